@@ -1,0 +1,75 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .strictMemorySafety(),
+  .treatAllWarnings(as: .error),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .enableExperimentalFeature("Lifetimes"),
+]
+
+let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let argumentParser: Target.Dependency = .product(
+  name: "ArgumentParser", package: "swift-argument-parser")
+
+/// A library target and its tests. A target imports only what is named here, which is always below it.
+func room(_ name: String, imports: [Target.Dependency], tests: [Target.Dependency] = [])
+  -> [Target]
+{
+  [
+    .target(name: name, dependencies: imports, swiftSettings: settings),
+    .testTarget(
+      name: name + "Tests", dependencies: [.target(name: name), "Fixtures"] + imports + tests,
+      swiftSettings: settings),
+  ]
+}
+
+let package = Package(
+  name: "Lifeboat",
+  platforms: [.macOS(.v13), .iOS(.v16)],
+  products: [
+    .executable(name: "lifeboat", targets: ["LifeboatCLI"]),
+    .library(name: "SQLiteFile", targets: ["SQLiteFile"]),
+    .library(name: "ObjectModel", targets: ["ObjectModel"]),
+    .library(name: "CoreDataStore", targets: ["CoreDataStore"]),
+    .library(name: "StoreExtraction", targets: ["StoreExtraction"]),
+    .library(name: "StoreMigration", targets: ["StoreMigration"]),
+    .library(name: "StoreRecovery", targets: ["StoreRecovery"]),
+    .library(name: "SupportBundle", targets: ["SupportBundle"]),
+  ],
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-crypto", "3.12.3"..<"5.0.0"),
+  ],
+  targets: [
+    .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+    .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+    .target(
+      name: "Fixtures", dependencies: ["CSQLite", "CZlib", "ObjectModel", crypto],
+      path: "Tests/Fixtures", swiftSettings: settings),
+    .executableTarget(
+      name: "LifeboatCLI",
+      dependencies: [
+        "SupportBundle", "StoreRecovery", "StoreMigration", "StoreExtraction", "Terminal",
+        argumentParser,
+      ],
+      swiftSettings: settings),
+    .testTarget(
+      name: "LifeboatCLITests", dependencies: ["LifeboatCLI", "Fixtures"],
+      swiftSettings: settings),
+  ]
+    + room("Terminal", imports: [])
+    + room(
+      "SupportBundle",
+      imports: ["StoreExtraction", "StoreRecovery", "CZlib", crypto])
+    + room("StoreRecovery", imports: ["CoreDataStore", crypto])
+    + room("StoreMigration", imports: ["StoreExtraction", "CoreDataStore", "SQLiteWriter"])
+    + room("StoreExtraction", imports: ["CoreDataStore", "SQLiteWriter"])
+    + room("SQLiteWriter", imports: ["CSQLite"])
+    + room("CoreDataStore", imports: ["ObjectModel", "SQLiteFile", "CZlib"])
+    + room("ObjectModel", imports: [crypto])
+    + room("SQLiteFile", imports: [])
+)
