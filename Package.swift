@@ -53,7 +53,7 @@ let package = Package(
     .executableTarget(
       name: "LifeboatCLI",
       dependencies: [
-        "SupportBundle", "StoreRecovery", "StoreMigration", "StoreExtraction", "Terminal",
+        "SupportBundle", "StoreRecovery", "StoreMigration", "StoreExtraction", "Terminal", "SQLiteFile",
         argumentParser,
       ],
       swiftSettings: settings),

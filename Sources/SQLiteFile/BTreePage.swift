@@ -1,0 +1,70 @@
+/// The header of a b-tree page (file format, section 1.6 "B-tree Pages").
+struct BTreePage {
+  enum Kind: UInt8 {
+    case interiorIndex = 2
+    case interiorTable = 5
+    case leafIndex = 10
+    case leafTable = 13
+
+    var isLeaf: Bool { self == .leafIndex || self == .leafTable }
+    var isTable: Bool { self == .interiorTable || self == .leafTable }
+  }
+
+  /// Why a page is no b-tree page.
+  enum Defect: Error {
+    case type(UInt8)
+    case cellCount(Int)
+
+    var finding: (id: String, message: String) {
+      switch self {
+      case .type(let byte): ("page.badType", "not readable as a b-tree page: its type byte is \(byte)")
+      case .cellCount(let count):
+        ("page.badCellCount", "not readable as a b-tree page: it cannot hold \(count) cells")
+      }
+    }
+  }
+
+  let kind: Kind
+  let cellCount: Int
+  /// Offset of the cell pointer array in the page.
+  let pointers: Int
+  /// The child right of all cells; 0 on a leaf.
+  let rightChild: UInt32
+  let usableSize: Int
+
+  /// Reads the header of page `number`; page 1 starts behind the database header.
+  @inline(__always)
+  init(parsing page: RawSpan, number: UInt32, usableSize: Int) throws(Defect) {
+    let start = number == 1 ? DatabaseHeader.length : 0
+    guard let kind = Kind(rawValue: page.byte(at: start)) else {
+      throw .type(page.byte(at: start))
+    }
+    let count = Int(page.uint16(at: start + 3))
+    let pointers = start + (kind.isLeaf ? 8 : 12)
+    guard pointers + 2 * count <= usableSize else { throw .cellCount(count) }
+    self.kind = kind
+    self.pointers = pointers
+    self.usableSize = usableSize
+    cellCount = count
+    rightChild = kind.isLeaf ? 0 : page.uint32(at: start + 8)
+  }
+
+  /// The first byte of a cell; nil when its pointer leads out of the cell area.
+  @inline(__always)
+  func cellStart(_ page: RawSpan, _ index: Int) -> Int? {
+    let start = Int(page.uint16(at: pointers &+ 2 &* index))
+    // The smallest cell has four bytes: SQLite pads shorter ones.
+    guard start >= pointers &+ 2 &* cellCount, start &+ 4 <= usableSize else { return nil }
+    return start
+  }
+
+  /// How many bytes of a payload stay on the page (section 1.6, the formulas for U, X, M and K).
+  @inline(__always)
+  static func localLength(payload: Int, usableSize: Int, isTableLeaf: Bool) -> Int {
+    let most = isTableLeaf ? usableSize &- 35 : (usableSize &- 12) &* 64 / 255 &- 23
+    if payload <= most { return payload }
+    let least = (usableSize &- 12) &* 32 / 255 &- 23
+    let local = least &+ (payload &- least) % (usableSize &- 4)
+    return local <= most ? local : least
+  }
+}

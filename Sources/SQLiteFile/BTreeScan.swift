@@ -1,0 +1,286 @@
+/// Walks one b-tree in key order and decodes its rows.
+///
+/// Damage on a page is a finding and the walk goes on with the next page; a page is visited once, so that no
+/// cycle of child pointers can keep the walk going.
+struct BTreeScan: ~Copyable {
+  /// The name for findings.
+  let table: String?
+  /// Whether rows are keyed by row id (a table b-tree) or by content (the b-tree of a WITHOUT ROWID table).
+  let isRowIDTable: Bool
+  var findings = FindingList()
+  /// Rows that are there but could not be decoded.
+  private(set) var lostRowCount = 0
+  private var decoder: RecordDecoder
+  private var visited: PageSet
+  private var payload = ContiguousArray<UInt8>()
+
+  /// SQLite itself never goes deeper than 20 levels (BTCURSOR_MAX_DEPTH).
+  private static let deepest = 20
+
+  private struct Level {
+    var page: UInt32
+    var next: Int
+    var count: Int
+  }
+
+  /// A cell whose payload goes on in overflow pages; its local part is in `payload`.
+  private struct Spill {
+    var rowID: Int64?
+    var length: Int
+    var firstPage: UInt32
+    var cellOffset: Int
+  }
+
+  init(
+    table: String?, isRowIDTable: Bool, encoding: DatabaseHeader.TextEncoding, mainPageCount: UInt32
+  ) {
+    self.table = table
+    self.isRowIDTable = isRowIDTable
+    decoder = RecordDecoder(encoding: encoding)
+    visited = PageSet(pageCount: mainPageCount)
+  }
+
+  /// Hands every row below `root` to the sink.
+  /// - Throws: ``SQLiteFileError`` when the device fails; damage never throws.
+  mutating func run<Sink: RowSink & ~Copyable>(
+    root: UInt32, layout: borrowing RowLayout, reader: inout PageReader, sink: inout Sink
+  ) throws(SQLiteFileError) {
+    var levels: [Level] = []
+    try visit(root, &levels, layout, &reader, &sink)
+    while let level = levels.last, sink.wantsMore {
+      guard level.next <= level.count else {
+        levels.removeLast()
+        continue
+      }
+      levels[levels.count - 1].next += 1
+      // In an index b-tree the cells of interior pages are rows too, each between two children.
+      if !isRowIDTable, level.next > 0 {
+        try cells(of: level.page, level.next - 1..<level.next, layout, &reader, &sink)
+      }
+      guard let child = try child(level.next, of: level.page, &reader) else { continue }
+      try visit(child, &levels, layout, &reader, &sink)
+    }
+    if decoder.reservedTypeCount > 0 {
+      findings.add(
+        Finding(
+          "record.reservedType",
+          "\(decoder.reservedTypeCount) values have a serial type that no file may hold; shown as NULL",
+          table: table))
+    }
+  }
+
+  private mutating func visit<Sink: RowSink & ~Copyable>(
+    _ number: UInt32, _ levels: inout [Level], _ layout: borrowing RowLayout,
+    _ reader: inout PageReader, _ sink: inout Sink
+  ) throws(SQLiteFileError) {
+    guard let page = try header(of: number, &reader) else { return }
+    guard visited.insert(number) else {
+      report("page.referencedTwice", "a b-tree leads to this page twice", number, reader)
+      return
+    }
+    guard page.kind.isTable == isRowIDTable else {
+      report(
+        "page.wrongKind",
+        isRowIDTable ? "an index page in a table's b-tree" : "a table page in an index b-tree",
+        number, reader)
+      return
+    }
+    if page.kind.isLeaf {
+      try cells(of: number, 0..<page.cellCount, layout, &reader, &sink)
+    } else if levels.count >= Self.deepest {
+      report("tree.tooDeep", "deeper than any b-tree of SQLite's", number, reader)
+    } else {
+      levels.append(Level(page: number, next: 0, count: page.cellCount))
+    }
+  }
+
+  private mutating func header(of number: UInt32, _ reader: inout PageReader)
+    throws(SQLiteFileError) -> BTreePage?
+  {
+    let usableSize = reader.usableSize
+    let defect: BTreePage.Defect
+    do {
+      guard let page = try reader.page(number) else {
+        report(
+          "page.missing",
+          number == 0
+            ? "a b-tree leads to page 0, which no file has" : "the file ends before this page",
+          number, reader)
+        return nil
+      }
+      do throws(BTreePage.Defect) {
+        return try BTreePage(parsing: page, number: number, usableSize: usableSize)
+      } catch {
+        defect = error
+      }
+    }
+    report(defect.finding.id, defect.finding.message, number, reader)
+    return nil
+  }
+
+  /// The page number of a child; nil when the cell that holds it is out of place.
+  private mutating func child(_ index: Int, of number: UInt32, _ reader: inout PageReader)
+    throws(SQLiteFileError) -> UInt32?
+  {
+    let usableSize = reader.usableSize
+    do {
+      guard let page = try reader.page(number),
+        let header = try? BTreePage(parsing: page, number: number, usableSize: usableSize)
+      else { return nil }
+      if index == header.cellCount { return header.rightChild }
+      if let start = header.cellStart(page, index) { return page.uint32(at: start) }
+    }
+    report("cell.badPointer", "cell \(index) lies outside the page", number, reader)
+    return nil
+  }
+
+  /// Decodes some cells of a page. A payload that goes on elsewhere is gathered in between, because the page
+  /// at hand may not be held while others are read.
+  private mutating func cells<Sink: RowSink & ~Copyable>(
+    of number: UInt32, _ range: Range<Int>, _ layout: borrowing RowLayout,
+    _ reader: inout PageReader, _ sink: inout Sink
+  ) throws(SQLiteFileError) {
+    var index = range.lowerBound
+    let usableSize = reader.usableSize
+    let pageOffset = reader.location(of: number).offset
+    let member = reader.location(of: number).member
+    let limit = Int(reader.pageLimit) * usableSize
+    while index < range.upperBound, sink.wantsMore {
+      var spill: Spill?
+      do {
+        guard let page = try reader.page(number),
+          let header = try? BTreePage(parsing: page, number: number, usableSize: usableSize)
+        else { return }
+        while index < range.upperBound, spill == nil {
+          spill = cell(
+            index, page, header, limit, layout, &sink, number, member, pageOffset)
+          index &+= 1
+        }
+      }
+      guard let spill else { continue }
+      try finish(spill, number, layout, &reader, &sink)
+    }
+  }
+
+  /// Decodes one cell, or hands back what its overflow pages must complete.
+  @inline(__always)
+  private mutating func cell<Sink: RowSink & ~Copyable>(
+    _ index: Int, _ page: RawSpan, _ header: BTreePage, _ limit: Int, _ layout: borrowing RowLayout,
+    _ sink: inout Sink, _ number: UInt32, _ member: Finding.Member, _ pageOffset: Int64
+  ) -> Spill? {
+    let usableSize = header.usableSize
+    guard let start = header.cellStart(page, index) else {
+      lose("cell.badPointer", "cell \(index) lies outside the page", number, member, pageOffset)
+      return nil
+    }
+    var offset = header.kind.isLeaf ? start : start &+ 4
+    guard let length = Varint.read(page, at: offset, end: usableSize),
+      length.value <= UInt64(limit)
+    else {
+      lose(
+        "cell.badLength", "cell \(index) has a payload longer than the file", number, member,
+        pageOffset + Int64(start))
+      return nil
+    }
+    offset &+= length.length
+    var rowID: Int64?
+    if isRowIDTable {
+      guard let key = Varint.read(page, at: offset, end: usableSize) else {
+        lose(
+          "cell.pastEnd", "cell \(index) runs past the end of its page", number, member,
+          pageOffset + Int64(start))
+        return nil
+      }
+      rowID = Int64(bitPattern: key.value)
+      offset &+= key.length
+    }
+    let total = Int(length.value)
+    let local = BTreePage.localLength(
+      payload: total, usableSize: usableSize, isTableLeaf: isRowIDTable)
+    guard offset &+ local &+ (local < total ? 4 : 0) <= usableSize else {
+      lose(
+        "cell.pastEnd", "cell \(index) runs past the end of its page", number, member,
+        pageOffset + Int64(start))
+      return nil
+    }
+    if local < total {
+      payload.removeAll(keepingCapacity: true)
+      append(page.part(offset, local))
+      return Spill(
+        rowID: rowID, length: total, firstPage: page.uint32(at: offset &+ local),
+        cellOffset: start)
+    }
+    if let defect = decoder.decode(page.part(offset, local), rowID: rowID, layout: layout, into: &sink)
+    {
+      lose(
+        defect.finding.id, defect.finding.message + ", cell \(index)", number, member,
+        pageOffset + Int64(start))
+    }
+    return nil
+  }
+
+  /// Gathers an overflow chain (section 1.6, "Cell Payload Overflow Pages") and decodes the record.
+  private mutating func finish<Sink: RowSink & ~Copyable>(
+    _ spill: Spill, _ number: UInt32, _ layout: borrowing RowLayout,
+    _ reader: inout PageReader, _ sink: inout Sink
+  ) throws(SQLiteFileError) {
+    let piece = reader.usableSize - 4
+    var next = spill.firstPage
+    // Brent's way to notice a cycle: remember a page at each power of two.
+    var landmark: UInt32 = 0
+    var steps = 0
+    while payload.count < spill.length {
+      let wanted = min(piece, spill.length - payload.count)
+      let following: UInt32
+      do {
+        guard next != landmark, let page = try reader.page(next) else {
+          let place = reader.location(of: number)
+          lose(
+            "overflow.broken",
+            "an overflow chain breaks off at page \(next) after \(payload.count) of \(spill.length) bytes",
+            number, place.member, place.offset + Int64(spill.cellOffset))
+          return
+        }
+        following = page.uint32(at: 0)
+        append(page.part(4, wanted))
+      }
+      if steps & (steps - 1) == 0 { landmark = next }
+      steps += 1
+      next = following
+    }
+    let record = payload
+    let defect = decoder.decode(record.rawSpan, rowID: spill.rowID, layout: layout, into: &sink)
+    if let defect {
+      let place = reader.location(of: number)
+      lose(
+        defect.finding.id, defect.finding.message, number, place.member,
+        place.offset + Int64(spill.cellOffset))
+    }
+  }
+
+  private mutating func append(_ bytes: RawSpan) {
+    unsafe bytes.withUnsafeBytes { unsafe payload.append(contentsOf: $0) }
+  }
+
+  // MARK: - Findings
+
+  @inline(never)
+  private mutating func lose(
+    _ id: String, _ message: String, _ page: UInt32, _ member: Finding.Member, _ offset: Int64
+  ) {
+    lostRowCount += 1
+    findings.add(
+      Finding(id, message, member: member, page: page, offset: offset, table: table))
+  }
+
+  @inline(never)
+  private mutating func report(
+    _ id: String, _ message: String, _ page: UInt32, _ reader: borrowing PageReader
+  ) {
+    let place = reader.location(of: page)
+    findings.add(
+      Finding(
+        id, message, member: place.member, page: page, offset: page == 0 ? nil : place.offset,
+        table: table))
+  }
+}

@@ -1,0 +1,107 @@
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// A file opened for reading and nothing else: evidence.
+///
+/// A class because it owns a descriptor. It is never mapped: a mapped file that another process cuts short
+/// kills the reader.
+package final class ByteFile: Sendable {
+  /// The path it was opened by.
+  package let path: String
+  /// Size in bytes at the time of opening.
+  package let size: Int64
+  private let descriptor: Int32
+
+  /// Opens the regular file at `path`. Symbolic links are refused, so that the file read is the file named.
+  package init(_ path: String) throws(SQLiteFileError) {
+    // O_NONBLOCK: a pipe put in the place of a store must not stop us.
+    let descriptor = unsafe open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+    guard descriptor >= 0 else {
+      throw Self.failure(opening: path, errno)
+    }
+    var status = stat()
+    guard unsafe fstat(descriptor, &status) == 0 else {
+      let number = errno
+      close(descriptor)
+      throw SQLiteFileError(.io, "cannot be examined", path: path, systemError: number)
+    }
+    guard status.st_mode & S_IFMT == S_IFREG else {
+      close(descriptor)
+      let kind = status.st_mode & S_IFMT == S_IFDIR ? "is a folder" : "is not an ordinary file"
+      throw SQLiteFileError(.notRegular, kind, path: path)
+    }
+    self.path = path
+    size = Int64(status.st_size)
+    self.descriptor = descriptor
+  }
+
+  deinit { close(descriptor) }
+
+  private static func failure(opening path: String, _ number: Int32) -> SQLiteFileError {
+    switch number {
+    case ENOENT, ENOTDIR:
+      SQLiteFileError(.missing, "no such file", path: path, systemError: number)
+    case ELOOP, EMLINK:
+      SQLiteFileError(
+        .notRegular, "is a symbolic link; name the file that it leads to", path: path,
+        systemError: number)
+    case EACCES, EPERM:
+      SQLiteFileError(.permission, "permission denied", path: path, systemError: number)
+    default:
+      SQLiteFileError(
+        .io, unsafe String(cString: strerror(number)), path: path, systemError: number)
+    }
+  }
+
+  /// Whether anything at all is at the path, a dangling link included.
+  package static func exists(_ path: String) -> Bool {
+    var status = stat()
+    return unsafe lstat(path, &status) == 0
+  }
+
+  /// Fills `buffer` from `offset` on, as far as the file goes.
+  /// - Returns: the number of bytes read.
+  package func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer)
+    throws(SQLiteFileError) -> Int
+  {
+    guard let base = buffer.baseAddress else { return 0 }
+    let count = buffer.count
+    var done = 0
+    while done < count {
+      let got = unsafe pread(descriptor, base + done, count - done, off_t(offset + Int64(done)))
+      if got == 0 { break }
+      if got < 0 {
+        if errno == EINTR { continue }
+        throw SQLiteFileError(
+          .io, "read failed: \(unsafe String(cString: strerror(errno)))", path: path,
+          offset: offset + Int64(done), systemError: errno)
+      }
+      done += got
+    }
+    return done
+  }
+
+  /// The bytes from `offset` on, at most `count`, fewer at the end of the file.
+  package func bytes(at offset: Int64, count: Int) throws(SQLiteFileError) -> [UInt8] {
+    guard offset >= 0, offset < size, count > 0 else { return [] }
+    let wanted = Int(min(Int64(count), size - offset))
+    var bytes = [UInt8](repeating: 0, count: wanted)
+    var failure: SQLiteFileError?
+    let got = unsafe bytes.withUnsafeMutableBytes { buffer in
+      do {
+        return unsafe try read(at: offset, into: buffer)
+      } catch {
+        failure = error as? SQLiteFileError
+        return 0
+      }
+    }
+    if let failure { throw failure }
+    bytes.removeLast(wanted - got)
+    return bytes
+  }
+}

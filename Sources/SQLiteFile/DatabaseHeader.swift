@@ -1,0 +1,111 @@
+/// The first 100 bytes of a database (file format, section 1.3 "The Database Header").
+public struct DatabaseHeader: Sendable, Equatable {
+  /// Bytes in the header.
+  public static let length = 100
+  /// The first 16 bytes: "SQLite format 3" and a NUL.
+  public static let magic: [UInt8] = Array("SQLite format 3\0".utf8)
+
+  /// How text is stored (offset 56).
+  public enum TextEncoding: UInt32, Sendable {
+    /// UTF-8.
+    case utf8 = 1
+    /// UTF-16, low byte first.
+    case utf16LittleEndian = 2
+    /// UTF-16, high byte first.
+    case utf16BigEndian = 3
+  }
+
+  /// Page size in bytes, a power of two from 512 to 65,536 (offset 16; 1 stands for 65,536).
+  public let pageSize: Int
+  /// Unused bytes at the end of each page (offset 20).
+  public let reservedBytes: Int
+  /// File format write version: 1 rollback journal, 2 WAL (offset 18).
+  public let writeVersion: UInt8
+  /// File format read version: 1 rollback journal, 2 WAL (offset 19).
+  public let readVersion: UInt8
+  /// Counts transactions in rollback mode (offset 24).
+  public let changeCounter: UInt32
+  /// Size of the database in pages as recorded (offset 28); trust it only with ``isPageCountValid``.
+  public let pageCount: UInt32
+  /// First freelist trunk page, 0 for none (offset 32).
+  public let firstFreelistTrunk: UInt32
+  /// Number of freelist pages (offset 36).
+  public let freelistPageCount: UInt32
+  /// Changes with the schema (offset 40).
+  public let schemaCookie: UInt32
+  /// Schema format, 1 to 4 (offset 44).
+  public let schemaFormat: UInt32
+  /// Largest root page in auto-vacuum databases, else 0 (offset 52).
+  public let largestRootPage: UInt32
+  /// How text is stored. A new database without tables may have 0 here, which is read as UTF-8.
+  public let textEncoding: TextEncoding
+  /// The application's own version number (offset 60).
+  public let userVersion: Int32
+  /// Whether incremental vacuum is on (offset 64).
+  public let isIncrementalVacuum: Bool
+  /// The application's identifier (offset 68).
+  public let applicationID: UInt32
+  /// The change counter for which ``pageCount`` holds (offset 92).
+  public let versionValidFor: UInt32
+  /// SQLite's version that wrote last, as 3040001 for 3.40.1 (offset 96).
+  public let sqliteVersion: UInt32
+
+  /// Whether the recorded page count was written together with the change counter.
+  public var isPageCountValid: Bool { pageCount > 0 && versionValidFor == changeCounter }
+
+  /// Whether the database has pointer-map pages.
+  public var hasPointerMap: Bool { largestRootPage != 0 }
+
+  /// Bytes of a page that hold content, at least 480.
+  public var usableSize: Int { pageSize - reservedBytes }
+
+  /// SQLite's version as people write it, such as "3.40.1".
+  public var sqliteVersionText: String {
+    "\(sqliteVersion / 1_000_000).\(sqliteVersion / 1000 % 1000).\(sqliteVersion % 1000)"
+  }
+
+  /// Why bytes are no header.
+  enum Defect: Error, Equatable {
+    case tooShort
+    case magic
+    case pageSize(Int)
+    case usableSize(Int)
+    case encoding(UInt32)
+    case readVersion(UInt8)
+  }
+
+  /// Reads a header; `bytes` starts at the first byte of page 1.
+  init(parsing bytes: RawSpan) throws(Defect) {
+    guard bytes.byteCount >= Self.length else { throw .tooShort }
+    for (index, byte) in Self.magic.enumerated() where bytes.byte(at: index) != byte {
+      throw .magic
+    }
+    let stored = Int(bytes.uint16(at: 16))
+    let size = stored == 1 ? 65_536 : stored
+    guard size >= 512, size <= 65_536, size & (size - 1) == 0 else { throw .pageSize(stored) }
+    let reserved = Int(bytes.byte(at: 20))
+    guard size - reserved >= 480 else { throw .usableSize(size - reserved) }
+    let encoding = bytes.uint32(at: 56)
+    guard let textEncoding = TextEncoding(rawValue: encoding == 0 ? 1 : encoding) else {
+      throw .encoding(encoding)
+    }
+    guard bytes.byte(at: 19) <= 2 else { throw .readVersion(bytes.byte(at: 19)) }
+    pageSize = size
+    reservedBytes = reserved
+    self.textEncoding = textEncoding
+    writeVersion = bytes.byte(at: 18)
+    readVersion = bytes.byte(at: 19)
+    changeCounter = bytes.uint32(at: 24)
+    pageCount = bytes.uint32(at: 28)
+    firstFreelistTrunk = bytes.uint32(at: 32)
+    freelistPageCount = bytes.uint32(at: 36)
+    schemaCookie = bytes.uint32(at: 40)
+    schemaFormat = bytes.uint32(at: 44)
+    largestRootPage = bytes.uint32(at: 52)
+    userVersion = Int32(bitPattern: bytes.uint32(at: 60))
+    isIncrementalVacuum = bytes.uint32(at: 64) != 0
+    applicationID = bytes.uint32(at: 68)
+    versionValidFor = bytes.uint32(at: 92)
+    sqliteVersion = bytes.uint32(at: 96)
+  }
+}

@@ -1,0 +1,82 @@
+/// Something wrong or noteworthy in a file, with the place where it stands.
+public struct Finding: Sendable, Hashable, Codable {
+  /// How much it matters.
+  public enum Severity: String, Sendable, Hashable, Codable {
+    /// Worth knowing, nothing is lost by it.
+    case note
+    /// Bytes are damaged, missing or contradict each other; rows may be lost.
+    case damage
+  }
+
+  /// Which file of the store set.
+  public enum Member: String, Sendable, Hashable, Codable {
+    /// The database file itself.
+    case main
+    /// The write-ahead log, `-wal`.
+    case wal
+    /// The rollback journal, `-journal`.
+    case journal
+  }
+
+  /// Stable identifier, such as `page.badType`.
+  public var id: String
+  /// How much it matters.
+  public var severity: Severity
+  /// What is wrong, in a sentence without a full stop.
+  public var message: String
+  /// The file that `offset` counts in.
+  public var member: Member
+  /// Page number, 1-based; nil when it concerns no single page.
+  public var page: UInt32?
+  /// Bytes from the start of the member; nil when it concerns no single place.
+  public var offset: Int64?
+  /// The table being read; nil when it concerns none.
+  public var table: String?
+
+  /// A finding with all that is known of it.
+  public init(
+    _ id: String, _ message: String, severity: Severity = .damage, member: Member = .main,
+    page: UInt32? = nil, offset: Int64? = nil, table: String? = nil
+  ) {
+    self.id = id
+    self.severity = severity
+    self.message = message
+    self.member = member
+    self.page = page
+    self.offset = offset
+    self.table = table
+  }
+}
+
+/// Findings in the order met, bounded: a ruined file can have one for every cell.
+public struct FindingList: Sendable, Equatable {
+  /// The most findings that are kept with their text.
+  public static let limit = 10_000
+
+  /// The findings kept, the first ``limit`` of all.
+  public private(set) var kept: [Finding] = []
+  /// How many there were, those not kept included.
+  public private(set) var count = 0
+  /// How many of them are damage.
+  public private(set) var damageCount = 0
+  private var seen: Set<Finding> = []
+
+  /// An empty list.
+  public init() {}
+
+  /// Adds a finding unless the very same one is there.
+  public mutating func add(_ finding: Finding) {
+    if kept.count < Self.limit {
+      guard seen.insert(finding).inserted else { return }
+      kept.append(finding)
+    }
+    count += 1
+    if finding.severity == .damage { damageCount += 1 }
+  }
+
+  /// Adds the findings of another list.
+  public mutating func add(_ other: FindingList) {
+    for finding in other.kept { add(finding) }
+    count += other.count - other.kept.count
+  }
+}

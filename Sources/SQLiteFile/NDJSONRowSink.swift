@@ -1,0 +1,111 @@
+/// Writes a line of JSON for each row, the values as SQLite stores them.
+///
+/// `{"table":"ZNOTE","rowid":17,"values":[null,4,"text",{"hex":"00ff"}]}`. Text that is not valid UTF-8 stands
+/// in `values` with U+FFFD in its bad places and once more, exact, under `"invalidText":{"COLUMN":{"hex":"…"}}`.
+struct NDJSONRowSink: RowSink, ~Copyable {
+  private var output: OutputBuffer
+  private var prefix = ContiguousArray<UInt8>()
+  private var names: [String] = []
+  private var column = 0
+  private var invalid: [(column: Int, bytes: [UInt8])] = []
+  private(set) var rowCount = 0
+
+  init(output: consuming OutputBuffer) { self.output = output }
+
+  var wantsMore: Bool { !output.isBroken }
+
+  /// The rows that follow are of this table.
+  mutating func begin(table: String, columns: [String]) {
+    rowCount = 0
+    names = columns
+    var line = "{\"table\":"
+    line += JSONLiteral.string(table)
+    line += ",\"rowid\":"
+    prefix = ContiguousArray(line.utf8)
+  }
+
+  mutating func beginRow(_ rowID: Int64?) {
+    output.append(prefix)
+    if let rowID { output.append(integer: rowID) } else { output.append("null") }
+    // `,"values":[` in two words.
+    output.append(word: 0x7365_756c_6176_222c, length: 8)
+    output.append(word: 0x5b3a_22, length: 3)
+    column = 0
+  }
+
+  @inline(__always)
+  private mutating func separate() {
+    if column > 0 { output.append(UInt8(ascii: ",")) }
+    column &+= 1
+  }
+
+  mutating func null() {
+    separate()
+    output.append(word: 0x6c6c_756e, length: 4)
+  }
+
+  mutating func integer(_ value: Int64) {
+    separate()
+    output.append(integer: value)
+  }
+
+  mutating func real(_ value: Double) {
+    separate()
+    output.append(jsonReal: value)
+  }
+
+  mutating func text(_ bytes: RawSpan) {
+    separate()
+    if !output.append(jsonString: bytes) { invalid.append((column - 1, bytes.array())) }
+  }
+
+  mutating func blob(_ bytes: RawSpan) {
+    separate()
+    output.append(word: 0x3a22_7865_6822_7b, length: 7)
+    output.append(UInt8(ascii: "\""))
+    output.append(hexadecimal: bytes)
+    output.append(word: 0x7d22, length: 2)
+  }
+
+  mutating func endRow() {
+    output.append(UInt8(ascii: "]"))
+    if !invalid.isEmpty { appendInvalidText() }
+    output.append(word: 0x0a7d, length: 2)
+    rowCount &+= 1
+  }
+
+  private mutating func appendInvalidText() {
+    output.append(",\"invalidText\":{")
+    for (index, entry) in invalid.enumerated() {
+      if index > 0 { output.append(UInt8(ascii: ",")) }
+      let name = entry.column < names.count ? names[entry.column] : "c\(entry.column)"
+      output.append(jsonString: name)
+      output.append(":{\"hex\":\"")
+      let bytes = ContiguousArray(entry.bytes)
+      output.append(hexadecimal: bytes.rawSpan)
+      output.append("\"}")
+    }
+    output.append("}")
+    invalid.removeAll()
+  }
+
+  /// Writes what is left.
+  mutating func finish() throws(SQLiteFileError) { try output.finish() }
+}
+
+/// JSON literals for what is rendered once rather than for each row.
+enum JSONLiteral {
+  static func string(_ text: String) -> String {
+    var literal = "\""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "\"", "\\": literal += "\\\(scalar)"
+      case "\u{0}"..<" ":
+        let digits = String(scalar.value, radix: 16)
+        literal += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+      default: literal.unicodeScalars.append(scalar)
+      }
+    }
+    return literal + "\""
+  }
+}

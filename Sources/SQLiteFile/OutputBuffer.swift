@@ -1,0 +1,161 @@
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// Bytes on their way to a file descriptor, 256 KiB at a time.
+///
+/// A failed write is remembered rather than thrown, so that the row loop stays free of error paths;
+/// ``finish()`` reports it, and ``isBroken`` lets a long loop end early.
+@safe package struct OutputBuffer: ~Copyable {
+  private static let capacity = 256 * 1024
+  private let descriptor: Int32
+  private let memory: UnsafeMutableRawPointer
+  private var count = 0
+  private var failure: Int32 = 0
+  /// Bytes handed to the system so far.
+  package private(set) var writtenCount: Int64 = 0
+
+  /// A buffer in front of an open descriptor, which it does not close.
+  package init(descriptor: Int32) {
+    self.descriptor = descriptor
+    unsafe memory = UnsafeMutableRawPointer.allocate(byteCount: Self.capacity, alignment: 64)
+  }
+
+  deinit { unsafe memory.deallocate() }
+
+  /// Whether a write has failed; what is appended from then on goes nowhere.
+  package var isBroken: Bool { failure != 0 }
+
+  /// Makes room for `bytes`, at most the capacity.
+  @inline(__always)
+  private mutating func reserve(_ bytes: Int) {
+    if count &+ bytes > Self.capacity { flush() }
+  }
+
+  /// Appends one byte.
+  @inline(__always)
+  package mutating func append(_ byte: UInt8) {
+    reserve(1)
+    unsafe memory.storeBytes(of: byte, toByteOffset: count, as: UInt8.self)
+    count &+= 1
+  }
+
+  /// Appends the first `length` (1 to 8) bytes of a word as it lies in memory.
+  @inline(__always)
+  mutating func append(word: UInt64, length: Int) {
+    reserve(8)
+    unsafe memory.storeBytes(of: word, toByteOffset: count, as: UInt64.self)
+    count &+= length
+  }
+
+  /// Appends bytes of any length.
+  package mutating func append(_ bytes: RawSpan) {
+    unsafe bytes.withUnsafeBytes { unsafe append(buffer: $0) }
+  }
+
+  /// Appends bytes of any length.
+  package mutating func append(_ bytes: [UInt8]) {
+    unsafe bytes.withUnsafeBytes { unsafe append(buffer: $0) }
+  }
+
+  /// Appends bytes of any length.
+  mutating func append(_ bytes: ContiguousArray<UInt8>) {
+    unsafe bytes.withUnsafeBytes { unsafe append(buffer: $0) }
+  }
+
+  /// Appends a string as UTF-8.
+  package mutating func append(_ string: String) {
+    var string = string
+    string.withUTF8 { unsafe append(buffer: UnsafeRawBufferPointer($0)) }
+  }
+
+  private mutating func append(buffer: UnsafeRawBufferPointer) {
+    guard let base = buffer.baseAddress, buffer.count > 0 else { return }
+    var done = 0
+    while done < buffer.count {
+      if count == Self.capacity { flush() }
+      let part = min(buffer.count - done, Self.capacity - count)
+      unsafe (memory + count).copyMemory(from: base + done, byteCount: part)
+      count += part
+      done += part
+    }
+  }
+
+  /// Appends a decimal integer.
+  package mutating func append(integer value: Int64) {
+    reserve(20)
+    if value < 0 {
+      unsafe memory.storeBytes(of: UInt8(ascii: "-"), toByteOffset: count, as: UInt8.self)
+      count &+= 1
+    }
+    var rest = value.magnitude
+    var length = 1
+    var bound: UInt64 = 10
+    while length < 20, rest >= bound {
+      length &+= 1
+      if length == 20 { break }
+      bound &*= 10
+    }
+    var position = count &+ length
+    count = position
+    repeat {
+      position &-= 1
+      let (quotient, digit) = rest.quotientAndRemainder(dividingBy: 10)
+      unsafe memory.storeBytes(
+        of: UInt8(truncatingIfNeeded: digit &+ 48), toByteOffset: position, as: UInt8.self)
+      rest = quotient
+    } while rest > 0
+  }
+
+  /// Appends bytes as lower-case hexadecimal digits.
+  package mutating func append(hexadecimal bytes: RawSpan) {
+    var offset = 0
+    let end = bytes.byteCount
+    while offset < end {
+      // A nibble in each byte, then to a digit: 0-9 add 48, a-f add 39 more.
+      let byte = UInt64(bytes.byte(at: offset))
+      let nibbles = byte >> 4 | (byte & 0xf) << 8
+      let letters = ((nibbles &+ 0x0606) >> 4 & 0x0101) &* 39
+      append(word: (nibbles &+ 0x3030 &+ letters).littleEndian, length: 2)
+      offset &+= 1
+    }
+  }
+
+  /// Writes what is gathered.
+  package mutating func flush() {
+    var done = 0
+    while done < count, failure == 0 {
+      let written = unsafe write(descriptor, memory + done, count - done)
+      if written < 0 {
+        if errno == EINTR { continue }
+        if errno == EAGAIN {
+          var wait = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+          unsafe _ = poll(&wait, 1, 1000)
+          continue
+        }
+        failure = errno
+      } else {
+        done += written
+        writtenCount += Int64(written)
+      }
+    }
+    count = 0
+  }
+
+  /// Writes what is left.
+  /// - Throws: ``SQLiteFileError`` when this or any earlier write failed.
+  package mutating func finish() throws(SQLiteFileError) {
+    flush()
+    guard failure != 0 else { return }
+    if failure == EPIPE {
+      throw SQLiteFileError(.outputClosed, "the reader of the output has gone", systemError: EPIPE)
+    }
+    throw SQLiteFileError(
+      .output, "cannot write the output: \(unsafe String(cString: strerror(failure)))",
+      systemError: failure)
+  }
+}

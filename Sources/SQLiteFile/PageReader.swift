@@ -1,0 +1,151 @@
+/// Pages by number, from the main file or what overlays it, read through a few windows.
+///
+/// Noncopyable, and a page borrows it exclusively: the compiler sees to it that nobody holds a page while
+/// the next read may replace its bytes.
+struct PageReader: ~Copyable {
+  /// What is newer (write-ahead log) or older (hot journal) than the main file, by page number.
+  struct Overlay {
+    var file: ByteFile
+    var member: Finding.Member
+    var offsets: [UInt32: Int64]
+  }
+
+  let main: ByteFile
+  let pageSize: Int
+  /// Bytes of a page that hold content.
+  let usableSize: Int
+  /// Pages that may be asked for: those of the main file and of the overlays.
+  let pageLimit: UInt32
+  private let overlays: [Overlay]
+  private let windows: WindowCache
+
+  init(main: ByteFile, pageSize: Int, usableSize: Int, pageLimit: UInt32, overlays: [Overlay]) {
+    self.main = main
+    self.pageSize = pageSize
+    self.usableSize = usableSize
+    self.pageLimit = pageLimit
+    self.overlays = overlays
+    windows = WindowCache()
+  }
+
+  /// Where a page's bytes are: the member and the offset in it.
+  func location(of page: UInt32) -> (member: Finding.Member, offset: Int64) {
+    for overlay in overlays {
+      if let offset = overlay.offsets[page] { return (overlay.member, offset) }
+    }
+    return (.main, (Int64(page) - 1) * Int64(pageSize))
+  }
+
+  /// The bytes of a page, nil when the page number is impossible or the file ends before the page does.
+  @_lifetime(&self)
+  mutating func page(_ number: UInt32) throws(SQLiteFileError) -> RawSpan? {
+    guard number >= 1, number <= pageLimit else { return nil }
+    for (index, overlay) in overlays.enumerated() {
+      guard let offset = overlay.offsets[number] else { continue }
+      let bytes = unsafe try windows.bytes(
+        of: overlay.file, source: index + 1, at: offset, count: pageSize)
+      return unsafe span(bytes)
+    }
+    let offset = (Int64(number) - 1) * Int64(pageSize)
+    let bytes = unsafe try windows.bytes(of: main, source: 0, at: offset, count: pageSize)
+    return unsafe span(bytes)
+  }
+
+  /// What kind of b-tree page this is; nil when it is none or is not there.
+  mutating func kind(of number: UInt32) throws(SQLiteFileError) -> BTreePage.Kind? {
+    let usableSize = usableSize
+    guard let page = try page(number) else { return nil }
+    return try? BTreePage(parsing: page, number: number, usableSize: usableSize).kind
+  }
+
+  @_lifetime(&self)
+  private mutating func span(_ bytes: UnsafeRawBufferPointer) -> RawSpan? {
+    guard bytes.count == pageSize else { return nil }
+    // The windows live as long as the reader, and their content stays until its next call, which the
+    // exclusive borrow forbids while this span is alive.
+    return unsafe _overrideLifetime(RawSpan(_unsafeBytes: bytes), mutating: &self)
+  }
+}
+
+/// Eight windows over the files of a store set, least recently used replaced first.
+///
+/// Reading ahead pays only where reading is sequential, so a window starts small and grows while its
+/// successor keeps being asked for.
+@safe private final class WindowCache {
+  private static let slotCount = 8
+  private static let slotLength = 256 * 1024
+  private static let firstLength = 16 * 1024
+
+  private struct Slot {
+    var source = -1
+    var start: Int64 = 0
+    var count = 0
+    var nextLength = WindowCache.firstLength
+    var lastUse: UInt64 = 0
+  }
+
+  private let memory: UnsafeMutableRawPointer
+  private var slots = [Slot](repeating: Slot(), count: slotCount)
+  private var current = 0
+  private var clock: UInt64 = 0
+
+  init() {
+    unsafe memory = UnsafeMutableRawPointer.allocate(
+      byteCount: Self.slotCount * Self.slotLength, alignment: 64)
+  }
+
+  deinit { unsafe memory.deallocate() }
+
+  /// `count` bytes (at most a page, 65,536) from `offset` on; fewer where the file ends.
+  func bytes(of file: ByteFile, source: Int, at offset: Int64, count: Int)
+    throws(SQLiteFileError) -> UnsafeRawBufferPointer
+  {
+    if let found = unsafe find(source, offset, count, in: current) { return unsafe found }
+    for index in 0..<Self.slotCount where index != current {
+      if let found = unsafe find(source, offset, count, in: index) {
+        current = index
+        return unsafe found
+      }
+    }
+    return unsafe try load(file, source, offset, count)
+  }
+
+  private func find(_ source: Int, _ offset: Int64, _ count: Int, in index: Int)
+    -> UnsafeRawBufferPointer?
+  {
+    let slot = slots[index]
+    guard slot.source == source, offset >= slot.start,
+      offset + Int64(count) <= slot.start + Int64(slot.count)
+    else { return nil }
+    clock &+= 1
+    slots[index].lastUse = clock
+    return unsafe UnsafeRawBufferPointer(
+      start: memory + index * Self.slotLength + Int(offset - slot.start), count: count)
+  }
+
+  private func load(_ file: ByteFile, _ source: Int, _ offset: Int64, _ count: Int)
+    throws(SQLiteFileError) -> UnsafeRawBufferPointer
+  {
+    var length = Self.firstLength
+    var victim = 0
+    for index in 0..<Self.slotCount {
+      let slot = slots[index]
+      let end = slot.start + Int64(slot.count)
+      if slot.source == source, offset >= slot.start, offset <= end + Int64(Self.firstLength) {
+        length = slot.nextLength
+      }
+      if slot.lastUse < slots[victim].lastUse { victim = index }
+    }
+    length = min(max(length, count), Self.slotLength)
+    let base = unsafe memory + victim * Self.slotLength
+    slots[victim].source = -1
+    let got = unsafe try file.read(
+      at: offset, into: UnsafeMutableRawBufferPointer(start: base, count: length))
+    clock &+= 1
+    slots[victim] = Slot(
+      source: source, start: offset, count: got, nextLength: min(length * 2, Self.slotLength),
+      lastUse: clock)
+    current = victim
+    return unsafe UnsafeRawBufferPointer(start: base, count: min(got, count))
+  }
+}

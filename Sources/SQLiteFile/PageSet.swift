@@ -1,0 +1,21 @@
+/// Page numbers met, a bit each. Numbers past the main file's end, which only an overlay has, are kept apart,
+/// so that a hostile page number costs no memory.
+struct PageSet {
+  private var bits: ContiguousArray<UInt64>
+  private var others: Set<UInt32> = []
+
+  /// A set for a file of this many pages.
+  init(pageCount: UInt32) {
+    bits = ContiguousArray(repeating: 0, count: Int(pageCount) / 64 + 1)
+  }
+
+  /// Adds a page; false when it was there.
+  mutating func insert(_ page: UInt32) -> Bool {
+    let word = Int(page / 64)
+    guard word < bits.count else { return others.insert(page).inserted }
+    let bit = UInt64(1) << UInt64(page % 64)
+    guard bits[word] & bit == 0 else { return false }
+    bits[word] |= bit
+    return true
+  }
+}

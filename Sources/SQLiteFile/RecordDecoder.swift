@@ -1,0 +1,232 @@
+/// Takes records apart (file format, section 2.1 "Record Format") and hands their values to a sink.
+///
+/// A record is checked whole before its first value is handed on, so that a sink never sees half a row.
+struct RecordDecoder: ~Copyable {
+  /// Why a record could not be decoded.
+  enum Defect {
+    case header
+    case body(needed: Int, have: Int)
+
+    var finding: (id: String, message: String) {
+      switch self {
+      case .header: ("record.badHeader", "a record's header is not readable")
+      case .body(let needed, let have):
+        ("record.truncated", "a record's values need \(needed) bytes, \(have) are there")
+      }
+    }
+  }
+
+  private let encoding: DatabaseHeader.TextEncoding
+  /// Serial type and offset of each field, filled only where the columns are not in stored order.
+  private var fields: ContiguousArray<(type: UInt64, offset: Int)> = []
+  private var utf8 = ContiguousArray<UInt8>()
+  /// Records with a serial type that no version of SQLite writes into a file (10 and 11).
+  private(set) var reservedTypeCount = 0
+
+  init(encoding: DatabaseHeader.TextEncoding) { self.encoding = encoding }
+
+  /// Decodes one record.
+  /// - Returns: nil when the row has gone to the sink, else why it has not.
+  @inline(__always)
+  mutating func decode<Sink: RowSink & ~Copyable>(
+    _ payload: RawSpan, rowID: Int64?, layout: borrowing RowLayout, into sink: inout Sink
+  ) -> Defect? {
+    let count = payload.byteCount
+    guard let header = Varint.read(payload, at: 0, end: count), header.value <= UInt64(count),
+      header.value >= UInt64(header.length)
+    else { return .header }
+    let headerEnd = Int(header.value)
+
+    fields.removeAll(keepingCapacity: true)
+    var offset = header.length
+    var body = headerEnd
+    while offset < headerEnd {
+      guard let type = Varint.read(payload, at: offset, end: headerEnd) else { return .header }
+      offset &+= type.length
+      let length = Self.length(ofType: type.value)
+      if !layout.isInOrder { fields.append((type.value, body)) }
+      // A length past the record's end is enough to know; adding on could overflow.
+      guard length <= count else { return .body(needed: length, have: count &- headerEnd) }
+      body &+= length
+      if body > count &* 2 { break }
+    }
+    guard body <= count else { return .body(needed: body &- headerEnd, have: count &- headerEnd) }
+
+    sink.beginRow(rowID)
+    if layout.isInOrder {
+      emitInOrder(payload, header.length, headerEnd, rowID, layout, &sink)
+    } else {
+      emitByField(payload, rowID, layout, &sink)
+    }
+    sink.endRow()
+    return nil
+  }
+
+  @inline(__always)
+  private mutating func emitInOrder<Sink: RowSink & ~Copyable>(
+    _ payload: RawSpan, _ headerStart: Int, _ headerEnd: Int, _ rowID: Int64?,
+    _ layout: borrowing RowLayout, _ sink: inout Sink
+  ) {
+    var offset = headerStart
+    var body = headerEnd
+    var column = 0
+    let columnCount = layout.sources.count
+    while column < columnCount {
+      guard offset < headerEnd, let type = Varint.read(payload, at: offset, end: headerEnd) else {
+        while column < columnCount {
+          emitDefault(layout, column, rowID, &sink)
+          column &+= 1
+        }
+        return
+      }
+      offset &+= type.length
+      let length = Self.length(ofType: type.value)
+      if case .rowID = layout.sources[column], let rowID {
+        sink.integer(rowID)
+      } else {
+        emit(payload, type.value, body, length, layout.isReal[column], &sink)
+      }
+      body &+= length
+      column &+= 1
+    }
+    while layout.takesAllFields, let type = Varint.read(payload, at: offset, end: headerEnd) {
+      let length = Self.length(ofType: type.value)
+      emit(payload, type.value, body, length, false, &sink)
+      offset &+= type.length
+      body &+= length
+    }
+  }
+
+  private mutating func emitByField<Sink: RowSink & ~Copyable>(
+    _ payload: RawSpan, _ rowID: Int64?, _ layout: borrowing RowLayout, _ sink: inout Sink
+  ) {
+    for column in layout.sources.indices {
+      if case .field(let index) = layout.sources[column], index < fields.count {
+        let field = fields[index]
+        emit(
+          payload, field.type, field.offset, Self.length(ofType: field.type),
+          layout.isReal[column], &sink)
+      } else {
+        emitDefault(layout, column, rowID, &sink)
+      }
+    }
+  }
+
+  /// A column that the record has no field for.
+  private func emitDefault<Sink: RowSink & ~Copyable>(
+    _ layout: borrowing RowLayout, _ column: Int, _ rowID: Int64?, _ sink: inout Sink
+  ) {
+    switch layout.sources[column] {
+    case .rowID:
+      if let rowID { sink.integer(rowID) } else { sink.null() }
+    case .computed:
+      sink.null()
+    case .field:
+      switch layout.defaults[column] {
+      case nil, .null?: sink.null()
+      case .integer(let value)?: sink.integer(value)
+      case .real(let value)?: sink.real(value)
+      case .text(let text)?:
+        let bytes = ContiguousArray(text.utf8)
+        sink.text(bytes.rawSpan)
+      case .blob(let value)?:
+        let bytes = ContiguousArray(value)
+        sink.blob(bytes.rawSpan)
+      }
+    }
+  }
+
+  /// Bytes in the body of a value of this serial type; `Int.max` for what no record can hold.
+  @inline(__always)
+  static func length(ofType type: UInt64) -> Int {
+    if type >= 12 { return Int(truncatingIfNeeded: min((type &- 12) >> 1, UInt64(Int.max))) }
+    // Types 0 to 11 have 0 1 2 3 4 6 8 8 0 0 0 0 bytes: four bits each.
+    return Int(truncatingIfNeeded: (0x8864_3210 as UInt64) >> (type &* 4) & 0xf)
+  }
+
+  @inline(__always)
+  private mutating func emit<Sink: RowSink & ~Copyable>(
+    _ payload: RawSpan, _ type: UInt64, _ offset: Int, _ length: Int, _ isReal: Bool,
+    _ sink: inout Sink
+  ) {
+    switch type {
+    case 0: sink.null()
+    case 1...6:
+      let value = Self.integer(payload, offset, length)
+      if isReal { sink.real(Double(value)) } else { sink.integer(value) }
+    case 7:
+      let value = Double(bitPattern: payload.uint64(at: offset))
+      if value.isNaN { sink.null() } else { sink.real(value) }
+    case 8, 9:
+      let value = Int64(type &- 8)
+      if isReal { sink.real(Double(value)) } else { sink.integer(value) }
+    case 10, 11:
+      reservedTypeCount &+= 1
+      sink.null()
+    default:
+      if type & 1 == 0 {
+        sink.blob(payload.part(offset, length))
+      } else if encoding == .utf8 {
+        sink.text(payload.part(offset, length))
+      } else {
+        transcode(payload, offset, length)
+        sink.text(utf8.rawSpan)
+      }
+    }
+  }
+
+  /// A big-endian two's-complement integer of 1, 2, 3, 4, 6 or 8 bytes: one load and a shift where eight
+  /// bytes are there to load.
+  @inline(__always)
+  private static func integer(_ payload: RawSpan, _ offset: Int, _ length: Int) -> Int64 {
+    if offset &+ 8 <= payload.byteCount {
+      return Int64(bitPattern: payload.uint64(at: offset)) >> Int64(64 &- 8 &* length)
+    }
+    var value = Int64(Int8(bitPattern: payload.byte(at: offset)))
+    var index = 1
+    while index < length {
+      value = value << 8 | Int64(payload.byte(at: offset &+ index))
+      index &+= 1
+    }
+    return value
+  }
+
+  /// UTF-16 to UTF-8. An odd last byte is no character; a surrogate that stands alone keeps its three-byte form.
+  private mutating func transcode(_ payload: RawSpan, _ offset: Int, _ length: Int) {
+    utf8.removeAll(keepingCapacity: true)
+    let isBigEndian = encoding == .utf16BigEndian
+    let end = offset + length & ~1
+    func unit(_ position: Int) -> UInt32 {
+      let stored = payload.uint16(at: position)
+      return UInt32(isBigEndian ? stored : stored.byteSwapped)
+    }
+    var position = offset
+    while position < end {
+      var scalar = unit(position)
+      position += 2
+      if scalar & 0xfc00 == 0xd800, position < end {
+        let low = unit(position)
+        if low & 0xfc00 == 0xdc00 {
+          scalar = 0x10000 + (scalar & 0x3ff) << 10 + low & 0x3ff
+          position += 2
+        }
+      }
+      switch scalar {
+      case ..<0x80:
+        utf8.append(UInt8(scalar))
+      case ..<0x800:
+        utf8.append(UInt8(0xc0 | scalar >> 6))
+        utf8.append(UInt8(0x80 | scalar & 0x3f))
+      case ..<0x10000:
+        utf8.append(UInt8(0xe0 | scalar >> 12))
+        utf8.append(UInt8(0x80 | scalar >> 6 & 0x3f))
+        utf8.append(UInt8(0x80 | scalar & 0x3f))
+      default:
+        utf8.append(UInt8(0xf0 | scalar >> 18))
+        utf8.append(UInt8(0x80 | scalar >> 12 & 0x3f))
+        utf8.append(UInt8(0x80 | scalar >> 6 & 0x3f))
+        utf8.append(UInt8(0x80 | scalar & 0x3f))
+      }
+    }
+  }
+}

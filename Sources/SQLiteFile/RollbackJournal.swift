@@ -1,0 +1,156 @@
+/// The `-journal` beside a database (file format, section 3 "The Rollback Journal").
+///
+/// A hot journal holds the pages as they were before a transaction that did not finish; read over the
+/// main file they give the last committed state, which is what SQLite itself would restore.
+public struct RollbackJournal: Sendable, Equatable {
+  /// What state the journal is in.
+  public enum State: String, Sendable {
+    /// It must be applied: the main file is in the middle of a transaction.
+    case hot
+    /// Its header is zeroed or it is empty: the last transaction was finished.
+    case finished
+    /// It names a super-journal that is not there: the transaction was finished.
+    case superseded
+    /// It starts like no journal.
+    case unreadable
+  }
+
+  static let magic: [UInt8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]
+
+  /// Size of the file in bytes.
+  public let sizeBytes: Int64
+  /// What state the journal is in.
+  public let state: State
+  /// Pages that the journal holds and that are applied.
+  public let pageCount: Int
+  /// Size of the database in pages before the transaction.
+  public let databasePageCount: UInt32
+  /// Page size as the journal has it, 0 unless hot.
+  public let pageSize: Int
+  /// Why playing it back ended before its end; nil when it did not.
+  public let defect: Finding?
+
+  let pageOffsets: [UInt32: Int64]
+
+  /// Reads the journal of a database.
+  init(parsing file: ByteFile) throws(SQLiteFileError) {
+    sizeBytes = file.size
+    var playback = Playback(file: file)
+    let state = try playback.run()
+    self.state = state
+    pageOffsets = playback.offsets
+    pageCount = playback.offsets.count
+    databasePageCount = playback.databasePageCount
+    pageSize = state == .hot ? playback.pageSize : 0
+    defect = playback.defect
+  }
+
+  private struct Playback {
+    let file: ByteFile
+    var pageSize = 0
+    var databasePageCount: UInt32 = 0
+    var offsets: [UInt32: Int64] = [:]
+    var defect: Finding?
+
+    init(file: ByteFile) { self.file = file }
+
+    mutating func run() throws(SQLiteFileError) -> State {
+      let first = try file.bytes(at: 0, count: 28)
+      guard let lead = first.first, lead != 0 else { return .finished }
+      guard first.count == 28, Array(first.prefix(8)) == RollbackJournal.magic else {
+        return .unreadable
+      }
+      if let name = try superJournalName(), !ByteFile.exists(name) { return .superseded }
+
+      var offset: Int64 = 0
+      var isFirstSegment = true
+      var sectorSize: Int64 = 512
+      while true {
+        let header = ContiguousArray(try file.bytes(at: offset, count: 28))
+        guard header.count == 28, Array(header.prefix(8)) == RollbackJournal.magic else { break }
+        let bytes = header.rawSpan
+        let storedCount = bytes.uint32(at: 8)
+        let nonce = bytes.uint32(at: 12)
+        if isFirstSegment {
+          databasePageCount = bytes.uint32(at: 16)
+          sectorSize = Int64(bytes.uint32(at: 20))
+          pageSize = Int(bytes.uint32(at: 24))
+          guard Self.isPowerOfTwo(sectorSize, 32...65_536),
+            Self.isPowerOfTwo(Int64(pageSize), 512...65_536)
+          else {
+            defect = Finding(
+              "journal.badHeader",
+              "the journal's sector size \(sectorSize) or page size \(pageSize) is impossible",
+              member: .journal, offset: 20)
+            return .unreadable
+          }
+          isFirstSegment = false
+        }
+        let recordLength = Int64(pageSize) + 8
+        let start = offset + sectorSize
+        let room = max(0, (file.size - start) / recordLength)
+        // 0xFFFFFFFF: written without syncing; the size of the file tells the number (section 3).
+        let count = storedCount == .max ? room : min(Int64(storedCount), room)
+        if storedCount != .max, Int64(storedCount) > room {
+          defect = Finding(
+            "journal.truncated",
+            "the journal promises \(storedCount) pages and holds \(room)", member: .journal,
+            offset: start + room * recordLength)
+        }
+        guard try play(count, from: start, nonce: nonce) else { break }
+        let next = start + count * recordLength
+        // The next segment's header starts at the next sector.
+        offset = (next + sectorSize - 1) / sectorSize * sectorSize
+        if offset >= file.size || count == 0 { break }
+      }
+      return .hot
+    }
+
+    /// Takes over the records of one segment; false when one of them ends the playback.
+    private mutating func play(_ count: Int64, from start: Int64, nonce: UInt32)
+      throws(SQLiteFileError) -> Bool
+    {
+      let recordLength = Int64(pageSize) + 8
+      for index in 0..<count {
+        let offset = start + index * recordLength
+        let record = ContiguousArray(try file.bytes(at: offset, count: Int(recordLength)))
+        let bytes = record.rawSpan
+        guard record.count == Int(recordLength) else { return false }
+        let page = bytes.uint32(at: 0)
+        var sum = nonce
+        var position = pageSize - 200
+        while position > 0 {
+          sum = sum &+ UInt32(bytes.byte(at: 4 + position))
+          position -= 200
+        }
+        guard page > 0, sum == bytes.uint32(at: 4 + pageSize) else {
+          defect = Finding(
+            "journal.badRecord",
+            "a page in the journal does not agree with its checksum; it and what follows is not used",
+            member: .journal, page: page, offset: offset)
+          return false
+        }
+        // Pages past the old end go away with the roll-back, so their old content is not needed.
+        if page <= databasePageCount { offsets[page] = offset + 4 }
+      }
+      return true
+    }
+
+    /// The name at the journal's end (section 3, "super-journal"), or nil when there is none.
+    private func superJournalName() throws(SQLiteFileError) -> String? {
+      guard file.size >= 16 + 28 else { return nil }
+      let tail = ContiguousArray(try file.bytes(at: file.size - 16, count: 16))
+      guard tail.count == 16, Array(tail.suffix(8)) == RollbackJournal.magic else { return nil }
+      let length = Int64(tail.rawSpan.uint32(at: 0))
+      guard length > 0, length <= 4096, length <= file.size - 16 - 4 else { return nil }
+      let name = try file.bytes(at: file.size - 16 - length, count: Int(length))
+      let sum = name.reduce(into: UInt32(0)) { $0 = $0 &+ UInt32(bitPattern: Int32(Int8(bitPattern: $1))) }
+      guard sum == tail.rawSpan.uint32(at: 4), !name.contains(0) else { return nil }
+      return String(decoding: name, as: UTF8.self)
+    }
+
+    private static func isPowerOfTwo(_ value: Int64, _ range: ClosedRange<Int64>) -> Bool {
+      range.contains(value) && value & (value - 1) == 0
+    }
+  }
+}

@@ -1,0 +1,19 @@
+/// Where decoded rows go, value by value.
+///
+/// Conformers are structs in this module: the scan is generic over them, and only within one module does
+/// the compiler make a copy of the scan for each. There is no row object, no enum and no closure in the loop.
+protocol RowSink: ~Copyable {
+  /// A row starts; `rowID` is nil in a WITHOUT ROWID table.
+  mutating func beginRow(_ rowID: Int64?)
+  mutating func null()
+  mutating func integer(_ value: Int64)
+  mutating func real(_ value: Double)
+  /// Text as UTF-8. What the file holds may be invalid; UTF-16 surrogates that stand alone come as their
+  /// three-byte form, so that nothing is lost on the way.
+  mutating func text(_ bytes: RawSpan)
+  mutating func blob(_ bytes: RawSpan)
+  /// The row is complete.
+  mutating func endRow()
+  /// False when nobody wants further rows.
+  var wantsMore: Bool { get }
+}

@@ -1,0 +1,128 @@
+/// The words of a CREATE statement, as SQLite's own tokenizer takes them apart.
+struct SQLToken: Equatable {
+  enum Kind: Equatable {
+    /// A bare word: a keyword or an identifier.
+    case word
+    /// An identifier in quotes, brackets or backticks, without them.
+    case quotedIdentifier
+    /// A string literal, without its quotes.
+    case string
+    /// A number.
+    case number
+    /// `x'…'`, its digits.
+    case blob
+    /// One character of punctuation.
+    case punctuation
+  }
+
+  let kind: Kind
+  let text: String
+  /// Where the token stands in the statement's UTF-8.
+  let range: Range<Int>
+
+  /// Whether this is the given keyword, which no quoted word ever is.
+  func isKeyword(_ keyword: String) -> Bool { kind == .word && text.uppercased() == keyword }
+
+  func isPunctuation(_ character: String) -> Bool { kind == .punctuation && text == character }
+
+  /// Takes a statement apart; comments and white space go. An unfinished literal ends at the end of the text.
+  static func all(in sql: [UInt8]) -> [SQLToken] {
+    var tokens: [SQLToken] = []
+    var index = 0
+
+    func text(_ range: Range<Int>) -> String { String(decoding: sql[range], as: UTF8.self) }
+
+    /// The end of a quoted piece whose opening quote is at `start`, and its content with doubled quotes undone.
+    func quoted(from start: Int, close: UInt8) -> (end: Int, content: String) {
+      var content: [UInt8] = []
+      var position = start + 1
+      while position < sql.count {
+        if sql[position] == close {
+          if close != UInt8(ascii: "]"), position + 1 < sql.count, sql[position + 1] == close {
+            content.append(close)
+            position += 2
+            continue
+          }
+          return (position + 1, String(decoding: content, as: UTF8.self))
+        }
+        content.append(sql[position])
+        position += 1
+      }
+      return (position, String(decoding: content, as: UTF8.self))
+    }
+
+    while index < sql.count {
+      let byte = sql[index]
+      let next = index + 1 < sql.count ? sql[index + 1] : 0
+      let start = index
+      switch byte {
+      case 0x09, 0x0a, 0x0c, 0x0d, 0x20, 0:
+        index += 1
+      case UInt8(ascii: "-") where next == byte:
+        while index < sql.count, sql[index] != 0x0a { index += 1 }
+      case UInt8(ascii: "/") where next == UInt8(ascii: "*"):
+        index += 2
+        while index < sql.count, !(sql[index] == UInt8(ascii: "/") && sql[index - 1] == UInt8(ascii: "*") && index > start + 2) {
+          index += 1
+        }
+        index = min(index + 1, sql.count)
+      case UInt8(ascii: "'"):
+        let piece = quoted(from: index, close: byte)
+        index = piece.end
+        tokens.append(SQLToken(kind: .string, text: piece.content, range: start..<index))
+      case UInt8(ascii: "\""), UInt8(ascii: "`"), UInt8(ascii: "["):
+        let piece = quoted(from: index, close: byte == UInt8(ascii: "[") ? UInt8(ascii: "]") : byte)
+        index = piece.end
+        tokens.append(SQLToken(kind: .quotedIdentifier, text: piece.content, range: start..<index))
+      case UInt8(ascii: "x"), UInt8(ascii: "X"):
+        if next == UInt8(ascii: "'") {
+          let piece = quoted(from: index + 1, close: next)
+          index = piece.end
+          tokens.append(SQLToken(kind: .blob, text: piece.content, range: start..<index))
+        } else {
+          fallthrough
+        }
+      default:
+        if isWordStart(byte) {
+          while index < sql.count, isWordPart(sql[index]) { index += 1 }
+          tokens.append(SQLToken(kind: .word, text: text(start..<index), range: start..<index))
+        } else if isDigit(byte) || (byte == UInt8(ascii: ".") && isDigit(next)) {
+          while index < sql.count,
+            isWordPart(sql[index]) || sql[index] == UInt8(ascii: ".")
+              || (isSign(sql[index]) && isExponent(sql[index - 1], start, sql))
+          {
+            index += 1
+          }
+          tokens.append(SQLToken(kind: .number, text: text(start..<index), range: start..<index))
+        } else {
+          index += 1
+          tokens.append(SQLToken(kind: .punctuation, text: text(start..<index), range: start..<index))
+        }
+      }
+    }
+    return tokens
+  }
+
+  private static func isDigit(_ byte: UInt8) -> Bool { byte >= 0x30 && byte <= 0x39 }
+
+  private static func isSign(_ byte: UInt8) -> Bool {
+    byte == UInt8(ascii: "+") || byte == UInt8(ascii: "-")
+  }
+
+  /// Whether the byte before a sign is the exponent mark of a decimal number.
+  private static func isExponent(_ byte: UInt8, _ start: Int, _ sql: [UInt8]) -> Bool {
+    guard byte | 0x20 == UInt8(ascii: "e") else { return false }
+    let isHexadecimal =
+      sql[start] == UInt8(ascii: "0") && start + 1 < sql.count
+      && sql[start + 1] | 0x20 == UInt8(ascii: "x")
+    return !isHexadecimal
+  }
+
+  private static func isWordStart(_ byte: UInt8) -> Bool {
+    byte >= 0x80 || byte == UInt8(ascii: "_") || (byte | 0x20 >= 0x61 && byte | 0x20 <= 0x7a)
+  }
+
+  private static func isWordPart(_ byte: UInt8) -> Bool {
+    isWordStart(byte) || isDigit(byte) || byte == UInt8(ascii: "$")
+  }
+}

@@ -1,0 +1,327 @@
+/// A database file with its write-ahead log and journal, read as bytes.
+///
+/// Nothing is ever written: the files are opened read-only, no lock is taken and no sidecar made. What is read
+/// is the state of the last commit: the main file, under it the pages of a hot journal, over it the committed
+/// frames of the log.
+///
+/// Not for a file that this process has open through SQLite: closing ours would drop SQLite's locks.
+public final class SQLiteDatabase {
+  /// Which part of the write-ahead log counts.
+  public enum LogView: String, Sendable, CaseIterable {
+    /// Frames up to the last commit, as SQLite reads it.
+    case committed
+    /// None: the main file as it stands.
+    case ignore
+    /// Also frames behind the last commit, of a transaction that was never finished.
+    case all
+  }
+
+  /// The path of the main file.
+  public let path: String
+  /// Which part of the write-ahead log counts.
+  public let logView: LogView
+  /// The database header, from the newest page 1.
+  public let header: DatabaseHeader
+  /// The write-ahead log; nil when there is none.
+  public let writeAheadLog: WriteAheadLog?
+  /// The rollback journal; nil when there is none.
+  public let journal: RollbackJournal?
+  /// Size of the main file in bytes.
+  public let sizeBytes: Int64
+  /// Size of the database in pages after the last commit.
+  public let pageCount: UInt32
+  /// What the schema table says.
+  public private(set) var schema: Schema
+  /// What was found while opening and by all reading since.
+  public private(set) var findings = FindingList()
+
+  private var reader: PageReader
+  private let mainPageCount: UInt32
+
+  /// Opens the database at `path` and reads its schema.
+  ///
+  /// - Throws: ``SQLiteFileError`` when the file cannot be opened or is no database. A damaged page is no
+  ///   error but one of the ``findings``.
+  public init(path: String, logView: LogView = .committed) throws(SQLiteFileError) {
+    let main = try ByteFile(path)
+    var findings = FindingList()
+    let journal = try Self.journal(beside: path, &findings)
+    let log = try Self.log(beside: path, logView, &findings)
+
+    let header = try Self.header(of: main, journal, log)
+    let mainPages = UInt32(
+      min(
+        (main.size + Int64(header.pageSize) - 1) / Int64(header.pageSize), Int64(UInt32.max - 1)))
+    var overlays: [PageReader.Overlay] = []
+    var pageCount = header.isPageCountValid ? header.pageCount : mainPages
+    if let log, log.value.defect == nil {
+      if log.value.pageSize != header.pageSize {
+        findings.add(
+          Finding(
+            "wal.otherPageSize",
+            "the log has pages of \(log.value.pageSize) bytes, the database of \(header.pageSize); the log is not used",
+            member: .wal, offset: 8))
+      } else if !log.value.pageOffsets.isEmpty {
+        overlays.append(
+          PageReader.Overlay(file: log.file, member: .wal, offsets: log.value.pageOffsets))
+        pageCount = log.value.databasePageCount
+      }
+    }
+    if let journal, journal.value.state == .hot {
+      if journal.value.pageSize != header.pageSize {
+        findings.add(
+          Finding(
+            "journal.otherPageSize",
+            "the journal has pages of \(journal.value.pageSize) bytes, the database of \(header.pageSize); the journal is not used",
+            member: .journal, offset: 24))
+      } else {
+        overlays.append(
+          PageReader.Overlay(
+            file: journal.file, member: .journal, offsets: journal.value.pageOffsets))
+        if overlays.count == 1 { pageCount = journal.value.databasePageCount }
+      }
+    }
+    if overlays.isEmpty, Int64(pageCount) * Int64(header.pageSize) > main.size {
+      findings.add(
+        Finding(
+          "file.truncated",
+          "the header counts \(pageCount) pages, the file ends after \(main.size / Int64(header.pageSize))",
+          offset: main.size))
+    }
+    let newest = overlays.reduce(mainPages) { max($0, $1.offsets.keys.max() ?? 0) }
+    self.path = path
+    self.logView = logView
+    self.header = header
+    writeAheadLog = log?.value
+    self.journal = journal?.value
+    sizeBytes = main.size
+    self.pageCount = pageCount
+    mainPageCount = mainPages
+    reader = PageReader(
+      main: main, pageSize: header.pageSize, usableSize: header.usableSize, pageLimit: newest,
+      overlays: overlays)
+    self.findings = findings
+    schema = Schema(rows: [])
+    var rows: [StoredRow] = []
+    try readRows(
+      root: 1, isRowIDTable: true, layout: RowLayout(Schema.definition), table: "sqlite_schema"
+    ) { row in
+      rows.append(row)
+      return true
+    }
+    schema = Schema(rows: rows)
+    for table in schema.tables where table.definition == nil {
+      self.findings.add(
+        Finding(
+          "schema.unreadable", "the CREATE statement of \(table.name) is not readable",
+          table: table.name))
+    }
+  }
+
+  // MARK: - Rows
+
+  /// Hands each row of a table to `receive`, in key order, until it returns false.
+  public func forEachRow(of table: Table, _ receive: (StoredRow) -> Bool) throws(SQLiteFileError) {
+    let (layout, isRowIDTable) = try layout(of: table)
+    try withoutActuallyEscaping(receive) { receive throws(SQLiteFileError) in
+      try readRows(
+        root: table.rootPage, isRowIDTable: isRowIDTable, layout: layout, table: table.name,
+        receive)
+    }
+  }
+
+  /// All rows of a table, in key order.
+  public func rows(of table: Table) throws(SQLiteFileError) -> [StoredRow] {
+    var rows: [StoredRow] = []
+    try forEachRow(of: table) { row in
+      rows.append(row)
+      return true
+    }
+    return rows
+  }
+
+  /// The number of rows of a table that can be read, and the highest row id among them (nil without rows or
+  /// row ids).
+  public func rowCount(of table: Table) throws(SQLiteFileError) -> (count: Int, highestRowID: Int64?)
+  {
+    let (layout, isRowIDTable) = try layout(of: table)
+    var sink = CountSink()
+    try scan(table, isRowIDTable, layout, &sink)
+    return (sink.rowCount, sink.highestRowID == .min ? nil : sink.highestRowID)
+  }
+
+  /// Writes rows as a line of JSON each: `table`, `rowid` and `values` in column order, as SQLite stores them.
+  ///
+  /// - Parameters:
+  ///   - tables: the tables, in the order wanted.
+  ///   - descriptor: an open file descriptor; it is not closed.
+  /// - Returns: the number of rows of each table.
+  public func writeNDJSON(of tables: [Table], to descriptor: Int32) throws(SQLiteFileError)
+    -> [Int]
+  {
+    var sink = NDJSONRowSink(output: OutputBuffer(descriptor: descriptor))
+    var counts: [Int] = []
+    for table in tables where sink.wantsMore {
+      let (layout, isRowIDTable) = try layout(of: table)
+      sink.begin(table: table.name, columns: layout.names)
+      try scan(table, isRowIDTable, layout, &sink)
+      counts.append(sink.rowCount)
+    }
+    try sink.finish()
+    return counts
+  }
+
+  /// Writes a table as CSV with a header line, the values as SQLite stores them; blobs as hexadecimal.
+  ///
+  /// - Returns: the number of rows.
+  public func writeCSV(of table: Table, to descriptor: Int32) throws(SQLiteFileError) -> Int {
+    let (layout, isRowIDTable) = try layout(of: table)
+    var sink = CSVRowSink(output: OutputBuffer(descriptor: descriptor))
+    sink.begin(columns: layout.names)
+    try scan(table, isRowIDTable, layout, &sink)
+    try sink.finish()
+    return sink.rowCount
+  }
+
+  private func scan<Sink: RowSink & ~Copyable>(
+    _ table: Table, _ isRowIDTable: Bool, _ layout: RowLayout, _ sink: inout Sink
+  ) throws(SQLiteFileError) {
+    var scan = BTreeScan(
+      table: table.name, isRowIDTable: isRowIDTable, encoding: header.textEncoding,
+      mainPageCount: mainPageCount)
+    // The findings count even when the device fails half way.
+    let result = Result { () throws(SQLiteFileError) in
+      try scan.run(root: table.rootPage, layout: layout, reader: &reader, sink: &sink)
+    }
+    findings.add(scan.findings)
+    try result.get()
+  }
+
+  private func readRows(
+    root: UInt32, isRowIDTable: Bool, layout: RowLayout, table: String,
+    _ receive: @escaping (StoredRow) -> Bool
+  ) throws(SQLiteFileError) {
+    var sink = ValueSink(receive: receive)
+    try scan(
+      Table(name: table, rootPage: root, definition: nil, sql: nil), isRowIDTable, layout, &sink)
+  }
+
+  /// How the rows of a table are laid out; without a readable CREATE statement the root page tells what kind
+  /// of b-tree it is, and the fields come as they are.
+  private func layout(of table: Table) throws(SQLiteFileError) -> (RowLayout, isRowIDTable: Bool) {
+    if let definition = table.definition {
+      return (RowLayout(definition), !definition.isWithoutRowID)
+    }
+    return (RowLayout(), try reader.kind(of: table.rootPage)?.isTable ?? true)
+  }
+
+  // MARK: - Opening
+
+  private static func log(beside path: String, _ view: LogView, _ findings: inout FindingList)
+    throws(SQLiteFileError) -> (file: ByteFile, value: WriteAheadLog)?
+  {
+    guard view != .ignore, let file = try companion(path + "-wal"), file.size > 0 else {
+      return nil
+    }
+    let log = try WriteAheadLog(parsing: file, includeUncommitted: view == .all)
+    if let defect = log.defect {
+      findings.add(
+        Finding("wal.badHeader", "the write-ahead log is not used: \(defect)", member: .wal, offset: 0))
+    }
+    if log.uncommittedFrameCount > 0 {
+      findings.add(
+        Finding(
+          "wal.uncommitted",
+          "\(log.uncommittedFrameCount) frames belong to a transaction that was never finished",
+          severity: .note, member: .wal))
+    }
+    return (file, log)
+  }
+
+  private static func journal(beside path: String, _ findings: inout FindingList)
+    throws(SQLiteFileError) -> (file: ByteFile, value: RollbackJournal)?
+  {
+    guard let file = try companion(path + "-journal"), file.size > 0 else { return nil }
+    let journal = try RollbackJournal(parsing: file)
+    switch journal.state {
+    case .hot:
+      findings.add(
+        Finding(
+          "journal.hot",
+          "a transaction was interrupted; \(journal.pageCount) pages are read as they were before it",
+          severity: .note, member: .journal))
+    case .unreadable:
+      findings.add(
+        Finding(
+          "journal.unreadable", "the rollback journal starts like none and is not used",
+          member: .journal, offset: 0))
+    case .superseded:
+      findings.add(
+        Finding(
+          "journal.superseded",
+          "the rollback journal names a super-journal that is not there, so its transaction was finished; it is not used",
+          severity: .note, member: .journal))
+    case .finished: break
+    }
+    if let defect = journal.defect { findings.add(defect) }
+    return (file, journal)
+  }
+
+  /// A sidecar, nil when there is none. One that is there and cannot be opened is an error: without it the
+  /// rows would be wrong in silence.
+  private static func companion(_ path: String) throws(SQLiteFileError) -> ByteFile? {
+    guard ByteFile.exists(path) else { return nil }
+    return try ByteFile(path)
+  }
+
+  /// The header from the newest page 1.
+  private static func header(
+    of main: ByteFile, _ journal: (file: ByteFile, value: RollbackJournal)?,
+    _ log: (file: ByteFile, value: WriteAheadLog)?
+  ) throws(SQLiteFileError) -> DatabaseHeader {
+    var bytes = ContiguousArray<UInt8>()
+    if let log, let offset = log.value.pageOffsets[1] {
+      bytes = ContiguousArray(try log.file.bytes(at: offset, count: DatabaseHeader.length))
+    } else if let journal, journal.value.state == .hot, let offset = journal.value.pageOffsets[1] {
+      bytes = ContiguousArray(try journal.file.bytes(at: offset, count: DatabaseHeader.length))
+    } else if main.size == 0 {
+      throw SQLiteFileError(.empty, "is empty", path: main.path)
+    } else {
+      bytes = ContiguousArray(try main.bytes(at: 0, count: DatabaseHeader.length))
+    }
+    do throws(DatabaseHeader.Defect) {
+      return try DatabaseHeader(parsing: bytes.rawSpan)
+    } catch {
+      throw try failure(error, main)
+    }
+  }
+
+  private static func failure(_ defect: DatabaseHeader.Defect, _ main: ByteFile)
+    throws(SQLiteFileError) -> SQLiteFileError
+  {
+    func bad(_ message: String, _ offset: Int64) -> SQLiteFileError {
+      SQLiteFileError(.badHeader, message, path: main.path, offset: offset)
+    }
+    switch defect {
+    case .tooShort:
+      return SQLiteFileError(
+        .notADatabase, "is not an SQLite database: only \(main.size) bytes", path: main.path)
+    case .magic:
+      let sample = try main.bytes(at: 0, count: 65_536)
+      if Entropy.looksRandom(sample) {
+        return SQLiteFileError(
+          .looksEncrypted,
+          "is not a readable SQLite database: its bytes look random, as encrypted ones do",
+          path: main.path, offset: 0)
+      }
+      return SQLiteFileError(
+        .notADatabase, "is not an SQLite database: it does not start like one", path: main.path,
+        offset: 0)
+    case .pageSize(let size): return bad("has an impossible page size of \(size) bytes", 16)
+    case .usableSize(let size): return bad("leaves only \(size) usable bytes of a page", 20)
+    case .encoding(let number): return bad("has an unknown text encoding, \(number)", 56)
+    case .readVersion(let version):
+      return bad("has read version \(version), newer than any known", 19)
+    }
+  }
+}

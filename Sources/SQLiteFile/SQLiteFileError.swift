@@ -1,0 +1,65 @@
+/// Why a file could not be read as an SQLite database at all.
+///
+/// Damage inside a database is not an error but a ``Finding``: reading goes on past it.
+public struct SQLiteFileError: Error, Sendable, Equatable, CustomStringConvertible {
+  /// A stable identifier, the same in messages, JSON and the manual.
+  public struct Code: RawRepresentable, Hashable, Sendable {
+    /// The identifier as it is printed, such as `file.missing`.
+    public let rawValue: String
+
+    /// A code with this identifier; unknown ones are kept.
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    /// Nothing is at the path.
+    public static let missing = Code(rawValue: "file.missing")
+    /// The path leads to a folder, a device, a pipe or a symbolic link.
+    public static let notRegular = Code(rawValue: "file.notRegular")
+    /// The system refuses to open the file.
+    public static let permission = Code(rawValue: "file.permission")
+    /// The device failed while reading.
+    public static let io = Code(rawValue: "file.io")
+    /// The file has no bytes.
+    public static let empty = Code(rawValue: "file.empty")
+    /// The file does not start as a database does.
+    public static let notADatabase = Code(rawValue: "file.notADatabase")
+    /// The file does not start as a database does and its bytes look random, as encrypted ones do.
+    public static let looksEncrypted = Code(rawValue: "file.looksEncrypted")
+    /// The header is that of a database but holds a number that no database has.
+    public static let badHeader = Code(rawValue: "file.badHeader")
+    /// The output could not be written.
+    public static let output = Code(rawValue: "output.io")
+    /// The reader of the output has gone.
+    public static let outputClosed = Code(rawValue: "output.closed")
+  }
+
+  /// What kind of failure.
+  public let code: Code
+  /// What happened, in a sentence without a full stop.
+  public let message: String
+  /// The file it happened to; nil when it has no name.
+  public let path: String?
+  /// Where, in bytes from the start of that file; nil when it concerns the whole file.
+  public let offset: Int64?
+  /// The system's error number; nil when the system reported none.
+  public let systemError: Int32?
+
+  /// An error with all that is known of it.
+  public init(
+    _ code: Code, _ message: String, path: String? = nil, offset: Int64? = nil,
+    systemError: Int32? = nil
+  ) {
+    self.code = code
+    self.message = message
+    self.path = path
+    self.offset = offset
+    self.systemError = systemError
+  }
+
+  /// The sentence that a log shows.
+  public var description: String {
+    var text = message
+    if let path { text += ", \(path)" }
+    if let offset { text += ", offset \(offset)" }
+    return text + " (\(code.rawValue))"
+  }
+}

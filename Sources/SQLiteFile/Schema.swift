@@ -1,0 +1,80 @@
+/// An entry of the schema table (file format, section 2.6 "Storage Of The SQL Database Schema").
+public struct SchemaEntry: Sendable, Hashable {
+  /// `table`, `index`, `view` or `trigger`.
+  public let type: String
+  /// The name of the object.
+  public let name: String
+  /// The table it belongs to; its own name for a table.
+  public let tableName: String
+  /// The root page of its b-tree; 0 for views, triggers and virtual tables.
+  public let rootPage: UInt32
+  /// The CREATE statement; nil for the indexes that SQLite makes by itself.
+  public let sql: String?
+}
+
+/// A table that has rows in the file.
+public struct Table: Sendable, Hashable {
+  /// The name.
+  public let name: String
+  /// The root page of its b-tree.
+  public let rootPage: UInt32
+  /// What its CREATE statement declares; nil when that could not be read.
+  public let definition: TableDefinition?
+  /// The CREATE statement as it stands.
+  public let sql: String?
+
+  /// The names of the columns, empty when they are not known.
+  public var columnNames: [String] { definition?.columns.map(\.name) ?? [] }
+}
+
+/// What the schema table says.
+public struct Schema: Sendable, Equatable {
+  /// All entries, in the order of the file.
+  public let entries: [SchemaEntry]
+  /// The tables with rows in the file, in the order of the file; virtual tables are not among them,
+  /// the tables that they keep their content in are.
+  public let tables: [Table]
+
+  /// The table of this name, upper and lower case alike as in SQL.
+  public func table(named name: String) -> Table? {
+    tables.first { $0.name == name }
+      ?? tables.first { $0.name.lowercased() == name.lowercased() }
+  }
+
+  init(rows: [StoredRow]) {
+    let entries = rows.compactMap(SchemaEntry.init(row:))
+    self.entries = entries
+    tables = entries.filter { $0.type == "table" && $0.rootPage > 0 }.map { entry in
+      Table(
+        name: entry.name, rootPage: entry.rootPage,
+        definition: entry.sql.flatMap { TableDefinition(sql: $0) }, sql: entry.sql)
+    }
+  }
+
+  /// The columns of the schema table itself.
+  static let definition = TableDefinition(
+    columns: [("type", "TEXT"), ("name", "TEXT"), ("tbl_name", "TEXT"), ("rootpage", "INT"), ("sql", "TEXT")]
+      .map { name, type in
+        TableDefinition.Column(
+          name: name, declaredType: type, affinity: .init(declaredType: type), defaultValue: .null,
+          collation: "BINARY", generation: .none)
+      },
+    rowIDColumn: nil, primaryKey: [], isWithoutRowID: false, isStrict: false)
+}
+
+extension SchemaEntry {
+  fileprivate init?(row: StoredRow) {
+    guard row.values.count == 5, case .text(let type) = row.values[0],
+      case .text(let name) = row.values[1], case .text(let tableName) = row.values[2]
+    else { return nil }
+    self.type = type.string
+    self.name = name.string
+    self.tableName = tableName.string
+    if case .integer(let page) = row.values[3] {
+      rootPage = UInt32(exactly: page) ?? 0
+    } else {
+      rootPage = 0
+    }
+    if case .text(let text) = row.values[4] { sql = text.string } else { sql = nil }
+  }
+}

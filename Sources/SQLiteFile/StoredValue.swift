@@ -1,0 +1,85 @@
+/// A value as SQLite stores it: one of the five storage classes.
+public enum StoredValue: Sendable, Hashable {
+  /// NULL.
+  case null
+  /// A signed 64-bit integer.
+  case integer(Int64)
+  /// A 64-bit float; never NaN, which SQLite stores as NULL.
+  case real(Double)
+  /// Text in any encoding, given as UTF-8.
+  case text(StoredText)
+  /// Bytes.
+  case blob([UInt8])
+}
+
+/// Text as it stands in a file, valid or not.
+public struct StoredText: Sendable, Hashable {
+  /// The bytes as UTF-8. Surrogates of UTF-16 that stand alone are in their three-byte form, which is not
+  /// valid UTF-8, so ``isValid`` tells.
+  public let utf8: [UInt8]
+
+  /// Text of these bytes.
+  public init(utf8: [UInt8]) { self.utf8 = utf8 }
+
+  /// Text of a string.
+  public init(_ string: String) { utf8 = Array(string.utf8) }
+
+  /// The text, with U+FFFD in the place of what is not valid.
+  public var string: String { String(decoding: utf8, as: UTF8.self) }
+
+  /// Whether the bytes are valid UTF-8, so that ``string`` is exact.
+  public var isValid: Bool { String(validating: utf8, as: UTF8.self) != nil }
+}
+
+/// A row of a table.
+public struct StoredRow: Sendable, Hashable {
+  /// The row id; nil in a WITHOUT ROWID table.
+  public let rowID: Int64?
+  /// A value for each column, in the order of the table's columns.
+  public let values: [StoredValue]
+
+  /// A row of these values.
+  public init(rowID: Int64?, values: [StoredValue]) {
+    self.rowID = rowID
+    self.values = values
+  }
+}
+
+/// Collects each row as values and hands it on.
+struct ValueSink: RowSink, ~Copyable {
+  private let receive: (StoredRow) -> Bool
+  private var rowID: Int64?
+  private var values: [StoredValue] = []
+  private(set) var wantsMore = true
+
+  /// `receive` returns whether it wants the next row.
+  init(receive: @escaping (StoredRow) -> Bool) { self.receive = receive }
+
+  mutating func beginRow(_ rowID: Int64?) {
+    self.rowID = rowID
+    values.removeAll(keepingCapacity: true)
+  }
+  mutating func null() { values.append(.null) }
+  mutating func integer(_ value: Int64) { values.append(.integer(value)) }
+  mutating func real(_ value: Double) { values.append(.real(value)) }
+  mutating func text(_ bytes: RawSpan) { values.append(.text(StoredText(utf8: bytes.array()))) }
+  mutating func blob(_ bytes: RawSpan) { values.append(.blob(bytes.array())) }
+  mutating func endRow() {
+    wantsMore = receive(StoredRow(rowID: rowID, values: values))
+  }
+}
+
+/// Counts rows.
+struct CountSink: RowSink, ~Copyable {
+  private(set) var rowCount = 0
+  private(set) var highestRowID: Int64 = .min
+  var wantsMore: Bool { true }
+
+  mutating func beginRow(_ rowID: Int64?) { highestRowID = max(highestRowID, rowID ?? .min) }
+  mutating func null() {}
+  mutating func integer(_ value: Int64) {}
+  mutating func real(_ value: Double) {}
+  mutating func text(_ bytes: RawSpan) {}
+  mutating func blob(_ bytes: RawSpan) {}
+  mutating func endRow() { rowCount += 1 }
+}

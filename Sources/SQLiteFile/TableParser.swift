@@ -1,0 +1,298 @@
+/// Reads the parts of a CREATE TABLE statement that decide how rows are stored.
+struct TableParser {
+  private let sql: [UInt8]
+  private let tokens: [SQLToken]
+  private var position = 0
+
+  init(_ sql: String) {
+    self.sql = Array(sql.utf8)
+    tokens = SQLToken.all(in: self.sql)
+  }
+
+  /// A column while it is being read: what it is may be settled by a later constraint.
+  private struct Draft {
+    var name: String
+    var type = ""
+    var defaultTokens: [SQLToken]?
+    var collation = "BINARY"
+    var generation = TableDefinition.Column.Generation.none
+    var isPrimaryKey = false
+    var isDescendingKey = false
+  }
+
+  private struct KeyPart {
+    var column: String
+    var collation: String?
+  }
+
+  private static let constraintWords: Set<String> = [
+    "CONSTRAINT", "PRIMARY", "NOT", "NULL", "UNIQUE", "CHECK", "DEFAULT", "COLLATE", "REFERENCES",
+    "GENERATED", "AS", "ON", "DEFERRABLE", "INITIALLY",
+  ]
+
+  private static let tableConstraintWords: Set<String> = [
+    "CONSTRAINT", "PRIMARY", "UNIQUE", "CHECK", "FOREIGN",
+  ]
+
+  mutating func parse() -> TableDefinition? {
+    guard take("CREATE") else { return nil }
+    if !take("TEMP") { _ = take("TEMPORARY") }
+    guard take("TABLE") else { return nil }
+    if take("IF") { _ = take("NOT") && take("EXISTS") }
+    guard current != nil else { return nil }
+    position += 1
+    if takePunctuation(".") { position += 1 }
+    guard takePunctuation("(") else { return nil }
+
+    var drafts: [Draft] = []
+    var key: [KeyPart] = []
+    var isTableKey = false
+    while let token = current, !token.isPunctuation(")") {
+      let start = position
+      if isTableConstraintWord(token) {
+        tableConstraint(&key, &isTableKey)
+      } else if let draft = column() {
+        drafts.append(draft)
+      }
+      // What is not understood is passed over, a word at a time.
+      if !takePunctuation(","), position == start { position += 1 }
+    }
+    _ = takePunctuation(")")
+    var isWithoutRowID = false
+    var isStrict = false
+    while current != nil {
+      if take("WITHOUT") {
+        isWithoutRowID = take("ROWID") || isWithoutRowID
+      } else if take("STRICT") {
+        isStrict = true
+      } else {
+        position += 1
+      }
+    }
+    return table(drafts, key, isTableKey, isWithoutRowID, isStrict)
+  }
+
+  private func table(
+    _ drafts: [Draft], _ key: [KeyPart], _ isTableKey: Bool, _ isWithoutRowID: Bool,
+    _ isStrict: Bool
+  ) -> TableDefinition? {
+    guard !drafts.isEmpty else { return nil }
+    var parts = key
+    if !isTableKey, let draft = drafts.first(where: \.isPrimaryKey) {
+      parts = [KeyPart(column: draft.name, collation: nil)]
+    }
+    var seen: Set<String> = []
+    let primaryKey = parts.compactMap { part -> Int? in
+      guard
+        let index = drafts.firstIndex(where: { $0.name.lowercased() == part.column.lowercased() })
+      else { return nil }
+      let collation = part.collation ?? drafts[index].collation
+      // A column that stands twice in the key is stored once, unless its collation differs.
+      return seen.insert("\(index) \(collation.uppercased())").inserted ? index : nil
+    }
+    var rowIDColumn: Int?
+    if !isWithoutRowID, parts.count == 1, let only = primaryKey.first,
+      drafts[only].type.uppercased() == "INTEGER", isTableKey || !drafts[only].isDescendingKey
+    {
+      rowIDColumn = only
+    }
+    return TableDefinition(
+      columns: drafts.map { draft in
+        let affinity = TableDefinition.Affinity(declaredType: draft.type, isStrict: isStrict)
+        let value = draft.defaultTokens.map { Self.literal($0[...]) } ?? .some(.null)
+        return TableDefinition.Column(
+          name: draft.name, declaredType: draft.type, affinity: affinity,
+          defaultValue: value.map { affinity.applied(to: $0) }, collation: draft.collation,
+          generation: draft.generation)
+      },
+      rowIDColumn: rowIDColumn, primaryKey: primaryKey, isWithoutRowID: isWithoutRowID,
+      isStrict: isStrict)
+  }
+
+  // MARK: - Parts
+
+  private mutating func column() -> Draft? {
+    guard let name = current, name.kind != .punctuation else { return nil }
+    position += 1
+    var draft = Draft(name: name.text)
+    let typeStart = position
+    while let token = current, !isEndOfPart(token), !isConstraintWord(token) {
+      if token.isPunctuation("(") { skipParentheses() } else { position += 1 }
+    }
+    if typeStart < position {
+      let range = tokens[typeStart].range.lowerBound..<tokens[position - 1].range.upperBound
+      draft.type = String(decoding: sql[range], as: UTF8.self)
+      if position - typeStart == 1 { draft.type = tokens[typeStart].text }
+    }
+    while let token = current, !isEndOfPart(token) {
+      position += 1
+      switch token.kind == .word ? token.text.uppercased() : "" {
+      case "CONSTRAINT":
+        if current != nil { position += 1 }
+      case "PRIMARY":
+        _ = take("KEY")
+        draft.isPrimaryKey = true
+        if take("DESC") { draft.isDescendingKey = true }
+      case "COLLATE":
+        if let collation = current {
+          draft.collation = collation.text
+          position += 1
+        }
+      case "DEFAULT":
+        draft.defaultTokens = defaultTokens()
+      case "GENERATED", "AS":
+        _ = take("ALWAYS") && take("AS")
+        if let token = current, token.isPunctuation("(") { skipParentheses() }
+        draft.generation = .virtual
+        if take("STORED") { draft.generation = .stored } else { _ = take("VIRTUAL") }
+      default:
+        if token.isPunctuation("(") {
+          position -= 1
+          skipParentheses()
+        }
+      }
+    }
+    return draft
+  }
+
+  private mutating func defaultTokens() -> [SQLToken] {
+    guard let first = current else { return [] }
+    let start = position
+    if first.isPunctuation("(") {
+      skipParentheses()
+    } else {
+      position += 1
+      if first.isPunctuation("+") || first.isPunctuation("-"), current != nil { position += 1 }
+    }
+    return Array(tokens[start..<position])
+  }
+
+  private mutating func tableConstraint(_ key: inout [KeyPart], _ isTableKey: inout Bool) {
+    if take("CONSTRAINT"), current != nil { position += 1 }
+    if take("PRIMARY") {
+      _ = take("KEY")
+      isTableKey = true
+      key = keyParts()
+    }
+    let start = position
+    while let token = current, !isEndOfPart(token) {
+      // The next constraint may follow without a comma.
+      if position > start, isTableConstraintWord(token), tokens[position - 1].isPunctuation(")") {
+        return
+      }
+      if token.isPunctuation("(") { skipParentheses() } else { position += 1 }
+    }
+  }
+
+  private mutating func keyParts() -> [KeyPart] {
+    guard takePunctuation("(") else { return [] }
+    var parts: [KeyPart] = []
+    while let token = current, !token.isPunctuation(")") {
+      if token.isPunctuation(",") {
+        position += 1
+        continue
+      }
+      var part = KeyPart(column: token.text)
+      position += 1
+      while let token = current, !isEndOfPart(token) {
+        position += 1
+        if token.isKeyword("COLLATE"), let collation = current {
+          part.collation = collation.text
+          position += 1
+        }
+      }
+      parts.append(part)
+    }
+    _ = takePunctuation(")")
+    return parts
+  }
+
+  /// The constant that tokens of a DEFAULT clause stand for; nil when it has to be computed.
+  private static func literal(_ tokens: ArraySlice<SQLToken>) -> StoredValue? {
+    guard let first = tokens.first else { return nil }
+    if first.isPunctuation("("), let last = tokens.last, last.isPunctuation(")") {
+      return literal(tokens.dropFirst().dropLast())
+    }
+    if first.isPunctuation("-") || first.isPunctuation("+") {
+      guard let value = literal(tokens.dropFirst()) else { return nil }
+      guard first.isPunctuation("-") else { return value }
+      switch value {
+      case .integer(let number):
+        return number == .min ? .real(-Double(number)) : .integer(-number)
+      case .real(let number):
+        // 9223372036854775808 is no integer, but -9223372036854775808 is.
+        return number == 0x1p63 ? .integer(.min) : .real(-number)
+      default: return nil
+      }
+    }
+    guard tokens.count == 1 else { return nil }
+    switch first.kind {
+    case .number: return SQLNumber.value(of: first.text)
+    case .string, .quotedIdentifier: return .text(StoredText(first.text))
+    case .blob: return hexadecimal(first.text).map { .blob($0) }
+    case .punctuation: return nil
+    case .word:
+      switch first.text.uppercased() {
+      case "NULL": return .null
+      case "TRUE": return .integer(1)
+      case "FALSE": return .integer(0)
+      case "CURRENT_TIME", "CURRENT_DATE", "CURRENT_TIMESTAMP": return nil
+      default: return .text(StoredText(first.text))
+      }
+    }
+  }
+
+  private static func hexadecimal(_ digits: String) -> [UInt8]? {
+    let digits = Array(digits.utf8)
+    guard digits.count % 2 == 0 else { return nil }
+    return stride(from: 0, to: digits.count, by: 2).reduce(into: [UInt8]?([])) { bytes, index in
+      let pair = String(decoding: digits[index..<index + 2], as: UTF8.self)
+      guard let byte = UInt8(pair, radix: 16) else {
+        bytes = nil
+        return
+      }
+      bytes?.append(byte)
+    }
+  }
+
+  // MARK: - Tokens
+
+  private var current: SQLToken? { position < tokens.count ? tokens[position] : nil }
+
+  private func isEndOfPart(_ token: SQLToken) -> Bool {
+    token.isPunctuation(",") || token.isPunctuation(")")
+  }
+
+  private func isConstraintWord(_ token: SQLToken) -> Bool {
+    token.kind == .word && Self.constraintWords.contains(token.text.uppercased())
+  }
+
+  private func isTableConstraintWord(_ token: SQLToken) -> Bool {
+    token.kind == .word && Self.tableConstraintWords.contains(token.text.uppercased())
+  }
+
+  private mutating func take(_ keyword: String) -> Bool {
+    guard let token = current, token.isKeyword(keyword) else { return false }
+    position += 1
+    return true
+  }
+
+  private mutating func takePunctuation(_ character: String) -> Bool {
+    guard let token = current, token.isPunctuation(character) else { return false }
+    position += 1
+    return true
+  }
+
+  /// Passes over a parenthesised part, from its opening to its closing one or the end.
+  private mutating func skipParentheses() {
+    var depth = 0
+    while let token = current {
+      position += 1
+      if token.isPunctuation("(") { depth += 1 }
+      if token.isPunctuation(")") {
+        depth -= 1
+        if depth == 0 { return }
+      }
+    }
+  }
+}
