@@ -9,53 +9,60 @@ extension OutputBuffer {
     var offset = 0
     let end = bytes.byteCount
     while offset < end {
-      if offset &+ 8 <= end {
-        let word = bytes.word(at: offset)
-        if Self.isPlain(word) {
-          append(word: word, length: 8)
-          offset &+= 8
-          continue
+      let left = end &- offset
+      var special: UInt8
+      if left >= 8 || end >= 8 {
+        // The last bytes are read with those before them, shifted out; spaces fill the rest of the word.
+        let missing = left >= 8 ? 0 : 8 &- left
+        var word = bytes.word(at: offset &- missing).littleEndian
+        if missing > 0 {
+          let shift = UInt64(missing &* 8)
+          word = word >> shift | Self.spaces << (64 &- shift)
         }
+        let hits = Self.specialBytes(word)
+        let plain = hits == 0 ? 8 &- missing : hits.trailingZeroBitCount >> 3
+        append(word: word.littleEndian, length: plain)
+        offset &+= plain
+        if hits == 0 { continue }
+        special = UInt8(truncatingIfNeeded: word >> UInt64(plain &* 8))
+      } else {
+        special = bytes.byte(at: offset)
       }
-      // Up to the next whole word byte by byte: a word that is not plain has a character that needs care.
-      let stop = min(offset &+ 8, end)
-      while offset < stop {
-        let byte = bytes.byte(at: offset)
-        if byte < 0x80 {
-          appendEscaped(byte)
-          offset &+= 1
-        } else {
-          let length = UTF8Scan.sequenceLength(bytes, at: offset)
-          if length > 0 {
-            var index = 0
-            while index < length {
-              append(bytes.byte(at: offset &+ index))
-              index &+= 1
-            }
-            offset &+= length
-          } else {
-            append(word: 0x00bd_bfef, length: 3)
-            isValid = false
-            offset &+= 1
-          }
-        }
+      if special < 0x80 {
+        appendEscaped(special)
+        offset &+= 1
+        continue
       }
+      let length = UTF8Scan.sequenceLength(bytes, at: offset)
+      if length == 0 {
+        append(word: 0x00bd_bfef, length: 3)
+        isValid = false
+        offset &+= 1
+      }
+      var index = 0
+      while index < length {
+        append(bytes.byte(at: offset &+ index))
+        index &+= 1
+      }
+      offset &+= length
     }
     append(UInt8(ascii: "\""))
     return isValid
   }
 
-  /// Whether eight bytes are ASCII without control characters, quotes and backslashes.
+  private static let spaces: UInt64 = 0x2020_2020_2020_2020
+
+  /// The top bit of each byte that is a control character, a quote, a backslash or not ASCII. Behind the lowest
+  /// such byte others may be marked too.
   @inline(__always)
-  private static func isPlain(_ word: UInt64) -> Bool {
+  private static func specialBytes(_ word: UInt64) -> UInt64 {
     let ones: UInt64 = 0x0101_0101_0101_0101
     let tops: UInt64 = 0x8080_8080_8080_8080
+    // Subtracting brings up the top bit of a byte below 0x20, or of one that the exclusive or made 0.
     let control = word &- ones &* 0x20
-    let quote = word ^ ones &* 0x22
-    let backslash = word ^ ones &* 0x5c
-    // A byte's top bit comes up when it is below 0x20, equal to the character, or above 0x7f.
-    let hits = control | (quote &- ones) | (backslash &- ones) | word
-    return hits & tops == 0
+    let quote = (word ^ ones &* 0x22) &- ones
+    let backslash = (word ^ ones &* 0x5c) &- ones
+    return (control | quote | backslash | word) & tops
   }
 
   @inline(__always)

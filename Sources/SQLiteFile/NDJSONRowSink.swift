@@ -4,7 +4,6 @@
 /// in `values` with U+FFFD in its bad places and once more, exact, under `"invalidText":{"COLUMN":{"hex":"…"}}`.
 struct NDJSONRowSink: RowSink, ~Copyable {
   private var output: OutputBuffer
-  private var prefix = ContiguousArray<UInt8>()
   private var names: [String] = []
   private var column = 0
   private var invalid: [(column: Int, bytes: [UInt8])] = []
@@ -21,11 +20,11 @@ struct NDJSONRowSink: RowSink, ~Copyable {
     var line = "{\"table\":"
     line += JSONLiteral.string(table)
     line += ",\"rowid\":"
-    prefix = ContiguousArray(line.utf8)
+    output.setTemplate(line)
   }
 
   mutating func beginRow(_ rowID: Int64?) {
-    output.append(prefix)
+    output.appendTemplate()
     if let rowID { output.append(integer: rowID) } else { output.append("null") }
     // `,"values":[` in two words.
     output.append(word: 0x7365_756c_6176_222c, length: 8)

@@ -14,6 +14,7 @@
   private static let capacity = 256 * 1024
   private let descriptor: Int32
   private let memory: UnsafeMutableRawPointer
+  private var template = unsafe UnsafeMutableRawBufferPointer(start: nil, count: 0)
   private var count = 0
   private var failure: Int32 = 0
   /// Bytes handed to the system so far.
@@ -25,7 +26,10 @@
     unsafe memory = UnsafeMutableRawPointer.allocate(byteCount: Self.capacity, alignment: 64)
   }
 
-  deinit { unsafe memory.deallocate() }
+  deinit {
+    unsafe memory.deallocate()
+    unsafe template.deallocate()
+  }
 
   /// Whether a write has failed; what is appended from then on goes nowhere.
   package var isBroken: Bool { failure != 0 }
@@ -62,14 +66,21 @@
     unsafe bytes.withUnsafeBytes { unsafe append(buffer: $0) }
   }
 
-  /// Appends bytes of any length.
-  mutating func append(_ bytes: ContiguousArray<UInt8>) {
-    unsafe bytes.withUnsafeBytes { unsafe append(buffer: $0) }
+  /// Sets the bytes that ``appendTemplate()`` appends: what each row starts with.
+  mutating func setTemplate(_ bytes: String) {
+    let bytes = Array(bytes.utf8)
+    unsafe template.deallocate()
+    unsafe template = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 8)
+    unsafe template.copyBytes(from: bytes)
+  }
+
+  /// Appends the template.
+  mutating func appendTemplate() {
+    unsafe append(buffer: UnsafeRawBufferPointer(template))
   }
 
   /// Appends a string as UTF-8.
-  package mutating func append(_ string: String) {
-    var string = string
+  package mutating func append(_ string: consuming String) {
     string.withUTF8 { unsafe append(buffer: UnsafeRawBufferPointer($0)) }
   }
 
@@ -86,29 +97,49 @@
   }
 
   /// Appends a decimal integer.
+  @inline(__always)
   package mutating func append(integer value: Int64) {
-    reserve(20)
-    if value < 0 {
-      unsafe memory.storeBytes(of: UInt8(ascii: "-"), toByteOffset: count, as: UInt8.self)
-      count &+= 1
+    if value >= 0, value < 10 {
+      append(UInt8(truncatingIfNeeded: value &+ 48))
+    } else {
+      appendLong(value)
     }
-    var rest = value.magnitude
-    var length = 1
-    var bound: UInt64 = 10
-    while length < 20, rest >= bound {
-      length &+= 1
-      if length == 20 { break }
-      bound &*= 10
+  }
+
+  private mutating func appendLong(_ value: Int64) {
+    if value < 0 { append(UInt8(ascii: "-")) }
+    let magnitude = value.magnitude
+    let (high, low) = magnitude.quotientAndRemainder(dividingBy: 100_000_000)
+    guard high > 0 else { return appendLeading(low) }
+    if high < 100_000_000 {
+      appendLeading(high)
+    } else {
+      appendLeading(high / 100_000_000)
+      append(word: Self.digits(high % 100_000_000) | Self.zeros, length: 8)
     }
-    var position = count &+ length
-    count = position
-    repeat {
-      position &-= 1
-      let (quotient, digit) = rest.quotientAndRemainder(dividingBy: 10)
-      unsafe memory.storeBytes(
-        of: UInt8(truncatingIfNeeded: digit &+ 48), toByteOffset: position, as: UInt8.self)
-      rest = quotient
-    } while rest > 0
+    append(word: Self.digits(low) | Self.zeros, length: 8)
+  }
+
+  private static let zeros: UInt64 = 0x3030_3030_3030_3030
+
+  /// Appends a number below 100,000,000 without leading zeros.
+  @inline(__always)
+  private mutating func appendLeading(_ value: UInt64) {
+    let digits = Self.digits(value)
+    // The first digit is in the lowest byte, so leading zeros are the zero bytes at the bottom.
+    let skipped = min(digits.trailingZeroBitCount / 8, 7)
+    append(word: ((digits | Self.zeros) >> UInt64(skipped &* 8)).littleEndian, length: 8 &- skipped)
+  }
+
+  /// The eight decimal digits of a number below 100,000,000, a byte each, the first in the lowest byte:
+  /// split in halves by 10,000, then in each half by 100, then by 10, all parts at once.
+  @inline(__always)
+  private static func digits(_ value: UInt64) -> UInt64 {
+    let halves = value / 10_000 | (value % 10_000) << 32
+    let hundreds = (halves &* 10_486) >> 20 & 0x0000_007f_0000_007f
+    let pairs = (halves &- hundreds &* 100) << 16 | hundreds
+    let tens = (pairs &* 103) >> 10 & 0x000f_000f_000f_000f
+    return (pairs &- tens &* 10) << 8 | tens
   }
 
   /// Appends bytes as lower-case hexadecimal digits.

@@ -69,11 +69,11 @@ struct RecordDecoder: ~Copyable {
   ) {
     var offset = headerStart
     var body = headerEnd
+    let rules = layout.rules.span
     var column = 0
-    let columnCount = layout.sources.count
-    while column < columnCount {
+    while column < rules.count {
       guard offset < headerEnd, let type = Varint.read(payload, at: offset, end: headerEnd) else {
-        while column < columnCount {
+        while column < rules.count {
           emitDefault(layout, column, rowID, &sink)
           column &+= 1
         }
@@ -81,10 +81,11 @@ struct RecordDecoder: ~Copyable {
       }
       offset &+= type.length
       let length = Self.length(ofType: type.value)
-      if case .rowID = layout.sources[column], let rowID {
+      let rule = rules[column]
+      if rule.isRowID, let rowID {
         sink.integer(rowID)
       } else {
-        emit(payload, type.value, body, length, layout.isReal[column], &sink)
+        emit(payload, type.value, body, length, rule.isReal, &sink)
       }
       body &+= length
       column &+= 1
@@ -100,12 +101,12 @@ struct RecordDecoder: ~Copyable {
   private mutating func emitByField<Sink: RowSink & ~Copyable>(
     _ payload: RawSpan, _ rowID: Int64?, _ layout: borrowing RowLayout, _ sink: inout Sink
   ) {
-    for column in layout.sources.indices {
-      if case .field(let index) = layout.sources[column], index < fields.count {
+    for (column, rule) in layout.rules.enumerated() {
+      let index = Int(rule.field)
+      if index >= 0, index < fields.count, !rule.isRowID {
         let field = fields[index]
         emit(
-          payload, field.type, field.offset, Self.length(ofType: field.type),
-          layout.isReal[column], &sink)
+          payload, field.type, field.offset, Self.length(ofType: field.type), rule.isReal, &sink)
       } else {
         emitDefault(layout, column, rowID, &sink)
       }
@@ -113,26 +114,24 @@ struct RecordDecoder: ~Copyable {
   }
 
   /// A column that the record has no field for.
+  @inline(never)
   private func emitDefault<Sink: RowSink & ~Copyable>(
     _ layout: borrowing RowLayout, _ column: Int, _ rowID: Int64?, _ sink: inout Sink
   ) {
-    switch layout.sources[column] {
-    case .rowID:
-      if let rowID { sink.integer(rowID) } else { sink.null() }
-    case .computed:
-      sink.null()
-    case .field:
-      switch layout.defaults[column] {
-      case nil, .null?: sink.null()
-      case .integer(let value)?: sink.integer(value)
-      case .real(let value)?: sink.real(value)
-      case .text(let text)?:
-        let bytes = ContiguousArray(text.utf8)
-        sink.text(bytes.rawSpan)
-      case .blob(let value)?:
-        let bytes = ContiguousArray(value)
-        sink.blob(bytes.rawSpan)
-      }
+    let rule = layout.rules[column]
+    if rule.isRowID, let rowID { return sink.integer(rowID) }
+    // A virtual column is computed by whoever has SQL.
+    guard rule.field >= 0 else { return sink.null() }
+    switch layout.defaults[column] {
+    case nil, .null?: sink.null()
+    case .integer(let value)?: sink.integer(value)
+    case .real(let value)?: sink.real(value)
+    case .text(let text)?:
+      let bytes = ContiguousArray(text.utf8)
+      sink.text(bytes.rawSpan)
+    case .blob(let value)?:
+      let bytes = ContiguousArray(value)
+      sink.blob(bytes.rawSpan)
     }
   }
 

@@ -1,19 +1,17 @@
 /// How the fields of a record become the columns of a row.
 struct RowLayout {
-  /// What stands behind a column.
-  enum Source {
-    /// The field of this number.
-    case field(Int)
-    /// The row id; the field itself is NULL.
-    case rowID
-    /// Nothing: a virtual column is computed by whoever has SQL.
-    case computed
+  /// Where a column's value comes from, small and plain: it is looked up for each value of each row.
+  struct Rule: BitwiseCopyable {
+    /// The number of the field; less than 0 where no field holds the value.
+    var field: Int32
+    /// Whether the value is the row id; the field itself is NULL.
+    var isRowID = false
+    /// Whether whole numbers stand for reals.
+    var isReal = false
   }
 
-  /// For each column where its value comes from.
-  let sources: ContiguousArray<Source>
-  /// For each column whether whole numbers stand for reals.
-  let isReal: ContiguousArray<Bool>
+  /// A rule for each column.
+  let rules: ContiguousArray<Rule>
   /// For each column what a row without the field has; nil when that is not known.
   let defaults: [StoredValue?]
   /// The names of the columns.
@@ -25,11 +23,10 @@ struct RowLayout {
 
   /// The layout of a table.
   init(_ table: TableDefinition) {
-    var sources = ContiguousArray(repeating: Source.computed, count: table.columns.count)
-    for (field, column) in table.storedOrder.enumerated() { sources[column] = .field(field) }
-    if let column = table.rowIDColumn { sources[column] = .rowID }
-    self.sources = sources
-    isReal = ContiguousArray(table.columns.map { $0.affinity == .real })
+    var rules = ContiguousArray(table.columns.map { Rule(field: -1, isReal: $0.affinity == .real) })
+    for (field, column) in table.storedOrder.enumerated() { rules[column].field = Int32(field) }
+    if let column = table.rowIDColumn { rules[column].isRowID = true }
+    self.rules = rules
     defaults = table.columns.map(\.defaultValue)
     names = table.columns.map(\.name)
     isInOrder = table.storedOrder == Array(table.columns.indices)
@@ -38,8 +35,7 @@ struct RowLayout {
 
   /// The layout of records of which nothing is known: the fields as they are, however many there are.
   init() {
-    sources = []
-    isReal = []
+    rules = []
     defaults = []
     names = []
     isInOrder = true
