@@ -284,6 +284,9 @@ public final class SQLiteDatabase {
       bytes = ContiguousArray(try log.file.bytes(at: offset, count: DatabaseHeader.length))
     } else if let journal, journal.value.state == .hot, let offset = journal.value.pageOffsets[1] {
       bytes = ContiguousArray(try journal.file.bytes(at: offset, count: DatabaseHeader.length))
+    } else if let journal, journal.value.state == .hot, journal.value.databasePageCount == 0 {
+      throw SQLiteFileError(
+        .empty, "was empty before a transaction that was interrupted", path: main.path)
     } else if main.size == 0 {
       throw SQLiteFileError(.empty, "is empty", path: main.path)
     } else {

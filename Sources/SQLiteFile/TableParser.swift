@@ -27,7 +27,7 @@ struct TableParser {
 
   private static let constraintWords: Set<String> = [
     "CONSTRAINT", "PRIMARY", "NOT", "NULL", "UNIQUE", "CHECK", "DEFAULT", "COLLATE", "REFERENCES",
-    "GENERATED", "AS", "ON", "DEFERRABLE", "INITIALLY",
+    "AS", "ON", "DEFERRABLE",
   ]
 
   private static let tableConstraintWords: Set<String> = [
@@ -99,7 +99,9 @@ struct TableParser {
     return TableDefinition(
       columns: drafts.map { draft in
         let affinity = TableDefinition.Affinity(declaredType: draft.type, isStrict: isStrict)
-        let value = draft.defaultTokens.map { Self.literal($0[...]) } ?? .some(.null)
+        let value =
+          draft.defaultTokens.map { Self.literal($0[...], isText: affinity == .text) }
+          ?? .some(.null)
         return TableDefinition.Column(
           name: draft.name, declaredType: draft.type, affinity: affinity,
           defaultValue: value.map { affinity.applied(to: $0) }, collation: draft.collation,
@@ -207,21 +209,28 @@ struct TableParser {
     return parts
   }
 
-  /// The constant that tokens of a DEFAULT clause stand for; nil when it has to be computed.
-  private static func literal(_ tokens: ArraySlice<SQLToken>) -> StoredValue? {
+  /// The constant that tokens of a DEFAULT clause stand for; nil when it has to be computed. In a text column
+  /// a number keeps the form in which it is written, as SQLite has it: `TEXT DEFAULT 1.50` is '1.50'.
+  private static func literal(_ tokens: ArraySlice<SQLToken>, isText: Bool) -> StoredValue? {
     guard let first = tokens.first else { return nil }
     if first.isPunctuation("("), let last = tokens.last, last.isPunctuation(")") {
-      return literal(tokens.dropFirst().dropLast())
+      return literal(tokens.dropFirst().dropLast(), isText: isText)
+    }
+    if isText, let last = tokens.last, last.kind == .number,
+      tokens.count == 1 || (tokens.count == 2 && first.kind == .punctuation)
+    {
+      let sign = first.isPunctuation("-") ? "-" : ""
+      return .text(StoredText(sign + (Int32(last.text).map { String($0) } ?? last.text)))
     }
     if first.isPunctuation("-") || first.isPunctuation("+") {
-      guard let value = literal(tokens.dropFirst()) else { return nil }
+      guard let value = literal(tokens.dropFirst(), isText: isText) else { return nil }
       guard first.isPunctuation("-") else { return value }
       switch value {
       case .integer(let number):
         return number == .min ? .real(-Double(number)) : .integer(-number)
       case .real(let number):
-        // 9223372036854775808 is no integer, but -9223372036854775808 is.
-        return number == 0x1p63 ? .integer(.min) : .real(-number)
+        // 9223372036854775808 is no integer, but -9223372036854775808 is. Zero has no sign.
+        return number == 0x1p63 ? .integer(.min) : .real(number == 0 ? 0 : -number)
       default: return nil
       }
     }
@@ -263,8 +272,12 @@ struct TableParser {
     token.isPunctuation(",") || token.isPunctuation(")")
   }
 
+  /// Whether the current token ends a type. GENERATED alone can be a type's name.
   private func isConstraintWord(_ token: SQLToken) -> Bool {
-    token.kind == .word && Self.constraintWords.contains(token.text.uppercased())
+    if token.isKeyword("GENERATED") {
+      return position + 1 < tokens.count && tokens[position + 1].isKeyword("ALWAYS")
+    }
+    return token.kind == .word && Self.constraintWords.contains(token.text.uppercased())
   }
 
   private func isTableConstraintWord(_ token: SQLToken) -> Bool {

@@ -1,0 +1,44 @@
+public import ObjectModel
+
+/// The numbers that Core Data gives the entities of a model: 1 to n, a walk of the inheritance tree, parents
+/// before children, siblings by name without regard to case.
+public struct EntityNumbering: Sendable, Equatable {
+  /// The entities in order; the number of an entity is its place, counted from 1.
+  public let names: [String]
+  private let numbers: [String: Int64]
+
+  /// Numbers a model's entities. Entities in a cycle of parents, which no working model has, come last.
+  public init(_ model: ManagedObjectModel) {
+    var children: [String: [String]] = [:]
+    var roots: [String] = []
+    for entity in model.entities.values {
+      if let parent = entity.superentityName, model.entities[parent] != nil {
+        children[parent, default: []].append(entity.name)
+      } else {
+        roots.append(entity.name)
+      }
+    }
+    var names: [String] = []
+    var met: Set<String> = []
+    var waiting = Self.sorted(roots).reversed() as [String]
+    while let name = waiting.popLast() {
+      guard met.insert(name).inserted else { continue }
+      names.append(name)
+      waiting.append(contentsOf: Self.sorted(children[name] ?? []).reversed())
+    }
+    names += Self.sorted(model.entities.keys.filter { !met.contains($0) })
+    self.names = names
+    numbers = Dictionary(uniqueKeysWithValues: zip(names, 1...))
+  }
+
+  /// The number of an entity; nil when the model has none of that name.
+  public func number(of name: String) -> Int64? { numbers[name] }
+
+  private static func sorted(_ names: some Sequence<String>) -> [String] {
+    let keyed = names.map { (key: $0.lowercased(), name: $0) }
+    let ordered = keyed.sorted { one, two in
+      one.key == two.key ? one.name < two.name : one.key < two.key
+    }
+    return ordered.map(\.name)
+  }
+}

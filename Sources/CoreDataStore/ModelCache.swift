@@ -1,0 +1,94 @@
+import CZlib
+public import ObjectModel
+
+/// The model that a store carries in `Z_MODELCACHE.Z_CONTENT`: a raw DEFLATE stream (RFC 1951, no header,
+/// no checksum) of a keyed archive.
+public enum ModelCache {
+  /// The largest archive that is unpacked, in bytes. Real ones have 2 to 127 KB.
+  public static let maximumSize = 64 << 20
+
+  /// Why a cached model is not readable.
+  public struct Failure: Error, Sendable, Equatable {
+    /// What is wrong, in a sentence without a full stop.
+    public let message: String
+  }
+
+  /// Reads a cached model.
+  public static func model(from content: [UInt8]) throws(Failure) -> ManagedObjectModel {
+    let archive = try inflate(content)
+    do {
+      return try ManagedObjectModel(archive: archive)
+    } catch {
+      throw Failure(message: error.message)
+    }
+  }
+
+  /// A model as a store caches it.
+  public static func content(of model: ManagedObjectModel) throws(Failure) -> [UInt8] {
+    try deflate(model.archiveBytes())
+  }
+
+  /// Unpacks a raw DEFLATE stream, to at most ``maximumSize`` bytes.
+  static func inflate(_ content: [UInt8]) throws(Failure) -> [UInt8] {
+    guard content.count <= maximumSize else { throw Failure(message: "larger than any model") }
+    var stream = unsafe z_stream()
+    let size = unsafe Int32(MemoryLayout<z_stream>.size)
+    guard unsafe inflateInit2_(&stream, -15, zlibVersion(), size) == Z_OK else {
+      throw Failure(message: "cannot start unpacking")
+    }
+    defer { _ = unsafe inflateEnd(&stream) }
+    var input = content
+    var output: [UInt8] = []
+    var piece = [UInt8](repeating: 0, count: 65_536)
+    var status = Z_OK
+    unsafe input.withUnsafeMutableBufferPointer { source in
+      unsafe stream.next_in = source.baseAddress
+      unsafe stream.avail_in = UInt32(source.count)
+      while status == Z_OK, output.count <= maximumSize {
+        let room = piece.count
+        unsafe piece.withUnsafeMutableBufferPointer { target in
+          unsafe stream.next_out = target.baseAddress
+          unsafe stream.avail_out = UInt32(target.count)
+          unsafe status = CZlib.inflate(&stream, Z_NO_FLUSH)
+        }
+        let made = unsafe room - Int(stream.avail_out)
+        output.append(contentsOf: piece[..<made])
+        if made == 0, status == Z_OK { break }
+      }
+    }
+    guard output.count <= maximumSize else { throw Failure(message: "larger than any model") }
+    guard status == Z_STREAM_END else {
+      throw Failure(message: "no whole DEFLATE stream: it breaks off after \(output.count) bytes")
+    }
+    return output
+  }
+
+  static func deflate(_ bytes: [UInt8]) throws(Failure) -> [UInt8] {
+    guard bytes.count <= maximumSize else { throw Failure(message: "larger than any model") }
+    var stream = unsafe z_stream()
+    let size = unsafe Int32(MemoryLayout<z_stream>.size)
+    guard
+      unsafe deflateInit2_(
+        &stream, 6, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY, zlibVersion(), size) == Z_OK
+    else { throw Failure(message: "cannot start packing") }
+    defer { _ = unsafe deflateEnd(&stream) }
+    var input = bytes
+    // deflateBound says how much room one call needs at most.
+    var output = unsafe [UInt8](
+      repeating: 0, count: Int(deflateBound(&stream, UInt(bytes.count))))
+    let count = unsafe input.withUnsafeMutableBufferPointer { source in
+      let room = output.count
+      return unsafe output.withUnsafeMutableBufferPointer { target -> Int? in
+        unsafe stream.next_in = source.baseAddress
+        unsafe stream.avail_in = UInt32(source.count)
+        unsafe stream.next_out = target.baseAddress
+        unsafe stream.avail_out = UInt32(target.count)
+        guard unsafe CZlib.deflate(&stream, Z_FINISH) == Z_STREAM_END else { return nil }
+        return unsafe room - Int(stream.avail_out)
+      }
+    }
+    guard let count else { throw Failure(message: "packing failed") }
+    output.removeLast(output.count - count)
+    return output
+  }
+}

@@ -1,0 +1,40 @@
+import ObjectModel
+import SQLiteFile
+
+extension PropertyValue {
+  /// A stored value of a column of which only the declaration is known.
+  init(_ stored: StoredValue, isDate: Bool) {
+    switch stored {
+    case .null: self = .null
+    case .integer(let value):
+      self = isDate ? .date(ReferenceDate(seconds: Double(value))) : .integer(value)
+    case .real(let value): self = isDate ? .date(ReferenceDate(seconds: value)) : .real(value)
+    case .text(let text): self = .string(text)
+    case .blob(let bytes): self = .binary(bytes)
+    }
+  }
+
+  /// A stored value of an attribute. A value whose storage class does not fit the attribute's type is given as
+  /// it is stored: SQLite lets any class stand in any column, and bending it would hide that.
+  init(_ stored: StoredValue, _ attribute: Attribute, storePath: String) {
+    switch (attribute.type, stored) {
+    case (.boolean, .integer(0)): self = .boolean(false)
+    case (.boolean, .integer(1)): self = .boolean(true)
+    case (.date, .integer), (.date, .real): self.init(stored, isDate: true)
+    case (.uuid, .blob(let bytes)) where bytes.count == 16: self = .uuid(bytes)
+    case (.double, .integer(let value)), (.float, .integer(let value)),
+      (.decimal, .integer(let value)):
+      // Whole numbers are stored as integers in these columns; beyond 2^53 a float would bend them.
+      if let exact = Double(exactly: value) { self = .real(exact) } else { self = .integer(value) }
+    case (_, .blob(let bytes)) where attribute.allowsExternalBinaryDataStorage:
+      if let identifier = ExternalBlob.identifier(in: bytes) {
+        self = .external(ExternalBlob(identifier: identifier, storePath: storePath))
+      } else if bytes.first == 1 {
+        self = .binary(Array(bytes.dropFirst()))
+      } else {
+        self = .binary(bytes)
+      }
+    default: self.init(stored, isDate: false)
+    }
+  }
+}

@@ -1,0 +1,122 @@
+public import SQLiteFile
+
+/// A property's value as the model means it.
+public enum PropertyValue: Sendable, Hashable {
+  /// No value.
+  case null
+  /// A whole number.
+  case integer(Int64)
+  /// A number; decimals too, which a store keeps as 64-bit floats.
+  case real(Double)
+  /// A truth value.
+  case boolean(Bool)
+  /// Text; also a URI.
+  case string(StoredText)
+  /// A point in time.
+  case date(ReferenceDate)
+  /// A UUID, 16 bytes.
+  case uuid([UInt8])
+  /// Bytes.
+  case binary([UInt8])
+  /// Bytes in a file of their own.
+  case external(ExternalBlob)
+  /// The destination of a to-one relationship.
+  case toOne(ObjectReference)
+  /// The destinations of a many-to-many relationship, in its order where it has one.
+  case toMany([ObjectReference])
+}
+
+/// What a relationship leads to.
+public struct ObjectReference: Sendable, Hashable {
+  /// The entity; nil when the store does not tell.
+  public let entityName: String?
+  /// The primary key in that entity's table.
+  public let primaryKey: Int64
+}
+
+/// Seconds since 2001-01-01T00:00:00Z, as Core Data keeps dates.
+public struct ReferenceDate: Sendable, Hashable {
+  /// Seconds since 2001-01-01T00:00:00Z.
+  public let seconds: Double
+
+  /// A date.
+  public init(seconds: Double) { self.seconds = seconds }
+
+  /// ISO 8601 in UTC with up to six digits of the second, such as `2026-11-20T21:53:07.25Z`; nil outside the
+  /// years 0 to 9999, which the form cannot say.
+  public var iso8601: String? {
+    guard seconds.isFinite, abs(seconds) < 1e12 else { return nil }
+    var whole = seconds.rounded(.down)
+    var micro = Int(((seconds - whole) * 1_000_000).rounded())
+    if micro == 1_000_000 {
+      whole += 1
+      micro = 0
+    }
+    let total = Int64(whole)
+    let dayCount = total >= 0 ? total / 86_400 : (total - 86_399) / 86_400
+    let second = Int(total - dayCount * 86_400)
+    guard let (year, month, day) = Self.civil(dayCount + 730_791) else { return nil }
+    var text = Self.padded(year, 4) + "-" + Self.padded(month, 2) + "-" + Self.padded(day, 2)
+    text += "T" + Self.padded(second / 3600, 2) + ":" + Self.padded(second / 60 % 60, 2)
+    text += ":" + Self.padded(second % 60, 2)
+    if micro > 0 {
+      var digits = Self.padded(micro, 6)
+      while digits.hasSuffix("0") { digits.removeLast() }
+      text += "." + digits
+    }
+    return text + "Z"
+  }
+
+  /// The date of a day counted from 0000-03-01 of the Gregorian calendar (730,791 is 2001-01-01).
+  private static func civil(_ day: Int64) -> (year: Int, month: Int, day: Int)? {
+    // Eras of 400 years have 146,097 days each; years start in March so that leap days come last.
+    let era = (day >= 0 ? day : day - 146_096) / 146_097
+    let ofEra = day - era * 146_097
+    let yearOfEra = (ofEra - ofEra / 1460 + ofEra / 36_524 - ofEra / 146_096) / 365
+    let ofYear = ofEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+    let shiftedMonth = (5 * ofYear + 2) / 153
+    let date = ofYear - (153 * shiftedMonth + 2) / 5 + 1
+    let month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
+    let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+    guard year >= 0, year <= 9999 else { return nil }
+    return (Int(year), Int(month), Int(date))
+  }
+
+  private static func padded(_ value: Int, _ width: Int) -> String {
+    let digits = String(value)
+    return String(repeating: "0", count: max(0, width - digits.count)) + digits
+  }
+}
+
+/// A binary value that Core Data keeps in a file beside the store.
+public struct ExternalBlob: Sendable, Hashable {
+  /// The name of the file: a UUID.
+  public let identifier: String
+  /// The path where the file has to be.
+  public let path: String
+  /// The file's size in bytes; nil when it is not there.
+  public let sizeBytes: Int64?
+
+  /// The identifier in a stored value: `0x02`, 36 characters of UUID, NUL. Nil when the value is something else.
+  static func identifier(in stored: [UInt8]) -> String? {
+    guard stored.count == 38, stored[0] == 2, stored[37] == 0 else { return nil }
+    let name = stored[1..<37]
+    // Nothing but a UUID may become part of a path.
+    for (index, byte) in name.enumerated() {
+      let isDash = [8, 13, 18, 23].contains(index)
+      let isHexadecimal =
+        (0x30...0x39).contains(byte) || (0x41...0x46).contains(byte) || (0x61...0x66).contains(byte)
+      guard isDash ? byte == 0x2d : isHexadecimal else { return nil }
+    }
+    return String(decoding: name, as: UTF8.self)
+  }
+
+  init(identifier: String, storePath: String) {
+    self.identifier = identifier
+    let folderEnd = storePath.lastIndex(of: "/").map { storePath.index(after: $0) }
+    let folder = folderEnd.map { String(storePath[..<$0]) } ?? ""
+    let name = folderEnd.map { String(storePath[$0...]) } ?? storePath
+    path = folder + StoreSet.supportName(for: name) + "/_EXTERNAL_DATA/" + identifier
+    sizeBytes = (try? ByteFile(path))?.size
+  }
+}

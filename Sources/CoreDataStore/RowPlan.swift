@@ -1,0 +1,73 @@
+import ObjectModel
+import SQLiteFile
+
+/// How the columns of one of a store's tables become properties, worked out once for all rows.
+struct RowPlan {
+  enum Kind {
+    case attribute(Attribute)
+    case toOne(destination: String, entityColumn: Int?)
+    /// A column of which only the declaration is known.
+    case declared(isDate: Bool)
+  }
+
+  struct Field {
+    let name: String
+    let kind: Kind
+    let column: Int
+  }
+
+  /// A many-to-many relationship: for each owner's key the destinations.
+  struct Links {
+    let name: String
+    let destinations: LinkTable
+    let destinationName: String
+  }
+
+  struct EntityPlan {
+    let name: String
+    let fields: [Field]
+    let links: [Links]
+  }
+
+  let table: Table
+  let keyColumn: Int
+  let entityColumn: Int?
+  let saveCountColumn: Int?
+  /// By entity number.
+  let entities: [Int64: EntityPlan]
+  /// For rows whose number is that of no entity: the columns as declared.
+  let fallback: [Field]
+
+  /// The columns of a table that has no model, by their declared names and types.
+  static func declaredFields(of definition: TableDefinition) -> [Field] {
+    definition.columns.enumerated().compactMap { index, column in
+      guard !["Z_PK", "Z_ENT", "Z_OPT"].contains(column.name.uppercased()) else { return nil }
+      return Field(
+        name: column.name,
+        kind: .declared(isDate: column.declaredType.uppercased() == "TIMESTAMP"), column: index)
+    }
+  }
+}
+
+/// The rows of a join table, sorted by owner: 24 bytes a link.
+struct LinkTable {
+  private var links: [(owner: Int64, destination: Int64, order: Int64)]
+
+  init(_ links: [(owner: Int64, destination: Int64, order: Int64)]) {
+    self.links = links.sorted { one, two in
+      if one.owner != two.owner { return one.owner < two.owner }
+      return one.order != two.order ? one.order < two.order : one.destination < two.destination
+    }
+  }
+
+  /// The destinations of an owner, in their order.
+  func destinations(of owner: Int64) -> [Int64] {
+    var low = 0
+    var high = links.count
+    while low < high {
+      let middle = (low + high) / 2
+      if links[middle].owner < owner { low = middle + 1 } else { high = middle }
+    }
+    return links[low...].prefix { $0.owner == owner }.map(\.destination)
+  }
+}

@@ -1,0 +1,133 @@
+public import ObjectModel
+import SQLiteFile
+
+/// The row of Z_METADATA: what a store says of itself.
+public struct StoreMetadata: Sendable, Equatable {
+  /// What state the property list in `Z_PLIST` is in.
+  public enum PlistState: Sendable, Equatable {
+    /// Readable.
+    case present
+    /// NULL; seen in scrubbed stores.
+    case null
+    /// There but not readable, and why.
+    case unreadable(String)
+  }
+
+  /// A key that is not one of the framework's own. Only its name and size are kept: applications put tokens
+  /// and other secrets there.
+  public struct OtherKey: Sendable, Equatable, Codable {
+    /// The key.
+    public let name: String
+    /// The kind of value, such as `string`.
+    public let kind: String
+    /// The value's size in bytes: of text as UTF-8, of data as it is, of anything else as a property list.
+    public let sizeBytes: Int
+  }
+
+  /// The store's UUID (`Z_UUID`); nil when missing.
+  public let uuid: String?
+  /// What state the property list is in.
+  public let plistState: PlistState
+  /// The hash of each entity of the model that wrote the store; empty when not recorded.
+  public let versionHashes: [String: VersionHash]
+  /// The version of the hash rules, 3 in every store seen; nil when not recorded.
+  public let versionHashesVersion: Int64?
+  /// The model's version identifiers: free text, a hint.
+  public let versionIdentifiers: [String]
+  /// The framework that wrote the store, which dates it; nil when not recorded.
+  public let frameworkVersion: Int64?
+  /// The highest framework that ever wrote the store; nil when not recorded.
+  public let maximumFrameworkVersion: Int64?
+  /// `SQLite`; nil when not recorded.
+  public let storeType: String?
+  /// The digest over names and hashes, base64; nil when not recorded.
+  public let digest: String?
+  /// The checksum over the hashes, base64; nil when not recorded.
+  public let checksum: String?
+  /// All other keys, by name.
+  public let otherKeys: [OtherKey]
+
+  /// Keys of the framework, whose values hold nothing of the user's.
+  static let frameworkKeys: Set<String> = [
+    "NSStoreModelVersionHashes", "NSStoreModelVersionHashesVersion",
+    "NSStoreModelVersionIdentifiers", "NSStoreModelVersionHashesDigest",
+    "NSStoreModelVersionChecksumKey", "NSPersistenceFrameworkVersion",
+    "NSPersistenceMaximumFrameworkVersion", "NSStoreType", "_NSAutoVacuumLevel",
+  ]
+
+  /// Reads the row's columns `Z_VERSION`, `Z_UUID`, `Z_PLIST`.
+  init(row: StoredRow) {
+    var uuid: String?
+    if row.values.count > 1, case .text(let text) = row.values[1] { uuid = text.string }
+    self.uuid = uuid
+    var list: PropertyList?
+    switch row.values.count > 2 ? row.values[2] : .null {
+    case .null:
+      plistState = .null
+    case .blob(let bytes):
+      do {
+        list = try PropertyList(bytes: bytes)
+        plistState = list?.entries == nil ? .unreadable("it is no dictionary") : .present
+      } catch {
+        plistState = .unreadable(error.message)
+      }
+    default:
+      plistState = .unreadable("it is no blob")
+    }
+    let entries = list?.entries ?? [:]
+    versionHashes = (entries["NSStoreModelVersionHashes"]?.entries ?? [:])
+      .compactMapValues { $0.dataValue.flatMap { VersionHash(bytes: $0) } }
+    versionHashesVersion = entries["NSStoreModelVersionHashesVersion"]?.integerValue
+    versionIdentifiers =
+      entries["NSStoreModelVersionIdentifiers"]?.elements?.compactMap(\.stringValue) ?? []
+    frameworkVersion = entries["NSPersistenceFrameworkVersion"]?.integerValue
+    maximumFrameworkVersion = entries["NSPersistenceMaximumFrameworkVersion"]?.integerValue
+    storeType = entries["NSStoreType"]?.stringValue
+    digest = entries["NSStoreModelVersionHashesDigest"]?.stringValue
+    checksum = entries["NSStoreModelVersionChecksumKey"]?.stringValue
+    otherKeys = entries.filter { !Self.frameworkKeys.contains($0.key) }
+      .map { OtherKey(name: $0.key, kind: $0.value.kindName, sizeBytes: $0.value.approximateSize) }
+      .sorted { $0.name < $1.name }
+  }
+
+  /// The system that a framework version belongs to; nil when it is not known.
+  public static func system(ofFramework version: Int64) -> String? {
+    // Dated by stores of known origin.
+    let eras: [(ClosedRange<Int64>, String)] = [
+      (230...241, "iPhone OS 2 to 3"), (320...329, "iOS 4"), (407...419, "iOS 6 or OS X 10.8"),
+      (519...520, "iOS 8"), (637...641, "iOS 9"), (752...754, "iOS 10"), (847...851, "iOS 11"),
+      (865...866, "iOS 12"), (977...979, "iOS 13"), (1044...1048, "iOS 14"),
+      (1132...1145, "iOS 15"), (1239...1251, "iOS 16"), (1333...1345, "iOS 17"),
+      (1448...1449, "iOS 18"),
+    ]
+    return eras.first { $0.0.contains(version) }?.1
+  }
+}
+
+extension PropertyList {
+  fileprivate var kindName: String {
+    switch self {
+    case .null: "null"
+    case .bool: "boolean"
+    case .integer: "integer"
+    case .real: "real"
+    case .date: "date"
+    case .data: "data"
+    case .string: "string"
+    case .uid: "uid"
+    case .array, .set: "array"
+    case .dictionary: "dictionary"
+    }
+  }
+
+  fileprivate var approximateSize: Int {
+    switch self {
+    case .data(let bytes): bytes.count
+    case .string(let text): text.utf8.count
+    case .array, .set, .dictionary: binaryBytes().count
+    case .null: 0
+    case .bool: 1
+    case .integer, .real, .date, .uid: 8
+    }
+  }
+}

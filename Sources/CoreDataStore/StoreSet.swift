@@ -1,0 +1,335 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// Everything that belongs to one store, as found on disk at one moment.
+///
+/// The set is the main file `X` and, where present, `X-wal`, `X-shm`, `X-journal`, the folder of external
+/// blobs `.Y_SUPPORT` (`Y` is `X` without its extension) with all it contains, and whatever an unfinished
+/// migration left behind: `.X.migrationdestination_*`. Symbolic links are members as links; nothing
+/// behind one is looked at.
+public struct StoreSet: Sendable, Equatable {
+  /// What a member is for.
+  public enum Role: String, Sendable, Codable, CaseIterable {
+    /// The database file itself.
+    case main
+    /// The write-ahead log.
+    case wal
+    /// The index of the write-ahead log. It holds no rows.
+    case sharedMemory
+    /// The rollback journal.
+    case journal
+    /// The folder of external blobs, or something in it.
+    case support
+    /// What an unfinished migration left behind.
+    case migrationDestination
+  }
+
+  /// What a path names, without following a symbolic link.
+  public enum Kind: String, Sendable, Codable, CaseIterable {
+    /// An ordinary file.
+    case file
+    /// A folder.
+    case folder
+    /// A symbolic link, whatever it points to.
+    case symbolicLink
+    /// A device, a socket or a pipe.
+    case other
+  }
+
+  /// One file, folder or link of the set.
+  public struct Member: Sendable, Codable, Equatable {
+    /// What the member is for.
+    public let role: Role
+    /// The full path.
+    public let path: String
+    /// The path relative to the store's folder; it has more than one component only below the support
+    /// folder.
+    public let name: String
+    /// What the path names.
+    public let kind: Kind
+    /// The size in bytes; 0 for anything but a file.
+    public let sizeBytes: Int64
+
+    /// Creates a member from its parts.
+    public init(role: Role, path: String, name: String, kind: Kind, sizeBytes: Int64) {
+      self.role = role
+      self.path = path
+      self.name = name
+      self.kind = kind
+      self.sizeBytes = sizeBytes
+    }
+  }
+
+  /// The path of the main file, as given.
+  public let mainPath: String
+
+  /// The members that exist, main file first, each folder before what it contains.
+  public let members: [Member]
+
+  /// False when a folder could not be read, held a name that is not UTF-8, or passed the limits on
+  /// depth and number. A set that is not complete must not be moved.
+  public let isComplete: Bool
+
+  /// How deep below the support folder members are looked for.
+  static let depthLimit = 32
+
+  /// How many members are listed at most.
+  static let memberLimit = 200_000
+
+  /// Reads the set that belongs to the main file at `mainPath`, which itself need not exist.
+  public init(at mainPath: String) {
+    var listing = Listing(folder: Self.folder(of: mainPath))
+    let name = Self.lastComponent(of: mainPath)
+    listing.add(name, as: .main)
+    listing.add(name + "-wal", as: .wal)
+    listing.add(name + "-shm", as: .sharedMemory)
+    listing.add(name + "-journal", as: .journal)
+    listing.add(Self.supportName(for: name), as: .support)
+    // A folder that is not there has no left-overs, and holds no members that could be missed.
+    if let present = try? FolderEntries.read(listing.folder, limit: Self.memberLimit) {
+      let prefix = Self.migrationPrefix(for: name)
+      for entry in present.names.sorted() where entry.hasPrefix(prefix) {
+        listing.add(entry, as: .migrationDestination)
+      }
+      if present.isCut { listing.isComplete = false }
+    } else if !listing.members.isEmpty {
+      listing.isComplete = false
+    }
+    self.mainPath = mainPath
+    members = listing.members
+    isComplete = listing.isComplete
+  }
+
+  /// The member with `role`, the outermost one for the support folder; nil when there is none.
+  public func first(_ role: Role) -> Member? {
+    members.first { $0.role == role }
+  }
+
+  /// The size of all files together, in bytes.
+  public var sizeBytes: Int64 {
+    members.reduce(0) { sum, member in
+      let (next, overflow) = sum.addingReportingOverflow(member.sizeBytes)
+      return overflow ? Int64.max : next
+    }
+  }
+
+  /// The role that `name`, relative to the store's folder, has in the set of a main file called
+  /// `mainName`; nil when it can be no member. It refuses names that lead out of the folder.
+  package static func role(ofMember name: String, mainName: String) -> Role? {
+    guard isPlainName(mainName) else { return nil }
+    let parts = name.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+    guard let first = parts.first, parts.allSatisfy(isPlainName) else { return nil }
+    let outer: Role? =
+      switch first {
+      case mainName: .main
+      case mainName + "-wal": .wal
+      case mainName + "-shm": .sharedMemory
+      case mainName + "-journal": .journal
+      case supportName(for: mainName): .support
+      default: first.hasPrefix(migrationPrefix(for: mainName)) ? .migrationDestination : nil
+      }
+    guard let outer else { return nil }
+    return parts.count == 1 || outer == .support || outer == .migrationDestination ? outer : nil
+  }
+
+  /// Whether `name` is one path component that names an entry of its folder.
+  package static func isPlainName(_ name: String) -> Bool {
+    !name.isEmpty && name != "." && name != ".." && !name.utf8.contains(UInt8(ascii: "/"))
+      && !name.utf8.contains(0)
+  }
+
+  /// `.Y_SUPPORT`, where `Y` is the main file's name without its extension.
+  static func supportName(for mainName: String) -> String {
+    let stem: Substring
+    if let dot = mainName.lastIndex(of: "."), dot != mainName.startIndex {
+      stem = mainName[..<dot]
+    } else {
+      stem = mainName[...]
+    }
+    return "." + stem + "_SUPPORT"
+  }
+
+  static func migrationPrefix(for mainName: String) -> String {
+    "." + mainName + ".migrationdestination_"
+  }
+
+  /// The folder part of `path`; "." when it has none.
+  package static func folder(of path: String) -> String {
+    guard let slash = path.lastIndex(of: "/") else { return "." }
+    return slash == path.startIndex ? "/" : String(path[..<slash])
+  }
+
+  /// The part of `path` after its last slash.
+  package static func lastComponent(of path: String) -> String {
+    guard let slash = path.lastIndex(of: "/") else { return path }
+    return String(path[path.index(after: slash)...])
+  }
+}
+
+/// A set while it is being listed.
+private struct Listing {
+  let folder: String
+  var members: [StoreSet.Member] = []
+  var isComplete = true
+
+  mutating func add(_ name: String, as role: StoreSet.Role) {
+    add(name, as: role, depth: 0)
+  }
+
+  /// The recursion is bounded by `depthLimit`.
+  private mutating func add(_ name: String, as role: StoreSet.Role, depth: Int) {
+    let path = folder + "/" + name
+    let status: FileStatus?
+    do { status = try FileStatus.of(path) } catch {
+      isComplete = false
+      return
+    }
+    guard let status else { return }
+    guard members.count < StoreSet.memberLimit, depth <= StoreSet.depthLimit else {
+      isComplete = false
+      return
+    }
+    members.append(
+      .init(
+        role: role, path: path, name: name, kind: status.kind,
+        sizeBytes: status.kind == .file ? status.sizeBytes : 0))
+    // Only these two are folders by convention; a folder in another's place is listed, not entered.
+    guard status.kind == .folder, role == .support || role == .migrationDestination else { return }
+    guard let inside = try? FolderEntries.read(path, limit: StoreSet.memberLimit) else {
+      isComplete = false
+      return
+    }
+    if inside.isCut { isComplete = false }
+    for entry in inside.names.sorted() { add(name + "/" + entry, as: role, depth: depth + 1) }
+  }
+}
+
+/// An `errno` value, with the path of the call that failed.
+package struct SystemCallError: Error, Sendable, Equatable {
+  package let call: String
+  package let path: String
+  package let errno: Int32
+
+  package init(call: String, path: String, errno: Int32) {
+    self.call = call
+    self.path = path
+    self.errno = errno
+  }
+}
+
+/// What `lstat(2)` or `fstat(2)` says about a file.
+package struct FileStatus: Sendable, Equatable, Codable {
+  package let kind: StoreSet.Kind
+  package let sizeBytes: Int64
+  package let device: Int64
+  package let inode: UInt64
+  /// Nanoseconds since 1970, cut to what 64 bits hold.
+  package let modified: Int64
+  package let changed: Int64
+  /// The permission bits.
+  package let mode: UInt32
+
+  /// The status of `path` itself; nil when nothing has that name.
+  package static func of(_ path: String) throws(SystemCallError) -> FileStatus? {
+    var raw = stat()
+    if unsafe lstat(path, &raw) == 0 { return FileStatus(raw) }
+    let code = errno
+    if code == ENOENT || code == ENOTDIR { return nil }
+    throw SystemCallError(call: "lstat", path: path, errno: code)
+  }
+
+  /// The status of an open file.
+  package static func of(descriptor: Int32, path: String) throws(SystemCallError) -> FileStatus {
+    var raw = stat()
+    guard unsafe fstat(descriptor, &raw) == 0 else {
+      throw SystemCallError(call: "fstat", path: path, errno: errno)
+    }
+    return FileStatus(raw)
+  }
+
+  /// Whether `other` is the same file on disk, under whatever name.
+  package func isSameFile(as other: FileStatus) -> Bool {
+    device == other.device && inode == other.inode && kind == other.kind
+  }
+
+  private init(_ raw: stat) {
+    switch raw.st_mode & S_IFMT {
+    case S_IFREG: kind = .file
+    case S_IFDIR: kind = .folder
+    case S_IFLNK: kind = .symbolicLink
+    default: kind = .other
+    }
+    sizeBytes = Int64(raw.st_size)
+    device = Int64(truncatingIfNeeded: raw.st_dev)
+    inode = UInt64(raw.st_ino)
+    mode = UInt32(raw.st_mode & 0o7777)
+    #if canImport(Darwin)
+      modified = Self.nanoseconds(raw.st_mtimespec)
+      changed = Self.nanoseconds(raw.st_ctimespec)
+    #else
+      modified = Self.nanoseconds(raw.st_mtim)
+      changed = Self.nanoseconds(raw.st_ctim)
+    #endif
+  }
+
+  private static func nanoseconds(_ time: timespec) -> Int64 {
+    let (seconds, overflow) = Int64(time.tv_sec).multipliedReportingOverflow(by: 1_000_000_000)
+    if overflow { return time.tv_sec < 0 ? Int64.min : Int64.max }
+    let (sum, carried) = seconds.addingReportingOverflow(Int64(time.tv_nsec))
+    return carried ? Int64.max : sum
+  }
+}
+
+/// The names in a folder.
+package struct FolderEntries: Sendable, Equatable {
+  /// All names but "." and "..", in the order of the folder.
+  package let names: [String]
+  /// True when the limit was reached or a name is not UTF-8.
+  package let isCut: Bool
+
+  /// Reads `folder`, which may not be a symbolic link.
+  package static func read(
+    _ folder: String, limit: Int
+  ) throws(SystemCallError) -> FolderEntries {
+    let descriptor = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+    guard descriptor >= 0 else {
+      throw SystemCallError(call: "open", path: folder, errno: errno)
+    }
+    guard let stream = unsafe fdopendir(descriptor) else {
+      let code = errno
+      close(descriptor)
+      throw SystemCallError(call: "fdopendir", path: folder, errno: code)
+    }
+    defer { unsafe _ = closedir(stream) }
+    var names: [String] = []
+    var isCut = false
+    while true {
+      errno = 0
+      guard let entry = unsafe readdir(stream) else {
+        if errno != 0 { throw SystemCallError(call: "readdir", path: folder, errno: errno) }
+        break
+      }
+      let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { field in
+        unsafe field.withMemoryRebound(to: CChar.self, capacity: 1) { bytes in
+          unsafe String(validatingCString: bytes)
+        }
+      }
+      guard let name else {
+        isCut = true
+        continue
+      }
+      if name == "." || name == ".." { continue }
+      guard names.count < limit else {
+        isCut = true
+        break
+      }
+      names.append(name)
+    }
+    return FolderEntries(names: names, isCut: isCut)
+  }
+}

@@ -1,0 +1,235 @@
+public import ObjectModel
+
+/// Where a model's properties are kept: the tables and columns that Core Data makes for it.
+public struct TableLayout: Sendable, Equatable {
+  /// What a column is for.
+  public enum Role: Sendable, Hashable {
+    /// An attribute.
+    case attribute(Attribute)
+    /// The key of a to-one relationship's destination.
+    case toOne(Relationship)
+    /// The entity number of that destination, where it may be one of several entities.
+    case destinationEntity(Relationship)
+    /// The place in an ordered to-many relationship, whose inverse is the key.
+    case order(Relationship)
+    /// The key of the owner of a to-many relationship without inverse.
+    case owner(Relationship)
+    /// The place in an ordered to-many relationship without inverse.
+    case ownerOrder(Relationship)
+  }
+
+  /// A column besides `Z_PK`, `Z_ENT` and `Z_OPT`.
+  public struct Column: Sendable, Hashable {
+    /// The name, `Z` and the property's name in capitals, with a digit where two entities collide.
+    public let name: String
+    /// The entity that declares the property; its descendants have the column too.
+    public let entityName: String
+    /// What the column is for.
+    public let role: Role
+  }
+
+  /// The table of a root entity and all its descendants.
+  public struct Table: Sendable, Hashable {
+    /// The name.
+    public let name: String
+    /// The root entity.
+    public let rootEntityName: String
+    /// All entities whose rows are here, the root first, by number.
+    public let entityNames: [String]
+    /// The columns by entity and property.
+    public let columns: [Column]
+  }
+
+  /// The table of a many-to-many relationship.
+  public struct JoinTable: Sendable, Hashable {
+    /// The name, `Z_` and the owner's number and the relationship's name.
+    public let name: String
+    /// The entity that declares the relationship the table is named for.
+    public let ownerName: String
+    /// That relationship.
+    public let relationship: Relationship
+    /// The column with the owner's key.
+    public let ownerColumn: String
+    /// The column with the destination's key.
+    public let destinationColumn: String
+    /// The column with the owner's place among those of the destination; nil when the inverse is not ordered.
+    public let ownerOrderColumn: String?
+    /// The column with the destination's place among those of the owner; nil when not ordered.
+    public let destinationOrderColumn: String?
+  }
+
+  /// The model laid out.
+  public let model: ManagedObjectModel
+  /// The numbers of the entities.
+  public let numbering: EntityNumbering
+  /// A table for each root entity, by number.
+  public let tables: [Table]
+  /// A table for each many-to-many relationship.
+  public let joinTables: [JoinTable]
+
+  /// Lays out a model.
+  public init(_ model: ManagedObjectModel) {
+    let numbering = EntityNumbering(model)
+    self.model = model
+    self.numbering = numbering
+    var members: [String: [String]] = [:]
+    var roots: [String] = []
+    for name in numbering.names {
+      let root = model.rootEntity(of: name)?.name ?? name
+      if root == name { roots.append(name) }
+      members[root, default: []].append(name)
+    }
+    let hasSubentities = Set(model.entities.values.compactMap(\.superentityName))
+    var tables: [Table] = []
+    for root in roots {
+      let names = members[root] ?? [root]
+      var namer = Namer()
+      var columns: [Column] = []
+      for name in names {
+        guard let entity = model.entities[name] else { continue }
+        let inherited = Set(model.ancestors(of: name).flatMap(\.propertyNames))
+        for attribute in entity.attributes
+        where !attribute.isTransient && !inherited.contains(attribute.name) {
+          columns.append(
+            Column(
+              name: namer.unique("Z" + attribute.name.uppercased()), entityName: name,
+              role: .attribute(attribute)))
+        }
+        for relationship in entity.relationships
+        where !relationship.isTransient && !relationship.isToMany
+          && !inherited.contains(relationship.name)
+        {
+          let capitals = relationship.name.uppercased()
+          let key = namer.unique("Z" + capitals)
+          columns.append(Column(name: key, entityName: name, role: .toOne(relationship)))
+          if hasSubentities.contains(relationship.destinationEntityName),
+            let number = numbering.number(of: relationship.destinationEntityName)
+          {
+            columns.append(
+              Column(
+                name: namer.unique("Z\(number)_" + capitals), entityName: name,
+                role: .destinationEntity(relationship)))
+          }
+          if let inverse = Self.inverse(of: relationship, in: model), inverse.isToMany,
+            inverse.isOrdered
+          {
+            columns.append(
+              Column(
+                name: namer.unique("Z_FOK_" + capitals), entityName: name,
+                role: .order(relationship)))
+          }
+        }
+      }
+      columns += Self.ownerColumns(of: names, in: model, numbering, &namer)
+      tables.append(
+        Table(
+          name: "Z" + root.uppercased(), rootEntityName: root, entityNames: names,
+          columns: columns))
+    }
+    self.tables = tables
+    joinTables = Self.joinTables(of: model, numbering)
+  }
+
+  /// The table that holds an entity's rows; nil when the model has no such entity.
+  public func table(of entityName: String) -> Table? {
+    tables.first { $0.entityNames.contains(entityName) }
+  }
+
+  /// Columns for to-many relationships without inverse that lead into a table's entities.
+  private static func ownerColumns(
+    of names: [String], in model: ManagedObjectModel, _ numbering: EntityNumbering,
+    _ namer: inout Namer
+  ) -> [Column] {
+    var columns: [Column] = []
+    for owner in numbering.names {
+      guard let entity = model.entities[owner], let number = numbering.number(of: owner) else {
+        continue
+      }
+      for relationship in entity.relationships
+      where relationship.isToMany && !relationship.isTransient && relationship.inverseName == nil
+        && names.contains(relationship.destinationEntityName)
+      {
+        let capitals = "\(number)" + relationship.name.uppercased()
+        columns.append(
+          Column(
+            name: namer.unique("Z" + capitals), entityName: relationship.destinationEntityName,
+            role: .owner(relationship)))
+        if relationship.isOrdered {
+          columns.append(
+            Column(
+              name: namer.unique("Z_FOK_" + capitals),
+              entityName: relationship.destinationEntityName, role: .ownerOrder(relationship)))
+        }
+      }
+    }
+    return columns
+  }
+
+  private static func joinTables(of model: ManagedObjectModel, _ numbering: EntityNumbering)
+    -> [JoinTable]
+  {
+    var tables: [JoinTable] = []
+    var done: Set<String> = []
+    var namer = Namer()
+    for name in numbering.names {
+      guard let entity = model.entities[name], let number = numbering.number(of: name) else {
+        continue
+      }
+      let inherited = Set(model.ancestors(of: name).flatMap(\.propertyNames))
+      for relationship in entity.relationships
+      where relationship.isToMany && !relationship.isTransient
+        && !inherited.contains(relationship.name)
+      {
+        guard let inverse = inverse(of: relationship, in: model), inverse.isToMany,
+          let inverseOwner = declaringEntity(
+            of: inverse.name, from: relationship.destinationEntityName, in: model),
+          let inverseNumber = numbering.number(of: inverseOwner),
+          done.insert("\(name).\(relationship.name)").inserted
+        else { continue }
+        done.insert("\(inverseOwner).\(inverse.name)")
+        let capitals = relationship.name.uppercased()
+        let inverseCapitals = inverse.name.uppercased()
+        let ownerColumn = namer.unique("Z_\(number)" + inverseCapitals)
+        let isOwnInverse = name == inverseOwner && relationship.name == inverse.name
+        tables.append(
+          JoinTable(
+            name: "Z_\(number)" + capitals, ownerName: name, relationship: relationship,
+            ownerColumn: ownerColumn,
+            destinationColumn: isOwnInverse
+              ? "REFLEXIVE" : namer.unique("Z_\(inverseNumber)" + capitals),
+            ownerOrderColumn: inverse.isOrdered ? "Z_FOK_\(number)" + inverseCapitals : nil,
+            destinationOrderColumn: relationship.isOrdered
+              ? "Z_FOK_\(inverseNumber)" + capitals : nil))
+      }
+    }
+    return tables
+  }
+
+  /// The inverse of a relationship, looked up in its destination and that one's ancestors.
+  static func inverse(of relationship: Relationship, in model: ManagedObjectModel) -> Relationship? {
+    guard let name = relationship.inverseName else { return nil }
+    return model.allRelationships(of: relationship.destinationEntityName)
+      .first { $0.name == name }
+  }
+
+  /// The topmost entity that declares a property which `entityName` has.
+  private static func declaringEntity(
+    of property: String, from entityName: String, in model: ManagedObjectModel
+  ) -> String? {
+    let lineage = [entityName] + model.ancestors(of: entityName).map(\.name)
+    return lineage.last {
+      model.entities[$0]?.relationships.contains { $0.name == property } ?? false
+    }
+  }
+
+  /// Gives names that are taken a digit: the first keeps its own, the next gets 1, then 2.
+  private struct Namer {
+    private var uses: [String: Int] = [:]
+
+    mutating func unique(_ name: String) -> String {
+      let count = uses[name, default: 0]
+      uses[name] = count + 1
+      return count == 0 ? name : name + "\(count)"
+    }
+  }
+}

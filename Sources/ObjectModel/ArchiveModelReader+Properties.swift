@@ -1,0 +1,121 @@
+/// Attributes, relationships and fetched properties.
+extension ArchiveModelReader {
+  /// The deepest nesting of composites; Xcode offers far less.
+  private static let maximumCompositeDepth = 8
+
+  mutating func attribute(
+    _ name: String, _ value: PropertyList?, depth: Int
+  ) throws(ModelError) -> Attribute {
+    guard let number = archive.integer(archive.field("NSAttributeType", of: value)),
+      let rawType = Int32(exactly: number)
+    else { throw malformed("Attribute \(name) has no type.") }
+    let type = AttributeType(rawValue: rawType)
+    // NSFlagsKey: 4 external storage, 16 preserved in history on deletion.
+    let flags = archive.integer(archive.field("NSFlagsKey", of: value)) ?? 0
+    var derivation: Derivation?
+    if archive.isKind(value, of: "NSDerivedAttributeDescription") {
+      let expression = PredicateText.expression(
+        archive.field("NSDerivationExpression", of: value), in: archive)
+      try spend(expression?.utf8.count ?? 0)
+      derivation = Derivation(
+        expression: expression ?? "", filterPredicate: try predicate("NSFilteringPredicate", value))
+    }
+    var elements: [Attribute] = []
+    if depth < Self.maximumCompositeDepth {
+      for element in try self.elements(archive.field("NSCompositeElements", of: value)) {
+        elements.append(
+          try attribute(try text("NSPropertyName", element) ?? "", element, depth: depth + 1))
+      }
+      elements.sort { ByteOrder.precedes($0.name, $1.name) }
+    }
+    let valueClassName = try text("NSAttributeValueClassName", value)
+    return Attribute(
+      name: name, type: type, isOptional: flag("NSIsOptional", value),
+      isTransient: flag("NSIsTransient", value), isReadOnly: flag("NSIsReadOnly", value),
+      isIndexed: flag("NSIsIndexed", value),
+      allowsExternalBinaryDataStorage: flags & 4 != 0,
+      preservesValueInHistoryOnDeletion: flags & 16 != 0,
+      defaultValue: defaultValue(archive.field("NSDefaultValue", of: value), type),
+      valueTransformerName: try text("NSValueTransformerName", value),
+      valueClassName: valueClassName == type.standardValueClassName ? nil : valueClassName,
+      versionHashModifier: try text("NSVersionHashModifier", value),
+      renamingIdentifier: try renaming(value, name), userInfo: try userInfo(value),
+      derivation: derivation, elements: elements)
+  }
+
+  mutating func relationship(
+    _ name: String, _ value: PropertyList?
+  ) throws(ModelError) -> Relationship {
+    let destination = archive.field("NSDestinationEntity", of: value)
+    let inverse = archive.field("NSInverseRelationship", of: value)
+    var inverseName = try text("_NSInverseRelationshipName", value)
+    if inverseName == nil { inverseName = try text("NSPropertyName", inverse) }
+    var destinationName = try text("_NSDestinationEntityName", value)
+    if destinationName == nil { destinationName = try entityName(destination) }
+    var inverseEntity: String?
+    if let inverseName {
+      // A cached model may point at the copy in a subentity; the declaration is further up.
+      let holder = try entityName(archive.field("NSEntity", of: underlyingInverse(inverse)))
+      inverseEntity = declaring(inverseName, from: holder ?? destinationName ?? "")
+    }
+    return Relationship(
+      name: name, destinationEntityName: destinationName ?? "", inverseName: inverseName,
+      inverseEntityName: inverseEntity, minCount: try count("NSMinCount", value) ?? 0,
+      maxCount: try count("NSMaxCount", value) ?? 0, isOrdered: flag("NSIsOrdered", value),
+      isOptional: flag("NSIsOptional", value), isTransient: flag("NSIsTransient", value),
+      deleteRule: DeleteRule(rawValue: try count("NSDeleteRule", value) ?? 0),
+      versionHashModifier: try text("NSVersionHashModifier", value),
+      renamingIdentifier: try renaming(value, name), userInfo: try userInfo(value))
+  }
+
+  private func underlyingInverse(_ value: PropertyList?) -> PropertyList? {
+    value.flatMap(underlying)
+  }
+
+  /// The topmost of an entity and its ancestors that has a property.
+  private func declaring(_ property: String, from entity: String) -> String {
+    lineage(of: entity).last { names[$0]?.contains(property) == true } ?? entity
+  }
+
+  mutating func fetchedProperty(
+    _ name: String, _ value: PropertyList?
+  ) throws(ModelError) -> FetchedProperty {
+    let request = archive.field("NSFetchRequest", of: value)
+    var destination = try text("_NSFetchRequestEntityName", value)
+    if destination == nil { destination = try entityName(archive.field("NSEntity", of: request)) }
+    return FetchedProperty(
+      name: name, destinationEntityName: destination,
+      predicate: try predicate("NSPredicate", request), isOptional: flag("NSIsOptional", value),
+      userInfo: try userInfo(value))
+  }
+
+  private func defaultValue(_ value: PropertyList?, _ type: AttributeType) -> DefaultValue? {
+    guard let object = archive.resolve(value) else { return nil }
+    let exact: DefaultValue?
+    switch type {
+    case .integer16, .integer32, .integer64: exact = archive.integer(object).map { .integer($0) }
+    case .double, .float: exact = archive.real(object).map { .real($0) }
+    case .boolean: exact = archive.bool(object).map { .boolean($0) }
+    case .decimal: exact = archive.decimal(object).map { .decimal($0) }
+    case .date: exact = archive.date(object).map { .date($0) }
+    case .binary: exact = archive.data(object).map { .data($0) }
+    case .uuid: exact = archive.uuid(object).map { .uuid($0) }
+    case .uri:
+      exact =
+        (archive.string(archive.field("NS.relative", of: object)) ?? archive.string(object))
+        .map { .uri($0) }
+    default: exact = nil
+    }
+    if let exact { return exact }
+    if let text = archive.string(object) { return DefaultValue(text: text, type: type) }
+    if let number = archive.integer(object) { return .integer(number) }
+    if let number = archive.real(object) { return .real(number) }
+    return .opaque(className: archive.className(of: object) ?? "unknown")
+  }
+
+  private func count(_ key: String, _ value: PropertyList?) throws(ModelError) -> Int32? {
+    guard let number = archive.integer(archive.field(key, of: value)) else { return nil }
+    guard let count = Int32(exactly: number) else { throw malformed("\(key) is \(number).") }
+    return count
+  }
+}

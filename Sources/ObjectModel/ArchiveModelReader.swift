@@ -1,0 +1,310 @@
+extension ManagedObjectModel {
+  /// Reads a compiled model (`.mom`), or a store's cached model (`Z_MODELCACHE`) once inflated.
+  ///
+  /// Both are keyed archives. Inherited properties, which caches repeat in each subentity as copies
+  /// or as proxies, are left out: an entity's own properties are those whose name no ancestor has.
+  ///
+  /// - Throws: ``ModelError``; `model.oldSourceFormat` for the model source of Xcode 3,
+  ///   `model.optimisedFormat` for an `.omo`.
+  public init(archive bytes: [UInt8]) throws(ModelError) {
+    if bytes.starts(with: OptimisedModel.magic) { throw OptimisedModel.error }
+    let archive: KeyedArchive
+    do {
+      archive = try KeyedArchive(bytes: bytes)
+    } catch {
+      switch error.code {
+      case .notAPropertyList, .notAnArchive:
+        throw ModelError(
+          code: .notAModel, message: "This is no keyed archive, as every compiled model is.",
+          offset: error.offset)
+      default: throw ModelError(error)
+      }
+    }
+    var reader = ArchiveModelReader(archive: archive)
+    self = try reader.model()
+  }
+}
+
+/// The optimised form of a compiled model (`.omo`), which is recognised only.
+enum OptimisedModel {
+  static let magic = Array("momv2$".utf8)
+
+  static var error: ModelError {
+    ModelError(
+      code: .optimisedFormat,
+      message: "This is an optimised model (.omo). Use the .mom of the same name beside it.",
+      offset: 0)
+  }
+}
+
+/// Builds a model from the object table of an archive.
+///
+/// The keys are those of Core Data's own coding: `NSEntities`, `NSProperties` and so on.
+struct ArchiveModelReader {
+  /// The most work, in elements visited and names looked up. The parts of an archive may be shared,
+  /// so a small file can describe a huge model; a real one needs a few ten thousand.
+  private static let maximumWork = 8_000_000
+
+  let archive: KeyedArchive
+  /// Names of all properties in each entity, inherited copies included.
+  private(set) var names: [String: Set<String>] = [:]
+  private(set) var parents: [String: String] = [:]
+  private var work = 0
+
+  init(archive: KeyedArchive) { self.archive = archive }
+
+  mutating func model() throws(ModelError) -> ManagedObjectModel {
+    let root = archive.root
+    guard archive.isKind(root, of: "NSManagedObjectModel") else { throw otherRoot(root) }
+    let table = archive.field("NSEntities", of: root)
+    guard archive.entries(table) != nil else {
+      throw malformed("The archived model has no entities table.")
+    }
+    let stored = try named(table)
+    var met: Set<String> = []
+    for (name, value) in stored {
+      guard met.insert(name).inserted else {
+        throw ModelError(
+          code: .duplicateName, message: "There are two entities called \(name).")
+      }
+      // The dictionary's key is the entity's name, and both are always stored.
+      guard try entityName(value) == name else {
+        throw malformed("The entity stored under \(name) is missing or has another name.")
+      }
+      let properties = try named(archive.field("NSProperties", of: value))
+      names[name] = Set(properties.map(\.name))
+      parents[name] = try entityName(archive.field("NSSuperentity", of: value))
+    }
+    var entities: [Entity] = []
+    for (name, value) in stored { entities.append(try entity(name, value)) }
+    var identifiers: [String] = []
+    for element in try elements(archive.field("NSVersionIdentifiers", of: root)) {
+      if let identifier = try string(element) { identifiers.append(identifier) }
+    }
+    return ManagedObjectModel(
+      entities: entities, versionIdentifiers: identifiers,
+      configurations: try configurations(root), fetchRequestTemplates: try templates(root))
+  }
+
+  private func otherRoot(_ root: PropertyList?) -> ModelError {
+    let className = archive.className(of: root) ?? "nothing"
+    // The root of such a source is a dictionary; the model in it is of an editor class.
+    if archive.objects.contains(where: { $0["$classname"] == .string("XDPMModel") }) {
+      return ModelError(
+        code: .oldSourceFormat,
+        message: "This is a model source of Xcode 3, which is not read yet. Open it in Xcode and "
+          + "save it in the current format, or use the compiled .mom.")
+    }
+    return ModelError(
+      code: .notAModel, message: "The archive holds \(className), not a managed object model.")
+  }
+
+  // MARK: Entities
+
+  private mutating func entity(_ name: String, _ value: PropertyList) throws(ModelError) -> Entity {
+    var attributes: [Attribute] = []
+    var relationships: [Relationship] = []
+    var fetched: [FetchedProperty] = []
+    let lineage = lineage(of: name)
+    let properties = try named(archive.field("NSProperties", of: value))
+    try spend(properties.count * lineage.count)
+    var met: Set<String> = []
+    for (propertyName, stored) in properties {
+      if lineage.contains(where: { names[$0]?.contains(propertyName) == true }) { continue }
+      guard met.insert(propertyName).inserted else {
+        throw ModelError(
+          code: .duplicateName,
+          message: "Entity \(name) has two properties called \(propertyName).")
+      }
+      let property = underlying(stored)
+      guard try text("NSPropertyName", property) == propertyName else {
+        throw malformed("Property \(name).\(propertyName) is missing or has another name.")
+      }
+      if archive.isKind(property, of: "NSAttributeDescription") {
+        attributes.append(try attribute(propertyName, property, depth: 0))
+      } else if archive.isKind(property, of: "NSRelationshipDescription") {
+        relationships.append(try relationship(propertyName, property))
+      } else if archive.isKind(property, of: "NSFetchedPropertyDescription") {
+        fetched.append(try fetchedProperty(propertyName, property))
+      } else {
+        let className = archive.className(of: property) ?? "nothing"
+        throw malformed("Property \(name).\(propertyName) is of the unknown class \(className).")
+      }
+    }
+    let className = try text("NSClassNameForEntity", value)
+    let indexes = try fetchIndexes(value)
+    // Core Data repeats fetch indexes in the older form.
+    let columns = Set(indexes.map { $0.elements.map(\.propertyName) })
+    let compound = try lists("NSCompoundIndexes", value).filter { !columns.contains($0) }
+    return Entity(
+      name: name, className: className == "NSManagedObject" ? nil : className,
+      isAbstract: flag("NSIsAbstract", value), superentityName: parents[name],
+      attributes: attributes, relationships: relationships, fetchedProperties: fetched,
+      uniquenessConstraints: try lists("NSUniqueTuples", value), fetchIndexes: indexes,
+      compoundIndexes: compound, versionHashModifier: try text("NSVersionHashModifier", value),
+      renamingIdentifier: try renaming(value, name), userInfo: try userInfo(value))
+  }
+
+  /// The names of the ancestors, nearest first; stops where they repeat.
+  func lineage(of name: String) -> [String] {
+    var found: [String] = []
+    var met: Set<String> = [name]
+    var next = parents[name]
+    while let parent = next, found.count < ManagedObjectModel.maximumInheritanceDepth,
+      met.insert(parent).inserted
+    {
+      found.append(parent)
+      next = parents[parent]
+    }
+    return found
+  }
+
+  /// What a proxy of an inherited property stands for.
+  func underlying(_ value: PropertyList) -> PropertyList? {
+    archive.className(of: value) == "_NSPropertyDescriptionProxy"
+      ? archive.field("NSUnderlyingProperty", of: value) : value
+  }
+
+  private mutating func fetchIndexes(_ value: PropertyList) throws(ModelError) -> [FetchIndex] {
+    var indexes: [FetchIndex] = []
+    for stored in try elements(archive.field("NSFetchIndexDescriptions", of: value)) {
+      guard let name = try text("NSIndexName", stored) else { continue }
+      var index = FetchIndex(
+        name: name, elements: [], partialPredicate: try predicate("NSPartialIndexPredicate", stored)
+      )
+      for element in try elements(archive.field("NSIndexElements", of: stored)) {
+        let isRTree = archive.integer(archive.field("NSFetchIndexElementType", of: element)) == 1
+        index.elements.append(
+          FetchIndex.Element(
+            propertyName: try text("NSPropertyName", element) ?? "",
+            isAscending: flag("NSAscending", element), kind: isRTree ? .rTree : .binary))
+      }
+      indexes.append(index)
+    }
+    return indexes
+  }
+
+  // MARK: The model itself
+
+  private mutating func configurations(
+    _ root: PropertyList?
+  ) throws(ModelError) -> [String: [String]] {
+    var found: [String: [String]] = [:]
+    for (name, members) in try named(archive.field("NSConfigurations", of: root)) {
+      var list: [String] = []
+      for member in try elements(members) {
+        if let entity = try entityName(member) {
+          list.append(entity)
+        } else if let entity = try string(member) {
+          list.append(entity)
+        }
+      }
+      found[name] = list
+    }
+    return found
+  }
+
+  private mutating func templates(
+    _ root: PropertyList?
+  ) throws(ModelError) -> [FetchRequestTemplate] {
+    var found: [FetchRequestTemplate] = []
+    for (name, request) in try named(archive.field("NSFetchRequestTemplates", of: root)) {
+      var entity = try entityName(archive.field("NSEntity", of: request))
+      if entity == nil { entity = try text("NSEntityName", request) }
+      found.append(
+        FetchRequestTemplate(
+          name: name, entityName: entity ?? "",
+          predicate: try predicate("NSPredicate", request)))
+    }
+    return found
+  }
+
+  // MARK: Values
+
+  /// Counts work, and stops an archive that asks for more than any real model.
+  mutating func spend(_ amount: Int) throws(ModelError) {
+    work += amount
+    guard work <= Self.maximumWork else {
+      throw ModelError(code: .tooLarge, message: "The model is larger than any real one.")
+    }
+  }
+
+  mutating func string(_ value: PropertyList?) throws(ModelError) -> String? {
+    let text = archive.string(value)
+    try spend((text?.utf8.count ?? 0) / 16)
+    return text
+  }
+
+  /// The text of a field; nil when it is absent or empty.
+  mutating func text(_ key: String, _ value: PropertyList?) throws(ModelError) -> String? {
+    let text = try string(archive.field(key, of: value))
+    return text?.isEmpty == false ? text : nil
+  }
+
+  mutating func elements(_ value: PropertyList?) throws(ModelError) -> [PropertyList] {
+    let elements = archive.elements(value) ?? []
+    try spend(elements.count)
+    return elements
+  }
+
+  mutating func named(
+    _ value: PropertyList?
+  ) throws(ModelError) -> [(name: String, value: PropertyList)] {
+    let entries = archive.namedEntries(value) ?? []
+    try spend(entries.count)
+    return entries
+  }
+
+  mutating func entityName(_ value: PropertyList?) throws(ModelError) -> String? {
+    try text("NSEntityName", value)
+  }
+
+  mutating func predicate(_ key: String, _ value: PropertyList?) throws(ModelError) -> String? {
+    let text = PredicateText.predicate(archive.field(key, of: value), in: archive)
+    try spend(text?.utf8.count ?? 0)
+    return text
+  }
+
+  func flag(_ key: String, _ value: PropertyList?) -> Bool {
+    archive.bool(archive.field(key, of: value)) ?? false
+  }
+
+  /// A list of lists of property names; some archives store the properties themselves.
+  private mutating func lists(
+    _ key: String, _ value: PropertyList?
+  ) throws(ModelError) -> [[String]] {
+    var lists: [[String]] = []
+    for tuple in try elements(archive.field(key, of: value)) {
+      var list: [String] = []
+      for part in try elements(tuple) {
+        if let name = try string(part) {
+          list.append(name)
+        } else if let name = try text("NSPropertyName", part) {
+          list.append(name)
+        }
+      }
+      if !list.isEmpty { lists.append(list) }
+    }
+    return lists
+  }
+
+  /// Core Data stores the name itself where the model gives no renaming identifier.
+  mutating func renaming(
+    _ value: PropertyList?, _ name: String
+  ) throws(ModelError) -> String? {
+    let identifier = try text("NSRenamingIdentifier", value)
+    return identifier == name ? nil : identifier
+  }
+
+  mutating func userInfo(_ value: PropertyList?) throws(ModelError) -> [String: String] {
+    var found: [String: String] = [:]
+    for (key, stored) in try named(archive.field("NSUserInfo", of: value)) {
+      found[key] = try string(stored)
+    }
+    return found
+  }
+
+  func malformed(_ message: String) -> ModelError {
+    ModelError(code: .malformed, message: message)
+  }
+}

@@ -1,0 +1,107 @@
+/// An archived object decoded as far as this library knows its class.
+public indirect enum ArchivedValue: Sendable, Hashable {
+  /// No object.
+  case null
+  /// True or false.
+  case bool(Bool)
+  /// An integer.
+  case integer(Int64)
+  /// A floating-point number.
+  case real(Double)
+  /// A decimal number: plain digits without exponent.
+  case decimal(String)
+  /// Text.
+  case string(String)
+  /// Bytes.
+  case data([UInt8])
+  /// Seconds since the start of 2001, UTC.
+  case date(Double)
+  /// Uppercase, with hyphens.
+  case uuid(String)
+  /// An ordered list.
+  case array([ArchivedValue])
+  /// A set, in stored order.
+  case set([ArchivedValue])
+  /// Keys and values, in stored order.
+  case dictionary([Entry])
+  /// An object of a class that is not decoded: the class name.
+  case opaque(className: String)
+
+  /// One entry of a dictionary.
+  public struct Entry: Sendable, Hashable {
+    /// The key, of any kind.
+    public let key: ArchivedValue
+    /// The value.
+    public let value: ArchivedValue
+  }
+
+  /// The deepest nesting that is decoded; what lies below is ``opaque(className:)``.
+  public static let maximumDepth = 32
+  /// The most values that are decoded; the rest is ``opaque(className:)``.
+  public static let maximumCount = 100_000
+}
+
+extension KeyedArchive {
+  /// Decodes an object with all it holds, down to ``ArchivedValue/maximumDepth``. A graph that is
+  /// cyclic, or that repeats itself without end, ends in opaque values.
+  public func decoded(_ value: PropertyList?) -> ArchivedValue {
+    var remaining = ArchivedValue.maximumCount
+    return decode(value, depth: 0, remaining: &remaining)
+  }
+
+  private func decode(
+    _ value: PropertyList?, depth: Int, remaining: inout Int
+  ) -> ArchivedValue {
+    guard let object = resolve(value) else { return .null }
+    remaining -= 1
+    switch object {
+    case .bool(let value): return .bool(value)
+    case .integer(let value): return .integer(value)
+    case .real(let value): return .real(value)
+    case .date(let value): return .date(value)
+    case .data(let value): return .data(value)
+    case .string(let value): return .string(value)
+    default: break
+    }
+    let className = className(of: object) ?? "unknown"
+    guard depth < ArchivedValue.maximumDepth, remaining > 0 else {
+      return .opaque(className: className)
+    }
+    if let scalar = scalar(object, className: className) { return scalar }
+    let classes = classNames(of: object)
+    if classes.contains("NSDictionary"), let entries = entries(object) {
+      var decoded: [ArchivedValue.Entry] = []
+      for entry in entries where remaining > 0 {
+        decoded.append(
+          .init(
+            key: decode(entry.key, depth: depth + 1, remaining: &remaining),
+            value: decode(entry.value, depth: depth + 1, remaining: &remaining)))
+      }
+      return .dictionary(decoded)
+    }
+    let isSet = classes.contains("NSSet") || classes.contains("NSOrderedSet")
+    if isSet || classes.contains("NSArray") || classes.isEmpty, let elements = elements(object) {
+      var decoded: [ArchivedValue] = []
+      for element in elements where remaining > 0 {
+        decoded.append(decode(element, depth: depth + 1, remaining: &remaining))
+      }
+      return isSet ? .set(decoded) : .array(decoded)
+    }
+    return .opaque(className: className)
+  }
+
+  private func scalar(_ object: PropertyList, className: String) -> ArchivedValue? {
+    switch className {
+    case "NSString", "NSMutableString": string(object).map { .string($0) }
+    case "NSDate": date(object).map { .date($0) }
+    case "NSData", "NSMutableData": data(object).map { .data($0) }
+    case "NSUUID": uuid(object).map { .uuid($0) }
+    case "NSDecimalNumber", "NSDecimalNumberPlaceholder": decimal(object).map { .decimal($0) }
+    case "NSNumber":
+      bool(object).map { .bool($0) } ?? integer(object).map { .integer($0) }
+        ?? real(object).map { .real($0) }
+    case "NSURL": string(field("NS.relative", of: object)).map { .string($0) }
+    default: nil
+    }
+  }
+}

@@ -1,0 +1,66 @@
+/// An attribute of an entity, or an element of a composite attribute.
+public struct Attribute: Sendable, Hashable {
+  /// The attribute's name.
+  public var name: String
+  /// The attribute's type.
+  public var type: AttributeType
+  /// Whether null is allowed.
+  public var isOptional: Bool
+  /// Whether the value is never stored.
+  public var isTransient: Bool
+  /// Whether the archived model says read-only; true of every derived attribute.
+  public var isReadOnly: Bool
+  /// Whether the old `indexed` flag is set.
+  public var isIndexed: Bool
+  /// Whether big values may go to files beside the store.
+  public var allowsExternalBinaryDataStorage: Bool
+  /// Whether persistent history keeps the value of a deleted row.
+  public var preservesValueInHistoryOnDeletion: Bool
+  /// The default value; nil when there is none.
+  public var defaultValue: DefaultValue?
+  /// The value transformer of a transformable attribute; nil for the default one.
+  public var valueTransformerName: String?
+  /// The class of the values, when the model names another than the type's own.
+  public var valueClassName: String?
+  /// The version hash modifier.
+  public var versionHashModifier: String?
+  /// The name in an earlier version of the model, when the model gives one.
+  public var renamingIdentifier: String?
+  /// The user info entries that are text.
+  public var userInfo: [String: String]
+  /// How a derived attribute gets its value; nil for an ordinary one.
+  public var derivation: Derivation?
+  /// The elements of a composite attribute, sorted by name; empty for any other.
+  public var elements: [Attribute]
+
+  /// Makes an attribute; what is left out is as in Apple's API: mandatory, persistent, plain.
+  public init(
+    name: String, type: AttributeType, isOptional: Bool = false, isTransient: Bool = false,
+    isReadOnly: Bool = false, isIndexed: Bool = false,
+    allowsExternalBinaryDataStorage: Bool = false,
+    preservesValueInHistoryOnDeletion: Bool = false, defaultValue: DefaultValue? = nil,
+    valueTransformerName: String? = nil, valueClassName: String? = nil,
+    versionHashModifier: String? = nil, renamingIdentifier: String? = nil,
+    userInfo: [String: String] = [:], derivation: Derivation? = nil, elements: [Attribute] = []
+  ) {
+    self.name = name
+    self.type = type
+    self.isOptional = isOptional
+    self.isTransient = isTransient
+    self.isReadOnly = isReadOnly
+    self.isIndexed = isIndexed
+    self.allowsExternalBinaryDataStorage = allowsExternalBinaryDataStorage
+    self.preservesValueInHistoryOnDeletion = preservesValueInHistoryOnDeletion
+    self.defaultValue = defaultValue
+    self.valueTransformerName = valueTransformerName
+    self.valueClassName = valueClassName
+    self.versionHashModifier = versionHashModifier
+    self.renamingIdentifier = renamingIdentifier
+    self.userInfo = userInfo
+    self.derivation = derivation
+    self.elements = elements
+  }
+
+  /// Whether the value is computed by the store.
+  public var isDerived: Bool { derivation != nil }
+}

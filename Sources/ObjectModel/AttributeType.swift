@@ -1,0 +1,104 @@
+/// The type of an attribute: the number that Core Data stores for it (`NSAttributeType`).
+///
+/// Any number can be read; the known ones have constants and names.
+public struct AttributeType: RawRepresentable, Sendable, Hashable, Codable {
+  /// The number in the archived model and in the version hash.
+  public let rawValue: Int32
+
+  /// Wraps a number, known or not.
+  public init(rawValue: Int32) { self.rawValue = rawValue }
+
+  /// No type; Core Data allows it on transient attributes only.
+  public static let undefined = AttributeType(rawValue: 0)
+  /// 16-bit integer.
+  public static let integer16 = AttributeType(rawValue: 100)
+  /// 32-bit integer.
+  public static let integer32 = AttributeType(rawValue: 200)
+  /// 64-bit integer.
+  public static let integer64 = AttributeType(rawValue: 300)
+  /// Decimal number; SQLite stores keep it as a real.
+  public static let decimal = AttributeType(rawValue: 400)
+  /// 64-bit floating point.
+  public static let double = AttributeType(rawValue: 500)
+  /// 32-bit floating point.
+  public static let float = AttributeType(rawValue: 600)
+  /// Text.
+  public static let string = AttributeType(rawValue: 700)
+  /// True or false.
+  public static let boolean = AttributeType(rawValue: 800)
+  /// Seconds since the start of 2001, UTC.
+  public static let date = AttributeType(rawValue: 900)
+  /// Bytes.
+  public static let binary = AttributeType(rawValue: 1000)
+  /// UUID, 16 bytes.
+  public static let uuid = AttributeType(rawValue: 1100)
+  /// URI text.
+  public static let uri = AttributeType(rawValue: 1200)
+  /// An object that a value transformer turns into bytes.
+  public static let transformable = AttributeType(rawValue: 1800)
+  /// A managed object ID; never persisted.
+  public static let objectID = AttributeType(rawValue: 2000)
+  /// A composite of other attributes (iOS 17).
+  public static let composite = AttributeType(rawValue: 2100)
+
+  /// The known types, by number.
+  public static let known: [AttributeType] = [
+    .undefined, .integer16, .integer32, .integer64, .decimal, .double, .float, .string, .boolean,
+    .date, .binary, .uuid, .uri, .transformable, .objectID, .composite,
+  ]
+
+  /// The type in Apple's words, as in a model's source ("Integer 16", "UUID"); "Type 17" for a
+  /// number without a name.
+  public var name: String {
+    switch self {
+    case .undefined: "Undefined"
+    case .integer16: "Integer 16"
+    case .integer32: "Integer 32"
+    case .integer64: "Integer 64"
+    case .decimal: "Decimal"
+    case .double: "Double"
+    case .float: "Float"
+    case .string: "String"
+    case .boolean: "Boolean"
+    case .date: "Date"
+    case .binary: "Binary"
+    case .uuid: "UUID"
+    case .uri: "URI"
+    case .transformable: "Transformable"
+    case .objectID: "Object ID"
+    case .composite: "Composite"
+    default: "Type \(rawValue)"
+    }
+  }
+
+  /// Reads the name that a model's source uses in `attributeType`; nil for an unknown name.
+  public init?(name: String) {
+    guard let type = Self.known.first(where: { $0.name == name }) else {
+      // Xcode writes "Object ID"; older notes write it in one word.
+      guard name == "ObjectID" else { return nil }
+      self = .objectID
+      return
+    }
+    self = type
+  }
+
+  /// The class that Core Data's compiler writes as `NSAttributeValueClassName` when the model
+  /// names none; nil where it writes null.
+  var standardValueClassName: String? {
+    switch self {
+    case .integer16, .integer32, .integer64, .double, .float, .boolean: "NSNumber"
+    case .decimal: "NSDecimalNumber"
+    case .string: "NSString"
+    case .date: "NSDate"
+    case .binary: "NSData"
+    case .uuid: "NSUUID"
+    case .uri: "NSURL"
+    default: nil
+    }
+  }
+}
+
+extension AttributeType: CustomStringConvertible {
+  /// ``name``.
+  public var description: String { name }
+}

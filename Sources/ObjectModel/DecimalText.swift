@@ -1,0 +1,85 @@
+/// Decimal numbers as text: the form in which a default value is compared.
+enum DecimalText {
+  /// The most digits and places that are spelled out; `NSDecimal` has 38 digits and an exponent of one
+  /// byte.
+  static let maximumPlaces = 300
+
+  /// Digits without exponent, sign only when negative, no superfluous zeros; nil unless `text` is
+  /// an optional sign, digits and at most one point.
+  static func canonical(_ text: String) -> String? {
+    var units = Array(text.utf8)
+    guard units.count <= maximumPlaces * 2 else { return nil }
+    var negative = false
+    if let first = units.first, first == UInt8(ascii: "-") || first == UInt8(ascii: "+") {
+      negative = first == UInt8(ascii: "-")
+      units.removeFirst()
+    }
+    let parts = units.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+    guard (1...2).contains(parts.count), units.count >= parts.count else { return nil }
+    for part in parts where !part.allSatisfy({ (48...57).contains($0) }) { return nil }
+    let whole = parts[0].drop { $0 == 48 }
+    var fraction = parts.count == 2 ? parts[1] : []
+    while fraction.last == 48 { fraction.removeLast() }
+    if whole.isEmpty && fraction.isEmpty { return "0" }
+    var result = negative ? "-" : ""
+    result += whole.isEmpty ? "0" : String(decoding: whole, as: UTF8.self)
+    if !fraction.isEmpty { result += "." + String(decoding: fraction, as: UTF8.self) }
+    return result
+  }
+
+  /// The text of mantissa x 10^exponent.
+  ///
+  /// - Parameter mantissa: little-endian bytes, at most 16 (`NS.mantissa` of an archived decimal).
+  static func text(mantissa: [UInt8], exponent: Int64, negative: Bool) -> String? {
+    guard mantissa.count <= 16, (-128...127).contains(exponent) else { return nil }
+    var value = Array(mantissa.reversed())
+    var digits: [UInt8] = []
+    // Long division by ten; a 128-bit number has at most 39 digits.
+    while value.contains(where: { $0 != 0 }) {
+      var remainder = 0
+      for index in value.indices {
+        let current = remainder * 256 + Int(value[index])
+        value[index] = UInt8(current / 10)
+        remainder = current % 10
+      }
+      digits.append(UInt8(48 + remainder))
+    }
+    digits.reverse()
+    if exponent >= 0 {
+      digits += Array(repeating: 48, count: Int(exponent))
+    } else {
+      let places = Int(-exponent)
+      if digits.count <= places {
+        digits.insert(contentsOf: Array(repeating: 48, count: places - digits.count + 1), at: 0)
+      }
+      digits.insert(UInt8(ascii: "."), at: digits.count - places)
+    }
+    if digits.isEmpty { return "0" }
+    return canonical((negative ? "-" : "") + String(decoding: digits, as: UTF8.self))
+  }
+
+  /// The parts that an archived decimal needs; nil when the number has more than 128 bits.
+  static func parts(_ text: String) -> (mantissa: [UInt8], exponent: Int64, negative: Bool)? {
+    guard let text = canonical(text) else { return nil }
+    let negative = text.hasPrefix("-")
+    let pieces = text.drop { $0 == "-" }.split(separator: ".")
+    var digits = Array(pieces.joined().utf8)
+    var exponent = pieces.count == 2 ? -Int64(pieces[1].utf8.count) : 0
+    while digits.count > 1, digits.last == 48, exponent < 127 {
+      digits.removeLast()
+      exponent += 1
+    }
+    var value = [UInt8](repeating: 0, count: 16)
+    for digit in digits {
+      var carry = Int(digit) - 48
+      for index in value.indices {
+        let current = Int(value[index]) * 10 + carry
+        value[index] = UInt8(current & 255)
+        carry = current >> 8
+      }
+      if carry != 0 { return nil }
+    }
+    guard exponent >= -128 else { return nil }
+    return (value, exponent, negative)
+  }
+}

@@ -1,0 +1,62 @@
+/// The default value of an attribute, in the form of the attribute's type.
+public enum DefaultValue: Sendable, Hashable {
+  /// For the three integer types.
+  case integer(Int64)
+  /// For Double and Float.
+  case real(Double)
+  /// For Boolean.
+  case boolean(Bool)
+  /// For Decimal: plain digits without exponent or superfluous zeros, such as `-0.25`.
+  case decimal(String)
+  /// For String, and for text in any other type that could not be read as that type.
+  case string(String)
+  /// Seconds since the start of 2001, UTC.
+  case date(Double)
+  /// For Binary.
+  case data([UInt8])
+  /// Uppercase, with hyphens.
+  case uuid(String)
+  /// For URI.
+  case uri(String)
+  /// An archived object of a class this library does not decode; the class name.
+  case opaque(className: String)
+
+  /// The value for a reader, as one line of text.
+  public var text: String {
+    switch self {
+    case .integer(let value): String(value)
+    case .real(let value): value.description
+    case .boolean(let value): value ? "YES" : "NO"
+    case .decimal(let value), .string(let value), .uuid(let value), .uri(let value): value
+    case .date(let value): "\(value) s since 2001"
+    case .data(let bytes): "\(bytes.count) bytes"
+    case .opaque(let className): "an object of class \(className)"
+    }
+  }
+
+  /// Reads the text of `defaultValueString` for an attribute of the given type.
+  init(text: String, type: AttributeType) {
+    switch type {
+    case .integer16, .integer32, .integer64:
+      self = Int64(text).map { .integer($0) } ?? .string(text)
+    case .double, .float:
+      self = Double(text).map { .real($0) } ?? .string(text)
+    case .boolean:
+      switch text.lowercased() {
+      case "yes", "true", "1": self = .boolean(true)
+      case "no", "false", "0": self = .boolean(false)
+      default: self = .string(text)
+      }
+    case .decimal:
+      self = DecimalText.canonical(text).map { .decimal($0) } ?? .string(text)
+    case .date:
+      self = Double(text).map { .date($0) } ?? .string(text)
+    case .uuid:
+      self = .uuid(text.uppercased())
+    case .uri:
+      self = .uri(text)
+    default:
+      self = .string(text)
+    }
+  }
+}

@@ -1,0 +1,35 @@
+/// Two sets of entity hashes side by side: what a store recorded, and what a model has.
+public struct HashComparison: Sendable, Hashable, Codable {
+  /// The entities only the store knows, sorted by name.
+  public let onlyInStore: [String]
+  /// The entities only the model has, sorted by name.
+  public let onlyInModel: [String]
+  /// The entities both have with different hashes, sorted by name.
+  public let differing: [String]
+  /// The entities both have with the same hash, sorted by name.
+  public let agreeing: [String]
+
+  /// Compares recorded hashes with those of a model.
+  public init(store: [String: VersionHash], model: [String: VersionHash]) {
+    var onlyInStore: [String] = []
+    var differing: [String] = []
+    var agreeing: [String] = []
+    for (name, hash) in store {
+      switch model[name] {
+      case nil: onlyInStore.append(name)
+      case hash: agreeing.append(name)
+      default: differing.append(name)
+      }
+    }
+    self.onlyInStore = ByteOrder.sorted(onlyInStore)
+    onlyInModel = ByteOrder.sorted(model.keys.filter { store[$0] == nil })
+    self.differing = ByteOrder.sorted(differing)
+    self.agreeing = ByteOrder.sorted(agreeing)
+  }
+
+  /// Whether the sets are the same, which is what Core Data demands for opening a store without
+  /// migration.
+  public var isEqual: Bool {
+    onlyInStore.isEmpty && onlyInModel.isEmpty && differing.isEmpty
+  }
+}

@@ -1,0 +1,208 @@
+/// A keyed archive (`NSKeyedArchiver`) read as data: a table of objects that refer to each other by
+/// index. No class is ever instantiated, and references are followed only when asked for.
+///
+/// The object graph may be cyclic; each accessor follows one reference at a time.
+public struct KeyedArchive: Sendable, Hashable {
+  /// The object table (`$objects`). Index 0 stands for nil.
+  public let objects: [PropertyList]
+  /// The named entry points (`$top`), usually one called `root`.
+  public let top: [String: PropertyList]
+
+  /// Reads a binary or XML property list that is a keyed archive.
+  ///
+  /// - Throws: ``PropertyListError``; `plist.notAnArchive` when it is another property list.
+  public init(bytes: [UInt8]) throws(PropertyListError) {
+    try self.init(PropertyList(bytes: bytes))
+  }
+
+  /// Takes a property list that is a keyed archive.
+  ///
+  /// - Throws: ``PropertyListError``; `plist.notAnArchive` when it is another property list.
+  public init(_ list: PropertyList) throws(PropertyListError) {
+    guard let objects = list["$objects"]?.elements, let top = list["$top"]?.entries else {
+      throw PropertyListError(
+        code: .notAnArchive, message: "This property list is no keyed archive.")
+    }
+    self.objects = objects
+    self.top = top
+  }
+
+  /// Whether a property list has the parts of a keyed archive.
+  public static func isArchive(_ list: PropertyList) -> Bool {
+    list["$objects"]?.elements != nil && list["$top"]?.entries != nil
+  }
+
+  /// The archived root object; nil when there is none.
+  public var root: PropertyList? {
+    if let root = top["root"] { return root }
+    return top.count == 1 ? top.first?.value : nil
+  }
+}
+
+// MARK: - Following references
+
+extension KeyedArchive {
+  /// The value behind a reference, or the value itself when it is none. Nil for the archive's nil
+  /// (index 0, `$null`), for a reference that leads nowhere, and for nil.
+  public func resolve(_ value: PropertyList?) -> PropertyList? {
+    guard let value else { return nil }
+    guard case .uid(let index) = value else { return value == .null ? nil : value }
+    guard index != 0, index < UInt64(objects.count) else { return nil }
+    let object = objects[Int(index)]
+    // No archiver writes a reference to a reference.
+    if case .uid = object { return nil }
+    return object == .null ? nil : object
+  }
+
+  /// The index of the object that a reference leads to, which identifies it; nil for nil and for
+  /// values that are no references.
+  public func index(_ value: PropertyList?) -> Int? {
+    guard case .uid(let index)? = value, index != 0, index < UInt64(objects.count) else {
+      return nil
+    }
+    return Int(index)
+  }
+
+  /// The class name of an object; nil for plain values such as text and numbers.
+  public func className(of value: PropertyList?) -> String? {
+    classDescription(of: value)?["$classname"]?.stringValue
+  }
+
+  /// The class and its superclasses, most derived first; empty for plain values.
+  public func classNames(of value: PropertyList?) -> [String] {
+    guard let description = classDescription(of: value) else { return [] }
+    let names = description["$classes"]?.elements?.compactMap(\.stringValue) ?? []
+    guard names.isEmpty, let name = description["$classname"]?.stringValue else { return names }
+    return [name]
+  }
+
+  /// Whether an object is of a class or of one of its subclasses.
+  public func isKind(_ value: PropertyList?, of className: String) -> Bool {
+    classNames(of: value).contains(className)
+  }
+
+  /// A field of an object, as stored: a reference or an inline value.
+  public func field(_ name: String, of value: PropertyList?) -> PropertyList? {
+    resolve(value)?[name]
+  }
+
+  private func classDescription(of value: PropertyList?) -> PropertyList? {
+    resolve(resolve(value)?["$class"])
+  }
+}
+
+// MARK: - Decoding one object
+
+extension KeyedArchive {
+  /// The text of a string object: plain, `NSString` or `NSMutableString`.
+  public func string(_ value: PropertyList?) -> String? {
+    guard let object = resolve(value) else { return nil }
+    if case .string(let text) = object { return text }
+    switch resolve(object["NS.string"]) ?? resolve(object["NS.bytes"]) {
+    case .string(let text): return text
+    case .data(let bytes): return String(decoding: bytes, as: UTF8.self)
+    default: return nil
+    }
+  }
+
+  /// The integer of a number object or of an inline number.
+  public func integer(_ value: PropertyList?) -> Int64? {
+    switch number(value) {
+    case .integer(let value): value
+    case .bool(let value): value ? 1 : 0
+    case .real(let value): Int64(exactly: value)
+    default: nil
+    }
+  }
+
+  /// The floating-point value of a number object or of an inline number.
+  public func real(_ value: PropertyList?) -> Double? {
+    switch number(value) {
+    case .integer(let value): Double(value)
+    case .real(let value): value
+    default: nil
+    }
+  }
+
+  /// The truth value of a number object or of an inline one; nil for anything else.
+  public func bool(_ value: PropertyList?) -> Bool? {
+    number(value)?.boolValue
+  }
+
+  private func number(_ value: PropertyList?) -> PropertyList? {
+    guard let object = resolve(value) else { return nil }
+    guard case .dictionary(let fields) = object else { return object }
+    return fields["NS.boolval"] ?? fields["NS.intval"] ?? fields["NS.dblval"]
+  }
+
+  /// Seconds since the start of 2001 of an `NSDate`.
+  public func date(_ value: PropertyList?) -> Double? {
+    guard let object = resolve(value) else { return nil }
+    if case .date(let seconds) = object { return seconds }
+    return real(object["NS.time"])
+  }
+
+  /// The bytes of an `NSData` or of an inline one.
+  public func data(_ value: PropertyList?) -> [UInt8]? {
+    guard let object = resolve(value) else { return nil }
+    if case .data(let bytes) = object { return bytes }
+    return resolve(object["NS.data"])?.dataValue
+  }
+
+  /// The text of an `NSUUID`, uppercase with hyphens.
+  public func uuid(_ value: PropertyList?) -> String? {
+    guard let bytes = resolve(field("NS.uuidbytes", of: value))?.dataValue, bytes.count == 16
+    else { return nil }
+    let hex = Array(Hex.string(bytes).uppercased())
+    let ranges = [0..<8, 8..<12, 12..<16, 16..<20, 20..<32]
+    return ranges.map { String(hex[$0]) }.joined(separator: "-")
+  }
+
+  /// The digits of an archived `NSDecimalNumber` (`NSDecimalNumberPlaceholder`).
+  public func decimal(_ value: PropertyList?) -> String? {
+    guard let object = resolve(value), var mantissa = resolve(object["NS.mantissa"])?.dataValue,
+      let exponent = integer(object["NS.exponent"])
+    else { return nil }
+    // 16-bit units in the byte order of the machine that wrote them: 1 little, 2 big endian.
+    if integer(object["NS.mantissa.bo"]) == 2, mantissa.count % 2 == 0 {
+      for index in stride(from: 0, to: mantissa.count, by: 2) {
+        mantissa.swapAt(index, index + 1)
+      }
+    }
+    return DecimalText.text(
+      mantissa: mantissa, exponent: exponent, negative: bool(object["NS.negative"]) ?? false)
+  }
+
+  /// The elements of an array or set object, as stored; nil when it is neither.
+  public func elements(_ value: PropertyList?) -> [PropertyList]? {
+    guard let object = resolve(value) else { return nil }
+    if let elements = object.elements { return elements }
+    guard object["NS.keys"] == nil else { return nil }
+    return resolve(object["NS.objects"])?.elements
+  }
+
+  /// The keys and values of a dictionary object, as stored and in stored order; nil when it is
+  /// none.
+  ///
+  /// `NSKnownKeysDictionary1`, which Core Data uses in cached models, keeps its keys in a mapping
+  /// beside the values.
+  public func entries(_ value: PropertyList?) -> [(key: PropertyList, value: PropertyList)]? {
+    guard let object = resolve(value) else { return nil }
+    if let keys = resolve(object["NS.keys"])?.elements,
+      let values = resolve(object["NS.objects"])?.elements
+    {
+      return zip(keys, values).map { ($0, $1) }
+    }
+    if let keys = elements(field("keys", of: object["searchMapping"])),
+      let values = elements(object["values"])
+    {
+      return zip(keys, values).map { ($0, $1) }
+    }
+    return nil
+  }
+
+  /// The entries of a dictionary object whose keys are text, in stored order.
+  public func namedEntries(_ value: PropertyList?) -> [(name: String, value: PropertyList)]? {
+    entries(value)?.compactMap { entry in string(entry.key).map { ($0, entry.value) } }
+  }
+}

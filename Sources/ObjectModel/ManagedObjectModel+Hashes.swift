@@ -1,0 +1,195 @@
+extension ManagedObjectModel {
+  /// The user info key of an entity that names attributes, joined by commas, to keep in persistent
+  /// history when a row is deleted.
+  public static let tombstoneKey = "NSPersistentHistoryTombstoneAttributes"
+
+  /// Computes the version hash of every entity.
+  ///
+  /// - Parameter honouringTombstones: whether a ``tombstoneKey`` entry counts as "preserved in
+  ///   history on deletion". Core Data tries both ways when it opens a store, so a store that
+  ///   matches either is compatible.
+  public func versionHashes(honouringTombstones: Bool = false) -> ModelHashes {
+    var computation = HashComputation(
+      model: self, tombstones: honouringTombstones ? tombstoneAttributes() : [:])
+    for name in entityNames { computation.compute(name) }
+    return computation.result
+  }
+
+  /// Whether the two ways of ``versionHashes(honouringTombstones:)`` can differ.
+  public var hasTombstoneEntries: Bool {
+    entities.values.contains { $0.userInfo[Self.tombstoneKey] != nil }
+  }
+
+  /// The attributes that tombstone entries name, each under the topmost entity that declares it.
+  private func tombstoneAttributes() -> [String: Set<String>] {
+    var found: [String: Set<String>] = [:]
+    for entity in entities.values {
+      guard let text = entity.userInfo[Self.tombstoneKey] else { continue }
+      let lineage = [entity] + ancestors(of: entity.name)
+      for part in text.split(separator: ",") {
+        let name = String(part.drop { $0 == " " })
+        let declaring = lineage.last { holder in
+          holder.attributes.contains { $0.name == name }
+        }
+        if let declaring { found[declaring.name, default: []].insert(name) }
+      }
+    }
+    return found
+  }
+}
+
+/// One run over a model. Parents are computed before their children; a property is hashed once,
+/// where it is declared.
+private struct HashComputation {
+  /// The most property hashes that are fed into entity hashes in one run. A model of 1,000 entities
+  /// with 100 properties each feeds 100,000.
+  private static let maximumInputs = 8_000_000
+
+  private struct State {
+    /// Nil when the recipe cannot be followed at all.
+    var hash: VersionHash?
+    /// Nil when every input is confirmed.
+    var doubt: String?
+    /// The persistent properties, inherited ones included, sorted by name.
+    var properties: [VersionHashing.PropertyHash]
+    var hasDerived: Bool
+    var depth: Int
+  }
+
+  private let model: ManagedObjectModel
+  private let tombstones: [String: Set<String>]
+  private var states: [String: State] = [:]
+  private var inputs = 0
+
+  init(model: ManagedObjectModel, tombstones: [String: Set<String>]) {
+    self.model = model
+    self.tombstones = tombstones
+  }
+
+  var result: ModelHashes {
+    var hashes: [String: VersionHash] = [:]
+    var unknown: [String: String] = [:]
+    var unconfirmed: [String: VersionHash] = [:]
+    var derived: Set<String> = []
+    for (name, state) in states {
+      if state.hasDerived { derived.insert(name) }
+      if let doubt = state.doubt {
+        unknown[name] = doubt
+        unconfirmed[name] = state.hash
+      } else {
+        hashes[name] = state.hash
+      }
+    }
+    return ModelHashes(
+      hashes: hashes, unknown: unknown, unconfirmed: unconfirmed,
+      entitiesWithDerivedAttributes: derived)
+  }
+
+  mutating func compute(_ name: String) {
+    // From the entity up to the first ancestor that is known already, then down again.
+    var pending: [Entity] = []
+    var met: Set<String> = []
+    var next: String? = name
+    while let current = next, states[current] == nil, let entity = model.entities[current] {
+      guard met.insert(current).inserted else {
+        for entity in pending { fail(entity.name, "its ancestors form a ring") }
+        return
+      }
+      pending.append(entity)
+      next = entity.superentityName
+    }
+    for entity in pending.reversed() { computeOne(entity) }
+  }
+
+  private mutating func fail(_ name: String, _ doubt: String) {
+    states[name] = State(
+      hash: nil, doubt: doubt, properties: [], hasDerived: false,
+      depth: ManagedObjectModel.maximumInheritanceDepth)
+  }
+
+  private mutating func computeOne(_ entity: Entity) {
+    var parent: State?
+    if let parentName = entity.superentityName {
+      guard let state = states[parentName] else {
+        return fail(entity.name, "its parent \(parentName) is not in the model")
+      }
+      guard state.depth < ManagedObjectModel.maximumInheritanceDepth else {
+        let limit = ManagedObjectModel.maximumInheritanceDepth
+        return fail(entity.name, state.doubt ?? "it has more than \(limit) ancestors")
+      }
+      parent = state
+    }
+
+    var doubt = parent?.doubt.map { doubt in
+      "its parent \(entity.superentityName ?? "") is unknown: \(doubt)"
+    }
+    doubt = doubt ?? entity.hashDoubt
+
+    let own = ownHashes(entity)
+    let merged = merge(own, into: parent?.properties ?? [])
+    if merged.repeats { doubt = doubt ?? "it declares a property that it also inherits" }
+    inputs += merged.properties.count
+    guard inputs <= Self.maximumInputs else {
+      return fail(entity.name, "the model is too large to hash")
+    }
+
+    var hash: VersionHash?
+    if parent == nil || parent?.hash != nil {
+      hash = VersionHashing.entity(
+        name: entity.name, isAbstract: entity.isAbstract, superentityHash: parent?.hash,
+        properties: merged.properties, modifier: entity.versionHashModifier,
+        uniquenessConstraints: entity.uniquenessConstraints)
+    }
+    let hasDerived = entity.attributes.contains { $0.isDerived && !$0.isTransient }
+    states[entity.name] = State(
+      hash: hash, doubt: doubt, properties: merged.properties,
+      hasDerived: hasDerived || parent?.hasDerived == true, depth: (parent?.depth ?? -1) + 1)
+  }
+
+  /// The hashes of the persistent properties that the entity declares, sorted by name.
+  private func ownHashes(_ entity: Entity) -> [VersionHashing.PropertyHash] {
+    var own: [VersionHashing.PropertyHash] = []
+    own.reserveCapacity(entity.attributes.count + entity.relationships.count)
+    let kept = tombstones[entity.name]
+    for attribute in entity.attributes where !attribute.isTransient {
+      let preserved = kept?.contains(attribute.name) == true ? true : nil
+      own.append(
+        .init(
+          name: attribute.name,
+          bytes: VersionHashing.attribute(attribute, preserved: preserved)))
+    }
+    for relationship in entity.relationships where !relationship.isTransient {
+      let isSelfInverse = entity.isSelfInverse(relationship)
+      own.append(
+        .init(
+          name: relationship.name,
+          bytes: VersionHashing.relationship(relationship, isSelfInverse: isSelfInverse)))
+    }
+    return own.sorted { ByteOrder.precedes($0.name, $1.name) }
+  }
+
+  /// Both lists are sorted; of equal names the entity's own counts.
+  private func merge(
+    _ own: [VersionHashing.PropertyHash], into inherited: [VersionHashing.PropertyHash]
+  ) -> (properties: [VersionHashing.PropertyHash], repeats: Bool) {
+    if inherited.isEmpty { return (own, false) }
+    if own.isEmpty { return (inherited, false) }
+    var merged: [VersionHashing.PropertyHash] = []
+    merged.reserveCapacity(own.count + inherited.count)
+    var repeats = false
+    var left = 0
+    for property in own {
+      while left < inherited.count, ByteOrder.precedes(inherited[left].name, property.name) {
+        merged.append(inherited[left])
+        left += 1
+      }
+      if left < inherited.count, inherited[left].name == property.name {
+        repeats = true
+        left += 1
+      }
+      merged.append(property)
+    }
+    merged += inherited[left...]
+    return (merged, repeats)
+  }
+}

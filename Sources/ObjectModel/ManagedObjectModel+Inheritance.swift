@@ -1,0 +1,75 @@
+extension ManagedObjectModel {
+  /// The most ancestors that are followed. Real models stay below ten; a damaged one may be a ring.
+  public static let maximumInheritanceDepth = 128
+
+  /// The ancestors of an entity, from the parent to the root; the given entity is not among them.
+  ///
+  /// It stops, without an error, at a parent that is missing, that was already met, or after
+  /// ``maximumInheritanceDepth`` steps. Empty for an entity the model does not have.
+  public func ancestors(of entityName: String) -> [Entity] {
+    guard let entity = entities[entityName] else { return [] }
+    var found: [Entity] = []
+    var met: Set<String> = [entityName]
+    var next = entity.superentityName
+    while let name = next, found.count < Self.maximumInheritanceDepth,
+      met.insert(name).inserted, let parent = entities[name]
+    {
+      found.append(parent)
+      next = parent.superentityName
+    }
+    return found
+  }
+
+  /// The entities whose parent is the given one, sorted by name. To ask for many entities use
+  /// ``subentityNames()``, which looks at the model once.
+  public func subentities(of entityName: String) -> [Entity] {
+    entities.values.filter { $0.superentityName == entityName }
+      .sorted { ByteOrder.precedes($0.name, $1.name) }
+  }
+
+  /// For each entity that has any, the names of its direct subentities, sorted.
+  public func subentityNames() -> [String: [String]] {
+    var children: [String: [String]] = [:]
+    for entity in entities.values {
+      if let parent = entity.superentityName { children[parent, default: []].append(entity.name) }
+    }
+    return children.mapValues { ByteOrder.sorted($0) }
+  }
+
+  /// The topmost ancestor that the model has, which owns the table; the entity itself when it has
+  /// no parent. Nil for an entity the model does not have, and for one whose ancestors form a ring.
+  public func rootEntity(of entityName: String) -> Entity? {
+    guard let entity = entities[entityName] else { return nil }
+    let root = ancestors(of: entityName).last ?? entity
+    if let beyond = root.superentityName, entities[beyond] != nil { return nil }
+    return root
+  }
+
+  /// The attributes of an entity, inherited ones included, sorted by name. Where a descendant
+  /// repeats a name, its own declaration counts.
+  public func allAttributes(of entityName: String) -> [Attribute] {
+    flattened(entityName, \.attributes, name: \.name)
+  }
+
+  /// The relationships of an entity, inherited ones included, sorted by name. Where a descendant
+  /// repeats a name, its own declaration counts.
+  public func allRelationships(of entityName: String) -> [Relationship] {
+    flattened(entityName, \.relationships, name: \.name)
+  }
+
+  private func flattened<Property>(
+    _ entityName: String, _ list: KeyPath<Entity, [Property]>, name: KeyPath<Property, String>
+  ) -> [Property] {
+    guard let entity = entities[entityName] else { return [] }
+    let lineage = ancestors(of: entityName)
+    if lineage.isEmpty { return entity[keyPath: list] }
+    var met: Set<String> = []
+    var all: [Property] = []
+    for holder in [entity] + lineage {
+      for property in holder[keyPath: list] where met.insert(property[keyPath: name]).inserted {
+        all.append(property)
+      }
+    }
+    return all.sorted { ByteOrder.precedes($0[keyPath: name], $1[keyPath: name]) }
+  }
+}

@@ -1,0 +1,29 @@
+/// A managed object model, whatever form it was read from.
+///
+/// It describes; it is not checked. ``validate()`` lists what Core Data would refuse.
+public struct ManagedObjectModel: Sendable, Hashable {
+  /// The entities, by name.
+  public var entities: [String: Entity]
+  /// The version identifiers, sorted. Free text that may repeat between versions: a hint only.
+  public var versionIdentifiers: [String]
+  /// The named configurations, each with its entity names sorted.
+  public var configurations: [String: [String]]
+  /// The fetch request templates, sorted by name. A store's cached model never has any.
+  public var fetchRequestTemplates: [FetchRequestTemplate]
+
+  /// Makes a model; of entities with the same name the last one stays.
+  public init(
+    entities: [Entity] = [], versionIdentifiers: [String] = [],
+    configurations: [String: [String]] = [:], fetchRequestTemplates: [FetchRequestTemplate] = []
+  ) {
+    self.entities = Dictionary(entities.map { ($0.name, $0) }) { _, last in last }
+    self.versionIdentifiers = ByteOrder.sorted(versionIdentifiers)
+    self.configurations = configurations.mapValues { ByteOrder.sorted($0) }
+    self.fetchRequestTemplates = fetchRequestTemplates.sorted {
+      ByteOrder.precedes($0.name, $1.name)
+    }
+  }
+
+  /// The entity names in the order in which Core Data sorts them: by UTF-8 bytes.
+  public var entityNames: [String] { ByteOrder.sorted(entities.keys) }
+}

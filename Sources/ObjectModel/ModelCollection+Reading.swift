@@ -1,0 +1,268 @@
+import Foundation
+
+extension ModelCollection {
+  /// The deepest folders and the most entries that a search looks at, and the most versions it
+  /// takes: an app bundle has some ten thousand files.
+  static let maximumDepth = 16
+  static let maximumEntries = 200_000
+  static let maximumVersions = 2_000
+
+  /// Gathers the versions from whatever stands at a path: `.xcdatamodeld`, `.xcdatamodel`, a
+  /// `contents` file, `.momd`, `.mom`, `VersionInfo.plist`, or a folder that has any of these
+  /// somewhere in it, such as an app bundle.
+  ///
+  /// A version that cannot be read is listed with its ``Version/problem`` and does not spoil the
+  /// others. Symbolic links below the path are not followed.
+  ///
+  /// - Throws: ``ModelError`` when there is nothing at the path, or nothing that holds a model;
+  ///   for a single file, why it could not be read.
+  public init(at path: String) throws(ModelError) {
+    let resolved = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+    var search = ModelSearch()
+    switch ModelFile.kind(at: resolved) {
+    case .folder:
+      search.visit(folder: resolved)
+    case .file:
+      search.take(file: resolved, isNamed: true)
+      if search.versions.count == 1, let version = search.versions.first, version.recorded == nil,
+        let problem = version.problem
+      {
+        throw problem
+      }
+    case .other, nil:
+      throw ModelError(
+        code: .unreadable, message: "There is no file or folder at this path.", path: path)
+    }
+    guard !search.versions.isEmpty else {
+      throw ModelError(
+        code: .notAModel,
+        message: "No model was found here. A model is an .xcdatamodeld, .xcdatamodel, .momd or "
+          + ".mom, or lies in a folder or app bundle.", path: path)
+    }
+    self.init(versions: search.versions)
+  }
+}
+
+/// The walk over a folder.
+private struct ModelSearch {
+  private(set) var versions: [ModelCollection.Version] = []
+  private var entryCount = 0
+  /// Files that were taken with their bundle and are not taken again as single files.
+  private var takenPaths: Set<String> = []
+
+  /// Visits a folder and all below it, each folder's entries in natural order.
+  mutating func visit(folder: String) {
+    var pending = [(path: folder, depth: 0)]
+    while let (path, depth) = pending.popLast() {
+      if take(bundle: path) { continue }
+      guard depth < ModelCollection.maximumDepth else { continue }
+      var folders: [String] = []
+      for name in ModelFile.names(in: path) {
+        entryCount += 1
+        guard entryCount <= ModelCollection.maximumEntries,
+          versions.count < ModelCollection.maximumVersions
+        else { return }
+        let entry = path + "/" + name
+        switch ModelFile.kind(at: entry) {
+        case .folder: folders.append(entry)
+        case .file: take(file: entry, isNamed: false)
+        default: break
+        }
+      }
+      pending += folders.reversed().map { ($0, depth + 1) }
+    }
+  }
+
+  /// Takes a folder that is a model bundle by itself; false when it is an ordinary folder.
+  private mutating func take(bundle path: String) -> Bool {
+    switch ModelFile.pathExtension(path) {
+    case "xcdatamodel":
+      add(source: path, isMarked: false)
+      return true
+    case "xcdatamodeld":
+      return takeSourceBundle(path)
+    default:
+      guard
+        ModelFile.kind(at: path + "/VersionInfo.plist") == .file
+          || ModelFile.pathExtension(path) == "momd"
+      else { return false }
+      return takeCompiledBundle(path)
+    }
+  }
+
+  private mutating func takeSourceBundle(_ path: String) -> Bool {
+    var marked: String?
+    if let bytes = try? ModelFile.bytes(at: path + "/.xccurrentversion"),
+      let list = try? PropertyList(bytes: bytes)
+    {
+      marked = list["_XCCurrentVersionName"]?.stringValue
+    }
+    let names = ModelFile.names(in: path).filter {
+      ModelFile.pathExtension($0) == "xcdatamodel"
+        && ModelFile.kind(at: path + "/" + $0) == .folder
+    }
+    for name in names where versions.count < ModelCollection.maximumVersions {
+      add(source: path + "/" + name, isMarked: name == marked)
+    }
+    if let marked, !names.contains(marked) { addMissing(marked, in: path, recorded: nil) }
+    return true
+  }
+
+  /// A `.momd`, or any folder with a `VersionInfo.plist` (which may hold other things too, as the
+  /// resources of an app do: then only the versions it names are taken here).
+  private mutating func takeCompiledBundle(_ path: String) -> Bool {
+    let infoPath = path + "/VersionInfo.plist"
+    let isBundle = ModelFile.pathExtension(path) == "momd"
+    var info: VersionInfo?
+    var problem: ModelError?
+    do {
+      info = try VersionInfo(bytes: try ModelFile.bytes(at: infoPath))
+    } catch {
+      problem = error.at(path: infoPath)
+    }
+    guard info != nil || isBundle else { return false }
+    let names = ModelFile.names(in: path)
+    let compiled = names.filter { ModelFile.pathExtension($0) == "mom" }
+    var taken: Set<String> = []
+    for fileName in compiled where versions.count < ModelCollection.maximumVersions {
+      let name = ModelFile.baseName(fileName)
+      taken.insert(name)
+      add(
+        file: path + "/" + fileName, name: name, recorded: info?.versions[name],
+        isMarked: info?.currentVersionName == name
+      ) { bytes throws(ModelError) in try ManagedObjectModel(archive: bytes) }
+    }
+    for name in info?.versionNames ?? [] where !taken.contains(name) {
+      taken.insert(name)
+      addMissing(
+        name + ".mom", in: path, recorded: info?.versions[name],
+        isMarked: info?.currentVersionName == name)
+    }
+    for fileName in names where ModelFile.pathExtension(fileName) == "omo" {
+      let name = ModelFile.baseName(fileName)
+      if taken.insert(name).inserted { addOptimised(path + "/" + fileName) }
+    }
+    if taken.isEmpty, let problem {
+      versions.append(
+        .init(
+          name: ModelFile.baseName(path), fileName: ModelFile.lastComponent(path), path: path,
+          problem: problem))
+    }
+    return isBundle || ModelFile.names(in: path).allSatisfy { ModelFile.isModelPart($0) }
+  }
+
+  /// Takes a file by itself.
+  ///
+  /// - Parameter isNamed: whether the user named this very file, so that it is taken by content
+  ///   whatever its name.
+  mutating func take(file path: String, isNamed: Bool) {
+    let name = ModelFile.lastComponent(path)
+    switch ModelFile.pathExtension(path) {
+    case "mom":
+      add(file: path, name: ModelFile.baseName(name)) { bytes throws(ModelError) in
+        try ManagedObjectModel(archive: bytes)
+      }
+    case "omo":
+      let compiled = String(path.dropLast(3)) + "mom"
+      if isNamed || ModelFile.kind(at: compiled) == nil { addOptimised(path) }
+    case "plist" where name == "VersionInfo.plist" || isNamed:
+      // In a folder it was read with the versions beside it.
+      if isNamed { takeVersionInfo(path) }
+    case "" where name == "contents" || name == "elements":
+      let parent = ModelFile.lastComponent(String(path.dropLast(name.count + 1)))
+      guard isNamed || name == "contents" else { return }
+      let isBundle = ModelFile.pathExtension(parent) == "xcdatamodel"
+      add(file: path, name: isBundle ? ModelFile.baseName(parent) : name) {
+        bytes throws(ModelError) in try ModelFile.model(bytes)
+      }
+      // Other programs have files of this name too.
+      if !isNamed, versions.last?.path == path, versions.last?.problem?.code == .notAModel {
+        versions.removeLast()
+      }
+    default:
+      guard isNamed else { return }
+      add(file: path, name: ModelFile.baseName(name)) { bytes throws(ModelError) in
+        try ModelFile.model(bytes)
+      }
+    }
+  }
+
+  private mutating func takeVersionInfo(_ path: String) {
+    do {
+      let info = try VersionInfo(bytes: try ModelFile.bytes(at: path))
+      for name in info.versionNames {
+        versions.append(
+          .init(
+            name: name, fileName: name + ".mom", path: path, recorded: info.versions[name],
+            isMarkedCurrent: info.currentVersionName == name))
+      }
+    } catch {
+      versions.append(
+        .init(
+          name: "VersionInfo", fileName: "VersionInfo.plist", path: path,
+          problem: error.at(path: path)))
+    }
+  }
+
+  // MARK: Adding versions
+
+  /// Adds an `.xcdatamodel` folder: `contents`, or the older `elements`.
+  private mutating func add(source path: String, isMarked: Bool) {
+    let name = ModelFile.baseName(path)
+    let fileName = ModelFile.lastComponent(path)
+    var problem: ModelError
+    do {
+      let isCurrent = ModelFile.kind(at: path + "/contents") == .file
+      let file = path + (isCurrent ? "/contents" : "/elements")
+      let model = try ModelFile.model(try ModelFile.bytes(at: file))
+      versions.append(
+        .init(
+          name: name, fileName: fileName, path: path, model: model, isMarkedCurrent: isMarked))
+      return
+    } catch {
+      problem = error
+    }
+    versions.append(
+      .init(
+        name: name, fileName: fileName, path: path, isMarkedCurrent: isMarked,
+        problem: problem.at(path: path)))
+  }
+
+  private mutating func add(
+    file path: String, name: String, recorded: RecordedHashes? = nil, isMarked: Bool = false,
+    read: ([UInt8]) throws(ModelError) -> ManagedObjectModel
+  ) {
+    guard takenPaths.insert(path).inserted else { return }
+    var model: ManagedObjectModel?
+    var problem: ModelError?
+    do {
+      model = try read(try ModelFile.bytes(at: path))
+    } catch {
+      problem = error.at(path: path)
+    }
+    versions.append(
+      .init(
+        name: name, fileName: ModelFile.lastComponent(path), path: path, model: model,
+        recorded: recorded, isMarkedCurrent: isMarked, problem: problem))
+  }
+
+  private mutating func addOptimised(_ path: String) {
+    let name = ModelFile.lastComponent(path)
+    versions.append(
+      .init(
+        name: ModelFile.baseName(name), fileName: name, path: path,
+        problem: OptimisedModel.error.at(path: path)))
+  }
+
+  private mutating func addMissing(
+    _ fileName: String, in path: String, recorded: RecordedHashes?, isMarked: Bool = true
+  ) {
+    versions.append(
+      .init(
+        name: ModelFile.baseName(fileName), fileName: fileName, path: path, recorded: recorded,
+        isMarkedCurrent: isMarked,
+        problem: ModelError(
+          code: .missingVersion, message: "The version \(fileName) is named here but missing.",
+          path: path)))
+  }
+}

@@ -1,0 +1,84 @@
+/// Why a model, or a file that should hold one, could not be read.
+public struct ModelError: Error, Sendable, Hashable {
+  /// What went wrong, as a stable string such as `model.truncated`; more may be added.
+  public struct Code: RawRepresentable, Sendable, Hashable {
+    /// The stable text of the code.
+    public let rawValue: String
+
+    /// Makes a code from its stable text.
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    /// The file is missing, or cannot be read for a reason of the file system.
+    public static let unreadable = Code(rawValue: "model.unreadable")
+    /// The file is not of any kind that holds a model.
+    public static let notAModel = Code(rawValue: "model.notAModel")
+    /// The bytes end early, or do not follow their own format.
+    public static let malformed = Code(rawValue: "model.malformed")
+    /// The file is bigger, deeper or richer in parts than any real model.
+    public static let tooLarge = Code(rawValue: "model.tooLarge")
+    /// The XML declares entities of its own, which no model does and which attacks need.
+    public static let unsafeXML = Code(rawValue: "model.unsafeXML")
+    /// Two entities, or two properties of one entity, have the same name.
+    public static let duplicateName = Code(rawValue: "model.duplicateName")
+    /// Xcode 3's model source (`elements`, a keyed archive of editor classes); not read yet.
+    public static let oldSourceFormat = Code(rawValue: "model.oldSourceFormat")
+    /// An optimised model (`.omo`); not read, the `.mom` beside it has everything.
+    public static let optimisedFormat = Code(rawValue: "model.optimisedFormat")
+    /// A version is named by `VersionInfo.plist` or a marker, but its file is not there.
+    public static let missingVersion = Code(rawValue: "model.missingVersion")
+  }
+
+  /// What went wrong.
+  public let code: Code
+  /// One sentence for a reader, with what to do next where something can be done.
+  public let message: String
+  /// The file, when a file was read.
+  public var path: String?
+  /// Where in the bytes, counted from 0, when known.
+  public let offset: Int?
+  /// Which line of the XML, counted from 1, when known.
+  public let line: Int?
+
+  /// Makes an error.
+  public init(
+    code: Code, message: String, path: String? = nil, offset: Int? = nil, line: Int? = nil
+  ) {
+    self.code = code
+    self.message = message
+    self.path = path
+    self.offset = offset
+    self.line = line
+  }
+
+  /// The same error, placed in a file; a path that is already known is kept.
+  func at(path: String) -> ModelError {
+    var copy = self
+    copy.path = self.path ?? path
+    return copy
+  }
+}
+
+extension ModelError: CustomStringConvertible {
+  /// The path, the place and the message in one line.
+  public var description: String {
+    var place: [String] = []
+    if let path { place.append(path) }
+    if let line { place.append("line \(line)") }
+    if let offset { place.append("offset \(offset)") }
+    let prefix = place.isEmpty ? "" : place.joined(separator: ", ") + ": "
+    return prefix + message + " [\(code.rawValue)]"
+  }
+}
+
+extension ModelError {
+  /// A property list that cannot be read makes the model that it holds unreadable.
+  init(_ error: PropertyListError) {
+    let code: Code
+    switch error.code {
+    case .tooLarge: code = .tooLarge
+    case .unsafeXML: code = .unsafeXML
+    default: code = .malformed
+    }
+    self.init(code: code, message: error.message, offset: error.offset, line: error.line)
+  }
+}

@@ -1,0 +1,110 @@
+import Foundation
+
+/// Reading model files: names, kinds and bounded contents.
+enum ModelFile {
+  enum Kind {
+    case file
+    case folder
+    /// A symbolic link, a pipe, a device: nothing that is opened.
+    case other
+  }
+
+  /// The most bytes of a model file that are read.
+  static let maximumByteCount = PropertyList.maximumByteCount
+
+  /// What stands at a path, without following a symbolic link; nil when nothing does.
+  static func kind(at path: String) -> Kind? {
+    guard let attributes = try? FileManager.default.attributesOfItem(atPath: path) else {
+      return nil
+    }
+    switch attributes[.type] as? FileAttributeType {
+    case .typeRegular: return .file
+    case .typeDirectory: return .folder
+    default: return .other
+    }
+  }
+
+  /// The names in a folder in natural order (`2` before `10`); empty when it cannot be read.
+  static func names(in folder: String) -> [String] {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+    return names.map { (key: naturalKey($0), name: $0) }
+      .sorted { $0.key.lexicographicallyPrecedes($1.key) }.map(\.name)
+  }
+
+  static func bytes(at path: String) throws(ModelError) -> [UInt8] {
+    guard kind(at: path) == .file else {
+      throw ModelError(
+        code: .unreadable, message: "There is no such file, or it is no ordinary one.",
+        path: path)
+    }
+    let data: Data
+    do {
+      let handle = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
+      defer { try? handle.close() }
+      data = try handle.read(upToCount: maximumByteCount + 1) ?? Data()
+    } catch {
+      throw ModelError(
+        code: .unreadable, message: "The file cannot be read: \(error.localizedDescription)",
+        path: path)
+    }
+    guard data.count <= maximumByteCount else {
+      throw ModelError(
+        code: .tooLarge, message: "The file has more than 64 MiB; no model is that big.",
+        path: path)
+    }
+    return Array(data)
+  }
+
+  /// Reads any single-file form of a model, told apart by content.
+  static func model(_ bytes: [UInt8]) throws(ModelError) -> ManagedObjectModel {
+    HardenedXML.looksLikeXML(bytes)
+      ? try ManagedObjectModel(contentsXML: bytes) : try ManagedObjectModel(archive: bytes)
+  }
+
+  // MARK: Names
+
+  static func lastComponent(_ path: String) -> String {
+    path.split(separator: "/").last.map(String.init) ?? path
+  }
+
+  static func pathExtension(_ path: String) -> String {
+    let name = lastComponent(path)
+    guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return "" }
+    return name[name.index(after: dot)...].lowercased()
+  }
+
+  /// The last component without its extension.
+  static func baseName(_ path: String) -> String {
+    let name = lastComponent(path)
+    let length = pathExtension(name).count
+    return length == 0 ? name : String(name.dropLast(length + 1))
+  }
+
+  /// Whether a name is one that a folder of compiled versions has.
+  static func isModelPart(_ name: String) -> Bool {
+    name == "VersionInfo.plist" || ["mom", "omo", "cdm"].contains(pathExtension(name))
+  }
+
+  /// Digits weigh by their number: each run is preceded by its length.
+  private static func naturalKey(_ name: String) -> [UInt8] {
+    var key: [UInt8] = []
+    var digits: [UInt8] = []
+    func flush() {
+      guard !digits.isEmpty else { return }
+      let significant = digits.drop { $0 == 48 }
+      key += [48, UInt8(min(significant.count, 255))] + significant
+      digits = []
+    }
+    // The extension comes after everything else, so that `A.mom` precedes `A 2.mom`.
+    for unit in baseName(name).lowercased().utf8 {
+      if (48...57).contains(unit) {
+        digits.append(unit)
+      } else {
+        flush()
+        key.append(unit)
+      }
+    }
+    flush()
+    return key + [0] + Array(name.utf8)
+  }
+}

@@ -1,0 +1,157 @@
+import Foundation
+
+extension PropertyList {
+  /// Reads the XML form.
+  ///
+  /// A dictionary of nothing but `CF$UID` is a reference of a keyed archive, as Apple's tools write
+  /// it. Documents that declare entities are refused.
+  ///
+  /// - Throws: ``PropertyListError``.
+  public init(xml bytes: [UInt8]) throws(PropertyListError) {
+    var reader = XMLPropertyListReader()
+    for event in try HardenedXML(bytes).events { try reader.take(event) }
+    self = try reader.result()
+  }
+}
+
+/// Builds the value from events, with a stack of its own in place of recursion.
+private struct XMLPropertyListReader {
+  private enum Collection {
+    case array([PropertyList])
+    case dictionary([String: PropertyList], key: String?)
+  }
+
+  private var stack: [Collection] = []
+  private var openScalar: (name: String, text: String, line: Int)?
+  /// The enclosing `plist` elements, which are no values.
+  private var wrapperDepth = 0
+  private var root: PropertyList?
+
+  mutating func take(_ event: HardenedXML.Event) throws(PropertyListError) {
+    switch event {
+    case .start(let name, _, let line): try start(name, line)
+    case .text(let text): openScalar?.text += text
+    case .end: try end()
+    }
+  }
+
+  func result() throws(PropertyListError) -> PropertyList {
+    guard let root else {
+      throw PropertyListError(
+        code: .notAPropertyList, message: "The XML holds no property list.")
+    }
+    return root
+  }
+
+  private mutating func start(_ name: String, _ line: Int) throws(PropertyListError) {
+    guard openScalar == nil, root == nil else {
+      throw malformed("<\(name)> stands where no value belongs.", line)
+    }
+    switch name {
+    case "plist" where stack.isEmpty: wrapperDepth += 1
+    case "array": stack.append(.array([]))
+    case "dict": stack.append(.dictionary([:], key: nil))
+    case "key", "string", "integer", "real", "true", "false", "date", "data":
+      openScalar = (name, "", line)
+    default:
+      throw PropertyListError(
+        code: stack.isEmpty && wrapperDepth == 0 ? .notAPropertyList : .malformed,
+        message: "<\(name)> is no element of a property list.", line: line)
+    }
+  }
+
+  private mutating func end() throws(PropertyListError) {
+    if let scalar = openScalar {
+      openScalar = nil
+      if scalar.name == "key" {
+        guard case .dictionary(let entries, nil)? = stack.popLast() else {
+          throw malformed("A <key> stands where no key belongs.", scalar.line)
+        }
+        stack.append(.dictionary(entries, key: scalar.text))
+      } else {
+        try add(try value(scalar.name, scalar.text, scalar.line), scalar.line)
+      }
+      return
+    }
+    switch stack.popLast() {
+    case .array(let values): try add(.array(values), nil)
+    case .dictionary(let entries, let key):
+      if let key { throw malformed("The key \(key) has no value.", nil) }
+      if entries.count == 1, case .integer(let index)? = entries["CF$UID"], index >= 0 {
+        try add(.uid(UInt64(index)), nil)
+      } else {
+        try add(.dictionary(entries), nil)
+      }
+    case nil: wrapperDepth -= 1
+    }
+  }
+
+  private mutating func add(_ value: PropertyList, _ line: Int?) throws(PropertyListError) {
+    guard var top = stack.popLast() else {
+      guard root == nil else { throw malformed("There is more than one value.", line) }
+      root = value
+      return
+    }
+    switch top {
+    case .array(var values):
+      // Emptied first, so that the array is not copied at each element.
+      top = .array([])
+      values.append(value)
+      top = .array(values)
+    case .dictionary(var entries, let key):
+      guard let key else { throw malformed("A value in a <dict> has no key.", line) }
+      top = .dictionary([:], key: nil)
+      entries[key] = value
+      top = .dictionary(entries, key: nil)
+    }
+    stack.append(top)
+  }
+
+  private func value(
+    _ name: String, _ text: String, _ line: Int
+  ) throws(PropertyListError) -> PropertyList {
+    switch name {
+    case "true": return .bool(true)
+    case "false": return .bool(false)
+    case "string": return .string(text)
+    case "integer":
+      let digits = text.filter { !$0.isWhitespace }
+      if let value = Int64(digits) { return .integer(value) }
+      if digits.lowercased().hasPrefix("0x"), let value = Int64(digits.dropFirst(2), radix: 16) {
+        return .integer(value)
+      }
+      if let value = UInt64(digits) { return .real(Double(value)) }
+    case "real":
+      if let value = Double(text.filter { !$0.isWhitespace }) { return .real(value) }
+    case "date":
+      if let seconds = Self.seconds(text) { return .date(seconds) }
+    case "data":
+      let base64 = String(decoding: text.utf8.filter { $0 > 32 }, as: UTF8.self)
+      if let data = Data(base64Encoded: base64) { return .data(Array(data)) }
+    default: break
+    }
+    throw malformed("<\(name)> holds no such value.", line)
+  }
+
+  private func malformed(_ message: String, _ line: Int?) -> PropertyListError {
+    PropertyListError(code: .malformed, message: message, line: line)
+  }
+
+  /// Seconds since 2001 of `2024-05-31T10:20:30Z`, by the calendar's rules and not by a formatter,
+  /// which is slow and depends on locale data.
+  private static func seconds(_ text: String) -> Double? {
+    let parts = text.filter { !$0.isWhitespace }.split { "-T:Z".contains($0) }.map { Int($0) }
+    guard parts.count == 6, let year = parts[0], let month = parts[1], let day = parts[2],
+      let hour = parts[3], let minute = parts[4], let second = parts[5],
+      (0...9999).contains(year), (1...12).contains(month), (1...31).contains(day),
+      (0...23).contains(hour), (0...59).contains(minute), (0...60).contains(second)
+    else { return nil }
+    // Days since 1 March of year 0, counting years from March so that leap days come last.
+    let shifted = month <= 2 ? year - 1 : year
+    let monthIndex = (month + 9) % 12
+    let leapDays = shifted / 4 - shifted / 100 + shifted / 400
+    let days = 365 * shifted + leapDays + (monthIndex * 153 + 2) / 5 + day - 1
+    let daysBefore2001 = 730_791
+    return Double((days - daysBefore2001) * 86_400 + hour * 3_600 + minute * 60 + second)
+  }
+}

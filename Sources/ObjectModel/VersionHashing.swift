@@ -1,0 +1,145 @@
+import Crypto
+import Foundation
+
+/// The byte recipe of version hashes, one function per kind of thing that is hashed.
+///
+/// Strings go in as UTF-8 without length or terminator, nil as nothing; integers little-endian.
+/// The recipe was confirmed against several thousand recorded hashes; see ``ModelHashes/unknown``
+/// for the parts that no recording confirms.
+enum VersionHashing {
+  /// `NSPropertyDescription` flags that take part.
+  private enum Flag {
+    static let optional: UInt8 = 1
+    static let transient: UInt8 = 2
+    static let readOnly: UInt8 = 4
+  }
+
+  /// base = SHA-256( name || flags:u16 || versionHashModifier )
+  private static func base(
+    name: String, isOptional: Bool, isTransient: Bool, isReadOnly: Bool, modifier: String?
+  ) -> [UInt8] {
+    var flags: UInt8 = 0
+    if isOptional { flags |= Flag.optional }
+    if isTransient { flags |= Flag.transient }
+    if isReadOnly { flags |= Flag.readOnly }
+    return sha256(Array(name.utf8) + [flags, 0] + Array((modifier ?? "").utf8))
+  }
+
+  /// SHA-256( base || type:i32 || [01 external storage] || [01 preserved on deletion] ); a derived
+  /// attribute is SHA-256( expression || predicate ), a composite SHA-256( leaves by name ).
+  static func attribute(_ attribute: Attribute, preserved: Bool? = nil) -> [UInt8] {
+    if let derivation = attribute.derivation {
+      return sha256(
+        Array(derivation.expression.utf8) + Array((derivation.filterPredicate ?? "").utf8))
+    }
+    if attribute.type == .composite {
+      let leaves = leaves(of: attribute)
+        .sorted { ByteOrder.precedes($0.name, $1.name) }
+      return sha256(leaves.flatMap { plainAttribute($0, preserved: nil) })
+    }
+    return plainAttribute(attribute, preserved: preserved)
+  }
+
+  private static func plainAttribute(_ attribute: Attribute, preserved: Bool?) -> [UInt8] {
+    var bytes = base(
+      name: attribute.name, isOptional: attribute.isOptional,
+      isTransient: attribute.isTransient, isReadOnly: attribute.isReadOnly,
+      modifier: attribute.versionHashModifier)
+    append(attribute.type.rawValue, to: &bytes)
+    if attribute.allowsExternalBinaryDataStorage { bytes.append(1) }
+    if preserved ?? attribute.preservesValueInHistoryOnDeletion { bytes.append(1) }
+    return sha256(bytes)
+  }
+
+  /// The persistent elements of a composite that are no composites themselves.
+  private static func leaves(of composite: Attribute) -> [Attribute] {
+    var found: [Attribute] = []
+    var pending = composite.elements
+    while let element = pending.popLast() {
+      if element.isTransient { continue }
+      if element.type == .composite {
+        pending += element.elements
+      } else {
+        found.append(element)
+      }
+    }
+    return found
+  }
+
+  /// SHA-256( base || destination || inverse || maxCount:i32 || minCount:i32 || [01 00 ordered] )
+  ///
+  /// - Parameter isSelfInverse: whether the relationship is its own inverse in the entity that
+  ///   first declares it; the inverse name is then left out.
+  static func relationship(_ relationship: Relationship, isSelfInverse: Bool) -> [UInt8] {
+    var bytes = base(
+      name: relationship.name, isOptional: relationship.isOptional,
+      isTransient: relationship.isTransient, isReadOnly: false,
+      modifier: relationship.versionHashModifier)
+    bytes += Array(relationship.destinationEntityName.utf8)
+    if !isSelfInverse, let inverse = relationship.inverseName { bytes += Array(inverse.utf8) }
+    append(relationship.maxCount, to: &bytes)
+    append(relationship.minCount, to: &bytes)
+    if relationship.isOrdered { bytes += [1, 0] }
+    return sha256(bytes)
+  }
+
+  /// SHA-256( name || isAbstract:u8 || [superentity hash] || property hashes by name || modifier
+  /// || uniqueness constraints, each joined with `.`, sorted )
+  ///
+  /// - Parameter properties: the persistent attributes and relationships, inherited ones
+  ///   included, sorted by name.
+  static func entity(
+    name: String, isAbstract: Bool, superentityHash: VersionHash?,
+    properties: some Sequence<PropertyHash>, modifier: String?, uniquenessConstraints: [[String]]
+  ) -> VersionHash {
+    var bytes = Array(name.utf8)
+    bytes.append(isAbstract ? 1 : 0)
+    bytes += superentityHash?.bytes ?? []
+    for property in properties { bytes += property.bytes }
+    bytes += Array((modifier ?? "").utf8)
+    let constraints = uniquenessConstraints.map { $0.joined(separator: ".") }
+    for constraint in ByteOrder.sorted(constraints) { bytes += Array(constraint.utf8) }
+    return VersionHash(digest: sha256(bytes))
+  }
+
+  /// The hash of one persistent property under its name.
+  struct PropertyHash {
+    let name: String
+    let bytes: [UInt8]
+  }
+
+  /// An integer as the recipe wants it: 32 bits, little-endian.
+  private static func append(_ value: Int32, to bytes: inout [UInt8]) {
+    let pattern = UInt32(bitPattern: value)
+    for shift in [UInt32(0), 8, 16, 24] {
+      bytes.append(UInt8(truncatingIfNeeded: pattern >> shift))
+    }
+  }
+
+  private static func sha256(_ bytes: [UInt8]) -> [UInt8] {
+    Array(SHA256.hash(data: bytes))
+  }
+}
+
+extension ModelHashes {
+  /// The model checksum (`NSStoreModelVersionChecksumKey`): base64 of the SHA-256 of all entity
+  /// hashes in the order of the entity names.
+  public static func checksum(of hashes: [String: VersionHash]) -> String {
+    var state = SHA256()
+    for name in ByteOrder.sorted(hashes.keys) {
+      if let hash = hashes[name] { state.update(data: hash.bytes) }
+    }
+    return Data(state.finalize()).base64EncodedString()
+  }
+
+  /// The model digest (`NSStoreModelVersionHashesDigest`): base64 of the SHA-512 of each entity's
+  /// name and hash in the order of the names.
+  public static func digest(of hashes: [String: VersionHash]) -> String {
+    var state = SHA512()
+    for name in ByteOrder.sorted(hashes.keys) {
+      state.update(data: Array(name.utf8))
+      if let hash = hashes[name] { state.update(data: hash.bytes) }
+    }
+    return Data(state.finalize()).base64EncodedString()
+  }
+}

@@ -1,0 +1,65 @@
+/// The contents of `VersionInfo.plist`, which Xcode's compiler puts beside the versions of a model
+/// in a `.momd`.
+public struct VersionInfo: Sendable, Hashable {
+  /// The name of the current version, without extension; very old files have none.
+  public let currentVersionName: String?
+  /// The recorded hashes of each version, by version name without extension.
+  public let versions: [String: RecordedHashes]
+
+  /// The version names, sorted.
+  public var versionNames: [String] { ByteOrder.sorted(versions.keys) }
+
+  /// Reads the file's bytes, binary or XML.
+  ///
+  /// - Throws: ``ModelError``; `model.notAModel` when it is another property list.
+  public init(bytes: [UInt8]) throws(ModelError) {
+    let list: PropertyList
+    do {
+      list = try PropertyList(bytes: bytes)
+    } catch {
+      throw ModelError(error)
+    }
+    try self.init(list)
+  }
+
+  /// Takes the file's property list.
+  ///
+  /// Keys: `NSManagedObjectModel_VersionHashes` (version to entity to 32 bytes),
+  /// `NSManagedObjectModel_VersionChecksums` (newer compilers), and
+  /// `NSManagedObjectModel_CurrentVersionName`.
+  ///
+  /// - Throws: ``ModelError``; `model.notAModel` when it is another property list.
+  public init(_ list: PropertyList) throws(ModelError) {
+    guard let stored = list[Key.hashes]?.entries else {
+      throw ModelError(
+        code: .notAModel, message: "This property list is no VersionInfo.plist of a model.")
+    }
+    let checksums = list[Key.checksums]?.entries ?? [:]
+    var versions: [String: RecordedHashes] = [:]
+    for (version, entities) in stored {
+      guard let entities = entities.entries else {
+        throw ModelError(
+          code: .malformed, message: "The hashes of version \(version) are no dictionary.")
+      }
+      var hashes: [String: VersionHash] = [:]
+      for (entity, value) in entities {
+        guard let bytes = value.dataValue, let hash = VersionHash(bytes: bytes) else {
+          throw ModelError(
+            code: .malformed,
+            message: "The hash of \(entity) in version \(version) has not 32 bytes.")
+        }
+        hashes[entity] = hash
+      }
+      versions[version] = RecordedHashes(
+        hashes: hashes, checksum: checksums[version]?.stringValue)
+    }
+    self.versions = versions
+    currentVersionName = list[Key.current]?.stringValue
+  }
+
+  private enum Key {
+    static let hashes = "NSManagedObjectModel_VersionHashes"
+    static let checksums = "NSManagedObjectModel_VersionChecksums"
+    static let current = "NSManagedObjectModel_CurrentVersionName"
+  }
+}

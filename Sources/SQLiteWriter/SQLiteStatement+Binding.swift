@@ -1,0 +1,138 @@
+import CSQLite
+
+/// SQLITE_TRANSIENT, a C macro that Swift cannot import: the value -1 in place of a destructor,
+/// which tells SQLite to copy the bytes before the call returns. SQLite compares it and never calls
+/// it. With a copy no buffer of ours has to outlive the call, which is all that can be proved about a
+/// pointer handed out by `withUnsafeBytes`.
+private func copied() -> sqlite3_destructor_type {
+  unsafe unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+}
+
+extension SQLiteStatement {
+  /// Binds one value to each parameter and resets the statement first.
+  ///
+  /// - Parameter values: as many as there are parameters.
+  /// - Throws: `parameters` when the number differs, and nothing is bound then; `closed`; `tooBig`.
+  public func bind(_ values: [SQLiteValue]) throws(SQLiteWriterError) {
+    _ = unsafe try live()
+    guard values.count == parameterCount else {
+      throw SQLiteWriterError(
+        .parameters, "\(values.count) values for \(parameterCount) parameters",
+        path: writer.path, sql: sql)
+    }
+    // SQLite refuses to bind while a statement is half-way through.
+    reset()
+    var index = 0
+    for value in values {
+      index += 1
+      try bind(value, at: index)
+    }
+  }
+
+  /// Binds a value. The statement must have been reset since its last step.
+  ///
+  /// - Parameters:
+  ///   - value: what to bind; a NaN becomes NULL.
+  ///   - index: the parameter, from 1.
+  /// - Throws: `parameters` when there is no such parameter; `closed`; `tooBig`.
+  public func bind(_ value: SQLiteValue, at index: Int) throws(SQLiteWriterError) {
+    switch value {
+    case .null: try bindNull(at: index)
+    case .integer(let number): try bind(integer: number, at: index)
+    case .real(let number): try bind(real: number, at: index)
+    case .text(let bytes): try bind(text: bytes, at: index)
+    case .blob(let bytes): try bind(blob: bytes, at: index)
+    }
+  }
+
+  /// Binds NULL to the parameter with the given number, counted from 1.
+  public func bindNull(at index: Int) throws(SQLiteWriterError) {
+    let (handle, index) = unsafe try parameter(index)
+    try check(unsafe sqlite3_bind_null(handle, index))
+  }
+
+  /// Binds an integer to the parameter with the given number, counted from 1.
+  public func bind(integer: Int64, at index: Int) throws(SQLiteWriterError) {
+    let (handle, index) = unsafe try parameter(index)
+    try check(unsafe sqlite3_bind_int64(handle, index, integer))
+  }
+
+  /// Binds a floating-point number to the parameter with the given number, counted from 1. A NaN is
+  /// stored as NULL.
+  public func bind(real: Double, at index: Int) throws(SQLiteWriterError) {
+    let (handle, index) = unsafe try parameter(index)
+    try check(unsafe sqlite3_bind_double(handle, index, real))
+  }
+
+  /// Binds UTF-8 text to the parameter with the given number, counted from 1.
+  public func bind(text: [UInt8], at index: Int) throws(SQLiteWriterError) {
+    let (handle, index) = unsafe try parameter(index)
+    try check(unsafe text.withUnsafeBytes { unsafe Self.bind(text: $0, handle, index) })
+  }
+
+  /// Binds UTF-8 text that is viewed in place, without an array in between.
+  public func bind(text: RawSpan, at index: Int) throws(SQLiteWriterError) {
+    let (handle, index) = unsafe try parameter(index)
+    try check(unsafe text.withUnsafeBytes { unsafe Self.bind(text: $0, handle, index) })
+  }
+
+  /// Binds a Swift string as UTF-8 to the parameter with the given number, counted from 1.
+  public func bind(string: String, at index: Int) throws(SQLiteWriterError) {
+    let (handle, index) = unsafe try parameter(index)
+    var string = string
+    try check(
+      string.withUTF8 {
+        unsafe Self.bind(text: UnsafeRawBufferPointer($0), handle, index)
+      })
+  }
+
+  /// Binds bytes to the parameter with the given number, counted from 1.
+  public func bind(blob: [UInt8], at index: Int) throws(SQLiteWriterError) {
+    let (handle, index) = unsafe try parameter(index)
+    try check(unsafe blob.withUnsafeBytes { unsafe Self.bind(blob: $0, handle, index) })
+  }
+
+  /// Binds bytes that are viewed in place, without an array in between.
+  public func bind(blob: RawSpan, at index: Int) throws(SQLiteWriterError) {
+    let (handle, index) = unsafe try parameter(index)
+    try check(unsafe blob.withUnsafeBytes { unsafe Self.bind(blob: $0, handle, index) })
+  }
+
+  // MARK: - Internals
+
+  private func parameter(_ index: Int) throws(SQLiteWriterError) -> (OpaquePointer, Int32) {
+    let handle = unsafe try live()
+    guard index >= 1, let index = Int32(exactly: index) else {
+      throw SQLiteWriterError(
+        .parameters, "there is no parameter \(index)", path: writer.path, sql: sql)
+    }
+    return unsafe (handle, index)
+  }
+
+  private func check(_ result: Int32) throws(SQLiteWriterError) {
+    guard result != SQLITE_OK else { return }
+    throw writer.failure(result, sql: sql)
+  }
+
+  /// A null pointer would bind NULL, so an empty buffer, which may have none, is bound from elsewhere.
+  private static func bind(
+    text: UnsafeRawBufferPointer, _ handle: OpaquePointer, _ index: Int32
+  ) -> Int32 {
+    guard let start = text.baseAddress, unsafe !text.isEmpty else {
+      return unsafe sqlite3_bind_text64(
+        handle, index, "", 0, copied(), UInt8(truncatingIfNeeded: SQLITE_UTF8))
+    }
+    return unsafe sqlite3_bind_text64(
+      handle, index, start.assumingMemoryBound(to: CChar.self), sqlite3_uint64(text.count),
+      copied(), UInt8(truncatingIfNeeded: SQLITE_UTF8))
+  }
+
+  private static func bind(
+    blob: UnsafeRawBufferPointer, _ handle: OpaquePointer, _ index: Int32
+  ) -> Int32 {
+    guard let start = blob.baseAddress, unsafe !blob.isEmpty else {
+      return unsafe sqlite3_bind_zeroblob(handle, index, 0)
+    }
+    return unsafe sqlite3_bind_blob64(handle, index, start, sqlite3_uint64(blob.count), copied())
+  }
+}

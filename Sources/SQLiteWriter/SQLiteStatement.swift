@@ -1,0 +1,158 @@
+import CSQLite
+
+/// A compiled statement of a `SQLiteWriter`.
+///
+/// Parameters are numbered from 1 and columns from 0, as in SQLite. Values are copied when they
+/// are bound and when they are read, so nothing here depends on how long a buffer lives. A
+/// statement is finalised when it is released or its writer is closed, whichever is first.
+@safe public final class SQLiteStatement {
+  /// The beginning of the SQL with its literals masked.
+  public let sql: String
+
+  let writer: SQLiteWriter
+  private var handle: OpaquePointer?
+
+  init(writer: SQLiteWriter, handle: OpaquePointer, sql: String) {
+    self.writer = writer
+    unsafe self.handle = handle
+    self.sql = sql
+  }
+
+  deinit {
+    finalize()
+  }
+
+  /// How many parameters the statement has.
+  public var parameterCount: Int {
+    guard let handle = unsafe handle else { return 0 }
+    return Int(unsafe sqlite3_bind_parameter_count(handle))
+  }
+
+  /// Runs the statement up to its next row.
+  ///
+  /// - Returns: true when there is a row to read, false when the statement is done.
+  /// - Throws: `closed`, or what SQLite reports; the statement is reset then.
+  @discardableResult
+  public func step() throws(SQLiteWriterError) -> Bool {
+    let handle = unsafe try live()
+    switch unsafe sqlite3_step(handle) {
+    case SQLITE_ROW: return true
+    case SQLITE_DONE: return false
+    case let result:
+      let error = writer.failure(result, sql: sql)
+      _ = unsafe sqlite3_reset(handle)
+      throw error
+    }
+  }
+
+  /// Makes the statement ready to run again; bound values stay.
+  public func reset() {
+    guard let handle = unsafe handle else { return }
+    _ = unsafe sqlite3_reset(handle)
+  }
+
+  /// Binds NULL to every parameter and frees what was bound.
+  public func clearBindings() {
+    guard let handle = unsafe handle else { return }
+    _ = unsafe sqlite3_clear_bindings(handle)
+  }
+
+  /// Binds the values, runs the statement to its end and resets it: one row of an `INSERT`.
+  ///
+  /// - Parameter values: one for each parameter.
+  /// - Throws: `parameters` when the number differs; `closed`; or what SQLite reports.
+  public func run(_ values: [SQLiteValue]) throws(SQLiteWriterError) {
+    try bind(values)
+    try run()
+  }
+
+  /// Runs the statement with what is bound to its end and resets it.
+  public func run() throws(SQLiteWriterError) {
+    while try step() {}
+    reset()
+  }
+
+  /// Frees the statement; it can do nothing afterwards. Harmless when repeated.
+  public func finalize() {
+    guard let handle = unsafe handle else { return }
+    unsafe self.handle = nil
+    writer.statements[ObjectIdentifier(self)] = nil
+    _ = unsafe sqlite3_finalize(handle)
+  }
+
+  func live() throws(SQLiteWriterError) -> OpaquePointer {
+    guard let handle = unsafe handle else {
+      throw SQLiteWriterError(
+        .closed, "the statement has been closed", path: writer.path, sql: sql)
+    }
+    return unsafe handle
+  }
+
+  // MARK: - Columns
+
+  /// How many columns a row has; 0 for a statement that returns no rows.
+  public var columnCount: Int {
+    guard let handle = unsafe handle else { return 0 }
+    return Int(unsafe sqlite3_column_count(handle))
+  }
+
+  /// All values of the current row, or nothing when there is no row.
+  public var row: [SQLiteValue] {
+    guard let handle = unsafe handle else { return [] }
+    let count = Int(unsafe sqlite3_data_count(handle))
+    return (0..<count).map { value(at: $0) }
+  }
+
+  /// A value of the current row in its own storage class, text as UTF-8.
+  ///
+  /// - Parameter column: from 0.
+  /// - Returns: the value; null for a column that is not there.
+  public func value(at column: Int) -> SQLiteValue {
+    guard let (handle, index) = unsafe position(column) else { return .null }
+    switch unsafe sqlite3_column_type(handle, index) {
+    case SQLITE_INTEGER: return .integer(unsafe sqlite3_column_int64(handle, index))
+    case SQLITE_FLOAT: return .real(unsafe sqlite3_column_double(handle, index))
+    case SQLITE_TEXT: return .text(text(at: column))
+    case SQLITE_BLOB: return .blob(blob(at: column))
+    default: return .null
+    }
+  }
+
+  /// A value as an integer, converted by SQLite's rules; 0 for NULL and for a missing column.
+  public func integer(at column: Int) -> Int64 {
+    guard let (handle, index) = unsafe position(column) else { return 0 }
+    return unsafe sqlite3_column_int64(handle, index)
+  }
+
+  /// A value as a floating-point number, converted by SQLite's rules; 0 for NULL and for a missing column.
+  public func real(at column: Int) -> Double {
+    guard let (handle, index) = unsafe position(column) else { return 0 }
+    return unsafe sqlite3_column_double(handle, index)
+  }
+
+  /// A value as UTF-8 bytes, converted by SQLite's rules; empty for NULL and for a missing column.
+  public func text(at column: Int) -> [UInt8] {
+    guard let (handle, index) = unsafe position(column) else { return [] }
+    // The text must be fetched before its length: fetching may convert it.
+    guard let text = unsafe sqlite3_column_text(handle, index) else { return [] }
+    let count = Int(unsafe sqlite3_column_bytes(handle, index))
+    return unsafe [UInt8](UnsafeBufferPointer(start: text, count: count))
+  }
+
+  /// A value as bytes; for text these are the bytes in the database's own encoding. Empty for NULL
+  /// and for a missing column.
+  public func blob(at column: Int) -> [UInt8] {
+    guard let (handle, index) = unsafe position(column) else { return [] }
+    guard let bytes = unsafe sqlite3_column_blob(handle, index) else { return [] }
+    let count = Int(unsafe sqlite3_column_bytes(handle, index))
+    return unsafe [UInt8](UnsafeRawBufferPointer(start: bytes, count: count))
+  }
+
+  /// SQLite allows any index while there is a row; without a row it would report a misuse.
+  private func position(_ column: Int) -> (OpaquePointer, Int32)? {
+    guard let handle = unsafe handle, column >= 0,
+      column < Int(unsafe sqlite3_data_count(handle))
+    else { return nil }
+    return unsafe (handle, Int32(column))
+  }
+}

@@ -1,0 +1,210 @@
+import CSQLite
+
+extension SQLiteWriter {
+  /// Runs one or more statements to their end; rows they return are dropped.
+  ///
+  /// - Parameter sql: SQL of the program's own. For a definition that comes from a file use `define`.
+  /// - Throws: `embeddedNUL`, `closed`, or what SQLite reports; statements before the failing one
+  ///   have been run.
+  public func execute(_ sql: String) throws(SQLiteWriterError) {
+    var bytes = [UInt8](sql.utf8)[...]
+    while !bytes.isEmpty {
+      let (statement, rest) = try compile(bytes)
+      bytes = rest
+      guard let statement else { continue }
+      defer { statement.finalize() }
+      while try statement.step() {}
+    }
+  }
+
+  /// Compiles one statement for repeated use.
+  ///
+  /// - Parameter sql: exactly one statement, with `?` for each value.
+  /// - Returns: the statement, with NULL bound to each parameter.
+  /// - Throws: `refused` when there is none or more than one; `embeddedNUL`, `closed`, or what SQLite
+  ///   reports.
+  public func prepare(_ sql: String) throws(SQLiteWriterError) -> SQLiteStatement {
+    let (statement, rest) = try compile([UInt8](sql.utf8)[...])
+    guard let statement else { throw countError(sql) }
+    guard try isBlank(rest) else {
+      statement.finalize()
+      throw countError(sql)
+    }
+    return statement
+  }
+
+  /// Runs one `CREATE TABLE`, `INDEX`, `VIEW` or `TRIGGER` statement that was read from a file, and
+  /// refuses anything else, before it has run: a second statement, a virtual or temporary table,
+  /// `CREATE TABLE … AS SELECT`.
+  ///
+  /// What it defines is still as its author wrote it: define triggers after the last row has been
+  /// inserted, or they run.
+  ///
+  /// - Parameter sql: the definition, as the `sql` column of a schema holds it.
+  /// - Throws: `refused`, `embeddedNUL`, `closed`, or what SQLite reports.
+  public func define(_ sql: String) throws(SQLiteWriterError) {
+    let statement = try gate.definingOnly { () throws(SQLiteWriterError) in try prepare(sql) }
+    defer { statement.finalize() }
+    while try statement.step() {}
+  }
+
+  /// Every row of a query, for checks of what was written; all of it is held in memory.
+  ///
+  /// - Parameters:
+  ///   - sql: one statement.
+  ///   - values: one for each `?` in it.
+  /// - Returns: the rows in the order of the query; empty when there are none.
+  /// - Throws: `refused`, `parameters`, `embeddedNUL`, `closed`, or what SQLite reports.
+  public func rows(_ sql: String, _ values: [SQLiteValue] = []) throws(SQLiteWriterError)
+    -> [[SQLiteValue]]
+  {
+    let statement = try prepare(sql)
+    defer { statement.finalize() }
+    try statement.bind(values)
+    var rows: [[SQLiteValue]] = []
+    while try statement.step() { rows.append(statement.row) }
+    return rows
+  }
+
+  /// Runs `body` in a transaction: commits when it returns, rolls back when it throws.
+  ///
+  /// - Throws: `transactionOpen` when one is open already, what `body` throws, or what SQLite reports
+  ///   at the commit, which is then rolled back.
+  public func transaction<R>(_ body: () throws -> R) throws -> R {
+    guard !isInTransaction else {
+      throw SQLiteWriterError(
+        .transactionOpen, "a transaction is open already; they do not nest", path: path)
+    }
+    try execute("BEGIN IMMEDIATE")
+    do {
+      let result = try body()
+      try execute("COMMIT")
+      return result
+    } catch {
+      // After some errors SQLite has rolled back by itself, and ROLLBACK would only add another.
+      if isInTransaction { try? execute("ROLLBACK") }
+      throw error
+    }
+  }
+
+  /// What SQLite's own check finds wrong, one entry a finding; empty when the database is sound.
+  /// SQLite stops at 100 findings.
+  public func integrityCheck() throws(SQLiteWriterError) -> [String] {
+    let rows: [[SQLiteValue]]
+    do {
+      rows = try self.rows("PRAGMA integrity_check")
+    } catch {
+      // A schema that cannot be read stops the check before its first finding.
+      let code = error.primaryResultCode
+      guard code == SQLITE_CORRUPT || code == SQLITE_NOTADB else { throw error }
+      return [error.message]
+    }
+    let findings = rows.map { row in
+      guard case .text(let bytes)? = row.first else { return "" }
+      return String(decoding: bytes, as: UTF8.self)
+    }
+    return findings == ["ok"] ? [] : findings
+  }
+
+  /// The row ID of the last row inserted, or 0 when none was.
+  public var lastInsertRowID: Int64 {
+    guard let handle = unsafe handle else { return 0 }
+    return unsafe sqlite3_last_insert_rowid(handle)
+  }
+
+  /// The version of the SQLite library in use, such as `3.40.1`.
+  public static var libraryVersion: String {
+    guard let version = unsafe sqlite3_libversion() else { return "" }
+    return unsafe String(cString: version)
+  }
+
+  // MARK: - Internals
+
+  /// Compiles the first statement of `sql`; nil when there is nothing in it but space and comments.
+  private func compile(_ sql: ArraySlice<UInt8>) throws(SQLiteWriterError)
+    -> (statement: SQLiteStatement?, rest: ArraySlice<UInt8>)
+  {
+    guard let handle = unsafe handle else { throw closedError }
+    guard !sql.contains(0) else {
+      throw SQLiteWriterError(
+        .embeddedNUL, "SQL cannot hold a NUL; bind the value as a parameter", path: path,
+        sql: excerpt(sql))
+    }
+    guard let length = Int32(exactly: sql.count) else {
+      throw SQLiteWriterError(.tooBig, "the SQL is longer than 2 GiB", path: path)
+    }
+    var compiled: OpaquePointer?
+    var used = sql.count
+    let result = unsafe sql.withUnsafeBytes { bytes in
+      let start = unsafe bytes.baseAddress?.assumingMemoryBound(to: CChar.self)
+      var tail: UnsafePointer<CChar>?
+      let result = unsafe sqlite3_prepare_v2(handle, start, length, &compiled, &tail)
+      if let start = unsafe start, let tail = unsafe tail { used = unsafe tail - start }
+      return result
+    }
+    guard result == SQLITE_OK else { throw failure(result, sql: excerpt(sql)) }
+    let rest = sql.dropFirst(used)
+    guard let compiled = unsafe compiled else {
+      // Nothing compiled and nothing left, or SQLite would have used up what it skipped.
+      return (nil, used == 0 ? [] : rest)
+    }
+    let statement = unsafe SQLiteStatement(
+      writer: self, handle: compiled, sql: excerpt(sql.dropLast(rest.count)))
+    statements[ObjectIdentifier(statement)] = WeakStatement(statement: statement)
+    return (statement, rest)
+  }
+
+  /// Whether only space, semicolons and comments are left.
+  private func isBlank(_ sql: ArraySlice<UInt8>) throws(SQLiteWriterError) -> Bool {
+    var rest = sql
+    while !rest.isEmpty {
+      let (statement, next) = try compile(rest)
+      guard statement == nil else {
+        statement?.finalize()
+        return false
+      }
+      rest = next
+    }
+    return true
+  }
+
+  private func countError(_ sql: String) -> SQLiteWriterError {
+    SQLiteWriterError(
+      .refused, "exactly one statement is needed", path: path, sql: SQLExcerpt.masked(sql))
+  }
+
+  private func excerpt(_ sql: ArraySlice<UInt8>) -> String {
+    // Masking may shorten a long literal to one mark, but nothing needs more than this much of it.
+    SQLExcerpt.masked(String(decoding: sql.prefix(4 * SQLExcerpt.maximumLength), as: UTF8.self))
+  }
+
+  /// The error that SQLite has just reported on this connection.
+  func failure(_ result: Int32, sql: String?) -> SQLiteWriterError {
+    var message = ""
+    var extended = result
+    var systemError: Int32?
+    if let handle = unsafe handle {
+      // The connection's own code may be finer, but it is stale after a misuse.
+      let reported = unsafe sqlite3_extended_errcode(handle)
+      if reported & 0xff == result & 0xff { extended = reported }
+      if let text = unsafe sqlite3_errmsg(handle) { message = unsafe String(cString: text) }
+      let number = unsafe sqlite3_system_errno(handle)
+      if number != 0, result & 0xff == SQLITE_IOERR || result & 0xff == SQLITE_CANTOPEN {
+        systemError = number
+      }
+    }
+    let code: SQLiteWriterError.Code =
+      switch result & 0xff {
+      case SQLITE_CONSTRAINT: .constraint
+      case SQLITE_TOOBIG: .tooBig
+      case SQLITE_FULL: .full
+      case SQLITE_IOERR: .inputOutput
+      case SQLITE_AUTH: .refused
+      case SQLITE_RANGE: .parameters
+      default: .sqlite
+      }
+    return SQLiteWriterError(
+      code, SQLExcerpt.maskedMessage(message), path: path, resultCode: extended,
+      systemError: systemError, sql: sql)
+  }
+}

@@ -1,0 +1,192 @@
+import CSQLite
+
+/// A new SQLite database, and the only place of Lifeboat that uses libsqlite3.
+///
+/// It makes its file itself and never opens one that was there before, so what it writes cannot
+/// damage anything. It is not `Sendable`: one task at a time may use it and its statements.
+///
+/// End with `close()`, or with `discard()` when the work failed. A writer that is merely released
+/// rolls an open transaction back and leaves the file where it is.
+@safe public final class SQLiteWriter {
+  /// The path of the database, absolute and without symbolic links.
+  public let path: String
+  /// How the database is laid out.
+  public let options: Options
+
+  let file: NewFile
+  let gate: SchemaGate
+  var handle: OpaquePointer?
+  /// Statements that are not finalised yet; `close()` finalises them.
+  var statements: [ObjectIdentifier: WeakStatement] = [:]
+
+  struct WeakStatement {
+    weak var statement: SQLiteStatement?
+  }
+
+  /// Makes a database where nothing is yet.
+  ///
+  /// The header is written at once, so that the layout is fixed and even a database without tables
+  /// is a valid file. On failure the new file is removed again.
+  ///
+  /// - Parameters:
+  ///   - path: where to make it. The folder must exist; the path itself, and its `-journal`, `-wal`
+  ///     and `-shm`, must not, not even as a dangling link.
+  ///   - options: page size, journal, vacuum, encoding, permissions.
+  /// - Throws: `SQLiteWriterError`: `exists`, `cannotCreate`, `cannotOpen`, `replaced`, `badOption`,
+  ///   or what SQLite reports.
+  public init(creating path: String, options: Options = Options()) throws(SQLiteWriterError) {
+    guard (512...65_536).contains(options.pageSize),
+      options.pageSize & (options.pageSize - 1) == 0
+    else {
+      throw SQLiteWriterError(
+        .badOption, "the page size must be a power of two from 512 to 65536", path: path)
+    }
+    file = try NewFile(creating: path, permissions: options.permissions)
+    self.path = file.path
+    self.options = options
+    gate = SchemaGate()
+    do {
+      try open()
+    } catch {
+      release()
+      _ = file.remove()
+      throw error
+    }
+  }
+
+  deinit {
+    release()
+  }
+
+  /// Whether `close()` and `discard()` are still to come.
+  public var isOpen: Bool {
+    unsafe handle != nil
+  }
+
+  /// Whether a transaction has been begun and neither committed nor rolled back.
+  public var isInTransaction: Bool {
+    guard let handle = unsafe handle else { return false }
+    return unsafe sqlite3_get_autocommit(handle) == 0
+  }
+
+  /// Finalises every statement, folds a write-ahead log into the main file, closes the database and
+  /// makes its folder entry durable. Each commit has already synced the file itself.
+  ///
+  /// - Throws: `transactionOpen` when a transaction is still open, and then nothing is closed;
+  ///   `closed`; or what SQLite reports while folding the log in, and then the file stays open for
+  ///   `discard()`. An `inputOutput` from syncing the folder comes when the file is closed already.
+  public func close() throws(SQLiteWriterError) {
+    guard isOpen else { throw closedError }
+    guard !isInTransaction else {
+      throw SQLiteWriterError(
+        .transactionOpen, "a transaction is open; commit it, or discard the file", path: path)
+    }
+    finalizeStatements()
+    if options.journalMode == .wal {
+      // Closing would do this too, but would not say when it fails.
+      let outcome = try rows("PRAGMA wal_checkpoint(TRUNCATE)").first?.first
+      guard outcome == .integer(0) else {
+        throw SQLiteWriterError(
+          .sqlite, "the write-ahead log is in use and cannot be folded in", path: path,
+          resultCode: SQLITE_BUSY)
+      }
+      finalizeStatements()
+    }
+    release()
+    if let error = file.synchronizeFolder() {
+      throw SQLiteWriterError(
+        .inputOutput, "the folder cannot be synced", path: path, systemError: error)
+    }
+  }
+
+  /// Closes the database and removes the file it made, with its sidecars and nothing else. Harmless
+  /// when repeated; after `close()` it removes the finished file.
+  ///
+  /// - Returns: false when the file was gone already or another one has taken its place.
+  @discardableResult
+  public func discard() -> Bool {
+    release()
+    return file.remove()
+  }
+
+  // MARK: - Internals
+
+  var closedError: SQLiteWriterError {
+    SQLiteWriterError(.closed, "the database has been closed", path: path)
+  }
+
+  /// Finalises what is open and closes the connection; SQLite rolls back an open transaction.
+  func release() {
+    finalizeStatements()
+    guard let handle = unsafe handle else { return }
+    unsafe self.handle = nil
+    _ = unsafe sqlite3_close_v2(handle)
+  }
+
+  private func finalizeStatements() {
+    for entry in statements.values { entry.statement?.finalize() }
+    statements.removeAll()
+  }
+
+  private func open() throws(SQLiteWriterError) {
+    var opened: OpaquePointer?
+    let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW
+    let result = unsafe sqlite3_open_v2(path, &opened, flags, nil)
+    // SQLite hands out a connection even for most failures, and it must be closed all the same.
+    unsafe handle = opened
+    guard result == SQLITE_OK, let handle = unsafe opened else {
+      throw SQLiteWriterError(
+        .cannotOpen, "SQLite cannot open the new file", path: path, resultCode: result)
+    }
+    guard file.isInPlace else {
+      throw SQLiteWriterError(
+        .replaced, "another file has taken the place of the new one", path: path)
+    }
+    _ = unsafe sqlite3_extended_result_codes(handle, 1)
+    #if !canImport(Darwin)
+      // Apple's own SQLite is built without extension loading, and without this function.
+      _ = unsafe sqlite3_enable_load_extension(handle, 0)
+    #endif
+    // Nothing but this file. VACUUM attaches a scratch database and is refused with it: a database
+    // written once has nothing to vacuum.
+    _ = unsafe sqlite3_limit(handle, SQLITE_LIMIT_ATTACHED, 0)
+
+    try apply()
+    unsafe gate.install(on: handle)
+  }
+
+  /// Sets the layout, writes the header, and reads back what SQLite made of it: a pragma that SQLite
+  /// does not like changes nothing and reports nothing.
+  private func apply() throws(SQLiteWriterError) {
+    try execute("PRAGMA trusted_schema = OFF")
+    try execute("PRAGMA foreign_keys = OFF")
+    try execute("PRAGMA synchronous = FULL")
+    #if canImport(Darwin)
+      // fsync on Apple platforms does not reach the medium; F_FULLFSYNC does.
+      try execute("PRAGMA fullfsync = ON")
+    #endif
+    try execute("PRAGMA page_size = \(options.pageSize)")
+    try execute("PRAGMA auto_vacuum = \(options.autoVacuum.rawValue)")
+    try execute("PRAGMA encoding = '\(options.encoding.rawValue)'")
+    try execute("BEGIN IMMEDIATE; COMMIT")
+    try execute("PRAGMA journal_mode = \(options.journalMode.rawValue)")
+
+    let autoVacuum: Int64 =
+      switch options.autoVacuum {
+      case .none: 0
+      case .full: 1
+      case .incremental: 2
+      }
+    try expect("page_size", .integer(Int64(options.pageSize)))
+    try expect("auto_vacuum", .integer(autoVacuum))
+    try expect("encoding", .string(options.encoding.rawValue))
+    try expect("journal_mode", .string(options.journalMode.rawValue))
+  }
+
+  private func expect(_ pragma: String, _ value: SQLiteValue) throws(SQLiteWriterError) {
+    guard try rows("PRAGMA \(pragma)") == [[value]] else {
+      throw SQLiteWriterError(
+        .badOption, "SQLite does not accept the option \(pragma)", path: path)
+    }
+  }
+}

@@ -1,0 +1,66 @@
+extension SQLiteWriter {
+  /// How a new database is laid out. All of it is fixed before the first table.
+  public struct Options: Sendable, Hashable {
+    /// How a transaction is made safe (<https://sqlite.org/pragma.html#pragma_journal_mode>).
+    public enum JournalMode: String, Sendable, Hashable {
+      /// A rollback journal that is deleted at each commit.
+      case delete
+      /// A write-ahead log. It is folded into the main file and removed by `close()`, but the header
+      /// goes on saying WAL, as Core Data's own stores do.
+      case wal
+      /// None: a crash half-way leaves a broken file. Right for a file that is thrown away unless it
+      /// was finished. A transaction cannot be rolled back in this mode.
+      case off
+    }
+
+    /// Whether free pages are given back (<https://sqlite.org/pragma.html#pragma_auto_vacuum>).
+    public enum AutoVacuum: String, Sendable, Hashable {
+      /// Never, except by VACUUM.
+      case none
+      /// At each commit.
+      case full
+      /// On request.
+      case incremental
+    }
+
+    /// How text is stored (<https://sqlite.org/pragma.html#pragma_encoding>).
+    public enum Encoding: String, Sendable, Hashable {
+      /// UTF-8, which is what Core Data uses.
+      case utf8 = "UTF-8"
+      /// UTF-16, little-endian.
+      case utf16LittleEndian = "UTF-16le"
+      /// UTF-16, big-endian.
+      case utf16BigEndian = "UTF-16be"
+    }
+
+    /// The page size in bytes: a power of two from 512 to 65,536.
+    public var pageSize: Int
+    /// How a transaction is made safe.
+    public var journalMode: JournalMode
+    /// Whether free pages are given back.
+    public var autoVacuum: AutoVacuum
+    /// How text is stored.
+    public var encoding: Encoding
+    /// The permissions of the file, before the process's umask; only the lowest nine bits count.
+    public var permissions: UInt16
+
+    /// Options, with the defaults of Core Data's own stores but for the journal, which a finished file does not need.
+    ///
+    /// - Parameters:
+    ///   - pageSize: bytes, a power of two from 512 to 65,536.
+    ///   - journalMode: how a transaction is made safe.
+    ///   - autoVacuum: whether free pages are given back.
+    ///   - encoding: how text is stored.
+    ///   - permissions: the mode of the new file, before the umask.
+    public init(
+      pageSize: Int = 4096, journalMode: JournalMode = .delete, autoVacuum: AutoVacuum = .none,
+      encoding: Encoding = .utf8, permissions: UInt16 = 0o600
+    ) {
+      self.pageSize = pageSize
+      self.journalMode = journalMode
+      self.autoVacuum = autoVacuum
+      self.encoding = encoding
+      self.permissions = permissions
+    }
+  }
+}

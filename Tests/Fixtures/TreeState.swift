@@ -1,0 +1,72 @@
+import Crypto
+public import Foundation
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// What can be seen of one entry of a folder without following links.
+public struct TreeEntry: Hashable, Sendable {
+  /// The size in bytes; 0 for folders, whose size says nothing.
+  public let size: Int
+  /// The SHA-256 of a file's content, or of the target of a link, in lower-case hex; empty for
+  /// other kinds; `unreadable` when the file could not be read.
+  public let sha256: String
+  /// The time of the last change, in nanoseconds since 1970.
+  public let modified: Int64
+  /// The inode number.
+  public let inode: UInt64
+  /// The type and permission bits.
+  public let mode: UInt32
+}
+
+/// The state of every entry below a folder, hidden ones included, and of the folder itself as `.`,
+/// by relative path: two equal states mean that nothing was changed.
+///
+/// Reading a file and closing it drops this process's locks on it, so no SQLite connection of this
+/// process should be in the middle of a transaction.
+public func treeState(of folder: URL) -> [String: TreeEntry] {
+  var result: [String: TreeEntry] = [".": entry(folder.path)].compactMapValues { $0 }
+  guard let names = FileManager.default.enumerator(atPath: folder.path) else { return result }
+  for case let name as String in names {
+    result[name] = entry(folder.path + "/" + name)
+  }
+  return result
+}
+
+private func entry(_ path: String) -> TreeEntry? {
+  var state = stat()
+  guard unsafe lstat(path, &state) == 0 else { return nil }
+  #if canImport(Darwin)
+    let time = state.st_mtimespec
+  #else
+    let time = state.st_mtim
+  #endif
+  let kind = state.st_mode & S_IFMT
+  let digest: String
+  switch kind {
+  case S_IFREG:
+    digest =
+      (try? Data(contentsOf: URL(fileURLWithPath: path), options: [])).map { hex(of: $0) }
+      ?? "unreadable"
+  case S_IFLNK:
+    let target = try? FileManager.default.destinationOfSymbolicLink(atPath: path)
+    digest = hex(of: Data((target ?? "").utf8))
+  default:
+    digest = ""
+  }
+  return TreeEntry(
+    size: kind == S_IFDIR ? 0 : Int(state.st_size), sha256: digest,
+    modified: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec),
+    inode: UInt64(state.st_ino), mode: UInt32(state.st_mode))
+}
+
+/// The SHA-256 of bytes, in lower-case hex.
+public func hex(of data: Data) -> String {
+  let digits = Array("0123456789abcdef")
+  return SHA256.hash(data: data).map { "\(digits[Int($0 >> 4)])\(digits[Int($0 & 15)])" }.joined()
+}
