@@ -65,11 +65,11 @@ let package = Package(
     + room(
       "SupportBundle",
       imports: ["StoreExtraction", "StoreRecovery", "CZlib", crypto])
-    + room("StoreRecovery", imports: ["CoreDataStore", crypto])
+    + room("StoreRecovery", imports: ["CoreDataStore", crypto], tests: ["CSQLite"])
     + room("StoreMigration", imports: ["StoreExtraction", "CoreDataStore", "SQLiteWriter"])
     + room("StoreExtraction", imports: ["CoreDataStore", "SQLiteWriter"])
     + room("SQLiteWriter", imports: ["CSQLite"])
-    + room("CoreDataStore", imports: ["ObjectModel", "SQLiteFile", "CZlib"])
+    + room("CoreDataStore", imports: ["ObjectModel", "SQLiteFile", "CZlib", crypto])
     + room("ObjectModel", imports: [crypto])
     + room("SQLiteFile", imports: [])
 )

@@ -157,18 +157,32 @@ public final class CoreDataStore {
     }
   }
 
+  /// The entities whose rows are in a table, with the names of their properties in the order in which rows
+  /// give them.
+  public func describedEntities(of table: Table) throws(SQLiteFileError) -> [DescribedEntity] {
+    guard let plan = try plan(for: table) else { return [] }
+    return plan.entities.sorted { $0.key < $1.key }.map { number, entity in
+      DescribedEntity(
+        name: entity.name, number: number,
+        properties: entity.fields.map(\.described) + entity.links.map {
+          .init(name: $0.name, kind: .toMany, typeName: $0.destinationName)
+        })
+    }
+  }
+
   // MARK: - Rows
 
   /// Hands each row of the entities named to `receive` until it returns false.
   ///
   /// - Parameters:
   ///   - entityNames: the entities wanted, their descendants included; nil for all.
-  public func forEachRow(of entityNames: Set<String>? = nil, _ receive: (ManagedRow) -> Bool)
-    throws(SQLiteFileError)
-  {
+  ///   - tables: the tables to look in, of ``entityTables``; nil for all.
+  public func forEachRow(
+    of entityNames: Set<String>? = nil, in tables: [Table]? = nil, _ receive: (ManagedRow) -> Bool
+  ) throws(SQLiteFileError) {
     let wanted = entityNames.map(withDescendants)
     var goesOn = true
-    for table in entityTables where goesOn {
+    for table in tables ?? entityTables where goesOn {
       guard let plan = try plan(for: table) else { continue }
       if let wanted, !plan.entities.values.contains(where: { wanted.contains($0.name) }) {
         continue

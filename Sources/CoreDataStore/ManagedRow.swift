@@ -19,3 +19,35 @@ public struct ManagedRow: Sendable {
   /// The properties: attributes and to-one relationships, then many-to-many relationships, by name.
   public let properties: [Property]
 }
+
+/// An entity as its rows in a store are read.
+public struct DescribedEntity: Sendable, Hashable {
+  /// A property that each row of the entity gives.
+  public struct Property: Sendable, Hashable {
+    /// What kind of property.
+    public enum Kind: String, Sendable, Hashable, Codable {
+      /// An attribute of the model.
+      case attribute
+      /// A to-one relationship.
+      case toOne
+      /// A many-to-many relationship.
+      case toMany
+      /// A column of which only the declaration is known.
+      case column
+    }
+
+    /// The name in the model; without a model the name of the column.
+    public let name: String
+    /// What kind of property.
+    public let kind: Kind
+    /// The attribute's type, the relationship's destination, or the column's declared type.
+    public let typeName: String
+  }
+
+  /// The name.
+  public let name: String
+  /// `Z_ENT`.
+  public let number: Int64
+  /// The properties in the order in which rows give them.
+  public let properties: [Property]
+}

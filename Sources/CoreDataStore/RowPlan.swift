@@ -14,6 +14,16 @@ struct RowPlan {
     let name: String
     let kind: Kind
     let column: Int
+
+    var described: DescribedEntity.Property {
+      switch kind {
+      case .attribute(let attribute):
+        .init(name: name, kind: .attribute, typeName: attribute.type.name)
+      case .toOne(let destination, _): .init(name: name, kind: .toOne, typeName: destination)
+      case .declared(let isDate):
+        .init(name: name, kind: .column, typeName: isDate ? "TIMESTAMP" : "")
+      }
+    }
   }
 
   /// A many-to-many relationship: for each owner's key the destinations.

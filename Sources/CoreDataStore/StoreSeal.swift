@@ -75,7 +75,8 @@ public struct StoreSeal: Sendable, Codable, Equatable {
     guard set.isComplete else {
       throw StoreSealError(
         .incompleteSet, path: set.mainPath,
-        message: "the store's folder could not be listed completely, so not all of it can be sealed")
+        message: "the store's folder could not be listed completely, so not all of it can be sealed"
+      )
     }
     var files: [File] = []
     for member in set.members { files.append(try Self.seal(member)) }
@@ -168,7 +169,9 @@ public struct StoreSeal: Sendable, Codable, Equatable {
       var buffer = [UInt8](repeating: 0, count: window)
       // One byte more than the size says is enough to see that the file grows.
       while total <= before.sizeBytes {
-        let count = unsafe buffer.withUnsafeMutableBytes { unsafe read(descriptor, $0.baseAddress, $0.count) }
+        let count = unsafe buffer.withUnsafeMutableBytes {
+          unsafe read(descriptor, $0.baseAddress, $0.count)
+        }
         if count < 0 {
           if errno == EINTR { continue }
           throw StoreSealError(SystemCallError(call: "read", path: path, errno: errno))

@@ -27,9 +27,8 @@ enum DecimalText {
     return result
   }
 
-  /// The text of mantissa x 10^exponent.
-  ///
-  /// - Parameter mantissa: little-endian bytes, at most 16 (`NS.mantissa` of an archived decimal).
+  /// The text of mantissa x 10^exponent, where the mantissa is at most 16 little-endian bytes
+  /// (`NS.mantissa` of an archived decimal).
   static func text(mantissa: [UInt8], exponent: Int64, negative: Bool) -> String? {
     guard mantissa.count <= 16, (-128...127).contains(exponent) else { return nil }
     var value = Array(mantissa.reversed())

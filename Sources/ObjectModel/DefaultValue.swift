@@ -38,7 +38,8 @@ public enum DefaultValue: Sendable, Hashable {
   init(text: String, type: AttributeType) {
     switch type {
     case .integer16, .integer32, .integer64:
-      self = Int64(text).map { .integer($0) } ?? .string(text)
+      // Seen in a model whose compiled form has 0: an attribute that once was a Boolean.
+      self = Int64(text == "NO" ? "0" : text).map { .integer($0) } ?? .string(text)
     case .double, .float:
       self = Double(text).map { .real($0) } ?? .string(text)
     case .boolean:

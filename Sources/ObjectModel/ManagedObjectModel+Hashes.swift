@@ -5,9 +5,8 @@ extension ManagedObjectModel {
 
   /// Computes the version hash of every entity.
   ///
-  /// - Parameter honouringTombstones: whether a ``tombstoneKey`` entry counts as "preserved in
-  ///   history on deletion". Core Data tries both ways when it opens a store, so a store that
-  ///   matches either is compatible.
+  /// On demand a ``tombstoneKey`` entry counts as "preserved in history on deletion". Core Data
+  /// tries both ways when it opens a store, so a store that matches either is compatible.
   public func versionHashes(honouringTombstones: Bool = false) -> ModelHashes {
     var computation = HashComputation(
       model: self, tombstones: honouringTombstones ? tombstoneAttributes() : [:])
@@ -27,7 +26,7 @@ extension ManagedObjectModel {
       guard let text = entity.userInfo[Self.tombstoneKey] else { continue }
       let lineage = [entity] + ancestors(of: entity.name)
       for part in text.split(separator: ",") {
-        let name = String(part.drop { $0 == " " })
+        let name = String(part.filter { $0 != " " })
         let declaring = lineage.last { holder in
           holder.attributes.contains { $0.name == name }
         }

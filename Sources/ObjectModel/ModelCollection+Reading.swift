@@ -151,10 +151,7 @@ private struct ModelSearch {
     return isBundle || ModelFile.names(in: path).allSatisfy { ModelFile.isModelPart($0) }
   }
 
-  /// Takes a file by itself.
-  ///
-  /// - Parameter isNamed: whether the user named this very file, so that it is taken by content
-  ///   whatever its name.
+  /// Takes a file by itself; one that the user named is taken by content, whatever its name.
   mutating func take(file path: String, isNamed: Bool) {
     let name = ModelFile.lastComponent(path)
     switch ModelFile.pathExtension(path) {
@@ -247,6 +244,7 @@ private struct ModelSearch {
   }
 
   private mutating func addOptimised(_ path: String) {
+    guard takenPaths.insert(path).inserted else { return }
     let name = ModelFile.lastComponent(path)
     versions.append(
       .init(

@@ -24,7 +24,7 @@ struct ModelTrait {
         isHashed: true),
       ModelTrait("class", entity.className),
       ModelTrait("renaming identifier", entity.renamingIdentifier),
-      ModelTrait("fetched properties", list(entity.fetchedProperties.map(\.name))),
+      ModelTrait("fetched properties", list(entity.fetchedProperties.map(text))),
       ModelTrait("fetch indexes", list(entity.fetchIndexes.map(text))),
       ModelTrait(
         "compound indexes", list(entity.compoundIndexes.map { $0.joined(separator: " + ") })),
@@ -98,6 +98,12 @@ struct ModelTrait {
     }
     let filter = index.partialPredicate.map { " where \($0)" } ?? ""
     return "\(index.name) (\(columns.joined(separator: ", ")))\(filter)"
+  }
+
+  private static func text(_ property: FetchedProperty) -> String {
+    var text = "\(property.name) (\(property.destinationEntityName ?? "no entity")"
+    if let predicate = property.predicate { text += " where \(predicate)" }
+    return text + ")"
   }
 
   private static func text(_ entries: [String: String]) -> String? {

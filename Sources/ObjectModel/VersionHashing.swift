@@ -68,8 +68,8 @@ enum VersionHashing {
 
   /// SHA-256( base || destination || inverse || maxCount:i32 || minCount:i32 || [01 00 ordered] )
   ///
-  /// - Parameter isSelfInverse: whether the relationship is its own inverse in the entity that
-  ///   first declares it; the inverse name is then left out.
+  /// The inverse name is left out when the relationship is its own inverse in the entity that first
+  /// declares it.
   static func relationship(_ relationship: Relationship, isSelfInverse: Bool) -> [UInt8] {
     var bytes = base(
       name: relationship.name, isOptional: relationship.isOptional,
@@ -86,8 +86,8 @@ enum VersionHashing {
   /// SHA-256( name || isAbstract:u8 || [superentity hash] || property hashes by name || modifier
   /// || uniqueness constraints, each joined with `.`, sorted )
   ///
-  /// - Parameter properties: the persistent attributes and relationships, inherited ones
-  ///   included, sorted by name.
+  /// The properties are the persistent attributes and relationships, inherited ones included,
+  /// sorted by name.
   static func entity(
     name: String, isAbstract: Bool, superentityHash: VersionHash?,
     properties: some Sequence<PropertyHash>, modifier: String?, uniquenessConstraints: [[String]]

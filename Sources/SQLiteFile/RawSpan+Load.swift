@@ -44,7 +44,7 @@ extension RawSpan {
 
 extension ContiguousArray<UInt8> {
   /// The bytes as a span. (`Array.span` needs a newer system than ours.)
-  var rawSpan: RawSpan {
+  package var rawSpan: RawSpan {
     @_lifetime(borrow self)
     get { unsafe span.bytes }
   }

@@ -150,6 +150,15 @@ public final class SQLiteDatabase {
     return (sink.rowCount, sink.highestRowID == .min ? nil : sink.highestRowID)
   }
 
+  /// How many rows of a table have each of the integers that stand in one column; rows with anything else
+  /// there are not counted.
+  public func countsByInteger(of table: Table, column: Int) throws(SQLiteFileError) -> [Int64: Int] {
+    let (layout, isRowIDTable) = try layout(of: table)
+    var sink = IntegerCountSink(column: column)
+    try scan(table, isRowIDTable, layout, &sink)
+    return sink.counts
+  }
+
   /// Writes rows as a line of JSON each: `table`, `rowid` and `values` in column order, as SQLite stores them.
   ///
   /// - Parameters:

@@ -68,18 +68,3 @@ struct ValueSink: RowSink, ~Copyable {
     wantsMore = receive(StoredRow(rowID: rowID, values: values))
   }
 }
-
-/// Counts rows.
-struct CountSink: RowSink, ~Copyable {
-  private(set) var rowCount = 0
-  private(set) var highestRowID: Int64 = .min
-  var wantsMore: Bool { true }
-
-  mutating func beginRow(_ rowID: Int64?) { highestRowID = max(highestRowID, rowID ?? .min) }
-  mutating func null() {}
-  mutating func integer(_ value: Int64) {}
-  mutating func real(_ value: Double) {}
-  mutating func text(_ bytes: RawSpan) {}
-  mutating func blob(_ bytes: RawSpan) {}
-  mutating func endRow() { rowCount += 1 }
-}

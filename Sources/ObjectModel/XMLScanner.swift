@@ -1,0 +1,312 @@
+/// The scanner behind ``HardenedXML``: one pass over the bytes, no recursion, each byte looked at a
+/// bounded number of times. Clauses are those of XML 1.0, fifth edition.
+struct XMLScanner {
+  static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
+
+  private enum Token {
+    static let instruction = Array("<?".utf8)
+    static let instructionEnd = Array("?>".utf8)
+    static let comment = Array("<!--".utf8)
+    static let commentEnd = Array("-->".utf8)
+    static let cdata = Array("<![CDATA[".utf8)
+    static let cdataEnd = Array("]]>".utf8)
+    static let documentType = Array("<!DOCTYPE".utf8)
+    static let declaration = Array("<!".utf8)
+    static let endTag = Array("</".utf8)
+    static let close = Array(">".utf8)
+    static let emptyClose = Array("/>".utf8)
+    static let equals = Array("=".utf8)
+    static let xmlDeclaration = Array("<?xml ".utf8)
+    static let nameStops = Array("/>=<\"'&".utf8)
+  }
+
+  private let bytes: [UInt8]
+  private var index = 0
+  private var events: [HardenedXML.Event] = []
+  /// The names of the open elements.
+  private var open: [String] = []
+  private var hasRoot = false
+  /// The line at `lineIndex`, counted on as the scan proceeds.
+  private var line = 1
+  private var lineIndex = 0
+
+  init(bytes: [UInt8]) {
+    self.bytes = bytes
+    if bytes.starts(with: Self.byteOrderMark) { index = Self.byteOrderMark.count }
+  }
+
+  mutating func scan() throws(PropertyListError) -> [HardenedXML.Event] {
+    while index < bytes.count {
+      if bytes[index] == UInt8(ascii: "<") {
+        try scanMarkup()
+      } else {
+        try scanText()
+      }
+      guard events.count <= HardenedXML.maximumEventCount else {
+        throw error(.tooLarge, "The XML has too many elements for a model.")
+      }
+    }
+    guard open.isEmpty, hasRoot else {
+      throw error(.malformed, "The XML ends too early, as a truncated file does.")
+    }
+    return events
+  }
+
+  static func isBlank(_ byte: UInt8) -> Bool {
+    byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D
+  }
+
+  // MARK: Markup
+
+  private mutating func scanMarkup() throws(PropertyListError) {
+    if starts(with: Token.instruction) {
+      let start = index
+      try skip(past: Token.instructionEnd)
+      if bytes[start..<index].starts(with: Token.xmlDeclaration) {
+        try checkEncoding(bytes[start..<index])
+      }
+    } else if starts(with: Token.comment) {
+      index += 4
+      try skip(past: Token.commentEnd)
+    } else if starts(with: Token.cdata) {
+      guard !open.isEmpty else { throw error(.malformed, "There is text outside of the XML.") }
+      let start = index + 9
+      index = start
+      try skip(past: Token.cdataEnd)
+      events.append(.text(try string(bytes[start..<index - 3])))
+    } else if starts(with: Token.documentType) {
+      try skipDocumentType()
+    } else if starts(with: Token.declaration) {
+      throw error(.unsafeXML, "The XML declares things of its own; such files are not read.")
+    } else if starts(with: Token.endTag) {
+      try scanEndTag()
+    } else {
+      try scanStartTag()
+    }
+  }
+
+  /// Only UTF-8 is read (clause 4.3.3).
+  private func checkEncoding(_ declaration: ArraySlice<UInt8>) throws(PropertyListError) {
+    let words = String(decoding: declaration, as: UTF8.self).lowercased()
+      .split { " =\"'?<>\t\r\n".contains($0) }
+    guard let place = words.firstIndex(of: "encoding"), place + 1 < words.count else { return }
+    guard ["utf-8", "utf8", "us-ascii", "ascii"].contains(words[place + 1]) else {
+      throw error(.unsafeXML, "The XML is in another encoding than UTF-8.")
+    }
+  }
+
+  /// A document type may name an external file, which is not looked at. An internal subset
+  /// (clause 2.8) is refused.
+  private mutating func skipDocumentType() throws(PropertyListError) {
+    guard !hasRoot else { throw error(.malformed, "A document type stands inside of the XML.") }
+    var quote: UInt8?
+    while index < bytes.count {
+      let byte = bytes[index]
+      if byte == UInt8(ascii: "["), quote == nil {
+        throw error(.unsafeXML, "The XML declares entities of its own; such files are not read.")
+      }
+      index += 1
+      if let mark = quote {
+        if byte == mark { quote = nil }
+      } else if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'") {
+        quote = byte
+      } else if byte == UInt8(ascii: ">") {
+        return
+      }
+    }
+    throw error(.malformed, "The XML ends too early, as a truncated file does.")
+  }
+
+  private mutating func scanEndTag() throws(PropertyListError) {
+    index += 2
+    let name = try scanName()
+    skipBlanks()
+    guard take(Token.close), open.popLast() == name else {
+      throw error(.malformed, "The end tag </\(name)> does not fit.")
+    }
+    events.append(.end)
+  }
+
+  private mutating func scanStartTag() throws(PropertyListError) {
+    guard !(hasRoot && open.isEmpty) else {
+      throw error(.malformed, "There is more than one element at the top of the XML.")
+    }
+    index += 1
+    let name = try scanName()
+    var attributes: [String: String] = [:]
+    while true {
+      let hadBlank = skipBlanks()
+      if take(Token.emptyClose) {
+        events.append(.start(name: name, attributes: attributes, line: currentLine()))
+        events.append(.end)
+        break
+      }
+      if take(Token.close) {
+        open.append(name)
+        guard open.count <= HardenedXML.maximumDepth else {
+          let limit = HardenedXML.maximumDepth
+          throw error(.tooDeep, "The XML is nested deeper than \(limit) levels.")
+        }
+        events.append(.start(name: name, attributes: attributes, line: currentLine()))
+        break
+      }
+      guard hadBlank else { throw error(.malformed, "The tag <\(name)> is damaged.") }
+      let key = try scanName()
+      skipBlanks()
+      guard take(Token.equals) else {
+        throw error(.malformed, "The attribute \(key) has no value.")
+      }
+      skipBlanks()
+      let value = try scanAttributeValue()
+      guard attributes.updateValue(value, forKey: key) == nil else {
+        throw error(.malformed, "The attribute \(key) stands twice in <\(name)>.")
+      }
+    }
+    hasRoot = true
+  }
+
+  private mutating func scanName() throws(PropertyListError) -> String {
+    let start = index
+    while index < bytes.count, bytes[index] > 0x20, !Token.nameStops.contains(bytes[index]) {
+      index += 1
+    }
+    guard index > start else { throw error(.malformed, "A name is missing in the XML.") }
+    return try string(bytes[start..<index])
+  }
+
+  private mutating func scanAttributeValue() throws(PropertyListError) -> String {
+    guard index < bytes.count,
+      bytes[index] == UInt8(ascii: "\"") || bytes[index] == UInt8(ascii: "'")
+    else { throw error(.malformed, "An attribute value has no quotation marks.") }
+    let quote = bytes[index]
+    let start = index + 1
+    guard let end = bytes[start...].firstIndex(of: quote) else {
+      throw error(.malformed, "The XML ends too early, as a truncated file does.")
+    }
+    if let tag = bytes[start..<end].firstIndex(of: UInt8(ascii: "<")) {
+      index = tag
+      throw error(.malformed, "An attribute value holds a tag.")
+    }
+    let value = try resolved(start..<end, isAttribute: true)
+    index = end + 1
+    return value
+  }
+
+  // MARK: Text
+
+  private mutating func scanText() throws(PropertyListError) {
+    let end = bytes[index...].firstIndex(of: UInt8(ascii: "<")) ?? bytes.count
+    if open.isEmpty {
+      guard bytes[index..<end].allSatisfy(Self.isBlank) else {
+        throw error(.malformed, "There is text outside of the XML.")
+      }
+    } else {
+      events.append(.text(try resolved(index..<end, isAttribute: false)))
+    }
+    index = end
+  }
+
+  /// Text with references replaced and line ends normalised (clauses 2.11, 3.3.3, 4.1).
+  private func resolved(
+    _ range: Range<Int>, isAttribute: Bool
+  ) throws(PropertyListError) -> String {
+    let raw = bytes[range]
+    let isPlain = raw.allSatisfy {
+      $0 != UInt8(ascii: "&") && $0 != 0x0D && !(isAttribute && ($0 == 0x09 || $0 == 0x0A))
+    }
+    if isPlain { return try string(raw) }
+    var output: [UInt8] = []
+    output.reserveCapacity(raw.count)
+    var place = range.lowerBound
+    while place < range.upperBound {
+      let byte = bytes[place]
+      place += 1
+      switch byte {
+      case UInt8(ascii: "&"):
+        // The longest reference that means anything is &#1114111;
+        let limit = min(range.upperBound, place + 12)
+        guard let end = bytes[place..<limit].firstIndex(of: UInt8(ascii: ";")),
+          let scalar = Self.scalar(String(decoding: bytes[place..<end], as: UTF8.self))
+        else { throw error(.malformed, "A reference in the text leads to nothing.") }
+        output += Array(String(Character(scalar)).utf8)
+        place = end + 1
+      case 0x0D:
+        if place < range.upperBound, bytes[place] == 0x0A { place += 1 }
+        output.append(isAttribute ? 0x20 : 0x0A)
+      case 0x09, 0x0A: output.append(isAttribute ? 0x20 : byte)
+      default: output.append(byte)
+      }
+    }
+    return try string(output[...])
+  }
+
+  private static func scalar(_ reference: String) -> Unicode.Scalar? {
+    switch reference {
+    case "lt": return "<"
+    case "gt": return ">"
+    case "amp": return "&"
+    case "quot": return "\""
+    case "apos": return "'"
+    default: break
+    }
+    guard reference.hasPrefix("#") else { return nil }
+    let digits = reference.dropFirst()
+    let value =
+      digits.hasPrefix("x") ? UInt32(digits.dropFirst(), radix: 16) : UInt32(digits, radix: 10)
+    guard let value, value > 0 else { return nil }
+    return Unicode.Scalar(value)
+  }
+
+  /// The text of bytes, which must be UTF-8 without NUL.
+  private func string(_ slice: ArraySlice<UInt8>) throws(PropertyListError) -> String {
+    let text = String(decoding: slice, as: UTF8.self)
+    let isASCII = slice.allSatisfy { $0 < 0x80 && $0 != 0 }
+    guard isASCII || (text.utf8.elementsEqual(slice) && !slice.contains(0)) else {
+      throw error(.malformed, "The XML is not in UTF-8.")
+    }
+    return text
+  }
+
+  // MARK: Bytes
+
+  private func starts(with token: [UInt8]) -> Bool {
+    bytes[index...].starts(with: token)
+  }
+
+  private mutating func take(_ token: [UInt8]) -> Bool {
+    guard starts(with: token) else { return false }
+    index += token.count
+    return true
+  }
+
+  @discardableResult
+  private mutating func skipBlanks() -> Bool {
+    let start = index
+    while index < bytes.count, Self.isBlank(bytes[index]) { index += 1 }
+    return index > start
+  }
+
+  private mutating func skip(past token: [UInt8]) throws(PropertyListError) {
+    guard let last = token.last else { return }
+    var place = index
+    while let end = bytes[place...].firstIndex(of: last) {
+      place = end + 1
+      if place - index >= token.count, bytes[..<place].suffix(token.count).elementsEqual(token) {
+        index = place
+        return
+      }
+    }
+    throw error(.malformed, "The XML ends too early, as a truncated file does.")
+  }
+
+  private mutating func currentLine() -> Int {
+    line += bytes[lineIndex..<index].count { $0 == 0x0A }
+    lineIndex = index
+    return line
+  }
+
+  private func error(_ code: PropertyListError.Code, _ message: String) -> PropertyListError {
+    let more = bytes[lineIndex..<max(lineIndex, index)].count { $0 == 0x0A }
+    return PropertyListError(code: code, message: message, offset: index, line: line + more)
+  }
+}

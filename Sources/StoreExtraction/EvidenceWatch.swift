@@ -1,0 +1,32 @@
+import CoreDataStore
+
+/// Notices when a store set changes while it is read.
+public struct EvidenceWatch: Sendable {
+  private let path: String
+  private let before: [String: FileStatus?]
+
+  /// Takes down size, modification time and inode of each file of the set.
+  public init(_ path: String) {
+    self.path = path
+    before = Self.states(of: StoreSet(at: path))
+  }
+
+  /// The names of the members that came, went or changed since.
+  public func changes() -> [String] {
+    let after = Self.states(of: StoreSet(at: path))
+    return Set(before.keys).union(after.keys)
+      .filter { name in
+        guard let one = before[name] ?? nil, let two = after[name] ?? nil else { return true }
+        return one != two
+      }
+      .sorted()
+  }
+
+  /// The -shm is left out: it holds no data, and a reader of SQLite's may make it at any time.
+  private static func states(of set: StoreSet) -> [String: FileStatus?] {
+    let files = set.members.filter { $0.kind == .file && $0.role != .sharedMemory }
+    return Dictionary(
+      files.map { ($0.name, (try? FileStatus.of($0.path)) ?? nil) },
+      uniquingKeysWith: { first, _ in first })
+  }
+}

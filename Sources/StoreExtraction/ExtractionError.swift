@@ -1,0 +1,41 @@
+/// Why something could not be read out of a store or written beside it.
+public struct ExtractionError: Error, Sendable, CustomStringConvertible {
+  /// A stable identifier, the same in messages, JSON and the manual.
+  public struct Code: RawRepresentable, Hashable, Sendable {
+    /// The identifier as it is printed, such as `output.exists`.
+    public let rawValue: String
+    /// A code with this identifier; unknown ones are kept.
+    public init(rawValue: String) { self.rawValue = rawValue }
+    /// Something is already at the place of the output.
+    public static let outputExists = Code(rawValue: "output.exists")
+    /// The output cannot be made.
+    public static let cannotCreate = Code(rawValue: "output.cannotCreate")
+    /// The output cannot be written.
+    public static let writeFailed = Code(rawValue: "output.io")
+    /// A folder holds no store.
+    public static let noStores = Code(rawValue: "input.noStores")
+    /// A name that the store does not have.
+    public static let unknownName = Code(rawValue: "input.unknownName")
+    /// The store changed while it was read.
+    public static let changedDuringRead = Code(rawValue: "evidence.changedDuringRead")
+  }
+
+  /// What kind of failure.
+  public let code: Code
+  /// What happened, in a sentence without a full stop.
+  public let message: String
+  /// The file it happened to; nil when it has no name.
+  public let path: String?
+
+  /// An error with all that is known of it.
+  public init(_ code: Code, _ message: String, path: String? = nil) {
+    self.code = code
+    self.message = message
+    self.path = path
+  }
+
+  /// The sentence that a log shows.
+  public var description: String {
+    message + (path.map { ", \($0)" } ?? "") + " (\(code.rawValue))"
+  }
+}

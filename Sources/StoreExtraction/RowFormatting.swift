@@ -1,0 +1,169 @@
+import CoreDataStore
+import Foundation
+import SQLiteFile
+
+/// How binary values are written.
+public enum BlobForm: String, Sendable, CaseIterable {
+  /// All of their bytes, as hexadecimal.
+  case hex
+  /// Their size and SHA-256 only.
+  case summary
+}
+
+extension OutputBuffer {
+  /// Appends a row of an entity as a line of JSON:
+  /// `{"entity":"Note","pk":1,"values":{"title":"…","folder":{"entity":"Folder","pk":2}}}`.
+  mutating func append(ndjson row: ManagedRow, blobs: BlobForm) {
+    append("{\"entity\":")
+    if let name = row.entityName { append(jsonString: name) } else { append("null") }
+    if row.entityName == nil {
+      append(",\"entityNumber\":")
+      if let number = row.entityNumber { append(integer: number) } else { append("null") }
+    }
+    append(",\"pk\":")
+    append(integer: row.primaryKey)
+    append(",\"values\":{")
+    for (index, property) in row.properties.enumerated() {
+      if index > 0 { append(UInt8(ascii: ",")) }
+      append(jsonString: property.name)
+      append(UInt8(ascii: ":"))
+      append(json: property.value, blobs: blobs)
+    }
+    append("}}\n")
+  }
+
+  private mutating func append(json value: PropertyValue, blobs: BlobForm) {
+    switch value {
+    case .null: append("null")
+    case .integer(let number): append(integer: number)
+    case .real(let number): append(jsonReal: number)
+    case .boolean(let flag): append(flag ? "true" : "false")
+    case .string(let text):
+      if text.isValid {
+        append(jsonString: text.string)
+      } else {
+        // Not valid UTF-8: once as far as it can be read, once exact.
+        append("{\"text\":")
+        append(jsonString: text.string)
+        append(",\"hex\":\"")
+        append(hexadecimal: text.utf8)
+        append("\"}")
+      }
+    case .date(let date):
+      if let text = date.iso8601 {
+        append(jsonString: text)
+      } else {
+        append("{\"secondsSince2001\":")
+        append(jsonReal: date.seconds)
+        append("}")
+      }
+    case .uuid(let bytes): append(jsonString: UUIDText.string(bytes))
+    case .binary(let bytes): append(json: bytes, blobs: blobs)
+    case .external(let blob): append(json: blob, blobs: blobs)
+    case .toOne(let reference): append(json: reference)
+    case .toMany(let references):
+      append(UInt8(ascii: "["))
+      for (index, reference) in references.enumerated() {
+        if index > 0 { append(UInt8(ascii: ",")) }
+        append(json: reference)
+      }
+      append(UInt8(ascii: "]"))
+    }
+  }
+
+  private mutating func append(json bytes: [UInt8], blobs: BlobForm) {
+    switch blobs {
+    case .hex:
+      append("{\"hex\":\"")
+      append(hexadecimal: bytes)
+      append("\"}")
+    case .summary:
+      append("{\"sizeBytes\":")
+      append(integer: Int64(bytes.count))
+      append(",\"sha256\":\"" + Digest.sha256(bytes) + "\"}")
+    }
+  }
+
+  /// A value in a file of its own: `external` is the file's name; `missing` says that it is not there.
+  private mutating func append(json blob: ExternalBlob, blobs: BlobForm) {
+    append("{\"external\":")
+    append(jsonString: blob.identifier)
+    guard let size = blob.sizeBytes, let file = try? ByteFile(blob.path) else {
+      return append(",\"missing\":true}")
+    }
+    append(",\"sizeBytes\":")
+    append(integer: size)
+    switch blobs {
+    case .hex:
+      append(",\"hex\":\"")
+      var offset: Int64 = 0
+      while let piece = try? file.bytes(at: offset, count: 262_144), !piece.isEmpty {
+        append(hexadecimal: piece)
+        offset += Int64(piece.count)
+      }
+      append("\"}")
+    case .summary:
+      let hash = (try? StoreSeal.sha256(ofFile: blob.path)) ?? ""
+      append(",\"sha256\":\"" + hash + "\"}")
+    }
+  }
+
+  private mutating func append(json reference: ObjectReference) {
+    append("{\"entity\":")
+    if let name = reference.entityName { append(jsonString: name) } else { append("null") }
+    append(",\"pk\":")
+    append(integer: reference.primaryKey)
+    append("}")
+  }
+
+  private mutating func append(hexadecimal bytes: [UInt8]) {
+    let bytes = ContiguousArray(bytes)
+    append(hexadecimal: bytes.rawSpan)
+  }
+
+  /// Appends a row of an entity as a line of CSV: `_pk` and the properties. Relationships are keys, several
+  /// of them apart by a space.
+  mutating func append(csv row: ManagedRow, safeForSpreadsheets isSafe: Bool) {
+    append(integer: row.primaryKey)
+    for property in row.properties {
+      append(UInt8(ascii: ","))
+      switch property.value {
+      case .null: break
+      case .integer(let number): append(integer: number)
+      case .real(let number): append(number.description)
+      case .boolean(let flag): append(flag ? "true" : "false")
+      case .string(let text): append(csv: text.utf8, isSafe)
+      case .date(let date): append(date.iso8601 ?? date.seconds.description)
+      case .uuid(let bytes): append(UUIDText.string(bytes))
+      case .binary(let bytes): append(hexadecimal: bytes)
+      case .external(let blob): append("external:" + blob.identifier)
+      case .toOne(let reference): append(integer: reference.primaryKey)
+      case .toMany(let references):
+        append(references.map { String($0.primaryKey) }.joined(separator: " "))
+      }
+    }
+    append("\r\n")
+  }
+
+  private mutating func append(csv text: [UInt8], _ isSafe: Bool) {
+    // A spreadsheet takes a cell that starts like this for a formula.
+    let isFormula = isSafe && text.first.map { [0x3d, 0x2b, 0x2d, 0x40].contains($0) } == true
+    let bytes = ContiguousArray(isFormula ? [0x27] + text : text)
+    append(csvField: bytes.rawSpan)
+  }
+}
+
+/// UUIDs as people write them.
+enum UUIDText {
+  /// The text of 16 bytes, such as `30084A1C-6B5E-4D2C-9F3A-1C2D3E4F5061`.
+  static func string(_ bytes: [UInt8]) -> String {
+    let digits = Array("0123456789ABCDEF".utf8)
+    var text: [UInt8] = []
+    for (index, byte) in bytes.enumerated() {
+      if [4, 6, 8, 10].contains(index) { text.append(UInt8(ascii: "-")) }
+      text.append(digits[Int(byte >> 4)])
+      text.append(digits[Int(byte & 15)])
+    }
+    return String(decoding: text, as: UTF8.self)
+  }
+}

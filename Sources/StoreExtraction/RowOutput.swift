@@ -1,0 +1,88 @@
+public import CoreDataStore
+import SQLiteFile
+
+/// Writes rows of entities to an open file descriptor.
+public struct RowOutput: Sendable {
+  /// What to write.
+  public struct Options: Sendable {
+    /// The entities wanted, their descendants included; nil for all.
+    public var entityNames: Set<String>?
+    /// The most rows; nil for all.
+    public var limit: Int?
+    /// How binary values are written.
+    public var blobs: BlobForm
+    /// Whether CSV cells that a spreadsheet would take for formulas get an apostrophe.
+    public var isSafeForSpreadsheets: Bool
+
+    /// All rows, blobs in full.
+    public init(
+      entityNames: Set<String>? = nil, limit: Int? = nil, blobs: BlobForm = .hex,
+      isSafeForSpreadsheets: Bool = false
+    ) {
+      self.entityNames = entityNames
+      self.limit = limit
+      self.blobs = blobs
+      self.isSafeForSpreadsheets = isSafeForSpreadsheets
+    }
+  }
+
+  /// What to write.
+  public var options: Options
+
+  /// An output with these options.
+  public init(_ options: Options = Options()) { self.options = options }
+
+  /// Writes a line of JSON for each row.
+  /// - Returns: the number of rows.
+  public func writeNDJSON(of store: CoreDataStore, to descriptor: Int32) throws -> Int {
+    var output = OutputBuffer(descriptor: descriptor)
+    let count = try forEach(store) { row in
+      output.append(ndjson: row, blobs: options.blobs)
+      return !output.isBroken
+    }
+    try output.finish()
+    return count
+  }
+
+  /// Writes the rows of one entity, its descendants not included, as CSV with a header line.
+  /// - Returns: the number of rows.
+  public func writeCSV(of entity: DescribedEntity, in store: CoreDataStore, to descriptor: Int32)
+    throws -> Int
+  {
+    var output = OutputBuffer(descriptor: descriptor)
+    output.append(csvHeader: entity)
+    var count = 0
+    try store.forEachRow(of: [entity.name]) { row in
+      guard row.entityName == entity.name else { return true }
+      if let limit = options.limit, count >= limit { return false }
+      output.append(csv: row, safeForSpreadsheets: options.isSafeForSpreadsheets)
+      count += 1
+      return !output.isBroken
+    }
+    try output.finish()
+    return count
+  }
+
+  private func forEach(_ store: CoreDataStore, _ body: (ManagedRow) -> Bool) throws -> Int {
+    var count = 0
+    guard options.limit != 0 else { return 0 }
+    try store.forEachRow(of: options.entityNames) { row in
+      count += 1
+      return body(row) && options.limit.map { count < $0 } ?? true
+    }
+    return count
+  }
+}
+
+extension OutputBuffer {
+  /// Appends the header line of an entity's CSV.
+  mutating func append(csvHeader entity: DescribedEntity) {
+    append("_pk")
+    for property in entity.properties {
+      append(UInt8(ascii: ","))
+      let bytes = ContiguousArray(property.name.utf8)
+      append(csvField: bytes.rawSpan)
+    }
+    append("\r\n")
+  }
+}

@@ -1,0 +1,175 @@
+public import CoreDataStore
+public import SQLiteFile
+
+/// Writes all rows of a store into a new folder or a new SQLite file.
+public struct StoreExport: Sendable {
+  /// In which form.
+  public enum Format: String, Sendable, CaseIterable {
+    /// A file of JSON lines for each entity.
+    case ndjson
+    /// A CSV file for each entity.
+    case csv
+    /// One SQLite file, a table for each entity.
+    case sqlite
+  }
+
+  /// What was written.
+  public struct Result: Sendable, Codable {
+    /// The name of the schema of the JSON form.
+    public var schema = "lifeboat.extract"
+    /// The version of that schema; it only grows.
+    public var version = 1
+    /// The store.
+    public let source: String
+    /// The form.
+    public let format: String
+    /// The folder or file.
+    public let output: String
+    /// What was written, in order.
+    public let parts: [Part]
+    /// All rows together.
+    public let rowCount: Int
+    /// SHA-256 of each file of the store set, by name.
+    public let sourceSHA256: [String: String]
+    /// What was wrong or noteworthy in the store.
+    public let findings: [Finding]
+    /// How many of them are damage.
+    public let damageCount: Int
+
+    /// One entity or table.
+    public struct Part: Sendable, Codable {
+      /// The name of the entity or table.
+      public let name: String
+      /// The file, or the table in the SQLite file.
+      public let target: String
+      /// The rows written.
+      public let rowCount: Int
+    }
+  }
+
+  /// How binary values and CSV cells are written.
+  public var options: RowOutput.Options
+
+  /// An export with these options. Entity names and limit are respected too.
+  public init(_ options: RowOutput.Options = .init()) { self.options = options }
+
+  /// Writes the rows of `store`.
+  ///
+  /// - Parameters:
+  ///   - output: a folder for CSV and NDJSON, a file for SQLite. Nothing may be there but an empty folder.
+  /// - Throws: ``ExtractionError``, `SQLiteFileError`, `SQLiteWriterError`. What was written before is removed.
+  public func run(_ store: CoreDataStore, as format: Format, to output: String) throws -> Result {
+    let watch = EvidenceWatch(store.database.path)
+    var hashes: [String: String] = [:]
+    for member in StoreSet(at: store.database.path).members where member.kind == .file {
+      hashes[member.name] = try StoreSeal.sha256(ofFile: member.path)
+    }
+    let parts: [Result.Part]
+    switch format {
+    case .sqlite: parts = try SQLiteExport(store, options, hashes).write(to: output)
+    case .ndjson, .csv:
+      let folder = try OutputFolder(output)
+      do {
+        parts =
+          store.kind == .sqlite
+          ? try writeTables(of: store, as: format, into: folder)
+          : try writeEntities(of: store, as: format, into: folder)
+      } catch {
+        folder.discard()
+        throw error
+      }
+    }
+    let changed = watch.changes()
+    guard changed.isEmpty else {
+      throw ExtractionError(
+        .changedDuringRead,
+        "the store changed while it was read (\(changed.joined(separator: ", "))); what was written may mix old and new",
+        path: store.database.path)
+    }
+    let findings = store.findings
+    return Result(
+      source: store.database.path, format: format.rawValue, output: output, parts: parts,
+      rowCount: parts.reduce(0) { $0 + $1.rowCount }, sourceSHA256: hashes,
+      findings: findings.kept, damageCount: findings.damageCount)
+  }
+
+  /// An open file and what goes into it.
+  private final class RowFile {
+    let name: String
+    let descriptor: Int32
+    var output: OutputBuffer
+    var rowCount = 0
+
+    init(_ name: String, _ descriptor: Int32) {
+      self.name = name
+      self.descriptor = descriptor
+      output = OutputBuffer(descriptor: descriptor)
+    }
+  }
+
+  private func writeEntities(of store: CoreDataStore, as format: Format, into folder: OutputFolder)
+    throws -> [Result.Part]
+  {
+    var parts: [Result.Part] = []
+    for table in store.entityTables {
+      let entities = try store.describedEntities(of: table)
+        .filter { options.entityNames?.contains($0.name) ?? true }
+      var files: [String: RowFile] = [:]
+      for entity in entities {
+        let name = folder.fileName(for: entity.name, extension: format.rawValue)
+        let file = RowFile(name, try folder.create(name))
+        if format == .csv { file.output.append(csvHeader: entity) }
+        files[entity.name] = file
+      }
+      var unknown: RowFile?
+      try store.forEachRow(in: [table]) { row in
+        let file: RowFile
+        if let name = row.entityName {
+          guard let known = files[name] else { return true }
+          file = known
+        } else {
+          // Rows of no known entity are kept apart, as JSON in either form: they have no columns to name.
+          if unknown == nil {
+            let name = folder.fileName(for: table.name + "-unknown", extension: "ndjson")
+            unknown = (try? folder.create(name)).map { RowFile(name, $0) }
+          }
+          guard let known = unknown else { return true }
+          file = known
+        }
+        if let limit = options.limit, file.rowCount >= limit { return true }
+        if format == .csv, row.entityName != nil {
+          file.output.append(csv: row, safeForSpreadsheets: options.isSafeForSpreadsheets)
+        } else {
+          file.output.append(ndjson: row, blobs: options.blobs)
+        }
+        file.rowCount += 1
+        return !file.output.isBroken
+      }
+      for (name, file) in entities.map({ ($0.name, files[$0.name]) }) + [(table.name, unknown)] {
+        guard let file else { continue }
+        try file.output.finish()
+        try folder.finish(file.descriptor)
+        parts.append(.init(name: name, target: file.name, rowCount: file.rowCount))
+      }
+    }
+    return parts
+  }
+
+  private func writeTables(of store: CoreDataStore, as format: Format, into folder: OutputFolder)
+    throws -> [Result.Part]
+  {
+    var parts: [Result.Part] = []
+    for table in store.database.schema.tables
+    where options.entityNames?.contains(table.name) ?? true {
+      let name = folder.fileName(for: table.name, extension: format.rawValue)
+      let descriptor = try folder.create(name)
+      let count =
+        format == .csv
+        ? try store.database.writeCSV(of: table, to: descriptor)
+        : try store.database.writeNDJSON(of: [table], to: descriptor).first ?? 0
+      try folder.finish(descriptor)
+      parts.append(.init(name: table.name, target: name, rowCount: count))
+    }
+    return parts
+  }
+}

@@ -1,0 +1,291 @@
+public import CoreDataStore
+import ObjectModel
+public import SQLiteFile
+
+/// What a store is, on one screen.
+public struct StoreInspection: Sendable, Codable {
+  /// The name of the schema of the JSON form.
+  public var schema = "lifeboat.inspection"
+  /// The version of that schema; it only grows.
+  public var version = 1
+  /// The path as given.
+  public let path: String
+  /// `coreData`, `coreDataShaped` or `sqlite`.
+  public let kind: CoreDataStore.Kind
+  /// The files of the store set.
+  public let members: [Member]
+  /// The database header and what belongs to it.
+  public let file: File
+  /// The write-ahead log; nil when there is none.
+  public let writeAheadLog: Log?
+  /// The rollback journal; nil when there is none.
+  public let journal: Journal?
+  /// What Z_METADATA says; nil without a readable row.
+  public let metadata: Metadata?
+  /// The model that the store carries; nil without one.
+  public let model: Model?
+  /// Entities with their number of rows, by number.
+  public let entities: [EntityCount]
+  /// Tables with their number of rows, in the order of the file.
+  public let tables: [TableCount]
+  /// Rows that can be read, of entities in a Core Data store, else of all tables.
+  public let liveRowCount: Int
+  /// What is wrong or noteworthy.
+  public let findings: [Finding]
+  /// How many of them are damage.
+  public let damageCount: Int
+  /// The members that changed while the store was read; empty is as it should be.
+  public let changedDuringRead: [String]
+
+  /// A file of the store set.
+  public struct Member: Sendable, Codable {
+    /// The name, relative to the store's folder.
+    public let name: String
+    /// What it is for.
+    public let role: StoreSet.Role
+    /// Size in bytes.
+    public let sizeBytes: Int64
+    /// SHA-256 in lower-case hex; nil when it was not taken.
+    public let sha256: String?
+  }
+
+  /// Facts of the database header.
+  public struct File: Sendable, Codable {
+    /// Size of the main file in bytes.
+    public let sizeBytes: Int64
+    /// Bytes in a page.
+    public let pageSizeBytes: Int
+    /// Pages after the last commit.
+    public let pageCount: UInt32
+    /// Pages that are free.
+    public let freePageCount: UInt32
+    /// `UTF-8`, `UTF-16LE` or `UTF-16BE`.
+    public let textEncoding: String
+    /// `none`, `full` or `incremental`.
+    public let autoVacuum: String
+    /// `wal` or `rollback`.
+    public let journalMode: String
+    /// SQLite's version that wrote last, such as `3.43.2`.
+    public let sqliteVersion: String
+    /// The application's own version number.
+    public let userVersion: Int32
+  }
+
+  /// Facts of the write-ahead log.
+  public struct Log: Sendable, Codable {
+    /// Size in bytes.
+    public let sizeBytes: Int64
+    /// Frames up to the last commit.
+    public let committedFrameCount: Int
+    /// Commits among them.
+    public let commitCount: Int
+    /// Frames of a transaction that was never finished.
+    public let uncommittedFrameCount: Int
+    /// Frames of an earlier generation.
+    public let staleFrameCount: Int
+    /// Why the log was not used; nil when it was.
+    public let problem: String?
+  }
+
+  /// Facts of the rollback journal.
+  public struct Journal: Sendable, Codable {
+    /// Size in bytes.
+    public let sizeBytes: Int64
+    /// `hot`, `finished`, `superseded` or `unreadable`.
+    public let state: String
+    /// Pages taken from it.
+    public let pageCount: Int
+  }
+
+  /// What Z_METADATA says.
+  public struct Metadata: Sendable, Codable {
+    /// The store's UUID.
+    public let uuid: String?
+    /// The framework that wrote the store.
+    public let frameworkVersion: Int64?
+    /// The system that framework belongs to.
+    public let system: String?
+    /// The model's version identifiers.
+    public let versionIdentifiers: [String]
+    /// The hash of each entity, in hex.
+    public let versionHashes: [String: String]
+    /// The recorded digest, base64.
+    public let digest: String?
+    /// Whether the recorded digest follows from the recorded hashes; nil when there is none.
+    public let digestHolds: Bool?
+    /// The recorded checksum, base64.
+    public let checksum: String?
+    /// Whether the recorded checksum follows from the recorded hashes; nil when there is none.
+    public let checksumHolds: Bool?
+    /// Keys that are not the framework's, by name and size.
+    public let otherKeys: [StoreMetadata.OtherKey]
+    /// Why the property list is not readable; nil when it is.
+    public let problem: String?
+  }
+
+  /// The model that the store carries.
+  public struct Model: Sendable, Codable {
+    /// Where it was found.
+    public let source: String
+    /// Number of entities.
+    public let entityCount: Int
+    /// Whether the hashes computed from it are the recorded ones; nil when that cannot be told.
+    public let hashesAgree: Bool?
+    /// Whether it looks as if SwiftData had made the store.
+    public let looksLikeSwiftData: Bool
+    /// Why it is not readable; nil when it is.
+    public let problem: String?
+  }
+
+  /// An entity and its rows.
+  public struct EntityCount: Sendable, Codable {
+    /// The name.
+    public let name: String
+    /// `Z_ENT`.
+    public let number: Int64
+    /// Rows of this entity itself, its descendants not counted.
+    public let rowCount: Int
+  }
+
+  /// A table and its rows.
+  public struct TableCount: Sendable, Codable {
+    /// The name.
+    public let name: String
+    /// Rows that can be read.
+    public let rowCount: Int
+  }
+
+  /// Reads everything that one screen shows.
+  ///
+  /// - Parameter takesHashes: whether to take the SHA-256 of each member, which reads all of it once more.
+  public init(path: String, logView: SQLiteDatabase.LogView = .committed, takesHashes: Bool = true)
+    throws
+  {
+    let watch = EvidenceWatch(path)
+    let store = try CoreDataStore(path: path, logView: logView)
+    let database = store.database
+
+    var tables: [TableCount] = []
+    for table in database.schema.tables {
+      tables.append(
+        TableCount(name: table.name, rowCount: try database.rowCount(of: table).count))
+    }
+    var counts: [Int64: Int] = [:]
+    for table in store.entityTables {
+      let column = table.columnNames.firstIndex { $0.uppercased() == "Z_ENT" }
+      guard let column else { continue }
+      for (number, count) in try database.countsByInteger(of: table, column: column) {
+        counts[number, default: 0] += count
+      }
+    }
+    let entities = store.entities.filter { !$0.isHistory }.map { record in
+      EntityCount(
+        name: store.entityName(ofNumber: record.number) ?? record.name, number: record.number,
+        rowCount: counts[record.number] ?? 0)
+    }
+
+    let set = StoreSet(at: path)
+    var hashes: [String: String] = [:]
+    if takesHashes {
+      for member in set.members where member.kind == .file {
+        hashes[member.name] = try? StoreSeal.sha256(ofFile: member.path)
+      }
+    }
+    self.path = path
+    kind = store.kind
+    members = set.members.filter { $0.kind == .file }.map {
+      Member(name: $0.name, role: $0.role, sizeBytes: $0.sizeBytes, sha256: hashes[$0.name])
+    }
+    file = File(database)
+    writeAheadLog = database.writeAheadLog.map(Log.init)
+    journal = database.journal.map {
+      Journal(sizeBytes: $0.sizeBytes, state: $0.state.rawValue, pageCount: $0.pageCount)
+    }
+    metadata = store.metadata.map(Metadata.init)
+    model = Model(store)
+    self.entities = entities
+    self.tables = tables
+    liveRowCount =
+      store.kind == .sqlite
+      ? tables.reduce(0) { $0 + $1.rowCount } : counts.values.reduce(0, +)
+    findings = store.findings.kept
+    damageCount = store.findings.damageCount
+    changedDuringRead = watch.changes()
+  }
+}
+
+extension StoreInspection.File {
+  init(_ database: SQLiteDatabase) {
+    let header = database.header
+    let textEncoding =
+      switch header.textEncoding {
+      case .utf8: "UTF-8"
+      case .utf16LittleEndian: "UTF-16LE"
+      case .utf16BigEndian: "UTF-16BE"
+      }
+    self.init(
+      sizeBytes: database.sizeBytes, pageSizeBytes: header.pageSize,
+      pageCount: database.pageCount, freePageCount: header.freelistPageCount,
+      textEncoding: textEncoding,
+      autoVacuum: header.hasPointerMap ? header.isIncrementalVacuum ? "incremental" : "full" : "none",
+      journalMode: header.readVersion == 2 ? "wal" : "rollback",
+      sqliteVersion: header.sqliteVersionText, userVersion: header.userVersion)
+  }
+}
+
+extension StoreInspection.Log {
+  init(_ log: WriteAheadLog) {
+    self.init(
+      sizeBytes: log.sizeBytes, committedFrameCount: log.committedFrameCount,
+      commitCount: log.commitCount, uncommittedFrameCount: log.uncommittedFrameCount,
+      staleFrameCount: log.staleFrameCount, problem: log.defect)
+  }
+}
+
+extension StoreInspection.Metadata {
+  init(_ metadata: StoreMetadata) {
+    let hashes = metadata.versionHashes
+    let problem: String? =
+      switch metadata.plistState {
+      case .present: nil
+      case .null: "the property list is NULL"
+      case .unreadable(let reason): reason
+      }
+    self.init(
+      uuid: metadata.uuid, frameworkVersion: metadata.frameworkVersion,
+      system: metadata.frameworkVersion.flatMap { StoreMetadata.system(ofFramework: $0) },
+      versionIdentifiers: metadata.versionIdentifiers, versionHashes: hashes.mapValues(\.hex),
+      digest: metadata.digest,
+      digestHolds: metadata.digest.map { $0 == ModelHashes.digest(of: hashes) },
+      checksum: metadata.checksum,
+      checksumHolds: metadata.checksum.map { $0 == ModelHashes.checksum(of: hashes) },
+      otherKeys: metadata.otherKeys, problem: problem)
+  }
+}
+
+extension StoreInspection.Model {
+  init?(_ store: CoreDataStore) {
+    if let problem = store.cachedModelProblem {
+      self.init(
+        source: "cached in the store", entityCount: 0, hashesAgree: nil, looksLikeSwiftData: false,
+        problem: problem)
+      return
+    }
+    guard let model = store.cachedModel else { return nil }
+    let recorded = store.metadata?.versionHashes ?? [:]
+    let plain = model.versionHashes()
+    let agrees: Bool? =
+      recorded.isEmpty
+      ? nil
+      : plain.matches(recorded) || model.versionHashes(honouringTombstones: true).matches(recorded)
+        ? true : plain.unknown.isEmpty ? false : nil
+    // SwiftData numbers its models, and always keeps history.
+    let looksLikeSwiftData =
+      store.metadata?.versionIdentifiers.first.map { $0.split(separator: ".").count == 3 } == true
+      && store.entities.contains(where: \.isHistory)
+      && model.entities.values.allSatisfy { $0.className == nil || $0.className == $0.name || $0.className?.contains(".") == true }
+    self.init(
+      source: "cached in the store", entityCount: model.entities.count, hashesAgree: agrees,
+      looksLikeSwiftData: looksLikeSwiftData, problem: nil)
+  }
+}

@@ -1,0 +1,114 @@
+import CoreDataStore
+import Foundation
+
+/// One call of `open`, between the calls of the opener.
+struct Attempt: Sendable {
+  let recovery: StoreRecovery
+  let expected: ExpectedModel?
+  /// The facts from before the opener ran.
+  let facts: StoreEvidence
+  /// Moves of an earlier run that were finished, and whose incident nobody was told about.
+  let resumed: [PendingMoves.Ended]
+
+  /// The store is open: an incident of an earlier run is handed over now.
+  func opened<Handle>(_ handle: Handle) -> Opened<Handle> {
+    for one in resumed {
+      // When this fails, the incident is reported once more at the next launch.
+      try? recovery.mover.close(one.folder)
+    }
+    return Opened(
+      handle: handle, incident: resumed.last { $0.incident?.kind == .setAside }?.incident)
+  }
+
+  /// The judgement on a failed open when it is a quarantine; nil when the error is to be thrown.
+  func verdict(on error: any Error) -> Judgement? {
+    var evidence = facts
+    evidence.failure = OpenFailure.facts(of: error, sqliteCode: recovery.policy.sqliteCode)
+    if let state = recovery.policy.hostState?() { evidence.host = state }
+    if Classifier(evidence: evidence, policy: recovery.policy).wantsDeepEvidence {
+      evidence = recovery.deepened(evidence, expected)
+    }
+    let verdict = classify(evidence, policy: recovery.policy)
+    recovery.policy.report?(.judged(verdict))
+    guard verdict.action == .quarantine else { return nil }
+    return Judgement(evidence: evidence, verdict: verdict, expected: expected)
+  }
+
+  /// Sets the store aside; nil when that failed and the set is where it was.
+  func setAside(_ judgement: Judgement) -> SetAside? {
+    do {
+      return try recovery.moveAside(judgement)
+    } catch {
+      recovery.policy.report?(.setAsideFailed(error))
+      return nil
+    }
+  }
+}
+
+/// A set that was moved into its quarantine, before the fresh store has proved itself.
+struct SetAside: Sendable {
+  let recovery: StoreRecovery
+  let folder: QuarantineFolder
+  let incident: Incident
+
+  func opened<Handle>(_ handle: Handle) -> Opened<Handle> {
+    // When this fails, the incident is reported once more at the next launch.
+    try? recovery.mover.close(folder)
+    return Opened(handle: handle, incident: incident)
+  }
+
+  /// Brings the set back. What fails here is finished at the next launch, from the record of the intent.
+  func putBack(after error: any Error) {
+    do {
+      let record = try recovery.mover.beginBack(folder, reason: .freshFailed)
+      try recovery.mover.advanceBack(folder, record, now: recovery.clock())
+      recovery.policy.report?(.putBack(incident: folder.id, error))
+    } catch {
+      recovery.policy.report?(.setAsideFailed(error))
+    }
+  }
+}
+
+extension SetMover {
+  /// Does a move; when it fails, the set goes back to where it was.
+  func advanceOrUndo(
+    _ folder: QuarantineFolder, _ record: MoveRecord, now: Date
+  ) throws -> Incident {
+    do {
+      return try advance(folder, record)
+    } catch {
+      let cause = error
+      do {
+        if try areOriginalsInPlace(folder, record) {
+          // Without its record the move counts as not committed.
+          try remove(folder.incident)
+          try fileSystem.syncFolder(folder.path)
+        }
+        if try fileSystem.status(folder.incident) != nil {
+          try advanceBack(folder, try beginBack(folder, reason: .freshFailed), now: now)
+        } else {
+          _ = try undo(folder, record)
+        }
+      } catch {
+        throw StoreRecoveryError(
+          .unfinished,
+          "the store could be neither set aside nor put back now; the next open tries again",
+          path: folder.path, errno: (cause as? SystemCallError)?.errno, underlying: cause)
+      }
+      if let own = cause as? StoreRecoveryError { throw own }
+      throw StoreRecoveryError(
+        .moveFailed, "the store could not be set aside, and is where it was", path: folder.mainPath,
+        errno: (cause as? SystemCallError)?.errno, underlying: cause)
+    }
+  }
+
+  private func areOriginalsInPlace(
+    _ folder: QuarantineFolder, _ record: MoveRecord
+  ) throws -> Bool {
+    try record.members.allSatisfy { member in
+      guard member.status.kind != .folder else { return true }
+      let there = try fileSystem.status(folder.original(member.name))
+      return there?.isSameFile(as: member.status) ?? false
+    }
+  }
+}

@@ -1,0 +1,370 @@
+import CoreDataStore
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// Decides from the evidence what is the matter with a store, and what to do.
+///
+/// The function is pure. A code that speaks of the surroundings (locks, space, permissions, the device)
+/// decides alone: no evidence in the file leads from it to a quarantine.
+public func classify(_ evidence: StoreEvidence, policy: Policy = Policy()) -> Verdict {
+  Classifier(evidence: evidence, policy: policy).verdict()
+}
+
+/// Decides the same for a store that nobody tried to open, as from a shell: by the file alone.
+package func classifyAtRest(_ evidence: StoreEvidence, policy: Policy = Policy()) -> Verdict {
+  Classifier(evidence: evidence, policy: policy).verdictAtRest()
+}
+
+struct Classifier {
+  let evidence: StoreEvidence
+  let policy: Policy
+
+  func verdict() -> Verdict {
+    if let ghost = ghost() { return ghost }
+    guard let failure = evidence.failure else {
+      return Verdict(
+        finding: .healthy, action: .open, reason: "nothing speaks against opening the store",
+        rule: "open")
+    }
+    return guarded(judge(failure))
+  }
+
+  func verdictAtRest() -> Verdict {
+    if let ghost = ghost() { return ghost }
+    guard evidence.mainKind == .file else {
+      return refusal(.hostError, "the path names no file", "store.notAFile")
+    }
+    if evidence.isMainEmpty {
+      return Verdict(
+        finding: .healthy, action: .open, reason: "the file is empty, as a new one is",
+        rule: "open")
+    }
+    if evidence.header?.isMagicRight != true { return guarded(notADatabase("file.header")) }
+    if let model = mismatch() { return guarded(model) }
+    if evidence.structure?.isUnopenable == true {
+      return guarded(
+        quarantine(.corrupt, "the header or the schema of the file is damaged", "file.damaged"))
+    }
+    return Verdict(
+      finding: .healthy, action: .open, reason: "nothing speaks against opening the store",
+      rule: "open")
+  }
+
+  /// Whether what a look through the whole file says can change the verdict. Where it cannot, the file
+  /// had better stay closed: closing it would drop SQLite's locks on it.
+  var wantsDeepEvidence: Bool {
+    guard ghost() == nil, evidence.mainKind == .file, !evidence.isMainEmpty,
+      let failure = evidence.failure
+    else { return false }
+    if evidence.host.isExtension == true || evidence.host.isProtectedDataAvailable == false {
+      return false
+    }
+    guard let rule = rule(for: failure) else { return true }
+    return !rule.rule.isFinal
+  }
+
+  // MARK: Before any code
+
+  /// Sets whose opening would lose rows: SQLite deletes the log of a main file that is empty or missing.
+  private func ghost() -> Verdict? {
+    let orphan: String? =
+      if evidence.mayHoldRows(.wal) {
+        "write-ahead log"
+      } else if evidence.mayHoldRows(.journal) {
+        "rollback journal"
+      } else {
+        nil
+      }
+    if let orphan, evidence.mainKind == nil {
+      return refusal(
+        .corrupt,
+        "the main file is missing and its \(orphan) is there; opening would create an empty store and discard the log",
+        "store.mainMissing")
+    }
+    if let orphan, evidence.isMainEmpty {
+      return refusal(
+        .corrupt,
+        "the main file is empty and its \(orphan) is not; opening would discard the log",
+        "store.mainEmpty")
+    }
+    if let lost = evidence.wal?.lostFrames, lost > 0, evidence.wal?.isMagicRight == false {
+      return refusal(
+        .corrupt,
+        "the header of the write-ahead log is damaged; opening would drop \(lost) frames without a word",
+        "store.walDamaged")
+    }
+    return nil
+  }
+
+  // MARK: Codes
+
+  private struct Match {
+    let rule: CodeRule
+    let id: String
+  }
+
+  /// The rule that decides: SQLite's code, else a final code among the Cocoa and POSIX ones, else the
+  /// outermost Cocoa code that says something.
+  private func rule(for failure: StoreEvidence.Failure) -> Match? {
+    if let code = failure.sqliteCode, let rule = SQLiteRules.rule(for: code) {
+      return Match(rule: rule, id: "sqlite.\(code)")
+    }
+    var codes = failure.chain.filter { $0.domain == OpenFailure.cocoaDomain }.map(\.code)
+    if let code = failure.cocoaCode, !codes.contains(code) { codes.insert(code, at: 0) }
+    let cocoa = codes.compactMap { code in
+      CocoaRules.rule(for: code).map { Match(rule: $0, id: "cocoa.\(code)") }
+    }
+    if let final = cocoa.first(where: { $0.rule.isFinal }) { return final }
+    if let code = failure.posixCode {
+      return Match(rule: posixRule(code), id: "posix.\(code)")
+    }
+    return cocoa.first { $0.rule.treatment != .wrapper } ?? cocoa.first
+  }
+
+  private func posixRule(_ code: Int32) -> CodeRule {
+    let action: Action =
+      switch code {
+      case ENOSPC, EDQUOT, EIO: .wait
+      case EMFILE, ENFILE, EAGAIN, EINTR, EBUSY, ENOMEM, ETIMEDOUT: .retry
+      default: .refuse
+      }
+    return CodeRule(
+      Int(code), .fixed(action), .unavailable, "the system reported error \(code)")
+  }
+
+  private func judge(_ failure: StoreEvidence.Failure) -> Verdict {
+    guard let match = rule(for: failure) else { return unknownError("error.unknown") }
+    let rule = match.rule
+    let id = match.id
+    switch rule.treatment {
+    case .fixed(let action):
+      return Verdict(finding: rule.finding, action: action, reason: rule.reason, rule: id)
+    case .cannotOpen: return cannotOpen(rule, id)
+    case .shortRead:
+      guard evidence.isCutShort else {
+        return Verdict(finding: rule.finding, action: .retry, reason: rule.reason, rule: id)
+      }
+      return refusal(
+        .corrupt, "\(rule.reason), and the file is shorter than its header says", id)
+    case .damage: return mismatch() ?? damage(rule.reason, id)
+    case .notADatabase: return mismatch() ?? notADatabase(id, rule.reason)
+    case .repairable:
+      guard policy.setsAsideRepairable else { return refusal(.corrupt, rule.reason, id) }
+      return damage(rule.reason, id)
+    case .statement: return statement(rule, failure, id)
+    case .model: return mismatch() ?? unprovenMismatch(rule, id)
+    case .migration:
+      guard policy.setsAsideFailedMigrations else { return refusal(.incompatible, rule.reason, id) }
+      return mismatch() ?? unprovenMismatch(rule, id)
+    case .mapping:
+      guard policy.setsAsideMappingFaults else { return refusal(.hostError, rule.reason, id) }
+      return mismatch() ?? unprovenMismatch(rule, id)
+    case .configuration: return mismatch() ?? refusal(.hostError, rule.reason, id)
+    case .wrapper: return wrapper(rule, id)
+    case .noSuchFile: return noSuchFile(rule, id)
+    case .noPermission: return noPermission(rule.reason, id)
+    case .writeFailed:
+      let isShort = evidence.freeBytes.map { $0 < policy.minimumFreeBytes } ?? false
+      return Verdict(
+        finding: .unavailable, action: isShort ? .wait : .refuse, reason: rule.reason, rule: id)
+    }
+  }
+
+  private func cannotOpen(_ rule: CodeRule, _ id: String) -> Verdict {
+    if !evidence.folderExists {
+      return refusal(.unavailable, "the store's folder does not exist", id)
+    }
+    switch evidence.mainKind {
+    case .folder: return refusal(.unavailable, "a folder has the store's name", id)
+    case .symbolicLink: return refusal(.unavailable, "a symbolic link has the store's name", id)
+    case .other: return refusal(.unavailable, "the store's name is not that of a file", id)
+    case .file, nil: break
+    }
+    if let wal = evidence.member(.wal), wal.kind != .file {
+      return refusal(.unavailable, "the name of the write-ahead log is not that of a file", id)
+    }
+    switch evidence.openErrno {
+    case EMFILE, ENFILE:
+      return Verdict(
+        finding: .unavailable, action: .retry, reason: "too many files are open", rule: id)
+    case EACCES, EPERM: return noPermission(rule.reason, id)
+    default: return refusal(rule.finding, rule.reason, id)
+    }
+  }
+
+  private func noPermission(_ reason: String, _ id: String) -> Verdict {
+    if evidence.host.isProtectedDataAvailable == false {
+      return Verdict(
+        finding: .unavailable, action: .wait, reason: "\(reason); the device is locked", rule: id)
+    }
+    return refusal(.unavailable, reason, id)
+  }
+
+  private func noSuchFile(_ rule: CodeRule, _ id: String) -> Verdict {
+    if !evidence.folderExists {
+      return refusal(.unavailable, "the store's folder does not exist", id)
+    }
+    return Verdict(finding: .unavailable, action: .retry, reason: rule.reason, rule: id)
+  }
+
+  private func wrapper(_ rule: CodeRule, _ id: String) -> Verdict {
+    switch evidence.openErrno {
+    case 0, nil: return unknownError(id)
+    case EACCES, EPERM: return noPermission(rule.reason, id)
+    default: return refusal(.unavailable, rule.reason, id)
+    }
+  }
+
+  // MARK: The file
+
+  /// The verdict when the recorded hashes differ from the expected ones; nil when they do not, or when
+  /// either side is unknown.
+  private func mismatch() -> Verdict? {
+    guard let comparison = evidence.comparison, !comparison.isEqual else { return nil }
+    if evidence.isNewerThanApp == true { return newer() }
+    let count =
+      comparison.differing.count + comparison.onlyInStore.count + comparison.onlyInModel.count
+    let writer = evidence.writtenBy.map { ", written by model version \($0)," } ?? ""
+    return quarantine(
+      .incompatible,
+      "the store\(writer) and the app's model differ in \(count) of their entities",
+      "model.mismatch")
+  }
+
+  private func newer() -> Verdict {
+    let reason = "a newer build of the app wrote the store"
+    return policy.setsAsideNewerStores
+      ? quarantine(.newer, reason, "model.newer") : refusal(.newer, reason, "model.newer")
+  }
+
+  /// The error says that the model does not fit, and the hashes do not show it.
+  private func unprovenMismatch(_ rule: CodeRule, _ id: String) -> Verdict {
+    if evidence.isNewerThanApp == true { return newer() }
+    if evidence.comparison != nil {
+      return refusal(
+        .hostError, "\(rule.reason), yet the store records the hashes of the app's model", id)
+    }
+    guard evidence.recordedHashes?.isEmpty == false else {
+      return refusal(.hostError, "\(rule.reason), which the file could not confirm", id)
+    }
+    return quarantine(.incompatible, rule.reason, id)
+  }
+
+  private func damage(_ reason: String, _ id: String) -> Verdict {
+    if evidence.looksEncrypted == true, evidence.header?.isMagicRight == false {
+      return encrypted(id)
+    }
+    if let structure = evidence.structure, structure.findingCount > 0 {
+      return quarantine(
+        .corrupt,
+        "\(reason), and a second look found \(structure.findingCount) faults in its structure", id)
+    }
+    if evidence.isCutShort {
+      return quarantine(.corrupt, "\(reason), and it is shorter than its header says", id)
+    }
+    return Verdict(
+      finding: .unavailable, action: .retry,
+      reason: "\(reason), which a second look does not confirm", rule: id)
+  }
+
+  private func notADatabase(_ id: String, _ reason: String = "the file is no SQLite file")
+    -> Verdict
+  {
+    if evidence.looksEncrypted == true { return encrypted(id) }
+    if evidence.isMainEmpty {
+      return refusal(.hostError, "the file is empty, as a new one is", id)
+    }
+    guard let header = evidence.header else {
+      // Fewer bytes than the magic number has, or none that could be read.
+      if let size = evidence.mainSizeBytes, size > 0, size < 16, evidence.openErrno == 0 {
+        return quarantine(.foreign, "\(reason): it has only \(size) bytes", id)
+      }
+      return damage(reason, id)
+    }
+    if !header.isMagicRight {
+      guard evidence.looksEncrypted == false else {
+        return refusal(
+          .foreign, "\(reason), and whether it is encrypted could not be told", id)
+      }
+      return quarantine(.foreign, "\(reason): its first bytes are not those of one", id)
+    }
+    if let version = header.readVersion, version > 2 {
+      return refusal(.newer, "the file asks for a newer version of SQLite to read it", id)
+    }
+    return damage(reason, id)
+  }
+
+  private func encrypted(_ id: String) -> Verdict {
+    refusal(.foreign, "the file looks encrypted; the key is missing or wrong", id)
+  }
+
+  private func statement(
+    _ rule: CodeRule, _ failure: StoreEvidence.Failure, _ id: String
+  ) -> Verdict {
+    if let model = mismatch() { return model }
+    guard failure.blamesSchema, let structure = evidence.structure, structure.findingCount > 0
+    else {
+      return refusal(rule.finding, rule.reason, id)
+    }
+    return quarantine(
+      .corrupt, "SQLite cannot read the schema, and a second look found it damaged", id)
+  }
+
+  private func unknownError(_ id: String) -> Verdict {
+    if let model = mismatch() { return model }
+    if evidence.structure?.isUnopenable == true, evidence.looksEncrypted != true {
+      return quarantine(.corrupt, "the header or the schema of the file is damaged", "file.damaged")
+    }
+    return refusal(
+      .hostError, "the error has no code that speaks of the store, and the file shows no cause", id)
+  }
+
+  // MARK: Conditions
+
+  /// Turns a quarantine into something milder when a condition for it does not hold.
+  private func guarded(_ verdict: Verdict) -> Verdict {
+    guard verdict.action == .quarantine else { return verdict }
+    func held(_ action: Action, _ reason: String, _ rule: String) -> Verdict {
+      Verdict(
+        finding: verdict.finding, action: action,
+        reason: "\(verdict.reason); it stays in place because \(reason)", rule: rule)
+    }
+    let host = evidence.host
+    if host.isExtension == true { return held(.refuse, "an extension asks", "hold.extension") }
+    if host.isInBackground == true {
+      return held(.wait, "the app is in the background", "hold.background")
+    }
+    if host.isProtectedDataAvailable == false {
+      return held(.wait, "the device is locked", "hold.locked")
+    }
+    if host.ownsStore == false {
+      return held(.wait, "another process may use the store", "hold.shared")
+    }
+    switch evidence.mainKind {
+    case .file: break
+    case .symbolicLink: return held(.refuse, "its path is a symbolic link", "hold.symbolicLink")
+    case .folder, .other, nil: return held(.refuse, "its path names no file", "hold.notAFile")
+    }
+    guard evidence.openErrno == 0 else {
+      return held(.wait, "the file could not be read before the attempt", "hold.unreadable")
+    }
+    if let free = evidence.freeBytes, free < policy.minimumFreeBytes {
+      return held(.wait, "only \(free) bytes are free", "hold.noSpace")
+    }
+    return verdict
+  }
+
+  private func refusal(_ finding: Verdict.Finding, _ reason: String, _ rule: String) -> Verdict {
+    Verdict(finding: finding, action: .refuse, reason: reason, rule: rule)
+  }
+
+  private func quarantine(_ finding: Verdict.Finding, _ reason: String, _ rule: String) -> Verdict {
+    Verdict(finding: finding, action: .quarantine, reason: reason, rule: rule)
+  }
+}

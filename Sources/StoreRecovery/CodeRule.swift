@@ -1,0 +1,61 @@
+/// One row of the tables that say for each error code what to do.
+package struct CodeRule: Sendable, Equatable {
+  /// How the code leads to an action.
+  package enum Treatment: Sendable, Equatable {
+    /// This action, whatever the file looks like.
+    case fixed(Action)
+    /// Cannot be opened at all: the action depends on what stands in the way.
+    case cannotOpen
+    /// A read came back short: the surroundings, unless the file itself is too short; never a quarantine.
+    case shortRead
+    /// Damage, when a second look by our own reader confirms it.
+    case damage
+    /// No SQLite file: encrypted, or damage to be confirmed.
+    case notADatabase
+    /// Damage of derived data only, which a repair on a copy could mend.
+    case repairable
+    /// The code alone says nothing; damage is looked for when its text blames the schema.
+    case statement
+    /// The model does not fit.
+    case model
+    /// The migration found no mapping, or rows that break a rule.
+    case migration
+    /// The app's mapping is at fault.
+    case mapping
+    /// The model does not fit, if the hashes say so; else the call was wrong.
+    case configuration
+    /// The code wraps others; alone it says nothing.
+    case wrapper
+    /// A file that must be there is not.
+    case noSuchFile
+    /// Reading was not permitted: data protection, or permissions.
+    case noPermission
+    /// Writing failed: space, or permissions.
+    case writeFailed
+  }
+
+  package let code: Int
+  package let treatment: Treatment
+  package let finding: Verdict.Finding
+  /// Why, in words.
+  package let reason: String
+
+  package init(
+    _ code: Int, _ treatment: Treatment, _ finding: Verdict.Finding, _ reason: String
+  ) {
+    self.code = code
+    self.treatment = treatment
+    self.finding = finding
+    self.reason = reason
+  }
+
+  /// Whether the code can never lead to a quarantine.
+  package var isFinal: Bool {
+    switch treatment {
+    case .fixed, .cannotOpen, .shortRead, .noSuchFile, .noPermission, .writeFailed: true
+    case .damage, .notADatabase, .repairable, .statement, .model, .migration, .mapping,
+      .configuration, .wrapper:
+      false
+    }
+  }
+}

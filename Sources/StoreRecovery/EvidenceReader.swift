@@ -1,0 +1,127 @@
+import CoreDataStore
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// Gathers the facts about the store at a path that reading a few bytes gives. It runs before the opener.
+public typealias EvidenceReader = @Sendable (_ path: String) -> StoreEvidence
+
+/// Adds the facts that take a look through the whole file: structure, metadata, hashes, frames of the log. It
+/// runs only when they can change the verdict, and may leave out what it cannot establish.
+///
+/// The comparison with the expected model is not its business, except for `writtenBy` and `isNewerThanApp`.
+public typealias StructureReader =
+  @Sendable (
+    _ path: String, _ expected: ExpectedModel?, _ evidence: inout StoreEvidence
+  ) -> Void
+
+/// The default ``EvidenceReader``: `lstat` of the members, `open` of the main file and its first page.
+enum FileEvidence {
+  /// How much of the main file is read to see whether it looks random, in bytes.
+  static let sampleBytes = 4096
+
+  static func read(_ path: String) -> StoreEvidence {
+    let set = StoreSet(at: path)
+    let main = set.first(.main)
+    var evidence = StoreEvidence(mainKind: main?.kind)
+    evidence.mainSizeBytes = main?.kind == .file ? main?.sizeBytes : nil
+    evidence.members = set.members.map {
+      .init(role: $0.role, name: $0.name, kind: $0.kind, sizeBytes: $0.sizeBytes)
+    }
+    let folder = StoreSet.folder(of: path)
+    evidence.folderExists = isFolder(folder)
+    evidence.freeBytes = try? FileSystem.freeBytes(at: folder)
+    if main?.kind == .file {
+      let sample = firstBytes(of: path, count: sampleBytes)
+      evidence.openErrno = sample.errno
+      if sample.errno == 0 {
+        evidence.header = header(sample.bytes)
+        evidence.looksEncrypted = looksRandom(sample.bytes)
+      }
+    }
+    if let wal = set.first(.wal) {
+      evidence.wal = .init(sizeBytes: wal.sizeBytes)
+      if wal.kind == .file, wal.sizeBytes >= 32 {
+        let start = firstBytes(of: wal.path, count: 4).bytes
+        // The format's two magic numbers, one for each byte order of its checksums.
+        if start.count == 4 {
+          evidence.wal?.isMagicRight =
+            start == [0x37, 0x7f, 0x06, 0x82] || start == [0x37, 0x7f, 0x06, 0x83]
+        }
+      }
+    }
+    return evidence
+  }
+
+  /// The folder may be reached over links: the host chose its path.
+  private static func isFolder(_ path: String) -> Bool {
+    let descriptor = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else { return errno == EACCES }
+    close(descriptor)
+    return true
+  }
+
+  private static func firstBytes(of path: String, count: Int) -> (bytes: [UInt8], errno: Int32) {
+    let descriptor = unsafe open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+    guard descriptor >= 0 else { return ([], errno) }
+    defer { close(descriptor) }
+    var buffer = [UInt8](repeating: 0, count: count)
+    var filled = 0
+    while filled < count {
+      let got = unsafe buffer.withUnsafeMutableBytes { bytes in
+        unsafe pread(
+          descriptor, UnsafeMutableRawBufferPointer(rebasing: bytes[filled...]).baseAddress,
+          count - filled, off_t(filled))
+      }
+      if got < 0 {
+        if errno == EINTR { continue }
+        return ([], errno)
+      }
+      if got == 0 { break }
+      filled += got
+    }
+    return (Array(buffer.prefix(filled)), 0)
+  }
+
+  /// The header's fields (SQLite file format, section 1.3); nil for fewer than 16 bytes.
+  static func header(_ bytes: [UInt8]) -> StoreEvidence.Header? {
+    guard bytes.count >= 16 else { return nil }
+    var header = StoreEvidence.Header(
+      isMagicRight: Array(bytes.prefix(16)) == Array("SQLite format 3\0".utf8))
+    guard header.isMagicRight, bytes.count >= 100 else { return header }
+    func word(_ offset: Int) -> UInt32 {
+      bytes[offset..<offset + 4].reduce(0) { $0 << 8 | UInt32($1) }
+    }
+    let page = Int(bytes[16]) << 8 | Int(bytes[17])
+    if page == 1 {
+      header.pageSize = 65536
+    } else if page >= 512, page <= 32768, page & (page - 1) == 0 {
+      header.pageSize = page
+    }
+    header.readVersion = Int(bytes[19])
+    header.changeCounter = word(24)
+    if word(24) == word(92), word(28) > 0 { header.pageCount = word(28) }
+    header.schemaFormat = word(44)
+    return header
+  }
+
+  /// Whether the bytes are spread as evenly as random ones. Fewer than 512 bytes are never called random:
+  /// that is the smallest page, and too few to tell.
+  static func looksRandom(_ bytes: [UInt8]) -> Bool {
+    guard bytes.count >= 512 else { return false }
+    var counts = [Int](repeating: 0, count: 256)
+    for byte in bytes { counts[Int(byte)] += 1 }
+    let expected = Double(bytes.count) / 256
+    let chiSquare = counts.reduce(0.0) { sum, count in
+      let difference = Double(count) - expected
+      return sum + difference * difference / expected
+    }
+    // 255 degrees of freedom: the mean is 255 and the standard deviation 22.6; six of them either way.
+    return chiSquare > 120 && chiSquare < 391
+  }
+}

@@ -1,0 +1,193 @@
+package import CoreDataStore
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// Every call that changes the file system or makes a change durable, so that tests can watch, fail and stop
+/// each of them. Paths are plain, and no call follows a symbolic link in the last component.
+package struct FileSystem: Sendable {
+  /// A second name for a file: `link(from, to)`. Fails when `to` exists.
+  package var link: @Sendable (String, String) throws -> Void
+  /// Another name for a file: `rename(from, to)`. Fails when `to` exists.
+  package var rename: @Sendable (String, String) throws -> Void
+  /// Removes one name of a file.
+  package var unlink: @Sendable (String) throws -> Void
+  /// Makes a folder with these permissions. Fails when the name is taken.
+  package var makeFolder: @Sendable (String, UInt32) throws -> Void
+  /// Removes an empty folder.
+  package var removeFolder: @Sendable (String) throws -> Void
+  /// Brings a file's bytes to the device.
+  package var syncFile: @Sendable (String) throws -> Void
+  /// Brings a folder's entries to the device.
+  package var syncFolder: @Sendable (String) throws -> Void
+  /// Copies a file or a link: `copy(from, to)`, with permissions and times, and syncs it. Fails when `to`
+  /// exists.
+  package var copy: @Sendable (String, String) throws -> Void
+  /// Writes a new file that only this user may read, and syncs it. Fails when the name is taken.
+  package var write: @Sendable (String, [UInt8]) throws -> Void
+  /// What a path names; nil when nothing.
+  package var status: @Sendable (String) throws -> FileStatus?
+  /// The names in a folder.
+  package var entries: @Sendable (String) throws -> FolderEntries
+  /// Bytes that this user may still write on the volume of a folder.
+  package var freeSpace: @Sendable (String) throws -> Int64
+
+  /// How many names of one folder are read.
+  static let entryLimit = 100_000
+
+  /// The real file system.
+  package static let real = FileSystem(
+    link: { try call("link", $1, unsafe linkat(AT_FDCWD, $0, AT_FDCWD, $1, 0)) },
+    rename: { try move($0, $1) },
+    unlink: { try call("unlink", $0, unsafe unlinkat(AT_FDCWD, $0, 0)) },
+    makeFolder: {
+      try call("mkdir", $0, unsafe mkdir($0, mode_t($1)))
+      // mkdir takes the process's mask off; the permissions of a member are to be kept.
+      try call("chmod", $0, unsafe chmod($0, mode_t($1)))
+    },
+    removeFolder: { try call("rmdir", $0, unsafe rmdir($0)) },
+    syncFile: { try sync($0, flags: O_RDONLY | O_NONBLOCK) },
+    syncFolder: { try sync($0, flags: O_RDONLY | O_DIRECTORY) },
+    copy: { try copyFile($0, $1) },
+    write: { try writeFile($0, $1) },
+    status: { try FileStatus.of($0) },
+    entries: { try FolderEntries.read($0, limit: entryLimit) },
+    freeSpace: { try freeBytes(at: $0) })
+
+  private static func call(_ name: String, _ path: String, _ result: Int32) throws {
+    guard result == 0 else { throw SystemCallError(call: name, path: path, errno: errno) }
+  }
+
+  private static func move(_ from: String, _ to: String) throws {
+    #if canImport(Darwin)
+      try call("rename", to, unsafe renamex_np(from, to, UInt32(RENAME_EXCL)))
+    #else
+      // Without an atomic form that refuses to overwrite, the name is checked just before.
+      if try FileStatus.of(to) != nil {
+        throw SystemCallError(call: "rename", path: to, errno: EEXIST)
+      }
+      try call("rename", to, unsafe renameat(AT_FDCWD, from, AT_FDCWD, to))
+    #endif
+  }
+
+  private static func sync(_ path: String, flags: Int32) throws {
+    let descriptor = unsafe open(path, flags | O_NOFOLLOW | O_CLOEXEC)
+    guard descriptor >= 0 else { throw SystemCallError(call: "open", path: path, errno: errno) }
+    defer { close(descriptor) }
+    try flush(descriptor, path)
+  }
+
+  private static func flush(_ descriptor: Int32, _ path: String) throws {
+    #if canImport(Darwin)
+      // fsync on Darwin leaves bytes in the device's cache; some volumes know nothing better.
+      if fcntl(descriptor, F_FULLFSYNC) == 0 { return }
+    #endif
+    if fsync(descriptor) == 0 { return }
+    // Some volumes cannot sync a folder; nothing more can be done there.
+    let code = errno
+    if code == EINVAL || code == ENOTSUP { return }
+    throw SystemCallError(call: "fsync", path: path, errno: code)
+  }
+
+  private static func writeFile(_ path: String, _ bytes: [UInt8]) throws {
+    let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw SystemCallError(call: "create", path: path, errno: errno) }
+    defer { close(descriptor) }
+    try writeAll(bytes[...], to: descriptor, path)
+    try flush(descriptor, path)
+  }
+
+  private static func writeAll(
+    _ bytes: ArraySlice<UInt8>, to descriptor: Int32, _ path: String
+  ) throws {
+    var rest = bytes
+    while !rest.isEmpty {
+      let count = unsafe rest.withUnsafeBytes { unsafe Self.put(descriptor, $0) }
+      if count < 0 {
+        if errno == EINTR { continue }
+        throw SystemCallError(call: "write", path: path, errno: errno)
+      }
+      rest = rest.dropFirst(count)
+    }
+  }
+
+  private static func put(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
+    #if canImport(Darwin)
+      unsafe Darwin.write(descriptor, bytes.baseAddress, bytes.count)
+    #elseif canImport(Musl)
+      unsafe Musl.write(descriptor, bytes.baseAddress, bytes.count)
+    #else
+      unsafe Glibc.write(descriptor, bytes.baseAddress, bytes.count)
+    #endif
+  }
+
+  private static func copyFile(_ from: String, _ to: String) throws {
+    guard let status = try FileStatus.of(from) else {
+      throw SystemCallError(call: "copy", path: from, errno: ENOENT)
+    }
+    switch status.kind {
+    case .symbolicLink: try copyLink(from, to)
+    case .file: try copyBytes(from, to, status)
+    case .folder, .other: throw SystemCallError(call: "copy", path: from, errno: ENOTSUP)
+    }
+  }
+
+  private static func copyLink(_ from: String, _ to: String) throws {
+    var buffer = [CChar](repeating: 0, count: 4097)
+    let count = unsafe readlink(from, &buffer, 4096)
+    guard count >= 0 else { throw SystemCallError(call: "readlink", path: from, errno: errno) }
+    try call("symlink", to, unsafe symlink(buffer, to))
+  }
+
+  private static func copyBytes(_ from: String, _ to: String, _ listed: FileStatus) throws {
+    let source = unsafe open(from, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+    guard source >= 0 else { throw SystemCallError(call: "open", path: from, errno: errno) }
+    defer { close(source) }
+    let target = unsafe open(to, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    guard target >= 0 else { throw SystemCallError(call: "create", path: to, errno: errno) }
+    defer { close(target) }
+    var buffer = [UInt8](repeating: 0, count: 256 * 1024)
+    var total: Int64 = 0
+    while true {
+      let count = unsafe buffer.withUnsafeMutableBytes {
+        unsafe read(source, $0.baseAddress, $0.count)
+      }
+      if count < 0 {
+        if errno == EINTR { continue }
+        throw SystemCallError(call: "read", path: from, errno: errno)
+      }
+      if count == 0 { break }
+      try writeAll(buffer[..<count], to: target, to)
+      total += Int64(count)
+      guard total <= listed.sizeBytes else {
+        throw SystemCallError(call: "copy", path: from, errno: EBUSY)
+      }
+    }
+    guard try FileStatus.of(descriptor: source, path: from) == listed, total == listed.sizeBytes
+    else { throw SystemCallError(call: "copy", path: from, errno: EBUSY) }
+    try call("fchmod", to, fchmod(target, mode_t(listed.mode)))
+    var times = [timespec(), timespec()]
+    for index in times.indices {
+      let (seconds, rest) = listed.modified.quotientAndRemainder(dividingBy: 1_000_000_000)
+      times[index].tv_sec = time_t(rest < 0 ? seconds - 1 : seconds)
+      times[index].tv_nsec = Int(rest < 0 ? rest + 1_000_000_000 : rest)
+    }
+    try call("futimens", to, unsafe futimens(target, times))
+    try flush(target, to)
+  }
+
+  package static func freeBytes(at folder: String) throws -> Int64 {
+    var raw = statvfs()
+    guard unsafe statvfs(folder, &raw) == 0 else {
+      throw SystemCallError(call: "statvfs", path: folder, errno: errno)
+    }
+    let (bytes, overflow) = UInt64(raw.f_bavail).multipliedReportingOverflow(
+      by: UInt64(raw.f_frsize))
+    return overflow ? Int64.max : Int64(clamping: bytes)
+  }
+}

@@ -1,0 +1,119 @@
+public import CoreDataStore
+public import Foundation
+
+/// The record of one store set that was put into a quarantine, for the user and for support.
+///
+/// It is `incident.json` in the quarantine's folder. Fields are added over time; none changes its meaning.
+public struct Incident: Sendable, Codable, Equatable, Identifiable {
+  /// Why the set was put there.
+  public enum Kind: String, Sendable, Codable {
+    /// The store did not open.
+    case setAside
+    /// The store made room for an earlier one that was restored.
+    case replaced
+  }
+
+  /// The two sides of a model that does not fit.
+  public struct Model: Sendable, Codable, Equatable {
+    /// The name of the model version that wrote the store; nil when unknown.
+    public var writtenBy: String?
+    /// The name of the model version that the app expects; nil when it expects none.
+    public var expected: String?
+    /// Entities that only the store knows.
+    public var onlyInStore: [String]
+    /// Entities that only the app's model knows.
+    public var onlyInModel: [String]
+    /// Entities that both know and that differ.
+    public var differing: [String]
+  }
+
+  /// What the user is told.
+  public struct Notice: Sendable, Codable, Equatable {
+    /// One line.
+    public var title: String
+    /// What happened.
+    public var whatHappened: String
+    /// What was kept, and where.
+    public var whatWasKept: String
+    /// What the user can do.
+    public var whatToDo: String
+
+    /// Creates a notice from its parts.
+    public init(title: String, whatHappened: String, whatWasKept: String, whatToDo: String) {
+      self.title = title
+      self.whatHappened = whatHappened
+      self.whatWasKept = whatWasKept
+      self.whatToDo = whatToDo
+    }
+  }
+
+  /// The value of ``schema``.
+  public static let schemaName = "lifeboat.incident"
+  /// The newest ``version`` that this build reads and writes.
+  public static let currentVersion = 1
+
+  /// Always ``schemaName``.
+  public let schema: String
+  /// The version of the record's form.
+  public let version: Int
+  /// The name of the quarantine's folder, unique within `Incompatible`.
+  public let id: String
+  /// When the set was put there, in whole seconds.
+  public let created: Date
+  /// Why the set was put there.
+  public let kind: Kind
+  /// The app that did it.
+  public let app: StoreRecovery.App
+  /// The main file's name.
+  public let storeName: String
+  /// The path of the quarantine's folder at that time. An app's container may move later.
+  public let folder: String
+  /// The store's UUID; nil when it could not be read.
+  public let storeUUID: String?
+  /// What the evidence said, what was done, and why.
+  public let verdict: Verdict
+  /// The evidence.
+  public let evidence: StoreEvidence
+  /// The model's two sides; nil when neither is known.
+  public let model: Model?
+  /// The kept members and their seal; nil in a record that is not complete yet.
+  public internal(set) var seal: StoreSeal?
+  /// What the user is told.
+  public internal(set) var notice: Notice
+  /// The version of Lifeboat that wrote the record.
+  public let toolVersion: String
+
+  /// The version of Lifeboat that is written into records.
+  static let currentToolVersion = "0.1.0"
+}
+
+/// What became of an incident after its record was written.
+public struct IncidentOutcome: Sendable, Codable, Equatable {
+  /// What happened to the kept set.
+  public enum Kind: String, Sendable, Codable {
+    /// It went back at once, because no fresh store could be opened.
+    case putBack
+    /// It was restored on request.
+    case restored
+  }
+  /// What happened to the kept set.
+  public let kind: Kind
+  /// When, in whole seconds.
+  public let date: Date
+}
+
+extension Incident {
+  /// `incident.txt`.
+  public var plainText: String {
+    """
+    \(notice.title)
+
+    \(notice.whatHappened)
+
+    \(notice.whatWasKept)
+
+    \(notice.whatToDo)
+
+    """
+  }
+}

@@ -1,0 +1,72 @@
+import Foundation
+
+/// Digs the codes out of an error of an opener.
+enum OpenFailure {
+  static let cocoaDomain = "NSCocoaErrorDomain"
+  static let posixDomain = "NSPOSIXErrorDomain"
+  /// The key under which Core Data puts SQLite's extended code, and the domain of an error that is one.
+  static let sqliteDomain = "NSSQLiteErrorDomain"
+
+  /// How many errors of a chain are looked at. An error may contain itself.
+  static let linkLimit = 64
+
+  /// The facts of `error`, and of all that it contains.
+  static func facts(
+    of error: any Error, sqliteCode: (@Sendable (any Error) -> Int32?)?
+  ) -> StoreEvidence.Failure {
+    var failure = StoreEvidence.Failure()
+    var codes: [Int32] = []
+    var texts: [String] = []
+    var queue: [any Error] = [error]
+    var next = 0
+    while next < queue.count, next < linkLimit {
+      let current = queue[next]
+      next += 1
+      let bridged = current as NSError
+      failure.chain.append(.init(domain: bridged.domain, code: bridged.code))
+      if let code = sqliteCode?(current) { codes.append(code) }
+      if bridged.domain == sqliteDomain, let code = Int32(exactly: bridged.code) {
+        codes.append(code)
+      }
+      if let code = integer(bridged.userInfo[sqliteDomain]) { codes.append(code) }
+      if bridged.domain == cocoaDomain, failure.cocoaCode == nil {
+        failure.cocoaCode = bridged.code
+      }
+      if bridged.domain == posixDomain, failure.posixCode == nil {
+        failure.posixCode = Int32(exactly: bridged.code)
+      }
+      texts.append(bridged.localizedDescription)
+      texts.append(String(describing: current))
+      queue += inner(of: bridged)
+    }
+    failure.sqliteCode = decisive(codes)
+    // Only code 1 is ambiguous enough that its text may decide, and then just whether to look closer.
+    if failure.sqliteCode == 1 {
+      failure.blamesSchema = texts.contains {
+        $0.contains("unsupported file format") || $0.contains("malformed database schema")
+      }
+    }
+    return failure
+  }
+
+  /// Of several codes the first that can never lead to a quarantine, else the first.
+  private static func decisive(_ codes: [Int32]) -> Int32? {
+    let known = codes.compactMap { code in SQLiteRules.rule(for: code).map { (code, $0) } }
+    return (known.first { $0.1.isFinal } ?? known.first)?.0
+  }
+
+  private static func inner(of error: NSError) -> [any Error] {
+    var found: [any Error] = []
+    if let one = error.userInfo[NSUnderlyingErrorKey] as? any Error { found.append(one) }
+    for key in ["NSDetailedErrors", "NSMultipleUnderlyingErrorsKey"] {
+      if let several = error.userInfo[key] as? [any Error] { found += several.prefix(linkLimit) }
+    }
+    return found
+  }
+
+  private static func integer(_ value: Any?) -> Int32? {
+    if let number = value as? any BinaryInteger { return Int32(exactly: number) }
+    if let number = value as? NSNumber { return Int32(exactly: number.int64Value) }
+    return nil
+  }
+}

@@ -1,0 +1,81 @@
+import CoreDataStore
+
+/// The names in and around the folder that holds one quarantined store set.
+struct QuarantineFolder: Sendable {
+  /// The folder beside the store that holds all quarantines.
+  static let parentName = "Incompatible"
+  /// The record of the incident. Once it is there, the set in `store` is whole.
+  static let incidentName = "incident.json"
+  static let textName = "incident.txt"
+  static let outcomeName = "outcome.json"
+  /// There from before the first member moves until the fresh store has opened.
+  static let intentName = ".intent.json"
+  /// There while the set goes back.
+  static let backName = ".back.json"
+  static let storeFolderName = "store"
+
+  /// The folder of the store.
+  let home: String
+  /// The name of the main file.
+  let storeName: String
+  /// The folder's own name, which is the incident's id.
+  let id: String
+
+  var incompatible: String { home + "/" + Self.parentName }
+  var path: String { incompatible + "/" + id }
+  var storeFolder: String { path + "/" + Self.storeFolderName }
+  var intent: String { path + "/" + Self.intentName }
+  var back: String { path + "/" + Self.backName }
+  var incident: String { path + "/" + Self.incidentName }
+  var text: String { path + "/" + Self.textName }
+  var outcome: String { path + "/" + Self.outcomeName }
+  var mainPath: String { home + "/" + storeName }
+  var keptMainPath: String { storeFolder + "/" + storeName }
+
+  func original(_ name: String) -> String { home + "/" + name }
+  func kept(_ name: String) -> String { storeFolder + "/" + name }
+}
+
+/// What a move is going to do, written before it does anything.
+struct MoveRecord: Codable, Sendable {
+  struct Member: Codable, Sendable {
+    let role: StoreSet.Role
+    let name: String
+    let status: FileStatus
+  }
+
+  /// Why a set goes back.
+  enum Back: String, Codable, Sendable {
+    case freshFailed
+    case restore
+  }
+
+  let schema: String
+  let version: Int
+  let storeName: String
+  /// Each folder before what it contains, the main file first.
+  let members: [Member]
+  /// The incident as far as it is known; nil in a record of a set that goes back.
+  let incident: Incident?
+  /// nil in a record of a set that is put aside.
+  let back: Back?
+
+  static let schemaName = "lifeboat.move"
+
+  init(storeName: String, members: [Member], incident: Incident?, back: Back?) {
+    schema = Self.schemaName
+    version = 1
+    self.storeName = storeName
+    self.members = members
+    self.incident = incident
+    self.back = back
+  }
+
+  /// Whether every name is one of the set and leads nowhere else.
+  var isValid: Bool {
+    schema == Self.schemaName && version == 1
+      && members.allSatisfy {
+        StoreSet.role(ofMember: $0.name, mainName: storeName) == $0.role
+      }
+  }
+}

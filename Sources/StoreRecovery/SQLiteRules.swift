@@ -1,0 +1,147 @@
+/// What each of SQLite's result codes calls for (https://www.sqlite.org/rescode.html). The extended code
+/// decides: one primary code holds causes that need different actions.
+package enum SQLiteRules {
+  /// The rule for an extended code. A code that no row names gets what is safe for its family: its
+  /// primary code's action where that never moves a store, else a refusal.
+  package static func rule(for code: Int32) -> CodeRule? {
+    let number = Int(code)
+    // 0, 100 and 101 are no errors.
+    guard number > 0, number != 100, number != 101 else { return nil }
+    if let row = byCode[number] { return row }
+    if let primary = byCode[number & 0xff], primary.isFinal {
+      return CodeRule(
+        number, primary.treatment, primary.finding,
+        "SQLite reported \(number), of the family of \(number & 0xff): \(primary.reason)")
+    }
+    return CodeRule(
+      number, .fixed(.refuse), .unavailable, "SQLite reported \(number), which has no known meaning"
+    )
+  }
+
+  private static let byCode = Dictionary(
+    rows.map { ($0.code, $0) }, uniquingKeysWith: { first, _ in first })
+
+  /// The rows, in the order of their codes.
+  package static let rows: [CodeRule] =
+    general + availability + inputOutput + integrity + usage
+
+  private static let general: [CodeRule] = [
+    CodeRule(
+      1, .statement, .hostError, "SQLite refused a statement, which is often a fault in code"),
+    CodeRule(257, .fixed(.refuse), .hostError, "a collating sequence is missing from this build"),
+    CodeRule(513, .fixed(.retry), .unavailable, "SQLite asked for the statement to be repeated"),
+    CodeRule(769, .fixed(.retry), .unavailable, "a snapshot was overtaken by another connection"),
+    CodeRule(2, .damage, .corrupt, "SQLite found its own state inconsistent"),
+    CodeRule(3, .fixed(.refuse), .unavailable, "ownership or the sandbox forbids access"),
+    CodeRule(4, .fixed(.retry), .unavailable, "the operation was cancelled"),
+    CodeRule(516, .fixed(.retry), .unavailable, "another statement rolled the transaction back"),
+  ]
+
+  private static let availability: [CodeRule] = [
+    CodeRule(5, .fixed(.retry), .unavailable, "another process holds the store's lock"),
+    CodeRule(261, .fixed(.retry), .unavailable, "another process recovers the store's log"),
+    CodeRule(517, .fixed(.retry), .unavailable, "another connection wrote in the meantime"),
+    CodeRule(773, .fixed(.retry), .unavailable, "waiting for another process's lock took too long"),
+    CodeRule(6, .fixed(.retry), .unavailable, "this process holds a lock on the table"),
+    CodeRule(
+      262, .fixed(.retry), .unavailable, "another connection of this process holds the lock"),
+    CodeRule(518, .fixed(.retry), .unavailable, "a virtual table is locked"),
+    CodeRule(7, .fixed(.retry), .unavailable, "memory ran out"),
+    CodeRule(3082, .fixed(.retry), .unavailable, "memory ran out during a read or write"),
+    CodeRule(8, .fixed(.refuse), .unavailable, "permissions or the volume forbid writing"),
+    CodeRule(
+      264, .fixed(.retry), .unavailable, "the log must be recovered, which needs a writable open"),
+    CodeRule(520, .fixed(.retry), .unavailable, "the index of the log cannot be locked"),
+    CodeRule(1288, .fixed(.retry), .unavailable, "the index of the log cannot be made"),
+    CodeRule(
+      776, .fixed(.retry), .unavailable,
+      "a journal must be rolled back, which needs a writable open"),
+    CodeRule(1032, .fixed(.retry), .unavailable, "the file was moved while it was open"),
+    CodeRule(1544, .fixed(.refuse), .unavailable, "no journal can be made in the store's folder"),
+    CodeRule(9, .fixed(.retry), .unavailable, "the app interrupted the operation"),
+  ]
+
+  private static let inputOutput: [CodeRule] = [
+    CodeRule(10, .fixed(.wait), .unavailable, "the device failed, which is no evidence of damage"),
+    CodeRule(266, .fixed(.retry), .unavailable, "the device could not be read"),
+    CodeRule(522, .shortRead, .unavailable, "a read came back short"),
+    CodeRule(778, .fixed(.wait), .unavailable, "the device could not be written"),
+    CodeRule(1034, .fixed(.wait), .unavailable, "the device could not flush the file"),
+    CodeRule(1290, .fixed(.wait), .unavailable, "the device could not flush the folder"),
+    CodeRule(1546, .fixed(.wait), .unavailable, "the file could not be cut"),
+    CodeRule(1802, .fixed(.retry), .unavailable, "the file's status could not be read"),
+    CodeRule(2058, .fixed(.retry), .unavailable, "releasing a lock failed"),
+    CodeRule(2314, .fixed(.retry), .unavailable, "taking a read lock failed"),
+    CodeRule(2570, .fixed(.refuse), .unavailable, "a file could not be removed"),
+    CodeRule(2826, .fixed(.retry), .unavailable, "the operation was blocked"),
+    CodeRule(3338, .fixed(.wait), .unavailable, "permissions or data protection forbid access"),
+    CodeRule(3594, .fixed(.retry), .unavailable, "looking for a lock failed"),
+    CodeRule(3850, .fixed(.retry), .unavailable, "taking a lock failed"),
+    CodeRule(4106, .fixed(.retry), .unavailable, "closing a file failed"),
+    CodeRule(4362, .fixed(.retry), .unavailable, "closing a folder failed"),
+    CodeRule(4618, .fixed(.wait), .unavailable, "the index of the log could not be opened"),
+    CodeRule(
+      4874, .fixed(.wait), .unavailable, "the index of the log could not grow; the disk may be full"
+    ),
+    CodeRule(5130, .fixed(.wait), .unavailable, "the index of the log could not be locked"),
+    CodeRule(5386, .fixed(.wait), .unavailable, "the index of the log could not be mapped"),
+    CodeRule(5642, .fixed(.retry), .unavailable, "positioning in a file failed"),
+    CodeRule(5898, .fixed(.refuse), .unavailable, "a file to remove was not there"),
+    CodeRule(6154, .fixed(.retry), .unavailable, "the file could not be mapped"),
+    CodeRule(6410, .fixed(.refuse), .unavailable, "no folder for temporary files was found"),
+    CodeRule(6666, .fixed(.refuse), .unavailable, "a path could not be converted"),
+    CodeRule(6922, .fixed(.retry), .unavailable, "the file was moved while it was open"),
+    CodeRule(7178, .fixed(.wait), .unavailable, "data protection forbids access"),
+    CodeRule(7434, .fixed(.retry), .unavailable, "an atomic write could not begin"),
+    CodeRule(7690, .fixed(.retry), .unavailable, "an atomic write could not be committed"),
+    CodeRule(7946, .fixed(.retry), .unavailable, "an atomic write could not be rolled back"),
+    // A checksum mismatch belongs to the I/O family, which never sets a store aside.
+    CodeRule(8202, .fixed(.retry), .unavailable, "a page's checksum is wrong"),
+    CodeRule(
+      8458, .fixed(.refuse), .unavailable,
+      "the volume is damaged; nothing more should be written to it"),
+    CodeRule(8714, .fixed(.retry), .unavailable, "a mapped page could not be read"),
+  ]
+
+  private static let integrity: [CodeRule] = [
+    CodeRule(11, .damage, .corrupt, "SQLite found the file damaged"),
+    CodeRule(
+      267, .repairable, .corrupt,
+      "a virtual table's data is damaged; it is derived and can be rebuilt"),
+    CodeRule(523, .repairable, .corrupt, "the table of sequences is damaged; it can be mended"),
+    CodeRule(
+      779, .repairable, .corrupt,
+      "an index is damaged; the table is intact and the index can be rebuilt"),
+    CodeRule(12, .fixed(.retry), .unavailable, "SQLite did not find what it asked for"),
+    CodeRule(13, .fixed(.wait), .unavailable, "the disk is full"),
+    CodeRule(14, .cannotOpen, .unavailable, "the file cannot be opened"),
+    CodeRule(270, .fixed(.refuse), .unavailable, "no folder for temporary files"),
+    CodeRule(526, .fixed(.refuse), .unavailable, "the path names a folder"),
+    CodeRule(782, .fixed(.refuse), .unavailable, "the full path cannot be found"),
+    CodeRule(1038, .fixed(.refuse), .unavailable, "the path cannot be converted"),
+    CodeRule(1294, .fixed(.refuse), .unavailable, "the log must be written back first"),
+    CodeRule(1550, .fixed(.refuse), .unavailable, "the path is a symbolic link"),
+    CodeRule(15, .fixed(.retry), .unavailable, "the locking protocol failed"),
+    CodeRule(16, .damage, .corrupt, "SQLite found the file empty"),
+    CodeRule(17, .fixed(.retry), .unavailable, "the schema changed in the meantime"),
+    CodeRule(24, .damage, .corrupt, "SQLite found the format wrong"),
+    CodeRule(26, .notADatabase, .corrupt, "SQLite found no database in the file"),
+  ]
+
+  private static let usage: [CodeRule] = [
+    CodeRule(18, .fixed(.refuse), .hostError, "a value is too large, which is a fault in code"),
+    CodeRule(19, .fixed(.refuse), .hostError, "a constraint failed, which is a fault in code"),
+    CodeRule(
+      20, .fixed(.refuse), .hostError, "a value has the wrong type, which is a fault in code"),
+    CodeRule(
+      21, .fixed(.retry), .hostError,
+      "SQLite was called wrongly; one attempt with a new connection is worth it"),
+    CodeRule(22, .fixed(.refuse), .unavailable, "this system cannot hold a file that large"),
+    CodeRule(
+      23, .fixed(.wait), .unavailable, "access was denied; on Apple systems the device is locked"),
+    CodeRule(
+      25, .fixed(.refuse), .hostError, "a parameter is out of range, which is a fault in code"),
+    CodeRule(27, .fixed(.retry), .unavailable, "SQLite gave a notice, which is no failure"),
+    CodeRule(28, .fixed(.retry), .unavailable, "SQLite gave a warning, which is no failure"),
+  ]
+}

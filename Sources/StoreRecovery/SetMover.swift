@@ -1,0 +1,338 @@
+import CoreDataStore
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// Moves store sets into and out of their quarantine. Every step may be repeated: a step that is done finds
+/// nothing left to do.
+struct SetMover: Sendable {
+  let fileSystem: FileSystem
+
+  var records: RecordFile { RecordFile(fileSystem: fileSystem) }
+
+  // MARK: Into the quarantine
+
+  /// Makes the folder of a new quarantine and writes the intent. From here on the move can be resumed.
+  func begin(
+    _ mainPath: String, name: String, minimumFreeBytes: Int64,
+    draft: (_ id: String, _ folder: String) -> Incident
+  ) throws -> (QuarantineFolder, MoveRecord) {
+    let home = StoreSet.folder(of: mainPath)
+    let storeName = StoreSet.lastComponent(of: mainPath)
+    let set = StoreSet(at: mainPath)
+    try check(set)
+    guard try fileSystem.freeSpace(home) >= minimumFreeBytes else {
+      throw StoreRecoveryError(
+        .noSpace, "too little space is free for a fresh store; free some and open again", path: home
+      )
+    }
+    try makeIncompatible(in: home)
+    try probe(home)
+    let folder = try makeFolder(home: home, storeName: storeName, name: name)
+    do {
+      let members = try set.members.map { member in
+        guard let status = try fileSystem.status(member.path), status.kind == member.kind else {
+          throw StoreRecoveryError(
+            .unmovable, "the file changed while the move was prepared", path: member.path)
+        }
+        return MoveRecord.Member(role: member.role, name: member.name, status: status)
+      }
+      let record = MoveRecord(
+        storeName: storeName, members: members, incident: draft(folder.id, folder.path), back: nil)
+      try records.write(record, to: folder.intent)
+      return (folder, record)
+    } catch {
+      try? discard(folder)
+      throw error
+    }
+  }
+
+  /// Does the move from any point on: members, seal, record, originals.
+  ///
+  /// A resumed move goes on without the members that others have removed or replaced since.
+  func advance(
+    _ folder: QuarantineFolder, _ record: MoveRecord, isResumed: Bool = false
+  ) throws -> Incident {
+    if let incident = try records.incident(in: folder.path) {
+      try removeOriginals(folder, record, isResumed: isResumed)
+      return incident
+    }
+    try ensureFolder(folder.storeFolder, mode: 0o700)
+    // The log before the main file: where files are renamed one by one, a main file without its log
+    // opens as it was, but a log without its main file is deleted by whoever opens the store.
+    for member in record.members where member.role != .main {
+      try take(member, folder, isResumed: isResumed)
+    }
+    for member in record.members where member.role == .main {
+      try take(member, folder, isResumed: isResumed)
+    }
+    let incident = try commit(folder, record, isResumed: isResumed)
+    try removeOriginals(folder, record, isResumed: isResumed)
+    return incident
+  }
+
+  /// Ends the move: the intent is fulfilled.
+  func close(_ folder: QuarantineFolder) throws {
+    try remove(folder.intent)
+    try fileSystem.syncFolder(folder.path)
+  }
+
+  private func check(_ set: StoreSet) throws {
+    guard set.isComplete else {
+      throw StoreRecoveryError(
+        .unmovable, "the store's folder could not be listed completely", path: set.mainPath)
+    }
+    guard let first = set.members.first else {
+      throw StoreRecoveryError(.unmovable, "there is no store to set aside", path: set.mainPath)
+    }
+    if first.role == .main, first.kind != .file {
+      throw StoreRecoveryError(
+        .unmovable, "the store's path is a \(first.kind.rawValue), which is not moved",
+        path: set.mainPath)
+    }
+  }
+
+  private func makeIncompatible(in home: String) throws {
+    let path = home + "/" + QuarantineFolder.parentName
+    try ensureFolder(path, mode: 0o700)
+    try fileSystem.syncFolder(home)
+  }
+
+  /// A file can be written beside the store, so a fresh store can be too.
+  private func probe(_ home: String) throws {
+    let path = home + "/" + QuarantineFolder.parentName + "/.probe"
+    if try fileSystem.status(path) != nil { try fileSystem.unlink(path) }
+    try fileSystem.write(path, [UInt8](repeating: 0, count: 4096))
+    try fileSystem.unlink(path)
+  }
+
+  private func makeFolder(home: String, storeName: String, name: String) throws -> QuarantineFolder
+  {
+    for attempt in 1...9999 {
+      let id = attempt == 1 ? name : "\(name)-\(attempt)"
+      let folder = QuarantineFolder(home: home, storeName: storeName, id: id)
+      do {
+        try fileSystem.makeFolder(folder.path, 0o700)
+      } catch let error as SystemCallError where error.errno == EEXIST {
+        continue
+      }
+      try fileSystem.syncFolder(folder.incompatible)
+      return folder
+    }
+    throw StoreRecoveryError(
+      .unmovable, "no free name for a quarantine", path: home + "/" + QuarantineFolder.parentName)
+  }
+
+  /// Gives one member its second name, or its new one.
+  private func take(
+    _ member: MoveRecord.Member, _ folder: QuarantineFolder, isResumed: Bool
+  ) throws {
+    let original = folder.original(member.name)
+    let kept = folder.kept(member.name)
+    let there = try fileSystem.status(original)
+    if let here = try fileSystem.status(kept) {
+      if here.kind == .folder || here.isSameFile(as: member.status) { return }
+      guard let there, there.isSameFile(as: member.status) else {
+        throw StoreRecoveryError(
+          .unmovable, "a file that is not the store's stands in the quarantine", path: kept)
+      }
+      // A copy that was cut short; the original is still in place.
+      try fileSystem.unlink(kept)
+    }
+    guard let there else {
+      if isResumed { return }
+      throw StoreRecoveryError(.unmovable, "a file of the store is gone", path: original)
+    }
+    guard there.isSameFile(as: member.status) else {
+      if isResumed { return }
+      throw StoreRecoveryError(
+        .unmovable, "another file took the place of one of the store's", path: original)
+    }
+    try place(original, at: kept, status: there)
+  }
+
+  /// Makes the record of the incident, which commits the move.
+  private func commit(
+    _ folder: QuarantineFolder, _ record: MoveRecord, isResumed: Bool
+  ) throws -> Incident {
+    let names = Set(record.members.map(\.name))
+    let kept = StoreSet(at: folder.keptMainPath)
+    let present = StoreSet(at: folder.mainPath)
+    for member in present.members where !isResumed && !names.contains(member.name) {
+      throw StoreRecoveryError(
+        .unmovable, "a file appeared in the store during the move, so something still uses it",
+        path: member.path)
+    }
+    guard kept.isComplete, Set(kept.members.map(\.name)).isSubset(of: names) else {
+      throw StoreRecoveryError(
+        .unmovable, "the quarantine holds other files than the store did", path: folder.path)
+    }
+    for member in record.members
+    where !isResumed && member.status.kind == .file && member.role != .sharedMemory {
+      guard let now = try fileSystem.status(folder.kept(member.name)),
+        now.sizeBytes == member.status.sizeBytes, now.modified == member.status.modified
+      else {
+        throw StoreRecoveryError(
+          .unmovable, "a file of the store changed during the move, so something still uses it",
+          path: folder.kept(member.name))
+      }
+    }
+    try sync(kept)
+    try fileSystem.syncFolder(folder.storeFolder)
+    try fileSystem.syncFolder(folder.path)
+    guard var incident = record.incident else {
+      throw StoreRecoveryError(
+        .unmovable, "the intent of the move holds no incident", path: folder.intent)
+    }
+    incident.seal = try StoreSeal(sealing: kept)
+    if try fileSystem.status(folder.text) == nil {
+      try records.write(bytes: Array(incident.plainText.utf8), to: folder.text)
+    }
+    try records.write(incident, to: folder.incident)
+    return incident
+  }
+
+  /// Removes the names that the set had, the main file's first: with it gone, nobody opens the set and
+  /// writes into files that the quarantine shares.
+  private func removeOriginals(
+    _ folder: QuarantineFolder, _ record: MoveRecord, isResumed: Bool
+  ) throws {
+    // All are looked at before any is removed: a set is called off as a whole.
+    var removable: [String] = []
+    for member in record.members where member.status.kind != .folder {
+      let original = folder.original(member.name)
+      guard let there = try fileSystem.status(original),
+        let here = try fileSystem.status(folder.kept(member.name))
+      else { continue }
+      if there.isSameFile(as: here) {
+        removable.append(original)
+        continue
+      }
+      // From here on the quarantine holds a copy, or another file has the name.
+      guard there.isSameFile(as: member.status) else { continue }
+      if try member.role == .sharedMemory
+        || (there.modified == member.status.modified
+          && hasEqualContent(original, there, folder.kept(member.name), here))
+      {
+        removable.append(original)
+      } else if !isResumed {
+        throw StoreRecoveryError(
+          .unmovable, "a file of the store changed during the move, so something still uses it",
+          path: original)
+      }
+    }
+    for original in removable { try fileSystem.unlink(original) }
+    try removeFolders(record, at: { folder.original($0) })
+    try fileSystem.syncFolder(folder.home)
+  }
+
+  // MARK: Shared steps
+
+  /// Gives what `from` names the name `to`, leaving `from` where that is possible.
+  func place(_ from: String, at to: String, status: FileStatus) throws {
+    if status.kind == .folder { return try ensureFolder(to, mode: status.mode | 0o700) }
+    do {
+      try fileSystem.link(from, to)
+    } catch let error as SystemCallError where Self.refusesLinks(error.errno) {
+      do {
+        try fileSystem.rename(from, to)
+      } catch let error as SystemCallError where error.errno == EXDEV {
+        try copy(from, to, status)
+      }
+    }
+  }
+
+  private static func refusesLinks(_ code: Int32) -> Bool {
+    [EPERM, ENOTSUP, EOPNOTSUPP, ENOSYS, EMLINK, EXDEV].contains(code)
+  }
+
+  private func copy(_ from: String, _ to: String, _ status: FileStatus) throws {
+    try fileSystem.copy(from, to)
+    guard let copied = try fileSystem.status(to), try hasEqualContent(from, status, to, copied)
+    else {
+      throw StoreRecoveryError(.moveFailed, "the copy differs from the original", path: to)
+    }
+  }
+
+  func hasEqualContent(
+    _ first: String, _ firstStatus: FileStatus, _ second: String, _ secondStatus: FileStatus
+  ) throws -> Bool {
+    guard firstStatus.kind == secondStatus.kind, firstStatus.sizeBytes == secondStatus.sizeBytes
+    else { return false }
+    guard firstStatus.kind == .file else { return firstStatus.kind == .symbolicLink }
+    return try StoreSeal.sha256(ofFile: first) == StoreSeal.sha256(ofFile: second)
+  }
+
+  func ensureFolder(_ path: String, mode: UInt32) throws {
+    if let status = try fileSystem.status(path) {
+      guard status.kind == .folder else {
+        throw StoreRecoveryError(
+          .unmovable, "the name of a folder is taken by a \(status.kind.rawValue)", path: path)
+      }
+      return
+    }
+    try fileSystem.makeFolder(path, mode)
+  }
+
+  func sync(_ set: StoreSet) throws {
+    for member in set.members where member.kind == .file {
+      try fileSystem.syncFile(member.path)
+    }
+    for member in set.members.reversed() where member.kind == .folder {
+      try fileSystem.syncFolder(member.path)
+    }
+  }
+
+  /// Removes the set's folders, innermost first; one in which something is left stays.
+  func removeFolders(_ record: MoveRecord, at path: (String) -> String) throws {
+    for member in record.members.reversed() where member.status.kind == .folder {
+      try removeFolder(path(member.name))
+    }
+  }
+
+  func removeFolder(_ path: String) throws {
+    do {
+      try fileSystem.removeFolder(path)
+    } catch let error as SystemCallError
+      where [ENOENT, ENOTEMPTY, EEXIST, ENOTDIR].contains(error.errno)
+    {
+      return
+    }
+  }
+
+  func remove(_ path: String) throws {
+    do {
+      try fileSystem.unlink(path)
+    } catch let error as SystemCallError where error.errno == ENOENT {
+      return
+    }
+  }
+
+  /// Removes a quarantine's folder with our own records, if nothing else is in it.
+  func discard(_ folder: QuarantineFolder) throws {
+    try removeFolder(folder.storeFolder)
+    guard try fileSystem.status(folder.storeFolder) == nil else { return }
+    for path in [folder.incident, folder.text, folder.outcome, folder.intent, folder.back] {
+      try remove(path + ".part")
+    }
+    let entries = try fileSystem.entries(folder.path)
+    let ours: Set = [
+      QuarantineFolder.incidentName, QuarantineFolder.textName, QuarantineFolder.outcomeName,
+      QuarantineFolder.intentName, QuarantineFolder.backName,
+    ]
+    // The folder with something else in it stays, and so does its record.
+    let keeps = !Set(entries.names).isSubset(of: ours)
+    if !keeps {
+      for path in [folder.incident, folder.text, folder.outcome] { try remove(path) }
+    }
+    // Last, as without these two a later run would not come back here.
+    for path in [folder.intent, folder.back] { try remove(path) }
+    if !keeps { try removeFolder(folder.path) }
+    try fileSystem.syncFolder(folder.incompatible)
+  }
+}

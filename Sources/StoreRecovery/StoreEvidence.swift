@@ -1,0 +1,230 @@
+public import CoreDataStore
+
+/// Plain facts about a store and about the failed attempt to open it. A fact that was not or could not be
+/// established is nil.
+public struct StoreEvidence: Sendable, Codable, Equatable {
+  /// One member of the store set, as found before the opener ran.
+  public struct Member: Sendable, Codable, Equatable {
+    /// What the member is for.
+    public var role: StoreSet.Role
+    /// The path relative to the store's folder.
+    public var name: String
+    /// What the path names.
+    public var kind: StoreSet.Kind
+    /// The size in bytes; 0 for anything but a file.
+    public var sizeBytes: Int64
+
+    /// Creates a member from its parts.
+    public init(role: StoreSet.Role, name: String, kind: StoreSet.Kind, sizeBytes: Int64) {
+      self.role = role
+      self.name = name
+      self.kind = kind
+      self.sizeBytes = sizeBytes
+    }
+  }
+
+  /// Facts from the first 100 bytes of the main file (SQLite file format, section 1.3).
+  public struct Header: Sendable, Codable, Equatable {
+    /// Whether the first 16 bytes are "SQLite format 3" and a zero byte.
+    public var isMagicRight: Bool
+    /// The page size in bytes, 512 to 65536; nil when the field holds no valid size.
+    public var pageSize: Int?
+    /// The read version; a reader that knows only 1 and 2 must not read a file with more.
+    public var readVersion: Int?
+    /// The file change counter.
+    public var changeCounter: UInt32?
+    /// The size of the database in pages; nil when the field is stale, that is, when the change counter
+    /// differs from the version-valid-for number.
+    public var pageCount: UInt32?
+    /// The schema format number, 1 to 4 for readers of today.
+    public var schemaFormat: UInt32?
+
+    /// Creates header facts from their parts.
+    public init(
+      isMagicRight: Bool, pageSize: Int? = nil, readVersion: Int? = nil,
+      changeCounter: UInt32? = nil, pageCount: UInt32? = nil, schemaFormat: UInt32? = nil
+    ) {
+      self.isMagicRight = isMagicRight
+      self.pageSize = pageSize
+      self.readVersion = readVersion
+      self.changeCounter = changeCounter
+      self.pageCount = pageCount
+      self.schemaFormat = schemaFormat
+    }
+  }
+
+  /// Facts about the write-ahead log.
+  public struct WAL: Sendable, Codable, Equatable {
+    /// The size in bytes.
+    public var sizeBytes: Int64
+    /// Whether the header has the format's magic number; nil when there are fewer than 32 bytes.
+    public var isMagicRight: Bool?
+    /// Whole transactions' frames; nil when nobody counted.
+    public var committedFrames: Int?
+    /// Frames that belong together but that SQLite would drop, because the log's header is damaged; nil when
+    /// nobody looked.
+    public var lostFrames: Int?
+
+    /// Creates log facts from their parts.
+    public init(
+      sizeBytes: Int64, isMagicRight: Bool? = nil, committedFrames: Int? = nil,
+      lostFrames: Int? = nil
+    ) {
+      self.sizeBytes = sizeBytes
+      self.isMagicRight = isMagicRight
+      self.committedFrames = committedFrames
+      self.lostFrames = lostFrames
+    }
+  }
+
+  /// What a reader that goes through the whole file found wrong with it.
+  public struct Structure: Sendable, Codable, Equatable {
+    /// The ids of what was found, each once, sorted.
+    public var findings: [String]
+    /// How many findings there are; 0 means that the structure is sound.
+    public var findingCount: Int
+    /// Whether the header or the schema is so damaged that no program can open the file.
+    public var isUnopenable: Bool
+
+    /// Creates structural facts from their parts.
+    public init(findings: [String], findingCount: Int, isUnopenable: Bool) {
+      self.findings = findings
+      self.findingCount = findingCount
+      self.isUnopenable = isUnopenable
+    }
+  }
+
+  /// One error of a chain, without its text, which may hold a user's data.
+  public struct ErrorLink: Sendable, Codable, Equatable {
+    /// The error's domain.
+    public var domain: String
+    /// The error's code in that domain.
+    public var code: Int
+
+    /// Creates a link from its parts.
+    public init(domain: String, code: Int) {
+      self.domain = domain
+      self.code = code
+    }
+  }
+
+  /// Facts about the failed open.
+  public struct Failure: Sendable, Codable, Equatable {
+    /// The error and what it contains, outermost first.
+    public var chain: [ErrorLink]
+    /// SQLite's extended result code.
+    public var sqliteCode: Int32?
+    /// The outermost code of the Cocoa domain.
+    public var cocoaCode: Int?
+    /// The first code of the POSIX domain.
+    public var posixCode: Int32?
+    /// Whether the text that came with SQLite's code 1 says "unsupported file format" or "malformed
+    /// database schema".
+    public var blamesSchema: Bool
+
+    /// Creates failure facts from their parts.
+    public init(
+      chain: [ErrorLink] = [], sqliteCode: Int32? = nil, cocoaCode: Int? = nil,
+      posixCode: Int32? = nil, blamesSchema: Bool = false
+    ) {
+      self.chain = chain
+      self.sqliteCode = sqliteCode
+      self.cocoaCode = cocoaCode
+      self.posixCode = posixCode
+      self.blamesSchema = blamesSchema
+    }
+  }
+
+  /// What the main file's path names; nil when nothing has that name.
+  public var mainKind: StoreSet.Kind?
+  /// The main file's size in bytes; nil when it is not a file.
+  public var mainSizeBytes: Int64?
+  /// The members that exist.
+  public var members: [Member]
+  /// Whether the folder of the store exists and is a folder.
+  public var folderExists: Bool
+  /// Facts from the header; nil when there are fewer than 16 bytes or they could not be read.
+  public var header: Header?
+  /// Whether the first bytes look random, as those of an encrypted file do.
+  public var looksEncrypted: Bool?
+  /// Facts about the write-ahead log; nil when there is none.
+  public var wal: WAL?
+  /// What the structure check found; nil when none ran.
+  public var structure: Structure?
+  /// The store's UUID from its metadata.
+  public var storeUUID: String?
+  /// The version of the framework that wrote the metadata.
+  public var frameworkVersion: String?
+  /// The version hashes that the store records, in lower-case hex.
+  public var recordedHashes: [String: String]?
+  /// How the recorded hashes compare with the expected ones; nil when no model is expected or no hashes
+  /// could be read.
+  public var comparison: HashComparison?
+  /// The name of the model version that wrote the store.
+  public var writtenBy: String?
+  /// Whether a newer build of the app wrote the store.
+  public var isNewerThanApp: Bool?
+  /// Bytes that this user may still write on the store's volume.
+  public var freeBytes: Int64?
+  /// The error number of an attempt to open and read the main file before the opener ran; 0 when that
+  /// worked.
+  public var openErrno: Int32?
+  /// What the host says about the moment.
+  public var host: HostState
+  /// The failed open; nil as long as the opener has not failed.
+  public var failure: Failure?
+
+  /// Creates evidence in which nothing is known but what the main file's path names.
+  public init(mainKind: StoreSet.Kind?, mainSizeBytes: Int64? = nil) {
+    self.mainKind = mainKind
+    self.mainSizeBytes = mainSizeBytes
+    members = []
+    folderExists = true
+    host = HostState()
+  }
+
+  /// Whether the main file exists and holds no bytes.
+  public var isMainEmpty: Bool { mainKind == .file && mainSizeBytes == 0 }
+
+  /// Whether the main file is shorter than its header says. A log may hold the missing pages, so with one
+  /// the answer is no.
+  var isCutShort: Bool {
+    guard let header, header.isMagicRight, let page = header.pageSize, let count = header.pageCount,
+      let size = mainSizeBytes, (wal?.sizeBytes ?? 0) == 0
+    else { return false }
+    let (needed, overflow) = Int64(page).multipliedReportingOverflow(by: Int64(count))
+    return overflow || size < needed
+  }
+
+  /// The member with `role`; for the support folder, the folder itself.
+  func member(_ role: StoreSet.Role) -> Member? { members.first { $0.role == role } }
+
+  /// Whether a member with `role` exists that may hold rows. A link counts, as it is not followed.
+  func mayHoldRows(_ role: StoreSet.Role) -> Bool {
+    guard let member = member(role) else { return false }
+    return member.kind == .file ? member.sizeBytes > 0 : true
+  }
+}
+
+/// What only the host knows about the moment of a failed open. nil means unknown and stands in nobody's way.
+public struct HostState: Sendable, Codable, Equatable {
+  /// Whether this process is an extension of the app. Extensions never set a store aside.
+  public var isExtension: Bool?
+  /// Whether the app runs in the background. Background tasks never set a store aside.
+  public var isInBackground: Bool?
+  /// Whether files under data protection can be read.
+  public var isProtectedDataAvailable: Bool?
+  /// Whether this process is the only one that uses the store.
+  public var ownsStore: Bool?
+
+  /// Creates a state; what is left out is unknown.
+  public init(
+    isExtension: Bool? = nil, isInBackground: Bool? = nil, isProtectedDataAvailable: Bool? = nil,
+    ownsStore: Bool? = nil
+  ) {
+    self.isExtension = isExtension
+    self.isInBackground = isInBackground
+    self.isProtectedDataAvailable = isProtectedDataAvailable
+    self.ownsStore = ownsStore
+  }
+}

@@ -1,0 +1,68 @@
+import Foundation
+
+/// UTC times in the forms that names and records use, without a calendar of the system.
+enum Timestamp {
+  /// `yyyy-MM-dd-HH-mm-ssZ`, which sorts by time and is a valid name on every volume.
+  static func folderName(_ date: Date) -> String {
+    let time = fields(date)
+    return
+      "\(pad(time.year, 4))-\(pad(time.month, 2))-\(pad(time.day, 2))-\(pad(time.hour, 2))-\(pad(time.minute, 2))-\(pad(time.second, 2))Z"
+  }
+
+  /// ISO 8601 with whole seconds, for people.
+  static func text(_ date: Date) -> String {
+    let time = fields(date)
+    return
+      "\(pad(time.year, 4))-\(pad(time.month, 2))-\(pad(time.day, 2)) \(pad(time.hour, 2)):\(pad(time.minute, 2)) UTC"
+  }
+
+  /// The date without its fraction of a second, so that it survives a record.
+  static func wholeSeconds(_ date: Date) -> Date {
+    Date(timeIntervalSince1970: Double(seconds(date)))
+  }
+
+  /// Whether `name` begins as a folder of an incident does.
+  static func isFolderName(_ name: String) -> Bool {
+    let bytes = Array(name.utf8)
+    guard bytes.count >= 20, bytes[19] == UInt8(ascii: "Z") else { return false }
+    return bytes.prefix(19).enumerated().allSatisfy { index, byte in
+      [4, 7, 10, 13, 16].contains(index)
+        ? byte == UInt8(ascii: "-") : (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+    }
+  }
+
+  private struct Fields {
+    var year, month, day, hour, minute, second: Int
+  }
+
+  /// Clamped to the years 0 to 9999, so that a wrong clock cannot break a name.
+  private static func seconds(_ date: Date) -> Int {
+    let value = date.timeIntervalSince1970
+    guard value.isFinite else { return 0 }
+    return Int(min(max(value.rounded(.down), -62_167_219_200), 253_402_300_799))
+  }
+
+  /// The civil date of a count of days: the proleptic Gregorian calendar repeats every 146097 days.
+  private static func fields(_ date: Date) -> Fields {
+    let total = seconds(date)
+    let day = (total >= 0 ? total : total - 86_399) / 86_400
+    let rest = total - day * 86_400
+    // Days are counted from 0000-03-01, so that the leap day ends a year.
+    let shifted = day + 719_468
+    let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
+    let dayOfEra = shifted - era * 146_097
+    let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+    let month = (5 * dayOfYear + 2) / 153
+    let civilMonth = month < 10 ? month + 3 : month - 9
+    return Fields(
+      year: yearOfEra + era * 400 + (civilMonth <= 2 ? 1 : 0), month: civilMonth,
+      day: dayOfYear - (153 * month + 2) / 5 + 1, hour: rest / 3600, minute: rest / 60 % 60,
+      second: rest % 60)
+  }
+
+  private static func pad(_ number: Int, _ width: Int) -> String {
+    let digits = String(number)
+    return String(repeating: "0", count: max(0, width - digits.count)) + digits
+  }
+}

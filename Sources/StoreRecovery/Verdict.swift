@@ -1,0 +1,51 @@
+/// What to do about a store that did not open.
+public enum Action: String, Sendable, Codable, CaseIterable {
+  /// Nothing stands in the way of opening it.
+  case open
+  /// Try again, with growing pauses and a limit; the store stays as it is.
+  case retry
+  /// Wait for a condition (unlock, space, another process), then try again; the store stays as it is.
+  case wait
+  /// Show the failure; the store stays as it is.
+  case refuse
+  /// Set the store aside and begin with a fresh one.
+  case quarantine
+}
+
+/// What the evidence says about a store, and what to do.
+public struct Verdict: Sendable, Codable, Equatable {
+  /// What the evidence says.
+  public enum Finding: String, Sendable, Codable, CaseIterable {
+    /// Nothing is wrong with the store.
+    case healthy
+    /// The store is sound, and the app's model does not fit it.
+    case incompatible
+    /// A newer build of the app wrote the store.
+    case newer
+    /// The file is damaged.
+    case corrupt
+    /// The file is no store, or it is encrypted and the key does not fit.
+    case foreign
+    /// The surroundings failed: locks, space, permissions, the device. It says nothing about the store.
+    case unavailable
+    /// The error comes from the host's own code or configuration.
+    case hostError
+  }
+
+  /// What the evidence says.
+  public var finding: Finding
+  /// What to do.
+  public var action: Action
+  /// Why, in words, for support.
+  public var reason: String
+  /// The rule that decided, for programs, for example `sqlite.11`.
+  public var rule: String
+
+  /// Creates a verdict from its parts.
+  public init(finding: Finding, action: Action, reason: String, rule: String) {
+    self.finding = finding
+    self.action = action
+    self.reason = reason
+    self.rule = rule
+  }
+}

@@ -1,0 +1,232 @@
+internal import Crypto
+internal import Foundation
+
+/// One run over a bundle.
+struct BundleCheck {
+  typealias Problem = BundleVerification.Problem
+
+  let path: String
+  let threshold: Zip64Threshold
+  let progress: (UInt64, UInt64) -> Void
+  let isCancelled: () -> Bool
+  private var problems: [Problem] = []
+  private var manifest: BundleManifest?
+  private var intactCount = 0
+  private var isBundle = true
+  private var done: UInt64 = 0
+  private var total: UInt64 = 0
+
+  init(
+    path: String, threshold: Zip64Threshold, progress: @escaping (UInt64, UInt64) -> Void,
+    isCancelled: @escaping () -> Bool
+  ) {
+    self.path = path
+    self.threshold = threshold
+    self.progress = progress
+    self.isCancelled = isCancelled
+  }
+
+  mutating func run(limits: ZipLimits) throws(BundleError) -> BundleVerification {
+    do throws(BundleError) {
+      let reader = try ZipReader(path: path, limits: limits)
+      total = reader.entries.reduce(reader.size) {
+        $0.addingReportingOverflow($1.size).partialValue
+      }
+      try checkSeal(of: reader)
+      try checkLayout(of: reader)
+      try checkManifest(of: reader)
+      try checkEntries(of: reader)
+      return result(size: reader.size)
+    } catch {
+      try note(error)
+      isBundle = startsLikeABundle()
+      return result(size: nil)
+    }
+  }
+
+  private func result(size: UInt64?) -> BundleVerification {
+    BundleVerification(
+      path: path, size: size, manifest: manifest, intactEntryCount: intactCount,
+      problems: problems,
+      outcome: problems.isEmpty ? .intact : isBundle ? .damaged : .notABundle)
+  }
+
+  // MARK: - Notes
+
+  private mutating func add(
+    _ id: Problem.ID, _ message: String, entry: String? = nil, offset: UInt64? = nil
+  ) {
+    problems.append(Problem(id: id, message: message, entry: entry, offset: offset))
+  }
+
+  /// An error about the archive is a problem; one about the machine is not.
+  private mutating func note(_ error: BundleError) throws(BundleError) {
+    switch error.code {
+    case .inputMissing, .notAFile, .permissionDenied, .readFailed, .cancelled, .compressionFailed:
+      throw error
+    default:
+      add(
+        Problem.ID(rawValue: error.code.rawValue), error.message, entry: error.entry,
+        offset: error.offset)
+    }
+  }
+
+  private mutating func advance(_ count: Int) throws(BundleError) {
+    if isCancelled() { throw BundleError(.cancelled, "stopped as asked", path: path) }
+    done += UInt64(count)
+    progress(done, max(done, total))
+  }
+
+  // MARK: - Archive
+
+  /// A file that starts with a local header for the manifest is a bundle whose rest is damaged.
+  private func startsLikeABundle() -> Bool {
+    guard let file = try? InputFile(path: path, followsLink: true) else { return false }
+    let name = Array(BundleManifest.entryName.utf8)
+    var start = [UInt8](repeating: 0, count: ZipFormat.localSize + name.count)
+    let count = start.count
+    guard let read = try? file.read(at: 0, into: &start, count: count) else { return false }
+    var signature = ZipBytes()
+    signature.u32(ZipFormat.localSignature)
+    return read == count
+      && (Array(start[..<4]) == signature.bytes || Array(start[ZipFormat.localSize...]) == name)
+  }
+
+  private mutating func checkSeal(of reader: ZipReader) throws(BundleError) {
+    let sealedSize = reader.directory.endRecordOffset
+    var hash = SHA256()
+    var buffer = [UInt8](repeating: 0, count: ZipFormat.window)
+    var offset: UInt64 = 0
+    while offset < sealedSize {
+      let wanted = min(buffer.count, Int(clamping: sealedSize - offset))
+      let read = try reader.file.read(at: offset, into: &buffer, count: wanted)
+      guard read == wanted else {
+        throw BundleError(
+          .truncated, "the archive became shorter while it was read", offset: offset)
+      }
+      hash.update(data: buffer[..<read])
+      offset += UInt64(read)
+      try advance(read)
+    }
+    if let sealed = BundleSeal.sha256(in: reader.comment) {
+      if sealed != hash.finalize().hex {
+        add(.sealBroken, "the bytes of the archive are not the ones that were sealed")
+      }
+    } else {
+      add(
+        .sealMissing, "the archive has no seal: it was packed by another program or changed",
+        offset: sealedSize)
+    }
+  }
+
+  /// Compares every header with what the writer makes of the same facts, and allows no space between.
+  private mutating func checkLayout(of reader: ZipReader) throws(BundleError) {
+    var offset: UInt64 = 0
+    for entry in reader.entries {
+      let local = Int(clamping: entry.dataOffset - entry.headerOffset)
+      let name = Array(entry.name.utf8)
+      let header = ZipHeader(
+        name: name,
+        method: entry.method == .stored ? ZipFormat.methodStored : ZipFormat.methodDeflated,
+        crc32: entry.crc32, compressedSize: entry.compressedSize, size: entry.size,
+        headerOffset: entry.headerOffset,
+        hasLocalZip64: local > ZipFormat.localSize + name.count)
+      let localBytes = try reader.file.bytes(at: entry.headerOffset, count: local)
+      let centralBytes = try reader.file.bytes(
+        at: entry.directoryOffset, count: entry.directorySize)
+      let isExpected =
+        entry.headerOffset == offset && localBytes == header.localBytes
+        && centralBytes == header.centralBytes(threshold: threshold)
+      if !isExpected {
+        add(
+          .headerChanged, "a header is not what the writer of bundles makes", entry: entry.name,
+          offset: entry.headerOffset)
+      }
+      offset = entry.dataEnd
+    }
+    let directory = reader.directory
+    let end = ZipEnd(
+      entryCount: UInt64(directory.entryCount), directoryOffset: directory.offset,
+      directorySize: UInt64(directory.size))
+    let tail =
+      end.zip64Bytes(threshold: threshold)
+      + end.endBytes(commentSize: reader.comment.count, threshold: threshold)
+    let tailOffset = directory.offset + UInt64(directory.size)
+    let tailSize = Int(clamping: reader.size - tailOffset) - reader.comment.count
+    let found = try reader.file.bytes(at: tailOffset, count: tailSize)
+    let isExpected = offset == directory.offset && found == tail
+    if !isExpected {
+      add(
+        .headerChanged, "the end of the archive is not what the writer of bundles makes",
+        offset: tailOffset)
+    }
+  }
+
+  // MARK: - Manifest and entries
+
+  private mutating func checkManifest(of reader: ZipReader) throws(BundleError) {
+    guard let entry = reader.entry(named: BundleManifest.entryName) else {
+      isBundle = false
+      add(.manifestMissing, "the archive holds no manifest.json: it is not a bundle")
+      return
+    }
+    if entry.headerOffset != 0 || reader.entries.first != entry {
+      add(
+        .manifestNotFirst, "manifest.json is not the first entry", entry: entry.name,
+        offset: entry.headerOffset)
+    }
+    do throws(BundleError) {
+      let json = try reader.bytes(of: entry, limit: BundleManifest.maxBytes)
+      try advance(json.count)
+      manifest = try BundleManifest(json: json)
+    } catch {
+      try note(error.inside(path: path, entry: entry.name))
+      // Unreadable bytes are damage; a manifest that reads well and means something else is not ours.
+      isBundle = problems.contains { $0.id == .sealBroken || $0.id == .headerChanged }
+    }
+  }
+
+  private mutating func checkEntries(of reader: ZipReader) throws(BundleError) {
+    var listed: [String: BundleManifest.Entry] = [:]
+    for entry in manifest?.entries ?? [] { listed[entry.name] = entry }
+    for entry in reader.entries where entry.name != BundleManifest.entryName {
+      do throws(BundleError) {
+        let digest = try digest(of: entry, in: reader)
+        guard manifest != nil else { continue }
+        guard let expected = listed.removeValue(forKey: entry.name) else {
+          add(.entryUnlisted, "the manifest does not list this entry", entry: entry.name)
+          continue
+        }
+        if digest.size == expected.sizeBytes, digest.sha256 == expected.sha256 {
+          intactCount += 1
+        } else {
+          add(
+            .entryChanged, "size or SHA-256 are not what the manifest says", entry: entry.name,
+            offset: entry.headerOffset)
+        }
+      } catch {
+        listed[entry.name] = nil
+        try note(error.inside(path: path, entry: entry.name))
+      }
+    }
+    for entry in manifest?.entries ?? [] where listed[entry.name] != nil {
+      add(.entryMissing, "the entry is listed but not in the archive", entry: entry.name)
+    }
+    let order = reader.entries.map(\.name).filter { $0 != BundleManifest.entryName }
+    if problems.isEmpty, let manifest, manifest.entries.map(\.name) != order {
+      add(.orderChanged, "the entries are in another order than in the manifest")
+    }
+  }
+
+  private mutating func digest(
+    of entry: ZipReader.Entry, in reader: ZipReader
+  ) throws(BundleError) -> ZipReader.Digest {
+    do {
+      return try reader.read(entry) { try advance($0.count) }
+    } catch let error as BundleError {
+      throw error
+    } catch {
+      throw BundleError(.readFailed, "the entry cannot be read", path: path, entry: entry.name)
+    }
+  }
+}

@@ -1,0 +1,139 @@
+/// What went wrong with a bundle or with the archive that holds it.
+///
+/// `code` is stable and documented; `message` is for people and may change. Texts taken from an archive are
+/// escaped in `message`, so that it can be printed as it is.
+public struct BundleError: Error, Sendable, Equatable {
+  /// A stable name for a kind of error. New codes may be added.
+  public struct Code: RawRepresentable, Sendable, Hashable {
+    /// The name, such as `bundle.truncated`.
+    public let rawValue: String
+
+    /// A code by its name.
+    public init(rawValue: String) {
+      self.rawValue = rawValue
+    }
+  }
+
+  /// The kind of error.
+  public let code: Code
+  /// What happened, in one sentence without a full stop.
+  public let message: String
+  /// The file concerned, as it was given by the caller; nil when no file is concerned.
+  public let path: String?
+  /// The archive entry concerned; nil when the error is about the archive as a whole.
+  public let entry: String?
+  /// Where, in bytes from the start of the file at `path`; nil when the place is not known.
+  public let offset: UInt64?
+  /// The `errno` of the system call that failed; nil when none did.
+  public let systemError: Int32?
+
+  /// An error with its context.
+  public init(
+    _ code: Code, _ message: String, path: String? = nil, entry: String? = nil,
+    offset: UInt64? = nil, systemError: Int32? = nil
+  ) {
+    self.code = code
+    self.message = message
+    self.path = path
+    self.entry = entry
+    self.offset = offset
+    self.systemError = systemError
+  }
+
+  func inside(path: String, entry: String? = nil) -> BundleError {
+    BundleError(
+      code, message, path: self.path ?? path, entry: self.entry ?? entry, offset: offset,
+      systemError: systemError)
+  }
+}
+
+// MARK: - Codes
+
+extension BundleError.Code {
+  /// The output name is taken; nothing was replaced (exit class 73).
+  public static let outputExists = Self(rawValue: "bundle.outputExists")
+  /// The output cannot be created where it was asked for (73).
+  public static let cannotCreate = Self(rawValue: "bundle.cannotCreate")
+  /// The device refused a write, a sync or the final naming (74).
+  public static let writeFailed = Self(rawValue: "bundle.writeFailed")
+  /// The device refused a read (74).
+  public static let readFailed = Self(rawValue: "bundle.readFailed")
+  /// No file has this name (66).
+  public static let inputMissing = Self(rawValue: "bundle.inputMissing")
+  /// The name belongs to a folder, a link, a pipe or a device (66).
+  public static let notAFile = Self(rawValue: "bundle.notAFile")
+  /// The system refuses access (77).
+  public static let permissionDenied = Self(rawValue: "bundle.permissionDenied")
+  /// A source file changed while it was being packed (75).
+  public static let changedWhileReading = Self(rawValue: "bundle.changedWhileReading")
+  /// The caller asked to stop; the unfinished output was removed (130).
+  public static let cancelled = Self(rawValue: "bundle.cancelled")
+  /// The calls came in an order that makes no sense, such as an entry after the end (70).
+  public static let misuse = Self(rawValue: "bundle.misuse")
+  /// zlib reported an error that says nothing about the input (70).
+  public static let compressionFailed = Self(rawValue: "bundle.compressionFailed")
+
+  /// No end of central directory: the file is no zip archive, or its end was cut off (65).
+  public static let notAZip = Self(rawValue: "bundle.notAZip")
+  /// The file ends before what it announces (65).
+  public static let truncated = Self(rawValue: "bundle.truncated")
+  /// The central directory or its end record contradicts itself or the file (65).
+  public static let badDirectory = Self(rawValue: "bundle.badDirectory")
+  /// A local header differs from the central directory (65).
+  public static let headerMismatch = Self(rawValue: "bundle.headerMismatch")
+  /// Two entries share bytes, or an entry runs into the central directory (65).
+  public static let overlap = Self(rawValue: "bundle.overlap")
+  /// An entry name that could be written outside a chosen folder, or that no file system takes (65).
+  public static let badName = Self(rawValue: "bundle.badName")
+  /// Two entry names that are the same file on some file system (65).
+  public static let duplicateName = Self(rawValue: "bundle.duplicateName")
+  /// A limit given by the caller is exceeded (65).
+  public static let tooLarge = Self(rawValue: "bundle.tooLarge")
+  /// An entry announces more than deflate can hold in its compressed size (65).
+  public static let impossibleRatio = Self(rawValue: "bundle.impossibleRatio")
+  /// The entry is encrypted by the archive format itself (65).
+  public static let encrypted = Self(rawValue: "bundle.encrypted")
+  /// A feature of the zip format that is not read here, such as another compression method (65).
+  public static let unsupported = Self(rawValue: "bundle.unsupported")
+  /// The compressed data cannot be decoded (65).
+  public static let badData = Self(rawValue: "bundle.badData")
+  /// The decoded data is longer or shorter than announced (65).
+  public static let sizeMismatch = Self(rawValue: "bundle.sizeMismatch")
+  /// The decoded data has another CRC-32 than announced (65).
+  public static let checksumMismatch = Self(rawValue: "bundle.checksumMismatch")
+  /// `manifest.json` is no manifest of a version that is known here (65).
+  public static let badManifest = Self(rawValue: "bundle.badManifest")
+  /// A date that ISO 8601 with four digits for the year cannot hold (70).
+  public static let badDate = Self(rawValue: "bundle.badDate")
+}
+
+// MARK: - For people
+
+extension BundleError: CustomStringConvertible {
+  /// What, where and the code, on one line.
+  public var description: String {
+    var text = message
+    if let entry { text += ", entry \(Quoted.text(entry))" }
+    if let path { text += ", in \(Quoted.text(path))" }
+    if let offset { text += ", offset \(offset)" }
+    return text + " (\(code.rawValue))"
+  }
+
+  /// What to do next; nil when there is nothing better to say than the message.
+  public var hint: String? {
+    switch code {
+    case .outputExists: "choose another output name; existing files are never replaced"
+    case .cannotCreate: "check that the folder exists and can be written to"
+    case .changedWhileReading: "close the app that uses the file, then run again"
+    case .notAZip, .truncated, .badDirectory, .headerMismatch, .overlap, .badData,
+      .sizeMismatch, .checksumMismatch:
+      "the file was damaged or changed on its way; ask the sender for it again"
+    case .badName, .duplicateName, .impossibleRatio:
+      "do not unpack this archive with other tools: it may be made to do harm"
+    case .tooLarge: "raise the limit if the archive comes from somebody you trust"
+    case .encrypted: "ask for the archive without a zip password"
+    case .permissionDenied: "check the permissions of the file and of its folder"
+    default: nil
+    }
+  }
+}

@@ -1,0 +1,145 @@
+internal import Foundation
+
+/// The first entry of every bundle, `manifest.json`: what is inside, where it came from, and what was left out.
+///
+/// Read by other programs; keys are added, never removed or given another meaning within a version.
+public struct BundleManifest: Codable, Sendable, Equatable {
+  /// The value of `schema`.
+  public static let schemaName = "lifeboat.bundle"
+  /// The version that is written, and the only one that is read.
+  public static let currentVersion = 1
+  /// The name of the manifest's own entry, which comes first and is not listed.
+  public static let entryName = "manifest.json"
+  /// The most bytes of a manifest that is read.
+  public static let maxBytes = 64 << 20
+
+  /// The program that made the bundle.
+  public struct Tool: Codable, Sendable, Equatable {
+    /// Its name.
+    public var name: String
+    /// Its version.
+    public var version: String
+
+    /// A program by name and version.
+    public init(name: String, version: String) {
+      self.name = name
+      self.version = version
+    }
+  }
+
+  /// How much of the user's data the bundle holds.
+  public enum Contents: String, Codable, Sendable, CaseIterable {
+    /// Schema, counts and page statistics; no values.
+    case structure
+    /// Values of rows, as far as they were allowed.
+    case rows
+    /// The store files themselves.
+    case store
+  }
+
+  /// One entry of the archive.
+  public struct Entry: Codable, Sendable, Equatable {
+    /// The name within the archive.
+    public var name: String
+    /// The size in bytes before compression.
+    public var sizeBytes: UInt64
+    /// The SHA-256 before compression, 64 lower-case hexadecimal digits.
+    public var sha256: String
+    /// Where the bytes came from, in words that are safe to pass on (not a full path).
+    public var source: String
+    /// Why the entry is in the bundle.
+    public var why: String
+
+    /// An entry with its facts.
+    public init(name: String, sizeBytes: UInt64, sha256: String, source: String, why: String) {
+      self.name = name
+      self.sizeBytes = sizeBytes
+      self.sha256 = sha256
+      self.source = source
+      self.why = why
+    }
+  }
+
+  /// Always `lifeboat.bundle`.
+  public var schema: String
+  /// The version of the schema.
+  public var version: Int
+  /// The program that made the bundle.
+  public var tool: Tool
+  /// When, in UTC, as ISO 8601 with milliseconds: `2026-11-20T21:53:07.000Z`.
+  public var created: String
+  /// How much of the user's data is inside.
+  public var contents: Contents
+  /// What was left out on purpose, one sentence each.
+  public var withheld: [String]
+  /// Every other entry, in the order of the archive.
+  public var entries: [Entry]
+
+  /// A manifest of the current version.
+  ///
+  /// - Throws: `bundle.badDate` for a date outside the years 1 to 9999.
+  public init(
+    tool: Tool, created: BundleDate, contents: Contents, withheld: [String], entries: [Entry]
+  ) throws(BundleError) {
+    schema = Self.schemaName
+    version = Self.currentVersion
+    self.tool = tool
+    self.created = try created.text()
+    self.contents = contents
+    self.withheld = withheld
+    self.entries = entries
+  }
+
+  // MARK: - JSON
+
+  /// The manifest as JSON: sorted keys, indented, with a line feed at its end. Equal manifests give equal bytes.
+  public func json() throws(BundleError) -> [UInt8] {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+    do {
+      return Array(try encoder.encode(self)) + [UInt8(ascii: "\n")]
+    } catch {
+      throw BundleError(.badManifest, "the manifest cannot be written as JSON")
+    }
+  }
+
+  /// Reads a manifest and checks that it lists each entry once, under a name and with a digest that can be.
+  ///
+  /// - Throws: `bundle.badManifest`, `bundle.badName`, `bundle.duplicateName`.
+  public init(json: [UInt8]) throws(BundleError) {
+    struct Head: Decodable {
+      var schema: String
+      var version: Int
+    }
+    let decoder = JSONDecoder()
+    let data = Data(json)
+    guard let head = try? decoder.decode(Head.self, from: data), head.schema == Self.schemaName
+    else {
+      throw BundleError(.badManifest, "manifest.json is not a bundle manifest")
+    }
+    guard head.version == Self.currentVersion else {
+      throw BundleError(
+        .badManifest, "the manifest has version \(head.version); version 1 is read here")
+    }
+    guard let manifest = try? decoder.decode(Self.self, from: data) else {
+      throw BundleError(.badManifest, "manifest.json lacks a field or gives one the wrong type")
+    }
+    self = manifest
+
+    var names = ZipNames()
+    _ = try names.add(Array(Self.entryName.utf8))
+    for entry in entries {
+      _ = try names.add(Array(entry.name.utf8))
+      guard entry.sha256.utf8.count == 64, entry.sha256.utf8.allSatisfy(Self.isHexDigit) else {
+        throw BundleError(.badManifest, "the manifest gives no SHA-256", entry: entry.name)
+      }
+    }
+  }
+
+  private static func isHexDigit(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"): true
+    default: false
+    }
+  }
+}

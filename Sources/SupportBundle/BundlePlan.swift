@@ -1,0 +1,110 @@
+/// What a bundle will hold. Nothing is read until it is measured, nothing is written until then.
+///
+/// A bundle is written in two passes, because its first entry lists the size and SHA-256 of all others: the
+/// first pass hashes every source, the second packs it, and a source that gives other bytes the second time
+/// ends the work with `bundle.changedWhileReading`.
+public struct BundlePlan: Sendable {
+  /// Where an entry's bytes come from.
+  public enum Source: Sendable, Equatable {
+    /// These bytes.
+    case bytes([UInt8])
+    /// A regular file; a symbolic link is refused.
+    case file(path: String)
+
+    func open() throws(BundleError) -> EntrySource {
+      switch self {
+      case .bytes(let bytes): .bytes(bytes)
+      case .file(let path): .file(try InputFile(path: path, followsLink: false))
+      }
+    }
+  }
+
+  struct Entry: Sendable {
+    var name: String
+    var source: Source
+    var origin: String
+    var why: String
+  }
+
+  private let tool: BundleManifest.Tool
+  private let created: BundleDate
+  private let contents: BundleManifest.Contents
+  private var withheld: [String] = []
+  private var entries: [Entry] = []
+  private var names = ZipNames()
+
+  /// An empty plan. The same plan with the same `created` gives the same bytes.
+  public init(
+    tool: BundleManifest.Tool, created: BundleDate, contents: BundleManifest.Contents
+  ) throws(BundleError) {
+    self.tool = tool
+    self.created = created
+    self.contents = contents
+    _ = try names.add(Array(BundleManifest.entryName.utf8))
+  }
+
+  /// Plans an entry; entries keep their order.
+  ///
+  /// - Parameters:
+  ///   - name: the name within the archive, relative, with `/` between folders.
+  ///   - source: where the bytes come from.
+  ///   - origin: the manifest's `source`: where the bytes come from, in words that may be passed on.
+  ///   - why: why the entry is in the bundle.
+  /// - Throws: `bundle.badName`, `bundle.duplicateName`.
+  public mutating func add(
+    name: String, source: Source, origin: String, why: String
+  ) throws(BundleError) {
+    guard !name.hasSuffix("/") else {
+      throw BundleError(.badName, "the entry name denotes a folder", entry: name)
+    }
+    _ = try names.add(Array(name.utf8))
+    entries.append(Entry(name: name, source: source, origin: origin, why: why))
+  }
+
+  /// Notes something that was left out on purpose.
+  public mutating func withhold(_ sentence: String) {
+    withheld.append(sentence)
+  }
+
+  // MARK: - First pass
+
+  /// Hashes every source.
+  ///
+  /// - Parameters:
+  ///   - progress: hears of bytes done and bytes in all.
+  ///   - isCancelled: asked about once per 256 KiB; true ends the work with `bundle.cancelled`.
+  /// - Returns: the manifest, ready to be written with its entries.
+  /// - Throws: the errors of reading, `bundle.changedWhileReading`, `bundle.cancelled`.
+  public func measured(
+    progress: (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in },
+    isCancelled: () -> Bool = { false }
+  ) throws(BundleError) -> MeasuredBundle {
+    var total: UInt64 = 0
+    for entry in entries {
+      let (sum, overflow) = total.addingReportingOverflow(try entry.source.open().size)
+      guard !overflow else { throw BundleError(.tooLarge, "the sources are too large") }
+      total = sum
+    }
+    var done: UInt64 = 0
+    var listed: [BundleManifest.Entry] = []
+    for entry in entries {
+      let source = try entry.source.open()
+      var pieces = EntryPieces(source)
+      var digest = EntryDigest()
+      while let piece = try pieces.next() {
+        if isCancelled() { throw MeasuredBundle.cancelled }
+        digest.update(piece)
+        done += UInt64(piece.count)
+        progress(done, max(done, total))
+      }
+      try pieces.expectEnd()
+      listed.append(
+        BundleManifest.Entry(
+          name: entry.name, sizeBytes: digest.size, sha256: digest.sha256Hex,
+          source: entry.origin, why: entry.why))
+    }
+    let manifest = try BundleManifest(
+      tool: tool, created: created, contents: contents, withheld: withheld, entries: listed)
+    return MeasuredBundle(manifest: manifest, sources: entries.map(\.source), totalBytes: done)
+  }
+}

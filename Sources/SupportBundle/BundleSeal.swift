@@ -1,0 +1,14 @@
+/// The archive comment of a bundle: a digest over all bytes before the end record, so that a change anywhere
+/// is found, even one that no reader would notice. It guards against accidents, not against a forger.
+enum BundleSeal {
+  static let prefix = "lifeboat.bundle/1 sha256:"
+
+  static func comment(sha256: String) -> String { prefix + sha256 }
+
+  /// The digest in a comment; nil when it is no seal.
+  static func sha256(in comment: [UInt8]) -> String? {
+    let text = String(decoding: comment, as: UTF8.self)
+    guard text.hasPrefix(prefix) else { return nil }
+    return String(text.dropFirst(prefix.count))
+  }
+}

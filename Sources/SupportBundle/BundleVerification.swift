@@ -1,0 +1,106 @@
+/// What checking a bundle found.
+///
+/// Every byte of a bundle is covered: entries by the manifest and their CRC-32, headers by what the writer
+/// would write, and all bytes together by the seal in the archive comment. None of these proves who made the
+/// bundle: anybody can make a consistent one.
+public struct BundleVerification: Sendable, Equatable {
+  /// One thing that is not as it should be.
+  public struct Problem: Sendable, Equatable {
+    /// A stable name for a kind of problem: one of those below, or a `BundleError.Code` about the archive.
+    public struct ID: RawRepresentable, Sendable, Hashable {
+      /// The name, such as `bundle.entryChanged`.
+      public let rawValue: String
+
+      /// A problem by its name.
+      public init(rawValue: String) {
+        self.rawValue = rawValue
+      }
+
+      /// An entry has another size or SHA-256 than the manifest says.
+      public static let entryChanged = Self(rawValue: "bundle.entryChanged")
+      /// An entry of the manifest is not in the archive.
+      public static let entryMissing = Self(rawValue: "bundle.entryMissing")
+      /// An entry of the archive is not in the manifest.
+      public static let entryUnlisted = Self(rawValue: "bundle.entryUnlisted")
+      /// The entries are in another order than in the manifest.
+      public static let orderChanged = Self(rawValue: "bundle.orderChanged")
+      /// The archive has no manifest: it is not a bundle.
+      public static let manifestMissing = Self(rawValue: "bundle.manifestMissing")
+      /// The manifest is not the first entry at the start of the file.
+      public static let manifestNotFirst = Self(rawValue: "bundle.manifestNotFirst")
+      /// A header, or the space between entries, is not what the writer of bundles makes.
+      public static let headerChanged = Self(rawValue: "bundle.headerChanged")
+      /// The archive comment holds no seal: another program packed the archive.
+      public static let sealMissing = Self(rawValue: "bundle.sealMissing")
+      /// The bytes of the archive are not the sealed ones.
+      public static let sealBroken = Self(rawValue: "bundle.sealBroken")
+      /// The file is not a zip archive at all.
+      public static let notAZip = Self(rawValue: BundleError.Code.notAZip.rawValue)
+    }
+
+    /// The kind of problem.
+    public let id: ID
+    /// What was found, in one sentence; texts from the archive are escaped.
+    public let message: String
+    /// The entry concerned; nil when the problem is about the whole.
+    public let entry: String?
+    /// Where, in bytes from the start of the archive; nil when not known.
+    public let offset: UInt64?
+  }
+
+  /// What a caller does with the result.
+  public enum Outcome: Sendable, Equatable {
+    /// Complete and unchanged (exit 0).
+    case intact
+    /// A bundle with problems (exit 1).
+    case damaged
+    /// Not a bundle, or not of a version that is known here (exit 65).
+    case notABundle
+  }
+
+  /// The path that was checked.
+  public let path: String
+  /// The size of the file in bytes; nil when the archive could not be opened.
+  public let size: UInt64?
+  /// The manifest; nil when it is missing or cannot be read.
+  public let manifest: BundleManifest?
+  /// How many entries of the manifest are as they should be.
+  public let intactEntryCount: Int
+  /// What is wrong; empty for an intact bundle.
+  public let problems: [Problem]
+  /// The result in one word.
+  public let outcome: Outcome
+
+  /// Checks the bundle at `path` and nothing else: no store is needed.
+  ///
+  /// - Parameters:
+  ///   - path: the bundle.
+  ///   - limits: what the archive may announce.
+  ///   - progress: hears of bytes done and bytes in all.
+  ///   - isCancelled: asked about once per 256 KiB; true ends the work with `bundle.cancelled`.
+  /// - Returns: what was found.
+  /// - Throws: only what says nothing about the bundle: `bundle.inputMissing`, `bundle.notAFile`,
+  ///   `bundle.permissionDenied`, `bundle.readFailed`, `bundle.cancelled`. All else is a problem.
+  public static func verify(
+    path: String, limits: ZipLimits = ZipLimits(),
+    progress: (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in },
+    isCancelled: () -> Bool = { false }
+  ) throws(BundleError) -> BundleVerification {
+    try verify(
+      path: path, limits: limits, threshold: Zip64Threshold(), progress: progress,
+      isCancelled: isCancelled)
+  }
+
+  static func verify(
+    path: String, limits: ZipLimits, threshold: Zip64Threshold,
+    progress: (UInt64, UInt64) -> Void = { _, _ in }, isCancelled: () -> Bool = { false }
+  ) throws(BundleError) -> BundleVerification {
+    try withoutActuallyEscaping(progress) { (progress) throws(BundleError) in
+      try withoutActuallyEscaping(isCancelled) { (isCancelled) throws(BundleError) in
+        var check = BundleCheck(
+          path: path, threshold: threshold, progress: progress, isCancelled: isCancelled)
+        return try check.run(limits: limits)
+      }
+    }
+  }
+}

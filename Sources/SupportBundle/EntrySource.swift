@@ -1,0 +1,77 @@
+internal import Crypto
+internal import Foundation
+
+/// Where the bytes of an entry come from.
+enum EntrySource {
+  case bytes([UInt8])
+  case file(InputFile)
+
+  /// The size in bytes, for files the one they had when they were opened.
+  var size: UInt64 {
+    switch self {
+    case .bytes(let bytes): UInt64(bytes.count)
+    case .file(let file): file.size
+    }
+  }
+}
+
+/// The bytes of a source, one window after the other.
+struct EntryPieces {
+  private let source: EntrySource
+  private var offset: UInt64 = 0
+  private var buffer: [UInt8] = []
+
+  init(_ source: EntrySource) {
+    self.source = source
+  }
+
+  /// The next piece, never empty; nil at the end. Throws when a file ends early.
+  mutating func next() throws(BundleError) -> ArraySlice<UInt8>? {
+    let left = source.size - offset
+    guard left > 0 else { return nil }
+    let wanted = min(ZipFormat.window, Int(clamping: left))
+    switch source {
+    case .bytes(let bytes):
+      let start = Int(clamping: offset)
+      offset += UInt64(wanted)
+      return bytes[start..<start + wanted]
+    case .file(let file):
+      if buffer.count < wanted { buffer = [UInt8](repeating: 0, count: wanted) }
+      let read = try file.read(at: offset, into: &buffer, count: wanted)
+      guard read == wanted else { throw changed(file, "became shorter") }
+      offset += UInt64(read)
+      return buffer[..<read]
+    }
+  }
+
+  /// Throws when the source has bytes beyond its size.
+  func expectEnd() throws(BundleError) {
+    guard case .file(let file) = source else { return }
+    var more: [UInt8] = [0]
+    if try file.read(at: file.size, into: &more, count: 1) > 0 {
+      throw changed(file, "grew")
+    }
+  }
+
+  private func changed(_ file: InputFile, _ what: String) -> BundleError {
+    BundleError(
+      .changedWhileReading, "the file \(what) while it was packed", path: file.path,
+      offset: offset)
+  }
+}
+
+/// Both checksums of an entry, over pieces.
+struct EntryDigest {
+  private(set) var crc = CRC32Sum()
+  private(set) var size: UInt64 = 0
+  private var sha256 = SHA256()
+
+  mutating func update(_ piece: ArraySlice<UInt8>) {
+    crc.update(piece)
+    sha256.update(data: piece)
+    size += UInt64(piece.count)
+  }
+
+  /// The SHA-256 of everything so far, as lower-case hexadecimal text.
+  var sha256Hex: String { sha256.finalize().hex }
+}

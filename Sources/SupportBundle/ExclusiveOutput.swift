@@ -1,0 +1,199 @@
+internal import Crypto
+internal import Foundation
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// A new file that gets its name only when it is complete, and never takes one that is in use.
+///
+/// The bytes go to a temporary name in the same folder, created exclusively with mode 0600. `commit` syncs
+/// them, links the final name to them and syncs the folder. Until then nothing stands under the final name,
+/// and when the object goes away before, the temporary file goes with it.
+final class ExclusiveOutput {
+  let path: String
+  let temporaryPath: String
+  private let folder: String
+  private let calls: OutputCalls
+  private var descriptor: Int32
+  /// Where the next `append` writes, in bytes from the start.
+  private(set) var size: UInt64 = 0
+  private var isNamed = false
+
+  init(path: String, calls: OutputCalls) throws(BundleError) {
+    self.path = path
+    self.calls = calls
+    folder = try Self.folder(of: path)
+    var status = stat()
+    if unsafe lstat(path, &status) == 0 {
+      throw BundleError(.outputExists, "the output exists already", path: path)
+    }
+    var name = ""
+    var opened: Int32 = -1
+    // Sixteen random hex digits do not collide; the second try is for a name left by a copied machine.
+    for _ in 0..<4 {
+      let random = String(UInt64.random(in: .min ... .max), radix: 16)
+      name = folder + "/.lifeboat-" + random + ".partial"
+      opened = SystemPath.retrying { calls.create(name) }
+      if opened >= 0 || errno != EEXIST { break }
+    }
+    guard opened >= 0 else {
+      let error = errno
+      throw SystemPath.error(
+        error == EACCES || error == EPERM ? .permissionDenied : .cannotCreate,
+        "the output cannot be created in its folder", error, path: path)
+    }
+    temporaryPath = name
+    descriptor = opened
+  }
+
+  deinit {
+    discard()
+  }
+
+  // MARK: - Bytes
+
+  func append(_ bytes: ArraySlice<UInt8>) throws(BundleError) {
+    try write(bytes, at: size)
+    size += UInt64(bytes.count)
+  }
+
+  /// Writes over bytes that `append` has written.
+  func overwrite(_ bytes: [UInt8], at offset: UInt64) throws(BundleError) {
+    try write(bytes[...], at: offset)
+  }
+
+  private func write(_ bytes: ArraySlice<UInt8>, at offset: UInt64) throws(BundleError) {
+    guard descriptor >= 0 else {
+      throw BundleError(.misuse, "the output was closed before this write", path: path)
+    }
+    var done = 0
+    while done < bytes.count {
+      guard let position = off_t(exactly: offset &+ UInt64(done)) else {
+        throw BundleError(.writeFailed, "the output is too large for the system", path: path)
+      }
+      let rest = bytes.dropFirst(done)
+      let written = unsafe rest.withUnsafeBytes { raw in
+        SystemPath.retrying { unsafe calls.write(descriptor, raw, position) }
+      }
+      guard written > 0 else {
+        throw SystemPath.error(
+          .writeFailed, "the output cannot be written", written < 0 ? errno : ENOSPC, path: path,
+          offset: offset &+ UInt64(done))
+      }
+      done += written
+    }
+  }
+
+  /// The SHA-256 of everything written so far, read back from the file.
+  func digest() throws(BundleError) -> String {
+    var hash = SHA256()
+    var buffer = [UInt8](repeating: 0, count: ZipFormat.window)
+    var offset: UInt64 = 0
+    while offset < size {
+      let wanted = min(buffer.count, Int(clamping: size - offset))
+      guard let position = off_t(exactly: offset) else { break }
+      let read = unsafe buffer.withUnsafeMutableBytes { raw in
+        SystemPath.retrying { unsafe pread(descriptor, raw.baseAddress, wanted, position) }
+      }
+      guard read > 0 else {
+        throw SystemPath.error(
+          .readFailed, "the output cannot be read back", read < 0 ? errno : EIO, path: path,
+          offset: offset)
+      }
+      hash.update(data: buffer[..<read])
+      offset += UInt64(read)
+    }
+    return hash.finalize().hex
+  }
+
+  // MARK: - End
+
+  /// Makes the bytes durable and gives them their name. Returns the temporary name when it could not be
+  /// removed, which harms nothing: it is the same file.
+  func commit() throws(BundleError) -> String? {
+    guard descriptor >= 0 else {
+      throw BundleError(.misuse, "the output was closed before its end", path: path)
+    }
+    guard SystemPath.retrying({ calls.sync(descriptor) }) == 0 else {
+      throw SystemPath.error(.writeFailed, "the output cannot be synced", errno, path: path)
+    }
+    let isLinked = try name()
+    isNamed = true
+    closeOutput()
+    let leftover = isLinked && SystemPath.retrying { calls.unlink(temporaryPath) } != 0
+    try syncFolder()
+    return leftover ? temporaryPath : nil
+  }
+
+  /// Removes the unfinished file. Does nothing after `commit`.
+  func discard() {
+    closeOutput()
+    if !isNamed {
+      isNamed = true
+      _ = SystemPath.retrying { calls.unlink(temporaryPath) }
+    }
+  }
+
+  private func closeOutput() {
+    guard descriptor >= 0 else { return }
+    _ = close(descriptor)
+    descriptor = -1
+  }
+
+  /// Gives the file its final name. Returns whether the temporary one still exists.
+  private func name() throws(BundleError) -> Bool {
+    if SystemPath.retrying({ calls.link(temporaryPath, path) }) == 0 { return true }
+    let error = errno
+    guard [EPERM, ENOTSUP, EOPNOTSUPP, ENOSYS, EMLINK, EACCES].contains(error) else {
+      throw namingError(error)
+    }
+    // A volume without hard links (FAT, some network shares): claim the name with an empty file of our own,
+    // which fails when it is taken, then rename over that.
+    let claim = SystemPath.retrying { calls.create(path) }
+    guard claim >= 0 else { throw namingError(errno) }
+    _ = close(claim)
+    guard SystemPath.retrying({ calls.rename(temporaryPath, path) }) == 0 else {
+      let error = errno
+      _ = SystemPath.retrying { calls.unlink(path) }
+      throw namingError(error)
+    }
+    return false
+  }
+
+  private func namingError(_ error: Int32) -> BundleError {
+    error == EEXIST
+      ? BundleError(
+        .outputExists, "the output exists by now; nothing was replaced", path: path,
+        systemError: error)
+      : SystemPath.error(.writeFailed, "the output cannot be named", error, path: path)
+  }
+
+  private func syncFolder() throws(BundleError) {
+    let opened = SystemPath.retrying { unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+    guard opened >= 0 else { return }  // a folder that may be written but not read cannot be synced
+    let result = SystemPath.retrying { calls.sync(opened) }
+    let error = errno
+    _ = close(opened)
+    // EINVAL, ENOTSUP: this file system has no sync for folders.
+    guard result == 0 || error == EINVAL || error == ENOTSUP else {
+      throw SystemPath.error(
+        .writeFailed, "the output is complete but its folder cannot be synced", error, path: path)
+    }
+  }
+
+  private static func folder(of path: String) throws(BundleError) -> String {
+    try SystemPath.check(path)
+    let parts = path.split(separator: "/", omittingEmptySubsequences: false)
+    guard let last = parts.last, !last.isEmpty, last != ".", last != ".." else {
+      throw BundleError(.cannotCreate, "the output path names a folder", path: path)
+    }
+    if parts.count == 1 { return "." }
+    let folder = parts.dropLast().joined(separator: "/")
+    return folder.isEmpty ? "/" : folder
+  }
+}

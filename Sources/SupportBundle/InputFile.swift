@@ -1,0 +1,128 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// A regular file, open for reading only and read by position, so that no reader disturbs another.
+final class InputFile: Sendable {
+  let path: String
+  /// The size in bytes when the file was opened.
+  let size: UInt64
+  private let descriptor: Int32
+
+  /// Opens `path`. With `followsLink` false a symbolic link as last component is refused.
+  init(path: String, followsLink: Bool) throws(BundleError) {
+    self.path = path
+    try SystemPath.check(path)
+    // O_NONBLOCK keeps a pipe of that name from hanging the open; it means nothing for regular files.
+    let flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | (followsLink ? 0 : O_NOFOLLOW)
+    let opened = SystemPath.retrying { unsafe open(path, flags) }
+    if opened < 0 {
+      throw Self.openError(errno, path: path)
+    }
+    var status = stat()
+    let result = unsafe fstat(opened, &status)
+    let error = errno
+    guard result == 0, status.st_mode & S_IFMT == S_IFREG,
+      let size = UInt64(exactly: status.st_size)
+    else {
+      _ = close(opened)
+      if result != 0 {
+        throw SystemPath.error(.readFailed, "the file cannot be examined", error, path: path)
+      }
+      throw BundleError(.notAFile, "not a regular file", path: path)
+    }
+    descriptor = opened
+    self.size = size
+  }
+
+  deinit {
+    _ = close(descriptor)
+  }
+
+  /// Fills `buffer` from `offset` on. Returns how many bytes were read: less than asked for only where the
+  /// file ends.
+  func read(at offset: UInt64, into buffer: inout [UInt8], count: Int) throws(BundleError) -> Int {
+    let wanted = min(count, buffer.count)
+    var done = 0
+    while done < wanted {
+      guard let position = off_t(exactly: offset &+ UInt64(done)), position >= 0 else { break }
+      let read = unsafe buffer.withUnsafeMutableBytes { raw in
+        SystemPath.retrying {
+          unsafe pread(
+            descriptor, UnsafeMutableRawBufferPointer(rebasing: raw[done..<wanted]).baseAddress,
+            wanted - done, position)
+        }
+      }
+      if read < 0 {
+        throw SystemPath.error(
+          .readFailed, "the file cannot be read", errno, path: path,
+          offset: offset &+ UInt64(done))
+      }
+      if read == 0 { break }
+      done += read
+    }
+    return done
+  }
+
+  /// Exactly `count` bytes from `offset` on; throws `bundle.truncated` where the file ends before.
+  func bytes(at offset: UInt64, count: Int) throws(BundleError) -> [UInt8] {
+    let available = size > offset ? size - offset : 0
+    guard count >= 0, UInt64(count) <= available else {
+      throw BundleError(
+        .truncated, "\(count) bytes are announced where the file has \(available)", path: path,
+        offset: offset)
+    }
+    var buffer = [UInt8](repeating: 0, count: count)
+    let done = try read(at: offset, into: &buffer, count: count)
+    guard done == count else {
+      throw BundleError(
+        .truncated, "the file became shorter while it was read", path: path,
+        offset: offset &+ UInt64(done))
+    }
+    return buffer
+  }
+
+  private static func openError(_ error: Int32, path: String) -> BundleError {
+    switch error {
+    case ENOENT, ENOTDIR:
+      SystemPath.error(.inputMissing, "there is no such file", error, path: path)
+    case EACCES, EPERM:
+      SystemPath.error(.permissionDenied, "the file may not be read", error, path: path)
+    case ELOOP:
+      SystemPath.error(.notAFile, "a symbolic link, which is not followed", error, path: path)
+    default:
+      SystemPath.error(.readFailed, "the file cannot be opened", error, path: path)
+    }
+  }
+}
+
+/// What paths and system calls have in common.
+enum SystemPath {
+  /// Refuses what a C string would cut short.
+  static func check(_ path: String) throws(BundleError) {
+    if path.isEmpty { throw BundleError(.inputMissing, "the path is empty", path: path) }
+    if path.utf8.contains(0) {
+      throw BundleError(.inputMissing, "the path holds a NUL byte", path: path)
+    }
+  }
+
+  /// Repeats a call that a signal interrupted.
+  static func retrying<T: SignedInteger>(_ call: () -> T) -> T {
+    while true {
+      let result = call()
+      if result != -1 || errno != EINTR { return result }
+    }
+  }
+
+  static func error(
+    _ code: BundleError.Code, _ what: String, _ error: Int32, path: String, offset: UInt64? = nil
+  ) -> BundleError {
+    let reason = unsafe String(cString: strerror(error))
+    return BundleError(
+      code, "\(what): \(reason)", path: path, offset: offset, systemError: error)
+  }
+}

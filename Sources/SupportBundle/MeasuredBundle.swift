@@ -1,0 +1,65 @@
+/// A plan whose sources have been hashed.
+public struct MeasuredBundle: Sendable {
+  /// The manifest as it will be written.
+  public let manifest: BundleManifest
+  let sources: [BundlePlan.Source]
+  /// The bytes of all sources together; the archive is at most a little larger.
+  public let totalBytes: UInt64
+
+  static let cancelled = BundleError(.cancelled, "stopped as asked; nothing was written")
+
+  // MARK: - Second pass
+
+  /// Writes the bundle. When anything fails, nothing stays behind.
+  ///
+  /// - Parameters:
+  ///   - path: the output, which must not exist.
+  ///   - progress: hears of bytes done and bytes in all.
+  ///   - isCancelled: asked about once per 256 KiB; true ends the work with `bundle.cancelled`.
+  /// - Returns: what was written.
+  /// - Throws: `bundle.changedWhileReading` when a source is not what it was in the first pass, else as
+  ///   `ZipWriter`.
+  public func write(
+    to path: String, progress: (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in },
+    isCancelled: () -> Bool = { false }
+  ) throws(BundleError) -> ZipWriter.Receipt {
+    let writer = try ZipWriter(path: path)
+    return try write(to: writer, progress: progress, isCancelled: isCancelled)
+  }
+
+  func write(
+    to writer: ZipWriter, progress: (UInt64, UInt64) -> Void = { _, _ in },
+    isCancelled: () -> Bool = { false }
+  ) throws(BundleError) -> ZipWriter.Receipt {
+    do throws(BundleError) {
+      var done: UInt64 = 0
+      try writer.add(name: BundleManifest.entryName, bytes: manifest.json())
+      for (listed, source) in zip(manifest.entries, sources) {
+        let opened = try source.open()
+        guard opened.size == listed.sizeBytes else { throw changed(listed, source) }
+        let written = try writer.add(name: listed.name, from: opened) {
+          (count) throws(BundleError) in
+          if isCancelled() { throw Self.cancelled }
+          done += count
+          progress(done, totalBytes)
+        }
+        guard written.sha256 == listed.sha256 else { throw changed(listed, source) }
+      }
+      if isCancelled() { throw Self.cancelled }
+      return try writer.finish(comment: BundleSeal.comment)
+    } catch {
+      writer.cancel()
+      throw error
+    }
+  }
+
+  private func changed(
+    _ entry: BundleManifest.Entry, _ source: BundlePlan.Source
+  ) -> BundleError {
+    var path: String?
+    if case .file(let file) = source { path = file }
+    return BundleError(
+      .changedWhileReading, "the source changed between hashing and packing", path: path,
+      entry: entry.name)
+  }
+}

@@ -1,0 +1,189 @@
+/// One header of the central directory (4.3.12).
+struct ZipCentralHeader {
+  let flags: UInt16
+  let method: UInt16
+  let time: UInt16
+  let date: UInt16
+  let crc32: UInt32
+  let compressedSize: UInt64
+  let size: UInt64
+  let headerOffset: UInt64
+  let name: [UInt8]
+  /// The size of the header in bytes with name, extra field and comment.
+  let length: Int
+
+  init(parsing fields: ZipFields, at start: Int) throws(BundleError) {
+    guard fields.bytes.count - start >= ZipFormat.centralSize,
+      try fields.u32(start) == ZipFormat.centralSignature
+    else {
+      throw BundleError(
+        .badDirectory, "no entry of the central directory where one is announced",
+        offset: fields.place(start))
+    }
+    flags = try fields.u16(start + 8)
+    method = try fields.u16(start + 10)
+    time = try fields.u16(start + 12)
+    date = try fields.u16(start + 14)
+    crc32 = try fields.u32(start + 16)
+    let shortCompressed = try fields.u32(start + 20)
+    let shortSize = try fields.u32(start + 24)
+    let nameSize = Int(try fields.u16(start + 28))
+    let extraSize = Int(try fields.u16(start + 30))
+    let commentSize = Int(try fields.u16(start + 32))
+    let disk = try fields.u16(start + 34)
+    let shortOffset = try fields.u32(start + 42)
+    length = ZipFormat.centralSize + nameSize + extraSize + commentSize
+    _ = try fields.slice(start, length)
+    name = Array(try fields.slice(start + ZipFormat.centralSize, nameSize))
+    guard disk == 0 else {
+      throw BundleError(
+        .unsupported, "the archive is split over several files", offset: fields.place(start))
+    }
+
+    var zip64 = try ZipExtra(
+      parsing: fields, at: start + ZipFormat.centralSize + nameSize, size: extraSize)
+    // 4.5.3: the fields stand in this order, and only those whose short form is saturated.
+    size = try zip64.value(for: shortSize)
+    compressedSize = try zip64.value(for: shortCompressed)
+    headerOffset = try zip64.value(for: shortOffset)
+  }
+
+  /// Checks what the header says by itself.
+  func check(isFolder: Bool, limits: ZipLimits) throws(BundleError) {
+    try Self.checkFlags(flags)
+    guard method == ZipFormat.methodStored || method == ZipFormat.methodDeflated else {
+      throw BundleError(.unsupported, "compression method \(method) is not read here")
+    }
+    guard size <= limits.entryBytes else {
+      throw BundleError(
+        .tooLarge, "\(size) bytes in one entry where \(limits.entryBytes) are allowed")
+    }
+    if method == ZipFormat.methodStored, size != compressedSize {
+      throw BundleError(.sizeMismatch, "a stored entry gives two sizes")
+    }
+    let (most, overflow) = compressedSize.multipliedReportingOverflow(by: ZipFormat.maxDeflateRatio)
+    guard overflow || size <= most else {
+      throw BundleError(
+        .impossibleRatio, "\(compressedSize) compressed bytes cannot hold \(size) bytes")
+    }
+    guard !isFolder || size == 0 else {
+      throw BundleError(.badDirectory, "a folder with \(size) bytes")
+    }
+  }
+
+  /// Checks that the local header (4.3.7) agrees. Returns where the entry's bytes start.
+  func checkLocal(in file: InputFile, before limit: UInt64) throws(BundleError) -> UInt64 {
+    guard headerOffset < limit, limit - headerOffset >= UInt64(ZipFormat.localSize) else {
+      throw BundleError(.overlap, "the local header lies outside the entries", offset: headerOffset)
+    }
+    let fixed = ZipFields(
+      bytes: try file.bytes(at: headerOffset, count: ZipFormat.localSize), base: headerOffset)
+    guard try fixed.u32(0) == ZipFormat.localSignature else {
+      throw mismatch("has no signature")
+    }
+    let nameSize = Int(try fixed.u16(26))
+    let extraSize = Int(try fixed.u16(28))
+    let local = ZipFields(
+      bytes: try file.bytes(
+        at: headerOffset, count: ZipFormat.localSize + nameSize + extraSize),
+      base: headerOffset)
+    guard Array(try local.slice(ZipFormat.localSize, nameSize)) == name else {
+      throw mismatch("has another name")
+    }
+    let localFlags = try local.u16(6)
+    guard localFlags == flags else { throw mismatch("has other flags") }
+    guard try local.u16(8) == method else { throw mismatch("has another method") }
+    guard try local.u16(10) == time, try local.u16(12) == date else {
+      throw mismatch("has another time")
+    }
+    var zip64 = try ZipExtra(
+      parsing: local, at: ZipFormat.localSize + nameSize, size: extraSize)
+    let localSize = try zip64.value(for: try local.u32(22))
+    let localCompressed = try zip64.value(for: try local.u32(18))
+    let localCRC = try local.u32(14)
+    // 4.4.4 bit 3: the three are zero here and follow the data in a descriptor.
+    let isDeferred =
+      flags & ZipFormat.flagDataDescriptor != 0 && localCRC == 0 && localCompressed == 0
+      && localSize == 0
+    guard
+      isDeferred
+        || (localCRC == crc32 && localCompressed == compressedSize && localSize == size)
+    else {
+      throw mismatch("has another size or checksum")
+    }
+    let dataOffset = headerOffset + UInt64(local.bytes.count)
+    let (end, overflow) = dataOffset.addingReportingOverflow(compressedSize)
+    guard !overflow, end <= limit else {
+      throw BundleError(
+        .overlap, "the entry runs into the central directory", offset: headerOffset)
+    }
+    return dataOffset
+  }
+
+  private func mismatch(_ what: String) -> BundleError {
+    BundleError(
+      .headerMismatch, "the local header \(what) than the central directory says",
+      offset: headerOffset)
+  }
+
+  private static func checkFlags(_ flags: UInt16) throws(BundleError) {
+    let encrypting =
+      ZipFormat.flagEncrypted | ZipFormat.flagStrongEncryption | ZipFormat.flagMaskedHeaders
+    if flags & encrypting != 0 {
+      throw BundleError(.encrypted, "the entry is encrypted by the archive format")
+    }
+    let known =
+      ZipFormat.flagCompressionLevel | ZipFormat.flagDataDescriptor | ZipFormat.flagUTF8
+    guard flags & ~known == 0 else {
+      throw BundleError(.unsupported, "flags \(String(flags, radix: 16)) are not read here")
+    }
+  }
+}
+
+/// The Zip64 values of an extra field (4.5.3), taken one after the other.
+private struct ZipExtra {
+  private let fields: ZipFields
+  private let start: Int
+  private var values: ArraySlice<UInt64> = []
+
+  init(parsing fields: ZipFields, at start: Int, size: Int) throws(BundleError) {
+    self.fields = fields
+    self.start = start
+    var found: [UInt64]?
+    var position = start
+    let end = start + size
+    // Each field has an identifier and a size of two bytes each (4.5.1); a rest of up to three bytes is
+    // padding that some tools leave.
+    while end - position >= 4 {
+      let id = try fields.u16(position)
+      let length = Int(try fields.u16(position + 2))
+      guard length <= end - position - 4 else {
+        throw BundleError(
+          .badDirectory, "an extra field is longer than its place", offset: fields.place(position))
+      }
+      if id == ZipFormat.zip64ExtraID {
+        guard found == nil else {
+          throw BundleError(
+            .badDirectory, "two Zip64 fields in one header", offset: fields.place(position))
+        }
+        var list: [UInt64] = []
+        for index in 0..<min(length / 8, 3) {
+          list.append(try fields.u64(position + 4 + 8 * index))
+        }
+        found = list
+      }
+      position += 4 + length
+    }
+    values = (found ?? [])[...]
+  }
+
+  /// The value of a field whose 32-bit place holds `short`.
+  mutating func value(for short: UInt32) throws(BundleError) -> UInt64 {
+    guard short == ZipFormat.saturated32 else { return UInt64(short) }
+    guard let value = values.popFirst() else {
+      throw BundleError(
+        .badDirectory, "a header announces a Zip64 value and has none", offset: fields.place(start))
+    }
+    return value
+  }
+}

@@ -1,0 +1,205 @@
+/// The end of an archive: where the central directory lies, and what the end record says.
+struct ZipDirectory: Sendable {
+  let entryCount: Int
+  /// The central directory, in bytes from the start of the archive.
+  let offset: UInt64
+  let size: Int
+  let hasZip64: Bool
+  /// Where the end record (4.3.16) starts.
+  let endRecordOffset: UInt64
+  let comment: [UInt8]
+
+  /// Finds and checks the end record, its Zip64 extension and the place of the directory.
+  init(parsing file: InputFile, limits: ZipLimits) throws(BundleError) {
+    let tailSize = Int(
+      clamping: min(file.size, UInt64(ZipFormat.endSize + ZipFormat.maxCommentSize)))
+    let tailOffset = file.size - UInt64(tailSize)
+    let tail = ZipFields(bytes: try file.bytes(at: tailOffset, count: tailSize), base: tailOffset)
+    let end = try Self.findEnd(in: tail)
+    endRecordOffset = tail.place(end)
+    comment = Array(tail.bytes[(end + ZipFormat.endSize)...])
+
+    guard try tail.u16(end + 4) == 0, try tail.u16(end + 6) == 0 else {
+      throw BundleError(
+        .unsupported, "the archive is split over several files", offset: endRecordOffset)
+    }
+    let short = (
+      here: try tail.u16(end + 8), count: try tail.u16(end + 10), size: try tail.u32(end + 12),
+      offset: try tail.u32(end + 16)
+    )
+    var found = ZipEnd(
+      entryCount: UInt64(short.count), directoryOffset: UInt64(short.offset),
+      directorySize: UInt64(short.size))
+    var directoryEnd = endRecordOffset
+    var here = UInt64(short.here)
+    let record64 = try Self.findZip64(before: endRecordOffset, in: file)
+    hasZip64 = record64 != nil
+    if let record64 {
+      let (offset, fields) = record64
+      directoryEnd = offset
+      here = try fields.u64(24)
+      found = ZipEnd(
+        entryCount: try fields.u64(32), directoryOffset: try fields.u64(48),
+        directorySize: try fields.u64(40))
+      // A field that is not saturated must say the same, so that all readers see one archive.
+      guard short.count == ZipFormat.saturated16 || UInt64(short.count) == found.entryCount,
+        short.here == short.count,
+        short.size == ZipFormat.saturated32 || UInt64(short.size) == found.directorySize,
+        short.offset == ZipFormat.saturated32 || UInt64(short.offset) == found.directoryOffset
+      else {
+        throw BundleError(
+          .badDirectory, "the two end records of the archive differ", offset: endRecordOffset)
+      }
+    }
+    guard here == found.entryCount else {
+      throw BundleError(
+        .badDirectory, "the end record gives two counts of entries", offset: endRecordOffset)
+    }
+    let (sum, overflow) = found.directoryOffset.addingReportingOverflow(found.directorySize)
+    guard !overflow, sum == directoryEnd else {
+      throw BundleError(
+        .badDirectory, "the central directory does not lie where the end record says",
+        offset: endRecordOffset)
+    }
+    guard let count = Int(exactly: found.entryCount), count <= limits.entryCount else {
+      throw BundleError(
+        .tooLarge, "\(found.entryCount) entries where \(limits.entryCount) are allowed",
+        offset: endRecordOffset)
+    }
+    guard let size = Int(exactly: found.directorySize), size <= limits.directoryBytes else {
+      throw BundleError(
+        .tooLarge,
+        "a directory of \(found.directorySize) bytes where \(limits.directoryBytes) are allowed",
+        offset: endRecordOffset)
+    }
+    // The product cannot overflow: both factors are bounded by now.
+    guard count <= size / ZipFormat.centralSize else {
+      throw BundleError(
+        .badDirectory, "\(count) entries do not fit into the central directory",
+        offset: endRecordOffset)
+    }
+    entryCount = count
+    self.size = size
+    offset = found.directoryOffset
+  }
+
+  /// The end record is the one whose comment ends where the file ends. A second one would let two readers
+  /// see two archives.
+  private static func findEnd(in tail: ZipFields) throws(BundleError) -> Int {
+    var found: Int?
+    var position = tail.bytes.count - ZipFormat.endSize
+    while position >= 0 {
+      if tail.bytes[position] == 0x50, try tail.u32(position) == ZipFormat.endSignature,
+        Int(try tail.u16(position + 20)) == tail.bytes.count - position - ZipFormat.endSize
+      {
+        guard found == nil else {
+          throw BundleError(
+            .badDirectory, "the archive has two end records", offset: tail.place(position))
+        }
+        found = position
+      }
+      position -= 1
+    }
+    guard let found else {
+      throw BundleError(
+        .notAZip, "no end of a zip archive: not a zip file, or its end was cut off",
+        offset: tail.place(tail.bytes.count))
+    }
+    return found
+  }
+
+  /// The Zip64 end record (4.3.14) and its offset; nil when no locator stands before the end record.
+  private static func findZip64(
+    before end: UInt64, in file: InputFile
+  ) throws(BundleError) -> (UInt64, ZipFields)? {
+    guard end >= UInt64(ZipFormat.locatorSize + ZipFormat.end64Size) else { return nil }
+    let place = end - UInt64(ZipFormat.locatorSize)
+    let locator = ZipFields(
+      bytes: try file.bytes(at: place, count: ZipFormat.locatorSize), base: place)
+    guard try locator.u32(0) == ZipFormat.locatorSignature else { return nil }
+    let offset = try locator.u64(8)
+    guard try locator.u32(4) == 0, try locator.u32(16) <= 1 else {
+      throw BundleError(.unsupported, "the archive is split over several files", offset: place)
+    }
+    // The record's own data sector (APPNOTE 4.3.14.2) is used by nobody; without it the place is fixed.
+    guard offset == place - UInt64(ZipFormat.end64Size) else {
+      throw BundleError(
+        .badDirectory, "the Zip64 end record does not lie before its locator", offset: place)
+    }
+    let fields = ZipFields(
+      bytes: try file.bytes(at: offset, count: ZipFormat.end64Size), base: offset)
+    guard try fields.u32(0) == ZipFormat.end64Signature,
+      try fields.u64(4) == UInt64(ZipFormat.end64Size - ZipFormat.end64SizeExcludes),
+      try fields.u32(16) == 0, try fields.u32(20) == 0
+    else {
+      throw BundleError(.badDirectory, "the Zip64 end record is damaged", offset: offset)
+    }
+    return (offset, fields)
+  }
+}
+
+// MARK: - Entries
+
+extension ZipDirectory {
+  /// All entries of the central directory, checked against each other, the limits and the local headers.
+  static func entries(
+    parsing directory: ZipDirectory, of file: InputFile, limits: ZipLimits
+  ) throws(BundleError) -> [ZipReader.Entry] {
+    let fields = ZipFields(
+      bytes: try file.bytes(at: directory.offset, count: directory.size), base: directory.offset)
+    var names = ZipNames()
+    var entries: [ZipReader.Entry] = []
+    entries.reserveCapacity(directory.entryCount)
+    var position = 0
+    var total: UInt64 = 0
+    for _ in 0..<directory.entryCount {
+      let central = try ZipCentralHeader(parsing: fields, at: position)
+      do {
+        let name = try names.add(central.name)
+        try central.check(isFolder: name.hasSuffix("/"), limits: limits)
+        let dataOffset = try central.checkLocal(in: file, before: directory.offset)
+        entries.append(
+          ZipReader.Entry(
+            name: name, method: central.method == ZipFormat.methodStored ? .stored : .deflated,
+            size: central.size, compressedSize: central.compressedSize, crc32: central.crc32,
+            headerOffset: central.headerOffset, dataOffset: dataOffset,
+            directoryOffset: fields.place(position), directorySize: central.length))
+      } catch {
+        throw BundleError(
+          error.code, error.message, entry: error.entry ?? Quoted.name(central.name),
+          offset: error.offset ?? fields.place(position), systemError: error.systemError)
+      }
+      // Each size is at most entryBytes, but the caller's limit may be anything.
+      let (sum, overflow) = total.addingReportingOverflow(central.size)
+      guard !overflow, sum <= limits.totalBytes else {
+        throw BundleError(
+          .tooLarge, "the entries have more than the allowed \(limits.totalBytes) bytes together",
+          offset: fields.place(position))
+      }
+      total = sum
+      position += central.length
+    }
+    guard position == fields.bytes.count else {
+      throw BundleError(
+        .badDirectory, "bytes follow the last entry of the central directory",
+        offset: fields.place(position))
+    }
+    try checkOverlap(entries, directoryOffset: directory.offset)
+    return entries
+  }
+
+  /// A bomb may let many entries share the same compressed bytes.
+  private static func checkOverlap(
+    _ entries: [ZipReader.Entry], directoryOffset: UInt64
+  ) throws(BundleError) {
+    var end: UInt64 = 0
+    for entry in entries.sorted(by: { $0.headerOffset < $1.headerOffset }) {
+      guard entry.headerOffset >= end, entry.dataEnd <= directoryOffset else {
+        throw BundleError(
+          .overlap, "the entry shares bytes with another part of the archive", entry: entry.name,
+          offset: entry.headerOffset)
+      }
+      end = entry.dataEnd
+    }
+  }
+}

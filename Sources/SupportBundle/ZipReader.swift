@@ -1,0 +1,208 @@
+/// Reads a zip archive that may have been made to do harm.
+///
+/// Everything that the archive announces is checked when it is opened: names, sizes, limits, that no two
+/// entries share bytes, and that each local header agrees with the central directory. Reading an entry never
+/// produces more bytes than announced. Methods: stored and deflate; Zip64; no encryption, no splitting.
+public final class ZipReader: Sendable {
+  /// One entry, as the central directory announces it.
+  public struct Entry: Sendable, Equatable {
+    /// How the bytes are held.
+    public enum Method: Sendable, Equatable {
+      /// As they are.
+      case stored
+      /// Compressed with deflate.
+      case deflated
+    }
+
+    /// The name, checked: relative, without `..`, at most 1,024 bytes; a folder's ends with `/`.
+    public let name: String
+    /// How the bytes are held.
+    public let method: Method
+    /// The announced size in bytes after decompression.
+    public let size: UInt64
+    /// The size in bytes within the archive.
+    public let compressedSize: UInt64
+    /// The announced CRC-32 of the decompressed bytes.
+    public let crc32: UInt32
+    /// Where the local header starts, in bytes from the start of the archive.
+    public let headerOffset: UInt64
+    /// Where the (compressed) bytes start.
+    let dataOffset: UInt64
+    /// Where the central header starts, and its size with name, extra field and comment.
+    let directoryOffset: UInt64
+    let directorySize: Int
+
+    /// Whether the entry is a folder, which has no bytes.
+    public var isFolder: Bool { name.hasSuffix("/") }
+
+    var dataEnd: UInt64 { dataOffset &+ compressedSize }
+  }
+
+  /// What an entry's bytes turned out to be.
+  public struct Digest: Sendable, Equatable {
+    /// The number of bytes.
+    public let size: UInt64
+    /// Their CRC-32, equal to the announced one.
+    public let crc32: UInt32
+    /// Their SHA-256 as lower-case hexadecimal text.
+    public let sha256: String
+  }
+
+  /// The path that was opened.
+  public let path: String
+  /// The size of the archive in bytes.
+  public var size: UInt64 { file.size }
+  /// The entries in the order of the central directory.
+  public let entries: [Entry]
+  /// The archive comment, as it is: nothing says in which encoding.
+  public let comment: [UInt8]
+
+  let file: InputFile
+  let directory: ZipDirectory
+  private let indexByName: [String: Int]
+
+  /// Opens an archive and checks all that can be checked without decompressing.
+  ///
+  /// - Throws: `bundle.inputMissing`, `bundle.permissionDenied`, `bundle.notAFile`, `bundle.readFailed`
+  ///   about the file; any code of exit class 65 about the archive.
+  public init(path: String, limits: ZipLimits = ZipLimits()) throws(BundleError) {
+    self.path = path
+    file = try InputFile(path: path, followsLink: true)
+    do {
+      directory = try ZipDirectory(parsing: file, limits: limits)
+      entries = try ZipDirectory.entries(parsing: directory, of: file, limits: limits)
+    } catch {
+      throw error.inside(path: path)
+    }
+    comment = directory.comment
+    var index: [String: Int] = [:]
+    for (position, entry) in entries.enumerated() { index[entry.name] = position }
+    indexByName = index
+  }
+
+  /// The entry of exactly this name; nil when there is none.
+  public func entry(named name: String) -> Entry? {
+    indexByName[name].map { entries[$0] }
+  }
+
+  // MARK: - Bytes
+
+  /// Decompresses an entry into `sink`, piece by piece (256 KiB at most), and checks size and CRC-32 at the
+  /// end. What `sink` has received when an error is thrown is not to be trusted.
+  ///
+  /// - Throws: `bundle.badData`, `bundle.sizeMismatch`, `bundle.checksumMismatch`, `bundle.truncated`,
+  ///   `bundle.readFailed`, and whatever `sink` throws.
+  @discardableResult
+  public func read(_ entry: Entry, into sink: (ArraySlice<UInt8>) throws -> Void) throws -> Digest {
+    var digest = EntryDigest()
+    do {
+      switch entry.method {
+      case .stored: try copy(entry, into: sink, digest: &digest)
+      case .deflated: try inflate(entry, into: sink, digest: &digest)
+      }
+      guard digest.crc.value == entry.crc32 else {
+        throw BundleError(
+          .checksumMismatch, "the bytes do not have the CRC-32 that the archive gives",
+          offset: entry.dataOffset)
+      }
+    } catch let error as BundleError {
+      throw error.inside(path: path, entry: entry.name)
+    }
+    return Digest(size: digest.size, crc32: digest.crc.value, sha256: digest.sha256Hex)
+  }
+
+  /// All bytes of an entry of at most `limit` bytes.
+  ///
+  /// - Throws: `bundle.tooLarge` beyond the limit, else as `read(_:into:)`.
+  public func bytes(of entry: Entry, limit: Int) throws(BundleError) -> [UInt8] {
+    guard entry.size <= UInt64(clamping: limit) else {
+      throw BundleError(
+        .tooLarge, "\(entry.size) bytes where \(limit) are allowed", path: path, entry: entry.name)
+    }
+    var bytes: [UInt8] = []
+    do {
+      try read(entry) { bytes += $0 }
+    } catch let error as BundleError {
+      throw error
+    } catch {
+      throw BundleError(.readFailed, "the entry cannot be read", path: path, entry: entry.name)
+    }
+    return bytes
+  }
+
+  private func copy(
+    _ entry: Entry, into sink: (ArraySlice<UInt8>) throws -> Void, digest: inout EntryDigest
+  ) throws {
+    var input = EntryInput(file: file, entry: entry)
+    while let piece = try input.next() {
+      digest.update(piece)
+      try sink(piece)
+    }
+  }
+
+  private func inflate(
+    _ entry: Entry, into sink: (ArraySlice<UInt8>) throws -> Void, digest: inout EntryDigest
+  ) throws {
+    let stream = try ZlibStream(.decompress)
+    var input = EntryInput(file: file, entry: entry)
+    var piece: ArraySlice<UInt8> = []
+    var output = [UInt8](repeating: 0, count: ZipFormat.window)
+    var isAtEnd = false
+    while !isAtEnd {
+      if piece.isEmpty { piece = try input.next() ?? [] }
+      let step = try stream.step(piece, into: &output)
+      piece = piece.dropFirst(step.consumed)
+      isAtEnd = step.isAtEnd
+      if step.produced > 0 {
+        guard UInt64(step.produced) <= entry.size - digest.size else {
+          throw BundleError(
+            .sizeMismatch, "the data is longer than the announced \(entry.size) bytes",
+            offset: entry.dataOffset)
+        }
+        let decoded = output[..<step.produced]
+        digest.update(decoded)
+        try sink(decoded)
+      } else if !isAtEnd, step.consumed == 0 {
+        throw BundleError(
+          .badData, "the compressed data ends before its end mark", offset: entry.dataEnd)
+      }
+    }
+    guard digest.size == entry.size else {
+      throw BundleError(
+        .sizeMismatch, "\(digest.size) bytes where \(entry.size) are announced",
+        offset: entry.dataOffset)
+    }
+    guard piece.isEmpty, try input.next() == nil else {
+      throw BundleError(
+        .badData, "bytes follow the end mark of the compressed data", offset: entry.dataEnd)
+    }
+  }
+}
+
+/// The bytes of an entry within the archive, one window after the other.
+private struct EntryInput {
+  private let file: InputFile
+  private var offset: UInt64
+  private let end: UInt64
+  private var buffer: [UInt8]
+
+  init(file: InputFile, entry: ZipReader.Entry) {
+    self.file = file
+    offset = entry.dataOffset
+    end = entry.dataEnd
+    let window = min(UInt64(ZipFormat.window), entry.compressedSize)
+    buffer = [UInt8](repeating: 0, count: Int(clamping: window))
+  }
+
+  mutating func next() throws(BundleError) -> ArraySlice<UInt8>? {
+    guard offset < end else { return nil }
+    let wanted = min(buffer.count, Int(clamping: end - offset))
+    let read = try file.read(at: offset, into: &buffer, count: wanted)
+    guard read == wanted else {
+      throw BundleError(
+        .truncated, "the archive became shorter while it was read", offset: offset)
+    }
+    offset += UInt64(read)
+    return buffer[..<read]
+  }
+}

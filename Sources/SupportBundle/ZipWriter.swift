@@ -1,0 +1,235 @@
+internal import Crypto
+internal import Foundation
+
+/// Writes a zip archive that any unzip tool opens, and whose bytes depend on nothing but its entries.
+///
+/// The output appears under its name only when `finish` returns; before that, and after any error, nothing
+/// is left behind. Timestamps (1980-01-01 00:00:00) and permissions (0600) are fixed. Memory use is a few
+/// windows of 256 KiB plus the central directory, whatever the size of the entries.
+public final class ZipWriter {
+  /// What was written for one entry.
+  public struct Entry: Sendable, Equatable {
+    /// The name within the archive.
+    public let name: String
+    /// The size in bytes before compression.
+    public let size: UInt64
+    /// The size in bytes within the archive.
+    public let compressedSize: UInt64
+    /// The CRC-32 of the bytes before compression.
+    public let crc32: UInt32
+    /// The SHA-256 of the bytes before compression, as lower-case hexadecimal text.
+    public let sha256: String
+  }
+
+  /// What `finish` made.
+  public struct Receipt: Sendable, Equatable {
+    /// The path of the archive.
+    public let path: String
+    /// The size of the archive in bytes.
+    public let size: UInt64
+    /// The entries in the order they were added.
+    public let entries: [Entry]
+    /// The temporary name, when it could not be removed. It is the same file and can be deleted.
+    public let leftoverPath: String?
+  }
+
+  /// The path the archive will have.
+  public let path: String
+  /// The path its bytes have until then, in the same folder.
+  public var temporaryPath: String { output.temporaryPath }
+
+  private enum State { case open, finished, cancelled }
+
+  private let output: ExclusiveOutput
+  private let threshold: Zip64Threshold
+  private var state = State.open
+  private var names = ZipNames()
+  private var entries: [Entry] = []
+  private var directory: [UInt8] = []
+
+  /// The most entries of one archive.
+  static let maxEntryCount = 1_000_000
+
+  /// Starts an archive that will be named `path`.
+  ///
+  /// - Throws: `bundle.outputExists`, `bundle.cannotCreate` or `bundle.permissionDenied`.
+  public convenience init(path: String) throws(BundleError) {
+    try self.init(path: path, threshold: Zip64Threshold(), calls: OutputCalls())
+  }
+
+  init(path: String, threshold: Zip64Threshold, calls: OutputCalls) throws(BundleError) {
+    self.path = path
+    self.threshold = threshold
+    output = try ExclusiveOutput(path: path, calls: calls)
+  }
+
+  // MARK: - Entries
+
+  /// Adds an entry with these bytes. After an error the archive is cancelled.
+  ///
+  /// - Throws: `bundle.badName`, `bundle.duplicateName`, `bundle.writeFailed`.
+  @discardableResult
+  public func add(name: String, bytes: [UInt8]) throws(BundleError) -> Entry {
+    try add(name: name, from: EntrySource.bytes(bytes)) { (_) throws(BundleError) in }
+  }
+
+  /// Adds an entry with the bytes of the regular file at `path`, which is not followed when it is a link.
+  /// After an error the archive is cancelled.
+  ///
+  /// - Throws: as `add(name:bytes:)`, the errors of reading, and `bundle.changedWhileReading` when the file
+  ///   does not have the same size at its end as at its start.
+  @discardableResult
+  public func add(name: String, file path: String) throws(BundleError) -> Entry {
+    let source = try cancelling { () throws(BundleError) in
+      EntrySource.file(try InputFile(path: path, followsLink: false))
+    }
+    return try add(name: name, from: source) { (_) throws(BundleError) in }
+  }
+
+  /// Adds an entry; `tick` hears of each piece's size and may throw to stop.
+  func add(
+    name: String, from source: EntrySource, tick: (UInt64) throws(BundleError) -> Void
+  ) throws(BundleError) -> Entry {
+    try cancelling { () throws(BundleError) in
+      guard state == .open else {
+        throw BundleError(.misuse, "an entry was added after the end", path: path, entry: name)
+      }
+      guard entries.count < Self.maxEntryCount else {
+        throw BundleError(.tooLarge, "more than \(Self.maxEntryCount) entries", path: path)
+      }
+      let bytes = Array(name.utf8)
+      _ = try names.add(bytes)
+      guard !name.hasSuffix("/") else {
+        throw BundleError(.badName, "the entry name denotes a folder", path: path, entry: name)
+      }
+      return try write(bytes, named: name, from: source, tick: tick)
+    }
+  }
+
+  private func write(
+    _ nameBytes: [UInt8], named name: String, from source: EntrySource,
+    tick: (UInt64) throws(BundleError) -> Void
+  ) throws(BundleError) -> Entry {
+    let size = source.size
+    // Deflate adds at most 5 bytes for each stored block of at least 8 KiB; this bound is wider.
+    let (bound, overflow) = size.addingReportingOverflow(size / 1024 + 1024)
+    var header = ZipHeader(
+      name: nameBytes, method: ZipFormat.methodDeflated, crc32: 0, compressedSize: 0, size: size,
+      headerOffset: output.size, hasLocalZip64: overflow || bound >= threshold.bytes)
+    // The place of the header is kept and filled in when the checksum and compressed size are known.
+    let headerBytes = header.localBytes
+    try output.append(headerBytes[...])
+
+    var pieces = EntryPieces(source)
+    var digest = EntryDigest()
+    if size <= UInt64(ZipFormat.window) {
+      let piece = try pieces.next() ?? []
+      digest.update(piece)
+      try tick(UInt64(piece.count))
+      try pieces.expectEnd()
+      let packed = try Self.deflated(piece, limit: piece.count)
+      header.method = packed == nil ? ZipFormat.methodStored : ZipFormat.methodDeflated
+      let bytes = packed ?? Array(piece)
+      header.compressedSize = UInt64(bytes.count)
+      try output.append(bytes[...])
+    } else {
+      let start = output.size
+      try deflate(&pieces, into: &digest, tick: tick)
+      header.compressedSize = output.size - start
+    }
+    header.crc32 = digest.crc.value
+    try output.overwrite(header.localBytes, at: header.headerOffset)
+    directory += header.centralBytes(threshold: threshold)
+
+    let entry = Entry(
+      name: name, size: size, compressedSize: header.compressedSize, crc32: header.crc32,
+      sha256: digest.sha256Hex)
+    entries.append(entry)
+    return entry
+  }
+
+  /// The deflated form of a small piece; nil when it is not smaller than `limit` bytes.
+  private static func deflated(
+    _ piece: ArraySlice<UInt8>, limit: Int
+  ) throws(BundleError) -> [UInt8]? {
+    guard limit > 0 else { return nil }
+    let stream = try ZlibStream(.compress)
+    var buffer = [UInt8](repeating: 0, count: limit)
+    let step = try stream.step(piece, into: &buffer, finish: true)
+    guard step.isAtEnd, step.produced < limit else { return nil }
+    return Array(buffer[..<step.produced])
+  }
+
+  private func deflate(
+    _ pieces: inout EntryPieces, into digest: inout EntryDigest,
+    tick: (UInt64) throws(BundleError) -> Void
+  ) throws(BundleError) {
+    let stream = try ZlibStream(.compress)
+    var buffer = [UInt8](repeating: 0, count: ZipFormat.window)
+    while let piece = try pieces.next() {
+      digest.update(piece)
+      try tick(UInt64(piece.count))
+      var rest = piece
+      while !rest.isEmpty {
+        let step = try stream.step(rest, into: &buffer)
+        rest = rest.dropFirst(step.consumed)
+        try output.append(buffer[..<step.produced])
+      }
+    }
+    try pieces.expectEnd()
+    var isAtEnd = false
+    while !isAtEnd {
+      let step = try stream.step([], into: &buffer, finish: true)
+      try output.append(buffer[..<step.produced])
+      isAtEnd = step.isAtEnd
+    }
+  }
+
+  // MARK: - End
+
+  /// Writes the central directory, makes the archive durable and gives it its name.
+  ///
+  /// - Parameter comment: makes the archive's comment (at most 65,535 bytes of UTF-8) from the SHA-256, as
+  ///   lower-case hexadecimal text, of all bytes before the end record.
+  /// - Returns: what was written.
+  /// - Throws: `bundle.outputExists` when the name has been taken meanwhile, `bundle.writeFailed`. In both
+  ///   cases nothing was replaced and the temporary file is gone. Only when the very last step fails, the
+  ///   sync of the folder, the complete archive stands under its name; the message says so.
+  public func finish(comment: (String) -> String = { _ in "" }) throws(BundleError) -> Receipt {
+    try cancelling { () throws(BundleError) in
+      guard state == .open else {
+        throw BundleError(.misuse, "the archive was ended twice", path: path)
+      }
+      let end = ZipEnd(
+        entryCount: UInt64(entries.count), directoryOffset: output.size,
+        directorySize: UInt64(directory.count))
+      try output.append(directory[...])
+      try output.append(end.zip64Bytes(threshold: threshold)[...])
+      let text = Array(comment(try output.digest()).utf8)
+      guard text.count <= ZipFormat.maxCommentSize else {
+        throw BundleError(.tooLarge, "the comment is longer than 65,535 bytes", path: path)
+      }
+      try output.append((end.endBytes(commentSize: text.count, threshold: threshold) + text)[...])
+      let size = output.size
+      let leftover = try output.commit()
+      state = .finished
+      return Receipt(path: path, size: size, entries: entries, leftoverPath: leftover)
+    }
+  }
+
+  /// Gives up and removes what was written. Does nothing after `finish`.
+  public func cancel() {
+    guard state == .open else { return }
+    state = .cancelled
+    output.discard()
+  }
+
+  private func cancelling<T>(_ body: () throws(BundleError) -> T) throws(BundleError) -> T {
+    do {
+      return try body()
+    } catch {
+      cancel()
+      throw error
+    }
+  }
+}

@@ -1,0 +1,97 @@
+internal import CZlib
+
+/// What one call of zlib did.
+struct ZlibStep {
+  var consumed: Int
+  var produced: Int
+  /// The compressed stream is complete.
+  var isAtEnd: Bool
+}
+
+/// A raw deflate stream (RFC 1951, no zlib header), compressed or decompressed piece by piece.
+@safe final class ZlibStream {
+  enum Direction { case compress, decompress }
+
+  /// On the heap, because zlib's state points back to it.
+  private let stream: UnsafeMutablePointer<z_stream>
+  private let direction: Direction
+
+  init(_ direction: Direction) throws(BundleError) {
+    self.direction = direction
+    unsafe stream = .allocate(capacity: 1)
+    unsafe stream.initialize(to: z_stream())
+    let structureSize = unsafe Int32(MemoryLayout<z_stream>.size)
+    // Negative window bits: raw deflate with a window of 32 KiB.
+    let result =
+      switch direction {
+      case .compress:
+        unsafe deflateInit2_(
+          stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY,
+          ZLIB_VERSION, structureSize)
+      case .decompress:
+        unsafe inflateInit2_(stream, -MAX_WBITS, ZLIB_VERSION, structureSize)
+      }
+    guard result == Z_OK else {
+      throw BundleError(.compressionFailed, "zlib cannot start (result \(result))")
+    }
+  }
+
+  deinit {
+    switch direction {
+    case .compress: _ = unsafe deflateEnd(stream)
+    case .decompress: _ = unsafe inflateEnd(stream)
+    }
+    unsafe stream.deallocate()
+  }
+
+  /// Takes as much of `input` as fits and fills `output` from its start. `finish` says that no input
+  /// follows. A step may do nothing when either side is empty; that is no error.
+  func step(
+    _ input: ArraySlice<UInt8>, into output: inout [UInt8], finish: Bool = false
+  ) throws(BundleError) -> ZlibStep {
+    let inputCount = UInt32(clamping: input.count)
+    let outputCount = UInt32(clamping: output.count)
+    let result: Int32 = unsafe input.withUnsafeBufferPointer { source in
+      unsafe output.withUnsafeMutableBufferPointer { target in
+        // zlib declares the input as mutable but does not write to it.
+        unsafe stream.pointee.next_in = UnsafeMutablePointer(mutating: source.baseAddress)
+        unsafe stream.pointee.avail_in = inputCount
+        unsafe stream.pointee.next_out = target.baseAddress
+        unsafe stream.pointee.avail_out = outputCount
+        return switch direction {
+        case .compress: unsafe deflate(stream, finish ? Z_FINISH : Z_NO_FLUSH)
+        case .decompress: unsafe inflate(stream, Z_NO_FLUSH)
+        }
+      }
+    }
+    let step = unsafe ZlibStep(
+      consumed: Int(inputCount - stream.pointee.avail_in),
+      produced: Int(outputCount - stream.pointee.avail_out),
+      isAtEnd: result == Z_STREAM_END)
+    switch result {
+    case Z_OK, Z_STREAM_END, Z_BUF_ERROR:
+      return step
+    case Z_DATA_ERROR, Z_NEED_DICT:
+      let detail = unsafe stream.pointee.msg.map { unsafe String(cString: $0) }
+      throw BundleError(
+        .badData, "the compressed data is damaged: \(detail ?? "dictionary needed")")
+    default:
+      throw BundleError(.compressionFailed, "zlib failed (result \(result))")
+    }
+  }
+}
+
+/// CRC-32 as zip uses it (4.4.7), over pieces.
+struct CRC32Sum {
+  private(set) var value: UInt32 = 0
+
+  mutating func update(_ bytes: ArraySlice<UInt8>) {
+    let start = uLong(value)
+    let next = unsafe bytes.withUnsafeBufferPointer { buffer in
+      // A piece is a window at most, far below the 4 GiB that a uInt counts.
+      unsafe crc32(start, buffer.baseAddress, UInt32(clamping: buffer.count))
+    }
+    // With a null pointer zlib answers with the starting value, not with the sum so far.
+    if !bytes.isEmpty { value = UInt32(truncatingIfNeeded: next) }
+  }
+}

@@ -1,0 +1,62 @@
+/// How many columns of a terminal text takes.
+///
+/// Terminals do not agree in every case; this follows what most do: wide and emoji characters two, combining
+/// marks none, all else one, and a joined emoji sequence two as a whole.
+public enum DisplayWidth {
+  /// The columns of text that has been made visible.
+  public static func columns(of text: some StringProtocol) -> Int {
+    if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return text.utf8.count }
+    var sum = 0
+    for character in text { sum += columns(of: character) }
+    return sum
+  }
+
+  /// The columns of one character.
+  public static func columns(of character: Character) -> Int {
+    var sum = 0
+    var isFirst = true
+    for scalar in character.unicodeScalars {
+      // An emoji by itself, or one made so by a variation selector: two columns whatever is joined to it.
+      if isFirst, scalar.properties.isEmojiPresentation { return 2 }
+      if scalar.value == 0xFE0F, sum == 1 { return 2 }
+      isFirst = false
+      sum += columns(of: scalar)
+    }
+    return sum
+  }
+
+  private static func columns(of scalar: Unicode.Scalar) -> Int {
+    switch scalar.properties.generalCategory {
+    case .nonspacingMark, .enclosingMark, .format, .control: return 0
+    default: break
+    }
+    // Hangul vowels and final consonants join the leading one.
+    if (0x1160...0x11FF).contains(scalar.value) { return 0 }
+    return isWide(scalar.value) ? 2 : 1
+  }
+
+  private static func isWide(_ value: UInt32) -> Bool {
+    guard value >= 0x1100 else { return false }
+    var low = 0
+    var high = wideRanges.count
+    while low < high {
+      let middle = low + (high - low) / 2
+      if wideRanges[middle].upperBound < value {
+        low = middle + 1
+      } else {
+        high = middle
+      }
+    }
+    return low < wideRanges.count && wideRanges[low].contains(value)
+  }
+
+  /// East Asian Width W and F (EastAsianWidth.txt of Unicode 16), without the emoji, which have a property of
+  /// their own; unassigned code points within such blocks count as wide, as Annex 11 asks.
+  private static let wideRanges: [ClosedRange<UInt32>] = [
+    0x1100...0x115F, 0x2329...0x232A, 0x2630...0x2637, 0x268A...0x268F, 0x2E80...0x303E,
+    0x3041...0x3247, 0x3250...0xA4CF, 0xA960...0xA97C, 0xAC00...0xD7A3, 0xF900...0xFAFF,
+    0xFE10...0xFE19, 0xFE30...0xFE6B, 0xFF01...0xFF60, 0xFFE0...0xFFE6, 0x16FE0...0x18DFF,
+    0x1AFF0...0x1B2FF, 0x1D300...0x1D376, 0x1F200...0x1F265, 0x20000...0x2FFFD,
+    0x30000...0x3FFFD,
+  ]
+}

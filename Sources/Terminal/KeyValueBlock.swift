@@ -1,0 +1,121 @@
+/// Facts in two columns, label and value, as the first screen of a command shows them.
+///
+/// Labels and values may come from evidence: they are made visible when they are added.
+public struct KeyValueBlock: Sendable, Equatable {
+  /// A command to run next, and what it does.
+  public struct Suggestion: Sendable, Equatable {
+    /// The command, ready to be copied.
+    public var command: String
+    /// What it does; nil where the command says it itself.
+    public var purpose: String?
+
+    /// A command and what it does.
+    public init(_ command: String, _ purpose: String? = nil) {
+      self.command = DisplayText.visible(command)
+      self.purpose = purpose.map(DisplayText.visible)
+    }
+  }
+
+  private enum Value: Sendable, Equatable {
+    case text(String, Style.Tone?)
+    case suggestions([Suggestion])
+  }
+
+  private struct Row: Sendable, Equatable {
+    var label: String
+    var value: Value
+  }
+
+  private var rows: [Row] = []
+
+  /// Spaces between labels and values, and between commands and purposes.
+  private static let labelGap = 3
+  private static let purposeGap = 6
+  /// A longer label stands on a line of its own, so that one long file name does not push all values aside.
+  private static let maxLabelWidth = 24
+  /// Values are not squeezed below this many columns.
+  private static let leastValueWidth = 20
+
+  /// A block without facts.
+  public init() {}
+
+  /// Adds a fact; the value is wrapped at spaces under itself.
+  public mutating func add(_ label: String, _ value: String, tone: Style.Tone? = nil) {
+    rows.append(
+      Row(label: DisplayText.visible(label), value: .text(DisplayText.visible(value), tone)))
+  }
+
+  /// Adds commands, one on each line and never broken; a purpose that does not fit goes below its command.
+  public mutating func add(_ label: String, _ suggestions: [Suggestion]) {
+    rows.append(Row(label: DisplayText.visible(label), value: .suggestions(suggestions)))
+  }
+
+  /// The lines, without line feeds.
+  ///
+  /// - Parameters:
+  ///   - width: the most columns of a line; nil for no limit, as for a file.
+  ///   - style: whether labels and values are coloured.
+  /// - Returns: the lines; none for a block without facts.
+  public func lines(width: Int?, style: Style = .plain) -> [String] {
+    let labelWidths = rows.map { DisplayWidth.columns(of: $0.label) }
+    let labelWidth = labelWidths.filter { $0 <= Self.maxLabelWidth }.max() ?? Self.maxLabelWidth
+    let indent = labelWidth + Self.labelGap
+    let valueWidth = width.map { max($0 - indent, Self.leastValueWidth) }
+    var lines: [String] = []
+    for (index, row) in rows.enumerated() {
+      var values = valueLines(row.value, width: valueWidth, style: style)
+      let label = style.apply(row.label, .bold)
+      if labelWidths[index] > labelWidth {
+        lines.append(label)
+      } else {
+        let space = String(repeating: " ", count: indent - labelWidths[index])
+        let first = values.isEmpty ? "" : values.removeFirst()
+        lines.append(first.isEmpty ? label : label + space + first)
+      }
+      lines += values.map { String(repeating: " ", count: indent) + $0 }
+    }
+    return lines
+  }
+
+  /// The lines, each with a line feed.
+  public func text(width: Int?, style: Style = .plain) -> String {
+    lines(width: width, style: style).map { $0 + "\n" }.joined()
+  }
+
+  private func valueLines(_ value: Value, width: Int?, style: Style) -> [String] {
+    switch value {
+    case .text(let text, let tone):
+      let lines = width.map { DisplayText.wrapped(text, to: $0) } ?? [text]
+      guard let tone else { return lines }
+      return lines.map { style.apply($0, tone) }
+    case .suggestions(let suggestions):
+      return suggestionLines(suggestions, width: width, style: style)
+    }
+  }
+
+  private func suggestionLines(
+    _ suggestions: [Suggestion], width: Int?, style: Style
+  ) -> [String] {
+    let commandWidth =
+      suggestions.filter { $0.purpose != nil }.map { DisplayWidth.columns(of: $0.command) }.max()
+      ?? 0
+    var lines: [String] = []
+    for suggestion in suggestions {
+      guard let purpose = suggestion.purpose else {
+        lines.append(suggestion.command)
+        continue
+      }
+      let used = commandWidth + Self.purposeGap + DisplayWidth.columns(of: purpose)
+      if let width, used > width {
+        lines.append(suggestion.command)
+        lines += DisplayText.wrapped(purpose, to: max(width - 2, 1)).map {
+          "  " + style.apply($0, .dim)
+        }
+      } else {
+        let padded = DisplayText.padded(suggestion.command, to: commandWidth + Self.purposeGap)
+        lines.append(padded + style.apply(purpose, .dim))
+      }
+    }
+    return lines
+  }
+}

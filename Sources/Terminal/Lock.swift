@@ -1,0 +1,30 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// A mutual exclusion lock; the standard library's needs newer systems than this package asks for.
+@safe final class Lock: @unchecked Sendable {
+  /// On the heap, because a mutex must not move. Unchecked sendable because being shared is its purpose.
+  private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+
+  init() {
+    unsafe mutex = .allocate(capacity: 1)
+    unsafe mutex.initialize(to: pthread_mutex_t())
+    _ = unsafe pthread_mutex_init(mutex, nil)
+  }
+
+  deinit {
+    _ = unsafe pthread_mutex_destroy(mutex)
+    unsafe mutex.deallocate()
+  }
+
+  func locked<T>(_ body: () -> T) -> T {
+    _ = unsafe pthread_mutex_lock(mutex)
+    defer { _ = unsafe pthread_mutex_unlock(mutex) }
+    return body()
+  }
+}

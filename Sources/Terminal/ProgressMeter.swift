@@ -1,0 +1,87 @@
+/// Shows on standard error how far some work is.
+///
+/// Call `update` as often as you like: most calls print nothing. Nothing is printed for work of less than one
+/// second, except as JSON. A stream that refuses progress does not stop the work. Safe to call from any task.
+public final class ProgressMeter: @unchecked Sendable {
+  // Unchecked because of `report` and `isSilent`, which are only touched with the lock held.
+  private let lock = Lock()
+  private var report: ProgressReport
+  private var isSilent = false
+  private let clock: @Sendable () -> UInt64
+  private let print: @Sendable (String) -> Bool
+
+  /// Starts to count.
+  ///
+  /// - Parameters:
+  ///   - operation: what is being done, as one word or two: `Reading`.
+  ///   - total: how much there is to do; nil when nobody knows.
+  ///   - unit: what is counted.
+  ///   - mode: what the user asked for.
+  public convenience init(
+    operation: String, total: UInt64?, unit: ProgressUnit = .bytes, mode: ProgressMode = .auto
+  ) {
+    let descriptor: Int32 = 2
+    let canMoveCursor =
+      CLibrary.isTerminal(descriptor) && (CLibrary.environment("TERM") ?? "dumb") != "dumb"
+    self.init(
+      operation: operation, total: total, unit: unit, mode: mode, canMoveCursor: canMoveCursor,
+      columns: TerminalWidth.columns(of: descriptor), clock: CLibrary.monotonicNanoseconds
+    ) { text in
+      let stream = StandardStream(descriptor: descriptor, capacity: 0)
+      return (try? stream.write(text)) != nil
+    }
+  }
+
+  // `canMoveCursor`: the stream is a terminal that knows control sequences. `clock` gives nanoseconds since any
+  // fixed moment. `print` writes text and returns false when that is no use any more.
+  init(
+    operation: String, total: UInt64?, unit: ProgressUnit, mode: ProgressMode, canMoveCursor: Bool,
+    columns: Int, clock: @escaping @Sendable () -> UInt64,
+    print: @escaping @Sendable (String) -> Bool
+  ) {
+    let form: ProgressReport.Form =
+      switch mode {
+      case .auto: canMoveCursor ? .bar : .plain
+      case .plain: .plain
+      case .json: .json
+      case .none: .none
+      }
+    report = ProgressReport(
+      operation: operation, total: total, unit: unit, form: form, columns: columns, now: clock())
+    self.clock = clock
+    self.print = print
+  }
+
+  deinit {
+    cancel()
+  }
+
+  /// So much is done of the total given at the start.
+  public func update(_ current: UInt64) {
+    change { $0.update(current: current, total: $0.total, now: $1) }
+  }
+
+  /// So much is done, of a total that may have become known or changed.
+  public func update(_ current: UInt64, of total: UInt64?) {
+    change { $0.update(current: current, total: total, now: $1) }
+  }
+
+  /// The work is done. Removes the bar, or prints the last line or object.
+  public func finish() {
+    change { $0.finish(now: $1, isComplete: true) }
+  }
+
+  /// The work has failed or was stopped. Removes the bar and prints nothing. Also done when the object goes
+  /// away unfinished.
+  public func cancel() {
+    change { $0.finish(now: $1, isComplete: false) }
+  }
+
+  private func change(_ body: (inout ProgressReport, UInt64) -> String?) {
+    let now = clock()
+    lock.locked {
+      // Printing within the lock keeps lines of several tasks in order.
+      if let text = body(&report, now), !isSilent, !print(text) { isSilent = true }
+    }
+  }
+}

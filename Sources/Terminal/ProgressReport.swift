@@ -1,0 +1,197 @@
+/// What progress is shown as, as `--progress` says it.
+public enum ProgressMode: String, Sendable, CaseIterable {
+  /// A bar on a terminal, plain lines elsewhere.
+  case auto
+  /// A line every few seconds.
+  case plain
+  /// Nothing.
+  case none
+  /// One JSON object on each tick, for programs.
+  case json
+}
+
+/// What is counted.
+public struct ProgressUnit: RawRepresentable, Sendable, Hashable {
+  /// The name as it stands in JSON and after a count: `bytes`, `rows`.
+  public let rawValue: String
+
+  /// A unit by the plural of its name.
+  public init(rawValue: String) {
+    self.rawValue = rawValue
+  }
+
+  /// Bytes, shown as kB, MB and so on.
+  public static let bytes = Self(rawValue: "bytes")
+  /// Rows of a store.
+  public static let rows = Self(rawValue: "rows")
+  /// Pages of a file.
+  public static let pages = Self(rawValue: "pages")
+
+  func text(_ count: UInt64) -> String {
+    self == .bytes ? Quantity.bytes(count) : Quantity.count(count) + " " + rawValue
+  }
+
+  /// Without the unit's name where the next number has it.
+  func shortText(_ count: UInt64) -> String {
+    self == .bytes ? Quantity.bytes(count) : Quantity.count(count)
+  }
+}
+
+/// Decides what to print and when; knows neither clock nor stream.
+struct ProgressReport: Sendable {
+  enum Form: Sendable { case bar, plain, json, none }
+
+  let operation: String
+  let unit: ProgressUnit
+  let form: Form
+  let columns: Int
+  let start: UInt64
+  private(set) var total: UInt64?
+  private(set) var current: UInt64 = 0
+
+  private struct Sample {
+    var time: UInt64
+    var current: UInt64
+  }
+
+  /// Some seconds of history: the rate is that of the recent past, not of the whole.
+  private var samples: [Sample]
+  private var lastPrint: UInt64?
+  private var isFinished = false
+
+  private static let second: UInt64 = 1_000_000_000
+  /// Nothing is shown before this.
+  private static let patience = second
+  private static let barInterval = second / 10
+  private static let jsonInterval = second / 2
+  private static let plainInterval = 3 * second
+  private static let sampleInterval = second / 2
+  private static let maxSamples = 12
+
+  init(
+    operation: String, total: UInt64?, unit: ProgressUnit, form: Form, columns: Int, now: UInt64
+  ) {
+    self.operation = DisplayText.visible(operation)
+    self.unit = unit
+    self.form = form
+    self.columns = columns
+    self.total = total
+    start = now
+    samples = [Sample(time: now, current: 0)]
+  }
+
+  /// Takes a new position. Returns what to print now; nil for nothing.
+  mutating func update(current: UInt64, total: UInt64?, now: UInt64) -> String? {
+    guard !isFinished else { return nil }
+    self.current = current
+    self.total = total
+    if let last = samples.last, elapsed(since: last.time, now) >= Self.sampleInterval {
+      samples.append(Sample(time: now, current: current))
+      if samples.count > Self.maxSamples { samples.removeFirst() }
+    }
+    let interval: UInt64
+    switch form {
+    case .none: return nil
+    case .json:
+      if let lastPrint, elapsed(since: lastPrint, now) < Self.jsonInterval { return nil }
+      lastPrint = now
+      return json(type: "progress")
+    case .bar: interval = Self.barInterval
+    case .plain: interval = Self.plainInterval
+    }
+    guard elapsed(since: start, now) >= Self.patience else { return nil }
+    let reference = lastPrint ?? (form == .plain ? start : 0)
+    guard elapsed(since: reference, now) >= interval else { return nil }
+    lastPrint = now
+    return form == .bar ? "\r" + bar(now) + "\u{1B}[K" : plain(now) + "\n"
+  }
+
+  /// Ends the report. Returns what to print; nil for nothing.
+  mutating func finish(now: UInt64, isComplete: Bool) -> String? {
+    guard !isFinished else { return nil }
+    isFinished = true
+    switch form {
+    case .none: return nil
+    case .json: return isComplete ? json(type: "finished") : nil
+    // The bar goes, the result that follows says what there is to say.
+    case .bar: return lastPrint == nil ? nil : "\r\u{1B}[K"
+    case .plain:
+      guard lastPrint != nil, isComplete else { return nil }
+      let seconds = elapsed(since: start, now) / Self.second
+      return "\(operation): \(unit.text(current)) in \(Quantity.duration(seconds: seconds))\n"
+    }
+  }
+
+  // MARK: - Forms
+
+  private func json(type: String) -> String {
+    let total = self.total.map(String.init) ?? "null"
+    return #"{"type":"\#(type)","operation":\#(Self.quoted(operation)),"current":\#(current),"#
+      + #""total":\#(total),"unit":\#(Self.quoted(unit.rawValue))}"# + "\n"
+  }
+
+  private static func quoted(_ text: String) -> String {
+    var result = "\""
+    for scalar in DisplayText.visible(text).unicodeScalars {
+      if scalar == "\"" || scalar == "\\" { result += "\\" }
+      result.unicodeScalars.append(scalar)
+    }
+    return result + "\""
+  }
+
+  private func plain(_ now: UInt64) -> String {
+    var text = "\(operation): \(amount)"
+    if let percent { text += " (\(percent)%)" }
+    return ([text] + pace(now)).joined(separator: ", ")
+  }
+
+  private func bar(_ now: UInt64) -> String {
+    // The last column stays free: many terminals break the line when it is filled.
+    let room = max(columns - 1, 1)
+    var facts = [amount] + pace(now)
+    if let percent {
+      let padding = String(repeating: " ", count: percent < 10 ? 2 : percent < 100 ? 1 : 0)
+      facts.insert(padding + "\(percent)%", at: 0)
+    }
+    let left = operation + "  "
+    let right = facts.joined(separator: "  ")
+    let width =
+      room - DisplayWidth.columns(of: left) - DisplayWidth.columns(of: right) - "[]  ".count
+    guard let percent, width >= 8 else { return DisplayText.truncated(left + right, to: room) }
+    let length = min(width, 40)
+    let filled = length * percent / 100
+    let line =
+      String(repeating: "=", count: filled) + String(repeating: " ", count: length - filled)
+    return left + "[" + line + "]  " + right
+  }
+
+  private var amount: String {
+    guard let total, current <= total else { return unit.text(current) }
+    return unit.shortText(current) + " of " + unit.text(total)
+  }
+
+  /// Whole percent, rounded down; nil when the total is unknown or proved wrong.
+  private var percent: Int? {
+    guard let total, total > 0, current <= total else { return nil }
+    return min(Int(Double(current) / Double(total) * 100), current == total ? 100 : 99)
+  }
+
+  /// Rate and time left, as far as they are known.
+  private func pace(_ now: UInt64) -> [String] {
+    guard let oldest = samples.first, now > oldest.time, current > oldest.current else { return [] }
+    let seconds = Double(now - oldest.time) / Double(Self.second)
+    let rate = Double(current - oldest.current) / seconds
+    guard rate >= 1, rate < 1e18 else { return [] }
+    var facts = [unit.text(UInt64(rate)) + "/s"]
+    if let total, current < total {
+      let left = (Double(total - current) / rate).rounded(.up)
+      // Beyond four days the figure is a guess that helps nobody.
+      if left < 360_000 { facts.append(Quantity.duration(seconds: UInt64(left)) + " left") }
+    }
+    return facts
+  }
+
+  private func elapsed(since time: UInt64, _ now: UInt64) -> UInt64 {
+    now >= time ? now - time : 0
+  }
+}

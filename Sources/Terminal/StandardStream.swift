@@ -1,0 +1,143 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// Why a stream took no more.
+public struct StreamError: Error, Sendable, Equatable, CustomStringConvertible {
+  /// A stable name for a kind of error. New codes may be added.
+  public struct Code: RawRepresentable, Sendable, Hashable {
+    /// The name, such as `stream.closed`.
+    public let rawValue: String
+
+    /// A code by its name.
+    public init(rawValue: String) {
+      self.rawValue = rawValue
+    }
+
+    /// The reader at the other end has gone away; nothing that follows can be read by anybody.
+    public static let closed = Self(rawValue: "stream.closed")
+    /// The device is full.
+    public static let full = Self(rawValue: "stream.full")
+    /// Any other refusal.
+    public static let writeFailed = Self(rawValue: "stream.writeFailed")
+  }
+
+  /// The kind of error.
+  public let code: Code
+  /// What happened, in one sentence without a full stop.
+  public let message: String
+  /// The file descriptor, 1 for standard output and 2 for standard error.
+  public let descriptor: Int32
+  /// The `errno` of the call that failed.
+  public let systemError: Int32
+
+  /// What, where and the code, on one line.
+  public var description: String {
+    "\(message), on file descriptor \(descriptor) (\(code.rawValue))"
+  }
+}
+
+/// A buffered stream over `write(2)`.
+///
+/// A process that wants `stream.closed` instead of the signal must ignore SIGPIPE. What is in the buffer when the
+/// object goes away is written then, and an error is lost: call `flush` to hear of it. Not for use from several
+/// tasks at once.
+public final class StandardStream {
+  /// The file descriptor, which stays open when this object goes away.
+  public let descriptor: Int32
+  private let capacity: Int
+  private let calls: StreamCalls
+  private var buffer: [UInt8] = []
+  private var failure: StreamError?
+
+  /// A stream over an open descriptor: 1 for standard output, 2 for standard error.
+  ///
+  /// - Parameters:
+  ///   - descriptor: an open file descriptor.
+  ///   - capacity: after how many buffered bytes they are written; 0 writes at once.
+  public convenience init(descriptor: Int32, capacity: Int = 64 * 1024) {
+    self.init(descriptor: descriptor, capacity: capacity, calls: StreamCalls())
+  }
+
+  init(descriptor: Int32, capacity: Int, calls: StreamCalls) {
+    self.descriptor = descriptor
+    self.capacity = capacity
+    self.calls = calls
+  }
+
+  deinit {
+    try? flush()
+  }
+
+  /// Writes text, sooner or later. After an error every further call throws the same one.
+  public func write(_ text: String) throws(StreamError) {
+    try write(bytes: text.utf8)
+  }
+
+  /// Writes text and a line feed.
+  public func writeLine(_ text: String) throws(StreamError) {
+    try write(text + "\n")
+  }
+
+  /// Writes bytes.
+  public func write(bytes: some Sequence<UInt8>) throws(StreamError) {
+    if let failure { throw failure }
+    buffer.append(contentsOf: bytes)
+    if buffer.count > capacity { try flush() }
+  }
+
+  /// Writes what is buffered now.
+  public func flush() throws(StreamError) {
+    if let failure { throw failure }
+    let pending = buffer
+    buffer.removeAll(keepingCapacity: true)
+    var done = 0
+    while done < pending.count {
+      let rest = pending[done...]
+      let written = unsafe rest.withUnsafeBytes { unsafe calls.write(descriptor, $0) }
+      if written > 0 {
+        done += written
+        continue
+      }
+      // A result of zero for a regular write is no progress; treat it as a full device rather than spin.
+      let error = written == 0 ? ENOSPC : errno
+      switch error {
+      case EINTR: continue
+      case EAGAIN, EWOULDBLOCK: calls.waitUntilWritable(descriptor)
+      default: throw fail(error)
+      }
+    }
+  }
+
+  private func fail(_ error: Int32) -> StreamError {
+    let (code, what): (StreamError.Code, String) =
+      switch error {
+      case EPIPE: (.closed, "the reader has closed the stream")
+      case ENOSPC, EDQUOT: (.full, "the output device is full")
+      default: (.writeFailed, "the output cannot be written: \(CLibrary.message(error))")
+      }
+    let failure = StreamError(
+      code: code, message: what, descriptor: descriptor, systemError: error)
+    self.failure = failure
+    return failure
+  }
+}
+
+/// The system calls of a stream, replaceable so that tests can interrupt and fail them.
+@safe struct StreamCalls: Sendable {
+  /// As `write(2)`: -1 with `errno` on failure.
+  var write: @Sendable (Int32, UnsafeRawBufferPointer) -> Int = { unsafe writeBytes($0, $1) }
+  /// Waits until a descriptor that does not block takes bytes again.
+  var waitUntilWritable: @Sendable (Int32) -> Void = { descriptor in
+    var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+    _ = unsafe poll(&entry, 1, -1)
+  }
+}
+
+private func writeBytes(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
+  unsafe write(descriptor, bytes.baseAddress, bytes.count)
+}

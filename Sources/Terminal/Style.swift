@@ -1,0 +1,72 @@
+/// When output is coloured, as `--color` says it.
+public enum ColorChoice: String, Sendable, CaseIterable {
+  /// On a terminal that can, unless `NO_COLOR` says otherwise.
+  case auto
+  /// In any case, also into a pipe and against `NO_COLOR`.
+  case always
+  /// Never.
+  case never
+}
+
+/// How text looks on one stream: with SGR sequences (ECMA-48, 8.3.117) or without.
+public struct Style: Sendable, Equatable {
+  /// What a text is to look like. Colour only repeats what the words say.
+  public enum Tone: Int, Sendable, CaseIterable {
+    /// Heavier.
+    case bold = 1
+    /// Fainter.
+    case dim = 2
+    /// For damage and errors.
+    case red = 31
+    /// For what is well.
+    case green = 32
+    /// For warnings.
+    case yellow = 33
+  }
+
+  /// Whether `apply` does anything.
+  public let isColored: Bool
+
+  /// A style without colour.
+  public static let plain = Style(isColored: false)
+
+  /// A style by decision.
+  public init(isColored: Bool) {
+    self.isColored = isColored
+  }
+
+  /// The style for a stream. Each stream is judged alone.
+  ///
+  /// - Parameters:
+  ///   - choice: what the user asked for.
+  ///   - descriptor: the stream, 1 for standard output and 2 for standard error.
+  public init(_ choice: ColorChoice, descriptor: Int32) {
+    self.init(
+      choice, isTerminal: CLibrary.isTerminal(descriptor),
+      noColor: CLibrary.environment("NO_COLOR"), term: CLibrary.environment("TERM"))
+  }
+
+  /// The style that follows from these facts.
+  ///
+  /// - Parameters:
+  ///   - choice: what the user asked for.
+  ///   - isTerminal: whether the stream is a terminal.
+  ///   - noColor: the variable `NO_COLOR`; nil or empty means colour.
+  ///   - term: the variable `TERM`; nil and `dumb` mean none.
+  public init(_ choice: ColorChoice, isTerminal: Bool, noColor: String?, term: String?) {
+    switch choice {
+    case .always: isColored = true
+    case .never: isColored = false
+    case .auto:
+      let isRefused = !(noColor ?? "").isEmpty
+      let isDumb = (term ?? "dumb") == "dumb"
+      isColored = isTerminal && !isRefused && !isDumb
+    }
+  }
+
+  /// `text` in this tone, or as it is. Tones do not nest. The text is not made visible here.
+  public func apply(_ text: String, _ tone: Tone) -> String {
+    guard isColored, !text.isEmpty else { return text }
+    return "\u{1B}[\(tone.rawValue)m\(text)\u{1B}[0m"
+  }
+}

@@ -1,0 +1,25 @@
+/// How many columns a line may have.
+public enum TerminalWidth {
+  /// The bounds within which any answer is brought: below, tables are unreadable; above, lines are.
+  public static let bounds = 40...400
+  /// The answer when nobody knows.
+  public static let fallback = 80
+
+  /// The columns of the terminal behind `descriptor`; else of the variable `COLUMNS`, else 80; in 40...400.
+  public static func columns(of descriptor: Int32) -> Int {
+    columns(
+      window: CLibrary.windowColumns(descriptor), variable: CLibrary.environment("COLUMNS"))
+  }
+
+  /// The columns that follow from these facts.
+  ///
+  /// - Parameters:
+  ///   - window: what the terminal says; nil when there is none.
+  ///   - variable: the variable `COLUMNS`; ignored unless it is a positive number.
+  /// - Returns: columns, in 40...400.
+  public static func columns(window: Int?, variable: String?) -> Int {
+    let stated = variable.flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil }
+    let columns = window.flatMap { $0 > 0 ? $0 : nil } ?? stated ?? fallback
+    return min(max(columns, bounds.lowerBound), bounds.upperBound)
+  }
+}

@@ -1,0 +1,144 @@
+/// A table for people: aligned columns with a header, cut to the width of the terminal.
+///
+/// Cells may come from evidence: they are made visible (`DisplayText.visible`) when they are added.
+public struct TextTable: Sendable, Equatable {
+  /// On which side of its column a text stands.
+  public enum Alignment: Sendable, Equatable {
+    /// At the left, as words.
+    case leading
+    /// At the right, as numbers.
+    case trailing
+  }
+
+  /// One column.
+  public struct Column: Sendable, Equatable {
+    /// The text of the header.
+    public var title: String
+    /// Where the cells stand; the title stands with them.
+    public var alignment: Alignment
+    /// Whether cells may be cut when the table is too wide.
+    public var isFlexible: Bool
+
+    /// A column; numbers are best trailing, texts of unknown length flexible.
+    public init(_ title: String, _ alignment: Alignment = .leading, isFlexible: Bool = false) {
+      self.title = DisplayText.visible(title)
+      self.alignment = alignment
+      self.isFlexible = isFlexible
+    }
+  }
+
+  /// One cell.
+  public struct Cell: Sendable, Equatable, ExpressibleByStringLiteral {
+    /// What it says, made visible.
+    public let text: String
+    /// How it looks where colour is allowed; nil for plain.
+    public let tone: Style.Tone?
+
+    /// A cell.
+    public init(_ text: String, tone: Style.Tone? = nil) {
+      self.text = DisplayText.visible(text)
+      self.tone = tone
+    }
+
+    /// A plain cell.
+    public init(stringLiteral value: String) {
+      self.init(value)
+    }
+  }
+
+  /// The columns, from left to right.
+  public let columns: [Column]
+  /// The rows, each with one cell for each column.
+  public private(set) var rows: [[Cell]] = []
+
+  private static let gap = "  "
+  /// A flexible column is never cut below this many columns, or its title's when that is shorter.
+  private static let leastFlexible = 4
+
+  /// A table without rows.
+  public init(_ columns: [Column]) {
+    self.columns = columns
+  }
+
+  /// Adds a row. Missing cells are blank; what is too much is appended to the last cell.
+  public mutating func add(_ cells: [Cell]) {
+    guard !columns.isEmpty else { return }
+    var row = Array(cells.prefix(columns.count))
+    let rest = cells.dropFirst(columns.count)
+    if let last = row.last, !rest.isEmpty {
+      let text = ([last] + rest).map(\.text).joined(separator: " ")
+      row[row.count - 1] = Cell(text, tone: last.tone)
+    }
+    while row.count < columns.count { row.append("") }
+    rows.append(row)
+  }
+
+  /// Adds a row of plain cells.
+  public mutating func add(_ texts: [String]) {
+    add(texts.map { Cell($0) })
+  }
+
+  /// The header, a rule and the rows, without line feeds.
+  ///
+  /// - Parameters:
+  ///   - width: the most columns of a line; nil for no limit, as for a file. Lines are longer only when the
+  ///     columns that are not flexible leave no room.
+  ///   - style: whether titles and cells are coloured.
+  /// - Returns: the lines; none for a table without columns.
+  public func lines(width: Int?, style: Style = .plain) -> [String] {
+    guard !columns.isEmpty else { return [] }
+    let widths = fittedWidths(width)
+    let titles = columns.map { Cell($0.title, tone: .bold) }
+    let rule = widths.map { Cell(String(repeating: "─", count: $0), tone: .dim) }
+    return ([titles, rule] + rows).map { line($0, widths: widths, style: style) }
+  }
+
+  /// The lines, each with a line feed.
+  public func text(width: Int?, style: Style = .plain) -> String {
+    lines(width: width, style: style).map { $0 + "\n" }.joined()
+  }
+
+  private func line(_ cells: [Cell], widths: [Int], style: Style) -> String {
+    var result = ""
+    // Spaces are held back until something follows, so that no line ends with them.
+    var space = ""
+    for (index, cell) in cells.enumerated() {
+      let width = widths[index]
+      let text = DisplayText.truncated(cell.text, to: width)
+      let missing = String(repeating: " ", count: max(width - DisplayWidth.columns(of: text), 0))
+      let isTrailing = columns[index].alignment == .trailing
+      if !text.isEmpty {
+        result += space + (isTrailing ? missing : "")
+        result += cell.tone.map { style.apply(text, $0) } ?? text
+        space = (isTrailing ? "" : missing) + Self.gap
+      } else {
+        space += missing + Self.gap
+      }
+    }
+    return result
+  }
+
+  private func fittedWidths(_ width: Int?) -> [Int] {
+    var widths = columns.indices.map { index in
+      rows.reduce(DisplayWidth.columns(of: columns[index].title)) {
+        max($0, DisplayWidth.columns(of: $1[index].text))
+      }
+    }
+    guard let width else { return widths }
+    let least = columns.map {
+      min(Self.leastFlexible, max(DisplayWidth.columns(of: $0.title), 1))
+    }
+    var excess = widths.reduce(0, +) + Self.gap.count * (widths.count - 1) - width
+    // Each round brings the widest flexible column down to the next one, so the rounds are few.
+    while excess > 0 {
+      let flexible = columns.indices.filter { columns[$0].isFlexible && widths[$0] > least[$0] }
+      guard let widest = flexible.max(by: { widths[$0] < widths[$1] }) else { break }
+      let next = flexible.filter { $0 != widest }.map { widths[$0] }.max() ?? 0
+      let cut = min(
+        excess, widths[widest] - least[widest], max(widths[widest] - next, 1))
+      widths[widest] -= cut
+      excess -= cut
+    }
+    return widths
+  }
+}

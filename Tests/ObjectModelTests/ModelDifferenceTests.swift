@@ -1,0 +1,83 @@
+import Testing
+
+@testable import ObjectModel
+
+struct ModelDifferenceTests {
+  static func difference(_ change: (inout ManagedObjectModel) -> Void) -> ModelDifference {
+    var new = Fixture.model
+    change(&new)
+    return ModelDifference(from: Fixture.model, to: new)
+  }
+
+  @Test func sentences() {
+    let difference = Self.difference { model in
+      model.entities["Note"]?.attributes.append(
+        Attribute(name: "updatedAt", type: .date, isOptional: true))
+      model.entities["Note"]?.attributes.removeAll { $0.name == "photo" }
+      model.entities["Page"]?.attributes[0].type = .integer64
+      model.entities["Item"]?.isAbstract = false
+    }
+    #expect(
+      difference.changes.map(\.sentence) == [
+        "`Item`: abstract was yes, is no.",
+        "`Note.photo` was removed: Binary, optional.",
+        "`Note.updatedAt` was added: Date, optional.",
+        "`Page.number`: type was Integer 32, is Integer 64.",
+      ])
+    #expect(difference.changes.allSatisfy { $0.affectsVersionHash })
+  }
+
+  @Test func renames() {
+    let difference = Self.difference { model in
+      var page = model.entities.removeValue(forKey: "Page") ?? Entity(name: "")
+      page.name = "Sheet"
+      page.renamingIdentifier = "Page"
+      page.attributes[0].name = "index"
+      page.attributes[0].renamingIdentifier = "number"
+      model.entities["Sheet"] = page
+    }
+    let kinds = difference.changes(of: "Sheet").map(\.kind.rawValue)
+    #expect(kinds.contains("entityRenamed"))
+    #expect(kinds.contains("attributeRenamed"))
+    #expect(!difference.changes.contains { $0.kind == .entityAdded || $0.kind == .entityRemoved })
+    #expect(
+      difference.changes.first { $0.kind == .attributeRenamed }?.sentence
+        == "`Sheet.index` is the new name of `number`.")
+  }
+
+  /// What a change says of the hash is what the hashes say.
+  @Test(arguments: 0..<16)
+  func affectsVersionHashIsTrue(_ which: Int) {
+    let difference = Self.difference { Self.change(which, &$0) }
+    var new = Fixture.model
+    Self.change(which, &new)
+    #expect(!difference.isEmpty)
+    let isSame = new.versionHashes().hashes == Fixture.model.versionHashes().hashes
+    #expect(difference.affectsVersionHashes == !isSame, "\(difference.changes)")
+  }
+
+  static func change(_ which: Int, _ model: inout ManagedObjectModel) {
+    switch which {
+    case 0: model.entities["Note"]?.className = "Other"
+    case 1: model.entities["Note"]?.renamingIdentifier = nil
+    case 2: model.entities["Note"]?.versionHashModifier = nil
+    case 3: model.entities["Note"]?.uniquenessConstraints = []
+    case 4: model.entities["Note"]?.superentityName = nil
+    case 5: model.entities["Note"]?.fetchIndexes = []
+    case 6: model.entities["Page"]?.attributes[0].isOptional = true
+    case 7: model.entities["Page"]?.attributes[0].defaultValue = nil
+    case 8: model.entities["Page"]?.attributes[0].isTransient = true
+    case 9: model.entities["Page"]?.relationships[0].deleteRule = .nullify
+    case 10: model.entities["Page"]?.relationships[0].maxCount = -1
+    case 11: model.entities["Page"]?.relationships[0].isOrdered = true
+    case 12: model.entities["Page"]?.relationships[0].destinationEntityName = "Item"
+    case 13: model.entities["Note"]?.attributes[2].type = .integer16
+    case 14: model.entities["Note"]?.attributes[2].derivation?.expression = "count:(parent)"
+    default: model.entities["Extra"] = Entity(name: "Extra")
+    }
+  }
+
+  @Test func sameIsEmpty() {
+    #expect(ModelDifference(from: Fixture.model, to: Fixture.model).isEmpty)
+  }
+}
