@@ -53,7 +53,8 @@ let package = Package(
     .executableTarget(
       name: "LifeboatCLI",
       dependencies: [
-        "SupportBundle", "StoreRecovery", "StoreMigration", "StoreExtraction", "Terminal", "SQLiteFile",
+        "SupportBundle", "StoreRecovery", "StoreMigration", "StoreExtraction", "CoreDataStore",
+        "ObjectModel", "SQLiteFile", "SQLiteWriter", "Terminal",
         argumentParser,
       ],
       swiftSettings: settings),

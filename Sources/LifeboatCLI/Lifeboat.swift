@@ -1,10 +1,49 @@
 import ArgumentParser
-import SQLiteFile
-@main struct Lifeboat: ParsableCommand {
-  @Argument var file: String
-  mutating func run() throws {
-    let db = try SQLiteDatabase(path: file)
-    _ = try db.writeNDJSON(of: db.schema.tables, to: 1)
-    for f in db.findings.kept { print(f) }
+import CoreDataStore
+import Terminal
+
+/// The command `lifeboat`.
+@main
+struct Lifeboat: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "lifeboat",
+    abstract: "Reads, sets aside and passes on Core Data, SwiftData and SQLite stores that will not open.",
+    discussion: """
+      lifeboat inspect Notes.sqlite          what is this file, and is it well?
+      lifeboat extract Notes.sqlite -o Rows  save every row that can be read
+      lifeboat demo                          see it all in a minute
+
+      No command writes to a store that it reads, and SQLite never opens it.
+
+      EXIT STATUS
+        0 done   1 done, with findings   64 wrong usage   65 no store that is understood
+        66 input missing   70 a bug of ours   73 output exists   74 device error
+        75 try again   77 permission denied.  Treat any other code as a failure.
+      """,
+    version: toolVersion,
+    subcommands: [],
+    groupedSubcommands: [
+      CommandGroup(name: "Look", subcommands: [Inspect.self, Model.self, Rows.self]),
+      CommandGroup(name: "Save", subcommands: [Extract.self, Rescue.self]),
+      CommandGroup(name: "Pass on", subcommands: [Bundle.self]),
+      CommandGroup(name: "Keep house", subcommands: [IncidentsCommand.self]),
+      CommandGroup(name: "Learn", subcommands: [Demo.self]),
+    ])
+
+  static func main() async {
+    do {
+      var command = try parseAsRoot()
+      if var asynchronous = command as? any AsyncParsableCommand {
+        try await asynchronous.run()
+      } else {
+        try command.run()
+      }
+    } catch let code as ExitCode {
+      exit(withError: code)
+    } catch {
+      guard let failure = Failure(error) else { exit(withError: error) }
+      failure.report(asJSON: CommandLine.arguments.contains("--json"))
+      exit(withError: ExitCode(failure.exitCode))
+    }
   }
 }

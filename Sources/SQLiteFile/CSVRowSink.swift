@@ -6,9 +6,15 @@ struct CSVRowSink: RowSink, ~Copyable {
   private var column = 0
   private(set) var rowCount = 0
 
-  init(output: consuming OutputBuffer) { self.output = output }
+  private let limit: Int
 
-  var wantsMore: Bool { !output.isBroken }
+  /// - Parameter limit: the most rows; nil for all.
+  init(output: consuming OutputBuffer, limit: Int?) {
+    self.output = output
+    self.limit = limit ?? .max
+  }
+
+  var wantsMore: Bool { rowCount < limit && !output.isBroken }
 
   /// Writes the header line.
   mutating func begin(columns: [String]) {

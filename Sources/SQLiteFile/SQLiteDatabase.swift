@@ -159,17 +159,21 @@ public final class SQLiteDatabase {
     return sink.counts
   }
 
-  /// Writes rows as a line of JSON each: `table`, `rowid` and `values` in column order, as SQLite stores them.
+  /// Writes rows as JSON, an object each: `table`, `rowid` and `values` in column order, as SQLite stores them.
   ///
   /// - Parameters:
   ///   - tables: the tables, in the order wanted.
+  ///   - form: a line for each row, or one object with all of them under `rows`.
+  ///   - limit: the most rows of all tables together; nil for all.
   ///   - descriptor: an open file descriptor; it is not closed.
   /// - Returns: the number of rows of each table.
-  public func writeNDJSON(of tables: [Table], to descriptor: Int32) throws(SQLiteFileError)
-    -> [Int]
-  {
-    var sink = NDJSONRowSink(output: OutputBuffer(descriptor: descriptor))
+  @discardableResult
+  public func writeJSON(
+    of tables: [Table], as form: JSONForm = .lines, limit: Int? = nil, to descriptor: Int32
+  ) throws(SQLiteFileError) -> [Int] {
+    var sink = JSONRowSink(output: OutputBuffer(descriptor: descriptor), form: form, limit: limit)
     var counts: [Int] = []
+    sink.start()
     for table in tables where sink.wantsMore {
       let (layout, isRowIDTable) = try layout(of: table)
       sink.begin(table: table.name, columns: layout.names)
@@ -182,12 +186,16 @@ public final class SQLiteDatabase {
 
   /// Writes a table as CSV with a header line, the values as SQLite stores them; blobs as hexadecimal.
   ///
+  /// - Parameter limit: the most rows; nil for all.
   /// - Returns: the number of rows.
-  public func writeCSV(of table: Table, to descriptor: Int32) throws(SQLiteFileError) -> Int {
+  @discardableResult
+  public func writeCSV(of table: Table, limit: Int? = nil, to descriptor: Int32)
+    throws(SQLiteFileError) -> Int
+  {
     let (layout, isRowIDTable) = try layout(of: table)
-    var sink = CSVRowSink(output: OutputBuffer(descriptor: descriptor))
+    var sink = CSVRowSink(output: OutputBuffer(descriptor: descriptor), limit: limit)
     sink.begin(columns: layout.names)
-    try scan(table, isRowIDTable, layout, &sink)
+    if sink.wantsMore { try scan(table, isRowIDTable, layout, &sink) }
     try sink.finish()
     return sink.rowCount
   }

@@ -1,5 +1,4 @@
 import CoreDataStore
-import Foundation
 import SQLiteFile
 
 /// How binary values are written.
@@ -11,9 +10,9 @@ public enum BlobForm: String, Sendable, CaseIterable {
 }
 
 extension OutputBuffer {
-  /// Appends a row of an entity as a line of JSON:
+  /// Appends a row of an entity as a JSON object:
   /// `{"entity":"Note","pk":1,"values":{"title":"…","folder":{"entity":"Folder","pk":2}}}`.
-  mutating func append(ndjson row: ManagedRow, blobs: BlobForm) {
+  mutating func append(json row: ManagedRow, blobs: BlobForm) {
     append("{\"entity\":")
     if let name = row.entityName { append(jsonString: name) } else { append("null") }
     if row.entityName == nil {
@@ -29,7 +28,7 @@ extension OutputBuffer {
       append(UInt8(ascii: ":"))
       append(json: property.value, blobs: blobs)
     }
-    append("}}\n")
+    append("}}")
   }
 
   private mutating func append(json value: PropertyValue, blobs: BlobForm) {
@@ -154,9 +153,9 @@ extension OutputBuffer {
 }
 
 /// UUIDs as people write them.
-enum UUIDText {
+package enum UUIDText {
   /// The text of 16 bytes, such as `30084A1C-6B5E-4D2C-9F3A-1C2D3E4F5061`.
-  static func string(_ bytes: [UInt8]) -> String {
+  package static func string(_ bytes: [UInt8]) -> String {
     let digits = Array("0123456789ABCDEF".utf8)
     var text: [UInt8] = []
     for (index, byte) in bytes.enumerated() {

@@ -1,5 +1,5 @@
 public import CoreDataStore
-import SQLiteFile
+public import SQLiteFile
 
 /// Writes rows of entities to an open file descriptor.
 public struct RowOutput: Sendable {
@@ -32,14 +32,23 @@ public struct RowOutput: Sendable {
   /// An output with these options.
   public init(_ options: Options = Options()) { self.options = options }
 
-  /// Writes a line of JSON for each row.
+  /// Writes the rows as JSON: a line for each, or one object with all of them under `rows`.
   /// - Returns: the number of rows.
-  public func writeNDJSON(of store: CoreDataStore, to descriptor: Int32) throws -> Int {
+  @discardableResult
+  public func writeJSON(of store: CoreDataStore, as form: JSONForm = .lines, to descriptor: Int32)
+    throws -> Int
+  {
     var output = OutputBuffer(descriptor: descriptor)
+    if form == .object { output.append("{\"schema\":\"lifeboat.rows\",\"version\":1,\"rows\":[\n") }
+    var isFirst = true
     let count = try forEach(store) { row in
-      output.append(ndjson: row, blobs: options.blobs)
+      if form == .object, !isFirst { output.append(",\n") }
+      isFirst = false
+      output.append(json: row, blobs: options.blobs)
+      if form == .lines { output.append("\n") }
       return !output.isBroken
     }
+    if form == .object { output.append("\n]}\n") }
     try output.finish()
     return count
   }

@@ -140,7 +140,8 @@ public struct StoreExport: Sendable {
         if format == .csv, row.entityName != nil {
           file.output.append(csv: row, safeForSpreadsheets: options.isSafeForSpreadsheets)
         } else {
-          file.output.append(ndjson: row, blobs: options.blobs)
+          file.output.append(json: row, blobs: options.blobs)
+          file.output.append("\n")
         }
         file.rowCount += 1
         return !file.output.isBroken
@@ -165,8 +166,8 @@ public struct StoreExport: Sendable {
       let descriptor = try folder.create(name)
       let count =
         format == .csv
-        ? try store.database.writeCSV(of: table, to: descriptor)
-        : try store.database.writeNDJSON(of: [table], to: descriptor).first ?? 0
+        ? try store.database.writeCSV(of: table, limit: options.limit, to: descriptor)
+        : try store.database.writeJSON(of: [table], limit: options.limit, to: descriptor).first ?? 0
       try folder.finish(descriptor)
       parts.append(.init(name: table.name, target: name, rowCount: count))
     }

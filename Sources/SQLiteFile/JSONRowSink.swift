@@ -1,17 +1,31 @@
-/// Writes a line of JSON for each row, the values as SQLite stores them.
+/// Writes an object of JSON for each row, the values as SQLite stores them.
 ///
 /// `{"table":"ZNOTE","rowid":17,"values":[null,4,"text",{"hex":"00ff"}]}`. Text that is not valid UTF-8 stands
 /// in `values` with U+FFFD in its bad places and once more, exact, under `"invalidText":{"COLUMN":{"hex":"…"}}`.
-struct NDJSONRowSink: RowSink, ~Copyable {
+struct JSONRowSink: RowSink, ~Copyable {
   private var output: OutputBuffer
   private var names: [String] = []
   private var column = 0
   private var invalid: [(column: Int, bytes: [UInt8])] = []
   private(set) var rowCount = 0
+  private let form: JSONForm
+  private var left: Int
+  private var isFirst = true
 
-  init(output: consuming OutputBuffer) { self.output = output }
+  init(output: consuming OutputBuffer, form: JSONForm, limit: Int?) {
+    self.output = output
+    self.form = form
+    left = limit ?? .max
+  }
 
-  var wantsMore: Bool { !output.isBroken }
+  var wantsMore: Bool { left > 0 && !output.isBroken }
+
+  /// Writes what comes before the first row.
+  mutating func start() {
+    if form == .object {
+      output.append("{\"schema\":\"lifeboat.rows\",\"version\":1,\"rows\":[\n")
+    }
+  }
 
   /// The rows that follow are of this table.
   mutating func begin(table: String, columns: [String]) {
@@ -24,6 +38,10 @@ struct NDJSONRowSink: RowSink, ~Copyable {
   }
 
   mutating func beginRow(_ rowID: Int64?) {
+    if form == .object {
+      if !isFirst { output.append(word: 0x0a2c, length: 2) }
+      isFirst = false
+    }
     output.appendTemplate()
     if let rowID { output.append(integer: rowID) } else { output.append("null") }
     // `,"values":[` in two words.
@@ -69,8 +87,9 @@ struct NDJSONRowSink: RowSink, ~Copyable {
   mutating func endRow() {
     output.append(UInt8(ascii: "]"))
     if !invalid.isEmpty { appendInvalidText() }
-    output.append(word: 0x0a7d, length: 2)
+    output.append(word: 0x0a7d, length: form == .lines ? 2 : 1)
     rowCount &+= 1
+    left &-= 1
   }
 
   private mutating func appendInvalidText() {
@@ -89,7 +108,18 @@ struct NDJSONRowSink: RowSink, ~Copyable {
   }
 
   /// Writes what is left.
-  mutating func finish() throws(SQLiteFileError) { try output.finish() }
+  mutating func finish() throws(SQLiteFileError) {
+    if form == .object { output.append("\n]}\n") }
+    try output.finish()
+  }
+}
+
+/// How rows are put together as JSON.
+public enum JSONForm: Sendable {
+  /// A line for each row.
+  case lines
+  /// One object, the rows in an array.
+  case object
 }
 
 /// JSON literals for what is rendered once rather than for each row.

@@ -1,0 +1,184 @@
+import ArgumentParser
+import CoreDataStore
+import Foundation
+import SQLiteFile
+import StoreExtraction
+import StoreRecovery
+import SupportBundle
+import Terminal
+
+/// `lifeboat bundle create`
+struct BundleCreate: ParsableCommand {
+  enum Include: String, ExpressibleByArgument, CaseIterable {
+    case structure, rows, store
+  }
+
+  static let configuration = CommandConfiguration(
+    commandName: "create",
+    abstract: "Pack what support needs to know of a store or an incident.",
+    discussion: """
+      Examples: lifeboat bundle create Notes.sqlite -o Notes-support.zip
+                lifeboat bundle create Incompatible/2026-11-20-21-53-07Z -o incident.zip --include rows
+
+      Exit status: 1 when the store is damaged (the bundle is made all the same); 73 when the output exists; 75 \
+      when the store changed while it was read.
+      """)
+
+  @Argument(help: "A store, or the folder of an incident.")
+  var input: String
+
+  @Option(name: .shortAndLong, help: "The bundle to make.")
+  var output: String
+
+  @Option(
+    name: .long,
+    help: "structure (nothing that a user typed), rows (also every row) or store (also the files themselves).")
+  var include: Include = .structure
+
+  @OptionGroup var store: StoreOptions
+  @OptionGroup(title: "Display") var display: DisplayOptions
+
+  func run() throws {
+    let subject = try BundleSubject(input)
+    let receipt = try Self.write(
+      subject, to: output, include: include, logView: store.wal, created: Date())
+    if display.json {
+      try display.write(json: Report(output: output, manifest: receipt.manifest))
+    } else if !display.quiet {
+      var text = BundleText.table(receipt.manifest, display)
+      text += "packed in \(DisplayText.visible(output)), \(Quantity.bytes(receipt.sizeBytes))\n"
+      for sentence in receipt.manifest.withheld { text += "left out: \(DisplayText.visible(sentence))\n" }
+      try display.write(text)
+    }
+    display.note(receipt.findings, of: subject.storePath)
+    if receipt.findings.contains(where: { $0.severity == .damage }) { try display.exitWithFindings() }
+  }
+
+  /// The JSON form.
+  struct Report: Encodable {
+    let schema = "lifeboat.bundleReceipt"
+    let version = 1
+    let output: String
+    let manifest: BundleManifest
+  }
+
+  /// What was packed.
+  struct Receipt {
+    let manifest: BundleManifest
+    let sizeBytes: UInt64
+    let findings: [Finding]
+  }
+
+  /// Packs a bundle and checks it.
+  static func write(
+    _ subject: BundleSubject, to output: String, include: Include,
+    logView: SQLiteDatabase.LogView = .committed, created: Date
+  ) throws -> Receipt {
+    let watch = EvidenceWatch(subject.storePath)
+    let contents: BundleManifest.Contents =
+      switch include {
+      case .structure: .structure
+      case .rows: .rows
+      case .store: .store
+      }
+    var bundle = try StoreBundle(
+      storePath: subject.storePath, tool: .init(name: "lifeboat", version: toolVersion),
+      created: BundleDate(secondsSince1970: created.timeIntervalSince1970.rounded(.down)),
+      contents: contents)
+    if let incident = subject.incident { try bundle.add(incident) }
+
+    // Rows are written beside nothing of the user's: into a private folder that goes again.
+    let scratch = FileManager.default.temporaryDirectory
+      .appendingPathComponent("lifeboat-" + UUID().uuidString)
+    defer { try? FileManager.default.removeItem(at: scratch) }
+    var findings: [Finding] = []
+    do {
+      let coreData = try CoreDataStore(path: subject.storePath, logView: logView)
+      let inspection = try StoreInspection(path: subject.storePath, logView: logView)
+      var rows: String?
+      if include != .structure {
+        try FileManager.default.createDirectory(
+          at: scratch, withIntermediateDirectories: false,
+          attributes: [.posixPermissions: 0o700])
+        rows = try writeRows(of: coreData, to: scratch.appendingPathComponent("rows.ndjson"))
+      }
+      try bundle.add(coreData, inspection, rows: rows)
+      findings = inspection.findings
+    } catch let error as SQLiteFileError where subject.incident != nil || include == .store {
+      // What cannot be read can still be passed on.
+      try bundle.add(
+        unreadable: subject.storePath, code: error.code.rawValue, message: error.message)
+      findings = [Finding(error.code.rawValue, error.message)]
+    }
+    let written = try bundle.plan.measured().write(to: output)
+    let check = try BundleVerification.verify(path: output)
+    guard check.outcome == .intact, let manifest = check.manifest else {
+      throw Failure(
+        74, "bundle.notIntact",
+        "\(output): the bundle does not read back as it was written: \(check.problems.first?.message ?? "")")
+    }
+    let changed = watch.changes()
+    guard changed.isEmpty else {
+      throw Failure(
+        75, "evidence.changedDuringRead",
+        "the store changed while it was packed: \(changed.joined(separator: ", "))",
+        hint: "close whatever writes to the store and try again with another output")
+    }
+    return Receipt(manifest: manifest, sizeBytes: written.size, findings: findings)
+  }
+
+  private static func writeRows(of store: CoreDataStore, to file: URL) throws -> String {
+    _ = FileManager.default.createFile(
+      atPath: file.path, contents: nil, attributes: [.posixPermissions: 0o600])
+    let handle = try FileHandle(forWritingTo: file)
+    defer { try? handle.close() }
+    if store.kind == .sqlite {
+      try store.database.writeJSON(of: store.database.schema.tables, to: handle.fileDescriptor)
+    } else {
+      try RowOutput().writeJSON(of: store, to: handle.fileDescriptor)
+    }
+    return file.path
+  }
+}
+
+/// What a bundle is about.
+struct BundleSubject {
+  let storePath: String
+  let incident: Incident?
+
+  /// A store, or a folder with an incident's record and its store.
+  init(_ path: String) throws {
+    let record = path + "/incident.json"
+    guard ByteFile.exists(record) else {
+      let stores = try StoreFinder.stores(at: path)
+      guard let only = stores.first, stores.count == 1 else {
+        throw Failure(
+          64, "usage.oneStore", "\(path) holds \(stores.count) stores; a bundle is about one",
+          hint: "name one: \(stores.prefix(5).joined(separator: ", "))")
+      }
+      storePath = only
+      incident = nil
+      return
+    }
+    let folder = URL(fileURLWithPath: path).standardizedFileURL
+    let entry = try Incidents(in: folder.deletingLastPathComponent()).show(folder.lastPathComponent)
+    guard let incident = entry.incident else {
+      throw Failure(65, "incident.unreadable", "\(record): \(entry.problem ?? "not readable")")
+    }
+    self.incident = incident
+    storePath = path + "/store/" + incident.storeName
+  }
+}
+
+/// A manifest for people.
+enum BundleText {
+  static func table(_ manifest: BundleManifest, _ display: DisplayOptions) -> String {
+    var table = TextTable([
+      .init("Entry", isFlexible: true), .init("Bytes", .trailing), .init("What it is", isFlexible: true),
+    ])
+    for entry in manifest.entries {
+      table.add([entry.name, Quantity.count(entry.sizeBytes), entry.why])
+    }
+    return table.text(width: display.width, style: display.style)
+  }
+}

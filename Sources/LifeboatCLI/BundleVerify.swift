@@ -1,0 +1,77 @@
+import ArgumentParser
+import SupportBundle
+import Terminal
+
+/// `lifeboat bundle verify`
+struct BundleVerify: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "verify",
+    abstract: "Check that a bundle is whole and unchanged.",
+    discussion: """
+      Example: lifeboat bundle verify Notes-support.zip
+
+      Exit status: 0 intact, 1 changed or damaged, 65 no bundle, 66 missing.
+      """)
+
+  @Argument(help: "The bundle.")
+  var path: String
+
+  @OptionGroup(title: "Display") var display: DisplayOptions
+
+  /// The JSON form.
+  struct Report: Encodable {
+    struct Problem: Encodable {
+      let id: String
+      let message: String
+      let entry: String?
+      let offset: UInt64?
+    }
+
+    let schema = "lifeboat.bundleVerification"
+    let version = 1
+    let path: String
+    let outcome: String
+    let intactEntryCount: Int
+    let problems: [Problem]
+  }
+
+  func run() throws {
+    let result = try BundleVerification.verify(path: path)
+    let outcome =
+      switch result.outcome {
+      case .intact: "intact"
+      case .damaged: "damaged"
+      case .notABundle: "notABundle"
+      }
+    if display.json {
+      try display.write(
+        json: Report(
+          path: path, outcome: outcome, intactEntryCount: result.intactEntryCount,
+          problems: result.problems.map {
+            .init(id: $0.id.rawValue, message: $0.message, entry: $0.entry, offset: $0.offset)
+          }))
+    }
+    switch result.outcome {
+    case .intact:
+      if !display.json, !display.quiet {
+        try display.write(
+          "intact: \(Quantity.count(result.intactEntryCount)) entries agree with the manifest\n")
+      }
+    case .damaged:
+      if !display.json {
+        for problem in result.problems {
+          let place = problem.entry.map { ", \(DisplayText.visible($0))" } ?? ""
+          try display.write("\(DisplayText.visible(problem.message))\(place) (\(problem.id.rawValue))\n")
+        }
+        try display.write("NOT INTACT: ask for the bundle again\n")
+      }
+      try display.exitWithFindings()
+    case .notABundle:
+      let problem = result.problems.first
+      throw Failure(
+        65, problem?.id.rawValue ?? "bundle.notAZip",
+        "\(path): no support bundle: \(problem?.message ?? "")",
+        hint: "a bundle is made with: lifeboat bundle create STORE -o FILE")
+    }
+  }
+}

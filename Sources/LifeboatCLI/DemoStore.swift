@@ -1,0 +1,131 @@
+import CoreDataStore
+import Foundation
+import ObjectModel
+import SQLiteWriter
+import StoreMigration
+
+/// The store that `lifeboat demo` makes: notes in folders, with tags, some rows still in the write-ahead log, and a
+/// picture in a file of its own.
+struct DemoStore {
+  /// The model that wrote the store.
+  static let oldModel = model(isNewer: false)
+  /// The model of the app's next version.
+  static let newModel = model(isNewer: true)
+
+  private static let pictureName = "7C0E2A54-9D1B-4F6A-8E33-5B21C7D90A41"
+
+  /// Makes the store set in `folder`, which holds nothing yet.
+  /// - Returns: the path of the main file.
+  static func make(in folder: URL) throws -> String {
+    let files = FileManager.default
+    let scratch = folder.appendingPathComponent("scratch")
+    try files.createDirectory(at: scratch, withIntermediateDirectories: true)
+    defer { try? files.removeItem(at: scratch) }
+    let made = scratch.appendingPathComponent("Notes.sqlite").path
+    let store = folder.appendingPathComponent("Notes.sqlite").path
+    let writer = try SQLiteWriter(creating: made, options: FreshStore.options)
+    defer { writer.discard() }
+    try FreshStore.write(try FreshStoreSchema(oldModel), uuid: UUID(), to: writer)
+    try writer.transaction { try insertRows(writer) }
+    // The log is copied before the writer closes and folds it in: that is how a store looks after a crash.
+    for ending in ["", "-wal"] { try files.copyItem(atPath: made + ending, toPath: store + ending) }
+
+    let pictures = folder.appendingPathComponent(".Notes_SUPPORT/_EXTERNAL_DATA")
+    try files.createDirectory(at: pictures, withIntermediateDirectories: true)
+    let picture = Data((0..<200_000).map { UInt8(truncatingIfNeeded: $0 &* $0 >> 7) })
+    try picture.write(to: pictures.appendingPathComponent(pictureName))
+    return store
+  }
+
+  private static func insertRows(_ writer: SQLiteWriter) throws {
+    func table(_ name: String, _ columns: [String]) throws -> SQLiteStatement {
+      try writer.prepare(
+        "INSERT INTO \(name) (\(columns.joined(separator: ", "))) VALUES (\(columns.map { _ in "?" }.joined(separator: ", ")))"
+      )
+    }
+    let numbering = EntityNumbering(oldModel)
+    func number(_ entity: String) -> SQLiteValue { .integer(numbering.number(of: entity) ?? 0) }
+
+    let folders = try table("ZFOLDER", ["Z_PK", "Z_ENT", "Z_OPT", "ZNAME"])
+    for (key, name) in ["Private", "Work"].enumerated() {
+      try folders.run([.integer(Int64(key + 1)), number("Folder"), .integer(1), .string(name)])
+    }
+    let tags = try table("ZTAG", ["Z_PK", "Z_ENT", "Z_OPT", "ZNAME"])
+    for (key, name) in ["urgent", "idea", "someday"].enumerated() {
+      try tags.run([.integer(Int64(key + 1)), number("Tag"), .integer(1), .string(name)])
+    }
+    let notes = try table(
+      "ZNOTE",
+      [
+        "Z_PK", "Z_ENT", "Z_OPT", "ZISPINNED", "ZFOLDER", "ZCREATED", "ZTITLE", "ZBODY",
+        "ZIDENTIFIER", "ZPICTURE",
+      ])
+    let texts = [
+      ("Shopping", "milk, bread, something for Grandma"), ("Boat", "call the yard about the mast"),
+      ("Book", "an app that never loses anything"), ("Trip", "Tromsø in March, 東京 in May"),
+      ("Budget", "=SUM(A1:A9) is not a formula here"), ("Poem", "the sea, the \"sea\", the sea"),
+    ]
+    for (index, (title, body)) in texts.enumerated() {
+      let key = Int64(index + 1)
+      let identifier = (0..<16).map { UInt8(truncatingIfNeeded: ($0 + 1) * (index + 7)) }
+      // 0x02, the name of the file, NUL: a value that is kept outside; 0x01 and the bytes: one kept inside.
+      let picture: SQLiteValue =
+        index == 3 ? .blob([2] + Array(pictureName.utf8) + [0])
+        : index == 0 ? .blob([1, 0x89, 0x50, 0x4e, 0x47]) : .null
+      try notes.run([
+        .integer(key), number("Note"), .integer(1), .integer(index == 1 ? 1 : 0),
+        .integer(Int64(index % 2 + 1)), .real(786_000_000 + Double(index) * 86_400.25),
+        .string(title), .string(body), .blob(identifier), picture,
+      ])
+    }
+    let links = try writer.prepare("INSERT INTO Z_2TAGS VALUES (?, ?)")
+    for (note, tag) in [(1, 1), (2, 1), (2, 3), (3, 2), (6, 2)] {
+      try links.run([.integer(Int64(note)), .integer(Int64(tag))])
+    }
+    for (name, highest) in [("Folder", 2), ("Note", 6), ("Tag", 3)] {
+      try writer.prepare("UPDATE Z_PRIMARYKEY SET Z_MAX = ? WHERE Z_NAME = ?")
+        .run([.integer(Int64(highest)), .string(name)])
+    }
+  }
+
+  private static func model(isNewer: Bool) -> ManagedObjectModel {
+    func attribute(_ name: String, _ type: AttributeType) -> Attribute {
+      Attribute(name: name, type: type, isOptional: true)
+    }
+    var noteAttributes = [
+      attribute("body", .string), attribute("created", .date), attribute("identifier", .uuid),
+      attribute("isPinned", .boolean),
+      Attribute(
+        name: "picture", type: .binary, isOptional: true, allowsExternalBinaryDataStorage: true),
+      attribute("title", .string),
+    ]
+    if isNewer { noteAttributes.append(attribute("wordCount", .integer32)) }
+    let note = Entity(
+      name: "Note", attributes: noteAttributes.sorted { $0.name < $1.name },
+      relationships: [
+        Relationship(
+          name: "folder", destinationEntityName: "Folder", inverseName: "notes",
+          inverseEntityName: "Folder", isOptional: true),
+        Relationship(
+          name: "tags", destinationEntityName: "Tag", inverseName: "notes",
+          inverseEntityName: "Tag", maxCount: 0, isOptional: true),
+      ])
+    let folder = Entity(
+      name: "Folder", attributes: [attribute("name", .string)],
+      relationships: [
+        Relationship(
+          name: "notes", destinationEntityName: "Note", inverseName: "folder",
+          inverseEntityName: "Note", maxCount: 0, isOptional: true)
+      ])
+    let tag = Entity(
+      name: "Tag", attributes: [attribute(isNewer ? "label" : "name", .string)],
+      relationships: [
+        Relationship(
+          name: "notes", destinationEntityName: "Note", inverseName: "tags",
+          inverseEntityName: "Note", maxCount: 0, isOptional: true)
+      ])
+    return ManagedObjectModel(
+      entities: [folder, note, tag],
+      versionIdentifiers: [isNewer ? "2" : "1"])
+  }
+}

@@ -1,0 +1,82 @@
+import ArgumentParser
+import CoreDataStore
+import StoreExtraction
+import Terminal
+
+/// `lifeboat extract`
+struct Extract: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Save every row that can be read, as CSV, NDJSON or one clean SQLite file.",
+    discussion: """
+      Examples: lifeboat extract Notes.sqlite -o Rows
+                lifeboat extract Notes.sqlite --format sqlite -o Rows.sqlite
+
+      Exit status: 1 when damage was met (what can be read is saved); 73 when the output exists; 75 when the store \
+      changed while it was read.
+      """,
+    aliases: ["export"])
+
+  @Argument(help: "The store.")
+  var path: String
+
+  @Option(name: .shortAndLong, help: "The folder (CSV, NDJSON) or file (SQLite) to make.")
+  var output: String
+
+  @Option(name: .long, help: "csv, ndjson or sqlite.")
+  var format: StoreExport.Format = .csv
+
+  @Option(name: .long, help: "Only this entity (of plain SQLite: table); may be repeated.")
+  var entity: [String] = []
+
+  @Option(name: .long, help: "At most so many rows of each entity.")
+  var limit: Int?
+
+  @Option(name: .long, help: "How binary values are written in NDJSON: hex or summary.")
+  var blobs: BlobForm = .hex
+
+  @Option(name: .long, help: "Read by this model instead of the one in the store.")
+  var model: String?
+
+  @Option(name: .customLong("model-version"), help: "Which version of --model.")
+  var modelVersion: String?
+
+  @Flag(
+    name: .customLong("spreadsheet-safe"),
+    help: "Put an apostrophe before CSV cells that a spreadsheet would take for formulas.")
+  var spreadsheetSafe = false
+
+  @OptionGroup var store: StoreOptions
+  @OptionGroup(title: "Display") var display: DisplayOptions
+
+  func validate() throws {
+    if let limit, limit < 0 { throw ValidationError("--limit takes a number of rows, 0 or more.") }
+  }
+
+  func run() throws {
+    let given = try model.map { try ModelChoice.version(at: $0, named: modelVersion).model }
+    let coreData = try CoreDataStore(path: path, model: given, logView: store.wal)
+    let export = StoreExport(
+      .init(
+        entityNames: entity.isEmpty ? nil : Set(entity), limit: limit, blobs: blobs,
+        isSafeForSpreadsheets: spreadsheetSafe))
+    let result = try export.run(coreData, as: format, to: output)
+    if display.json {
+      try display.write(json: result)
+    } else if !display.quiet {
+      try display.write(text(result))
+    }
+    display.note(result.findings, of: path)
+    if result.damageCount > 0 { try display.exitWithFindings() }
+  }
+
+  private func text(_ result: StoreExport.Result) -> String {
+    var table = TextTable([
+      .init("Name", isFlexible: true), .init("Rows", .trailing),
+      .init(format == .sqlite ? "Table" : "File", isFlexible: true),
+    ])
+    for part in result.parts { table.add([part.name, Quantity.count(part.rowCount), part.target]) }
+    return table.text(width: display.width, style: display.style)
+      + "\(Quantity.count(result.rowCount)) rows saved in \(DisplayText.visible(result.output))\n"
+  }
+}
+

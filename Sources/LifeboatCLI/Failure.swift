@@ -1,0 +1,153 @@
+import CoreDataStore
+import Foundation
+import ObjectModel
+import SQLiteFile
+import SQLiteWriter
+import StoreExtraction
+import StoreRecovery
+import SupportBundle
+import Terminal
+
+/// An error as the command line tells it: what, where, what next, and the exit code of the manual.
+struct Failure: Error {
+  var exitCode: Int32
+  var code: String
+  var message: String
+  var hint: String?
+
+  init(_ exitCode: Int32, _ code: String, _ message: String, hint: String? = nil) {
+    self.exitCode = exitCode
+    self.code = code
+    self.message = message
+    self.hint = hint
+  }
+
+  /// The failure behind an error; nil for an error that is the argument parser's.
+  init?(_ error: any Error) {
+    switch error {
+    case let error as Failure: self = error
+    case let error as SQLiteFileError: self.init(error)
+    case let error as ExtractionError: self.init(error)
+    case let error as ModelError: self.init(error)
+    case let error as StoreSealError:
+      self.init(
+        error.code == .changing || error.code == .changed ? 75 : 74, error.code.rawValue,
+        Self.sentence(error.message, error.path), hint: "close whatever writes to it and try again")
+    case let error as SQLiteWriterError: self.init(error)
+    case let error as BundleError: self.init(error)
+    case let error as StoreRecoveryError: self.init(error)
+    case let error as FreshStoreSchema.Failure:
+      self.init(65, "model.hashUnknown", "no store can be made: \(error.message)")
+    case let error as StreamError:
+      self.init(74, error.code.rawValue, error.message)
+    default: return nil
+    }
+  }
+
+  private static func sentence(_ message: String, _ path: String?) -> String {
+    guard let path else { return message }
+    return message.contains(path) ? message : "\(path): \(message)"
+  }
+
+  private init(_ error: SQLiteFileError) {
+    var message = Self.sentence(error.message, error.path)
+    if let offset = error.offset, offset > 0 { message += ", offset \(Quantity.count(offset))" }
+    let (exit, hint): (Int32, String?) =
+      switch error.code {
+      case .missing: (66, "check the path; a store's name is that of its main file")
+      case .notRegular: (66, "name the file itself, or a folder that holds stores")
+      case .permission: (77, "ask for read permission, or work on a copy that you may read")
+      case .io: (74, "copy the file to a healthy disk and try again")
+      case .empty: (65, "look for a -wal or a backup beside it: the rows are elsewhere, if anywhere")
+      case .looksEncrypted: (65, "if the app encrypts its store, ask for an export made with its key")
+      case .notADatabase, .badHeader: (65, "check that this is the store, and not a file beside it")
+      case .output, .outputClosed: (74, "check the free space where the output goes")
+      default: (70, nil)
+      }
+    self.init(exit, error.code.rawValue, message, hint: hint)
+  }
+
+  private init(_ error: ExtractionError) {
+    let (exit, hint): (Int32, String?) =
+      switch error.code {
+      case .outputExists: (73, "name an output that does not exist yet")
+      case .cannotCreate: (73, "check the folder that the output goes into")
+      case .writeFailed: (74, "check the free space where the output goes")
+      case .noStores: (66, "name the store itself, or a folder with stores in it")
+      case .unknownName: (64, "see the names with: lifeboat inspect STORE")
+      case .changedDuringRead: (75, "close whatever writes to the store and try again")
+      default: (70, nil)
+      }
+    self.init(exit, error.code.rawValue, Self.sentence(error.message, error.path), hint: hint)
+  }
+
+  private init(_ error: ModelError) {
+    let isMissing = error.code == .unreadable
+    self.init(
+      isMissing ? 66 : 65, error.code.rawValue, Self.sentence(error.message, error.path),
+      hint: isMissing
+        ? "check the path" : "name an .xcdatamodeld, .xcdatamodel, .momd, .mom or VersionInfo.plist")
+  }
+
+  private init(_ error: SQLiteWriterError) {
+    let (exit, hint): (Int32, String?) =
+      switch error.code.rawValue {
+      case "writer.exists": (73, "name an output that does not exist yet")
+      case "writer.cannotCreate", "writer.cannotOpen": (73, "check the folder that the output goes into")
+      case "writer.full", "writer.io": (74, "check the free space where the output goes")
+      default: (70, nil)
+      }
+    self.init(exit, error.code.rawValue, Self.sentence(error.message, error.path), hint: hint)
+  }
+
+  private init(_ error: BundleError) {
+    let exit: Int32 =
+      switch error.code {
+      case .outputExists, .cannotCreate: 73
+      case .writeFailed, .readFailed: 74
+      case .inputMissing, .notAFile: 66
+      case .permissionDenied: 77
+      case .changedWhileReading: 75
+      case .cancelled: 130
+      case .misuse, .compressionFailed, .badDate: 70
+      default: 65
+      }
+    self.init(exit, error.code.rawValue, error.description, hint: error.hint)
+  }
+
+  private init(_ error: StoreRecoveryError) {
+    let (exit, hint): (Int32, String?) =
+      switch error.code {
+      case .noSpace: (74, "free some space on the volume and try again")
+      case .moveFailed, .unfinished: (74, "nothing was lost; the next run finishes or undoes it")
+      case .noSuchIncident: (66, "see them with: lifeboat incidents list FOLDER")
+      case .unreadableIncident: (65, "the kept files are in its folder all the same")
+      case .sealBroken: (1, "the kept files changed since; --force restores them as they are now")
+      case .blocked, .nothingKept: (66, nil)
+      case .notAFile: (66, nil)
+      default: (75, nil)
+      }
+    self.init(exit, error.code.rawValue, Self.sentence(error.message, error.path), hint: hint)
+  }
+
+  /// Says it on standard error.
+  func report(asJSON: Bool) {
+    let errors = StandardStream(descriptor: 2)
+    if asJSON {
+      let object: [String: String?] = [
+        "message_type": "exit_error", "code": code, "message": message, "hint": hint,
+      ]
+      let encoder = JSONEncoder()
+      encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+      let text = (try? encoder.encode(object.compactMapValues { $0 })) ?? Data()
+      try? errors.writeLine(String(decoding: text, as: UTF8.self))
+    } else {
+      try? errors.writeLine("error: \(DisplayText.visible(message)) (\(code))")
+      if let hint { try? errors.writeLine("hint: \(DisplayText.visible(hint))") }
+      if exitCode == 70 {
+        try? errors.writeLine("This is a bug of ours: please report it with the line above and version \(toolVersion).")
+      }
+    }
+    try? errors.flush()
+  }
+}

@@ -1,0 +1,211 @@
+import ArgumentParser
+import CoreDataStore
+import Foundation
+import StoreRecovery
+import Terminal
+
+/// `lifeboat incidents`
+struct IncidentsCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "incidents",
+    abstract: "List, show and restore what was set aside.",
+    subcommands: [IncidentsList.self, IncidentsShow.self, IncidentsRestore.self])
+}
+
+/// An incident as the commands report it.
+struct IncidentReport: Encodable {
+  let id: String
+  let folder: String
+  let incident: Incident?
+  let outcome: IncidentOutcome?
+  let isUnfinished: Bool
+  let problem: String?
+
+  init(_ entry: Incidents.Entry) {
+    id = entry.id
+    folder = entry.folder
+    incident = entry.incident
+    outcome = entry.outcome
+    isUnfinished = entry.isUnfinished
+    problem = entry.problem
+  }
+
+  /// What became of the kept set, in a word or two.
+  var state: String {
+    if problem != nil { return "record not readable" }
+    if isUnfinished { return "unfinished" }
+    switch outcome?.kind {
+    case .restored?: return "restored"
+    case .putBack?: return "put back"
+    case nil: return "kept"
+    }
+  }
+}
+
+/// `lifeboat incidents list`
+struct IncidentsList: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "list", abstract: "List what was set aside, oldest first.",
+    discussion: "Example: lifeboat incidents list ~/Stores")
+
+  @Argument(help: "The folder of the store, or its Incompatible folder.")
+  var folder: String
+
+  @OptionGroup(title: "Display") var display: DisplayOptions
+
+  /// The JSON form.
+  struct Report: Encodable {
+    let schema = "lifeboat.incidents"
+    let version = 1
+    let incidents: [IncidentReport]
+  }
+
+  func run() throws {
+    let reports = try IncidentFolder.incidents(in: folder).list().map(IncidentReport.init)
+    if display.json {
+      try display.write(json: Report(incidents: reports))
+      return
+    }
+    guard !reports.isEmpty else {
+      try display.write("nothing was set aside here\n")
+      return
+    }
+    var table = TextTable([
+      .init("Incident"), .init("Store", isFlexible: true), .init("Because"), .init("State"),
+      .init("Kept", .trailing),
+    ])
+    for report in reports {
+      let kept = report.incident?.seal?.files.reduce(Int64(0)) { $0 + $1.sizeBytes }
+      table.add([
+        report.id, report.incident?.storeName ?? "?",
+        report.incident?.kind == .replaced
+          ? "replaced" : report.incident?.verdict.finding.rawValue ?? "?",
+        report.state, kept.map { Quantity.bytes(UInt64(max(0, $0))) } ?? "",
+      ])
+    }
+    try display.write(table.text(width: display.width, style: display.style))
+  }
+}
+
+/// `lifeboat incidents show`
+struct IncidentsShow: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "show", abstract: "Show one incident: what the user was told, and why.",
+    discussion: "Example: lifeboat incidents show ~/Stores 2026-11-20-21-53-07Z")
+
+  @Argument(help: "The folder of the store, or its Incompatible folder.")
+  var folder: String
+
+  @Argument(help: "The incident.")
+  var id: String
+
+  @OptionGroup(title: "Display") var display: DisplayOptions
+
+  func run() throws {
+    let report = IncidentReport(try IncidentFolder.incidents(in: folder).show(id))
+    if display.json {
+      try display.write(json: report)
+      return
+    }
+    guard let incident = report.incident else {
+      throw Failure(
+        65, "incident.unreadable", "\(report.folder): \(report.problem ?? "the record is not readable")",
+        hint: "the kept files are in its folder all the same")
+    }
+    try display.write(IncidentText.text(incident, state: report.state, display))
+  }
+}
+
+/// `lifeboat incidents restore`
+struct IncidentsRestore: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "restore",
+    abstract: "Bring a set-aside store back; the one that is there now is set aside.",
+    discussion: """
+      Example: lifeboat incidents restore ~/Stores 2026-11-20-21-53-07Z
+
+      Close every program that uses the store first. Nothing is overwritten or deleted.
+
+      Exit status: 1 when the kept files changed since they were set aside (nothing is moved then).
+      """)
+
+  @Argument(help: "The folder of the store, or its Incompatible folder.")
+  var folder: String
+
+  @Argument(help: "The incident.")
+  var id: String
+
+  @Flag(name: .shortAndLong, help: "Restore files that are not as they were set aside, too.")
+  var force = false
+
+  @OptionGroup(title: "Display") var display: DisplayOptions
+
+  /// The JSON form.
+  struct Report: Encodable {
+    let schema = "lifeboat.restoration"
+    let version = 1
+    let restored: [String]
+    let replaced: String?
+    let differences: [String]
+  }
+
+  func run() throws {
+    let result = try IncidentFolder.incidents(in: folder).restore(id, force: force)
+    if display.json {
+      try display.write(
+        json: Report(
+          restored: result.restored, replaced: result.replaced?.id,
+          differences: result.differences.map(\.text)))
+      return
+    }
+    guard !display.quiet else { return }
+    var text = "restored:\n"
+    for path in result.restored { text += "  \(DisplayText.visible(path))\n" }
+    if let replaced = result.replaced {
+      text += "the store that was there is kept as incident \(replaced.id)\n"
+    }
+    for difference in result.differences {
+      text += "not as it was set aside: \(DisplayText.visible(difference.text))\n"
+    }
+    try display.write(text)
+  }
+}
+
+/// The folder that incidents are in.
+enum IncidentFolder {
+  /// The incidents of a folder that is there.
+  static func incidents(in folder: String) throws -> Incidents {
+    var isFolder: ObjCBool = false
+    guard FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder), isFolder.boolValue
+    else {
+      throw Failure(
+        66, "input.noFolder", "\(folder): no such folder",
+        hint: "name the folder that the store is in")
+    }
+    return Incidents(in: URL(fileURLWithPath: folder))
+  }
+}
+
+/// An incident for people.
+enum IncidentText {
+  static func text(_ incident: Incident, state: String, _ display: DisplayOptions) -> String {
+    var text = incident.plainText.split(separator: "\n", omittingEmptySubsequences: false)
+      .map { DisplayText.visible(String($0)) }.joined(separator: "\n")
+    var block = KeyValueBlock()
+    block.add("Incident", "\(incident.id), \(state)")
+    block.add("Verdict", "\(incident.verdict.finding.rawValue), \(incident.verdict.action.rawValue)")
+    block.add("Because", incident.verdict.reason)
+    if let model = incident.model {
+      block.add("Written by", model.writtenBy ?? "a model version that is not at hand")
+      if let expected = model.expected { block.add("Expected", expected) }
+      if !model.differing.isEmpty { block.add("Entities that differ", model.differing.joined(separator: ", ")) }
+      if !model.onlyInStore.isEmpty { block.add("Only in the store", model.onlyInStore.joined(separator: ", ")) }
+      if !model.onlyInModel.isEmpty { block.add("Only in the model", model.onlyInModel.joined(separator: ", ")) }
+    }
+    if let files = incident.seal?.files.filter({ $0.kind == .file }) {
+      block.add("Kept", files.map { "\($0.name) (\(Quantity.bytes(UInt64(max(0, $0.sizeBytes)))))" }.joined(separator: ", "))
+    }
+    text += "\n" + block.text(width: display.width, style: display.style)
+    return text
+  }
+}

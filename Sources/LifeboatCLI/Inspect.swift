@@ -1,0 +1,251 @@
+import ArgumentParser
+import CoreDataStore
+import SQLiteFile
+import StoreExtraction
+import Terminal
+
+/// `lifeboat inspect`
+struct Inspect: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Say on one screen what a store is and how it is.",
+    discussion: """
+      Example: lifeboat inspect Notes.sqlite
+
+      Exit status: 0 also when the store is damaged (this command describes); 65 when the file is no store that \
+      is understood; 66 when it is missing.
+      """,
+    aliases: ["info"])
+
+  @Argument(help: "A store, or a folder that holds stores.")
+  var paths: [String]
+
+  @OptionGroup var store: StoreOptions
+  @OptionGroup(title: "Display") var display: DisplayOptions
+
+  func run() throws {
+    var worst: Failure?
+    var inspections: [StoreInspection] = []
+    for path in paths {
+      do {
+        for found in try StoreFinder.stores(at: path) {
+          let inspection = try StoreInspection(path: found, logView: store.wal)
+          inspections.append(inspection)
+          if !display.json {
+            if inspections.count > 1 { try display.write("\n") }
+            try display.write(InspectionText(inspection, display).text)
+          }
+        }
+      } catch {
+        guard let failure = Failure(error) else { throw error }
+        if worst != nil || paths.count > 1 { failure.report(asJSON: display.json) }
+        // Of several failures the worst is the highest code: a bug over a missing file over a finding.
+        if failure.exitCode > worst?.exitCode ?? 0 { worst = failure }
+      }
+    }
+    if display.json {
+      if let only = inspections.first, inspections.count == 1 {
+        try display.write(json: only)
+      } else if !inspections.isEmpty {
+        try display.write(json: inspections)
+      }
+    }
+    if let worst {
+      if paths.count > 1 { throw ExitCode(worst.exitCode) }
+      throw worst
+    }
+    let changed = inspections.flatMap(\.changedDuringRead)
+    if !changed.isEmpty {
+      throw Failure(
+        75, "evidence.changedDuringRead",
+        "the store changed while it was read: \(changed.joined(separator: ", "))",
+        hint: "close whatever writes to the store and try again")
+    }
+  }
+}
+
+/// The first screen.
+struct InspectionText {
+  private let inspection: StoreInspection
+  private let display: DisplayOptions
+
+  init(_ inspection: StoreInspection, _ display: DisplayOptions) {
+    self.inspection = inspection
+    self.display = display
+  }
+
+  var text: String {
+    var block = KeyValueBlock()
+    block.add(name, kind)
+    if inspection.kind != .sqlite {
+      block.add("Written by", writer)
+      block.add("Model", model)
+    }
+    block.add(
+      "Health", health,
+      tone: inspection.damageCount > 0 ? .red : .green)
+    block.add("Rows", rows)
+    block.add("Evidence", evidence)
+    block.add("Next", suggestions)
+    var text = block.text(width: display.width, style: display.style)
+    if !entityTable.isEmpty { text += "\n" + entityTable }
+    if display.verbose > 0 { text += details }
+    return text
+  }
+
+  private var name: String {
+    inspection.path.split(separator: "/").last.map(String.init) ?? inspection.path
+  }
+
+  private var kind: String {
+    let kinds = [
+      CoreDataStore.Kind.coreData: "Core Data store", .coreDataShaped: "Core Data-shaped, no metadata",
+      .sqlite: "SQLite database",
+    ]
+    var text = "\(kinds[inspection.kind] ?? "store"), \(Quantity.bytes(UInt64(inspection.file.sizeBytes)))"
+    if let log = inspection.writeAheadLog {
+      text += ", WAL \(Quantity.bytes(UInt64(log.sizeBytes))) ("
+      if let problem = log.problem {
+        text += "not used: \(problem))"
+      } else {
+        text += "\(Quantity.count(log.committedFrameCount)) committed frames"
+        text += log.committedFrameCount > 0 ? ", applied" : ""
+        if log.uncommittedFrameCount > 0 {
+          text += "; \(Quantity.count(log.uncommittedFrameCount)) uncommitted ones ignored"
+        }
+        text += ")"
+      }
+    }
+    if let journal = inspection.journal, journal.state == "hot" {
+      text += ", hot journal (\(Quantity.count(journal.pageCount)) pages, rolled back in reading)"
+    }
+    return text
+  }
+
+  private var writer: String {
+    guard let metadata = inspection.metadata else { return "not recorded: Z_METADATA has no row" }
+    if let problem = metadata.problem { return "not recorded: \(problem)" }
+    var text = metadata.frameworkVersion.map { "framework \($0)" } ?? "framework not recorded"
+    if let system = metadata.system { text += " (\(system))" }
+    let identifiers = metadata.versionIdentifiers.filter { !$0.isEmpty }
+    if !identifiers.isEmpty {
+      text += ", model version \(identifiers.joined(separator: ", "))"
+    }
+    return text
+  }
+
+  private var model: String {
+    guard let model = inspection.model else { return "not in the store; name one with --model" }
+    if let problem = model.problem { return "\(model.source), not readable: \(problem)" }
+    var text = "\(model.source), \(Quantity.count(model.entityCount)) entities"
+    switch model.hashesAgree {
+    case true?: text += ", version hashes agree with the metadata"
+    case false?: text += ", version hashes differ from the metadata"
+    case nil: break
+    }
+    return text + ", SwiftData: \(model.looksLikeSwiftData ? "likely" : "no")"
+  }
+
+  private var health: String {
+    let pages = Set(inspection.findings.filter { $0.severity == .damage }.compactMap(\.page)).count
+    guard inspection.damageCount > 0 else {
+      let notes = inspection.findings.count
+      return "no damage found" + (notes > 0 ? ", \(Quantity.count(notes)) \(notes == 1 ? "note" : "notes")" : "")
+    }
+    return
+      "damaged: \(Quantity.count(inspection.damageCount)) \(inspection.damageCount == 1 ? "finding" : "findings") on \(Quantity.count(pages)) \(pages == 1 ? "page" : "pages") (of \(Quantity.count(inspection.file.pageCount)))"
+  }
+
+  private var rows: String {
+    let count = Quantity.count(inspection.liveRowCount)
+    return inspection.kind == .sqlite
+      ? "\(count) in \(Quantity.count(inspection.tables.count)) tables"
+      : "\(count) of \(Quantity.count(inspection.entities.filter { $0.rowCount > 0 }.count)) entities"
+  }
+
+  private var evidence: String {
+    let main = inspection.members.first { $0.role == .main }?.sha256
+    let hash = main.map { ", sha256 \(display.verbose > 0 ? $0 : String($0.prefix(16)) + "…")" } ?? ""
+    return (inspection.changedDuringRead.isEmpty
+      ? "unchanged" : "CHANGED WHILE READ: \(inspection.changedDuringRead.joined(separator: ", "))")
+      + hash
+  }
+
+  private var suggestions: [KeyValueBlock.Suggestion] {
+    let path = ShellText.quoted(inspection.path)
+    var all: [KeyValueBlock.Suggestion] = []
+    if inspection.damageCount > 0, display.verbose == 0 {
+      all.append(.init("lifeboat inspect -v \(path)", "see the findings"))
+    }
+    all.append(.init("lifeboat rows \(path)", "look at the rows"))
+    all.append(.init("lifeboat extract \(path) -o DIR", "save every row that can be read"))
+    return all
+  }
+
+  private var entityTable: String {
+    let isCoreData = inspection.kind != .sqlite
+    var table = TextTable([
+      .init(isCoreData ? "Entity" : "Table", isFlexible: true), .init("Rows", .trailing),
+    ])
+    let rows = isCoreData
+      ? inspection.entities.map { ($0.name, $0.rowCount) }
+      : inspection.tables.map { ($0.name, $0.rowCount) }
+    let most = display.verbose > 0 ? rows.count : 20
+    for (name, count) in rows.prefix(most) { table.add([name, Quantity.count(count)]) }
+    guard !rows.isEmpty else { return "" }
+    var text = table.text(width: display.width, style: display.style)
+    if rows.count > most { text += "and \(Quantity.count(rows.count - most)) more (-v shows all)\n" }
+    return text
+  }
+
+  private var details: String {
+    var text = "\n"
+    let file = inspection.file
+    var block = KeyValueBlock()
+    block.add(
+      "File",
+      "\(Quantity.count(file.pageCount)) pages of \(Quantity.count(file.pageSizeBytes)) bytes, \(Quantity.count(file.freePageCount)) free; \(file.textEncoding); \(file.journalMode) journal; auto-vacuum \(file.autoVacuum); SQLite \(file.sqliteVersion)")
+    for member in inspection.members {
+      block.add(member.name, "\(Quantity.bytes(UInt64(member.sizeBytes))), sha256 \(member.sha256 ?? "not taken")")
+    }
+    if let metadata = inspection.metadata {
+      if let uuid = metadata.uuid { block.add("Store UUID", uuid) }
+      if let digest = metadata.digest {
+        block.add("Digest", digest + (metadata.digestHolds == true ? " (holds)" : " (DOES NOT HOLD)"))
+      }
+      if let checksum = metadata.checksum {
+        block.add("Checksum", checksum + (metadata.checksumHolds == true ? " (holds)" : " (DOES NOT HOLD)"))
+      }
+      for key in metadata.otherKeys {
+        block.add("Other key", "\(key.name): \(key.kind), \(Quantity.bytes(UInt64(key.sizeBytes))), value not shown")
+      }
+    }
+    text += block.text(width: display.width, style: display.style)
+    if !inspection.findings.isEmpty {
+      text += "\nFindings\n"
+      for finding in inspection.findings.prefix(200) { text += "  " + FindingText.line(finding) + "\n" }
+      if inspection.findings.count > 200 {
+        text += "  and \(Quantity.count(inspection.findings.count - 200)) more (--json has all)\n"
+      }
+    }
+    if let hashes = inspection.metadata?.versionHashes, !hashes.isEmpty {
+      var table = TextTable([.init("Entity", isFlexible: true), .init("Version hash")])
+      for (name, hash) in hashes.sorted(by: { $0.key < $1.key }) { table.add([name, hash]) }
+      text += "\n" + table.text(width: display.width, style: display.style)
+    }
+    return text
+  }
+}
+
+/// Words for a shell.
+enum ShellText {
+  /// The text as one word.
+  static func quoted(_ text: String) -> String {
+    let isPlain = text.unicodeScalars.allSatisfy { scalar in
+      scalar.isASCII
+        && (scalar.properties.isAlphabetic || ("0"..."9").contains(scalar)
+          || ["/", ".", "-", "_", "+", ":", "@", "%", ","].contains(scalar))
+    }
+    return isPlain && !text.isEmpty
+      ? text : "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
+  }
+}

@@ -1,0 +1,90 @@
+import ArgumentParser
+import CoreDataStore
+import ObjectModel
+import Terminal
+
+/// `lifeboat model hash`
+struct ModelHash: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "hash",
+    abstract: "Compute the version hashes of a model's entities.",
+    discussion: """
+      Example: lifeboat model hash Notes.xcdatamodeld
+
+      A hash whose rule is not confirmed by data is shown as unknown (null in JSON), never guessed.
+      """)
+
+  @Argument(help: "A model, a folder that holds models, or a store.")
+  var path: String
+
+  @OptionGroup(title: "Display") var display: DisplayOptions
+
+  /// The JSON form.
+  struct Report: Encodable {
+    struct Version: Encodable {
+      let name: String
+      let hashes: [String: String?]
+      let checksum: String?
+      let digest: String?
+      let recorded: Recorded?
+      let problem: String?
+    }
+
+    struct Recorded: Encodable {
+      let hashes: [String: String]
+      let checksum: String?
+      let digest: String?
+    }
+
+    let schema = "lifeboat.modelHash"
+    let version = 1
+    let versions: [Version]
+    let recorded: Recorded?
+  }
+
+  func run() throws {
+    let input = try ModelInput(path)
+    let versions = input.versions.map { version in
+      let hashes = version.model?.versionHashes()
+      var shown = (hashes?.hashes ?? [:]).mapValues { Optional($0.hex) }
+      for name in (hashes?.unknown ?? [:]).keys { shown[name] = .some(nil) }
+      return Report.Version(
+        name: version.name, hashes: shown, checksum: hashes?.checksum, digest: hashes?.digest,
+        recorded: version.recorded.map {
+          .init(hashes: $0.hashes.mapValues(\.hex), checksum: $0.checksum, digest: $0.digest)
+        },
+        problem: version.problem)
+    }
+    let recorded = input.storeMetadata.map {
+      Report.Recorded(
+        hashes: $0.versionHashes.mapValues(\.hex), checksum: $0.checksum, digest: $0.digest)
+    }
+    if display.json {
+      try display.write(json: Report(versions: versions, recorded: recorded))
+      return
+    }
+    var text = ""
+    for version in versions {
+      text += display.style.apply(DisplayText.visible(version.name), .bold) + "\n"
+      if let problem = version.problem {
+        text += "  not read: \(DisplayText.visible(problem))\n\n"
+        continue
+      }
+      var table = TextTable([
+        .init("Entity", isFlexible: true), .init("Version hash"), .init("Recorded"),
+      ])
+      let stored = version.recorded?.hashes ?? recorded?.hashes
+      for (name, hash) in version.hashes.sorted(by: { $0.key < $1.key }) {
+        let agrees = stored.map { stored in
+          hash == nil ? "" : stored[name] == nil ? "not there" : stored[name] == hash ? "same" : "DIFFERS"
+        }
+        table.add([name, hash ?? "unknown: the rule is not confirmed", agrees ?? ""])
+      }
+      text += table.text(width: display.width, style: display.style)
+      if let checksum = version.checksum { text += "checksum \(checksum)\n" }
+      if let digest = version.digest { text += "digest \(digest)\n" }
+      text += "\n"
+    }
+    try display.write(text)
+  }
+}

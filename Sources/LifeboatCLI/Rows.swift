@@ -1,0 +1,233 @@
+import ArgumentParser
+import CoreDataStore
+import Foundation
+import ObjectModel
+import SQLiteFile
+import StoreExtraction
+import Terminal
+
+/// `lifeboat rows`
+struct Rows: ParsableCommand {
+  enum Format: String, ExpressibleByArgument, CaseIterable {
+    case text, json, ndjson, csv
+  }
+
+  static let configuration = CommandConfiguration(
+    abstract: "Print the rows of a store.",
+    discussion: """
+      Examples: lifeboat rows Notes.sqlite --entity Note
+                lifeboat rows --raw --format ndjson Notes.sqlite
+
+      Without --raw: the rows of entities, under the names of the model that the store carries. With --raw: the \
+      rows of all tables as SQLite stores them.
+
+      Exit status: 1 when damage was met, the rows that can be read are printed all the same; 65 when the file \
+      is no store that is understood; 75 when it changed while it was read.
+      """)
+
+  @Argument(help: "The store.")
+  var path: String
+
+  @Flag(name: .long, help: "Rows of tables as SQLite stores them, no names or types of the model.")
+  var raw = false
+
+  @Option(name: .long, help: "text, json, ndjson or csv; text by default.")
+  var format: Format?
+
+  @Option(name: .long, help: "Only this entity (with --raw: table); may be repeated.")
+  var entity: [String] = []
+
+  @Option(name: .long, help: "At most so many rows (of text: of each entity, 50 by default).")
+  var limit: Int?
+
+  @Option(name: .long, help: "How binary values are written: hex or summary.")
+  var blobs: BlobForm = .hex
+
+  @Option(name: .long, help: "Read by this model instead of the one in the store.")
+  var model: String?
+
+  @Option(name: .customLong("model-version"), help: "Which version of --model.")
+  var modelVersion: String?
+
+  @Flag(
+    name: .customLong("spreadsheet-safe"),
+    help: "Put an apostrophe before CSV cells that a spreadsheet would take for formulas.")
+  var spreadsheetSafe = false
+
+  @OptionGroup var store: StoreOptions
+  @OptionGroup(title: "Display") var display: DisplayOptions
+
+  func validate() throws {
+    if let limit, limit < 0 { throw ValidationError("--limit takes a number of rows, 0 or more.") }
+  }
+
+  func run() throws {
+    let watch = EvidenceWatch(path)
+    let format = format ?? (display.json ? .json : .text)
+    let findings: FindingList
+    if raw {
+      findings = try writeRaw(format)
+    } else {
+      findings = try writeEntities(format)
+    }
+    let changed = watch.changes()
+    guard changed.isEmpty else {
+      throw Failure(
+        75, "evidence.changedDuringRead",
+        "the store changed while it was read: \(changed.joined(separator: ", "))",
+        hint: "close whatever writes to the store and try again")
+    }
+    display.note(findings.kept, of: path)
+    if findings.damageCount > 0 { try display.exitWithFindings() }
+  }
+
+  // MARK: - Raw
+
+  private func writeRaw(_ format: Format) throws -> FindingList {
+    let database = try SQLiteDatabase(path: path, logView: store.wal)
+    let tables = try chosen(database)
+    switch format {
+    case .ndjson: try database.writeJSON(of: tables, limit: limit, to: 1)
+    case .json: try database.writeJSON(of: tables, as: .object, limit: limit, to: 1)
+    case .csv:
+      guard let table = tables.first, tables.count == 1 else {
+        throw Failure(
+          64, "usage.oneTable", "CSV holds one table; this store has \(tables.count)",
+          hint: "name one with --entity, or write a file for each with: lifeboat extract --format csv -o DIR")
+      }
+      try database.writeCSV(of: table, limit: limit, to: 1)
+    case .text:
+      for table in tables { try writeText(table, of: database) }
+    }
+    return database.findings
+  }
+
+  private func chosen(_ database: SQLiteDatabase) throws -> [Table] {
+    guard !entity.isEmpty else { return database.schema.tables }
+    return try entity.map { name in
+      guard let table = database.schema.table(named: name) else {
+        throw ExtractionError(.unknownName, "the store has no table \(name)", path: path)
+      }
+      return table
+    }
+  }
+
+  // MARK: - Entities
+
+  private func writeEntities(_ format: Format) throws -> FindingList {
+    let given = try model.map { try ModelChoice.version(at: $0, named: modelVersion).model }
+    let coreData = try CoreDataStore(path: path, model: given, logView: store.wal)
+    guard coreData.kind != .sqlite else {
+      display.note("note: no Core Data store; the tables follow as they are (--raw)")
+      return try writeRaw(format)
+    }
+    var entities: [DescribedEntity] = []
+    for table in coreData.entityTables { entities += try coreData.describedEntities(of: table) }
+    for name in entity where !entities.contains(where: { $0.name == name }) {
+      throw ExtractionError(
+        .unknownName, "the store has no entity \(name); it has \(names(entities))", path: path)
+    }
+    let options = RowOutput.Options(
+      entityNames: entity.isEmpty ? nil : Set(entity), limit: limit, blobs: blobs,
+      isSafeForSpreadsheets: spreadsheetSafe)
+    switch format {
+    case .ndjson:
+      try RowOutput(options).writeJSON(of: coreData, to: 1)
+    case .json:
+      try RowOutput(options).writeJSON(of: coreData, as: .object, to: 1)
+    case .csv:
+      let wanted = entities.filter { options.entityNames?.contains($0.name) ?? true }
+      guard let only = wanted.first, wanted.count == 1 else {
+        throw Failure(
+          64, "usage.oneEntity", "CSV holds one entity; this store has \(wanted.count)",
+          hint: "name one with --entity, or write a file for each with: lifeboat extract --format csv -o DIR")
+      }
+      _ = try RowOutput(options).writeCSV(of: only, in: coreData, to: 1)
+    case .text:
+      for described in entities where options.entityNames?.contains(described.name) ?? true {
+        try writeText(described, of: coreData)
+      }
+    }
+    return coreData.findings
+  }
+
+  private func names(_ entities: [DescribedEntity]) -> String {
+    let names = entities.map(\.name)
+    return names.prefix(12).joined(separator: ", ") + (names.count > 12 ? ", …" : "")
+  }
+
+  // MARK: - Text
+
+  private func writeText(_ described: DescribedEntity, of coreData: CoreDataStore) throws {
+    var table = TextTable(
+      [.init("pk", .trailing)] + described.properties.map { .init($0.name, isFlexible: true) })
+    var count = 0
+    try coreData.forEachRow(of: [described.name]) { row in
+      guard row.entityName == described.name else { return true }
+      count += 1
+      if count <= textLimit {
+        table.add([String(row.primaryKey)] + row.properties.map { CellText.text($0.value) })
+      }
+      return true
+    }
+    if count > 0 { try write(table, titled: described.name, of: count) }
+  }
+
+  private func writeText(_ table: Table, of database: SQLiteDatabase) throws {
+    let names = table.columnNames
+    var text = TextTable(
+      [.init("rowid", .trailing)] + names.map { .init($0, isFlexible: true) })
+    var count = 0
+    try database.forEachRow(of: table) { row in
+      count += 1
+      if count <= textLimit {
+        let cells = row.values.prefix(names.count).map { CellText.text($0) }
+        text.add([row.rowID.map { String($0) } ?? ""] + cells)
+      }
+      return true
+    }
+    try write(text, titled: table.name, of: count)
+  }
+
+  private var textLimit: Int { limit ?? 50 }
+
+  private func write(_ table: TextTable, titled title: String, of count: Int) throws {
+    var text = display.style.apply(DisplayText.visible(title), .bold) + "\n"
+    text += table.text(width: display.width, style: display.style)
+    if count > textLimit {
+      text += "\(Quantity.count(textLimit)) of \(Quantity.count(count)) rows shown; --limit shows more\n"
+    }
+    try display.write(text + "\n")
+  }
+}
+
+
+/// Values as cells of a table.
+enum CellText {
+  static func text(_ value: PropertyValue) -> String {
+    switch value {
+    case .null: ""
+    case .integer(let number): String(number)
+    case .real(let number): number.description
+    case .boolean(let flag): flag ? "true" : "false"
+    case .string(let text): text.string
+    case .date(let date): date.iso8601 ?? "\(date.seconds) s since 2001"
+    case .uuid(let bytes): UUIDText.string(bytes)
+    case .binary(let bytes): "\(Quantity.count(bytes.count)) bytes"
+    case .external(let blob):
+      blob.sizeBytes.map { "\(Quantity.count($0)) bytes in a file" } ?? "file \(blob.identifier) is missing"
+    case .toOne(let reference): "\(reference.entityName ?? "?") \(reference.primaryKey)"
+    case .toMany(let references): references.map { String($0.primaryKey) }.joined(separator: " ")
+    }
+  }
+
+  static func text(_ value: StoredValue) -> String {
+    switch value {
+    case .null: ""
+    case .integer(let number): String(number)
+    case .real(let number): number.description
+    case .text(let text): text.string
+    case .blob(let bytes): "\(Quantity.count(bytes.count)) bytes"
+    }
+  }
+}

@@ -1,0 +1,98 @@
+import ArgumentParser
+import Foundation
+import SQLiteFile
+import Terminal
+
+/// Flags that every command takes.
+struct DisplayOptions: ParsableArguments {
+  @Flag(name: .long, help: "Write JSON for programs instead of text.")
+  var json = false
+
+  @Flag(name: .shortAndLong, help: "Say nothing but errors.")
+  var quiet = false
+
+  @Flag(name: .shortAndLong, help: "Say more.")
+  var verbose: Int
+
+  @Option(name: .long, help: "Colour: auto, always or never.")
+  var color: ColorChoice = .auto
+
+  @Flag(name: .customLong("no-color"), help: "The same as --color never.")
+  var noColor = false
+
+  @Flag(
+    name: .customLong("exit-zero"), help: "Exit 0 also where findings would make it 1.")
+  var exitZero = false
+
+  /// How standard output is to look.
+  var style: Style { Style(noColor ? .never : color, descriptor: 1) }
+  /// The width of standard output; nil where it is no terminal.
+  var width: Int { TerminalWidth.columns(of: 1) }
+
+  /// Writes text to standard output.
+  func write(_ text: String) throws {
+    let output = StandardStream(descriptor: 1)
+    try output.write(text)
+    try output.flush()
+  }
+
+  /// Says something on standard error, unless asked to be quiet.
+  func note(_ text: String) {
+    guard !quiet else { return }
+    let errors = StandardStream(descriptor: 2)
+    try? errors.writeLine(text)
+    try? errors.flush()
+  }
+
+  /// Writes a value as one JSON object.
+  func write(json value: some Encodable) throws {
+    try write(JSONText.pretty(value))
+  }
+
+  /// Ends with the code for findings, unless asked for 0.
+  func exitWithFindings() throws {
+    if !exitZero { throw ExitCode(1) }
+  }
+
+  /// Names findings of damage on standard error, the first few of them.
+  func note(_ findings: [Finding], of path: String) {
+    let damage = findings.filter { $0.severity == .damage }
+    for finding in damage.prefix(5) { note("finding: " + FindingText.line(finding)) }
+    if damage.count > 5 {
+      note("finding: and \(Quantity.count(damage.count - 5)) more; see: lifeboat inspect -v \(path)")
+    }
+  }
+}
+
+
+/// Which store to read, and which view of it.
+struct StoreOptions: ParsableArguments {
+  @Option(
+    name: .long,
+    help: "Which frames of the write-ahead log count: committed, ignore or all.")
+  var wal: SQLiteDatabase.LogView = .committed
+}
+
+/// JSON as the commands write it.
+enum JSONText {
+  /// One object, keys in order, dates in ISO 8601, with a line end.
+  static func pretty(_ value: some Encodable) throws -> String {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
+    encoder.dateEncodingStrategy = .iso8601
+    return String(decoding: try encoder.encode(value), as: UTF8.self) + "\n"
+  }
+}
+
+/// Findings as a line of text.
+enum FindingText {
+  static func line(_ finding: Finding) -> String {
+    var place: [String] = []
+    if let table = finding.table { place.append(table) }
+    if finding.member != .main { place.append("-\(finding.member.rawValue)") }
+    if let page = finding.page { place.append("page \(Quantity.count(page))") }
+    if let offset = finding.offset { place.append("offset \(Quantity.count(offset))") }
+    let where_ = place.isEmpty ? "" : ", " + place.joined(separator: ", ")
+    return DisplayText.visible(finding.message + where_) + " (\(finding.id))"
+  }
+}

@@ -1,0 +1,49 @@
+package import CoreDataStore
+public import Foundation
+public import ObjectModel
+package import SQLiteWriter
+
+/// Makes a new, empty store for a model, where there is no host app to make one.
+public enum FreshStore {
+  /// Creates the store at `path`: tables, indexes, Z_METADATA with the computed version hashes, Z_PRIMARYKEY and
+  /// the cached model, in WAL mode as Core Data leaves it.
+  ///
+  /// Derived attributes get no triggers: their SQL functions exist only inside Core Data, and the tool is not the
+  /// one to make triggers that fail everywhere else.
+  ///
+  /// - Throws: `FreshStoreSchema.Failure` when a version hash follows no confirmed rule, `SQLiteWriterError` when
+  ///   something is at the path already or the file cannot be written. Nothing of it stays then.
+  public static func create(at path: String, for model: ManagedObjectModel, uuid: UUID = UUID())
+    throws
+  {
+    let schema = try FreshStoreSchema(model)
+    let writer = try SQLiteWriter(creating: path, options: options)
+    do {
+      try write(schema, uuid: uuid, to: writer)
+      try writer.close()
+    } catch {
+      writer.discard()
+      throw error
+    }
+  }
+
+  /// How Core Data sets up its files.
+  package static let options = SQLiteWriter.Options(journalMode: .wal, autoVacuum: .incremental)
+
+  /// Writes what a new store consists of, in one transaction.
+  package static func write(_ schema: FreshStoreSchema, uuid: UUID, to writer: SQLiteWriter) throws {
+    try writer.transaction {
+      for statement in schema.statements { try writer.define(statement) }
+      let insert = try writer.prepare("INSERT INTO Z_PRIMARYKEY VALUES (?, ?, ?, ?)")
+      for entity in schema.entities {
+        try insert.run([
+          .integer(entity.number), .string(entity.name), .integer(entity.superNumber),
+          .integer(entity.highestKey),
+        ])
+      }
+      try writer.prepare("INSERT INTO Z_METADATA VALUES (1, ?, ?)")
+        .run([.string(uuid.uuidString), .blob(schema.metadataPlist)])
+      try writer.prepare("INSERT INTO Z_MODELCACHE VALUES (?)").run([.blob(schema.modelCache)])
+    }
+  }
+}
