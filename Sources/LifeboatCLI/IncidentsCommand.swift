@@ -175,9 +175,7 @@ struct IncidentsRestore: ParsableCommand {
 enum IncidentFolder {
   /// The incidents of a folder that is there.
   static func incidents(in folder: String) throws -> Incidents {
-    var isFolder: ObjCBool = false
-    guard FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder), isFolder.boolValue
-    else {
+    guard let status = (try? FileStatus.of(folder)) ?? nil, status.kind == .folder else {
       throw Failure(
         66, "input.noFolder", "\(folder): no such folder",
         hint: "name the folder that the store is in")

@@ -1,3 +1,150 @@
 import ArgumentParser
-struct Rescue: ParsableCommand { func run() throws {} }
-struct Demo: ParsableCommand { func run() throws {} }
+import CoreDataStore
+import Foundation
+import ObjectModel
+import SQLiteFile
+import StoreMigration
+import StoreRecovery
+import Terminal
+
+/// `lifeboat rescue`
+struct Rescue: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Set a store aside that does not fit its model or is damaged, and make a fresh one.",
+    discussion: """
+      Example: lifeboat rescue Notes.sqlite --model Notes.xcdatamodeld --app Notes
+
+      The whole store set goes into Incompatible/<time>/store/ beside it, under its own names, with a record of what \
+      happened. Nothing is deleted. A store that fits is left alone. Close every program that uses the store first.
+
+      Exit status: 0 set aside, or nothing to do; 65 when the file is no store (nothing is moved); 75 when something \
+      else stands in the way.
+      """)
+
+  @Argument(help: "The store.")
+  var path: String
+
+  @Option(name: .long, help: "The model that the app expects: a model, or a folder of its versions.")
+  var model: String
+
+  @Option(name: .customLong("model-version"), help: "Which version, instead of the one marked as current.")
+  var modelVersion: String?
+
+  @Option(name: .long, help: "The app's name, for the note to the user.")
+  var app: String
+
+  @Option(name: .customLong("app-version"), help: "The app's version, for the note to the user.")
+  var appVersion: String?
+
+  @Flag(name: .shortAndLong, help: "Only say what would be done.")
+  var dryRun = false
+
+  @OptionGroup(title: "Display") var display: DisplayOptions
+
+  /// The JSON form.
+  struct Report: Encodable {
+    let schema = "lifeboat.rescue"
+    let version = 1
+    let store: String
+    let verdict: Verdict
+    let evidence: StoreEvidence
+    let dryRun: Bool
+    let incident: Incident?
+    let freshStore: String?
+  }
+
+  func run() throws {
+    let choice = try ModelChoice.version(at: model, named: modelVersion)
+    guard let expected = ExpectedModel(choice.collection, versionName: choice.version.name) else {
+      throw Failure(65, "model.unreadable", "\(model): \(choice.version.name) has no hashes")
+    }
+    // What must be possible before anything moves: a fresh store for this model.
+    _ = try FreshStoreSchema(choice.model)
+    guard ByteFile.exists(path) || ByteFile.exists(path + "-wal") else {
+      throw SQLiteFileError(.missing, "no such file", path: path)
+    }
+    let recovery = StoreRecovery(
+      URL(fileURLWithPath: path), app: .init(name: app, version: appVersion ?? ""))
+    if !dryRun { try recovery.resume() }
+    let judgement = recovery.judge(try recovery.examine(expecting: expected))
+    let verdict = judgement.verdict
+
+    var incident: Incident?
+    if verdict.action == .quarantine, !dryRun {
+      incident = try recovery.recover(judgement) { url in
+        try FreshStore.create(at: url.path, for: choice.model)
+      }.incident
+    }
+    if display.json {
+      try display.write(
+        json: Report(
+          store: path, verdict: verdict, evidence: judgement.evidence, dryRun: dryRun,
+          incident: incident, freshStore: incident == nil ? nil : path))
+    } else if !display.quiet {
+      try display.write(text(judgement, incident, choice.version.name))
+    }
+    try end(verdict)
+  }
+
+  private func end(_ verdict: Verdict) throws {
+    switch (verdict.action, verdict.finding) {
+    case (.open, _), (.quarantine, _): return
+    case (_, .foreign), (_, .newer):
+      throw Failure(
+        65, "store.\(verdict.finding.rawValue)", "\(verdict.reason), \(path)",
+        hint: "nothing was moved; look at the file with: lifeboat inspect \(ShellText.quoted(path))")
+    default:
+      throw Failure(
+        75, "store.\(verdict.finding.rawValue)", "\(verdict.reason), \(path)",
+        hint: "nothing was moved; remove the cause and try again")
+    }
+  }
+
+  private func text(_ judgement: Judgement, _ incident: Incident?, _ expected: String) -> String {
+    let verdict = judgement.verdict
+    let evidence = judgement.evidence
+    var block = KeyValueBlock()
+    let name = path.split(separator: "/").last.map(String.init) ?? path
+    switch verdict.action {
+    case .open: block.add(name, "fits \(expected); nothing to do", tone: .green)
+    case .quarantine:
+      block.add(name, dryRun ? "would be set aside" : "set aside and replaced", tone: .yellow)
+    default: block.add(name, "left alone", tone: .yellow)
+    }
+    block.add("Verdict", "\(verdict.finding.rawValue): \(verdict.reason)")
+    block.add("Written by", evidence.writtenBy ?? "a version that is not among these models")
+    block.add("Expected", expected)
+    if let comparison = evidence.comparison, !comparison.isEqual {
+      let parts: [(String, [String])] = [
+        ("Differ", comparison.differing), ("Only in the store", comparison.onlyInStore),
+        ("Only in the model", comparison.onlyInModel), ("The same", comparison.agreeing),
+      ]
+      for (label, names) in parts where !names.isEmpty {
+        block.add(label, names.joined(separator: ", "))
+      }
+    }
+    if let structure = evidence.structure, structure.findingCount > 0 {
+      block.add(
+        "Damage",
+        "\(Quantity.count(structure.findingCount)) findings: \(structure.findings.joined(separator: ", "))")
+    }
+    if let incident {
+      block.add("Kept in", incident.folder + "/store")
+      block.add("Fresh store", path)
+      block.add(
+        "Next",
+        [
+          .init("lifeboat incidents show \(folder) \(incident.id)", "what the user is told, and why"),
+          .init(
+            "lifeboat extract \(ShellText.quoted(incident.folder + "/store/" + incident.storeName)) -o DIR",
+            "save the rows"),
+          .init("lifeboat incidents restore \(folder) \(incident.id)", "bring it back"),
+        ])
+    }
+    return block.text(width: display.width, style: display.style)
+  }
+
+  private var folder: String {
+    ShellText.quoted(URL(fileURLWithPath: path).deletingLastPathComponent().path)
+  }
+}

@@ -159,48 +159,78 @@ struct Rows: ParsableCommand {
   // MARK: - Text
 
   private func writeText(_ described: DescribedEntity, of coreData: CoreDataStore) throws {
-    var table = TextTable(
-      [.init("pk", .trailing)] + described.properties.map { .init($0.name, isFlexible: true) })
-    var count = 0
+    var text = RowText(described.name, ["pk"] + described.properties.map(\.name), limit: textLimit)
     try coreData.forEachRow(of: [described.name]) { row in
-      guard row.entityName == described.name else { return true }
-      count += 1
-      if count <= textLimit {
-        table.add([String(row.primaryKey)] + row.properties.map { CellText.text($0.value) })
+      if row.entityName == described.name {
+        text.add { [String(row.primaryKey)] + row.properties.map { CellText.text($0.value) } }
       }
       return true
     }
-    if count > 0 { try write(table, titled: described.name, of: count) }
+    if text.count > 0 { try display.write(text.text(display)) }
   }
 
   private func writeText(_ table: Table, of database: SQLiteDatabase) throws {
     let names = table.columnNames
-    var text = TextTable(
-      [.init("rowid", .trailing)] + names.map { .init($0, isFlexible: true) })
-    var count = 0
+    var text = RowText(table.name, ["rowid"] + names, limit: textLimit)
     try database.forEachRow(of: table) { row in
-      count += 1
-      if count <= textLimit {
-        let cells = row.values.prefix(names.count).map { CellText.text($0) }
-        text.add([row.rowID.map { String($0) } ?? ""] + cells)
+      text.add {
+        [row.rowID.map { String($0) } ?? ""]
+          + row.values.prefix(names.count).map { CellText.text($0) }
       }
       return true
     }
-    try write(text, titled: table.name, of: count)
+    try display.write(text.text(display))
   }
 
   private var textLimit: Int { limit ?? 50 }
-
-  private func write(_ table: TextTable, titled title: String, of count: Int) throws {
-    var text = display.style.apply(DisplayText.visible(title), .bold) + "\n"
-    text += table.text(width: display.width, style: display.style)
-    if count > textLimit {
-      text += "\(Quantity.count(textLimit)) of \(Quantity.count(count)) rows shown; --limit shows more\n"
-    }
-    try display.write(text + "\n")
-  }
 }
 
+/// Rows for people: a table where the columns fit side by side, else a block for each row.
+struct RowText {
+  private let title: String
+  private let names: [String]
+  private let limit: Int
+  private var rows: [[String]] = []
+  private(set) var count = 0
+
+  /// Columns narrower than this say nothing.
+  private static let leastColumnWidth = 14
+
+  init(_ title: String, _ names: [String], limit: Int) {
+    self.title = title
+    self.names = names
+    self.limit = limit
+  }
+
+  /// Counts a row, and keeps its cells while there is room.
+  mutating func add(_ cells: () -> [String]) {
+    count += 1
+    if count <= limit { rows.append(cells()) }
+  }
+
+  func text(_ display: DisplayOptions) -> String {
+    var text = display.style.apply(DisplayText.visible(title), .bold)
+    text += count == 1 ? ", 1 row\n" : ", \(Quantity.count(count)) rows\n"
+    if names.count * Self.leastColumnWidth <= display.width {
+      var table = TextTable(
+        names.enumerated().map { .init($1, $0 == 0 ? .trailing : .leading, isFlexible: $0 > 0) })
+      for row in rows { table.add(row) }
+      if !rows.isEmpty { text += table.text(width: display.width, style: display.style) }
+    } else {
+      for row in rows {
+        var block = KeyValueBlock()
+        for (name, cell) in zip(names, row) where !cell.isEmpty {
+          block.add(name, DisplayText.truncated(cell, to: display.width * 3))
+        }
+        text += block.text(width: display.width, style: display.style) + "\n"
+      }
+    }
+    if count > limit {
+      text += "\(Quantity.count(limit)) of \(Quantity.count(count)) rows shown; --limit shows more\n"
+    }
+    return text + "\n"
+  }
+}
 
 /// Values as cells of a table.
 enum CellText {

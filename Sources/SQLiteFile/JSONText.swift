@@ -9,42 +9,53 @@ extension OutputBuffer {
     var offset = 0
     let end = bytes.byteCount
     while offset < end {
-      let left = end &- offset
-      var special: UInt8
-      if left >= 8 || end >= 8 {
-        // The last bytes are read with those before them, shifted out; spaces fill the rest of the word.
-        let missing = left >= 8 ? 0 : 8 &- left
-        var word = bytes.word(at: offset &- missing).littleEndian
-        if missing > 0 {
-          let shift = UInt64(missing &* 8)
-          word = word >> shift | Self.spaces << (64 &- shift)
+      // A byte becomes at most six, and a character may go on three bytes behind the part.
+      let part = min(end &- offset, 4096)
+      var cursor = room(for: part &* 6 &+ 24)
+      let stop = offset &+ part
+      while offset < stop {
+        var special: UInt8
+        if end >= 8 {
+          // The last bytes are read with those before them, shifted out; spaces fill the rest of the word.
+          let missing = max(0, 8 &- (end &- offset))
+          var word = bytes.word(at: offset &- missing).littleEndian
+          if missing > 0 {
+            let shift = UInt64(truncatingIfNeeded: missing &* 8)
+            word = word >> shift | Self.spaces << (64 &- shift)
+          }
+          let hits = Self.specialBytes(word)
+          let plain = hits == 0 ? 8 &- missing : hits.trailingZeroBitCount >> 3
+          put(word, at: cursor)
+          cursor &+= plain
+          offset &+= plain
+          if hits == 0 { continue }
+          special = UInt8(truncatingIfNeeded: word >> UInt64(truncatingIfNeeded: plain &* 8))
+        } else {
+          special = bytes.byte(at: offset)
         }
-        let hits = Self.specialBytes(word)
-        let plain = hits == 0 ? 8 &- missing : hits.trailingZeroBitCount >> 3
-        append(word: word.littleEndian, length: plain)
-        offset &+= plain
-        if hits == 0 { continue }
-        special = UInt8(truncatingIfNeeded: word >> UInt64(plain &* 8))
-      } else {
-        special = bytes.byte(at: offset)
+        if special < 0x80 {
+          let (text, length) = Self.escape(special)
+          put(text, at: cursor)
+          cursor &+= length
+          offset &+= 1
+          continue
+        }
+        let length = UTF8Scan.sequenceLength(bytes, at: offset)
+        if length == 0 {
+          put(0x00bd_bfef, at: cursor)
+          cursor &+= 3
+          offset &+= 1
+          isValid = false
+        }
+        var index = 0
+        while index < length {
+          put(UInt64(bytes.byte(at: offset &+ index)), at: cursor &+ index)
+          index &+= 1
+        }
+        cursor &+= length
+        offset &+= length
       }
-      if special < 0x80 {
-        appendEscaped(special)
-        offset &+= 1
-        continue
-      }
-      let length = UTF8Scan.sequenceLength(bytes, at: offset)
-      if length == 0 {
-        append(word: 0x00bd_bfef, length: 3)
-        isValid = false
-        offset &+= 1
-      }
-      var index = 0
-      while index < length {
-        append(bytes.byte(at: offset &+ index))
-        index &+= 1
-      }
-      offset &+= length
+      advance(to: cursor)
     }
     append(UInt8(ascii: "\""))
     return isValid
@@ -65,21 +76,19 @@ extension OutputBuffer {
     return (control | quote | backslash | word) & tops
   }
 
-  @inline(__always)
-  private mutating func appendEscaped(_ byte: UInt8) {
+  /// What stands for an ASCII character, the first byte lowest, and its length.
+  private static func escape(_ byte: UInt8) -> (text: UInt64, length: Int) {
     switch byte {
-    case 0x22, 0x5c:
-      append(UInt8(ascii: "\\"))
-      append(byte)
-    case 0x20...: append(byte)
-    case 0x0a: append(word: 0x6e5c, length: 2)
-    case 0x0d: append(word: 0x725c, length: 2)
-    case 0x09: append(word: 0x745c, length: 2)
+    case 0x22, 0x5c: return (UInt64(byte) << 8 | 0x5c, 2)
+    case 0x20...: return (UInt64(byte), 1)
+    case 0x0a: return (0x6e5c, 2)
+    case 0x0d: return (0x725c, 2)
+    case 0x09: return (0x745c, 2)
     default:
-      append("\\u00")
-      append(byte < 0x10 ? UInt8(ascii: "0") : UInt8(ascii: "1"))
+      // \u00 and two digits.
       let low = byte & 0xf
-      append(low < 10 ? low + 48 : low + 87)
+      let digits = UInt64(low < 10 ? low + 48 : low + 87) << 8 | (byte < 0x10 ? 0x30 : 0x31)
+      return (digits << 32 | 0x3030_755c, 6)
     }
   }
 
@@ -97,7 +106,39 @@ extension OutputBuffer {
     } else if value.isNaN {
       append("null")
     } else {
-      append(value.description)
+      var text = DigitStream()
+      value.write(to: &text)
+      append(word: text.low.littleEndian, length: min(8, text.count))
+      if text.count > 8 { append(word: text.middle.littleEndian, length: min(8, text.count - 8)) }
+      if text.count > 16 { append(word: text.high.littleEndian, length: text.count - 16) }
     }
+  }
+}
+
+/// Takes the text of a number, at most 24 characters, without a string on the heap.
+private struct DigitStream: TextOutputStream {
+  var low: UInt64 = 0
+  var middle: UInt64 = 0
+  var high: UInt64 = 0
+  var count = 0
+
+  private mutating func append(_ byte: UInt8) {
+    let bits = UInt64(byte) << UInt64(count % 8 * 8)
+    switch count / 8 {
+    case 0: low |= bits
+    case 1: middle |= bits
+    case 2: high |= bits
+    default: return
+    }
+    count += 1
+  }
+
+  mutating func write(_ string: String) {
+    for byte in string.utf8 { append(byte) }
+  }
+
+  /// The standard library hands numbers over here when a stream has it, and to `write(_:)` otherwise.
+  mutating func _writeASCII(_ buffer: UnsafeBufferPointer<UInt8>) {
+    for unsafe byte in unsafe buffer { append(byte) }
   }
 }

@@ -15,6 +15,7 @@
   private let descriptor: Int32
   private let memory: UnsafeMutableRawPointer
   private var template = unsafe UnsafeMutableRawBufferPointer(start: nil, count: 0)
+  private var templateCount = 0
   private var count = 0
   private var failure: Int32 = 0
   /// Bytes handed to the system so far.
@@ -38,6 +39,29 @@
   @inline(__always)
   private mutating func reserve(_ bytes: Int) {
     if count &+ bytes > Self.capacity { flush() }
+  }
+
+  // Where many small pieces follow each other the position is kept in a local variable: `room` makes sure of the
+  // space, `put` writes, `advance` settles.
+
+  /// Makes room for `bytes` and the eight that a last `put` may overshoot by; the position of the next byte.
+  @inline(__always)
+  mutating func room(for bytes: Int) -> Int {
+    reserve(bytes &+ 8)
+    return count
+  }
+
+  /// Puts the bytes of a word, the lowest first, at a position for which there is room.
+  @inline(__always)
+  mutating func put(_ word: UInt64, at position: Int) {
+    guard position >= 0, position &+ 8 <= Self.capacity else { return }
+    unsafe memory.storeBytes(of: word.littleEndian, toByteOffset: position, as: UInt64.self)
+  }
+
+  /// What was put up to `position` counts.
+  @inline(__always)
+  mutating func advance(to position: Int) {
+    count = min(position, Self.capacity)
   }
 
   /// Appends one byte.
@@ -70,13 +94,26 @@
   mutating func setTemplate(_ bytes: String) {
     let bytes = Array(bytes.utf8)
     unsafe template.deallocate()
-    unsafe template = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 8)
+    // Filled up to whole words, so that it can be copied a word at a time.
+    unsafe template = UnsafeMutableRawBufferPointer.allocate(
+      byteCount: (bytes.count + 7) & ~7, alignment: 8)
     unsafe template.copyBytes(from: bytes)
+    templateCount = bytes.count
   }
 
   /// Appends the template.
   mutating func appendTemplate() {
-    unsafe append(buffer: UnsafeRawBufferPointer(template))
+    guard templateCount < 256, let source = unsafe template.baseAddress else {
+      return unsafe append(buffer: UnsafeRawBufferPointer(rebasing: template[..<templateCount]))
+    }
+    reserve(256)
+    var offset = 0
+    while offset < templateCount {
+      let word = unsafe source.load(fromByteOffset: offset, as: UInt64.self)
+      unsafe memory.storeBytes(of: word, toByteOffset: count &+ offset, as: UInt64.self)
+      offset &+= 8
+    }
+    count &+= templateCount
   }
 
   /// Appends a string as UTF-8.
@@ -106,29 +143,41 @@
     }
   }
 
+  @inline(never)
   private mutating func appendLong(_ value: Int64) {
-    if value < 0 { append(UInt8(ascii: "-")) }
-    let magnitude = value.magnitude
-    let (high, low) = magnitude.quotientAndRemainder(dividingBy: 100_000_000)
-    guard high > 0 else { return appendLeading(low) }
-    if high < 100_000_000 {
-      appendLeading(high)
-    } else {
-      appendLeading(high / 100_000_000)
-      append(word: Self.digits(high % 100_000_000) | Self.zeros, length: 8)
+    var cursor = room(for: 32)
+    if value < 0 {
+      put(UInt64(UInt8(ascii: "-")), at: cursor)
+      cursor &+= 1
     }
-    append(word: Self.digits(low) | Self.zeros, length: 8)
+    let magnitude = value.magnitude
+    if magnitude < 100_000_000 {
+      cursor = putLeading(magnitude, at: cursor)
+    } else {
+      let (high, low) = magnitude.quotientAndRemainder(dividingBy: 100_000_000)
+      if high < 100_000_000 {
+        cursor = putLeading(high, at: cursor)
+      } else {
+        cursor = putLeading(high / 100_000_000, at: cursor)
+        put(Self.digits(high % 100_000_000) | Self.zeros, at: cursor)
+        cursor &+= 8
+      }
+      put(Self.digits(low) | Self.zeros, at: cursor)
+      cursor &+= 8
+    }
+    advance(to: cursor)
   }
 
   private static let zeros: UInt64 = 0x3030_3030_3030_3030
 
-  /// Appends a number below 100,000,000 without leading zeros.
+  /// Puts a number below 100,000,000 without leading zeros, and gives the position behind it.
   @inline(__always)
-  private mutating func appendLeading(_ value: UInt64) {
+  private mutating func putLeading(_ value: UInt64, at cursor: Int) -> Int {
     let digits = Self.digits(value)
     // The first digit is in the lowest byte, so leading zeros are the zero bytes at the bottom.
-    let skipped = min(digits.trailingZeroBitCount / 8, 7)
-    append(word: ((digits | Self.zeros) >> UInt64(skipped &* 8)).littleEndian, length: 8 &- skipped)
+    let skipped = min(digits.trailingZeroBitCount >> 3, 7)
+    put((digits | Self.zeros) >> UInt64(truncatingIfNeeded: skipped &* 8), at: cursor)
+    return cursor &+ 8 &- skipped
   }
 
   /// The eight decimal digits of a number below 100,000,000, a byte each, the first in the lowest byte:

@@ -1,0 +1,137 @@
+import ArgumentParser
+import CoreDataStore
+import Foundation
+import ObjectModel
+import StoreExtraction
+import StoreMigration
+import StoreRecovery
+import SupportBundle
+import Terminal
+
+/// `lifeboat demo`
+struct Demo: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Show the main job in a minute, on a store made for it.",
+    discussion: """
+      Example: lifeboat demo
+
+      A store of notes is written by one version of an app's model and opened by the next. It is set aside, replaced, \
+      recorded, read and packed. All files go into a new folder, which is kept for you to look at.
+      """)
+
+  @Option(name: .shortAndLong, help: "The folder to make; by default one in the folder for temporary files.")
+  var output: String?
+
+  @OptionGroup(title: "Display") var display: DisplayOptions
+
+  /// The JSON form.
+  struct Report: Encodable {
+    let schema = "lifeboat.demo"
+    let version = 1
+    let folder: String
+    let incident: Incident
+    let extract: StoreExport.Result
+    let bundle: BundleManifest
+  }
+
+  func run() async throws {
+    let folder = URL(
+      fileURLWithPath: output
+        ?? FileManager.default.temporaryDirectory
+        .appendingPathComponent("lifeboat-demo-" + UUID().uuidString.prefix(8)).path)
+    guard !FileManager.default.fileExists(atPath: folder.path) else {
+      throw ExtractionError(.outputExists, "something is there already", path: folder.path)
+    }
+    let stores = folder.appendingPathComponent("Stores")
+    try FileManager.default.createDirectory(at: stores, withIntermediateDirectories: true)
+
+    try say("1. An app keeps notes", "Its store was written by version 1 of the app's model. Part of it is still in the write-ahead log, and a picture is in a file of its own.")
+    let path = try DemoStore.make(in: stores)
+    try show(InspectionText(try StoreInspection(path: path), display).text)
+
+    try say("2. Version 2 of the app opens it", "The model has changed: a note counts its words, and a tag's name is now its label. The store does not open. Lifeboat looks, sets it aside, and lets the app go on.")
+    let opened = try await StoreRecovery(
+      URL(fileURLWithPath: path), app: .init(name: "Notes", version: "2.0")
+    ).open(expecting: DemoStore.newModel) { url in
+      try DemoApp.open(url, expecting: DemoStore.newModel)
+    }
+    guard let incident = opened.incident else {
+      throw Failure(70, "demo.opened", "the demo's store opened although it should not")
+    }
+    try show(IncidentText.text(incident, state: "kept", display))
+
+    try say("3. The fresh store", "It is where the old one was, made for the new model.")
+    try show(InspectionText(try StoreInspection(path: path), display).text)
+
+    let kept = incident.folder + "/store/" + incident.storeName
+    try say("4. Support reads the old one", "From the files alone: no app, no model, no Mac. Every row is saved, the rows of the log and the picture too.")
+    let result = try StoreExport().run(
+      try CoreDataStore(path: kept), as: .ndjson, to: folder.appendingPathComponent("Rows").path)
+    for part in result.parts {
+      try show("  \(part.name): \(Quantity.count(part.rowCount)) rows in Rows/\(part.target)\n")
+    }
+    try show("\n" + firstLines(of: folder.appendingPathComponent("Rows/Note.ndjson")))
+
+    try say("5. A bundle for whoever helps next", "Structure only: nothing that the user typed leaves the machine unless somebody asks for it.")
+    let bundle = folder.appendingPathComponent("support.zip").path
+    let receipt = try BundleCreate.write(
+      try BundleSubject(incident.folder), to: bundle, include: .structure, created: Date())
+    try show(BundleText.table(receipt.manifest, display))
+    for sentence in receipt.manifest.withheld { try show("left out: \(DisplayText.visible(sentence))\n") }
+
+    if display.json {
+      try display.write(
+        json: Report(
+          folder: folder.path, incident: incident, extract: result, bundle: receipt.manifest))
+    } else {
+      try say("All of it is in \(folder.path)", "")
+      var block = KeyValueBlock()
+      block.add(
+        "Try",
+        [
+          .init("lifeboat incidents list \(ShellText.quoted(stores.path))"),
+          .init("lifeboat rows \(ShellText.quoted(kept)) --entity Note"),
+          .init("lifeboat bundle verify \(ShellText.quoted(bundle))"),
+          .init("lifeboat incidents restore \(ShellText.quoted(stores.path)) \(incident.id)"),
+        ])
+      try show(block.text(width: display.width, style: display.style))
+    }
+  }
+
+  private func show(_ text: String) throws {
+    if !display.json, !display.quiet { try display.write(text) }
+  }
+
+  private func say(_ title: String, _ sentence: String) throws {
+    var text = "\n" + display.style.apply(DisplayText.visible(title), .bold) + "\n"
+    if !sentence.isEmpty {
+      var block = KeyValueBlock()
+      block.add("", sentence)
+      text += block.text(width: display.width, style: display.style)
+      text += "\n"
+    }
+    try show(text)
+  }
+
+  private func firstLines(of file: URL) throws -> String {
+    let text = try String(contentsOf: file, encoding: .utf8)
+    return text.split(separator: "\n").prefix(2)
+      .map { "  " + DisplayText.truncated(DisplayText.visible(String($0)), to: max(20, display.width - 2)) + "\n" }
+      .joined()
+  }
+}
+
+/// A stand-in for the app: it opens a store as Core Data does, by comparing version hashes.
+enum DemoApp {
+  /// Opens the store, or makes it where there is none.
+  static func open(_ url: URL, expecting model: ManagedObjectModel) throws {
+    guard FileManager.default.fileExists(atPath: url.path) else {
+      return try FreshStore.create(at: url.path, for: model)
+    }
+    let recorded = try CoreDataStore(path: url.path).metadata?.versionHashes ?? [:]
+    guard model.versionHashes().matches(recorded) else {
+      // NSPersistentStoreIncompatibleVersionHashError, as Core Data reports it.
+      throw NSError(domain: NSCocoaErrorDomain, code: 134_100)
+    }
+  }
+}
