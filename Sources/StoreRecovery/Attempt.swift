@@ -4,7 +4,7 @@ import Foundation
 /// One call of `open`, between the calls of the opener.
 struct Attempt: Sendable {
   let recovery: StoreRecovery
-  let expected: ExpectedModel?
+  let model: (any ModelExpectation)?
   /// The facts from before the opener ran.
   let facts: StoreEvidence
   /// Moves of an earlier run that were finished, and whose incident nobody was told about.
@@ -26,12 +26,12 @@ struct Attempt: Sendable {
     evidence.failure = OpenFailure.facts(of: error, sqliteCode: recovery.policy.sqliteCode)
     if let state = recovery.policy.hostState?() { evidence.host = state }
     if Classifier(evidence: evidence, policy: recovery.policy).wantsDeepEvidence {
-      evidence = recovery.deepened(evidence, expected)
+      evidence = recovery.deepened(evidence, model)
     }
     let verdict = classify(evidence, policy: recovery.policy)
     recovery.policy.report?(.judged(verdict))
     guard verdict.action == .quarantine else { return nil }
-    return Judgement(evidence: evidence, verdict: verdict, expected: expected)
+    return Judgement(evidence: evidence, verdict: verdict)
   }
 
   /// Sets the store aside; nil when that failed and the set is where it was.
@@ -87,7 +87,8 @@ extension SetMover {
         if try fileSystem.status(folder.incident) != nil {
           try advanceBack(folder, try beginBack(folder, reason: .freshFailed), now: now)
         } else {
-          _ = try undo(folder, record)
+          // Left to the next open, which finishes a move that cannot be undone.
+          guard try undo(folder, record) else { throw cause }
         }
       } catch {
         throw StoreRecoveryError(

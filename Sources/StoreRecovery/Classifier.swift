@@ -1,4 +1,5 @@
 import CoreDataStore
+import ObjectModel
 
 #if canImport(Darwin)
   import Darwin
@@ -40,21 +41,49 @@ struct Classifier {
     guard evidence.mainKind == .file else {
       return refusal(.hostError, "the path names no file", "store.notAFile")
     }
-    if evidence.isMainEmpty {
-      return Verdict(
-        finding: .healthy, action: .open, reason: "the file is empty, as a new one is",
-        rule: "open")
+    if evidence.openErrno != 0 {
+      return refusal(.unavailable, "the file cannot be read", "file.unreadable")
     }
-    if evidence.header?.isMagicRight != true { return guarded(notADatabase("file.header")) }
+    // Without a failed open nothing says that these were ever stores of the app.
+    if evidence.isMainEmpty { return refusal(.foreign, "the file is empty", "file.empty") }
+    if evidence.header?.isMagicRight != true {
+      return evidence.looksEncrypted == true
+        ? encrypted("file.encrypted")
+        : refusal(.foreign, "the file is no SQLite file", "file.notADatabase")
+    }
+    if let version = evidence.header?.readVersion, version > 2 {
+      return refusal(.newer, Self.newerSQLite, "file.newer")
+    }
+    guard let structure = evidence.structure else {
+      return Verdict(
+        finding: .unavailable, action: .retry,
+        reason: "the file could not be read to its end, or changed meanwhile",
+        rule: "file.unread")
+    }
     if let model = mismatch() { return guarded(model) }
-    if evidence.structure?.isUnopenable == true {
+    // That our parser knows a statement is not what makes a store; SQLite may know it.
+    let doubts = structure.findings.filter { $0 != "schema.unreadable" }
+    if structure.isUnopenable || !doubts.isEmpty {
       return guarded(
-        quarantine(.corrupt, "the header or the schema of the file is damaged", "file.damaged"))
+        quarantine(
+          .corrupt, "the file is damaged in \(structure.findingCount) places", "file.damaged"))
+    }
+    guard structure.isComplete else {
+      return Verdict(
+        finding: .unavailable, action: .retry, reason: "the time for reading all tables ran out",
+        rule: "file.unread")
+    }
+    if evidence.expectsModel, evidence.comparison == nil {
+      return refusal(
+        .foreign, "the file records no version hashes that the model could be compared with",
+        "model.unrecorded")
     }
     return Verdict(
       finding: .healthy, action: .open, reason: "nothing speaks against opening the store",
       rule: "open")
   }
+
+  private static let newerSQLite = "the file asks for a newer version of SQLite to read it"
 
   /// Whether what a look through the whole file says can change the verdict. Where it cannot, the file
   /// had better stay closed: closing it would drop SQLite's locks on it.
@@ -93,10 +122,10 @@ struct Classifier {
         "the main file is empty and its \(orphan) is not; opening would discard the log",
         "store.mainEmpty")
     }
-    if let lost = evidence.wal?.lostFrames, lost > 0, evidence.wal?.isMagicRight == false {
+    if let lost = evidence.wal?.lostFrames, lost > 0, evidence.wal?.isHeaderSound == false {
       return refusal(
         .corrupt,
-        "the header of the write-ahead log is damaged; opening would drop \(lost) frames without a word",
+        "the header of the write-ahead log is damaged; opening would drop the newest content of \(lost) pages without a word",
         "store.walDamaged")
     }
     return nil
@@ -152,8 +181,10 @@ struct Classifier {
       }
       return refusal(
         .corrupt, "\(rule.reason), and the file is shorter than its header says", id)
-    case .damage: return mismatch() ?? damage(rule.reason, id)
-    case .notADatabase: return mismatch() ?? notADatabase(id, rule.reason)
+    // A model that does not fit is no sign of damage: a store of an earlier version, which migration would
+    // have brought up to date, has one too.
+    case .damage: return damage(rule.reason, id)
+    case .notADatabase: return notADatabase(id, rule.reason)
     case .repairable:
       guard policy.setsAsideRepairable else { return refusal(.corrupt, rule.reason, id) }
       return damage(rule.reason, id)
@@ -246,10 +277,11 @@ struct Classifier {
   /// The error says that the model does not fit, and the hashes do not show it.
   private func unprovenMismatch(_ rule: CodeRule, _ id: String) -> Verdict {
     if evidence.isNewerThanApp == true { return newer() }
-    if evidence.comparison != nil {
+    if evidence.comparison != nil, evidence.undecided?.isEmpty != false {
       return refusal(
-        .hostError, "\(rule.reason), yet the store records the hashes of the app's model", id)
+        .hostError, "\(rule.reason), yet the hashes that the store records do not say so", id)
     }
+    // Nothing to compare with, or entities that only Core Data can compare: its word counts.
     guard evidence.recordedHashes?.isEmpty == false else {
       return refusal(.hostError, "\(rule.reason), which the file could not confirm", id)
     }
@@ -295,7 +327,7 @@ struct Classifier {
       return quarantine(.foreign, "\(reason): its first bytes are not those of one", id)
     }
     if let version = header.readVersion, version > 2 {
-      return refusal(.newer, "the file asks for a newer version of SQLite to read it", id)
+      return refusal(.newer, Self.newerSQLite, id)
     }
     return damage(reason, id)
   }
@@ -343,7 +375,7 @@ struct Classifier {
     if host.isProtectedDataAvailable == false {
       return held(.wait, "the device is locked", "hold.locked")
     }
-    if host.ownsStore == false {
+    if host.ownsStore == false || evidence.isUsedElsewhere == true {
       return held(.wait, "another process may use the store", "hold.shared")
     }
     switch evidence.mainKind {

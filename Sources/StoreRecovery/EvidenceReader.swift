@@ -11,16 +11,8 @@ import CoreDataStore
 /// Gathers the facts about the store at a path that reading a few bytes gives. It runs before the opener.
 public typealias EvidenceReader = @Sendable (_ path: String) -> StoreEvidence
 
-/// Adds the facts that take a look through the whole file: structure, metadata, hashes, frames of the log. It
-/// runs only when they can change the verdict, and may leave out what it cannot establish.
-///
-/// The comparison with the expected model is not its business, except for `writtenBy` and `isNewerThanApp`.
-public typealias StructureReader =
-  @Sendable (
-    _ path: String, _ expected: ExpectedModel?, _ evidence: inout StoreEvidence
-  ) -> Void
-
-/// The default ``EvidenceReader``: `lstat` of the members, `open` of the main file and its first page.
+/// The default ``EvidenceReader``: `lstat` of the members, `open` of the main file and its first page, and the
+/// header of the log.
 enum FileEvidence {
   /// How much of the main file is read to see whether it looks random, in bytes.
   static let sampleBytes = 4096
@@ -43,19 +35,38 @@ enum FileEvidence {
         evidence.header = header(sample.bytes)
         evidence.looksEncrypted = looksRandom(sample.bytes)
       }
+      evidence.isUsedElsewhere = isUsedElsewhere(path)
     }
     if let wal = set.first(.wal) {
       evidence.wal = .init(sizeBytes: wal.sizeBytes)
-      if wal.kind == .file, wal.sizeBytes >= 32 {
-        let start = firstBytes(of: wal.path, count: 4).bytes
-        // The format's two magic numbers, one for each byte order of its checksums.
-        if start.count == 4 {
-          evidence.wal?.isMagicRight =
-            start == [0x37, 0x7f, 0x06, 0x82] || start == [0x37, 0x7f, 0x06, 0x83]
+      let start = firstBytes(of: wal.path, count: LostFrames.headerLength).bytes
+      if wal.kind == .file, start.count == LostFrames.headerLength {
+        let isSound = LostFrames.isSound(header: start)
+        evidence.wal?.isHeaderSound = isSound
+        // The opener would drop the log's rows silently, so the look at its frames comes first.
+        if !isSound, let pageSize = evidence.header?.pageSize {
+          evidence.wal?.lostFrames = try? LostFrames.count(
+            inLogOf: path, pageSize: pageSize, validFrames: 0)
         }
       }
     }
     return evidence
+  }
+
+  /// Whether another process holds one of SQLite's locks on a database; nil when that cannot be told. A
+  /// connection in WAL mode holds one as long as it is open.
+  static func isUsedElsewhere(_ path: String) -> Bool? {
+    let descriptor = unsafe open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+    guard descriptor >= 0 else { return nil }
+    defer { close(descriptor) }
+    var lock = flock()
+    lock.l_type = Int16(F_WRLCK)
+    lock.l_whence = Int16(SEEK_SET)
+    // The pending, reserved and shared bytes (SQLite file format, section 1.2, "The Lock-Byte Page").
+    lock.l_start = 0x4000_0000
+    lock.l_len = 512
+    guard unsafe fcntl(descriptor, F_GETLK, &lock) == 0 else { return nil }
+    return lock.l_type != Int16(F_UNLCK)
   }
 
   /// The folder may be reached over links: the host chose its path.

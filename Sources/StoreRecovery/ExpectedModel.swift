@@ -1,48 +1,183 @@
-/// The model that the app opens its store with.
-public struct ExpectedModel: Sendable, Codable, Equatable {
-  /// The name of the model version, for people.
-  public var name: String
-  /// The version hash of each entity, in lower-case hex.
-  public var hashes: [String: String]
+public import ObjectModel
 
-  /// Creates an expectation.
-  public init(name: String, hashes: [String: String]) {
-    self.name = name
-    self.hashes = hashes
+/// What a host can name as the model that it opens its store with: a model, all versions of it, or its
+/// hashes alone.
+public protocol ModelExpectation: Sendable {
+  /// The hashes behind it. Asked for only after an open has failed.
+  var expectedModel: ExpectedModel { get }
+}
+
+extension ManagedObjectModel: ModelExpectation {
+  /// The model's own hashes. A model has no name.
+  public var expectedModel: ExpectedModel {
+    ExpectedModel(name: nil, forms: ExpectedModel.forms(of: self), versions: [])
   }
 }
 
-/// How the version hashes that a store records compare with those of the expected model. Names are sorted.
-public struct HashComparison: Sendable, Codable, Equatable {
-  /// Entities that only the store knows.
-  public var onlyInStore: [String]
-  /// Entities that only the expected model knows.
-  public var onlyInModel: [String]
-  /// Entities that both know, with different hashes.
-  public var differing: [String]
-  /// Entities that both know, with the same hash.
-  public var agreeing: [String]
+extension ModelCollection: ModelExpectation {
+  /// The current version. The others only serve to name the one that wrote the store. Without a current
+  /// version nothing is expected, and only the writer is named.
+  public var expectedModel: ExpectedModel {
+    ExpectedModel(
+      name: current?.name, forms: current.map(ExpectedModel.forms) ?? [],
+      versions: versions.map { .init(name: $0.name, forms: ExpectedModel.forms(of: $0)) })
+  }
+}
 
-  /// Creates a comparison from its parts.
-  public init(
-    onlyInStore: [String], onlyInModel: [String], differing: [String], agreeing: [String]
-  ) {
-    self.onlyInStore = onlyInStore
-    self.onlyInModel = onlyInModel
-    self.differing = differing
-    self.agreeing = agreeing
+/// The version hashes that an app expects its store to record.
+public struct ExpectedModel: Sendable, Hashable, ModelExpectation {
+  /// The name of the model version, for people; nil when it has none.
+  public let name: String?
+
+  /// Each set of hashes that the model goes by; with any of them the store opens. Empty when nothing is
+  /// expected.
+  let forms: [Form]
+  /// The versions that may have written the store.
+  let versions: [NamedVersion]
+
+  struct NamedVersion: Sendable, Hashable {
+    let name: String
+    let forms: [Form]
   }
 
-  /// Compares the hashes that a store records with those of the expected model. The case of the hex
-  /// digits does not matter.
-  public init(recorded: [String: String], expected: [String: String]) {
-    let both = recorded.keys.filter { expected[$0] != nil }.sorted()
-    onlyInStore = recorded.keys.filter { expected[$0] == nil }.sorted()
-    onlyInModel = expected.keys.filter { recorded[$0] == nil }.sorted()
-    agreeing = both.filter { recorded[$0]?.lowercased() == expected[$0]?.lowercased() }
-    differing = both.filter { recorded[$0]?.lowercased() != expected[$0]?.lowercased() }
+  /// Hashes that are known, as those that Core Data itself computes
+  /// (`NSManagedObjectModel.entityVersionHashesByName`).
+  public init(name: String?, hashes: [String: VersionHash]) {
+    self.init(name: name, forms: [Form(hashes: hashes)], versions: [])
   }
 
-  /// Whether the store and the model agree on every entity.
-  public var isEqual: Bool { onlyInStore.isEmpty && onlyInModel.isEmpty && differing.isEmpty }
+  /// One version of a collection, current or not; nil when no version has that name.
+  public init?(_ collection: ModelCollection, versionName: String) {
+    guard let version = collection.versions.first(where: { $0.name == versionName }) else {
+      return nil
+    }
+    self.init(
+      name: versionName, forms: Self.forms(of: version),
+      versions: collection.expectedModel.versions)
+  }
+
+  init(name: String?, forms: [Form], versions: [NamedVersion]) {
+    self.name = name
+    self.forms = forms
+    self.versions = versions
+  }
+
+  /// The value itself.
+  public var expectedModel: ExpectedModel { self }
+
+  /// Core Data tries a model both with and without its tombstone entries.
+  fileprivate static func forms(of model: ManagedObjectModel) -> [Form] {
+    let plain = Form(model.versionHashes())
+    guard model.hasTombstoneEntries else { return [plain] }
+    return [plain, Form(model.versionHashes(honouringTombstones: true))]
+  }
+
+  /// Hashes recorded beside a version count as well as computed ones.
+  fileprivate static func forms(of version: ModelCollection.Version) -> [Form] {
+    let computed = version.model.map(forms) ?? []
+    guard let recorded = version.recorded else { return computed }
+    return [Form(hashes: recorded.hashes, derived: computed.first?.derived ?? [])] + computed
+  }
+
+  // MARK: Comparing
+
+  /// Compares the hashes that the store records with the expected ones, and names the version that wrote it.
+  ///
+  /// `isNewerThanApp` is left alone: neither a version's name nor its place in the collection says which of
+  /// two is older, and a guess would lock users out of the app or set aside what an update could open.
+  func compare(_ evidence: inout StoreEvidence) {
+    evidence.expectsModel = !forms.isEmpty
+    evidence.expectedVersion = name
+    guard let recorded = evidence.recordedHashes, !recorded.isEmpty else { return }
+    let writers = versions.filter { version in version.forms.contains { $0.matches(recorded) } }
+    let names = Set(writers.map(\.name)).sorted()
+    if !names.isEmpty { evidence.writtenBy = names.joined(separator: " or ") }
+    // Above 3 the rules are not known.
+    guard (evidence.hashesVersion ?? 3) <= 3 else { return }
+    let results = forms.map { $0.compared(with: recorded, evidence) }
+    guard let best = results.min(by: { $0.distance < $1.distance }) else { return }
+    evidence.comparison = best.comparison
+    evidence.undecided = best.undecided
+  }
+}
+
+extension ExpectedModel {
+  /// One set of hashes that a model goes by.
+  struct Form: Sendable, Hashable {
+    /// The hashes that are certain.
+    let hashes: [String: VersionHash]
+    /// The entities whose hash no recorded one confirms, with what the unconfirmed rule yields, if anything.
+    let unknown: [String: VersionHash?]
+    /// The entities with a derived attribute.
+    let derived: Set<String>
+
+    init(hashes: [String: VersionHash], derived: Set<String> = []) {
+      self.hashes = hashes
+      unknown = [:]
+      self.derived = derived
+    }
+
+    init(_ computed: ModelHashes) {
+      hashes = computed.hashes
+      unknown = Dictionary(
+        uniqueKeysWithValues: computed.unknown.keys.map { ($0, computed.unconfirmed[$0]) })
+      derived = computed.entitiesWithDerivedAttributes
+    }
+
+    /// Whether these are the recorded hashes, each one.
+    func matches(_ recorded: [String: VersionHash]) -> Bool {
+      recorded.count == hashes.count + unknown.count
+        && recorded.allSatisfy { (hashes[$0.key] ?? unknown[$0.key] ?? nil) == $0.value }
+    }
+
+    struct Result {
+      let comparison: HashComparison
+      let undecided: [String]
+
+      /// How far apart the two sides are: proven differences first.
+      var distance: (Int, Int) {
+        let proven = comparison.differing.count + comparison.onlyInStore.count
+        return (proven + comparison.onlyInModel.count, undecided.count)
+      }
+    }
+
+    /// What is proven to differ. Entities whose difference proves nothing are in no list of the comparison.
+    func compared(with recorded: [String: VersionHash], _ evidence: StoreEvidence) -> Result {
+      var store = recorded
+      var model = hashes
+      var undecided: [String] = []
+      for (name, unconfirmed) in unknown {
+        if store[name] == nil {
+          // Certain all the same: the store has no such entity. Any hash will do.
+          model[name] = unconfirmed ?? VersionHash(bytes: [UInt8](repeating: 0, count: 32))
+        } else if store[name] == unconfirmed {
+          model[name] = unconfirmed
+        } else {
+          store[name] = nil
+          undecided.append(name)
+        }
+      }
+      // Before version 3 of the rules Core Data compares nothing but names.
+      if let version = evidence.hashesVersion, version < 3 {
+        for (name, hash) in store where model[name] != nil { model[name] = hash }
+      }
+      var comparison = HashComparison(store: store, model: model)
+      if Self.hasUnstableDerivedHashes(evidence.frameworkVersion), comparison.onlyInStore.isEmpty,
+        comparison.onlyInModel.isEmpty, derived.isSuperset(of: comparison.differing)
+      {
+        for name in comparison.differing {
+          store[name] = nil
+          model[name] = nil
+        }
+        comparison = HashComparison(store: store, model: model)
+      }
+      return Result(comparison: comparison, undecided: undecided.sorted())
+    }
+
+    /// Whether the framework may have recorded hashes of derived attributes that changed each time the model
+    /// was made: those of iOS 13 to 16. One that is not recorded may be among them.
+    private static func hasUnstableDerivedHashes(_ frameworkVersion: Int64?) -> Bool {
+      frameworkVersion.map { (977...1251).contains($0) } ?? true
+    }
+  }
 }

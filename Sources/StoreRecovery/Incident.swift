@@ -1,5 +1,6 @@
 public import CoreDataStore
 public import Foundation
+import ObjectModel
 
 /// The record of one store set that was put into a quarantine, for the user and for support.
 ///
@@ -115,5 +116,38 @@ extension Incident {
     \(notice.whatToDo)
 
     """
+  }
+}
+
+extension Incident {
+  init(
+    _ judgement: Judgement, app: StoreRecovery.App, storeName: String, id: String, folder: String,
+    created: Date, kind: Kind, texts: IncidentTexts
+  ) {
+    schema = Self.schemaName
+    version = Self.currentVersion
+    self.id = id
+    self.created = created
+    self.kind = kind
+    self.app = app
+    self.storeName = storeName
+    self.folder = folder
+    let evidence = judgement.evidence
+    storeUUID = evidence.storeUUID
+    verdict = judgement.verdict
+    self.evidence = evidence
+    if evidence.expectsModel || evidence.writtenBy != nil {
+      model = Model(
+        writtenBy: evidence.writtenBy, expected: evidence.expectedVersion,
+        onlyInStore: evidence.comparison?.onlyInStore ?? [],
+        onlyInModel: evidence.comparison?.onlyInModel ?? [],
+        differing: evidence.comparison?.differing ?? [])
+    } else {
+      model = nil
+    }
+    seal = nil
+    toolVersion = Self.currentToolVersion
+    notice = Notice(title: "", whatHappened: "", whatWasKept: "", whatToDo: "")
+    notice = texts.notice(self)
   }
 }

@@ -14,32 +14,33 @@ public struct IncidentTexts: Sendable {
   }
 
   private static func english(_ incident: Incident) -> Incident.Notice {
-    let app = incident.app.name
+    let app = incident.app.name.isEmpty ? "the app" : incident.app.name
     let when = Timestamp.text(incident.created)
+    let folder = "\(incident.folder)/store"
     if incident.kind == .replaced {
       return .init(
-        title: "Your newer \(app) data was put aside",
+        title: "Your earlier data is back, and the newer data was kept",
         whatHappened:
-          "On \(when) your earlier data was brought back. The data that was in use until then was put aside to make room.",
-        whatWasKept: "Nothing was deleted. It is in this folder:\n\(incident.folder)/store",
-        whatToDo: "You need to do nothing. Keep the folder as long as you may want that data.")
+          "On \(when) your earlier data was brought back. What \(app) had saved since then was moved to another folder, so that both are kept.",
+        whatWasKept: "Nothing was deleted. The newer data is in this folder:\n\(folder)",
+        whatToDo: "You do not need to do anything. Keep the folder for as long as you may want that data.")
     }
     let cause =
       switch incident.verdict.finding {
       case .incompatible: "it was saved by a different version of \(app)"
       case .newer: "it was saved by a newer version of \(app)"
-      case .corrupt: "the file is damaged"
+      case .corrupt: "the file that holds it is damaged"
       case .foreign: "the file is not one that \(app) can read"
       case .healthy, .unavailable, .hostError: "of a technical problem"
       }
     return .init(
-      title: "Your \(app) data could not be opened, and is safe",
+      title: "Your earlier \(app) data was kept, but could not be opened",
       whatHappened:
-        "On \(when) \(app) \(incident.app.version) could not open your data, because \(cause). So that you can go on, \(app) started with new, empty data.",
+        "On \(when) \(app) could not open your data, because \(cause). So that you can go on using it, \(app) has started with new, empty data.",
       whatWasKept:
-        "Nothing was deleted. All of your earlier data is in this folder:\n\(incident.folder)/store",
+        "Nothing was deleted. Everything that was there is in this folder:\n\(folder)",
       whatToDo:
-        "Keep this folder, and do not change what is in it. Contact the support of \(app) and mention the number \(incident.id). They can tell you how to get your data back. An update of \(app) may also be able to open it again."
+        "Please keep this folder, and do not change anything in it. Then contact \(app) support and give them this reference: \(incident.id). They can look into getting your data back. An update of \(app) may also be able to open it again."
     )
   }
 }

@@ -1,4 +1,5 @@
 public import CoreDataStore
+public import ObjectModel
 
 /// Plain facts about a store and about the failed attempt to open it. A fact that was not or could not be
 /// established is nil.
@@ -57,21 +58,21 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
   public struct WAL: Sendable, Codable, Equatable {
     /// The size in bytes.
     public var sizeBytes: Int64
-    /// Whether the header has the format's magic number; nil when there are fewer than 32 bytes.
-    public var isMagicRight: Bool?
-    /// Whole transactions' frames; nil when nobody counted.
+    /// Whether the header holds: magic number and checksum; nil when there are fewer than 32 bytes.
+    public var isHeaderSound: Bool?
+    /// Whole transactions' frames that SQLite sees; nil when nobody counted.
     public var committedFrames: Int?
-    /// Frames that belong together but that SQLite would drop, because the log's header is damaged; nil when
-    /// nobody looked.
+    /// Committed frames that SQLite would drop and whose content is not in the main file, each page counted
+    /// once: those behind a damaged header or a damaged frame. nil when nobody looked.
     public var lostFrames: Int?
 
     /// Creates log facts from their parts.
     public init(
-      sizeBytes: Int64, isMagicRight: Bool? = nil, committedFrames: Int? = nil,
+      sizeBytes: Int64, isHeaderSound: Bool? = nil, committedFrames: Int? = nil,
       lostFrames: Int? = nil
     ) {
       self.sizeBytes = sizeBytes
-      self.isMagicRight = isMagicRight
+      self.isHeaderSound = isHeaderSound
       self.committedFrames = committedFrames
       self.lostFrames = lostFrames
     }
@@ -79,18 +80,23 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
 
   /// What a reader that goes through the whole file found wrong with it.
   public struct Structure: Sendable, Codable, Equatable {
-    /// The ids of what was found, each once, sorted.
+    /// The ids of the damage found, each once, sorted.
     public var findings: [String]
-    /// How many findings there are; 0 means that the structure is sound.
+    /// How many places are damaged.
     public var findingCount: Int
     /// Whether the header or the schema is so damaged that no program can open the file.
     public var isUnopenable: Bool
+    /// Whether all tables were read; false when the time for it ran out.
+    public var isComplete: Bool
 
     /// Creates structural facts from their parts.
-    public init(findings: [String], findingCount: Int, isUnopenable: Bool) {
+    public init(
+      findings: [String], findingCount: Int, isUnopenable: Bool, isComplete: Bool = true
+    ) {
       self.findings = findings
       self.findingCount = findingCount
       self.isUnopenable = isUnopenable
+      self.isComplete = isComplete
     }
   }
 
@@ -153,22 +159,33 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
   public var structure: Structure?
   /// The store's UUID from its metadata.
   public var storeUUID: String?
-  /// The version of the framework that wrote the metadata.
-  public var frameworkVersion: String?
-  /// The version hashes that the store records, in lower-case hex.
-  public var recordedHashes: [String: String]?
+  /// The version of the framework that wrote the metadata, for example 1344.
+  public var frameworkVersion: Int64?
+  /// The version of the rules by which hashes are compared, 3 in every store seen.
+  public var hashesVersion: Int64?
+  /// The version hashes that the store records; nil when there are none that can be read.
+  public var recordedHashes: [String: VersionHash]?
+  /// Whether the app expects a model.
+  public var expectsModel = false
+  /// The name of the model version that the app expects; nil when it has none.
+  public var expectedVersion: String?
   /// How the recorded hashes compare with the expected ones; nil when no model is expected or no hashes
   /// could be read.
   public var comparison: HashComparison?
+  /// Entities that both sides know and that are in no list of ``comparison``, because nothing confirms how
+  /// their hash is computed; nil when nothing was compared.
+  public var undecided: [String]?
   /// The name of the model version that wrote the store.
   public var writtenBy: String?
-  /// Whether a newer build of the app wrote the store.
+  /// Whether a newer build of the app wrote the store; nil when that cannot be told, as from hashes alone.
   public var isNewerThanApp: Bool?
   /// Bytes that this user may still write on the store's volume.
   public var freeBytes: Int64?
   /// The error number of an attempt to open and read the main file before the opener ran; 0 when that
   /// worked.
   public var openErrno: Int32?
+  /// Whether another process holds a lock of SQLite's on the main file; nil when that cannot be told.
+  public var isUsedElsewhere: Bool?
   /// What the host says about the moment.
   public var host: HostState
   /// The failed open; nil as long as the opener has not failed.

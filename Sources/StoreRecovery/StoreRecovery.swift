@@ -43,9 +43,7 @@ public struct StoreRecovery: Sendable {
 
   /// Prepares to open the store at `storeURL`, which need not exist. Nothing is read yet.
   public init(_ storeURL: URL, app: App, policy: Policy = .init()) {
-    // The one place where the reader of the deep facts is connected. Without it a store is set aside only
-    // for what its first bytes show.
-    self.init(storeURL, app: app, policy: policy, structure: nil)
+    self.init(storeURL, app: app, policy: policy, structure: { FileStructure.read($0, &$1) })
   }
 
   /// The same with the parts that read, write and tell the time.
@@ -69,17 +67,18 @@ public struct StoreRecovery: Sendable {
   /// more for the fresh store. It must leave nothing open when it throws.
   ///
   /// - Parameters:
-  ///   - expected: The model that the app opens the store with; nil for an app without one.
+  ///   - model: The model that the app opens the store with: a `ManagedObjectModel`, a `ModelCollection` whose
+  ///     current version is meant, or an ``ExpectedModel``; nil for an app without one.
   ///   - isolation: The actor that `opener` stays on: the caller's.
   ///   - opener: Opens the store at the URL that it gets, or creates it.
   /// - Returns: What `opener` returned, and what happened to the earlier store.
   /// - Throws: What `opener` threw first, untouched, whenever the store stays where it is;
   ///   ``StoreRecoveryError`` when the evidence forbids to run `opener` at all.
   public func open<Handle>(
-    expecting expected: ExpectedModel? = nil, isolation: isolated (any Actor)? = #isolation,
+    expecting model: (any ModelExpectation)? = nil, isolation: isolated (any Actor)? = #isolation,
     opener: (URL) async throws -> Handle
   ) async throws -> Opened<Handle> {
-    let attempt = try begin(expected)
+    let attempt = try begin(model)
     do {
       return attempt.opened(try await opener(storeURL))
     } catch {
@@ -104,15 +103,16 @@ public struct StoreRecovery: Sendable {
   /// Opens the store with an `opener` that does not wait. All else is as in the other form.
   ///
   /// - Parameters:
-  ///   - expected: The model that the app opens the store with; nil for an app without one.
+  ///   - model: The model that the app opens the store with: a `ManagedObjectModel`, a `ModelCollection` whose
+  ///     current version is meant, or an ``ExpectedModel``; nil for an app without one.
   ///   - opener: Opens the store at the URL that it gets, or creates it.
   /// - Returns: What `opener` returned, and what happened to the earlier store.
   /// - Throws: What `opener` threw first, untouched, whenever the store stays where it is;
   ///   ``StoreRecoveryError`` when the evidence forbids to run `opener` at all.
   public func openSynchronously<Handle>(
-    expecting expected: ExpectedModel? = nil, opener: (URL) throws -> Handle
+    expecting model: (any ModelExpectation)? = nil, opener: (URL) throws -> Handle
   ) throws -> Opened<Handle> {
-    let attempt = try begin(expected)
+    let attempt = try begin(model)
     do {
       return attempt.opened(try opener(storeURL))
     } catch {
@@ -149,21 +149,46 @@ extension Opened: Sendable where Handle: Sendable {}
 package struct Judgement: Sendable {
   package let evidence: StoreEvidence
   package let verdict: Verdict
-  package let expected: ExpectedModel?
 
-  package init(evidence: StoreEvidence, verdict: Verdict, expected: ExpectedModel? = nil) {
+  package init(evidence: StoreEvidence, verdict: Verdict) {
     self.evidence = evidence
     self.verdict = verdict
-    self.expected = expected
   }
 }
 
 // MARK: Building blocks, for `open` and for the command line
 
 extension StoreRecovery {
-  /// What is known about the store without opening it, by a look through the whole file.
-  package func examine(expecting expected: ExpectedModel? = nil) throws -> StoreEvidence {
-    deepened(evidence(try path()), expected)
+  /// What is known about a store at rest, by a look through the whole file. Nothing is changed.
+  ///
+  /// - Throws: ``StoreRecoveryError`` with the code `store.missing` when nothing of a store is there.
+  package func examine(
+    expecting model: (any ModelExpectation)? = nil
+  ) throws -> StoreEvidence {
+    let path = try path()
+    let facts = evidence(path)
+    guard !facts.members.isEmpty else {
+      throw StoreRecoveryError(.missing, "there is no store at this path", path: path)
+    }
+    return facts.mainKind == .file ? deepened(facts, model) : facts
+  }
+
+  /// The verdict on a store that nobody tried to open:
+  ///
+  /// | the file | finding | action |
+  /// | --- | --- | --- |
+  /// | sound, and the expected model fits or none is expected | healthy | open |
+  /// | sound, and its hashes differ from the model's | incompatible | quarantine |
+  /// | damaged, as our reader found | corrupt | quarantine |
+  /// | empty, no SQLite file, encrypted, or without hashes although a model is expected | foreign | refuse |
+  /// | for a newer SQLite, or of a newer build of the app | newer | refuse |
+  /// | missing or empty beside a log that may hold rows, or with a log that SQLite would drop | corrupt | refuse |
+  /// | not to be read to its end, or changed meanwhile | unavailable | retry |
+  /// | a link, a folder, a device | host error | refuse |
+  ///
+  /// Where a condition for it does not hold (space, another process), a quarantine becomes a wait or a refusal.
+  package func judge(_ evidence: StoreEvidence) -> Judgement {
+    Judgement(evidence: evidence, verdict: classifyAtRest(evidence, policy: policy))
   }
 
   /// Brings moves that an earlier run left half-done to an end.
@@ -172,25 +197,44 @@ extension StoreRecovery {
     try pending().compactMap(\.incident)
   }
 
-  /// Sets the store aside, for good: a fresh one is the caller's business.
+  /// Sets a store at rest aside, for good: a fresh one is the caller's business.
+  ///
+  /// - Throws: ``StoreRecoveryError``: `store.refused` when the judgement is no quarantine or the store is not
+  ///   the one that was judged any more, else why the set could not be moved.
   package func setAside(_ judgement: Judgement) throws -> Incident {
+    try check(judgement)
     let set = try moveAside(judgement)
     try mover.close(set.folder)
     return set.incident
   }
 
-  /// Sets the store aside and makes a fresh one; when that fails, the set goes back.
+  /// Sets a store at rest aside and makes a fresh one; when that fails, the set goes back.
   ///
-  /// - Throws: What `fresh` threw, with the set back in place, or why the set could not be moved.
+  /// - Throws: What `fresh` threw, with the set back in place; else as ``setAside(_:)``.
   package func recover<Handle>(
     _ judgement: Judgement, fresh: (URL) throws -> Handle
   ) throws -> Opened<Handle> {
+    try check(judgement)
     let set = try moveAside(judgement)
     do {
       return set.opened(try fresh(storeURL))
     } catch {
       set.putBack(after: error)
       throw error
+    }
+  }
+
+  /// A judgement holds for the files that it was made of.
+  private func check(_ judgement: Judgement) throws {
+    let verdict = judgement.verdict
+    guard verdict.action == .quarantine else {
+      throw StoreRecoveryError(.refused, "\(verdict.reason) (\(verdict.rule))", path: storeURL.path)
+    }
+    try resume()
+    guard evidence(try path()).members == judgement.evidence.members else {
+      throw StoreRecoveryError(
+        .refused, "the store changed since it was examined, so something uses it",
+        path: storeURL.path)
     }
   }
 
@@ -215,12 +259,10 @@ extension StoreRecovery {
     return ended
   }
 
-  func deepened(_ evidence: StoreEvidence, _ expected: ExpectedModel?) -> StoreEvidence {
+  func deepened(_ evidence: StoreEvidence, _ model: (any ModelExpectation)?) -> StoreEvidence {
     var evidence = evidence
-    structure?(storeURL.path, expected, &evidence)
-    if evidence.comparison == nil, let expected, let recorded = evidence.recordedHashes {
-      evidence.comparison = HashComparison(recorded: recorded, expected: expected.hashes)
-    }
+    structure?(storeURL.path, &evidence)
+    model?.expectedModel.compare(&evidence)
     return evidence
   }
 
@@ -246,11 +288,9 @@ extension StoreRecovery {
   }
 
   /// What comes before the opener: pending moves, cheap facts, and sets that must not be opened.
-  private func begin(_ expected: ExpectedModel?) throws -> Attempt {
+  private func begin(_ model: (any ModelExpectation)?) throws -> Attempt {
     let ended = try pending()
-    var facts = evidence(try path())
-    // The opener would drop the log's rows silently, so here the look comes first.
-    if facts.wal?.isMagicRight == false { facts = deepened(facts, expected) }
+    let facts = evidence(try path())
     let verdict = classify(facts, policy: policy)
     guard verdict.action == .open else {
       policy.report?(.judged(verdict))
@@ -259,40 +299,7 @@ extension StoreRecovery {
       )
     }
     return Attempt(
-      recovery: self, expected: expected, facts: facts, resumed: ended.filter { $0.incident != nil }
+      recovery: self, model: model, facts: facts, resumed: ended.filter { $0.incident != nil }
     )
-  }
-}
-
-extension Incident {
-  init(
-    _ judgement: Judgement, app: StoreRecovery.App, storeName: String, id: String, folder: String,
-    created: Date, kind: Kind, texts: IncidentTexts
-  ) {
-    schema = Self.schemaName
-    version = Self.currentVersion
-    self.id = id
-    self.created = created
-    self.kind = kind
-    self.app = app
-    self.storeName = storeName
-    self.folder = folder
-    let evidence = judgement.evidence
-    storeUUID = evidence.storeUUID
-    verdict = judgement.verdict
-    self.evidence = evidence
-    if judgement.expected != nil || evidence.writtenBy != nil || evidence.comparison != nil {
-      model = Model(
-        writtenBy: evidence.writtenBy, expected: judgement.expected?.name,
-        onlyInStore: evidence.comparison?.onlyInStore ?? [],
-        onlyInModel: evidence.comparison?.onlyInModel ?? [],
-        differing: evidence.comparison?.differing ?? [])
-    } else {
-      model = nil
-    }
-    seal = nil
-    toolVersion = Self.currentToolVersion
-    notice = Notice(title: "", whatHappened: "", whatWasKept: "", whatToDo: "")
-    notice = texts.notice(self)
   }
 }

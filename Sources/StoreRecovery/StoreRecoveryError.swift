@@ -2,12 +2,15 @@
 public struct StoreRecoveryError: Error, Sendable, CustomStringConvertible {
   /// The kind of failure; more kinds may come.
   public struct Code: RawRepresentable, Sendable, Hashable {
-    /// For programs, for example `store.mainMissing`.
+    /// For programs, for example `store.refused`.
     public let rawValue: String
     /// Creates a code from its text.
     public init(rawValue: String) { self.rawValue = rawValue }
-    /// The evidence forbids opening: opening would lose committed rows.
+    /// The evidence forbids what was asked for: opening would lose committed rows, or a store at rest is not
+    /// one to set aside.
     public static let refused = Code(rawValue: "store.refused")
+    /// Nothing of a store is at the path.
+    public static let missing = Code(rawValue: "store.missing")
     /// The URL is not that of a file.
     public static let notAFile = Code(rawValue: "store.notAFile")
     /// The store set cannot be moved as it is.

@@ -1,0 +1,117 @@
+import SQLiteFile
+
+/// Counts what SQLite would drop from a write-ahead log without a word: it reads the log up to the first frame
+/// that does not hold, and none of it when the header does not (SQLite file format, section 4).
+///
+/// Each frame's checksum goes on from the one before. So frames behind the damage still prove that they belong
+/// together, and a commit among them that they were committed. Those whose page stands in the main file as it
+/// does in the log were brought there by a checkpoint and are not lost.
+struct LostFrames {
+  static let headerLength = 32
+  private static let frameHeaderLength = 24
+
+  private let log: ByteFile
+  private let header: [UInt8]
+  private let pageSize: Int
+
+  /// The number of pages whose newest committed content SQLite would not see.
+  ///
+  /// - Parameters:
+  ///   - path: The main file.
+  ///   - pageSize: In bytes, 512 to 65536: of a log without a sound header, the database's.
+  ///   - validFrames: How many frames hold; 0 when the header does not.
+  static func count(
+    inLogOf path: String, pageSize: Int, validFrames: Int
+  ) throws(SQLiteFileError) -> Int {
+    let log = try ByteFile(path + "-wal")
+    let header = try log.bytes(at: 0, count: headerLength)
+    guard header.count == headerLength, pageSize >= 512, validFrames >= 0 else { return 0 }
+    let scan = LostFrames(log: log, header: header, pageSize: pageSize)
+    var lost: [UInt32: Int64] = [:]
+    // The magic number says in which order the checksum reads its words; without it both are tried.
+    for order in byteOrder(header).map({ [$0] }) ?? [false, true] where lost.isEmpty {
+      lost = try scan.lost(after: validFrames, isBigEndian: order)
+    }
+    let main = try ByteFile(path)
+    var count = 0
+    for (page, offset) in lost {
+      let stored = try main.bytes(at: Int64(page - 1) * Int64(pageSize), count: pageSize)
+      if try stored != log.bytes(at: offset, count: pageSize) { count += 1 }
+    }
+    return count
+  }
+
+  /// Whether the bytes are a log's header that holds.
+  static func isSound(header: [UInt8]) -> Bool {
+    guard header.count == headerLength, let order = byteOrder(header) else { return false }
+    var sum = Sum()
+    sum.add(header, 0..<24, isBigEndian: order)
+    return sum == Sum(header, at: 24)
+  }
+
+  /// Where the newest lost content of each page stands in the log.
+  private func lost(
+    after validFrames: Int, isBigEndian: Bool
+  ) throws(SQLiteFileError) -> [UInt32: Int64] {
+    let length = pageSize + Self.frameHeaderLength
+    var lost: [UInt32: Int64] = [:]
+    var pending: [UInt32: Int64] = [:]
+    // Frames with other salts are left over from before the log was last restarted.
+    var salts = Self.isSound(header: header) ? Array(header[16..<24]) : nil
+    var before = Sum(header, at: 24)
+    var offset = Int64(Self.headerLength) + Int64(validFrames) * Int64(length)
+    while true {
+      let frame = try log.bytes(at: offset, count: length)
+      guard frame.count == length else { return lost }
+      let page = Self.word(frame, 0)
+      let stored = Sum(frame, at: 16)
+      before.add(frame, 0..<8, isBigEndian: isBigEndian)
+      before.add(frame, Self.frameHeaderLength..<length, isBigEndian: isBigEndian)
+      if before == stored, page > 0, salts == nil || salts == Array(frame[8..<16]) {
+        salts = Array(frame[8..<16])
+        pending[page] = offset + Int64(Self.frameHeaderLength)
+        let size = Self.word(frame, 4)
+        if size > 0 {
+          lost = lost.merging(pending) { _, newer in newer }.filter { $0.key <= size }
+          pending.removeAll()
+        }
+      }
+      before = stored
+      offset += Int64(length)
+    }
+  }
+
+  /// Whether checksums read their words with the high byte first; nil without the log's magic number.
+  private static func byteOrder(_ header: [UInt8]) -> Bool? {
+    let magic = word(header, 0)
+    return magic & 0xffff_fffe == 0x377f_0682 ? magic & 1 == 1 : nil
+  }
+
+  private static func word(_ bytes: [UInt8], _ offset: Int) -> UInt32 {
+    UInt32(bytes[offset]) << 24 | UInt32(bytes[offset + 1]) << 16 | UInt32(bytes[offset + 2]) << 8
+      | UInt32(bytes[offset + 3])
+  }
+
+  /// The running checksum of section 4.2.
+  private struct Sum: Equatable {
+    var first: UInt32 = 0
+    var second: UInt32 = 0
+
+    init() {}
+
+    init(_ bytes: [UInt8], at offset: Int) {
+      first = word(bytes, offset)
+      second = word(bytes, offset + 4)
+    }
+
+    /// Adds a multiple of eight bytes.
+    mutating func add(_ bytes: [UInt8], _ range: Range<Int>, isBigEndian: Bool) {
+      for offset in stride(from: range.lowerBound, to: range.upperBound, by: 8) {
+        let one = word(bytes, offset)
+        let two = word(bytes, offset + 4)
+        first = first &+ (isBigEndian ? one : one.byteSwapped) &+ second
+        second = second &+ (isBigEndian ? two : two.byteSwapped) &+ first
+      }
+    }
+  }
+}

@@ -1,0 +1,90 @@
+import CoreDataStore
+import SQLiteFile
+
+/// Adds the facts that take a look through the whole file: structure, metadata, hashes, frames of the log. It
+/// runs only when they can change the verdict, and leaves out what it cannot establish.
+public typealias StructureReader =
+  @Sendable (_ path: String, _ evidence: inout StoreEvidence) -> Void
+
+/// The default ``StructureReader``: our own reader of SQLite's format, which takes no lock and writes nothing.
+enum FileStructure {
+  /// How long tables are begun, in seconds. A launch that takes some 20 is killed on Apple's systems.
+  static let budget: Duration = .seconds(10)
+
+  static func read(_ path: String, _ evidence: inout StoreEvidence) {
+    // Nobody is locked out meanwhile. What was read while another process wrote may be half old and half
+    // new, so it says nothing.
+    guard let before = state(of: path) else { return }
+    var found = evidence
+    found.isUsedElsewhere = FileEvidence.isUsedElsewhere(path)
+    do throws(SQLiteFileError) {
+      try add(path, to: &found)
+    } catch {
+      refuse(error, &found)
+    }
+    if let after = state(of: path), after == before { evidence = found }
+  }
+
+  private static func state(of path: String) -> [FileStatus?]? {
+    try? ["", "-wal", "-journal"].map { try FileStatus.of(path + $0) }
+  }
+
+  private static func add(_ path: String, to evidence: inout StoreEvidence) throws(SQLiteFileError) {
+    let store = try CoreDataStore(path: path)
+    if let metadata = store.metadata {
+      evidence.storeUUID = metadata.uuid
+      evidence.frameworkVersion = metadata.frameworkVersion
+      evidence.hashesVersion = metadata.versionHashesVersion
+      if !metadata.versionHashes.isEmpty { evidence.recordedHashes = metadata.versionHashes }
+    }
+    if let log = store.database.writeAheadLog {
+      evidence.wal?.committedFrames = log.committedFrameCount
+      if log.defect == nil, log.staleFrameCount > 0 {
+        evidence.wal?.lostFrames = try LostFrames.count(
+          inLogOf: path, pageSize: log.pageSize,
+          validFrames: log.committedFrameCount + log.uncommittedFrameCount)
+      }
+    }
+    // Tables only: indexes are not looked at yet, so damage in one of them is not seen.
+    let start = ContinuousClock.now
+    var isComplete = true
+    for table in store.database.schema.tables {
+      guard ContinuousClock.now - start < budget else {
+        isComplete = false
+        break
+      }
+      _ = try store.database.rowCount(of: table)
+    }
+    evidence.structure = structure(store.findings, isComplete: isComplete)
+  }
+
+  /// Damage of what nobody needs to open the store: SQLite leaves out a log with such a header, too, and Core
+  /// Data does without its model cache.
+  private static let harmless: Set = ["wal.badHeader", "coredata.modelCacheUnreadable"]
+
+  private static func structure(
+    _ list: FindingList, isComplete: Bool
+  ) -> StoreEvidence.Structure {
+    let kept = list.kept.filter { $0.severity == .damage }
+    let damage = kept.filter { !harmless.contains($0.id) }
+    return StoreEvidence.Structure(
+      findings: Set(damage.map(\.id)).sorted(),
+      findingCount: damage.count + list.damageCount - kept.count,
+      isUnopenable: damage.contains { $0.table == "sqlite_schema" || $0.id == "file.truncated" },
+      isComplete: isComplete)
+  }
+
+  private static func refuse(_ error: SQLiteFileError, _ evidence: inout StoreEvidence) {
+    switch error.code {
+    case .looksEncrypted:
+      evidence.looksEncrypted = true
+    case .notADatabase: break
+    case .badHeader:
+      // A file for a newer SQLite is not damaged.
+      if let version = evidence.header?.readVersion, version > 2 { return }
+    default: return
+    }
+    evidence.structure = .init(
+      findings: [error.code.rawValue], findingCount: 1, isUnopenable: true)
+  }
+}
