@@ -65,10 +65,16 @@ let package = Package(
     + room("Terminal", imports: [])
     + room(
       "SupportBundle",
-      imports: ["StoreExtraction", "StoreRecovery", "CZlib", crypto])
-    + room("StoreRecovery", imports: ["CoreDataStore", crypto], tests: ["CSQLite"])
-    + room("StoreMigration", imports: ["StoreExtraction", "CoreDataStore", "SQLiteWriter"])
-    + room("StoreExtraction", imports: ["CoreDataStore", "SQLiteWriter"])
+      imports: ["StoreExtraction", "StoreRecovery", "CoreDataStore", "SQLiteFile", "CZlib", crypto])
+    + room(
+      "StoreRecovery", imports: ["CoreDataStore", "ObjectModel", "SQLiteFile", crypto],
+      tests: ["CSQLite"])
+    + room(
+      "StoreMigration",
+      imports: ["StoreExtraction", "CoreDataStore", "ObjectModel", "SQLiteWriter"])
+    + room(
+      "StoreExtraction",
+      imports: ["CoreDataStore", "ObjectModel", "SQLiteFile", "SQLiteWriter"])
     + room("SQLiteWriter", imports: ["CSQLite"])
     + room("CoreDataStore", imports: ["ObjectModel", "SQLiteFile", "CZlib", crypto])
     + room("ObjectModel", imports: [crypto])

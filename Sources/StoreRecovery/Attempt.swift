@@ -27,6 +27,7 @@ struct Attempt: Sendable {
     if let state = recovery.policy.hostState?() { evidence.host = state }
     if Classifier(evidence: evidence, policy: recovery.policy).wantsDeepEvidence {
       evidence = recovery.deepened(evidence, model)
+      evidence.earlierQuarantines = recovery.earlierQuarantines()
     }
     let verdict = classify(evidence, policy: recovery.policy)
     recovery.policy.report?(.judged(verdict))
@@ -58,13 +59,18 @@ struct SetAside: Sendable {
   }
 
   /// Brings the set back. What fails here is finished at the next launch, from the record of the intent.
-  func putBack(after error: any Error) {
+  ///
+  /// - Returns: What stood in the way; nil when the set is back.
+  @discardableResult
+  func putBack(after error: any Error) -> (any Error)? {
     do {
       let record = try recovery.mover.beginBack(folder, reason: .freshFailed)
       try recovery.mover.advanceBack(folder, record, now: recovery.clock())
       recovery.policy.report?(.putBack(incident: folder.id, error))
+      return nil
     } catch {
       recovery.policy.report?(.setAsideFailed(error))
+      return error
     }
   }
 }

@@ -46,10 +46,9 @@ struct Classifier {
     }
     // Without a failed open nothing says that these were ever stores of the app.
     if evidence.isMainEmpty { return refusal(.foreign, "the file is empty", "file.empty") }
+    if evidence.looksEncrypted == true { return encrypted("file.encrypted") }
     if evidence.header?.isMagicRight != true {
-      return evidence.looksEncrypted == true
-        ? encrypted("file.encrypted")
-        : refusal(.foreign, "the file is no SQLite file", "file.notADatabase")
+      return refusal(.foreign, "the file is no SQLite file", "file.notADatabase")
     }
     if let version = evidence.header?.readVersion, version > 2 {
       return refusal(.newer, Self.newerSQLite, "file.newer")
@@ -61,7 +60,7 @@ struct Classifier {
         rule: "file.unread")
     }
     if let model = mismatch() { return guarded(model) }
-    // That our parser knows a statement is not what makes a store; SQLite may know it.
+    // A statement that our parser does not know is only a doubt, as SQLite may know it.
     let doubts = structure.findings.filter { $0 != "schema.unreadable" }
     if structure.isUnopenable || !doubts.isEmpty {
       return guarded(
@@ -72,6 +71,10 @@ struct Classifier {
       return Verdict(
         finding: .unavailable, action: .retry, reason: "the time for reading all tables ran out",
         rule: "file.unread")
+    }
+    guard structure.findings.isEmpty else {
+      return refusal(
+        .corrupt, "the schema has a statement that could not be read", "schema.unreadable")
     }
     if evidence.expectsModel, evidence.comparison == nil {
       return refusal(
@@ -289,9 +292,7 @@ struct Classifier {
   }
 
   private func damage(_ reason: String, _ id: String) -> Verdict {
-    if evidence.looksEncrypted == true, evidence.header?.isMagicRight == false {
-      return encrypted(id)
-    }
+    if evidence.looksEncrypted == true { return encrypted(id) }
     if let structure = evidence.structure, structure.findingCount > 0 {
       return quarantine(
         .corrupt,
@@ -385,6 +386,9 @@ struct Classifier {
     }
     guard evidence.openErrno == 0 else {
       return held(.wait, "the file could not be read before the attempt", "hold.unreadable")
+    }
+    if let count = evidence.earlierQuarantines, count >= policy.maximumQuarantines {
+      return held(.refuse, "this build has set it aside \(count) times already", "hold.repeated")
     }
     if let free = evidence.freeBytes, free < policy.minimumFreeBytes {
       return held(.wait, "only \(free) bytes are free", "hold.noSpace")

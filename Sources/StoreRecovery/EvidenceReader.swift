@@ -9,7 +9,7 @@ import CoreDataStore
 #endif
 
 /// Gathers the facts about the store at a path that reading a few bytes gives. It runs before the opener.
-public typealias EvidenceReader = @Sendable (_ path: String) -> StoreEvidence
+package typealias EvidenceReader = @Sendable (_ path: String) -> StoreEvidence
 
 /// The default ``EvidenceReader``: `lstat` of the members, `open` of the main file and its first page, and the
 /// header of the log.
@@ -33,7 +33,10 @@ enum FileEvidence {
       evidence.openErrno = sample.errno
       if sample.errno == 0 {
         evidence.header = header(sample.bytes)
-        evidence.looksEncrypted = looksRandom(sample.bytes)
+        // An encrypted file may have the first 32 bytes in clear (SQLCipher's cipher_plaintext_header_size), so
+        // that the system knows it for an SQLite file.
+        let clear = evidence.header?.isMagicRight == true ? 32 : 0
+        evidence.looksEncrypted = looksRandom(sample.bytes.dropFirst(clear))
       }
       evidence.isUsedElsewhere = isUsedElsewhere(path)
     }
@@ -123,7 +126,7 @@ enum FileEvidence {
 
   /// Whether the bytes are spread as evenly as random ones. Fewer than 512 bytes are never called random:
   /// that is the smallest page, and too few to tell.
-  static func looksRandom(_ bytes: [UInt8]) -> Bool {
+  static func looksRandom(_ bytes: ArraySlice<UInt8>) -> Bool {
     guard bytes.count >= 512 else { return false }
     var counts = [Int](repeating: 0, count: 256)
     for byte in bytes { counts[Int(byte)] += 1 }

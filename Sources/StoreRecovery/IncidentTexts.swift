@@ -23,7 +23,8 @@ public struct IncidentTexts: Sendable {
         whatHappened:
           "On \(when) your earlier data was brought back. What \(app) had saved since then was moved to another folder, so that both are kept.",
         whatWasKept: "Nothing was deleted. The newer data is in this folder:\n\(folder)",
-        whatToDo: "You do not need to do anything. Keep the folder for as long as you may want that data.")
+        whatToDo:
+          "You do not need to do anything. Keep the folder for as long as you may want that data.")
     }
     let cause =
       switch incident.verdict.finding {

@@ -20,6 +20,8 @@ struct LostFrames {
   ///   - path: The main file.
   ///   - pageSize: In bytes, 512 to 65536: of a log without a sound header, the database's.
   ///   - validFrames: How many frames hold; 0 when the header does not.
+  /// - Returns: 0 when nothing is lost.
+  /// - Throws: `SQLiteFileError` when a file cannot be read.
   static func count(
     inLogOf path: String, pageSize: Int, validFrames: Int
   ) throws(SQLiteFileError) -> Int {

@@ -2,6 +2,9 @@
 public struct Policy: Sendable {
   /// Bytes that must be free before a store is set aside, so that the fresh one can be written.
   public var minimumFreeBytes: Int64 = 4 * 1024 * 1024
+  /// How often one build of the app may set a store aside. A fault that strikes each fresh store would else
+  /// fill the disk with them.
+  public var maximumQuarantines = 5
   /// Whether the opener must fail twice before the store is set aside.
   public var triesTwice = true
   /// Whether a store that a newer build of the app wrote may be set aside. Without it the open fails, and

@@ -3,7 +3,7 @@ import SQLiteFile
 
 /// Adds the facts that take a look through the whole file: structure, metadata, hashes, frames of the log. It
 /// runs only when they can change the verdict, and leaves out what it cannot establish.
-public typealias StructureReader =
+package typealias StructureReader =
   @Sendable (_ path: String, _ evidence: inout StoreEvidence) -> Void
 
 /// The default ``StructureReader``: our own reader of SQLite's format, which takes no lock and writes nothing.
@@ -29,7 +29,8 @@ enum FileStructure {
     try? ["", "-wal", "-journal"].map { try FileStatus.of(path + $0) }
   }
 
-  private static func add(_ path: String, to evidence: inout StoreEvidence) throws(SQLiteFileError) {
+  private static func add(_ path: String, to evidence: inout StoreEvidence) throws(SQLiteFileError)
+  {
     let store = try CoreDataStore(path: path)
     if let metadata = store.metadata {
       evidence.storeUUID = metadata.uuid

@@ -186,6 +186,8 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
   public var openErrno: Int32?
   /// Whether another process holds a lock of SQLite's on the main file; nil when that cannot be told.
   public var isUsedElsewhere: Bool?
+  /// How often this build of the app has set the store aside before; nil when nobody counted.
+  public var earlierQuarantines: Int?
   /// What the host says about the moment.
   public var host: HostState
   /// The failed open; nil as long as the opener has not failed.
@@ -203,11 +205,11 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
   /// Whether the main file exists and holds no bytes.
   public var isMainEmpty: Bool { mainKind == .file && mainSizeBytes == 0 }
 
-  /// Whether the main file is shorter than its header says. A log may hold the missing pages, so with one
-  /// the answer is no.
+  /// Whether the main file is shorter than its header says. A log may hold the missing pages, and a journal
+  /// may take back a growth that was interrupted, so with either the answer is no.
   var isCutShort: Bool {
     guard let header, header.isMagicRight, let page = header.pageSize, let count = header.pageCount,
-      let size = mainSizeBytes, (wal?.sizeBytes ?? 0) == 0
+      let size = mainSizeBytes, (wal?.sizeBytes ?? 0) == 0, !mayHoldRows(.journal)
     else { return false }
     let (needed, overflow) = Int64(page).multipliedReportingOverflow(by: Int64(count))
     return overflow || size < needed

@@ -180,6 +180,7 @@ extension StoreRecovery {
   /// | sound, and the expected model fits or none is expected | healthy | open |
   /// | sound, and its hashes differ from the model's | incompatible | quarantine |
   /// | damaged, as our reader found | corrupt | quarantine |
+  /// | with a statement in the schema that only SQLite could judge | corrupt | refuse |
   /// | empty, no SQLite file, encrypted, or without hashes although a model is expected | foreign | refuse |
   /// | for a newer SQLite, or of a newer build of the app | newer | refuse |
   /// | missing or empty beside a log that may hold rows, or with a log that SQLite would drop | corrupt | refuse |
@@ -219,7 +220,12 @@ extension StoreRecovery {
     do {
       return set.opened(try fresh(storeURL))
     } catch {
-      set.putBack(after: error)
+      if let problem = set.putBack(after: error) {
+        throw StoreRecoveryError(
+          .unfinished,
+          "the fresh store could not be made, and the earlier one could not be put back now; the next open tries again",
+          path: set.folder.path, underlying: problem)
+      }
       throw error
     }
   }
@@ -231,7 +237,10 @@ extension StoreRecovery {
       throw StoreRecoveryError(.refused, "\(verdict.reason) (\(verdict.rule))", path: storeURL.path)
     }
     try resume()
-    guard evidence(try path()).members == judgement.evidence.members else {
+    let now = evidence(try path())
+    guard now.members == judgement.evidence.members, now.header == judgement.evidence.header,
+      now.isUsedElsewhere != true
+    else {
       throw StoreRecoveryError(
         .refused, "the store changed since it was examined, so something uses it",
         path: storeURL.path)
@@ -264,6 +273,16 @@ extension StoreRecovery {
     structure?(storeURL.path, &evidence)
     model?.expectedModel.compare(&evidence)
     return evidence
+  }
+
+  /// How often this build of the app has set this store aside and the set is still kept; nil when that cannot
+  /// be told.
+  func earlierQuarantines() -> Int? {
+    let folder = StoreSet.folder(of: storeURL.path)
+    return try? Incidents(in: folder, fileSystem: fileSystem).list().count { entry in
+      entry.incident?.kind == .setAside && entry.incident?.app == app && entry.outcome == nil
+        && entry.incident?.storeName == StoreSet.lastComponent(of: storeURL.path)
+    }
   }
 
   func moveAside(_ judgement: Judgement) throws -> SetAside {

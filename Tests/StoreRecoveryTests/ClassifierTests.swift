@@ -1,5 +1,7 @@
 import CoreDataStore
+import Fixtures
 import Foundation
+import ObjectModel
 import Testing
 
 @testable import StoreRecovery
@@ -24,8 +26,9 @@ private func damaged() -> StoreEvidence {
 
 private func mismatching() -> StoreEvidence {
   var evidence = sound()
-  evidence.recordedHashes = ["Task": "aa"]
-  evidence.comparison = HashComparison(recorded: ["Task": "aa"], expected: ["Task": "bb"])
+  evidence.recordedHashes = hashes(["Task": 0xaa])
+  evidence.comparison = HashComparison(
+    store: hashes(["Task": 0xaa]), model: hashes(["Task": 0xbb]))
   return evidence
 }
 
@@ -80,6 +83,10 @@ private func judge(_ evidence: StoreEvidence, cocoa codes: [Int]) -> Verdict {
     #expect(judge(unread, sqlite: code).action == .retry)
     unread.header?.pageCount = 11
     #expect(judge(unread, sqlite: code).action == .quarantine)
+    unread.members.append(
+      .init(role: .journal, name: "Done.sqlite-journal", kind: .file, sizeBytes: 512))
+    #expect(judge(unread, sqlite: code).action == .retry, "the journal may take the growth back")
+    unread.members.removeLast()
     unread.wal = .init(sizeBytes: 4152)
     #expect(judge(unread, sqlite: code).action == .retry, "the log may hold the missing pages")
   }
@@ -178,10 +185,11 @@ private func judge(_ evidence: StoreEvidence, cocoa codes: [Int]) -> Verdict {
     #expect(judge(mismatching(), cocoa: [code]).finding == .incompatible)
     #expect(judge(sound(), cocoa: [code]).action == .refuse, "no hashes to confirm it")
     var unknown = sound()
-    unknown.recordedHashes = ["Task": "aa"]
+    unknown.recordedHashes = hashes(["Task": 0xaa])
     #expect(judge(unknown, cocoa: [code]).action == .quarantine)
     var equal = mismatching()
-    equal.comparison = HashComparison(recorded: ["Task": "aa"], expected: ["Task": "AA"])
+    equal.comparison = HashComparison(
+      store: hashes(["Task": 0xaa]), model: hashes(["Task": 0xaa]))
     #expect(judge(equal, cocoa: [code]).action == .refuse)
     var newer = mismatching()
     newer.isNewerThanApp = true
@@ -242,7 +250,7 @@ private func judge(_ evidence: StoreEvidence, cocoa codes: [Int]) -> Verdict {
       #expect(classify(empty).action == .refuse)
     }
     var log = sound()
-    log.wal = .init(sizeBytes: 4152, isMagicRight: false, lostFrames: 2)
+    log.wal = .init(sizeBytes: 4152, isHeaderSound: false, lostFrames: 2)
     #expect(classify(log).rule == "store.walDamaged")
   }
 
@@ -257,6 +265,8 @@ private func judge(_ evidence: StoreEvidence, cocoa codes: [Int]) -> Verdict {
     ("hold.unreadable", { $0.openErrno = 13 }),
     ("hold.unreadable", { $0.openErrno = nil }),
     ("hold.noSpace", { $0.freeBytes = 100 }),
+    ("hold.shared", { $0.isUsedElsewhere = true }),
+    ("hold.repeated", { $0.earlierQuarantines = 5 }),
   ]
 
   @Test(arguments: holds.indices)
@@ -285,7 +295,9 @@ private func judge(_ evidence: StoreEvidence, cocoa codes: [Int]) -> Verdict {
 
   /// Every code that the specification's tables name has a row of its own.
   @Test func tablesAreComplete() throws {
-    guard let text = Shared.text("reference/failed-open.md") else { return }
+    guard let shared = Shared.require("the tables of codes") else { return }
+    let text = try String(
+      contentsOf: shared.appendingPathComponent("reference/failed-open.md"), encoding: .utf8)
     var section = ""
     var sqlite: Set<Int> = []
     var cocoa: Set<Int> = []
@@ -378,20 +390,5 @@ struct Seeded: RandomNumberGenerator {
     mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
     mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
     return mixed ^ (mixed >> 31)
-  }
-}
-
-/// Files that the project shares and does not contain.
-enum Shared {
-  static func text(_ name: String) -> String? {
-    let root =
-      ProcessInfo.processInfo.environment["LIFEBOAT_SHARED"]
-      ?? URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent().deletingLastPathComponent().path + "/shared"
-    guard let data = FileManager.default.contents(atPath: root + "/" + name) else {
-      print("skipped: \(name) is not here")
-      return nil
-    }
-    return String(decoding: data, as: UTF8.self)
   }
 }

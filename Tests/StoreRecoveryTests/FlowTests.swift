@@ -84,9 +84,9 @@ import Testing
     let before = bench.snapshot()
     let mine = HostError()
     let error = #expect(throws: HostError.self) {
-      try bench.recovery(structure: { _, _, evidence in
+      try bench.recovery(structure: { _, evidence in
         evidence.structure = .init(findings: [], findingCount: 0, isUnopenable: false)
-        evidence.recordedHashes = Workbench.model.hashes
+        evidence.recordedHashes = hashes(["Task": 0xcc, "Tag": 0xbb])
       }).openSynchronously(expecting: Workbench.model) { _ in throw mine }
     }
     #expect(error === mine)
@@ -99,9 +99,9 @@ import Testing
     // In another process: closing a file in this one would drop the lock that the test is about.
     let reads = Counter()
     let error = #expect(throws: SQLiteFailure.self) {
-      try bench.recovery(structure: { path, expected, evidence in
+      try bench.recovery(structure: { path, evidence in
         reads.next()
-        Workbench.mismatching(path, expected, &evidence)
+        Workbench.mismatching(path, &evidence)
       }).openSynchronously(expecting: Workbench.model) { url in
         let holder = try Database(url.path)
         defer { holder.close() }
@@ -125,7 +125,7 @@ import Testing
     var bytes = try #require(bench.bytes("Done.sqlite"))
     for offset in 100..<200 { bytes[offset] = 0xEE }
     try bytes.write(to: URL(fileURLWithPath: bench.store))
-    let structure: StructureReader = { _, _, evidence in
+    let structure: StructureReader = { _, evidence in
       evidence.structure = .init(
         findings: isConfirmed ? ["page.kind"] : [], findingCount: isConfirmed ? 1 : 0,
         isUnopenable: isConfirmed)
@@ -275,6 +275,25 @@ import Testing
     #expect(listed.map(\.id) == ["", "-2", "-3"].map { Workbench.stamp + $0 })
   }
 
+  /// A fault that strikes every fresh store does not fill the disk with them.
+  @Test func repeatedFaults() throws {
+    let bench = try Workbench()
+    for round in 1...6 {
+      for suffix in ["", "-wal", "-shm"] {
+        try? FileManager.default.removeItem(atPath: bench.store + suffix)
+      }
+      try bench.makeStore()
+      if round <= 5 {
+        #expect(try moved(bench).incident != nil)
+      } else {
+        let before = bench.snapshot()
+        #expect(throws: HostError.self) { try moved(bench) }
+        #expect(bench.snapshot() == before)
+      }
+    }
+    #expect(bench.names(bench.incompatible).count == 5)
+  }
+
   @Test func permissionsAreKept() throws {
     let bench = try Workbench()
     try bench.makeStore()
@@ -361,13 +380,15 @@ import Testing
     try bench.makeStore()
     let recovery = bench.recovery(structure: Workbench.mismatching)
     let evidence = try recovery.examine(expecting: Workbench.model)
-    let verdict = classifyAtRest(evidence)
-    #expect(verdict.action == .quarantine)
-    let judgement = Judgement(evidence: evidence, verdict: verdict, expected: Workbench.model)
+    let judgement = recovery.judge(evidence)
+    #expect(judgement.verdict.action == .quarantine)
     let opened = try recovery.recover(judgement) { try Database.open($0) }
     #expect(opened.incident?.id == Workbench.stamp)
     opened.handle.close()
-    let incident = try recovery.setAside(judgement)
+    let changed = #expect(throws: StoreRecoveryError.self) { try recovery.setAside(judgement) }
+    #expect(changed?.code == .refused, "the fresh store is not the one that was judged")
+    let again = recovery.judge(try recovery.examine(expecting: Workbench.model))
+    let incident = try recovery.setAside(again)
     #expect(incident.id == Workbench.stamp + "-2")
     #expect(bench.names() == ["Incompatible"])
   }

@@ -11,10 +11,7 @@ import Testing
     let before = bench.snapshot()
     let recovery = bench.recovery(structure: Workbench.mismatching)
     let evidence = try recovery.examine(expecting: Workbench.model)
-    let verdict = classifyAtRest(evidence)
-    _ = try recovery.recover(
-      Judgement(evidence: evidence, verdict: verdict, expected: Workbench.model)
-    ) { url in
+    _ = try recovery.recover(recovery.judge(evidence)) { url in
       let database = try Database.open(url)
       try database.run("INSERT INTO ZTASK(T) VALUES('new')")
       database.close()
@@ -129,7 +126,7 @@ import Testing
     }
     let recovery = bench.recovery(policy: policy, structure: Workbench.mismatching)
     let evidence = try recovery.examine(expecting: Workbench.model)
-    let own = try recovery.setAside(.init(evidence: evidence, verdict: classifyAtRest(evidence)))
+    let own = try recovery.setAside(recovery.judge(evidence))
     #expect(own.plainText.hasPrefix("Titel\n"))
   }
 }

@@ -1,6 +1,7 @@
 import CSQLite
 import CoreDataStore
 import Foundation
+import ObjectModel
 
 @testable import StoreRecovery
 
@@ -90,13 +91,19 @@ final class Workbench: Sendable {
   }
 
   /// A reader that finds hashes of another model in every store.
-  static let mismatching: StructureReader = { _, _, evidence in
-    evidence.recordedHashes = ["Task": "aa", "Tag": "bb"]
+  static let mismatching: StructureReader = { _, evidence in
+    evidence.recordedHashes = hashes(["Task": 0xaa, "Tag": 0xbb])
     evidence.storeUUID = "0C2E9C3A"
     evidence.structure = .init(findings: [], findingCount: 0, isUnopenable: false)
   }
 
-  static let model = ExpectedModel(name: "Model 2", hashes: ["Task": "cc", "Tag": "bb"])
+  static let model = ExpectedModel(
+    name: "Model 2", hashes: hashes(["Task": 0xcc, "Tag": 0xbb]))
+}
+
+/// Version hashes of one repeated byte.
+func hashes(_ bytes: [String: UInt8]) -> [String: VersionHash] {
+  bytes.compactMapValues { VersionHash(bytes: [UInt8](repeating: $0, count: 32)) }
 }
 
 struct SQLiteFailure: Error, Equatable {

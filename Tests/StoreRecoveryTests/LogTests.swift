@@ -1,0 +1,125 @@
+import Fixtures
+import Foundation
+import Testing
+
+@testable import StoreRecovery
+
+@Suite struct LogTests {
+  private func damage(_ path: String, at offset: Int) throws {
+    let url = URL(fileURLWithPath: path)
+    let byte = try bytes(of: url)[offset]
+    try overwrite(url, at: offset, bytes: [byte ^ 0x5a])
+  }
+
+  /// A byte of the log's header: its magic number, page size, salt or checksum. SQLite would open the store
+  /// without the 50 rows in the log, and say nothing.
+  @Test(arguments: [0, 3, 9, 17, 25])
+  func damagedHeader(offset: Int) throws {
+    let bench = try Workbench()
+    try bench.makeStore()
+    #expect(try Database.rows(ofSetIn: bench.folder) == 60)
+    try damage(bench.store + "-wal", at: offset)
+    try FileManager.default.removeItem(atPath: bench.store + "-shm")
+    #expect(try Database.rows(ofSetIn: bench.folder) == 10, "what SQLite makes of it")
+    let before = treeState(of: URL(fileURLWithPath: bench.folder))
+    let calls = Counter()
+    let recovery = StoreRecovery(
+      URL(fileURLWithPath: bench.store), app: .init(name: "Done", version: "1"))
+    let error = #expect(throws: StoreRecoveryError.self) {
+      try recovery.openSynchronously { _ in calls.next() }
+    }
+    #expect(error?.code == .refused)
+    #expect(error?.message.contains("store.walDamaged") == true)
+    #expect(calls.count == 0)
+    #expect(recovery.judge(try recovery.examine()).verdict.rule == "store.walDamaged")
+    #expect(treeState(of: URL(fileURLWithPath: bench.folder)) == before)
+  }
+
+  /// The same for logs of which all is in the main file already, or that hold no commit: nothing is lost.
+  @Test(arguments: ["wal-all-checkpointed", "wal-uncommitted-only"])
+  func damagedHeaderWithoutLoss(name: String) throws {
+    let store = try RealStore(try StoreFixtures.named(name))
+    try damage(store.url.path + "-wal", at: 17)
+    let evidence = try store.recovery.examine()
+    #expect(evidence.wal?.isHeaderSound == false)
+    #expect(evidence.wal?.lostFrames == 0)
+    #expect(try store.recovery.openSynchronously { _ in true }.handle)
+  }
+
+  /// A frame that does not hold proves nothing: it is not taken for lost content.
+  @Test func damagedFrameBehindADamagedHeader() throws {
+    let store = try RealStore(try StoreFixtures.named("wal-all-checkpointed"))
+    let log = try WALFile(URL(fileURLWithPath: store.url.path + "-wal"))
+    let counts = Dictionary(log.frames.map { ($0.page, 1) }, uniquingKeysWith: +)
+    let once = try #require(
+      log.frames.firstIndex { counts[$0.page] == 1 && $0.commit == 0 && $0.page > 1 })
+    try damage(store.url.path + "-wal", at: 17)
+    try damage(store.url.path + "-wal", at: 32 + once * (log.pageSize + 24) + 24 + 100)
+    #expect(try store.recovery.examine().wal?.lostFrames == 0)
+  }
+
+  @Test(arguments: ["wal-committed", "wal-page-512", "wal-page-65536", "wal-big-endian"])
+  func damagedHeaderOfOtherLogs(name: String) throws {
+    let store = try RealStore(try StoreFixtures.named(name))
+    try damage(store.url.path + "-wal", at: 0)
+    #expect((try store.recovery.examine().wal?.lostFrames ?? 0) > 0)
+  }
+
+  /// SQLite reads a log up to the first frame that does not hold. What it drops is told, and the store opens:
+  /// a power cut leaves such logs, too.
+  @Test func damagedFrame() throws {
+    let store = try RealStore(try StoreFixtures.named("wal-several-commits"))
+    let log = try WALFile(URL(fileURLWithPath: store.url.path + "-wal"))
+    try damage(store.url.path + "-wal", at: 32 + 2 * (log.pageSize + 24) + 24 + 100)
+    let before = store.state
+    let evidence = try store.recovery.examine()
+    #expect(evidence.wal?.isHeaderSound == true)
+    #expect((evidence.wal?.lostFrames ?? 0) > 0)
+    #expect((evidence.wal?.committedFrames ?? .max) <= 2)
+    #expect(store.state == before)
+    #expect(try store.recovery.openSynchronously { _ in true }.handle)
+  }
+
+  /// Another process has the store open: it is not moved away under it.
+  @Test func usedElsewhere() throws {
+    guard let python = findTool("python3") else {
+      print("skipped: usedElsewhere, without python3")
+      return
+    }
+    let bench = try Workbench()
+    try bench.makeStore()
+    let other = Process()
+    other.executableURL = URL(fileURLWithPath: python)
+    // The shared lock that a connection in WAL mode holds as long as it is open.
+    other.arguments = [
+      "-c",
+      """
+      import fcntl, sys
+      file = open(sys.argv[1], 'rb+')
+      fcntl.lockf(file, fcntl.LOCK_SH | fcntl.LOCK_NB, 510, 0x40000002)
+      print('ready', flush=True)
+      sys.stdin.read()
+      """, bench.store,
+    ]
+    let input = Pipe()
+    let output = Pipe()
+    other.standardInput = input
+    other.standardOutput = output
+    try other.run()
+    #expect(!output.fileHandleForReading.availableData.isEmpty, "it holds the lock")
+    let before = treeState(of: URL(fileURLWithPath: bench.folder))
+    #expect(throws: HostError.self) {
+      try bench.recovery(structure: Workbench.mismatching)
+        .openSynchronously(expecting: Workbench.model) { _ in throw HostError() }
+    }
+    let recovery = bench.recovery(structure: Workbench.mismatching)
+    let verdict = recovery.judge(try recovery.examine(expecting: Workbench.model)).verdict
+    #expect(verdict.rule == "hold.shared")
+    #expect(treeState(of: URL(fileURLWithPath: bench.folder)) == before)
+    try input.fileHandleForWriting.close()
+    other.waitUntilExit()
+    #expect(
+      recovery.judge(try recovery.examine(expecting: Workbench.model)).verdict.action == .quarantine
+    )
+  }
+}
