@@ -8,7 +8,7 @@ import SupportBundle
 import Terminal
 
 /// `lifeboat bundle create`
-struct BundleCreate: ParsableCommand {
+struct BundleCreate: ParsableCommand, RecordedCommand {
   enum Include: String, ExpressibleByArgument, CaseIterable {
     case structure, rows, store
   }
@@ -36,7 +36,11 @@ struct BundleCreate: ParsableCommand {
   var include: Include = .structure
 
   @OptionGroup var store: StoreOptions
+  @OptionGroup var custody: CustodyOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
+
+  var evidencePaths: [String] { [input] }
+  var outputPaths: [String] { [output] }
 
   func run() throws {
     let subject = try BundleSubject(input)

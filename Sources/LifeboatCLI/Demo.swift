@@ -9,7 +9,7 @@ import SupportBundle
 import Terminal
 
 /// `lifeboat demo`
-struct Demo: AsyncParsableCommand {
+struct Demo: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Show the main job in a minute, on a store made for it.",
     discussion: """
@@ -34,7 +34,7 @@ struct Demo: AsyncParsableCommand {
     let bundle: BundleManifest
   }
 
-  func run() async throws {
+  func run() throws {
     let folder = URL(
       fileURLWithPath: output
         ?? FileManager.default.temporaryDirectory
@@ -50,9 +50,9 @@ struct Demo: AsyncParsableCommand {
     try show(InspectionText(try StoreInspection(path: path), display).text)
 
     try say("2. Version 2 of the app opens it", "The model has changed: a note counts its words, and a tag's name is now its label. The store does not open. Lifeboat looks, sets it aside, and lets the app go on.")
-    let opened = try await StoreRecovery(
+    let opened = try StoreRecovery(
       URL(fileURLWithPath: path), app: .init(name: "Notes", version: "2.0")
-    ).open(expecting: DemoStore.newModel) { url in
+    ).openSynchronously(expecting: DemoStore.newModel) { url in
       try DemoApp.open(url, expecting: DemoStore.newModel)
     }
     guard let incident = opened.incident else {

@@ -4,7 +4,7 @@ import StoreExtraction
 import Terminal
 
 /// `lifeboat extract`
-struct Extract: ParsableCommand {
+struct Extract: ParsableCommand, RecordedCommand {
   static let configuration = CommandConfiguration(
     abstract: "Save every row that can be read, as CSV, NDJSON or one clean SQLite file.",
     discussion: """
@@ -46,7 +46,11 @@ struct Extract: ParsableCommand {
   var spreadsheetSafe = false
 
   @OptionGroup var store: StoreOptions
+  @OptionGroup var custody: CustodyOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
+
+  var evidencePaths: [String] { [path] }
+  var outputPaths: [String] { [output] }
 
   func validate() throws {
     if let limit, limit < 0 { throw ValidationError("--limit takes a number of rows, 0 or more.") }

@@ -5,7 +5,7 @@ import StoreExtraction
 import Terminal
 
 /// `lifeboat inspect`
-struct Inspect: ParsableCommand {
+struct Inspect: ParsableCommand, RecordedCommand {
   static let configuration = CommandConfiguration(
     abstract: "Say on one screen what a store is and how it is.",
     discussion: """
@@ -20,7 +20,11 @@ struct Inspect: ParsableCommand {
   var paths: [String]
 
   @OptionGroup var store: StoreOptions
+  @OptionGroup var custody: CustodyOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
+
+  var evidencePaths: [String] { paths }
+  var outputPaths: [String] { [] }
 
   func run() throws {
     var worst: Failure?

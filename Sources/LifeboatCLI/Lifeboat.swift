@@ -4,7 +4,7 @@ import Terminal
 
 /// The command `lifeboat`.
 @main
-struct Lifeboat: AsyncParsableCommand {
+struct Lifeboat: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "lifeboat",
     abstract: "Reads, sets aside and passes on Core Data, SwiftData and SQLite stores that will not open.",
@@ -30,20 +30,20 @@ struct Lifeboat: AsyncParsableCommand {
       CommandGroup(name: "Learn", subcommands: [Demo.self]),
     ])
 
-  static func main() async {
+  static func main() {
+    var log: CustodyLog?
     do {
       var command = try parseAsRoot()
-      if var asynchronous = command as? any AsyncParsableCommand {
-        try await asynchronous.run()
-      } else {
-        try command.run()
-      }
-    } catch let code as ExitCode {
-      exit(withError: code)
+      log = try (command as? any RecordedCommand).flatMap { try CustodyLog($0) }
+      try command.run()
+      try log?.append(exitCode: 0)
     } catch {
-      guard let failure = Failure(error) else { exit(withError: error) }
-      failure.report(asJSON: CommandLine.arguments.contains("--json"))
-      exit(withError: ExitCode(failure.exitCode))
+      let failure = Failure(error)
+      let code = failure?.exitCode ?? exitCode(for: error).rawValue
+      failure?.report(asJSON: CommandLine.arguments.contains("--json"))
+      try? log?.append(exitCode: code)
+      if failure == nil { exit(withError: error) }
+      exit(withError: ExitCode(code))
     }
   }
 }

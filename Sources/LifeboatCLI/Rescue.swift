@@ -8,7 +8,7 @@ import StoreRecovery
 import Terminal
 
 /// `lifeboat rescue`
-struct Rescue: ParsableCommand {
+struct Rescue: ParsableCommand, RecordedCommand {
   static let configuration = CommandConfiguration(
     abstract: "Set a store aside that does not fit its model or is damaged, and make a fresh one.",
     discussion: """
@@ -39,7 +39,11 @@ struct Rescue: ParsableCommand {
   @Flag(name: .shortAndLong, help: "Only say what would be done.")
   var dryRun = false
 
+  @OptionGroup var custody: CustodyOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
+
+  var evidencePaths: [String] { [path] }
+  var outputPaths: [String] { [] }
 
   /// The JSON form.
   struct Report: Encodable {

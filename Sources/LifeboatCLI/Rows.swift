@@ -7,7 +7,7 @@ import StoreExtraction
 import Terminal
 
 /// `lifeboat rows`
-struct Rows: ParsableCommand {
+struct Rows: ParsableCommand, RecordedCommand {
   enum Format: String, ExpressibleByArgument, CaseIterable {
     case text, json, ndjson, csv
   }
@@ -55,7 +55,11 @@ struct Rows: ParsableCommand {
   var spreadsheetSafe = false
 
   @OptionGroup var store: StoreOptions
+  @OptionGroup var custody: CustodyOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
+
+  var evidencePaths: [String] { [path] }
+  var outputPaths: [String] { [] }
 
   func validate() throws {
     if let limit, limit < 0 { throw ValidationError("--limit takes a number of rows, 0 or more.") }

@@ -31,7 +31,8 @@ public enum FreshStore {
   package static let options = SQLiteWriter.Options(journalMode: .wal, autoVacuum: .incremental)
 
   /// Writes what a new store consists of, in one transaction.
-  package static func write(_ schema: FreshStoreSchema, uuid: UUID, to writer: SQLiteWriter) throws {
+  package static func write(_ schema: FreshStoreSchema, uuid: UUID, to writer: SQLiteWriter) throws
+  {
     try writer.transaction {
       for statement in schema.statements { try writer.define(statement) }
       let insert = try writer.prepare("INSERT INTO Z_PRIMARYKEY VALUES (?, ?, ?, ?)")

@@ -42,10 +42,13 @@ public struct StoreBundle {
   ///   - store: the store, opened.
   ///   - inspection: what is known of it.
   ///   - rows: a file of its rows as JSON lines, for a bundle with rows; nil else.
-  public mutating func add(_ store: CoreDataStore, _ inspection: StoreInspection, rows: String? = nil)
+  public mutating func add(
+    _ store: CoreDataStore, _ inspection: StoreInspection, rows: String? = nil
+  )
     throws
   {
-    let name = String(inspection.path.dropFirst(inspection.path.hasPrefix(folder) ? folder.count : 0))
+    let name = String(
+      inspection.path.dropFirst(inspection.path.hasPrefix(folder) ? folder.count : 0))
     try plan.add(
       name: "inspection.json", source: .bytes(json(inspection)), origin: name,
       why: "kind, versions, health and counts of the store")
@@ -58,7 +61,8 @@ public struct StoreBundle {
         source: .bytes(
           json(
             Hashes(
-              hashes: metadata.versionHashes, checksum: metadata.checksum, digest: metadata.digest))),
+              hashes: metadata.versionHashes, checksum: metadata.checksum, digest: metadata.digest))
+        ),
         origin: name, why: "the version hash of each entity, to be compared with the app's models")
     }
     let sql = store.database.schema.entries.compactMap(\.sql).map { $0 + ";\n" }.joined()
@@ -84,7 +88,8 @@ public struct StoreBundle {
     try addFiles(of: store.database.path)
     if inspection.metadata?.otherKeys.isEmpty == false {
       plan.withhold(
-        "The values of the app's own metadata keys: they can hold secrets, so only names and sizes are given.")
+        "The values of the app's own metadata keys: they can hold secrets, so only names and sizes are given."
+      )
     }
   }
 
@@ -118,7 +123,8 @@ public struct StoreBundle {
   }
 
   private func json(_ value: some Encodable) throws -> [UInt8] {
-    withoutFolder(try encoded(value, [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]) + "\n")
+    withoutFolder(
+      try encoded(value, [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]) + "\n")
   }
 
   private func line(_ value: some Encodable) throws -> String {
@@ -137,7 +143,8 @@ public struct StoreBundle {
   /// The text without the store's folder, nor the folder above an `Incompatible` one.
   private func withoutFolder(_ text: String) -> [UInt8] {
     var text = text
-    for prefix in [folder, folder.components(separatedBy: "Incompatible/")[0]] where prefix.count > 1 {
+    for prefix in [folder, folder.components(separatedBy: "Incompatible/")[0]]
+    where prefix.count > 1 {
       text = text.replacingOccurrences(of: prefix, with: "")
       text = text.replacingOccurrences(of: String(prefix.dropLast()), with: ".")
     }

@@ -53,7 +53,8 @@ import Testing
     let folder = try TemporaryFolder()
     let url = folder.url.appendingPathComponent("Fresh.sqlite")
     try FreshStore.create(at: url.path, for: Self.model)
-    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path) == ["Fresh.sqlite"])
+    #expect(
+      try FileManager.default.contentsOfDirectory(atPath: folder.url.path) == ["Fresh.sqlite"])
 
     let connection = try SQLiteConnection(url)
     #expect(try connection.integrityCheck() == ["ok"])
@@ -73,7 +74,8 @@ import Testing
         [.string("Z2_PLACE"), .string("INTEGER")], [.string("Z_FOK_PLACE"), .string("INTEGER")],
         [.string("ZWHEN"), .string("TIMESTAMP")], [.string("ZCODE"), .string("VARCHAR")],
       ])
-    let names = try connection.rows("SELECT name FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL")
+    let names = try connection.rows(
+      "SELECT name FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL")
     let indexes = Set(names.compactMap(\.first))
     #expect(indexes.contains(.string("Z_Visit_UNIQUE_code")))
     #expect(indexes.contains(.string("ZPLACE_Z_ENT_INDEX")))
@@ -117,7 +119,8 @@ import Testing
       let connection = try SQLiteConnection(url)
       #expect(try connection.integrityCheck() == ["ok"], "\(version.path)")
       let store = try CoreDataStore(path: url.path)
-      #expect(model.versionHashes().matches(store.metadata?.versionHashes ?? [:]), "\(version.path)")
+      #expect(
+        model.versionHashes().matches(store.metadata?.versionHashes ?? [:]), "\(version.path)")
       made += 1
     }
     #expect(made > 80)

@@ -1,0 +1,144 @@
+import ArgumentParser
+import CoreDataStore
+import Foundation
+import StoreExtraction
+
+/// Where a run is recorded.
+struct CustodyOptions: ParsableArguments {
+  @Option(
+    name: .customLong("custody-log"),
+    help: "Append a record of this run to a file: what was read and made, with hashes.")
+  var log: String?
+}
+
+/// A command whose runs can be recorded.
+protocol RecordedCommand {
+  var custody: CustodyOptions { get }
+  /// The stores that the command reads.
+  var evidencePaths: [String] { get }
+  /// The files or folders that it makes.
+  var outputPaths: [String] { get }
+}
+
+/// A chain of records, one line of JSON for each run. Each line holds the SHA-256 of the line before it, so that a
+/// line that is changed or taken out shows.
+struct CustodyLog {
+  private let path: String
+  private let command: any RecordedCommand
+  private let started = Date()
+  private let before: [String: [String: String]]
+
+  /// Takes down the evidence before a command runs; nil when the run is not to be recorded.
+  init?(_ command: any RecordedCommand) throws {
+    guard let path = command.custody.log else { return nil }
+    self.path = path
+    self.command = command
+    guard try Self.mayAppend(to: path) else {
+      throw Failure(
+        73, "custody.notALog", "something that is no custody log is at \(path); nothing was written to it",
+        hint: "name a new file, or one that --custody-log made")
+    }
+    before = Self.hashes(of: command.evidencePaths)
+  }
+
+  private struct Record: Encodable {
+    struct Input: Encodable {
+      let path: String
+      let sha256Before: [String: String]
+      let sha256After: [String: String]
+    }
+
+    let schema = "lifeboat.custody"
+    let version = 1
+    let tool = "lifeboat \(toolVersion)"
+    let arguments: [String]
+    let started: Date
+    let ended: Date
+    let host: String
+    let user: String
+    let inputs: [Input]
+    let outputs: [String: String]
+    let exitCode: Int32
+    let previousSHA256: String?
+  }
+
+  /// Appends the record of a run that ended with `exitCode`.
+  func append(exitCode: Int32) throws {
+    let after = Self.hashes(of: command.evidencePaths)
+    let handle = try open()
+    defer { try? handle.close() }
+    let last = try lastLine(of: handle)
+    let record = Record(
+      arguments: Array(CommandLine.arguments.dropFirst()), started: started, ended: Date(),
+      host: ProcessInfo.processInfo.hostName, user: NSUserName(),
+      inputs: before.keys.sorted().map {
+        .init(path: $0, sha256Before: before[$0] ?? [:], sha256After: after[$0] ?? [:])
+      },
+      outputs: Self.outputHashes(of: command.outputPaths), exitCode: exitCode,
+      previousSHA256: last.map { Digest.sha256(Array($0)) })
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    encoder.dateEncodingStrategy = .iso8601
+    try handle.seekToEnd()
+    try handle.write(contentsOf: try encoder.encode(record) + Data([0x0a]))
+    try handle.synchronize()
+  }
+
+  /// Whether there is nothing at a path yet, or a log of ours: a mistyped name must not damage evidence.
+  private static func mayAppend(to path: String) throws -> Bool {
+    guard let status = try FileStatus.of(path) else { return true }
+    guard status.kind == .file else { return false }
+    guard status.sizeBytes > 0 else { return !path.hasSuffix("-wal") && !path.hasSuffix("-journal") }
+    guard let handle = FileHandle(forReadingAtPath: path) else { return false }
+    defer { try? handle.close() }
+    let start = try handle.read(upToCount: 1 << 20) ?? Data()
+    guard let line = start.split(separator: 0x0a).first,
+      let object = try? JSONSerialization.jsonObject(with: line) as? [String: Any]
+    else { return false }
+    return object["schema"] as? String == "lifeboat.custody"
+  }
+
+  private func open() throws -> FileHandle {
+    if !FileManager.default.fileExists(atPath: path) {
+      _ = FileManager.default.createFile(
+        atPath: path, contents: nil, attributes: [.posixPermissions: 0o600])
+    }
+    guard let handle = FileHandle(forUpdatingAtPath: path) else {
+      throw Failure(
+        73, "custody.cannotOpen", "the custody log cannot be opened for appending, \(path)")
+    }
+    return handle
+  }
+
+  /// The last line without its end; nil in an empty file.
+  private func lastLine(of handle: FileHandle) throws -> Data? {
+    let end = try handle.seekToEnd()
+    let start = end > 1 << 20 ? end - (1 << 20) : 0
+    try handle.seek(toOffset: start)
+    let tail = try handle.readToEnd() ?? Data()
+    return tail.split(separator: 0x0a).last.map { Data($0) }
+  }
+
+  private static func hashes(of paths: [String]) -> [String: [String: String]] {
+    var all: [String: [String: String]] = [:]
+    for path in paths {
+      for store in (try? StoreFinder.stores(at: path)) ?? [] {
+        for member in StoreSet(at: store).members where member.kind == .file {
+          all[store, default: [:]][member.name] = try? StoreSeal.sha256(ofFile: member.path)
+        }
+      }
+    }
+    return all
+  }
+
+  private static func outputHashes(of paths: [String]) -> [String: String] {
+    var all: [String: String] = [:]
+    for path in paths {
+      if let hash = try? StoreSeal.sha256(ofFile: path) { all[path] = hash }
+      for name in (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [] {
+        if let hash = try? StoreSeal.sha256(ofFile: path + "/" + name) { all[path + "/" + name] = hash }
+      }
+    }
+    return all
+  }
+}
