@@ -53,7 +53,8 @@ let package = Package(
     .executableTarget(
       name: "LifeboatCLI",
       dependencies: [
-        "SupportBundle", "StoreRecovery", "StoreMigration", "StoreExtraction", "Terminal", "SQLiteFile",
+        "SupportBundle", "StoreRecovery", "StoreMigration", "StoreExtraction", "Terminal",
+        "SQLiteFile",
         argumentParser,
       ],
       swiftSettings: settings),
@@ -69,7 +70,9 @@ let package = Package(
     + room("StoreMigration", imports: ["StoreExtraction", "CoreDataStore", "SQLiteWriter"])
     + room("StoreExtraction", imports: ["CoreDataStore", "SQLiteWriter"])
     + room("SQLiteWriter", imports: ["CSQLite"])
-    + room("CoreDataStore", imports: ["ObjectModel", "SQLiteFile", "CZlib", crypto])
+    + room(
+      "CoreDataStore", imports: ["ObjectModel", "SQLiteFile", "CZlib", crypto],
+      tests: ["SQLiteWriter"])
     + room("ObjectModel", imports: [crypto])
     + room("SQLiteFile", imports: [])
 )
