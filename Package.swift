@@ -76,7 +76,9 @@ let package = Package(
       "StoreExtraction",
       imports: ["CoreDataStore", "ObjectModel", "SQLiteFile", "SQLiteWriter"])
     + room("SQLiteWriter", imports: ["CSQLite"])
-    + room("CoreDataStore", imports: ["ObjectModel", "SQLiteFile", "CZlib", crypto])
+    + room(
+      "CoreDataStore", imports: ["ObjectModel", "SQLiteFile", "CZlib", crypto],
+      tests: ["SQLiteWriter"])
     + room("ObjectModel", imports: [crypto])
     + room("SQLiteFile", imports: [])
 )

@@ -37,7 +37,9 @@ public final class CoreDataStore {
     return all
   }
 
-  private var meaningFindings = FindingList()
+  var meaningFindings = FindingList()
+  /// The join tables read so far, by name and direction.
+  var linkCache: [String: LinkTable] = [:]
 
   /// Opens the store at `path`.
   ///
@@ -74,7 +76,7 @@ public final class CoreDataStore {
     if let keyTable {
       try database.forEachRow(of: keyTable) { row in
         if let record = EntityRecord(row: row) { entities.append(record) }
-        return entities.count < Self.entityLimit
+        return entities.count < Self.entityLimit + 100
       }
     }
     self.entities = entities
@@ -89,7 +91,12 @@ public final class CoreDataStore {
       }
       if let content {
         do throws(ModelCache.Failure) {
-          cachedModel = try ModelCache.model(from: content)
+          let model = try ModelCache.model(from: content)
+          if model.entities.count <= Self.entityLimit {
+            cachedModel = model
+          } else {
+            problem = "it has \(model.entities.count) entities, more than a store can number"
+          }
         } catch {
           problem = error.message
         }
@@ -117,8 +124,9 @@ public final class CoreDataStore {
     }
   }
 
-  /// More entities than any model has; a bound for hostile files.
-  private static let entityLimit = 100_000
+  /// Numbers from 16,001 on are the persistent history's, so no model has more entities than this; a bound for
+  /// hostile files.
+  private static let entityLimit = 16_000
 
   private static func hasShape(_ table: Table) -> Bool {
     let names = table.columnNames.prefix(3).map { $0.uppercased() }
@@ -130,19 +138,61 @@ public final class CoreDataStore {
   /// The name of the entity with this number. The model's name wins over Z_PRIMARYKEY's, which a migration
   /// leaves stale when it renames an entity.
   public func entityName(ofNumber number: Int64) -> String? {
-    if let name = numberedNames[number] { return name }
-    return entities.first { $0.number == number }?.name
+    numberedNames[number] ?? recordsByNumber[number]?.name
   }
 
+  private lazy var recordsByNumber: [Int64: EntityRecord] = Dictionary(
+    entities.map { ($0.number, $0) }, uniquingKeysWith: { first, _ in first })
+
   private lazy var numberedNames: [Int64: String] = {
-    guard let model else { return [:] }
-    let numbering = EntityNumbering(model)
+    guard let layout else { return [:] }
+    let names = layout.numbering.names
     let own = entities.filter { !$0.isHistory }
     // Numbers can be told from the model only when it numbers as many entities as the store has.
-    guard own.count == numbering.names.count,
+    guard own.count == names.count,
       own.map(\.number).sorted() == Array(1...Int64(max(1, own.count)))
     else { return [:] }
-    return Dictionary(uniqueKeysWithValues: zip(1..., numbering.names))
+    return Dictionary(uniqueKeysWithValues: zip(1..., names))
+  }()
+
+  /// The tables and columns of the model; nil without one.
+  private(set) lazy var layout: TableLayout? = model.map(TableLayout.init)
+
+  /// The entities named and all their descendants.
+  public func withDescendants(_ names: Set<String>) -> Set<String> {
+    let children = Dictionary(grouping: entities.filter { $0.superNumber != 0 }, by: \.superNumber)
+    var all = names
+    var met: Set<Int64> = []
+    var waiting = entities.filter { names.contains(entityName(ofNumber: $0.number) ?? "") }
+    while let record = waiting.popLast() {
+      guard met.insert(record.number).inserted else { continue }
+      if let name = entityName(ofNumber: record.number) { all.insert(name) }
+      waiting += children[record.number] ?? []
+    }
+    return all
+  }
+
+  /// The entities whose rows are in a table.
+  func records(in table: Table) -> [EntityRecord] {
+    recordsByTable[table.name.uppercased()] ?? []
+  }
+
+  private lazy var recordsByTable: [String: [EntityRecord]] = {
+    var tables: [String: [EntityRecord]] = [:]
+    for record in entities {
+      var root = record
+      var steps = 0
+      while root.superNumber != 0, let parent = recordsByNumber[root.superNumber],
+        steps < ManagedObjectModel.maximumInheritanceDepth
+      {
+        root = parent
+        steps += 1
+      }
+      // The table is named for the entity as it was called when the table was made, or as it is called now.
+      let names = Set([root.name, entityName(ofNumber: root.number) ?? root.name])
+      for name in names { tables["Z" + name.uppercased(), default: []].append(record) }
+    }
+    return tables
   }()
 
   /// The tables that hold rows of entities, those of the persistent history left out.
@@ -164,249 +214,10 @@ public final class CoreDataStore {
     return plan.entities.sorted { $0.key < $1.key }.map { number, entity in
       DescribedEntity(
         name: entity.name, number: number,
-        properties: entity.fields.map(\.described) + entity.links.map {
-          .init(name: $0.name, kind: .toMany, typeName: $0.destinationName)
-        })
+        properties: entity.fields.map(\.described)
+          + entity.links.map {
+            .init(name: $0.name, kind: .toMany, typeName: $0.destinationName)
+          })
     }
-  }
-
-  // MARK: - Rows
-
-  /// Hands each row of the entities named to `receive` until it returns false.
-  ///
-  /// - Parameters:
-  ///   - entityNames: the entities wanted, their descendants included; nil for all.
-  ///   - tables: the tables to look in, of ``entityTables``; nil for all.
-  public func forEachRow(
-    of entityNames: Set<String>? = nil, in tables: [Table]? = nil, _ receive: (ManagedRow) -> Bool
-  ) throws(SQLiteFileError) {
-    let wanted = entityNames.map(withDescendants)
-    var goesOn = true
-    for table in tables ?? entityTables where goesOn {
-      guard let plan = try plan(for: table) else { continue }
-      if let wanted, !plan.entities.values.contains(where: { wanted.contains($0.name) }) {
-        continue
-      }
-      var unknownNumbers: [Int64: Int] = [:]
-      try database.forEachRow(of: table) { row in
-        let managed = managedRow(row, plan)
-        if managed.entityName == nil { unknownNumbers[managed.entityNumber ?? -1, default: 0] += 1 }
-        if let wanted, !wanted.contains(managed.entityName ?? "") { return true }
-        goesOn = receive(managed)
-        return goesOn
-      }
-      for (number, count) in unknownNumbers.sorted(by: { $0.key < $1.key }).prefix(100) {
-        meaningFindings.add(
-          Finding(
-            "coredata.unknownEntity",
-            "\(count) rows have the entity number \(number), which is none of this table's",
-            table: table.name))
-      }
-    }
-  }
-
-  private func withDescendants(_ names: Set<String>) -> Set<String> {
-    var all = names
-    var grows = true
-    while grows {
-      grows = false
-      for record in entities where record.superNumber != 0 {
-        guard let name = entityName(ofNumber: record.number), !all.contains(name),
-          let parent = entityName(ofNumber: record.superNumber), all.contains(parent)
-        else { continue }
-        all.insert(name)
-        grows = true
-      }
-    }
-    return all
-  }
-
-  private func plan(for table: Table) throws(SQLiteFileError) -> RowPlan? {
-    guard let definition = table.definition else { return nil }
-    let columns = Dictionary(
-      definition.columns.enumerated().map { ($1.name.uppercased(), $0) },
-      uniquingKeysWith: { first, _ in first })
-    guard let keyColumn = columns["Z_PK"] else { return nil }
-    let declared = RowPlan.declaredFields(of: definition)
-    var plans: [Int64: RowPlan.EntityPlan] = [:]
-    let layout = model.map(TableLayout.init)
-    for record in records(in: table) {
-      guard let name = entityName(ofNumber: record.number) else { continue }
-      guard let layout, let place = layout.table(of: name), place.name == table.name.uppercased()
-      else {
-        plans[record.number] = RowPlan.EntityPlan(name: name, fields: declared, links: [])
-        continue
-      }
-      let lineage = Set([name] + layout.model.ancestors(of: name).map(\.name))
-      let own = place.columns.filter { lineage.contains($0.entityName) }
-      var fields: [RowPlan.Field] = []
-      for column in own {
-        guard let index = columns[column.name.uppercased()] else { continue }
-        switch column.role {
-        case .attribute(let attribute):
-          fields.append(.init(name: attribute.name, kind: .attribute(attribute), column: index))
-        case .toOne(let relationship):
-          let companion = own.first { $0.role == .destinationEntity(relationship) }
-          fields.append(
-            .init(
-              name: relationship.name,
-              kind: .toOne(
-                destination: relationship.destinationEntityName,
-                entityColumn: companion.flatMap { columns[$0.name.uppercased()] }),
-              column: index))
-        default: break
-        }
-      }
-      fields.sort { $0.name < $1.name }
-      plans[record.number] = RowPlan.EntityPlan(
-        name: name, fields: fields, links: try links(of: lineage, layout))
-    }
-    return RowPlan(
-      table: table, keyColumn: keyColumn, entityColumn: columns["Z_ENT"],
-      saveCountColumn: columns["Z_OPT"], entities: plans, fallback: declared)
-  }
-
-  /// The entities whose rows are in a table.
-  private func records(in table: Table) -> [EntityRecord] {
-    let byNumber = Dictionary(
-      entities.map { ($0.number, $0) }, uniquingKeysWith: { first, _ in first })
-    return entities.filter { record in
-      var root = record
-      var steps = 0
-      while root.superNumber != 0, let parent = byNumber[root.superNumber],
-        steps < ManagedObjectModel.maximumInheritanceDepth
-      {
-        root = parent
-        steps += 1
-      }
-      let names = [root.name, entityName(ofNumber: root.number) ?? root.name]
-      return names.contains { "Z" + $0.uppercased() == table.name.uppercased() }
-    }
-  }
-
-  private var linkCache: [String: LinkTable] = [:]
-
-  private func links(of lineage: Set<String>, _ layout: TableLayout) throws(SQLiteFileError)
-    -> [RowPlan.Links]
-  {
-    var links: [RowPlan.Links] = []
-    for join in layout.joinTables {
-      if lineage.contains(join.ownerName),
-        let table = try linkTable(join, isInverse: false, layout)
-      {
-        links.append(
-          .init(
-            name: join.relationship.name, destinations: table,
-            destinationName: join.relationship.destinationEntityName))
-      }
-      guard let inverse = TableLayout.inverse(of: join.relationship, in: layout.model) else {
-        continue
-      }
-      let isDestination = lineage.contains(join.relationship.destinationEntityName)
-      if isDestination, inverse.name != join.relationship.name || !lineage.contains(join.ownerName),
-        let table = try linkTable(join, isInverse: true, layout)
-      {
-        links.append(
-          .init(name: inverse.name, destinations: table, destinationName: join.ownerName))
-      }
-    }
-    return links.sorted { $0.name < $1.name }
-  }
-
-  /// The links of a join table, from the owner or, inverted, from the destination.
-  private func linkTable(_ join: TableLayout.JoinTable, isInverse: Bool, _ layout: TableLayout)
-    throws(SQLiteFileError) -> LinkTable?
-  {
-    let key = join.name + (isInverse ? "<" : ">")
-    if let known = linkCache[key] { return known }
-    guard let (table, columns) = joinTable(join, layout) else { return nil }
-    var pairs: [(owner: Int64, destination: Int64, order: Int64)] = []
-    try database.forEachRow(of: table) { row in
-      guard case .integer(let owner) = row.values[columns.owner],
-        case .integer(let destination) = row.values[columns.destination]
-      else { return true }
-      let orderColumn = isInverse ? columns.ownerOrder : columns.destinationOrder
-      var order: Int64 = 0
-      if let orderColumn, case .integer(let stored) = row.values[orderColumn] { order = stored }
-      pairs.append(isInverse ? (destination, owner, order) : (owner, destination, order))
-      return true
-    }
-    let links = LinkTable(pairs)
-    linkCache[key] = links
-    return links
-  }
-
-  private typealias JoinColumns = (
-    owner: Int, destination: Int, ownerOrder: Int?, destinationOrder: Int?
-  )
-
-  /// The table of a many-to-many relationship. Of a relationship between an entity and itself either side may
-  /// have given the name.
-  private func joinTable(_ join: TableLayout.JoinTable, _ layout: TableLayout)
-    -> (Table, JoinColumns)?
-  {
-    var names = [join.name]
-    if let inverse = join.relationship.inverseName,
-      let number = layout.numbering.number(of: join.ownerName)
-    {
-      names.append("Z_\(number)" + inverse.uppercased())
-    }
-    for name in names {
-      guard let table = database.schema.table(named: name), let definition = table.definition
-      else { continue }
-      let columns = definition.columns.map { $0.name.uppercased() }
-      let keys = columns.indices.filter { !columns[$0].hasPrefix("Z_FOK_") }
-      guard keys.count >= 2 else { continue }
-      // By name where the names are as expected, else by place: the owner comes first.
-      let destination = columns.firstIndex(of: join.destinationColumn)
-      let owner = columns.firstIndex(of: join.ownerColumn)
-      let columnsFound: JoinColumns = (
-        owner ?? keys.first { $0 != destination } ?? keys[0],
-        destination ?? keys.first { $0 != (owner ?? keys[0]) } ?? keys[1],
-        join.ownerOrderColumn.flatMap { columns.firstIndex(of: $0) },
-        join.destinationOrderColumn.flatMap { columns.firstIndex(of: $0) }
-      )
-      return (table, columnsFound)
-    }
-    return nil
-  }
-
-  private func managedRow(_ row: StoredRow, _ plan: RowPlan) -> ManagedRow {
-    func integer(_ column: Int?) -> Int64? {
-      guard let column, column < row.values.count, case .integer(let value) = row.values[column]
-      else { return nil }
-      return value
-    }
-    let number = integer(plan.entityColumn)
-    let key = integer(plan.keyColumn) ?? row.rowID ?? 0
-    let entity = number.flatMap { plan.entities[$0] }
-    var properties: [ManagedRow.Property] = []
-    for field in entity?.fields ?? plan.fallback where field.column < row.values.count {
-      let stored = row.values[field.column]
-      let value: PropertyValue
-      switch field.kind {
-      case .attribute(let attribute):
-        value = PropertyValue(stored, attribute, storePath: database.path)
-      case .declared(let isDate):
-        value = PropertyValue(stored, isDate: isDate)
-      case .toOne(let destination, let entityColumn):
-        if case .integer(let key) = stored {
-          let name = entityColumn.flatMap { integer($0) }.flatMap { entityName(ofNumber: $0) }
-          value = .toOne(ObjectReference(entityName: name ?? destination, primaryKey: key))
-        } else {
-          value = PropertyValue(stored, isDate: false)
-        }
-      }
-      properties.append(.init(name: field.name, value: value))
-    }
-    for link in entity?.links ?? [] {
-      let references = link.destinations.destinations(of: key).map {
-        ObjectReference(entityName: link.destinationName, primaryKey: $0)
-      }
-      properties.append(.init(name: link.name, value: .toMany(references)))
-    }
-    return ManagedRow(
-      entityName: entity?.name, entityNumber: number, primaryKey: key,
-      saveCount: integer(plan.saveCountColumn), properties: properties)
   }
 }

@@ -160,29 +160,38 @@ public struct FreshStoreSchema: Sendable, Equatable {
     }?.name
   }
 
-  /// Core Data's order: whole numbers and keys, then dates and floats, decimals, text, bytes; within each by
-  /// entity, attributes before keys, by name.
+  /// Core Data's order: whole numbers and keys, places in ordered relationships, then dates and floats, decimals, text, URIs, UUIDs, transformed
+  /// values, bytes; within each by entity, attributes before keys, by name.
   private static func ordered(_ columns: [TableLayout.Column], _ layout: TableLayout)
     -> [TableLayout.Column]
   {
     func key(_ column: TableLayout.Column) -> (Int, Int64, Int) {
-      let types = ["INTEGER": 0, "TIMESTAMP": 1, "FLOAT": 1, "DECIMAL": 2, "VARCHAR": 3]
-      let kind =
-        switch column.role {
-        case .attribute: 0
-        case .toOne, .destinationEntity: 1
-        case .owner: 2
-        case .order, .ownerOrder: 3
-        }
-      return (
-        types[declaredType(column.role)] ?? 4, layout.numbering.number(of: column.entityName) ?? 0,
-        kind
-      )
+      let number = layout.numbering.number(of: column.entityName) ?? 0
+      return switch column.role {
+      case .attribute: (storageRank(column.role), number, 0)
+      case .toOne, .destinationEntity: (0, number, 1)
+      case .owner: (0, number, 2)
+      case .order, .ownerOrder: (1, 0, 0)
+      }
     }
     return columns.enumerated().sorted { one, two in
       let (a, b) = (key(one.element), key(two.element))
       return a == b ? one.offset < two.offset : a < b
     }.map(\.element)
+  }
+
+  private static func storageRank(_ role: TableLayout.Role) -> Int {
+    guard case .attribute(let attribute) = role else { return 0 }
+    return switch attribute.type {
+    case .integer16, .integer32, .integer64, .boolean: 0
+    case .date, .double, .float: 2
+    case .decimal: 3
+    case .string: 4
+    case .uri: 5
+    case .uuid: 6
+    case .transformable: 7
+    default: 8
+    }
   }
 
   private static func declaredType(_ role: TableLayout.Role) -> String {
@@ -204,7 +213,8 @@ public struct FreshStoreSchema: Sendable, Equatable {
         || (0x30...0x39).contains(byte) || byte == 0x5f
     }
     if isPlain, let first = name.utf8.first, !(0x30...0x39).contains(first) { return name }
-    return "\"" + name.split(separator: "\"", omittingEmptySubsequences: false)
+    return "\""
+      + name.split(separator: "\"", omittingEmptySubsequences: false)
       .joined(separator: "\"\"") + "\""
   }
 }

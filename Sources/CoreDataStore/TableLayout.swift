@@ -168,9 +168,12 @@ public struct TableLayout: Sendable, Equatable {
   private static func joinTables(of model: ManagedObjectModel, _ numbering: EntityNumbering)
     -> [JoinTable]
   {
-    var tables: [JoinTable] = []
+    typealias Join = (
+      owner: String, number: Int64, relationship: Relationship, inverse: Relationship,
+      inverseOwner: String, inverseNumber: Int64
+    )
+    var joins: [Join] = []
     var done: Set<String> = []
-    var namer = Namer()
     for name in numbering.names {
       guard let entity = model.entities[name], let number = numbering.number(of: name) else {
         continue
@@ -187,26 +190,35 @@ public struct TableLayout: Sendable, Equatable {
           done.insert("\(name).\(relationship.name)").inserted
         else { continue }
         done.insert("\(inverseOwner).\(inverse.name)")
-        let capitals = relationship.name.uppercased()
-        let inverseCapitals = inverse.name.uppercased()
-        let ownerColumn = namer.unique("Z_\(number)" + inverseCapitals)
-        let isOwnInverse = name == inverseOwner && relationship.name == inverse.name
-        tables.append(
-          JoinTable(
-            name: "Z_\(number)" + capitals, ownerName: name, relationship: relationship,
-            ownerColumn: ownerColumn,
-            destinationColumn: isOwnInverse
-              ? "REFLEXIVE" : namer.unique("Z_\(inverseNumber)" + capitals),
-            ownerOrderColumn: inverse.isOrdered ? "Z_FOK_\(number)" + inverseCapitals : nil,
-            destinationOrderColumn: relationship.isOrdered
-              ? "Z_FOK_\(inverseNumber)" + capitals : nil))
+        joins.append((name, number, relationship, inverse, inverseOwner, inverseNumber))
       }
     }
-    return tables
+    // Where columns of two tables would have one name, the last table's keeps it: so it is in all stores seen,
+    // between entities (wire: Z_23USERS1 in the table of entity 15, Z_23USERS in that of 19) and within one.
+    var namer = Namer()
+    return joins.sorted { one, two in
+      one.number == two.number
+        ? one.relationship.name > two.relationship.name : one.number > two.number
+    }.map { join in
+      let capitals = join.relationship.name.uppercased()
+      let inverseCapitals = join.inverse.name.uppercased()
+      let ownerColumn = namer.unique("Z_\(join.number)" + inverseCapitals)
+      let isOwnInverse =
+        join.owner == join.inverseOwner && join.relationship.name == join.inverse.name
+      return JoinTable(
+        name: "Z_\(join.number)" + capitals, ownerName: join.owner,
+        relationship: join.relationship, ownerColumn: ownerColumn,
+        destinationColumn: isOwnInverse
+          ? "REFLEXIVE" : namer.unique("Z_\(join.inverseNumber)" + capitals),
+        ownerOrderColumn: join.inverse.isOrdered ? "Z_FOK_\(join.number)" + inverseCapitals : nil,
+        destinationOrderColumn: join.relationship.isOrdered
+          ? "Z_FOK_\(join.inverseNumber)" + capitals : nil)
+    }.reversed()
   }
 
   /// The inverse of a relationship, looked up in its destination and that one's ancestors.
-  static func inverse(of relationship: Relationship, in model: ManagedObjectModel) -> Relationship? {
+  static func inverse(of relationship: Relationship, in model: ManagedObjectModel) -> Relationship?
+  {
     guard let name = relationship.inverseName else { return nil }
     return model.allRelationships(of: relationship.destinationEntityName)
       .first { $0.name == name }

@@ -17,7 +17,8 @@ struct BTreePage {
 
     var finding: (id: String, message: String) {
       switch self {
-      case .type(let byte): ("page.badType", "not readable as a b-tree page: its type byte is \(byte)")
+      case .type(let byte):
+        ("page.badType", "not readable as a b-tree page: its type byte is \(byte)")
       case .cellCount(let count):
         ("page.badCellCount", "not readable as a b-tree page: it cannot hold \(count) cells")
       }

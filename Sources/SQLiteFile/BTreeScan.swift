@@ -13,6 +13,10 @@ struct BTreeScan: ~Copyable {
   private var decoder: RecordDecoder
   private var visited: PageSet
   private var payload = ContiguousArray<UInt8>()
+  /// Bytes of payload that may still be read. The cells of a sound b-tree do not overlap and share no overflow
+  /// page, so all of them fit into the file; four times as much leaves room for damage and none for a file
+  /// that makes gigabytes of a page by pointing to the same cell again and again.
+  private var allowance = Int.max
 
   /// SQLite itself never goes deeper than 20 levels (BTCURSOR_MAX_DEPTH).
   private static let deepest = 20
@@ -46,8 +50,9 @@ struct BTreeScan: ~Copyable {
     root: UInt32, layout: borrowing RowLayout, reader: inout PageReader, sink: inout Sink
   ) throws(SQLiteFileError) {
     var levels: [Level] = []
+    allowance = (reader.storedPageCount + 1) * reader.pageSize * 4
     try visit(root, &levels, layout, &reader, &sink)
-    while let level = levels.last, sink.wantsMore {
+    while let level = levels.last, sink.wantsMore, allowance > 0 {
       guard level.next <= level.count else {
         levels.removeLast()
         continue
@@ -59,6 +64,13 @@ struct BTreeScan: ~Copyable {
       }
       guard let child = try child(level.next, of: level.page, &reader) else { continue }
       try visit(child, &levels, layout, &reader, &sink)
+    }
+    if allowance <= 0 {
+      findings.add(
+        Finding(
+          "tree.moreThanFile",
+          "the cells of this b-tree overlap and claim several times what the file holds; the rest of it is not read",
+          table: table))
     }
     if decoder.reservedTypeCount > 0 {
       findings.add(
@@ -144,14 +156,14 @@ struct BTreeScan: ~Copyable {
     let usableSize = reader.usableSize
     let pageOffset = reader.location(of: number).offset
     let member = reader.location(of: number).member
-    let limit = Int(reader.pageLimit) * usableSize
-    while index < range.upperBound, sink.wantsMore {
+    let limit = reader.storedPageCount * usableSize
+    while index < range.upperBound, sink.wantsMore, allowance > 0 {
       var spill: Spill?
       do {
         guard let page = try reader.page(number),
           let header = try? BTreePage(parsing: page, number: number, usableSize: usableSize)
         else { return }
-        while index < range.upperBound, spill == nil {
+        while index < range.upperBound, spill == nil, allowance > 0, sink.wantsMore {
           spill = cell(
             index, page, header, limit, layout, &sink, number, member, pageOffset)
           index &+= 1
@@ -203,6 +215,7 @@ struct BTreeScan: ~Copyable {
         pageOffset + Int64(start))
       return nil
     }
+    allowance &-= local &+ 4
     if local < total {
       payload.removeAll(keepingCapacity: true)
       append(page.part(offset, local))
@@ -210,7 +223,8 @@ struct BTreeScan: ~Copyable {
         rowID: rowID, length: total, firstPage: page.uint32(at: offset &+ local),
         cellOffset: start)
     }
-    if let defect = decoder.decode(page.part(offset, local), rowID: rowID, layout: layout, into: &sink)
+    if let defect = decoder.decode(
+      page.part(offset, local), rowID: rowID, layout: layout, into: &sink)
     {
       lose(
         defect.finding.id, defect.finding.message + ", cell \(index)", number, member,
@@ -244,9 +258,18 @@ struct BTreeScan: ~Copyable {
         following = page.uint32(at: 0)
         append(page.part(4, wanted))
       }
+      allowance -= wanted
+      if allowance <= 0 { return }
       if steps & (steps - 1) == 0 { landmark = next }
       steps += 1
       next = following
+    }
+    // A chain that ends is no cycle. One that goes on behind the payload may have gone round before it was noticed.
+    if next != 0, try goesRound(from: spill.firstPage, count: steps, &reader) {
+      let place = reader.location(of: number)
+      return lose(
+        "overflow.broken", "an overflow chain goes round in a circle", number, place.member,
+        place.offset + Int64(spill.cellOffset))
     }
     let record = payload
     let defect = decoder.decode(record.rawSpan, rowID: spill.rowID, layout: layout, into: &sink)
@@ -256,6 +279,20 @@ struct BTreeScan: ~Copyable {
         defect.finding.id, defect.finding.message, number, place.member,
         place.offset + Int64(spill.cellOffset))
     }
+  }
+
+  /// Whether a page is met twice among the first pages of an overflow chain.
+  private func goesRound(from first: UInt32, count: Int, _ reader: inout PageReader)
+    throws(SQLiteFileError) -> Bool
+  {
+    var met: Set<UInt32> = []
+    var next = first
+    for _ in 0..<count {
+      guard met.insert(next).inserted else { return true }
+      guard let page = try reader.page(next) else { return false }
+      next = page.uint32(at: 0)
+    }
+    return false
   }
 
   private mutating func append(_ bytes: RawSpan) {

@@ -9,7 +9,9 @@ enum Entropy {
     var counts = [Int](repeating: 0, count: 256)
     for byte in bytes { counts[Int(byte)] += 1 }
     let expected = Double(bytes.count) / 256
-    let sum = counts.reduce(0.0) { $0 + (Double($1) - expected) * (Double($1) - expected) / expected }
+    let sum = counts.reduce(0.0) {
+      $0 + (Double($1) - expected) * (Double($1) - expected) / expected
+    }
     return sum < 400
   }
 }

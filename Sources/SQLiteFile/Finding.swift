@@ -78,5 +78,6 @@ public struct FindingList: Sendable, Equatable {
   public mutating func add(_ other: FindingList) {
     for finding in other.kept { add(finding) }
     count += other.count - other.kept.count
+    damageCount += other.damageCount - other.kept.count { $0.severity == .damage }
   }
 }

@@ -16,6 +16,8 @@ struct PageReader: ~Copyable {
   let usableSize: Int
   /// Pages that may be asked for: those of the main file and of the overlays.
   let pageLimit: UInt32
+  /// Pages that are there, those that both the main file and an overlay have counted twice.
+  let storedPageCount: Int
   private let overlays: [Overlay]
   private let windows: WindowCache
 
@@ -25,6 +27,8 @@ struct PageReader: ~Copyable {
     self.usableSize = usableSize
     self.pageLimit = pageLimit
     self.overlays = overlays
+    let mainPageCount = (main.size + Int64(pageSize) - 1) / Int64(pageSize)
+    storedPageCount = overlays.reduce(Int(mainPageCount)) { $0 + $1.offsets.count }
     windows = WindowCache()
   }
 

@@ -144,7 +144,9 @@ public struct RollbackJournal: Sendable, Equatable {
       let length = Int64(tail.rawSpan.uint32(at: 0))
       guard length > 0, length <= 4096, length <= file.size - 16 - 4 else { return nil }
       let name = try file.bytes(at: file.size - 16 - length, count: Int(length))
-      let sum = name.reduce(into: UInt32(0)) { $0 = $0 &+ UInt32(bitPattern: Int32(Int8(bitPattern: $1))) }
+      let sum = name.reduce(into: UInt32(0)) {
+        $0 = $0 &+ UInt32(bitPattern: Int32(Int8(bitPattern: $1)))
+      }
       guard sum == tail.rawSpan.uint32(at: 4), !name.contains(0) else { return nil }
       return String(decoding: name, as: UTF8.self)
     }

@@ -62,7 +62,10 @@ struct SQLToken: Equatable {
         while index < sql.count, sql[index] != 0x0a { index += 1 }
       case UInt8(ascii: "/") where next == UInt8(ascii: "*"):
         index += 2
-        while index < sql.count, !(sql[index] == UInt8(ascii: "/") && sql[index - 1] == UInt8(ascii: "*") && index > start + 2) {
+        while index < sql.count,
+          !(sql[index] == UInt8(ascii: "/") && sql[index - 1] == UInt8(ascii: "*")
+            && index > start + 2)
+        {
           index += 1
         }
         index = min(index + 1, sql.count)
@@ -96,7 +99,8 @@ struct SQLToken: Equatable {
           tokens.append(SQLToken(kind: .number, text: text(start..<index), range: start..<index))
         } else {
           index += 1
-          tokens.append(SQLToken(kind: .punctuation, text: text(start..<index), range: start..<index))
+          tokens.append(
+            SQLToken(kind: .punctuation, text: text(start..<index), range: start..<index))
         }
       }
     }

@@ -142,8 +142,9 @@ public final class SQLiteDatabase {
 
   /// The number of rows of a table that can be read, and the highest row id among them (nil without rows or
   /// row ids).
-  public func rowCount(of table: Table) throws(SQLiteFileError) -> (count: Int, highestRowID: Int64?)
-  {
+  public func rowCount(of table: Table) throws(SQLiteFileError) -> (
+    count: Int, highestRowID: Int64?
+  ) {
     let (layout, isRowIDTable) = try layout(of: table)
     var sink = CountSink()
     try scan(table, isRowIDTable, layout, &sink)
@@ -152,7 +153,8 @@ public final class SQLiteDatabase {
 
   /// How many rows of a table have each of the integers that stand in one column; rows with anything else
   /// there are not counted.
-  public func countsByInteger(of table: Table, column: Int) throws(SQLiteFileError) -> [Int64: Int] {
+  public func countsByInteger(of table: Table, column: Int) throws(SQLiteFileError) -> [Int64: Int]
+  {
     let (layout, isRowIDTable) = try layout(of: table)
     var sink = IntegerCountSink(column: column)
     try scan(table, isRowIDTable, layout, &sink)
@@ -167,6 +169,7 @@ public final class SQLiteDatabase {
   ///   - limit: the most rows of all tables together; nil for all.
   ///   - descriptor: an open file descriptor; it is not closed.
   /// - Returns: the number of rows of each table.
+  /// - Throws: ``SQLiteFileError`` when the device fails or the output cannot be written.
   @discardableResult
   public func writeJSON(
     of tables: [Table], as form: JSONForm = .lines, limit: Int? = nil, to descriptor: Int32
@@ -243,7 +246,8 @@ public final class SQLiteDatabase {
     let log = try WriteAheadLog(parsing: file, includeUncommitted: view == .all)
     if let defect = log.defect {
       findings.add(
-        Finding("wal.badHeader", "the write-ahead log is not used: \(defect)", member: .wal, offset: 0))
+        Finding(
+          "wal.badHeader", "the write-ahead log is not used: \(defect)", member: .wal, offset: 0))
     }
     if log.uncommittedFrameCount > 0 {
       findings.add(
@@ -291,24 +295,33 @@ public final class SQLiteDatabase {
     return try ByteFile(path)
   }
 
-  /// The header from the newest page 1.
+  /// The header from the newest page 1. A page 1 whose header has other pages than the log or journal that holds
+  /// it does not count: that log or journal will not be used.
   private static func header(
     of main: ByteFile, _ journal: (file: ByteFile, value: RollbackJournal)?,
     _ log: (file: ByteFile, value: WriteAheadLog)?
   ) throws(SQLiteFileError) -> DatabaseHeader {
-    var bytes = ContiguousArray<UInt8>()
     if let log, let offset = log.value.pageOffsets[1] {
-      bytes = ContiguousArray(try log.file.bytes(at: offset, count: DatabaseHeader.length))
-    } else if let journal, journal.value.state == .hot, let offset = journal.value.pageOffsets[1] {
-      bytes = ContiguousArray(try journal.file.bytes(at: offset, count: DatabaseHeader.length))
-    } else if let journal, journal.value.state == .hot, journal.value.databasePageCount == 0 {
-      throw SQLiteFileError(
-        .empty, "was empty before a transaction that was interrupted", path: main.path)
-    } else if main.size == 0 {
-      throw SQLiteFileError(.empty, "is empty", path: main.path)
-    } else {
-      bytes = ContiguousArray(try main.bytes(at: 0, count: DatabaseHeader.length))
+      let header = try header(in: log.file, at: offset, of: main)
+      if header.pageSize == log.value.pageSize { return header }
     }
+    if let journal, journal.value.state == .hot {
+      if let offset = journal.value.pageOffsets[1] {
+        let header = try header(in: journal.file, at: offset, of: main)
+        if header.pageSize == journal.value.pageSize { return header }
+      } else if journal.value.databasePageCount == 0 {
+        throw SQLiteFileError(
+          .empty, "was empty before a transaction that was interrupted", path: main.path)
+      }
+    }
+    guard main.size > 0 else { throw SQLiteFileError(.empty, "is empty", path: main.path) }
+    return try header(in: main, at: 0, of: main)
+  }
+
+  private static func header(in file: ByteFile, at offset: Int64, of main: ByteFile)
+    throws(SQLiteFileError) -> DatabaseHeader
+  {
+    let bytes = ContiguousArray(try file.bytes(at: offset, count: DatabaseHeader.length))
     do throws(DatabaseHeader.Defect) {
       return try DatabaseHeader(parsing: bytes.rawSpan)
     } catch {

@@ -37,28 +37,40 @@ public struct Schema: Sendable, Equatable {
 
   /// The table of this name, upper and lower case alike as in SQL.
   public func table(named name: String) -> Table? {
-    tables.first { $0.name == name }
-      ?? tables.first { $0.name.lowercased() == name.lowercased() }
+    let index = exactNames[name] ?? foldedNames[name.lowercased()]
+    return index.map { tables[$0] }
   }
+
+  private let exactNames: [String: Int]
+  private let foldedNames: [String: Int]
 
   init(rows: [StoredRow]) {
     let entries = rows.compactMap(SchemaEntry.init(row:))
     self.entries = entries
-    tables = entries.filter { $0.type == "table" && $0.rootPage > 0 }.map { entry in
+    let tables = entries.filter { $0.type == "table" && $0.rootPage > 0 }.map { entry in
       Table(
         name: entry.name, rootPage: entry.rootPage,
         definition: entry.sql.flatMap { TableDefinition(sql: $0) }, sql: entry.sql)
     }
+    self.tables = tables
+    exactNames = Dictionary(
+      tables.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
+    foldedNames = Dictionary(
+      tables.enumerated().map { ($1.name.lowercased(), $0) },
+      uniquingKeysWith: { first, _ in first })
   }
 
   /// The columns of the schema table itself.
   static let definition = TableDefinition(
-    columns: [("type", "TEXT"), ("name", "TEXT"), ("tbl_name", "TEXT"), ("rootpage", "INT"), ("sql", "TEXT")]
-      .map { name, type in
-        TableDefinition.Column(
-          name: name, declaredType: type, affinity: .init(declaredType: type), defaultValue: .null,
-          collation: "BINARY", generation: .none)
-      },
+    columns: [
+      ("type", "TEXT"), ("name", "TEXT"), ("tbl_name", "TEXT"), ("rootpage", "INT"),
+      ("sql", "TEXT"),
+    ]
+    .map { name, type in
+      TableDefinition.Column(
+        name: name, declaredType: type, affinity: .init(declaredType: type), defaultValue: .null,
+        collation: "BINARY", generation: .none)
+    },
     rowIDColumn: nil, primaryKey: [], isWithoutRowID: false, isStrict: false)
 }
 

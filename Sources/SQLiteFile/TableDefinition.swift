@@ -95,7 +95,7 @@ extension TableDefinition.Affinity {
     }
   }
 
-  /// A literal as a column of this affinity stores it.
+  /// A literal as a column of this affinity stores it ("Datatypes In SQLite", section 3).
   func applied(to value: StoredValue) -> StoredValue {
     switch (self, value) {
     case (.text, .integer(let number)):
@@ -104,10 +104,17 @@ extension TableDefinition.Affinity {
       return .text(StoredText(number.description))
     case (.real, .integer(let number)):
       return .real(Double(number))
+    case (.real, .real(0)):
+      // Stored as the integer 0, which has no sign.
+      return .real(0)
     case (.integer, .real(let number)), (.numeric, .real(let number)):
-      return Int64(exactly: number).map { .integer($0) } ?? value
+      // SQLite leaves the two ends of the range alone, where a real may have been rounded.
+      guard let integer = Int64(exactly: number), integer > .min, integer < .max else {
+        return value
+      }
+      return .integer(integer)
     case (.integer, .text(let text)), (.numeric, .text(let text)), (.real, .text(let text)):
-      guard let number = SQLNumber.value(of: text.string.trimmedOfSpace) else { return value }
+      guard let number = SQLNumber.value(of: text.utf8) else { return value }
       return applied(to: number)
     default:
       return value
@@ -115,27 +122,45 @@ extension TableDefinition.Affinity {
   }
 }
 
-/// Numbers as SQL writes them.
+/// Numbers in text, as SQLite's conversion recognises them.
 enum SQLNumber {
-  /// The value of a decimal or hexadecimal literal; nil when the text is no number.
-  static func value(of text: String) -> StoredValue? {
-    let lower = text.lowercased()
-    if lower.hasPrefix("0x") {
-      return UInt64(lower.dropFirst(2), radix: 16).map { .integer(Int64(bitPattern: $0)) }
+  /// The value of text that is a decimal number and nothing else but white space around it; nil when it is not.
+  static func value(of text: [UInt8]) -> StoredValue? {
+    var rest = text[...]
+    while let last = rest.last, isSpace(last) { rest.removeLast() }
+    while let first = rest.first, isSpace(first) { rest.removeFirst() }
+    let whole = String(decoding: rest, as: UTF8.self)
+    takeSign(&rest)
+    var digitCount = takeDigits(&rest)
+    let isInteger = rest.isEmpty
+    if rest.first == UInt8(ascii: ".") {
+      rest.removeFirst()
+      digitCount += takeDigits(&rest)
     }
-    guard lower.allSatisfy({ "0123456789+-.e_".contains($0) }) else { return nil }
-    let digits = lower.filter { $0 != "_" }
-    if let integer = Int64(digits) { return .integer(integer) }
-    return Double(digits).map { .real($0) }
+    guard digitCount > 0 else { return nil }
+    if let mark = rest.first, mark | 0x20 == UInt8(ascii: "e") {
+      rest.removeFirst()
+      takeSign(&rest)
+      guard takeDigits(&rest) > 0 else { return nil }
+    }
+    guard rest.isEmpty else { return nil }
+    if isInteger, let integer = Int64(whole) { return .integer(integer) }
+    return Double(whole).map { .real($0) }
   }
-}
 
-extension String {
-  /// The text without white space at its ends.
-  fileprivate var trimmedOfSpace: String {
-    var part = self[...]
-    while part.first?.isWhitespace == true { part.removeFirst() }
-    while part.last?.isWhitespace == true { part.removeLast() }
-    return String(part)
+  private static func isSpace(_ byte: UInt8) -> Bool {
+    byte == 0x20 || (0x09...0x0d).contains(byte)
+  }
+
+  private static func takeSign(_ rest: inout ArraySlice<UInt8>) {
+    if let sign = rest.first, sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-") {
+      rest.removeFirst()
+    }
+  }
+
+  private static func takeDigits(_ rest: inout ArraySlice<UInt8>) -> Int {
+    let count = rest.prefix { (0x30...0x39).contains($0) }.count
+    rest.removeFirst(count)
+    return count
   }
 }

@@ -99,12 +99,10 @@ struct TableParser {
     return TableDefinition(
       columns: drafts.map { draft in
         let affinity = TableDefinition.Affinity(declaredType: draft.type, isStrict: isStrict)
-        let value =
-          draft.defaultTokens.map { Self.literal($0[...], isText: affinity == .text) }
-          ?? .some(.null)
+        let value = draft.defaultTokens.map { Self.constant($0, affinity) } ?? .some(.null)
         return TableDefinition.Column(
           name: draft.name, declaredType: draft.type, affinity: affinity,
-          defaultValue: value.map { affinity.applied(to: $0) }, collation: draft.collation,
+          defaultValue: value, collation: draft.collation,
           generation: draft.generation)
       },
       rowIDColumn: rowIDColumn, primaryKey: primaryKey, isWithoutRowID: isWithoutRowID,
@@ -142,6 +140,9 @@ struct TableParser {
         }
       case "DEFAULT":
         draft.defaultTokens = defaultTokens()
+      case "SET":
+        // ON DELETE SET DEFAULT, SET NULL.
+        if current != nil, !take("DEFAULT") { _ = take("NULL") }
       case "GENERATED", "AS":
         _ = take("ALWAYS") && take("AS")
         if let token = current, token.isPunctuation("(") { skipParentheses() }
@@ -209,46 +210,61 @@ struct TableParser {
     return parts
   }
 
-  /// The constant that tokens of a DEFAULT clause stand for; nil when it has to be computed. In a text column
-  /// a number keeps the form in which it is written, as SQLite has it: `TEXT DEFAULT 1.50` is '1.50'.
-  private static func literal(_ tokens: ArraySlice<SQLToken>, isText: Bool) -> StoredValue? {
-    guard let first = tokens.first else { return nil }
-    if first.isPunctuation("("), let last = tokens.last, last.isPunctuation(")") {
-      return literal(tokens.dropFirst().dropLast(), isText: isText)
-    }
-    if isText, let last = tokens.last, last.kind == .number,
-      tokens.count == 1 || (tokens.count == 2 && first.kind == .punctuation)
-    {
-      let sign = first.isPunctuation("-") ? "-" : ""
-      return .text(StoredText(sign + (Int32(last.text).map { String($0) } ?? last.text)))
-    }
-    if first.isPunctuation("-") || first.isPunctuation("+") {
-      guard let value = literal(tokens.dropFirst(), isText: isText) else { return nil }
-      guard first.isPunctuation("-") else { return value }
-      switch value {
-      case .integer(let number):
-        return number == .min ? .real(-Double(number)) : .integer(-number)
-      case .real(let number):
-        // 9223372036854775808 is no integer, but -9223372036854775808 is. Zero has no sign.
-        return number == 0x1p63 ? .integer(.min) : .real(number == 0 ? 0 : -number)
-      default: return nil
+  /// The constant that tokens of a DEFAULT clause stand for, the affinity applied; nil when it has to be
+  /// computed. What SQLite does with them is in its `valueFromExpr` (vdbemem.c).
+  private static func constant(_ tokens: [SQLToken], _ affinity: TableDefinition.Affinity)
+    -> StoredValue?
+  {
+    var tokens = tokens[...]
+    // A loop and not a call for each: a hostile statement has 50,000 parentheses.
+    while let first = tokens.first, tokens.count > 1 {
+      if first.isPunctuation("("), tokens.last?.isPunctuation(")") == true {
+        tokens = tokens.dropFirst().dropLast()
+      } else if first.isPunctuation("+") {
+        tokens = tokens.dropFirst()
+      } else {
+        break
       }
     }
-    guard tokens.count == 1 else { return nil }
-    switch first.kind {
-    case .number: return SQLNumber.value(of: first.text)
-    case .string, .quotedIdentifier: return .text(StoredText(first.text))
-    case .blob: return hexadecimal(first.text).map { .blob($0) }
+    let isNegative = tokens.first?.isPunctuation("-") == true
+    if isNegative { tokens = tokens.dropFirst() }
+    guard let token = tokens.first, tokens.count == 1, !isNegative || token.kind == .number else {
+      return nil
+    }
+    switch token.kind {
+    case .number: return number(token.text, isNegative, affinity)
+    case .string, .quotedIdentifier: return affinity.applied(to: .text(StoredText(token.text)))
+    case .blob: return hexadecimal(token.text).map { .blob($0) }
     case .punctuation: return nil
     case .word:
-      switch first.text.uppercased() {
+      switch token.text.uppercased() {
       case "NULL": return .null
-      case "TRUE": return .integer(1)
-      case "FALSE": return .integer(0)
+      // The affinity of text is not applied to truth values.
+      case "TRUE": return affinity == .real ? .real(1) : .integer(1)
+      case "FALSE": return affinity == .real ? .real(0) : .integer(0)
       case "CURRENT_TIME", "CURRENT_DATE", "CURRENT_TIMESTAMP": return nil
-      default: return .text(StoredText(first.text))
+      default: return affinity.applied(to: .text(StoredText(token.text)))
       }
     }
+  }
+
+  /// A number in a DEFAULT clause. One that is no integer of 32 bits is taken as text first, so that in a text
+  /// column it keeps the form in which it is written: `TEXT DEFAULT 1.50` is '1.50'.
+  private static func number(
+    _ text: String, _ isNegative: Bool, _ affinity: TableDefinition.Affinity
+  ) -> StoredValue {
+    let digits = text.filter { $0 != "_" }
+    let lower = digits.lowercased()
+    let value: StoredValue
+    if lower.hasPrefix("0x"), let bits = UInt64(lower.dropFirst(2), radix: 16) {
+      let number = Int64(bitPattern: bits)
+      value = isNegative && number == .min ? .real(0x1p63) : .integer(isNegative ? -number : number)
+    } else if let number = Int32(digits) {
+      value = .integer(isNegative ? -Int64(number) : Int64(number))
+    } else {
+      value = .text(StoredText((isNegative ? "-" : "") + digits))
+    }
+    return (affinity == .blob ? .numeric : affinity).applied(to: value)
   }
 
   private static func hexadecimal(_ digits: String) -> [UInt8]? {

@@ -31,7 +31,10 @@ public struct WriteAheadLog: Sendable, Equatable {
 
   /// Reads the whole log once, checking salts and checksums.
   ///
-  /// - Parameter includeUncommitted: also take the pages of frames after the last commit.
+  /// - Parameters:
+  ///   - file: the log.
+  ///   - includeUncommitted: also take the pages of frames after the last commit.
+  /// - Throws: ``SQLiteFileError`` when the device fails; a log that is no log has a ``defect``.
   init(parsing file: ByteFile, includeUncommitted: Bool) throws(SQLiteFileError) {
     var scan = Scan(file: file)
     try scan.run(includeUncommitted: includeUncommitted)

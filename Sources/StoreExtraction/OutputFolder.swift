@@ -12,6 +12,7 @@ final class OutputFolder {
   private let isOurs: Bool
   private var made: [String] = []
   private var names: Set<String> = []
+  private var opened: Set<Int32> = []
 
   /// Makes the folder, or takes an empty one that is there.
   init(_ path: String) throws(ExtractionError) {
@@ -71,6 +72,7 @@ final class OutputFolder {
         "the file cannot be made: \(unsafe String(cString: strerror(errno)))", path: file)
     }
     made.append(file)
+    opened.insert(descriptor)
     return descriptor
   }
 
@@ -79,8 +81,10 @@ final class OutputFolder {
 
   /// Syncs and closes a file.
   func finish(_ descriptor: Int32) throws(ExtractionError) {
+    opened.remove(descriptor)
     let isSynced = fsync(descriptor) == 0 || errno == EINVAL || errno == ENOTSUP
-    guard close(descriptor) == 0, isSynced else {
+    let isClosed = close(descriptor) == 0
+    guard isClosed, isSynced else {
       throw ExtractionError(
         .writeFailed, "the output cannot be written: \(unsafe String(cString: strerror(errno)))",
         path: path)
@@ -89,6 +93,8 @@ final class OutputFolder {
 
   /// Removes what was made, for a run that failed.
   func discard() {
+    for descriptor in opened { close(descriptor) }
+    opened = []
     for file in made { unsafe unlink(file) }
     if isOurs { unsafe rmdir(path) }
   }

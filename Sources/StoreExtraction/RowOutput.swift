@@ -62,7 +62,7 @@ public struct RowOutput: Sendable {
     output.append(csvHeader: entity)
     var count = 0
     try store.forEachRow(of: [entity.name]) { row in
-      guard row.entityName == entity.name else { return true }
+      guard row.entityNumber == entity.number else { return true }
       if let limit = options.limit, count >= limit { return false }
       output.append(csv: row, safeForSpreadsheets: options.isSafeForSpreadsheets)
       count += 1

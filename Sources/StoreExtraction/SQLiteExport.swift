@@ -15,7 +15,8 @@ struct SQLiteExport {
     self.sourceHashes = sourceHashes
   }
 
-  func write(to path: String) throws -> [StoreExport.Result.Part] {
+  /// Writes the file; `check` runs when all rows are in it, and what it throws removes the file again.
+  func write(to path: String, _ check: () throws -> Void) throws -> [StoreExport.Result.Part] {
     let writer = try SQLiteWriter(creating: path)
     do {
       let parts = try writer.transaction {
@@ -27,6 +28,7 @@ struct SQLiteExport {
         throw ExtractionError(
           .writeFailed, "the new file does not pass SQLite's own check: \(problems[0])", path: path)
       }
+      try check()
       try writer.close()
       return parts
     } catch {
@@ -47,24 +49,43 @@ struct SQLiteExport {
       "CREATE TABLE _missing_files (entity TEXT, pk INTEGER, property TEXT, file TEXT)")
     let links = try writer.prepare("INSERT INTO _links VALUES (?, ?, ?, ?, ?, ?)")
     let missing = try writer.prepare("INSERT INTO _missing_files VALUES (?, ?, ?, ?)")
+    let wanted = options.entityNames.map(store.withDescendants)
     for table in store.entityTables {
       let entities = try store.describedEntities(of: table)
-        .filter { options.entityNames?.contains($0.name) ?? true }
-      var inserts: [String: (statement: SQLiteStatement, target: String)] = [:]
-      var counts: [String: Int] = [:]
+        .filter { wanted?.contains($0.name) ?? true }
+      var unknown: (statement: SQLiteStatement, target: String, rowCount: Int)?
+      var inserts:
+        [Int64: (
+          statement: SQLiteStatement, target: String, properties: [DescribedEntity.Property]
+        )] = [:]
+      var counts: [Int64: Int] = [:]
       for entity in entities {
         let target = Self.unique(entity.name, &taken)
-        inserts[entity.name] = (try create(target, entity, writer), target)
+        inserts[entity.number] = (try create(target, entity, writer), target, entity.properties)
       }
       var failure: (any Error)?
       try store.forEachRow(in: [table]) { row in
-        guard let name = row.entityName, let insert = inserts[name],
-          options.limit.map({ counts[name, default: 0] < $0 }) ?? true
-        else { return true }
         do {
-          try insert.statement.run(values(of: row))
+          guard let name = row.entityName, let number = row.entityNumber else {
+            // Rows of no known entity have a table of their own, so that they are not lost.
+            guard wanted == nil, options.limit.map({ unknown?.rowCount ?? 0 < $0 }) ?? true else {
+              return true
+            }
+            if unknown == nil {
+              let target = Self.unique(table.name + "_unknown", &taken)
+              unknown = (try createUnknown(target, row, writer), target, 0)
+            }
+            try unknown?.statement.run(
+              [row.entityNumber.map { .integer($0) } ?? .null] + values(of: row))
+            unknown?.rowCount += 1
+            return true
+          }
+          guard let insert = inserts[number],
+            options.limit.map({ counts[number, default: 0] < $0 }) ?? true
+          else { return true }
+          try insert.statement.run(values(of: row, insert.properties))
           try writeCompanions(of: row, name, links, missing)
-          counts[name, default: 0] += 1
+          counts[number, default: 0] += 1
           return true
         } catch {
           failure = error
@@ -73,9 +94,12 @@ struct SQLiteExport {
       }
       if let failure { throw failure }
       for entity in entities {
-        guard let insert = inserts[entity.name] else { continue }
+        guard let insert = inserts[entity.number] else { continue }
         parts.append(
-          .init(name: entity.name, target: insert.target, rowCount: counts[entity.name] ?? 0))
+          .init(name: entity.name, target: insert.target, rowCount: counts[entity.number] ?? 0))
+      }
+      if let unknown {
+        parts.append(.init(name: table.name, target: unknown.target, rowCount: unknown.rowCount))
       }
     }
     return parts
@@ -99,27 +123,53 @@ struct SQLiteExport {
     return try writer.prepare("INSERT INTO \(table) VALUES (\(marks))")
   }
 
-  private func values(of row: ManagedRow) -> [SQLiteValue] {
+  /// A table for rows of no known entity: the columns as they are declared.
+  private func createUnknown(_ target: String, _ row: ManagedRow, _ writer: SQLiteWriter) throws
+    -> SQLiteStatement
+  {
+    var taken: Set<String> = ["_ent", "_pk"]
+    let names = try row.properties.map {
+      try SQLIdentifier.quoted(Self.unique($0.name, &taken))
+    }
+    let columns = ["_ent", "_pk"] + names
+    let table = try SQLIdentifier.quoted(target)
+    try writer.define("CREATE TABLE \(table) (\(columns.joined(separator: ", ")))")
+    let marks = Array(repeating: "?", count: columns.count).joined(separator: ", ")
+    return try writer.prepare("INSERT INTO \(table) VALUES (\(marks))")
+  }
+
+  /// The values for a row's columns. A to-one relationship takes two of them, also where it leads nowhere.
+  private func values(of row: ManagedRow, _ properties: [DescribedEntity.Property] = [])
+    -> [SQLiteValue]
+  {
     var values: [SQLiteValue] = [.integer(row.primaryKey)]
-    for property in row.properties {
-      switch property.value {
-      case .null: values.append(.null)
-      case .integer(let number): values.append(.integer(number))
-      case .real(let number): values.append(.real(number))
-      case .boolean(let flag): values.append(.integer(flag ? 1 : 0))
-      case .string(let text): values.append(.text(text.utf8))
-      case .date(let date):
-        values.append(date.iso8601.map { .string($0) } ?? .real(date.seconds))
-      case .uuid(let bytes): values.append(.string(UUIDText.string(bytes)))
-      case .binary(let bytes): values.append(.blob(bytes))
-      case .external(let blob): values.append(Self.content(of: blob).map { .blob($0) } ?? .null)
-      case .toOne(let reference):
-        values.append(.integer(reference.primaryKey))
-        values.append(reference.entityName.map { .string($0) } ?? .null)
-      case .toMany: continue
+    for (index, property) in row.properties.enumerated() {
+      let kind = index < properties.count ? properties[index].kind : .column
+      if case .toMany = property.value { continue }
+      values.append(value(of: property.value))
+      guard kind == .toOne else { continue }
+      if case .toOne(let reference) = property.value, let name = reference.entityName {
+        values.append(.string(name))
+      } else {
+        values.append(.null)
       }
     }
     return values
+  }
+
+  private func value(of value: PropertyValue) -> SQLiteValue {
+    switch value {
+    case .null, .toMany: .null
+    case .integer(let number): .integer(number)
+    case .real(let number): .real(number)
+    case .boolean(let flag): .integer(flag ? 1 : 0)
+    case .string(let text): .text(text.utf8)
+    case .date(let date): date.iso8601.map { .string($0) } ?? .real(date.seconds)
+    case .uuid(let bytes): .string(UUIDText.string(bytes))
+    case .binary(let bytes): .blob(bytes)
+    case .external(let blob): Self.content(of: blob).map { .blob($0) } ?? .null
+    case .toOne(let reference): .integer(reference.primaryKey)
+    }
   }
 
   /// The content of an external file; nil where it is missing.
@@ -159,7 +209,16 @@ struct SQLiteExport {
     where !table.name.lowercased().hasPrefix("sqlite_")
       && (options.entityNames?.contains(table.name) ?? true)
     {
-      let names = table.columnNames
+      var names = table.columnNames
+      if names.isEmpty {
+        // The CREATE statement is not readable: the fields as they are, as many as the widest row has.
+        var widest = 0
+        try store.database.forEachRow(of: table) { row in
+          widest = max(widest, row.values.count)
+          return true
+        }
+        names = (0..<widest).map { "c\($0)" }
+      }
       guard !names.isEmpty else { continue }
       let target = Self.unique(table.name, &taken)
       var takenColumns: Set<String> = []
@@ -173,7 +232,9 @@ struct SQLiteExport {
       try store.database.forEachRow(of: table) { row in
         if let limit = options.limit, count >= limit { return false }
         do {
-          try insert.run(row.values.map { SQLiteValue($0) })
+          let missing = max(0, names.count - row.values.count)
+          try insert.run(
+            row.values.map { SQLiteValue($0) } + Array(repeating: .null, count: missing))
           count += 1
           return true
         } catch {
@@ -202,8 +263,10 @@ struct SQLiteExport {
 
   /// A name that is not taken yet; SQL does not tell upper and lower case apart.
   private static func unique(_ name: String, _ taken: inout Set<String>) -> String {
-    let base = name.isEmpty || name.utf8.contains(0) ? "_unnamed" : name
-    var candidate = base.lowercased().hasPrefix("sqlite_") ? "_" + base : base
+    let plain = name.isEmpty || name.utf8.contains(0) ? "_unnamed" : name
+    // Names that begin like this are SQLite's own.
+    let base = plain.lowercased().hasPrefix("sqlite_") ? "_" + plain : plain
+    var candidate = base
     var number = 2
     while !taken.insert(candidate.lowercased()).inserted {
       candidate = base + "_\(number)"

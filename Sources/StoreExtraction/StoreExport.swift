@@ -56,7 +56,10 @@ public struct StoreExport: Sendable {
   /// Writes the rows of `store`.
   ///
   /// - Parameters:
+  ///   - store: the store, opened.
+  ///   - format: in which form.
   ///   - output: a folder for CSV and NDJSON, a file for SQLite. Nothing may be there but an empty folder.
+  /// - Returns: what was written, and the state of the evidence.
   /// - Throws: ``ExtractionError``, `SQLiteFileError`, `SQLiteWriterError`. What was written before is removed.
   public func run(_ store: CoreDataStore, as format: Format, to output: String) throws -> Result {
     let watch = EvidenceWatch(store.database.path)
@@ -64,9 +67,18 @@ public struct StoreExport: Sendable {
     for member in StoreSet(at: store.database.path).members where member.kind == .file {
       hashes[member.name] = try StoreSeal.sha256(ofFile: member.path)
     }
+    func checkUnchanged() throws {
+      let changed = watch.changes()
+      guard !changed.isEmpty else { return }
+      throw ExtractionError(
+        .changedDuringRead,
+        "the store changed while it was read (\(changed.joined(separator: ", "))), so nothing was written; close what uses it or work on a copy",
+        path: store.database.path)
+    }
     let parts: [Result.Part]
     switch format {
-    case .sqlite: parts = try SQLiteExport(store, options, hashes).write(to: output)
+    case .sqlite:
+      parts = try SQLiteExport(store, options, hashes).write(to: output, checkUnchanged)
     case .ndjson, .csv:
       let folder = try OutputFolder(output)
       do {
@@ -74,17 +86,11 @@ public struct StoreExport: Sendable {
           store.kind == .sqlite
           ? try writeTables(of: store, as: format, into: folder)
           : try writeEntities(of: store, as: format, into: folder)
+        try checkUnchanged()
       } catch {
         folder.discard()
         throw error
       }
-    }
-    let changed = watch.changes()
-    guard changed.isEmpty else {
-      throw ExtractionError(
-        .changedDuringRead,
-        "the store changed while it was read (\(changed.joined(separator: ", "))); what was written may mix old and new",
-        path: store.database.path)
     }
     let findings = store.findings
     return Result(
@@ -111,27 +117,36 @@ public struct StoreExport: Sendable {
     throws -> [Result.Part]
   {
     var parts: [Result.Part] = []
+    let wanted = options.entityNames.map(store.withDescendants)
     for table in store.entityTables {
       let entities = try store.describedEntities(of: table)
-        .filter { options.entityNames?.contains($0.name) ?? true }
-      var files: [String: RowFile] = [:]
+        .filter { wanted?.contains($0.name) ?? true }
+      // By number: two names can be one string to Swift and differ in their bytes.
+      var files: [Int64: RowFile] = [:]
       for entity in entities {
         let name = folder.fileName(for: entity.name, extension: format.rawValue)
         let file = RowFile(name, try folder.create(name))
         if format == .csv { file.output.append(csvHeader: entity) }
-        files[entity.name] = file
+        files[entity.number] = file
       }
       var unknown: RowFile?
+      var failure: (any Error)?
       try store.forEachRow(in: [table]) { row in
         let file: RowFile
-        if let name = row.entityName {
-          guard let known = files[name] else { return true }
+        if row.entityName != nil, let number = row.entityNumber {
+          guard let known = files[number] else { return true }
           file = known
         } else {
           // Rows of no known entity are kept apart, as JSON in either form: they have no columns to name.
+          guard wanted == nil else { return true }
           if unknown == nil {
             let name = folder.fileName(for: table.name + "-unknown", extension: "ndjson")
-            unknown = (try? folder.create(name)).map { RowFile(name, $0) }
+            do {
+              unknown = RowFile(name, try folder.create(name))
+            } catch {
+              failure = error
+              return false
+            }
           }
           guard let known = unknown else { return true }
           file = known
@@ -146,7 +161,8 @@ public struct StoreExport: Sendable {
         file.rowCount += 1
         return !file.output.isBroken
       }
-      for (name, file) in entities.map({ ($0.name, files[$0.name]) }) + [(table.name, unknown)] {
+      if let failure { throw failure }
+      for (name, file) in entities.map({ ($0.name, files[$0.number]) }) + [(table.name, unknown)] {
         guard let file else { continue }
         try file.output.finish()
         try folder.finish(file.descriptor)

@@ -157,7 +157,11 @@ public struct StoreInspection: Sendable, Codable {
 
   /// Reads everything that one screen shows.
   ///
-  /// - Parameter takesHashes: whether to take the SHA-256 of each member, which reads all of it once more.
+  /// - Parameters:
+  ///   - path: the main file of the store.
+  ///   - logView: which part of the write-ahead log counts.
+  ///   - takesHashes: whether to take the SHA-256 of each member, which reads all of it once more.
+  /// - Throws: `SQLiteFileError` when the file cannot be opened or is no database.
   public init(path: String, logView: SQLiteDatabase.LogView = .committed, takesHashes: Bool = true)
     throws
   {
@@ -227,7 +231,8 @@ extension StoreInspection.File {
       sizeBytes: database.sizeBytes, pageSizeBytes: header.pageSize,
       pageCount: database.pageCount, freePageCount: header.freelistPageCount,
       textEncoding: textEncoding,
-      autoVacuum: header.hasPointerMap ? header.isIncrementalVacuum ? "incremental" : "full" : "none",
+      autoVacuum: header.hasPointerMap
+        ? header.isIncrementalVacuum ? "incremental" : "full" : "none",
       journalMode: header.readVersion == 2 ? "wal" : "rollback",
       sqliteVersion: header.sqliteVersionText, userVersion: header.userVersion)
   }
@@ -283,7 +288,9 @@ extension StoreInspection.Model {
     let looksLikeSwiftData =
       store.metadata?.versionIdentifiers.first.map { $0.split(separator: ".").count == 3 } == true
       && store.entities.contains(where: \.isHistory)
-      && model.entities.values.allSatisfy { $0.className == nil || $0.className == $0.name || $0.className?.contains(".") == true }
+      && model.entities.values.allSatisfy {
+        $0.className == nil || $0.className == $0.name || $0.className?.contains(".") == true
+      }
     self.init(
       source: "cached in the store", entityCount: model.entities.count, hashesAgree: agrees,
       looksLikeSwiftData: looksLikeSwiftData, problem: nil)

@@ -16,7 +16,8 @@ import Testing
     let expected = try SQLiteConnection.rowsOfEveryTable(inCopyOf: store, virtualColumns: true)
     let before = treeState(of: folder.url)
 
-    if expected.isEmpty, fixture.name.contains("nothing") || before[store.lastPathComponent]?.size == 0
+    if expected.isEmpty,
+      fixture.name.contains("nothing") || before[store.lastPathComponent]?.size == 0
     {
       let error = #expect(throws: SQLiteFileError.self) { try SQLiteDatabase(path: store.path) }
       #expect(error?.code == .empty)
@@ -86,7 +87,9 @@ import Testing
       let first = UInt32(bytes[index])
       let length = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4
       var scalar = length == 1 ? first : first & (0x7f >> UInt32(length))
-      for trail in bytes[(index + 1)..<(index + length)] { scalar = scalar << 6 | UInt32(trail & 0x3f) }
+      for trail in bytes[(index + 1)..<(index + length)] {
+        scalar = scalar << 6 | UInt32(trail & 0x3f)
+      }
       if scalar < 0x10000 {
         units.append(UInt16(scalar))
       } else {

@@ -1,0 +1,115 @@
+import CoreDataStore
+import Fixtures
+import Foundation
+import SQLiteFile
+import StoreExtraction
+import Testing
+
+/// What is told of a store on one screen, and how stores are found.
+@Suite struct InspectionTests {
+  @Test(arguments: RealStores.all)
+  func realStoresAreInspected(_ real: RealStore) throws {
+    let before = treeState(of: real.url.deletingLastPathComponent())
+    let inspection = try StoreInspection(path: real.url.path)
+    #expect(inspection.kind == .coreData)
+    #expect(inspection.damageCount == 0)
+    #expect(inspection.changedDuringRead.isEmpty)
+    let truth = try SQLiteConnection.rowsOfEveryTable(inCopyOf: real.url)
+    #expect(
+      Dictionary(
+        inspection.tables.map { ($0.name, $0.rowCount) }, uniquingKeysWith: { one, _ in one })
+        == truth.mapValues(\.count))
+    #expect(inspection.entities.reduce(0) { $0 + $1.rowCount } == inspection.liveRowCount)
+    let main = try #require(inspection.members.first { $0.role == .main })
+    #expect(main.sha256 == hex(of: try Data(contentsOf: real.url)))
+    #expect(inspection.metadata?.digestHolds != false)
+    #expect(inspection.metadata?.checksumHolds != false)
+    #expect(inspection.model?.hashesAgree != false)
+    let encoded = try JSONEncoder().encode(inspection)
+    let decoded = try JSONDecoder().decode(StoreInspection.self, from: encoded)
+    #expect(decoded.entities.count == inspection.entities.count)
+    #expect(decoded.file.pageSizeBytes == inspection.file.pageSizeBytes)
+    #expect(treeState(of: real.url.deletingLastPathComponent()) == before)
+  }
+
+  @Test func scrubbedMetadataIsNoObstacle() throws {
+    guard Shared.require("NotesV7") != nil else { return }
+    let inspection = try StoreInspection(path: RealStores.named("NotesV7.storedata").url.path)
+    #expect(inspection.metadata?.problem == "the property list is NULL")
+    #expect(inspection.model == nil)
+    #expect(inspection.entities.count == 22 && inspection.liveRowCount == 15)
+  }
+
+  @Test func rowsThatOnlyTheLogHasCount() throws {
+    guard Shared.require("log views") != nil else { return }
+    let path = try RealStores.named("Bookmarks_V3.sqlite").url.path
+    #expect(try StoreInspection(path: path).liveRowCount == 10)
+    #expect(try StoreInspection(path: path, logView: .ignore).liveRowCount == 0)
+  }
+
+  @Test(arguments: [
+    "core-data-shape", "wal-uncommitted-tail", "journal-hot", "text-utf16be",
+    "auto-vacuum-incremental",
+  ])
+  func fixturesAreInspected(_ name: String) throws {
+    let folder = try TemporaryFolder()
+    let url = try StoreFixtures.named(name).make(folder.url)
+    let before = treeState(of: folder.url)
+    let inspection = try StoreInspection(path: url.path, takesHashes: false)
+    #expect(inspection.members.allSatisfy { $0.sha256 == nil })
+    switch name {
+    case "core-data-shape": #expect(inspection.kind == .coreData && inspection.liveRowCount == 500)
+    case "journal-hot": #expect(inspection.journal?.state == "hot")
+    case "text-utf16be": #expect(inspection.file.textEncoding == "UTF-16BE")
+    case "auto-vacuum-incremental": #expect(inspection.file.autoVacuum == "incremental")
+    default: #expect(inspection.writeAheadLog?.uncommittedFrameCount ?? 0 > 0)
+    }
+    #expect(treeState(of: folder.url) == before)
+  }
+
+  // MARK: - Finding
+
+  @Test func storesAreFoundInNestedFolders() throws {
+    let folder = try TemporaryFolder()
+    let root = folder.url
+    let manager = FileManager.default
+    let deep = root.appendingPathComponent((0..<12).map { "d\($0)" }.joined(separator: "/"))
+    try manager.createDirectory(at: deep, withIntermediateDirectories: true)
+    let one = try StoreFixtures.named("wal-committed").make(root)
+    let two = try StoreFixtures.named("rowid-alias").make(deep)
+    try Data("no store".utf8).write(to: root.appendingPathComponent("text.sqlite"))
+    try Data().write(to: root.appendingPathComponent("empty.sqlite"))
+    try manager.createSymbolicLink(
+      at: deep.appendingPathComponent("up"), withDestinationURL: root)
+    try manager.createSymbolicLink(
+      atPath: root.appendingPathComponent("self").path, withDestinationPath: "self")
+    try manager.createSymbolicLink(
+      at: root.appendingPathComponent("link.sqlite"), withDestinationURL: one)
+    #expect(unsafe mkfifo(root.appendingPathComponent("pipe.sqlite").path, 0o600) == 0)
+    let before = treeState(of: root)
+    #expect(try StoreFinder.stores(at: root.path) == [two.path, one.path])
+    #expect(try StoreFinder.stores(at: root.path + "/") == [two.path, one.path])
+    // A file is taken as it is named, whatever is in it.
+    #expect(try StoreFinder.stores(at: root.path + "/text.sqlite") == [root.path + "/text.sqlite"])
+    #expect(treeState(of: root) == before)
+
+    let vacant = root.appendingPathComponent("vacant")
+    try manager.createDirectory(at: vacant, withIntermediateDirectories: false)
+    let error = #expect(throws: ExtractionError.self) { try StoreFinder.stores(at: vacant.path) }
+    #expect(error?.code == .noStores)
+  }
+
+  @Test func tooDeepFoldersAreNotEntered() throws {
+    let folder = try TemporaryFolder()
+    let deep = folder.url.appendingPathComponent((0..<40).map { "d\($0)" }.joined(separator: "/"))
+    try FileManager.default.createDirectory(at: deep, withIntermediateDirectories: true)
+    _ = try StoreFixtures.named("rowid-alias").make(deep)
+    #expect(throws: ExtractionError.self) { try StoreFinder.stores(at: folder.url.path) }
+  }
+
+  @Test func allRealStoresAreFound() throws {
+    guard let shared = Shared.require("finding real stores") else { return }
+    let found = try StoreFinder.stores(at: shared.appendingPathComponent("stores/real").path)
+    #expect(Set(found) == Set(RealStores.all.map(\.url.path)))
+  }
+}
