@@ -32,7 +32,9 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
 
   @Option(
     name: .long,
-    help: "structure (nothing that a user typed), rows (also every row) or store (also the files themselves).")
+    help:
+      "structure (nothing that a user typed), rows (also every row) or store (also the files themselves)."
+  )
   var include: Include = .structure
 
   @OptionGroup var store: StoreOptions
@@ -51,11 +53,15 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
     } else if !display.quiet {
       var text = BundleText.table(receipt.manifest, display)
       text += "packed in \(DisplayText.visible(output)), \(Quantity.bytes(receipt.sizeBytes))\n"
-      for sentence in receipt.manifest.withheld { text += "left out: \(DisplayText.visible(sentence))\n" }
+      for sentence in receipt.manifest.withheld {
+        text += "left out: \(DisplayText.visible(sentence))\n"
+      }
       try display.write(text)
     }
     display.note(receipt.findings, of: subject.storePath)
-    if receipt.findings.contains(where: { $0.severity == .damage }) { try display.exitWithFindings() }
+    if receipt.findings.contains(where: { $0.severity == .damage }) {
+      try display.exitWithFindings()
+    }
   }
 
   /// The JSON form.
@@ -119,7 +125,8 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
     guard check.outcome == .intact, let manifest = check.manifest else {
       throw Failure(
         74, "bundle.notIntact",
-        "\(output): the bundle does not read back as it was written: \(check.problems.first?.message ?? "")")
+        "\(output): the bundle does not read back as it was written: \(check.problems.first?.message ?? "")"
+      )
     }
     let changed = watch.changes()
     guard changed.isEmpty else {
@@ -178,7 +185,8 @@ struct BundleSubject {
 enum BundleText {
   static func table(_ manifest: BundleManifest, _ display: DisplayOptions) -> String {
     var table = TextTable([
-      .init("Entry", isFlexible: true), .init("Bytes", .trailing), .init("What it is", isFlexible: true),
+      .init("Entry", isFlexible: true), .init("Bytes", .trailing),
+      .init("What it is", isFlexible: true),
     ])
     for entry in manifest.entries {
       table.add([entry.name, Quantity.count(entry.sizeBytes), entry.why])

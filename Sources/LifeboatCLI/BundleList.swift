@@ -26,7 +26,8 @@ struct BundleList: ParsableCommand {
       try display.write(json: manifest)
       return
     }
-    var text = "made by \(DisplayText.visible(manifest.tool.name)) \(DisplayText.visible(manifest.tool.version)), "
+    var text =
+      "made by \(DisplayText.visible(manifest.tool.name)) \(DisplayText.visible(manifest.tool.version)), "
     text += "\(DisplayText.visible(manifest.created)); contents: \(manifest.contents.rawValue)\n"
     text += BundleText.table(manifest, display)
     for sentence in manifest.withheld { text += "left out: \(DisplayText.visible(sentence))\n" }

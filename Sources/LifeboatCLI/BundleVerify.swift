@@ -61,7 +61,8 @@ struct BundleVerify: ParsableCommand {
       if !display.json {
         for problem in result.problems {
           let place = problem.entry.map { ", \(DisplayText.visible($0))" } ?? ""
-          try display.write("\(DisplayText.visible(problem.message))\(place) (\(problem.id.rawValue))\n")
+          try display.write(
+            "\(DisplayText.visible(problem.message))\(place) (\(problem.id.rawValue))\n")
         }
         try display.write("NOT INTACT: ask for the bundle again\n")
       }

@@ -35,7 +35,8 @@ struct CustodyLog {
     self.command = command
     guard try Self.mayAppend(to: path) else {
       throw Failure(
-        73, "custody.notALog", "something that is no custody log is at \(path); nothing was written to it",
+        73, "custody.notALog",
+        "something that is no custody log is at \(path); nothing was written to it",
         hint: "name a new file, or one that --custody-log made")
     }
     before = Self.hashes(of: command.evidencePaths)
@@ -88,7 +89,9 @@ struct CustodyLog {
   private static func mayAppend(to path: String) throws -> Bool {
     guard let status = try FileStatus.of(path) else { return true }
     guard status.kind == .file else { return false }
-    guard status.sizeBytes > 0 else { return !path.hasSuffix("-wal") && !path.hasSuffix("-journal") }
+    guard status.sizeBytes > 0 else {
+      return !path.hasSuffix("-wal") && !path.hasSuffix("-journal")
+    }
     guard let handle = FileHandle(forReadingAtPath: path) else { return false }
     defer { try? handle.close() }
     let start = try handle.read(upToCount: 1 << 20) ?? Data()
@@ -136,7 +139,9 @@ struct CustodyLog {
     for path in paths {
       if let hash = try? StoreSeal.sha256(ofFile: path) { all[path] = hash }
       for name in (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [] {
-        if let hash = try? StoreSeal.sha256(ofFile: path + "/" + name) { all[path + "/" + name] = hash }
+        if let hash = try? StoreSeal.sha256(ofFile: path + "/" + name) {
+          all[path + "/" + name] = hash
+        }
       }
     }
     return all

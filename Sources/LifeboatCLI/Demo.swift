@@ -19,7 +19,9 @@ struct Demo: ParsableCommand {
       recorded, read and packed. All files go into a new folder, which is kept for you to look at.
       """)
 
-  @Option(name: .shortAndLong, help: "The folder to make; by default one in the folder for temporary files.")
+  @Option(
+    name: .shortAndLong,
+    help: "The folder to make; by default one in the folder for temporary files.")
   var output: String?
 
   @OptionGroup(title: "Display") var display: DisplayOptions
@@ -45,11 +47,17 @@ struct Demo: ParsableCommand {
     let stores = folder.appendingPathComponent("Stores")
     try FileManager.default.createDirectory(at: stores, withIntermediateDirectories: true)
 
-    try say("1. An app keeps notes", "Its store was written by version 1 of the app's model. Part of it is still in the write-ahead log, and a picture is in a file of its own.")
+    try say(
+      "1. An app keeps notes",
+      "Its store was written by version 1 of the app's model. Part of it is still in the write-ahead log, and a picture is in a file of its own."
+    )
     let path = try DemoStore.make(in: stores)
     try show(InspectionText(try StoreInspection(path: path), display).text)
 
-    try say("2. Version 2 of the app opens it", "The model has changed: a note counts its words, and a tag's name is now its label. The store does not open. Lifeboat looks, sets it aside, and lets the app go on.")
+    try say(
+      "2. Version 2 of the app opens it",
+      "The model has changed: a note counts its words, and a tag's name is now its label. The store does not open. Lifeboat looks, sets it aside, and lets the app go on."
+    )
     let opened = try StoreRecovery(
       URL(fileURLWithPath: path), app: .init(name: "Notes", version: "2.0")
     ).openSynchronously(expecting: DemoStore.newModel) { url in
@@ -64,7 +72,10 @@ struct Demo: ParsableCommand {
     try show(InspectionText(try StoreInspection(path: path), display).text)
 
     let kept = incident.folder + "/store/" + incident.storeName
-    try say("4. Support reads the old one", "From the files alone: no app, no model, no Mac. Every row is saved, the rows of the log and the picture too.")
+    try say(
+      "4. Support reads the old one",
+      "From the files alone: no app, no model, no Mac. Every row is saved, the rows of the log and the picture too."
+    )
     let result = try StoreExport().run(
       try CoreDataStore(path: kept), as: .ndjson, to: folder.appendingPathComponent("Rows").path)
     for part in result.parts {
@@ -72,12 +83,16 @@ struct Demo: ParsableCommand {
     }
     try show("\n" + firstLines(of: folder.appendingPathComponent("Rows/Note.ndjson")))
 
-    try say("5. A bundle for whoever helps next", "Structure only: nothing that the user typed leaves the machine unless somebody asks for it.")
+    try say(
+      "5. A bundle for whoever helps next",
+      "Structure only: nothing that the user typed leaves the machine unless somebody asks for it.")
     let bundle = folder.appendingPathComponent("support.zip").path
     let receipt = try BundleCreate.write(
       try BundleSubject(incident.folder), to: bundle, include: .structure, created: Date())
     try show(BundleText.table(receipt.manifest, display))
-    for sentence in receipt.manifest.withheld { try show("left out: \(DisplayText.visible(sentence))\n") }
+    for sentence in receipt.manifest.withheld {
+      try show("left out: \(DisplayText.visible(sentence))\n")
+    }
 
     if display.json {
       try display.write(
@@ -116,7 +131,11 @@ struct Demo: ParsableCommand {
   private func firstLines(of file: URL) throws -> String {
     let text = try String(contentsOf: file, encoding: .utf8)
     return text.split(separator: "\n").prefix(2)
-      .map { "  " + DisplayText.truncated(DisplayText.visible(String($0)), to: max(20, display.width - 2)) + "\n" }
+      .map {
+        "  "
+          + DisplayText.truncated(DisplayText.visible(String($0)), to: max(20, display.width - 2))
+          + "\n"
+      }
       .joined()
   }
 }

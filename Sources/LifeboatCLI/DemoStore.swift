@@ -70,7 +70,8 @@ struct DemoStore {
       let identifier = (0..<16).map { UInt8(truncatingIfNeeded: ($0 + 1) * (index + 7)) }
       // 0x02, the name of the file, NUL: a value that is kept outside; 0x01 and the bytes: one kept inside.
       let picture: SQLiteValue =
-        index == 3 ? .blob([2] + Array(pictureName.utf8) + [0])
+        index == 3
+        ? .blob([2] + Array(pictureName.utf8) + [0])
         : index == 0 ? .blob([1, 0x89, 0x50, 0x4e, 0x47]) : .null
       try notes.run([
         .integer(key), number("Note"), .integer(1), .integer(index == 1 ? 1 : 0),

@@ -83,4 +83,3 @@ struct Extract: ParsableCommand, RecordedCommand {
       + "\(Quantity.count(result.rowCount)) rows saved in \(DisplayText.visible(result.output))\n"
   }
 }
-

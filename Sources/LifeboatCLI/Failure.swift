@@ -58,8 +58,10 @@ struct Failure: Error {
       case .notRegular: (66, "name the file itself, or a folder that holds stores")
       case .permission: (77, "ask for read permission, or work on a copy that you may read")
       case .io: (74, "copy the file to a healthy disk and try again")
-      case .empty: (65, "look for a -wal or a backup beside it: the rows are elsewhere, if anywhere")
-      case .looksEncrypted: (65, "if the app encrypts its store, ask for an export made with its key")
+      case .empty:
+        (65, "look for a -wal or a backup beside it: the rows are elsewhere, if anywhere")
+      case .looksEncrypted:
+        (65, "if the app encrypts its store, ask for an export made with its key")
       case .notADatabase, .badHeader: (65, "check that this is the store, and not a file beside it")
       case .output, .outputClosed: (74, "check the free space where the output goes")
       default: (70, nil)
@@ -86,14 +88,16 @@ struct Failure: Error {
     self.init(
       isMissing ? 66 : 65, error.code.rawValue, Self.sentence(error.message, error.path),
       hint: isMissing
-        ? "check the path" : "name an .xcdatamodeld, .xcdatamodel, .momd, .mom or VersionInfo.plist")
+        ? "check the path" : "name an .xcdatamodeld, .xcdatamodel, .momd, .mom or VersionInfo.plist"
+    )
   }
 
   private init(_ error: SQLiteWriterError) {
     let (exit, hint): (Int32, String?) =
       switch error.code.rawValue {
       case "writer.exists": (73, "name an output that does not exist yet")
-      case "writer.cannotCreate", "writer.cannotOpen": (73, "check the folder that the output goes into")
+      case "writer.cannotCreate", "writer.cannotOpen":
+        (73, "check the folder that the output goes into")
       case "writer.full", "writer.io": (74, "check the free space where the output goes")
       default: (70, nil)
       }
@@ -145,7 +149,8 @@ struct Failure: Error {
       try? errors.writeLine("error: \(DisplayText.visible(message)) (\(code))")
       if let hint { try? errors.writeLine("hint: \(DisplayText.visible(hint))") }
       if exitCode == 70 {
-        try? errors.writeLine("This is a bug of ours: please report it with the line above and version \(toolVersion).")
+        try? errors.writeLine(
+          "This is a bug of ours: please report it with the line above and version \(toolVersion).")
       }
     }
     try? errors.flush()

@@ -109,7 +109,8 @@ struct IncidentsShow: ParsableCommand {
     }
     guard let incident = report.incident else {
       throw Failure(
-        65, "incident.unreadable", "\(report.folder): \(report.problem ?? "the record is not readable")",
+        65, "incident.unreadable",
+        "\(report.folder): \(report.problem ?? "the record is not readable")",
         hint: "the kept files are in its folder all the same")
     }
     try display.write(IncidentText.text(incident, state: report.state, display))
@@ -191,17 +192,27 @@ enum IncidentText {
       .map { DisplayText.visible(String($0)) }.joined(separator: "\n")
     var block = KeyValueBlock()
     block.add("Incident", "\(incident.id), \(state)")
-    block.add("Verdict", "\(incident.verdict.finding.rawValue), \(incident.verdict.action.rawValue)")
+    block.add(
+      "Verdict", "\(incident.verdict.finding.rawValue), \(incident.verdict.action.rawValue)")
     block.add("Because", incident.verdict.reason)
     if let model = incident.model {
       block.add("Written by", model.writtenBy ?? "a model version that is not at hand")
       if let expected = model.expected { block.add("Expected", expected) }
-      if !model.differing.isEmpty { block.add("Entities that differ", model.differing.joined(separator: ", ")) }
-      if !model.onlyInStore.isEmpty { block.add("Only in the store", model.onlyInStore.joined(separator: ", ")) }
-      if !model.onlyInModel.isEmpty { block.add("Only in the model", model.onlyInModel.joined(separator: ", ")) }
+      if !model.differing.isEmpty {
+        block.add("Entities that differ", model.differing.joined(separator: ", "))
+      }
+      if !model.onlyInStore.isEmpty {
+        block.add("Only in the store", model.onlyInStore.joined(separator: ", "))
+      }
+      if !model.onlyInModel.isEmpty {
+        block.add("Only in the model", model.onlyInModel.joined(separator: ", "))
+      }
     }
     if let files = incident.seal?.files.filter({ $0.kind == .file }) {
-      block.add("Kept", files.map { "\($0.name) (\(Quantity.bytes(UInt64(max(0, $0.sizeBytes)))))" }.joined(separator: ", "))
+      block.add(
+        "Kept",
+        files.map { "\($0.name) (\(Quantity.bytes(UInt64(max(0, $0.sizeBytes)))))" }.joined(
+          separator: ", "))
     }
     text += "\n" + block.text(width: display.width, style: display.style)
     return text

@@ -102,10 +102,12 @@ struct InspectionText {
 
   private var kind: String {
     let kinds = [
-      CoreDataStore.Kind.coreData: "Core Data store", .coreDataShaped: "Core Data-shaped, no metadata",
+      CoreDataStore.Kind.coreData: "Core Data store",
+      .coreDataShaped: "Core Data-shaped, no metadata",
       .sqlite: "SQLite database",
     ]
-    var text = "\(kinds[inspection.kind] ?? "store"), \(Quantity.bytes(UInt64(inspection.file.sizeBytes)))"
+    var text =
+      "\(kinds[inspection.kind] ?? "store"), \(Quantity.bytes(UInt64(inspection.file.sizeBytes)))"
     if let log = inspection.writeAheadLog {
       text += ", WAL \(Quantity.bytes(UInt64(log.sizeBytes))) ("
       if let problem = log.problem {
@@ -153,7 +155,8 @@ struct InspectionText {
     let pages = Set(inspection.findings.filter { $0.severity == .damage }.compactMap(\.page)).count
     guard inspection.damageCount > 0 else {
       let notes = inspection.findings.count
-      return "no damage found" + (notes > 0 ? ", \(Quantity.count(notes)) \(notes == 1 ? "note" : "notes")" : "")
+      return "no damage found"
+        + (notes > 0 ? ", \(Quantity.count(notes)) \(notes == 1 ? "note" : "notes")" : "")
     }
     return
       "damaged: \(Quantity.count(inspection.damageCount)) \(inspection.damageCount == 1 ? "finding" : "findings") on \(Quantity.count(pages)) \(pages == 1 ? "page" : "pages") (of \(Quantity.count(inspection.file.pageCount)))"
@@ -168,8 +171,10 @@ struct InspectionText {
 
   private var evidence: String {
     let main = inspection.members.first { $0.role == .main }?.sha256
-    let hash = main.map { ", sha256 \(display.verbose > 0 ? $0 : String($0.prefix(16)) + "…")" } ?? ""
-    return (inspection.changedDuringRead.isEmpty
+    let hash =
+      main.map { ", sha256 \(display.verbose > 0 ? $0 : String($0.prefix(16)) + "…")" } ?? ""
+    return
+      (inspection.changedDuringRead.isEmpty
       ? "unchanged" : "CHANGED WHILE READ: \(inspection.changedDuringRead.joined(separator: ", "))")
       + hash
   }
@@ -190,14 +195,17 @@ struct InspectionText {
     var table = TextTable([
       .init(isCoreData ? "Entity" : "Table", isFlexible: true), .init("Rows", .trailing),
     ])
-    let rows = isCoreData
+    let rows =
+      isCoreData
       ? inspection.entities.map { ($0.name, $0.rowCount) }
       : inspection.tables.map { ($0.name, $0.rowCount) }
     let most = display.verbose > 0 ? rows.count : 20
     for (name, count) in rows.prefix(most) { table.add([name, Quantity.count(count)]) }
     guard !rows.isEmpty else { return "" }
     var text = table.text(width: display.width, style: display.style)
-    if rows.count > most { text += "and \(Quantity.count(rows.count - most)) more (-v shows all)\n" }
+    if rows.count > most {
+      text += "and \(Quantity.count(rows.count - most)) more (-v shows all)\n"
+    }
     return text
   }
 
@@ -207,26 +215,35 @@ struct InspectionText {
     var block = KeyValueBlock()
     block.add(
       "File",
-      "\(Quantity.count(file.pageCount)) pages of \(Quantity.count(file.pageSizeBytes)) bytes, \(Quantity.count(file.freePageCount)) free; \(file.textEncoding); \(file.journalMode) journal; auto-vacuum \(file.autoVacuum); SQLite \(file.sqliteVersion)")
+      "\(Quantity.count(file.pageCount)) pages of \(Quantity.count(file.pageSizeBytes)) bytes, \(Quantity.count(file.freePageCount)) free; \(file.textEncoding); \(file.journalMode) journal; auto-vacuum \(file.autoVacuum); SQLite \(file.sqliteVersion)"
+    )
     for member in inspection.members {
-      block.add(member.name, "\(Quantity.bytes(UInt64(member.sizeBytes))), sha256 \(member.sha256 ?? "not taken")")
+      block.add(
+        member.name,
+        "\(Quantity.bytes(UInt64(member.sizeBytes))), sha256 \(member.sha256 ?? "not taken")")
     }
     if let metadata = inspection.metadata {
       if let uuid = metadata.uuid { block.add("Store UUID", uuid) }
       if let digest = metadata.digest {
-        block.add("Digest", digest + (metadata.digestHolds == true ? " (holds)" : " (DOES NOT HOLD)"))
+        block.add(
+          "Digest", digest + (metadata.digestHolds == true ? " (holds)" : " (DOES NOT HOLD)"))
       }
       if let checksum = metadata.checksum {
-        block.add("Checksum", checksum + (metadata.checksumHolds == true ? " (holds)" : " (DOES NOT HOLD)"))
+        block.add(
+          "Checksum", checksum + (metadata.checksumHolds == true ? " (holds)" : " (DOES NOT HOLD)"))
       }
       for key in metadata.otherKeys {
-        block.add("Other key", "\(key.name): \(key.kind), \(Quantity.bytes(UInt64(key.sizeBytes))), value not shown")
+        block.add(
+          "Other key",
+          "\(key.name): \(key.kind), \(Quantity.bytes(UInt64(key.sizeBytes))), value not shown")
       }
     }
     text += block.text(width: display.width, style: display.style)
     if !inspection.findings.isEmpty {
       text += "\nFindings\n"
-      for finding in inspection.findings.prefix(200) { text += "  " + FindingText.line(finding) + "\n" }
+      for finding in inspection.findings.prefix(200) {
+        text += "  " + FindingText.line(finding) + "\n"
+      }
       if inspection.findings.count > 200 {
         text += "  and \(Quantity.count(inspection.findings.count - 200)) more (--json has all)\n"
       }
@@ -250,6 +267,9 @@ enum ShellText {
           || ["/", ".", "-", "_", "+", ":", "@", "%", ","].contains(scalar))
     }
     return isPlain && !text.isEmpty
-      ? text : "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
+      ? text
+      : "'"
+        + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''")
+        + "'"
   }
 }

@@ -7,7 +7,8 @@ import Terminal
 struct Lifeboat: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "lifeboat",
-    abstract: "Reads, sets aside and passes on Core Data, SwiftData and SQLite stores that will not open.",
+    abstract:
+      "Reads, sets aside and passes on Core Data, SwiftData and SQLite stores that will not open.",
     discussion: """
       lifeboat inspect Notes.sqlite          what is this file, and is it well?
       lifeboat extract Notes.sqlite -o Rows  save every row that can be read

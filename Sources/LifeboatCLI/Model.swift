@@ -19,7 +19,8 @@ struct Model: ParsableCommand {
 /// A model with where it came from: a file of models, or a store.
 struct ModelInput {
   /// Versions by name; a store has one.
-  let versions: [(name: String, model: ManagedObjectModel?, recorded: RecordedHashes?, problem: String?)]
+  let versions:
+    [(name: String, model: ManagedObjectModel?, recorded: RecordedHashes?, problem: String?)]
   /// What a store records; nil for anything else.
   let storeMetadata: StoreMetadata?
   /// The version that is meant when none is named.
@@ -58,7 +59,8 @@ struct ModelInput {
       guard let found = versions.firstIndex(where: { $0.name == version }) else {
         throw Failure(
           64, "usage.noSuchVersion",
-          "\(path) has no version \(version); it has \(versions.map(\.name).joined(separator: ", "))")
+          "\(path) has no version \(version); it has \(versions.map(\.name).joined(separator: ", "))"
+        )
       }
       index = found
     } else if let current {

@@ -25,11 +25,14 @@ enum ModelChoice {
   {
     let names = collection.versions.map(\.name)
     if let name {
-      let bare = name.hasSuffix(".xcdatamodel") ? String(name.dropLast(12))
+      let bare =
+        name.hasSuffix(".xcdatamodel")
+        ? String(name.dropLast(12))
         : name.hasSuffix(".mom") ? String(name.dropLast(4)) : name
       guard let version = collection.versions.first(where: { $0.name == bare }) else {
         throw Failure(
-          64, "usage.noSuchVersion", "\(path) has no version \(name); it has \(names.joined(separator: ", "))")
+          64, "usage.noSuchVersion",
+          "\(path) has no version \(name); it has \(names.joined(separator: ", "))")
       }
       return version
     }

@@ -76,7 +76,8 @@ struct ModelHash: ParsableCommand {
       let stored = version.recorded?.hashes ?? recorded?.hashes
       for (name, hash) in version.hashes.sorted(by: { $0.key < $1.key }) {
         let agrees = stored.map { stored in
-          hash == nil ? "" : stored[name] == nil ? "not there" : stored[name] == hash ? "same" : "DIFFERS"
+          hash == nil
+            ? "" : stored[name] == nil ? "not there" : stored[name] == hash ? "same" : "DIFFERS"
         }
         table.add([name, hash ?? "unknown: the rule is not confirmed", agrees ?? ""])
       }

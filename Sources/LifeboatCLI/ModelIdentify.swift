@@ -63,7 +63,8 @@ struct ModelIdentify: ParsableCommand {
     if display.json {
       try display.write(json: report)
     } else if let first = matches.first {
-      var text = "written by \(DisplayText.visible(first.name)), \(DisplayText.visible(first.path))\n"
+      var text =
+        "written by \(DisplayText.visible(first.name)), \(DisplayText.visible(first.path))\n"
       for other in matches.dropFirst() {
         text += "also fits \(DisplayText.visible(other.name)), \(DisplayText.visible(other.path))\n"
       }

@@ -67,7 +67,9 @@ struct ModelShow: ParsableCommand {
       if let parent = entity.superentityName { title += " : \(DisplayText.visible(parent))" }
       if entity.isAbstract { title += " (abstract)" }
       text += "\n" + display.style.apply(title, .bold) + "\n"
-      var table = TextTable([.init("Property", isFlexible: true), .init("Type", isFlexible: true), .init("")])
+      var table = TextTable([
+        .init("Property", isFlexible: true), .init("Type", isFlexible: true), .init(""),
+      ])
       for attribute in entity.attributes {
         table.add([attribute.name, attribute.type.name, traits(of: attribute)])
       }

@@ -24,10 +24,13 @@ struct Rescue: ParsableCommand, RecordedCommand {
   @Argument(help: "The store.")
   var path: String
 
-  @Option(name: .long, help: "The model that the app expects: a model, or a folder of its versions.")
+  @Option(
+    name: .long, help: "The model that the app expects: a model, or a folder of its versions.")
   var model: String
 
-  @Option(name: .customLong("model-version"), help: "Which version, instead of the one marked as current.")
+  @Option(
+    name: .customLong("model-version"), help: "Which version, instead of the one marked as current."
+  )
   var modelVersion: String?
 
   @Option(name: .long, help: "The app's name, for the note to the user.")
@@ -96,7 +99,8 @@ struct Rescue: ParsableCommand, RecordedCommand {
     case (_, .foreign), (_, .newer):
       throw Failure(
         65, "store.\(verdict.finding.rawValue)", "\(verdict.reason), \(path)",
-        hint: "nothing was moved; look at the file with: lifeboat inspect \(ShellText.quoted(path))")
+        hint: "nothing was moved; look at the file with: lifeboat inspect \(ShellText.quoted(path))"
+      )
     default:
       throw Failure(
         75, "store.\(verdict.finding.rawValue)", "\(verdict.reason), \(path)",
@@ -130,7 +134,8 @@ struct Rescue: ParsableCommand, RecordedCommand {
     if let structure = evidence.structure, structure.findingCount > 0 {
       block.add(
         "Damage",
-        "\(Quantity.count(structure.findingCount)) findings: \(structure.findings.joined(separator: ", "))")
+        "\(Quantity.count(structure.findingCount)) findings: \(structure.findings.joined(separator: ", "))"
+      )
     }
     if let incident {
       block.add("Kept in", incident.folder + "/store")
@@ -138,7 +143,8 @@ struct Rescue: ParsableCommand, RecordedCommand {
       block.add(
         "Next",
         [
-          .init("lifeboat incidents show \(folder) \(incident.id)", "what the user is told, and why"),
+          .init(
+            "lifeboat incidents show \(folder) \(incident.id)", "what the user is told, and why"),
           .init(
             "lifeboat extract \(ShellText.quoted(incident.folder + "/store/" + incident.storeName)) -o DIR",
             "save the rows"),

@@ -97,7 +97,9 @@ struct Rows: ParsableCommand, RecordedCommand {
       guard let table = tables.first, tables.count == 1 else {
         throw Failure(
           64, "usage.oneTable", "CSV holds one table; this store has \(tables.count)",
-          hint: "name one with --entity, or write a file for each with: lifeboat extract --format csv -o DIR")
+          hint:
+            "name one with --entity, or write a file for each with: lifeboat extract --format csv -o DIR"
+        )
       }
       try database.writeCSV(of: table, limit: limit, to: 1)
     case .text:
@@ -144,7 +146,9 @@ struct Rows: ParsableCommand, RecordedCommand {
       guard let only = wanted.first, wanted.count == 1 else {
         throw Failure(
           64, "usage.oneEntity", "CSV holds one entity; this store has \(wanted.count)",
-          hint: "name one with --entity, or write a file for each with: lifeboat extract --format csv -o DIR")
+          hint:
+            "name one with --entity, or write a file for each with: lifeboat extract --format csv -o DIR"
+        )
       }
       _ = try RowOutput(options).writeCSV(of: only, in: coreData, to: 1)
     case .text:
@@ -230,7 +234,8 @@ struct RowText {
       }
     }
     if count > limit {
-      text += "\(Quantity.count(limit)) of \(Quantity.count(count)) rows shown; --limit shows more\n"
+      text +=
+        "\(Quantity.count(limit)) of \(Quantity.count(count)) rows shown; --limit shows more\n"
     }
     return text + "\n"
   }
@@ -249,7 +254,8 @@ enum CellText {
     case .uuid(let bytes): UUIDText.string(bytes)
     case .binary(let bytes): "\(Quantity.count(bytes.count)) bytes"
     case .external(let blob):
-      blob.sizeBytes.map { "\(Quantity.count($0)) bytes in a file" } ?? "file \(blob.identifier) is missing"
+      blob.sizeBytes.map { "\(Quantity.count($0)) bytes in a file" }
+        ?? "file \(blob.identifier) is missing"
     case .toOne(let reference): "\(reference.entityName ?? "?") \(reference.primaryKey)"
     case .toMany(let references): references.map { String($0.primaryKey) }.joined(separator: " ")
     }

@@ -59,11 +59,11 @@ struct DisplayOptions: ParsableArguments {
     let damage = findings.filter { $0.severity == .damage }
     for finding in damage.prefix(5) { note("finding: " + FindingText.line(finding)) }
     if damage.count > 5 {
-      note("finding: and \(Quantity.count(damage.count - 5)) more; see: lifeboat inspect -v \(path)")
+      note(
+        "finding: and \(Quantity.count(damage.count - 5)) more; see: lifeboat inspect -v \(path)")
     }
   }
 }
-
 
 /// Which store to read, and which view of it.
 struct StoreOptions: ParsableArguments {

@@ -8,7 +8,7 @@ struct CSVRowSink: RowSink, ~Copyable {
 
   private let limit: Int
 
-  /// - Parameter limit: the most rows; nil for all.
+  /// Writes at most `limit` rows; all when it is nil.
   init(output: consuming OutputBuffer, limit: Int?) {
     self.output = output
     self.limit = limit ?? .max

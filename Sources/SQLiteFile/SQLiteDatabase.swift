@@ -189,8 +189,12 @@ public final class SQLiteDatabase {
 
   /// Writes a table as CSV with a header line, the values as SQLite stores them; blobs as hexadecimal.
   ///
-  /// - Parameter limit: the most rows; nil for all.
+  /// - Parameters:
+  ///   - table: the table.
+  ///   - limit: the most rows; nil for all.
+  ///   - descriptor: an open file descriptor; it is not closed.
   /// - Returns: the number of rows.
+  /// - Throws: ``SQLiteFileError`` when the device fails or the output cannot be written.
   @discardableResult
   public func writeCSV(of table: Table, limit: Int? = nil, to descriptor: Int32)
     throws(SQLiteFileError) -> Int

@@ -42,6 +42,7 @@ public struct StoreBundle {
   ///   - store: the store, opened.
   ///   - inspection: what is known of it.
   ///   - rows: a file of its rows as JSON lines, for a bundle with rows; nil else.
+  /// - Throws: an error of ``BundleError`` when an entry has a name that no bundle takes.
   public mutating func add(
     _ store: CoreDataStore, _ inspection: StoreInspection, rows: String? = nil
   )
