@@ -49,22 +49,20 @@ struct BTreeScan: ~Copyable {
   mutating func run<Sink: RowSink & ~Copyable>(
     root: UInt32, layout: borrowing RowLayout, reader: inout PageReader, sink: inout Sink
   ) throws(SQLiteFileError) {
+    begin(reader)
     var levels: [Level] = []
-    allowance = (reader.storedPageCount + 1) * reader.pageSize * 4
     try visit(root, &levels, layout, &reader, &sink)
-    while let level = levels.last, sink.wantsMore, allowance > 0 {
-      guard level.next <= level.count else {
-        levels.removeLast()
-        continue
-      }
-      levels[levels.count - 1].next += 1
-      // In an index b-tree the cells of interior pages are rows too, each between two children.
-      if !isRowIDTable, level.next > 0 {
-        try cells(of: level.page, level.next - 1..<level.next, layout, &reader, &sink)
-      }
-      guard let child = try child(level.next, of: level.page, &reader) else { continue }
-      try visit(child, &levels, layout, &reader, &sink)
-    }
+    try walk(&levels, layout, &reader, &sink)
+    end()
+  }
+
+  /// Sets the bounds of a scan of this file.
+  mutating func begin(_ reader: borrowing PageReader) {
+    allowance = (reader.storedPageCount + 1) * reader.pageSize * 4
+  }
+
+  /// Settles the findings that count over a whole scan.
+  mutating func end() {
     if allowance <= 0 {
       findings.add(
         Finding(
@@ -81,15 +79,88 @@ struct BTreeScan: ~Copyable {
     }
   }
 
+  /// Goes on below the pages of `levels` until all is read.
+  private mutating func walk<Sink: RowSink & ~Copyable>(
+    _ levels: inout [Level], _ layout: borrowing RowLayout, _ reader: inout PageReader,
+    _ sink: inout Sink
+  ) throws(SQLiteFileError) {
+    while let level = levels.last, sink.wantsMore, allowance > 0 {
+      guard level.next <= level.count else {
+        levels.removeLast()
+        continue
+      }
+      levels[levels.count - 1].next += 1
+      // In an index b-tree the cells of interior pages are rows too, each between two children.
+      if !isRowIDTable, level.next > 0 {
+        try cells(of: level.page, level.next - 1..<level.next, layout, &reader, &sink)
+      }
+      guard let child = try child(level.next, of: level.page, &reader) else { continue }
+      try visit(child, &levels, layout, &reader, &sink)
+    }
+  }
+
+  // MARK: - Leaf by leaf
+
+  /// The leaves of a table b-tree in key order, without reading them: all leaves of a b-tree are at one depth.
+  mutating func leaves(below root: UInt32, reader: inout PageReader) throws(SQLiteFileError)
+    -> [UInt32]
+  {
+    var depth = 0
+    var leftmost = root
+    while let page = try header(of: leftmost, &reader), !page.kind.isLeaf, depth < Self.deepest {
+      guard let child = try child(0, of: leftmost, &reader) else { break }
+      leftmost = child
+      depth += 1
+    }
+    guard depth > 0 else { return [root] }
+    var leaves: [UInt32] = []
+    var levels: [Level] = []
+    var sink = CountSink()
+    let layout = RowLayout()
+    try visit(root, &levels, layout, &reader, &sink)
+    while let level = levels.last {
+      guard level.next <= level.count else {
+        levels.removeLast()
+        continue
+      }
+      levels[levels.count - 1].next += 1
+      guard let child = try child(level.next, of: level.page, &reader) else { continue }
+      if levels.count < depth {
+        try visit(child, &levels, layout, &reader, &sink)
+      } else if visited.insert(child) {
+        leaves.append(child)
+      } else {
+        report("page.referencedTwice", "a b-tree leads to this page twice", child, reader)
+      }
+    }
+    return leaves
+  }
+
+  /// Reads a page that ``leaves(below:reader:)`` gave, and in a b-tree out of balance what is below it.
+  mutating func read<Sink: RowSink & ~Copyable>(
+    leaf number: UInt32, layout: borrowing RowLayout, reader: inout PageReader, sink: inout Sink
+  ) throws(SQLiteFileError) {
+    var levels: [Level] = []
+    try enter(number, &levels, layout, &reader, &sink)
+    try walk(&levels, layout, &reader, &sink)
+  }
+
   private mutating func visit<Sink: RowSink & ~Copyable>(
     _ number: UInt32, _ levels: inout [Level], _ layout: borrowing RowLayout,
     _ reader: inout PageReader, _ sink: inout Sink
   ) throws(SQLiteFileError) {
-    guard let page = try header(of: number, &reader) else { return }
     guard visited.insert(number) else {
       report("page.referencedTwice", "a b-tree leads to this page twice", number, reader)
       return
     }
+    try enter(number, &levels, layout, &reader, &sink)
+  }
+
+  private mutating func enter<Sink: RowSink & ~Copyable>(
+    _ number: UInt32, _ levels: inout [Level], _ layout: borrowing RowLayout,
+    _ reader: inout PageReader, _ sink: inout Sink
+  ) throws(SQLiteFileError) {
+    guard let page = try header(of: number, &reader) else { return }
     guard page.kind.isTable == isRowIDTable else {
       report(
         "page.wrongKind",

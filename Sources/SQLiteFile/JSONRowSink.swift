@@ -27,6 +27,22 @@ struct JSONRowSink: RowSink, ~Copyable {
     }
   }
 
+  /// Moves the rows that another sink has gathered behind those of this one.
+  mutating func take(_ other: inout JSONRowSink) {
+    output.append(movingFrom: &other.output)
+    rowCount &+= other.rowCount
+    other.rowCount = 0
+  }
+
+  /// Forgets the rows gathered, for a sink that gathered too many.
+  mutating func forget() {
+    output.removeAll()
+    rowCount = 0
+  }
+
+  /// Whether rows were lost because the output took no more.
+  var isBroken: Bool { output.isBroken }
+
   /// The rows that follow are of this table.
   mutating func begin(table: String, columns: [String]) {
     rowCount = 0

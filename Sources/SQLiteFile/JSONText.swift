@@ -139,6 +139,6 @@ private struct DigitStream: TextOutputStream {
 
   /// The standard library hands numbers over here when a stream has it, and to `write(_:)` otherwise.
   mutating func _writeASCII(_ buffer: UnsafeBufferPointer<UInt8>) {
-    for unsafebyte in unsafe buffer { append(byte) }
+    for index in 0..<buffer.count { append(unsafe buffer[index]) }
   }
 }

@@ -11,8 +11,8 @@
 /// A failed write is remembered rather than thrown, so that the row loop stays free of error paths;
 /// ``finish()`` reports it, and ``isBroken`` lets a long loop end early.
 @safe package struct OutputBuffer: ~Copyable {
-  private static let capacity = 256 * 1024
-  private let descriptor: Int32
+  private let descriptor: Int32?
+  private let capacity: Int
   private let memory: UnsafeMutableRawPointer
   private var template = unsafe UnsafeMutableRawBufferPointer(start: nil, count: 0)
   private var templateCount = 0
@@ -24,7 +24,28 @@
   /// A buffer in front of an open descriptor, which it does not close.
   package init(descriptor: Int32) {
     self.descriptor = descriptor
-    unsafe memory = UnsafeMutableRawPointer.allocate(byteCount: Self.capacity, alignment: 64)
+    capacity = 256 * 1024
+    unsafe memory = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 64)
+  }
+
+  /// A buffer that keeps its bytes until they are moved elsewhere. When more than `capacity` are appended it
+  /// ``isBroken``.
+  init(capacity: Int) {
+    descriptor = nil
+    self.capacity = capacity
+    unsafe memory = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 64)
+  }
+
+  /// Moves what a buffer without a descriptor holds behind what this one has.
+  mutating func append(movingFrom other: inout OutputBuffer) {
+    unsafe append(buffer: UnsafeRawBufferPointer(start: other.memory, count: other.count))
+    other.removeAll()
+  }
+
+  /// Forgets what is gathered, and any failure.
+  mutating func removeAll() {
+    count = 0
+    failure = 0
   }
 
   deinit {
@@ -38,7 +59,7 @@
   /// Makes room for `bytes`, at most the capacity.
   @inline(__always)
   private mutating func reserve(_ bytes: Int) {
-    if count &+ bytes > Self.capacity { flush() }
+    if count &+ bytes > capacity { flush() }
   }
 
   // Where many small pieces follow each other the position is kept in a local variable: `room` makes sure of the
@@ -54,14 +75,14 @@
   /// Puts the bytes of a word, the lowest first, at a position for which there is room.
   @inline(__always)
   mutating func put(_ word: UInt64, at position: Int) {
-    guard position >= 0, position &+ 8 <= Self.capacity else { return }
+    guard position >= 0, position &+ 8 <= capacity else { return }
     unsafe memory.storeBytes(of: word.littleEndian, toByteOffset: position, as: UInt64.self)
   }
 
   /// What was put up to `position` counts.
   @inline(__always)
   mutating func advance(to position: Int) {
-    count = min(position, Self.capacity)
+    count = min(position, capacity)
   }
 
   /// Appends one byte.
@@ -125,8 +146,8 @@
     guard let base = buffer.baseAddress, buffer.count > 0 else { return }
     var done = 0
     while done < buffer.count {
-      if count == Self.capacity { flush() }
-      let part = min(buffer.count - done, Self.capacity - count)
+      if count == capacity { flush() }
+      let part = min(buffer.count - done, capacity - count)
       unsafe (memory + count).copyMemory(from: base + done, byteCount: part)
       count += part
       done += part
@@ -207,6 +228,11 @@
 
   /// Writes what is gathered.
   package mutating func flush() {
+    guard let descriptor else {
+      if count > 0 { failure = ENOBUFS }
+      count = 0
+      return
+    }
     var done = 0
     while done < count, failure == 0 {
       let written = unsafe write(descriptor, memory + done, count - done)

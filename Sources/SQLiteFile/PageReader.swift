@@ -32,6 +32,13 @@ struct PageReader: ~Copyable {
     windows = WindowCache()
   }
 
+  /// Another reader of the same files, for another thread.
+  func another() -> PageReader {
+    PageReader(
+      main: main, pageSize: pageSize, usableSize: usableSize, pageLimit: pageLimit,
+      overlays: overlays)
+  }
+
   /// Where a page's bytes are: the member and the offset in it.
   func location(of page: UInt32) -> (member: Finding.Member, offset: Int64) {
     for overlay in overlays {

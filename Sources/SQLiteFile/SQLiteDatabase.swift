@@ -180,7 +180,11 @@ public final class SQLiteDatabase {
     for table in tables where sink.wantsMore {
       let (layout, isRowIDTable) = try layout(of: table)
       sink.begin(table: table.name, columns: layout.names)
-      try scan(table, isRowIDTable, layout, &sink)
+      if form == .lines, limit == nil, isRowIDTable {
+        try scanInParallel(table, layout, &sink)
+      } else {
+        try scan(table, isRowIDTable, layout, &sink)
+      }
       counts.append(sink.rowCount)
     }
     try sink.finish()
@@ -210,15 +214,40 @@ public final class SQLiteDatabase {
   private func scan<Sink: RowSink & ~Copyable>(
     _ table: Table, _ isRowIDTable: Bool, _ layout: RowLayout, _ sink: inout Sink
   ) throws(SQLiteFileError) {
-    var scan = BTreeScan(
-      table: table.name, isRowIDTable: isRowIDTable, encoding: header.textEncoding,
-      mainPageCount: mainPageCount)
+    var scan = newScan(of: table, isRowIDTable)
     // The findings count even when the device fails half way.
     let result = Result { () throws(SQLiteFileError) in
       try scan.run(root: table.rootPage, layout: layout, reader: &reader, sink: &sink)
     }
     findings.add(scan.findings)
     try result.get()
+  }
+
+  /// The same for the rows of a large table, on two threads.
+  private func scanInParallel(_ table: Table, _ layout: RowLayout, _ sink: inout JSONRowSink)
+    throws(SQLiteFileError)
+  {
+    var scan = newScan(of: table, true)
+    scan.begin(reader)
+    let leaves = try scan.leaves(below: table.rootPage, reader: &reader)
+    guard leaves.count >= ParallelJSON.leastLeafCount else {
+      return try self.scan(table, true, layout, &sink)
+    }
+    let parallel = ParallelJSON(
+      leaves: leaves, table: table.name, layout: layout, makeReader: { reader.another() },
+      makeScan: { newScan(of: table, true) })
+    let result = Result { () throws(SQLiteFileError) in
+      try parallel.write(to: &sink, scan: &scan, reader: &reader)
+    }
+    scan.end()
+    findings.add(scan.findings)
+    try result.get()
+  }
+
+  private func newScan(of table: Table, _ isRowIDTable: Bool) -> BTreeScan {
+    BTreeScan(
+      table: table.name, isRowIDTable: isRowIDTable, encoding: header.textEncoding,
+      mainPageCount: mainPageCount)
   }
 
   private func readRows(

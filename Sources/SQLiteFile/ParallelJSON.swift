@@ -1,0 +1,100 @@
+import Dispatch
+
+/// Writes the rows of a large table on two threads, in the order of one.
+///
+/// The leaves are cut into blocks; two blocks are decoded at a time, each by a worker with a reader, a scan and a
+/// buffer of its own, and written in turn. A block that does not fit its buffer is decoded once more, straight to the
+/// output, and so is all that follows: with rows that large the output is the limit, not the decoding.
+struct ParallelJSON: ~Copyable {
+  /// Fewer leaves are not worth a second thread.
+  static let leastLeafCount = 512
+  private static let workerCount = 2
+  private static let blockBytes = 1 << 20
+  /// Rendered rows of a block; text and numbers take about twice the room that they have in a page.
+  private static let bufferBytes = 4 << 20
+
+  /// One thread's own things. Only one thread at a time touches it: the rounds see to that.
+  private final class Worker: @unchecked Sendable {
+    var reader: PageReader
+    var scan: BTreeScan
+    var sink: JSONRowSink
+    let layout: RowLayout
+    var failure: SQLiteFileError?
+
+    init(
+      reader: consuming PageReader, scan: consuming BTreeScan, sink: consuming JSONRowSink,
+      layout: RowLayout
+    ) {
+      self.reader = reader
+      self.scan = scan
+      self.sink = sink
+      self.layout = layout
+      self.scan.begin(self.reader)
+    }
+
+    func read(_ leaves: ArraySlice<UInt32>) {
+      do throws(SQLiteFileError) {
+        for leaf in leaves where sink.wantsMore {
+          try scan.read(leaf: leaf, layout: layout, reader: &reader, sink: &sink)
+        }
+      } catch {
+        failure = error
+      }
+    }
+  }
+
+  private let leaves: [UInt32]
+  private let layout: RowLayout
+  private let workers: [Worker]
+
+  /// - Parameters:
+  ///   - leaves: the table's leaves in key order.
+  ///   - makeReader: makes a reader of the same files for each worker.
+  ///   - makeScan: makes a scan of the same table for each worker.
+  init(
+    leaves: [UInt32], table: String, layout: RowLayout, makeReader: () -> PageReader,
+    makeScan: () -> BTreeScan
+  ) {
+    self.leaves = leaves
+    self.layout = layout
+    workers = (0..<Self.workerCount).map { _ in
+      var sink = JSONRowSink(
+        output: OutputBuffer(capacity: Self.bufferBytes), form: .lines, limit: nil)
+      sink.begin(table: table, columns: layout.names)
+      return Worker(reader: makeReader(), scan: makeScan(), sink: sink, layout: layout)
+    }
+  }
+
+  /// Writes all rows to `sink`; `scan` and `reader` serve what is written straight.
+  func write(to sink: inout JSONRowSink, scan: inout BTreeScan, reader: inout PageReader)
+    throws(SQLiteFileError)
+  {
+    let blockLength = max(1, Self.blockBytes / reader.pageSize)
+    var next = 0
+    var straightFrom = leaves.count
+    while next < straightFrom, sink.wantsMore {
+      let blocks = (0..<workers.count).map { index in
+        let start = min(next + index * blockLength, leaves.count)
+        return leaves[start..<min(start + blockLength, leaves.count)]
+      }
+      let workers = workers
+      DispatchQueue.concurrentPerform(iterations: workers.count) { workers[$0].read(blocks[$0]) }
+      for (worker, block) in zip(workers, blocks) {
+        guard !worker.sink.isBroken else {
+          straightFrom = block.startIndex
+          break
+        }
+        sink.take(&worker.sink)
+        if let failure = worker.failure { throw failure }
+      }
+      next = min(next + workers.count * blockLength, leaves.count)
+    }
+    for leaf in leaves[min(straightFrom, leaves.count)...] where sink.wantsMore {
+      try scan.read(leaf: leaf, layout: layout, reader: &reader, sink: &sink)
+    }
+    for worker in workers {
+      worker.scan.end()
+      scan.findings.add(worker.scan.findings)
+    }
+  }
+}

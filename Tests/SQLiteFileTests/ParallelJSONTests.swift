@@ -1,0 +1,68 @@
+import Fixtures
+import Foundation
+import SQLiteFile
+import Testing
+
+/// What two threads write, against what one writes: a limit, even one that is never reached, keeps to one thread.
+@Suite struct ParallelJSONTests {
+  @Test func smallRowsComeInTheSameOrder() throws {
+    let folder = try TemporaryFolder()
+    let store = folder.url.appendingPathComponent("small.sqlite")
+    try smallRows(megabytes: 12, at: store)
+    try compare(store, folder)
+  }
+
+  @Test func rowsTooLargeForABlockAreWrittenStraight() throws {
+    let folder = try TemporaryFolder()
+    let store = folder.url.appendingPathComponent("large.sqlite")
+    let connection = try SQLiteConnection(store)
+    try connection.exec(
+      """
+      CREATE TABLE mixed(id INTEGER PRIMARY KEY, body BLOB, title TEXT);
+      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2500)
+        INSERT INTO mixed SELECT i, zeroblob(1000), printf('%.900c', 'a') FROM n;
+      WITH RECURSIVE n(i) AS (SELECT 5000 UNION ALL SELECT i + 1 FROM n WHERE i < 5400)
+        INSERT INTO mixed SELECT i, randomblob(30000), 'b' FROM n;
+      WITH RECURSIVE n(i) AS (SELECT 9000 UNION ALL SELECT i + 1 FROM n WHERE i < 10500)
+        INSERT INTO mixed SELECT i, zeroblob(1000), printf('%.900c', 'c') FROM n;
+      """)
+    connection.close()
+    try compare(store, folder)
+  }
+
+  @Test(arguments: 1...6)
+  func damageIsFoundAlike(_ seed: UInt64) throws {
+    let folder = try TemporaryFolder()
+    let store = folder.url.appendingPathComponent("damaged.sqlite")
+    try smallRows(megabytes: 6, at: store)
+    var random = SplitMix64(seed: seed)
+    let size = try Data(contentsOf: store).count
+    for _ in 0..<60 {
+      let offset = Int.random(in: 4096..<size - 64, using: &random)
+      try overwrite(store, at: offset, bytes: random.bytes(Int.random(in: 1...48, using: &random)))
+    }
+    try compare(store, folder)
+  }
+
+  private func compare(_ store: URL, _ folder: TemporaryFolder) throws {
+    let one = try written(store, folder, limit: .max)
+    let two = try written(store, folder, limit: nil)
+    #expect(one.counts == two.counts)
+    #expect(one.bytes == two.bytes)
+    #expect(one.findings == two.findings)
+    #expect(one.bytes.count > 1 << 20)
+  }
+
+  private func written(_ store: URL, _ folder: TemporaryFolder, limit: Int?) throws
+    -> (bytes: Data, counts: [Int], findings: Set<Finding>)
+  {
+    let file = folder.url.appendingPathComponent("rows-\(limit == nil ? 2 : 1).ndjson")
+    _ = FileManager.default.createFile(atPath: file.path, contents: nil)
+    let handle = try FileHandle(forWritingTo: file)
+    defer { try? handle.close() }
+    let database = try SQLiteDatabase(path: store.path)
+    let counts = try database.writeJSON(
+      of: database.schema.tables, limit: limit, to: handle.fileDescriptor)
+    return (try Data(contentsOf: file), counts, Set(database.findings.kept))
+  }
+}
