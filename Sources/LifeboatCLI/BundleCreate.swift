@@ -84,6 +84,7 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
     _ subject: BundleSubject, to output: String, include: Include,
     logView: SQLiteDatabase.LogView = .committed, created: Date
   ) throws -> Receipt {
+    let interruption = Interruption()
     let watch = EvidenceWatch(subject.storePath)
     let contents: BundleManifest.Contents =
       switch include {
@@ -120,7 +121,8 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
         unreadable: subject.storePath, code: error.code.rawValue, message: error.message)
       findings = [Finding(error.code.rawValue, error.message)]
     }
-    let written = try bundle.plan.measured().write(to: output)
+    let written = try bundle.plan.measured(isCancelled: { interruption.isRequested })
+      .write(to: output, isCancelled: { interruption.isRequested })
     let check = try BundleVerification.verify(path: output)
     guard check.outcome == .intact, let manifest = check.manifest else {
       throw Failure(

@@ -63,7 +63,10 @@ struct Extract: ParsableCommand, RecordedCommand {
       .init(
         entityNames: entity.isEmpty ? nil : Set(entity), limit: limit, blobs: blobs,
         isSafeForSpreadsheets: spreadsheetSafe))
-    let result = try export.run(coreData, as: format, to: output)
+    let interruption = Interruption(removing: [output, output + "-journal"])
+    let result = try withExtendedLifetime(interruption) {
+      try export.run(coreData, as: format, to: output)
+    }
     if display.json {
       try display.write(json: result)
     } else if !display.quiet {

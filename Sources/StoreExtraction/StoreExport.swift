@@ -62,6 +62,7 @@ public struct StoreExport: Sendable {
   /// - Returns: what was written, and the state of the evidence.
   /// - Throws: ``ExtractionError``, `SQLiteFileError`, `SQLiteWriterError`. What was written before is removed.
   public func run(_ store: CoreDataStore, as format: Format, to output: String) throws -> Result {
+    try checkNames(store)
     let watch = EvidenceWatch(store.database.path)
     var hashes: [String: String] = [:]
     for member in StoreSet(at: store.database.path).members where member.kind == .file {
@@ -97,6 +98,19 @@ public struct StoreExport: Sendable {
       source: store.database.path, format: format.rawValue, output: output, parts: parts,
       rowCount: parts.reduce(0) { $0 + $1.rowCount }, sourceSHA256: hashes,
       findings: findings.kept, damageCount: findings.damageCount)
+  }
+
+  /// A name that the store does not have is an error, not an empty export.
+  private func checkNames(_ store: CoreDataStore) throws {
+    guard let wanted = options.entityNames else { return }
+    let known: [String] =
+      store.kind == .coreData
+      ? store.entities.map { store.entityName(ofNumber: $0.number) ?? $0.name }
+      : store.database.schema.tables.map(\.name)
+    guard let name = wanted.subtracting(known).min() else { return }
+    throw ExtractionError(
+      .unknownName, "the store has no \(store.kind == .coreData ? "entity" : "table") \(name)",
+      path: store.database.path)
   }
 
   /// An open file and what goes into it.
