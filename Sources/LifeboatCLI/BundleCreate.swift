@@ -169,7 +169,8 @@ struct BundleSubject {
           64, "usage.oneStore", "\(path) holds \(stores.count) stores; a bundle is about one",
           hint: "name one: \(stores.prefix(5).joined(separator: ", "))")
       }
-      storePath = only
+      // The whole path, so that the folder can be found, and left out, wherever a record names it.
+      storePath = URL(fileURLWithPath: only).standardizedFileURL.path
       incident = nil
       return
     }
@@ -179,7 +180,7 @@ struct BundleSubject {
       throw Failure(65, "incident.unreadable", "\(record): \(entry.problem ?? "not readable")")
     }
     self.incident = incident
-    storePath = path + "/store/" + incident.storeName
+    storePath = folder.path + "/store/" + incident.storeName
   }
 }
 

@@ -44,9 +44,39 @@ struct Failure: Error {
     }
   }
 
+  /// The failure behind an error of the file system that reached us through Foundation or a system call; nil for
+  /// any other.
+  init?(foreign error: any Error) {
+    if let error = error as? SystemCallError {
+      let isRefused = error.errno == EACCES || error.errno == EPERM
+      self.init(
+        isRefused ? 77 : 74, isRefused ? "file.permission" : "file.io",
+        "\(error.path): \(error.call) failed with error \(error.errno)",
+        hint: "check the path, its permissions and the free space")
+      return
+    }
+    guard let error = error as? CocoaError else { return nil }
+    let isOutput =
+      error.code == .fileNoSuchFile || error.code == .fileWriteNoPermission
+      || error.code == .fileWriteFileExists || error.code == .fileWriteInvalidFileName
+      || error.code == .fileWriteVolumeReadOnly
+    self.init(
+      isOutput ? 73 : 74, isOutput ? "output.cannotCreate" : "output.io",
+      Self.sentence(error.localizedDescription, error.filePath ?? error.url?.path),
+      hint: isOutput
+        ? "check the folder that the output goes into"
+        : "check the free space where the output goes")
+  }
+
   private static func sentence(_ message: String, _ path: String?) -> String {
     guard let path else { return message }
-    return message.contains(path) ? message : "\(path): \(message)"
+    // "permission denied" does not name the file "perm".
+    let isNamed =
+      message.hasPrefix(path + ":") || message.hasPrefix(path + " ")
+      || (path.contains("/") && message.contains(path))
+    guard !isNamed else { return message }
+    // "Notes.sqlite is empty", and "Notes.sqlite: no such file".
+    return message.hasPrefix("is ") ? "\(path) \(message)" : "\(path): \(message)"
   }
 
   private init(_ error: SQLiteFileError) {
@@ -116,7 +146,12 @@ struct Failure: Error {
       case .misuse, .compressionFailed, .badDate: 70
       default: 65
       }
-    self.init(exit, error.code.rawValue, error.description, hint: error.hint)
+    var message = Self.sentence(error.message, error.path)
+    if let entry = error.entry { message += ", entry \(entry)" }
+    if let offset = error.offset { message += ", offset \(Quantity.count(offset))" }
+    self.init(
+      exit, error.code.rawValue, message,
+      hint: error.hint ?? (exit == 66 ? "check the path, and name the file itself" : nil))
   }
 
   private init(_ error: StoreRecoveryError) {

@@ -39,12 +39,19 @@ struct Lifeboat: ParsableCommand {
       try command.run()
       try log?.append(exitCode: 0)
     } catch {
-      let failure = Failure(error)
+      let isJSON = CommandLine.arguments.contains("--json")
+      let failure = Failure(error) ?? Failure(foreign: error) ?? usage(error, isJSON)
       let code = failure?.exitCode ?? exitCode(for: error).rawValue
-      failure?.report(asJSON: CommandLine.arguments.contains("--json"))
+      failure?.report(asJSON: isJSON)
       try? log?.append(exitCode: code)
       if failure == nil { exit(withError: error) }
       exit(withError: ExitCode(code))
     }
+  }
+
+  /// What the parser objects to, for programs; nil where its own words go to a person.
+  private static func usage(_ error: any Error, _ isJSON: Bool) -> Failure? {
+    guard isJSON, exitCode(for: error) == .validationFailure else { return nil }
+    return Failure(64, "usage.parser", message(for: error))
   }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import CoreDataStore
+import Foundation
 import ObjectModel
 import SQLiteFile
 import StoreExtraction
@@ -48,7 +49,20 @@ struct ModelInput {
 
   /// The store at a path; nil when the path leads to something that is no SQLite file.
   static func store(at path: String) throws -> CoreDataStore? {
-    guard let bytes = try? ByteFile(path).bytes(at: 0, count: 16) else { return nil }
+    // A store is not followed through a link, a model is.
+    if let status = try? FileStatus.of(path), status.kind == .symbolicLink,
+      let target = try? ByteFile(URL(fileURLWithPath: path).resolvingSymlinksInPath().path),
+      try target.bytes(at: 0, count: 16) == DatabaseHeader.magic
+    {
+      return try CoreDataStore(path: path)
+    }
+    let bytes: [UInt8]
+    do {
+      bytes = try ByteFile(path).bytes(at: 0, count: 16)
+    } catch {
+      if error.code == .permission { throw error }
+      return nil
+    }
     return bytes == DatabaseHeader.magic ? try CoreDataStore(path: path) : nil
   }
 

@@ -39,7 +39,7 @@ struct Rescue: ParsableCommand, RecordedCommand {
   @Option(name: .customLong("app-version"), help: "The app's version, for the note to the user.")
   var appVersion: String?
 
-  @Flag(name: .shortAndLong, help: "Only say what would be done.")
+  @Flag(name: [.customShort("n"), .customLong("dry-run")], help: "Only say what would be done.")
   var dryRun = false
 
   @OptionGroup var custody: CustodyOptions
@@ -70,6 +70,9 @@ struct Rescue: ParsableCommand, RecordedCommand {
     guard ByteFile.exists(path) || ByteFile.exists(path + "-wal") else {
       throw SQLiteFileError(.missing, "no such file", path: path)
     }
+    if let status = try? FileStatus.of(path), status.kind != .file {
+      throw SQLiteFileError(.notRegular, "is \(Self.words(status.kind))", path: path)
+    }
     let recovery = StoreRecovery(
       URL(fileURLWithPath: path), app: .init(name: app, version: appVersion ?? ""))
     if !dryRun { try recovery.resume() }
@@ -90,10 +93,23 @@ struct Rescue: ParsableCommand, RecordedCommand {
     } else if !display.quiet {
       try display.write(text(judgement, incident, choice.version.name))
     }
-    try end(verdict)
+    try end(judgement)
   }
 
-  private func end(_ verdict: Verdict) throws {
+  private static func words(_ kind: StoreSet.Kind) -> String {
+    switch kind {
+    case .symbolicLink: "a symbolic link; name the file that it leads to"
+    case .folder: "a folder"
+    case .file, .other: "not an ordinary file"
+    }
+  }
+
+  private func end(_ judgement: Judgement) throws {
+    let verdict = judgement.verdict
+    if verdict.finding == .unavailable, [EACCES, EPERM].contains(judgement.evidence.openErrno ?? 0)
+    {
+      throw SQLiteFileError(.permission, "permission denied", path: path)
+    }
     switch (verdict.action, verdict.finding) {
     case (.open, _), (.quarantine, _): return
     case (_, .foreign), (_, .newer):

@@ -1,0 +1,51 @@
+import Fixtures
+import Foundation
+import Testing
+
+/// `--custody-log`
+@Suite struct CustodyTests {
+  @Test func eachRunIsALineThatHoldsTheHashOfTheOneBefore() throws {
+    let demo = try Demonstration()
+    let place = try TemporaryFolder()
+    let log = place.url.appendingPathComponent("custody.ndjson")
+    let output = place.url.appendingPathComponent("Rows.sqlite").path
+    let before = treeState(of: demo.folder)
+    let runs = [
+      ["inspect", demo.kept.path], ["rows", demo.kept.path, "--entity", "Nothing"],
+      ["extract", demo.kept.path, "--format", "sqlite", "-o", output],
+    ]
+    for arguments in runs { _ = try Program.run(arguments + ["--custody-log", log.path]) }
+    #expect(treeState(of: demo.folder) == before)
+
+    let lines = try Data(contentsOf: log).split(separator: UInt8(ascii: "\n")).map { Data($0) }
+    let records = try lines.map { try JSONDecoder().decode(JSON.self, from: $0) }
+    #expect(records.map { $0["exitCode"]?.integer } == [0, 64, 0])
+    #expect(records.allSatisfy { $0["schema"]?.string == "lifeboat.custody" })
+    #expect(records[0]["previousSHA256"] == nil)
+    #expect(records[1]["previousSHA256"]?.string == hex(of: lines[0]))
+    #expect(records[2]["previousSHA256"]?.string == hex(of: lines[1]))
+    #expect(records[2]["arguments"]?.strings?.first == "extract")
+    #expect(
+      records[2]["outputs"]?[output]?.string
+        == hex(of: try Data(contentsOf: URL(fileURLWithPath: output))))
+    for record in records {
+      let input = record["inputs"]?[0]
+      let main = try Data(contentsOf: demo.kept)
+      #expect(input?["sha256Before"]?["Notes.sqlite"]?.string == hex(of: main))
+      #expect(input?["sha256Before"]?.object?.count == 3)
+      #expect(input?["sha256Before"] == input?["sha256After"])
+    }
+  }
+
+  @Test func whatIsNoLogStaysAsItIs() throws {
+    let demo = try Demonstration()
+    let before = treeState(of: demo.folder)
+    for target in [demo.kept.path, demo.kept.path + "-wal", demo.folder.path] {
+      let outcome = try Program.run("inspect", demo.kept.path, "--custody-log", target)
+      #expect(outcome.status == 73)
+      #expect(outcome.errorCode == "custody.notALog")
+      #expect(outcome.text == "")
+    }
+    #expect(treeState(of: demo.folder) == before)
+  }
+}

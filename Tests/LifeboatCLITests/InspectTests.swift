@@ -1,0 +1,54 @@
+import Fixtures
+import Foundation
+import Testing
+
+/// `lifeboat inspect`
+@Suite struct InspectTests {
+  @Test func everyRealStoreIsDescribed() throws {
+    guard let shared = Shared.require("inspection of real stores") else { return }
+    let stores = RealStores.all.map(\.url)
+    #expect(stores.count == RealStores.expectedCount)
+    let real = shared.appendingPathComponent("stores/real")
+    let before = treeState(of: real)
+    for store in stores {
+      let outcome = try Program.run("inspect", "--json", store.path)
+      #expect(outcome.status == 0, "\(store.path): \(outcome.errors)")
+      #expect(outcome.errors == "")
+      let report = try outcome.json()
+      #expect(report["schema"]?.string == "lifeboat.inspection")
+      #expect(report["kind"]?.string == "coreData", "\(store.path)")
+      #expect(report["damageCount"]?.integer == 0, "\(store.path)")
+      #expect(report["changedDuringRead"]?.array?.isEmpty == true)
+      let main = report["members"]?.array?.first { $0["role"]?.string == "main" }
+      #expect(main?["sha256"]?.string == hex(of: try Data(contentsOf: store)))
+    }
+    #expect(treeState(of: real) == before)
+  }
+
+  @Test func aFolderOfStoresIsAnArray() throws {
+    let folder = try TemporaryFolder()
+    for name in ["page-512", "wal-committed"] {
+      _ = try StoreFixtures.named(name).make(folder.url)
+    }
+    let outcome = try Program.run("inspect", "--json", folder.url.path)
+    #expect(outcome.status == 0)
+    let reports = try #require(try outcome.json().array)
+    #expect(reports.count == 2)
+    let log = reports.first { $0["path"]?.string?.hasSuffix("wal-committed.sqlite") == true }
+    #expect((log?["writeAheadLog"]?["committedFrameCount"]?.integer ?? 0) > 0)
+  }
+
+  @Test func theScreenSaysWhatIsNext() throws {
+    let demo = try Demonstration()
+    let before = treeState(of: demo.folder)
+    let outcome = try Program.run("info", "-v", demo.kept.path)
+    #expect(outcome.status == 0)
+    for part in [
+      "Core Data store", "committed frames, applied", "no damage found", "11 of 3 entities",
+      "lifeboat rows", "lifeboat extract", "Store UUID", "(holds)",
+    ] {
+      #expect(outcome.text.contains(part), "\(part)")
+    }
+    #expect(treeState(of: demo.folder) == before)
+  }
+}

@@ -1,0 +1,217 @@
+import Fixtures
+import Foundation
+import Testing
+
+/// A private copy of Moody's store, and its models.
+struct Moody {
+  let folder = try? TemporaryFolder()
+  let original: URL
+  let models: URL
+  let store: URL
+
+  /// nil where the shared folder is absent.
+  init?(_ what: String) throws {
+    guard let shared = Shared.require(what), let folder else { return nil }
+    let project = shared.appendingPathComponent("stores/real/objcio-core-data/Migrations")
+    original = project.appendingPathComponent("MigrationsTests/Moody.moody")
+    models = project.appendingPathComponent("Migrations/Moody.xcdatamodeld")
+    store = folder.url.appendingPathComponent("Moody.moody")
+    for suffix in ["", "-wal", "-shm"] {
+      try FileManager.default.copyItem(atPath: original.path + suffix, toPath: store.path + suffix)
+      try FileManager.default.setAttributes(
+        [.posixPermissions: 0o644], ofItemAtPath: store.path + suffix)
+    }
+  }
+
+  var state: [String: TreeEntry] { folder.map { treeState(of: $0.url) } ?? [:] }
+  var home: String { store.deletingLastPathComponent().path }
+
+  func rescue(_ flags: String...) throws -> Outcome {
+    try Program.run(
+      ["rescue", store.path, "--model", models.path, "--app", "Moody"] + flags)
+  }
+}
+
+/// `lifeboat rescue` and `lifeboat incidents`
+@Suite struct RescueTests {
+  @Test func anIncompatibleStoreIsSetAsideAndReplaced() throws {
+    guard let moody = try Moody("rescue of Moody") else { return }
+    let outcome = try moody.rescue("--json")
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    let report = try outcome.json()
+    #expect(report["schema"]?.string == "lifeboat.rescue")
+    #expect(report["verdict"]?["finding"]?.string == "incompatible")
+    #expect(report["verdict"]?["action"]?.string == "quarantine")
+    #expect(report["freshStore"]?.string == moody.store.path)
+    let incident = try #require(report["incident"])
+    let model = try #require(incident["model"])
+    #expect(model["writtenBy"]?.string == "Moody")
+    #expect(model["expected"]?.string == "Moody 6")
+    #expect(model["differing"]?.strings == ["Continent", "Country", "Mood"])
+    #expect(model["onlyInStore"]?.strings == ["GeographicRegion"])
+    #expect(model["onlyInModel"]?.strings == [])
+    #expect(incident["app"]?["name"]?.string == "Moody")
+
+    // The old store is whole, and the note to the user names the app and the folder.
+    let kept = try #require(incident["folder"]?.string) + "/store/"
+    for suffix in ["", "-wal", "-shm"] {
+      #expect(
+        FileManager.default.contentsEqual(
+          atPath: kept + "Moody.moody" + suffix, andPath: moody.original.path + suffix))
+    }
+    let id = try #require(incident["id"]?.string)
+    let note = try String(
+      contentsOfFile: moody.home + "/Incompatible/\(id)/incident.txt", encoding: .utf8)
+    #expect(note.contains("Moody") && note.contains(id))
+
+    // The fresh one is sound for SQLite, and is the current model's.
+    let sqlite = try #require(findTool("sqlite3"), "sqlite3 is not installed")
+    let scratch = try TemporaryFolder()
+    let copy = try SQLiteConnection.copyStore(moody.store, into: scratch.url)
+    let check = try run(sqlite, [copy.path, "PRAGMA integrity_check; SELECT count(*) FROM ZMOOD"])
+    #expect(String(decoding: check.stdout, as: UTF8.self) == "ok\n0\n")
+    let identity = try Program.run(
+      "model", "identify", "--json", moody.store.path, moody.models.path)
+    #expect(identity.status == 0)
+    #expect(try identity.json()["matches"]?.array?.map { $0["name"]?.string } == ["Moody 6"])
+    let old = try Program.run(
+      "model", "identify", kept + "Moody.moody", moody.models.path)
+    #expect(old.text.hasPrefix("written by Moody, "))
+
+    // The second run has nothing to do.
+    let before = moody.state
+    let second = try moody.rescue()
+    #expect(second.status == 0)
+    #expect(second.text.contains("nothing to do"))
+    #expect(moody.state == before)
+  }
+
+  @Test func aStoreThatFitsIsLeftAlone() throws {
+    guard let moody = try Moody("rescue with a model that fits") else { return }
+    let before = moody.state
+    let outcome = try moody.rescue("--model-version", "Moody")
+    #expect(outcome.status == 0)
+    #expect(outcome.text.contains("fits Moody; nothing to do"))
+    #expect(moody.state == before)
+  }
+
+  @Test(arguments: ["-n", "--dry-run"]) func aDryRunChangesNothing(_ flag: String) throws {
+    guard let moody = try Moody("dry run") else { return }
+    let before = moody.state
+    let outcome = try moody.rescue(flag)
+    #expect(outcome.status == 0)
+    #expect(outcome.text.contains("would be set aside"))
+    #expect(outcome.text.contains("Continent, Country, Mood"))
+    let report = try moody.rescue(flag, "--json").json()
+    #expect(report["dryRun"]?.boolean == true)
+    #expect(report["incident"] == nil)
+    #expect(moody.state == before)
+  }
+
+  @Test func versionsWithoutAMarkerAreCandidates() throws {
+    guard let moody = try Moody("models without a marker") else { return }
+    let models = try TemporaryFolder()
+    for name in try FileManager.default.contentsOfDirectory(atPath: moody.models.path)
+    where name.hasSuffix(".xcdatamodel") {
+      try FileManager.default.copyItem(
+        atPath: moody.models.path + "/" + name, toPath: models.url.path + "/" + name)
+    }
+    let before = moody.state
+    let arguments = ["rescue", moody.store.path, "--model", models.url.path, "--app", "Moody"]
+    let outcome = try Program.run(arguments)
+    #expect(outcome.status == 64)
+    #expect(outcome.errorCode == "usage.whichVersion")
+    for name in ["Moody", "Moody 2", "Moody 3", "Moody 4", "Moody 5", "Moody 6"] {
+      #expect(outcome.errors.contains(name))
+    }
+    #expect(outcome.errors.contains("--model-version"))
+    let unknown = try Program.run(arguments + ["--model-version", "Moody 7"])
+    #expect(unknown.status == 64)
+    #expect(unknown.errorCode == "usage.noSuchVersion")
+    #expect(moody.state == before)
+    let named = try Program.run(arguments + ["--model-version", "Moody 6", "-n"])
+    #expect(named.status == 0)
+    #expect(moody.state == before)
+  }
+
+  @Test func incidentsComeBack() throws {
+    guard let moody = try Moody("restoring an incident") else { return }
+    let report = try moody.rescue("--json").json()
+    let id = try #require(report["incident"]?["id"]?.string)
+
+    let list = try Program.run("incidents", "list", "--json", moody.home)
+    #expect(list.status == 0)
+    let incidents = try #require(try list.json()["incidents"]?.array)
+    #expect(incidents.map { $0["id"]?.string } == [id])
+    let show = try Program.run("incidents", "show", "--json", moody.home, id)
+    #expect(try show.json() == incidents[0])
+    let byFolder = try Program.run("incidents", "list", moody.home + "/Incompatible")
+    #expect(byFolder.text.contains(id))
+    #expect(try Program.run("incidents", "show", moody.home, id).text.contains("GeographicRegion"))
+
+    let restored = try Program.run("incidents", "restore", "--json", moody.home, id)
+    #expect(restored.status == 0, "\(restored.errors)")
+    let result = try restored.json()
+    #expect(result["restored"]?.array?.count == 3)
+    #expect(result["differences"]?.array?.isEmpty == true)
+    for suffix in ["", "-wal", "-shm"] {
+      #expect(
+        FileManager.default.contentsEqual(
+          atPath: moody.store.path + suffix, andPath: moody.original.path + suffix))
+    }
+    let after = try Program.run("incidents", "list", "--json", moody.home).json()
+    let kinds = after["incidents"]?.array?.map { $0["incident"]?["kind"]?.string }
+    #expect(kinds == ["setAside", "replaced"])
+    #expect(after["incidents"]?[0]?["outcome"]?["kind"]?.string == "restored")
+    #expect(after["incidents"]?[1]?["id"]?.string == result["replaced"]?.string)
+
+    // There is nothing to restore twice.
+    let before = moody.state
+    let again = try Program.run("incidents", "restore", moody.home, id)
+    #expect(again.status == 66)
+    #expect(again.errorCode == "restore.nothingKept")
+    #expect(moody.state == before)
+  }
+
+  @Test func changedFilesComeBackOnlyByForce() throws {
+    let demo = try Demonstration()
+    let stores = demo.folder.appendingPathComponent("Stores").path
+    let id = demo.incident.lastPathComponent
+    try overwrite(demo.kept, at: 3000, bytes: [1, 2, 3])
+    let before = treeState(of: demo.folder)
+    let refused = try Program.run("incidents", "restore", stores, id)
+    #expect(refused.status == 1)
+    #expect(refused.errorCode == "incident.sealBroken")
+    #expect(treeState(of: demo.folder) == before)
+    let forced = try Program.run("incidents", "restore", "--force", stores, id)
+    #expect(forced.status == 0)
+    #expect(forced.text.contains("not as it was set aside"))
+  }
+
+  @Test func incidentsThatAreNot() throws {
+    let folder = try TemporaryFolder()
+    let none = try Program.run("incidents", "list", folder.url.path)
+    #expect(none.status == 0)
+    #expect(none.text == "nothing was set aside here\n")
+    let missing = try Program.run("incidents", "list", folder.url.path + "/none")
+    #expect(missing.status == 66)
+    #expect(missing.errorCode == "input.noFolder")
+    for id in ["2026-11-20-21-53-07Z", "../..", ""] {
+      let outcome = try Program.run("incidents", "show", folder.url.path, id)
+      #expect(outcome.status == 66)
+      #expect(outcome.errorCode == "incident.missing")
+    }
+  }
+
+  /// The first bytes of a store alone: damaged beyond reading, and set aside.
+  @Test func aDamagedStoreIsSetAside() throws {
+    guard let moody = try Moody("rescue of a damaged store") else { return }
+    try truncate(moody.store, to: 20_000)
+    let damaged = try bytes(of: moody.store)
+    let report = try moody.rescue("--json", "--model-version", "Moody").json()
+    #expect(report["verdict"]?["finding"]?.string == "corrupt")
+    let folder = try #require(report["incident"]?["folder"]?.string)
+    #expect(try bytes(of: URL(fileURLWithPath: folder + "/store/Moody.moody")) == damaged)
+    #expect(try Program.run("inspect", moody.store.path).text.contains("no damage found"))
+  }
+}

@@ -1,0 +1,223 @@
+import Fixtures
+import Foundation
+import Testing
+
+/// `lifeboat rows`
+@Suite struct RowsTests {
+  // MARK: - Raw rows against SQLite
+
+  @Test(arguments: [
+    "page-512", "reserved-32-of-512", "auto-vacuum-full", "free-blocks", "wal-committed",
+    "wal-uncommitted-tail", "wal-restarted", "wal-big-endian", "deep-index",
+  ])
+  func rawRowsOfFixturesAreSQLites(_ name: String) throws {
+    let folder = try TemporaryFolder()
+    let store = try StoreFixtures.named(name).make(folder.url)
+    let before = treeState(of: folder.url)
+    try Self.compare(store)
+    #expect(treeState(of: folder.url) == before)
+  }
+
+  @Test(arguments: [
+    "MigrationsTests/Moody.moody", "MigrationsTests/Moody 3.moody", "CoreDataBooks.CDBStore",
+    "Bookmarks_V3.sqlite", "SampleModel2_V1.sqlite", "SyncMetadata_V3.sqlite", "Recipes.sqlite",
+  ])
+  func rawRowsOfRealStoresAreSQLites(_ ending: String) throws {
+    guard Shared.require("raw rows of real stores") != nil else { return }
+    try Self.compare(try RealStores.named(ending).url)
+  }
+
+  private static func compare(_ store: URL) throws {
+    let truth = try SQLiteConnection.rowsOfEveryTable(inCopyOf: store)
+    let outcome = try Program.run("rows", "--raw", "--format", "ndjson", store.path)
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    var rows: [String: [JSON]] = [:]
+    for line in try outcome.lines() {
+      rows[try #require(line["table"]?.string), default: []].append(line)
+    }
+    #expect(Set(rows.keys) == Set(truth.filter { !$0.value.isEmpty }.keys))
+    for (table, wanted) in truth {
+      let given = rows[table] ?? []
+      #expect(given.count == wanted.count, "\(table)")
+      for (row, expected) in zip(given, wanted) {
+        if let rowID = expected.rowid { #expect(row["rowid"]?.integer == rowID, "\(table)") }
+        let values = row["values"]?.array ?? []
+        let isEqual =
+          values.count == expected.values.count
+          && zip(values, expected.values).allSatisfy { isSame($0, $1) }
+        guard !isEqual else { continue }
+        Issue.record("\(table): \(row) is not \(expected)")
+        break
+      }
+    }
+  }
+
+  private static func isSame(_ value: JSON, _ wanted: FixtureValue) -> Bool {
+    switch (value, wanted) {
+    case (.null, .null): true
+    case (.integer(let number), .integer(let expected)): number == expected
+    case (.real(let number), .real(let expected)): number == expected
+    case (.integer(let number), .real(let expected)): Double(number) == expected
+    case (.string(let text), .text(let bytes)): Array(text.utf8) == bytes
+    case (.object(let members), .blob(let bytes)):
+      members == ["hex": .string(bytes.map { hexByte($0) }.joined())]
+    default: false
+    }
+  }
+
+  private static func hexByte(_ byte: UInt8) -> String {
+    (byte < 16 ? "0" : "") + String(byte, radix: 16)
+  }
+
+  // MARK: - Rows of entities
+
+  @Test func entitiesHaveTheirNamesAndTypes() throws {
+    let demo = try Demonstration()
+    let before = treeState(of: demo.folder)
+    let outcome = try Program.run("rows", "--format", "ndjson", demo.kept.path)
+    #expect(outcome.status == 0)
+    #expect(outcome.errors == "")
+    let rows = try outcome.lines()
+    #expect(rows.count == 11)
+    func row(_ entity: String, _ key: Int64) throws -> JSON {
+      let found = rows.first { $0["entity"]?.string == entity && $0["pk"]?.integer == key }
+      return try #require(found?["values"])
+    }
+    let boat = try row("Note", 2)
+    #expect(boat["title"] == .string("Boat"))
+    #expect(boat["isPinned"] == .boolean(true))
+    #expect(boat["created"] == .string("2025-11-29T05:20:00.25Z"))
+    #expect(boat["identifier"] == .string("08101820-2830-3840-4850-586068707880"))
+    #expect(boat["folder"] == .object(["entity": .string("Folder"), "pk": .integer(2)]))
+    #expect(
+      boat["tags"]
+        == .array([
+          .object(["entity": .string("Tag"), "pk": .integer(1)]),
+          .object(["entity": .string("Tag"), "pk": .integer(3)]),
+        ]))
+    #expect(boat["picture"] == .null)
+    #expect(try row("Note", 1)["picture"] == .object(["hex": .string("89504e47")]))
+    #expect(try row("Note", 4)["body"] == .string("Tromsø in March, 東京 in May"))
+
+    let picture = try #require(try row("Note", 4)["picture"])
+    #expect(picture["sizeBytes"] == .integer(200_000))
+    let name = try #require(picture["external"]?.string)
+    let file = demo.kept.deletingLastPathComponent()
+      .appendingPathComponent(".Notes_SUPPORT/_EXTERNAL_DATA/\(name)")
+    let digits = try bytes(of: file).map { Self.hexByte($0) }.joined()
+    #expect(picture["hex"] == .string(digits))
+    #expect(try row("Tag", 1)["notes"]?.array?.count == 2)
+    #expect(treeState(of: demo.folder) == before)
+  }
+
+  @Test func summaryGivesSizeAndHash() throws {
+    let demo = try Demonstration()
+    let outcome = try Program.run(
+      "rows", "--format", "ndjson", "--blobs", "summary", "--entity", "Note", demo.kept.path)
+    let rows = try outcome.lines()
+    #expect(rows.count == 6)
+    let inside = rows[0]["values"]?["picture"]
+    #expect(inside?["sizeBytes"] == .integer(4))
+    #expect(inside?["sha256"] == .string(hex(of: Data([0x89, 0x50, 0x4e, 0x47]))))
+    #expect(rows[3]["values"]?["picture"]?["sha256"]?.string?.count == 64)
+    #expect(rows[3]["values"]?["picture"]?["hex"] == nil)
+  }
+
+  @Test func aMissingFileIsSaid() throws {
+    let demo = try Demonstration()
+    let support = demo.kept.deletingLastPathComponent().appendingPathComponent(".Notes_SUPPORT")
+    try FileManager.default.removeItem(at: support)
+    let outcome = try Program.run("rows", "--format", "ndjson", "--entity", "Note", demo.kept.path)
+    let picture = try outcome.lines()[3]["values"]?["picture"]
+    #expect(picture?["missing"] == .boolean(true))
+  }
+
+  @Test func jsonIsOneObject() throws {
+    let demo = try Demonstration()
+    for flags in [["--json"], ["--format", "json"]] {
+      let report = try Program.run(["rows", demo.kept.path] + flags).json()
+      #expect(report["schema"]?.string == "lifeboat.rows")
+      #expect(report["rows"]?.array?.count == 11)
+    }
+    let none = try Program.run("rows", demo.kept.path, "--json", "--limit", "0").json()
+    #expect(none["rows"]?.array?.isEmpty == true)
+    let raw = try Program.run("rows", demo.kept.path, "--raw", "--json", "--limit", "2").json()
+    #expect(raw["rows"]?.array?.count == 2)
+  }
+
+  @Test func csvHoldsOneEntity() throws {
+    let demo = try Demonstration()
+    let outcome = try Program.run("rows", demo.kept.path, "--entity", "Note", "--format", "csv")
+    #expect(outcome.status == 0)
+    let lines = outcome.text.components(separatedBy: "\r\n")
+    #expect(lines.count == 8)
+    #expect(lines[0] == "_pk,body,created,folder,identifier,isPinned,picture,title,tags")
+    #expect(
+      lines[2]
+        == "2,call the yard about the mast,2025-11-29T05:20:00.25Z,2,08101820-2830-3840-4850-586068707880,true,,Boat,1 3"
+    )
+    #expect(lines[6].hasPrefix("6,\"the sea, the \"\"sea\"\", the sea\","))
+    #expect(lines[5].hasPrefix("5,=SUM"))
+    let safe = try Program.run(
+      "rows", demo.kept.path, "--entity", "Note", "--format", "csv", "--spreadsheet-safe")
+    #expect(safe.text.contains("\r\n5,'=SUM"))
+    let all = try Program.run("rows", demo.kept.path, "--format", "csv")
+    #expect(all.status == 64)
+    #expect(all.errorCode == "usage.oneEntity")
+    let raw = try Program.run("rows", demo.kept.path, "--raw", "--format", "csv")
+    #expect(raw.errorCode == "usage.oneTable")
+  }
+
+  @Test func limitAndEntityChoose() throws {
+    let demo = try Demonstration()
+    let limited = try Program.run("rows", demo.kept.path, "--format", "ndjson", "--limit", "3")
+    #expect(try limited.lines().count == 3)
+    for form in ["ndjson", "csv"] {
+      for (raw, name) in [([], "Note"), (["--raw"], "ZNOTE")] {
+        let outcome = try Program.run(
+          ["rows", demo.kept.path, "--format", form, "--limit", "2", "--entity", name] + raw)
+        let count = outcome.stdout.split(separator: UInt8(ascii: "\n")).count
+        #expect(count == (form == "csv" ? 3 : 2), "\(form) \(raw)")
+      }
+    }
+    let two = try Program.run(
+      "rows", demo.kept.path, "--format", "ndjson", "--entity", "Tag", "--entity", "Folder")
+    #expect(Set(try two.lines().compactMap { $0["entity"]?.string }) == ["Tag", "Folder"])
+    let table = try Program.run(
+      "rows", demo.kept.path, "--raw", "--format", "ndjson", "--entity", "ZTAG")
+    #expect(try table.lines().count == 3)
+    let text = try Program.run("rows", demo.kept.path, "--entity", "Note", "--limit", "1")
+    #expect(text.text.contains("Note, 6 rows"))
+    #expect(text.text.contains("1 of 6 rows shown"))
+    for flags in [["--entity", "Nothing"], ["--raw", "--entity", "Nothing"]] {
+      let unknown = try Program.run(["rows", demo.kept.path] + flags)
+      #expect(unknown.status == 64)
+      #expect(unknown.errorCode == "input.unknownName")
+      #expect(unknown.text == "")
+    }
+  }
+
+  @Test func theLogCanBeLeftOut() throws {
+    let folder = try TemporaryFolder()
+    let store = try StoreFixtures.named("wal-uncommitted-tail").make(folder.url)
+    func values(_ view: String) throws -> Data {
+      try Program.run("rows", "--raw", "--format", "ndjson", "--wal", view, store.path).stdout
+    }
+    let alone = try TemporaryFolder()
+    try FileManager.default.copyItem(at: store, to: alone.url.appendingPathComponent("x"))
+    let main = try Program.run(
+      "rows", "--raw", "--format", "ndjson", alone.url.appendingPathComponent("x").path)
+    #expect(try values("ignore") == main.stdout)
+    #expect(try values("committed") != main.stdout)
+    #expect(try values("all") != values("committed"))
+  }
+
+  @Test func aPlainDatabaseIsReadAsItIs() throws {
+    let folder = try TemporaryFolder()
+    let store = try StoreFixtures.named("wal-committed").make(folder.url)
+    let plain = try Program.run("rows", "--format", "ndjson", store.path)
+    let raw = try Program.run("rows", "--raw", "--format", "ndjson", store.path)
+    #expect(plain.stdout == raw.stdout)
+    #expect(plain.errors.contains("no Core Data store"))
+  }
+}
