@@ -1,6 +1,5 @@
 import ArgumentParser
 import CoreDataStore
-import SQLiteFile
 import StoreExtraction
 import Terminal
 
@@ -60,7 +59,6 @@ struct Extract: ParsableCommand, RecordedCommand {
   func run() throws {
     let given = try model.map { try ModelChoice.version(at: $0, named: modelVersion).model }
     let coreData = try CoreDataStore(path: path, model: given, logView: store.wal)
-    try checkNames(coreData)
     let export = StoreExport(
       .init(
         entityNames: entity.isEmpty ? nil : Set(entity), limit: limit, blobs: blobs,
@@ -76,23 +74,6 @@ struct Extract: ParsableCommand, RecordedCommand {
     }
     display.note(result.findings, of: path)
     if result.damageCount > 0 { try display.exitWithFindings() }
-  }
-
-  private func checkNames(_ store: CoreDataStore) throws {
-    guard !entity.isEmpty else { return }
-    var known: Set<String> = []
-    if store.kind == .sqlite {
-      known = Set(store.database.schema.tables.map(\.name))
-    } else {
-      for table in store.entityTables {
-        known.formUnion(try store.describedEntities(of: table).map(\.name))
-      }
-    }
-    for name in entity where !known.contains(name) {
-      throw ExtractionError(
-        .unknownName, "the store has no \(store.kind == .sqlite ? "table" : "entity") \(name)",
-        path: path)
-    }
   }
 
   private func text(_ result: StoreExport.Result) -> String {

@@ -75,8 +75,7 @@ struct Failure: Error {
       message.hasPrefix(path + ":") || message.hasPrefix(path + " ")
       || (path.contains("/") && message.contains(path))
     guard !isNamed else { return message }
-    // "Notes.sqlite is empty", and "Notes.sqlite: no such file".
-    return message.hasPrefix("is ") ? "\(path) \(message)" : "\(path): \(message)"
+    return "\(message), \(path)"
   }
 
   private init(_ error: SQLiteFileError) {

@@ -28,11 +28,12 @@ package final class ByteFile: Sendable {
     guard unsafe fstat(descriptor, &status) == 0 else {
       let number = errno
       close(descriptor)
-      throw SQLiteFileError(.io, "cannot be examined", path: path, systemError: number)
+      throw SQLiteFileError(.io, "the file cannot be examined", path: path, systemError: number)
     }
     guard status.st_mode & S_IFMT == S_IFREG else {
       close(descriptor)
-      let kind = status.st_mode & S_IFMT == S_IFDIR ? "is a folder" : "is not an ordinary file"
+      let kind =
+        status.st_mode & S_IFMT == S_IFDIR ? "a folder, not a file" : "not an ordinary file"
       throw SQLiteFileError(.notRegular, kind, path: path)
     }
     self.path = path
@@ -48,7 +49,7 @@ package final class ByteFile: Sendable {
       SQLiteFileError(.missing, "no such file", path: path, systemError: number)
     case ELOOP, EMLINK:
       SQLiteFileError(
-        .notRegular, "is a symbolic link; name the file that it leads to", path: path,
+        .notRegular, "a symbolic link, not the file that it leads to", path: path,
         systemError: number)
     case EACCES, EPERM:
       SQLiteFileError(.permission, "permission denied", path: path, systemError: number)

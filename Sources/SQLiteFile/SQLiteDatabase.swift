@@ -344,10 +344,10 @@ public final class SQLiteDatabase {
         if header.pageSize == journal.value.pageSize { return header }
       } else if journal.value.databasePageCount == 0 {
         throw SQLiteFileError(
-          .empty, "was empty before a transaction that was interrupted", path: main.path)
+          .empty, "empty before a transaction that was interrupted", path: main.path)
       }
     }
-    guard main.size > 0 else { throw SQLiteFileError(.empty, "is empty", path: main.path) }
+    guard main.size > 0 else { throw SQLiteFileError(.empty, "empty file", path: main.path) }
     return try header(in: main, at: 0, of: main)
   }
 
@@ -371,23 +371,23 @@ public final class SQLiteDatabase {
     switch defect {
     case .tooShort:
       return SQLiteFileError(
-        .notADatabase, "is not an SQLite database: only \(main.size) bytes", path: main.path)
+        .notADatabase, "not an SQLite database: only \(main.size) bytes", path: main.path)
     case .magic:
       let sample = try main.bytes(at: 0, count: 65_536)
       if Entropy.looksRandom(sample) {
         return SQLiteFileError(
           .looksEncrypted,
-          "is not a readable SQLite database: its bytes look random, as encrypted ones do",
+          "not a readable SQLite database: its bytes look random, as encrypted ones do",
           path: main.path, offset: 0)
       }
       return SQLiteFileError(
-        .notADatabase, "is not an SQLite database: it does not start like one", path: main.path,
+        .notADatabase, "not an SQLite database: it does not start like one", path: main.path,
         offset: 0)
-    case .pageSize(let size): return bad("has an impossible page size of \(size) bytes", 16)
-    case .usableSize(let size): return bad("leaves only \(size) usable bytes of a page", 20)
-    case .encoding(let number): return bad("has an unknown text encoding, \(number)", 56)
+    case .pageSize(let size): return bad("impossible page size of \(size) bytes", 16)
+    case .usableSize(let size): return bad("only \(size) usable bytes in a page", 20)
+    case .encoding(let number): return bad("unknown text encoding \(number)", 56)
     case .readVersion(let version):
-      return bad("has read version \(version), newer than any known", 19)
+      return bad("read version \(version), newer than any known", 19)
     }
   }
 }

@@ -12,9 +12,9 @@ public struct StoreBundle {
   /// The plan, to be measured and written.
   public private(set) var plan: BundlePlan
   private let contents: BundleManifest.Contents
-  /// The folder of the store, which is nobody's business: it is left out of every record, because paths hold
-  /// user names.
-  private let folder: String
+  /// The folders of the store, which are nobody's business: they are left out of every record, because paths
+  /// hold user names.
+  private var folders: [String]
 
   /// Starts a bundle about the store whose main file is at `storePath`.
   public init(
@@ -23,11 +23,13 @@ public struct StoreBundle {
   ) throws(BundleError) {
     plan = try BundlePlan(tool: tool, created: created, contents: contents)
     self.contents = contents
-    folder = storePath.lastIndex(of: "/").map { String(storePath[...$0]) } ?? ""
+    folders = [storePath.lastIndex(of: "/").map { String(storePath[...$0]) } ?? ""]
   }
 
   /// Adds the record of an incident.
   public mutating func add(_ incident: Incident) throws {
+    // The record names the folder in which it was made, which may be on another machine.
+    folders.append(incident.folder + "/")
     try plan.add(
       name: "incident.json", source: .bytes(json(incident)), origin: "incident",
       why: "what happened and what was decided")
@@ -48,8 +50,7 @@ public struct StoreBundle {
   )
     throws
   {
-    let name = String(
-      inspection.path.dropFirst(inspection.path.hasPrefix(folder) ? folder.count : 0))
+    let name = inspection.path.split(separator: "/").last.map(String.init) ?? inspection.path
     try plan.add(
       name: "inspection.json", source: .bytes(json(inspection)), origin: name,
       why: "kind, versions, health and counts of the store")
@@ -141,11 +142,11 @@ public struct StoreBundle {
     return String(decoding: try encoder.encode(value), as: UTF8.self)
   }
 
-  /// The text without the store's folder, nor the folder above an `Incompatible` one.
+  /// The text without the store's folders, nor those above an `Incompatible` one.
   private func withoutFolder(_ text: String) -> [UInt8] {
     var text = text
-    for prefix in [folder, folder.components(separatedBy: "Incompatible/")[0]]
-    where prefix.count > 1 {
+    let above = folders.map { $0.components(separatedBy: "Incompatible/")[0] }
+    for prefix in (folders + above).sorted(by: { $0.count > $1.count }) where prefix.count > 1 {
       text = text.replacingOccurrences(of: prefix, with: "")
       text = text.replacingOccurrences(of: String(prefix.dropLast()), with: ".")
     }
