@@ -120,12 +120,7 @@ import Testing
     let (folder, bundle, outcome) = try Self.create(copy)
     defer { withExtendedLifetime(folder) {} }
     #expect(outcome.status == 0, "\(outcome.errors)")
-    let entries = try Self.unpack(bundle)
-    withKnownIssue("StoreBundle leaves out the folder it was given, not the one in the record") {
-      Self.expectNothingOfTheUser(entries, demo)
-    } when: {
-      entries.values.contains { $0.range(of: Data(demo.folder.path.utf8)) != nil }
-    }
+    Self.expectNothingOfTheUser(try Self.unpack(bundle), demo)
   }
 
   @Test func rowsAndFilesGoInWhenAskedFor() throws {

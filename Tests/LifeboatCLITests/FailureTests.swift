@@ -140,7 +140,7 @@ import Testing
   @Test func aLinkIsNamedAsWhatItIs() throws {
     let folder = try TemporaryFolder()
     let outcome = try Program.run("inspect", try Input.link.make(in: folder.url))
-    #expect(outcome.errors.contains("symbolic link; name the file that it leads to"))
+    #expect(outcome.errors.contains("a symbolic link, not the file that it leads to"))
   }
 
   @Test(arguments: [["inspect"], ["rows"], ["model", "hash"]])
