@@ -5,7 +5,7 @@ import Dispatch
 /// The leaves are cut into blocks; two blocks are decoded at a time, each by a worker with a reader, a scan and a
 /// buffer of its own, and written in turn. A block that does not fit its buffer is decoded once more, straight to the
 /// output, and so is all that follows: with rows that large the output is the limit, not the decoding.
-struct ParallelJSON: ~Copyable {
+struct ParallelJSON {
   /// Fewer leaves are not worth a second thread.
   static let leastLeafCount = 512
   private static let workerCount = 2
@@ -49,6 +49,8 @@ struct ParallelJSON: ~Copyable {
 
   /// - Parameters:
   ///   - leaves: the table's leaves in key order.
+  ///   - table: the table's name.
+  ///   - layout: the layout of its rows.
   ///   - makeReader: makes a reader of the same files for each worker.
   ///   - makeScan: makes a scan of the same table for each worker.
   init(
