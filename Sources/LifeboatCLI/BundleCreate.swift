@@ -93,7 +93,7 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
       case .store: .store
       }
     var bundle = try StoreBundle(
-      storePath: subject.storePath, tool: .init(name: "lifeboat", version: toolVersion),
+      storePath: subject.storePath, tool: .init(name: "lifeboat", version: Tool.version),
       created: BundleDate(secondsSince1970: created.timeIntervalSince1970.rounded(.down)),
       contents: contents)
     if let incident = subject.incident { try bundle.add(incident) }

@@ -51,7 +51,7 @@ struct CustodyLog {
 
     let schema = "lifeboat.custody"
     let version = 1
-    let tool = "lifeboat \(toolVersion)"
+    let tool = "lifeboat \(Tool.version)"
     let arguments: [String]
     let started: Date
     let ended: Date

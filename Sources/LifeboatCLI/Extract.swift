@@ -25,26 +25,7 @@ struct Extract: ParsableCommand, RecordedCommand {
   @Option(name: .long, help: "csv, ndjson or sqlite.")
   var format: StoreExport.Format = .csv
 
-  @Option(name: .long, help: "Only this entity (of plain SQLite: table); may be repeated.")
-  var entity: [String] = []
-
-  @Option(name: .long, help: "At most so many rows of each entity.")
-  var limit: Int?
-
-  @Option(name: .long, help: "How binary values are written in NDJSON: hex or summary.")
-  var blobs: BlobForm = .hex
-
-  @Option(name: .long, help: "Read by this model instead of the one in the store.")
-  var model: String?
-
-  @Option(name: .customLong("model-version"), help: "Which version of --model.")
-  var modelVersion: String?
-
-  @Flag(
-    name: .customLong("spreadsheet-safe"),
-    help: "Put an apostrophe before CSV cells that a spreadsheet would take for formulas.")
-  var spreadsheetSafe = false
-
+  @OptionGroup var rows: RowOptions
   @OptionGroup var store: StoreOptions
   @OptionGroup var custody: CustodyOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
@@ -52,17 +33,9 @@ struct Extract: ParsableCommand, RecordedCommand {
   var evidencePaths: [String] { [path] }
   var outputPaths: [String] { [output] }
 
-  func validate() throws {
-    if let limit, limit < 0 { throw ValidationError("--limit takes a number of rows, 0 or more.") }
-  }
-
   func run() throws {
-    let given = try model.map { try ModelChoice.version(at: $0, named: modelVersion).model }
-    let coreData = try CoreDataStore(path: path, model: given, logView: store.wal)
-    let export = StoreExport(
-      .init(
-        entityNames: entity.isEmpty ? nil : Set(entity), limit: limit, blobs: blobs,
-        isSafeForSpreadsheets: spreadsheetSafe))
+    let coreData = try rows.open(path, store)
+    let export = StoreExport(rows.output)
     let interruption = Interruption(removing: [output, output + "-journal"])
     let result = try withExtendedLifetime(interruption) {
       try export.run(coreData, as: format, to: output)

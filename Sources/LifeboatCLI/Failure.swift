@@ -184,7 +184,8 @@ struct Failure: Error {
       if let hint { try? errors.writeLine("hint: \(DisplayText.visible(hint))") }
       if exitCode == 70 {
         try? errors.writeLine(
-          "This is a bug of ours: please report it with the line above and version \(toolVersion).")
+          "This is a bug of ours: please report it with the line above and version \(Tool.version)."
+        )
       }
     }
     try? errors.flush()

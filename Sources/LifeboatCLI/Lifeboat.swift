@@ -21,7 +21,7 @@ struct Lifeboat: ParsableCommand {
         66 input missing   70 a bug of ours   73 output exists   74 device error
         75 try again   77 permission denied.  Treat any other code as a failure.
       """,
-    version: toolVersion,
+    version: Tool.version,
     subcommands: [],
     groupedSubcommands: [
       CommandGroup(name: "Look", subcommands: [Inspect.self, Model.self, Rows.self]),

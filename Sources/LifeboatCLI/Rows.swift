@@ -34,36 +34,13 @@ struct Rows: ParsableCommand, RecordedCommand {
   @Option(name: .long, help: "text, json, ndjson or csv; text by default.")
   var format: Format?
 
-  @Option(name: .long, help: "Only this entity (with --raw: table); may be repeated.")
-  var entity: [String] = []
-
-  @Option(name: .long, help: "At most so many rows (of text: of each entity, 50 by default).")
-  var limit: Int?
-
-  @Option(name: .long, help: "How binary values are written: hex or summary.")
-  var blobs: BlobForm = .hex
-
-  @Option(name: .long, help: "Read by this model instead of the one in the store.")
-  var model: String?
-
-  @Option(name: .customLong("model-version"), help: "Which version of --model.")
-  var modelVersion: String?
-
-  @Flag(
-    name: .customLong("spreadsheet-safe"),
-    help: "Put an apostrophe before CSV cells that a spreadsheet would take for formulas.")
-  var spreadsheetSafe = false
-
+  @OptionGroup var rows: RowOptions
   @OptionGroup var store: StoreOptions
   @OptionGroup var custody: CustodyOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
 
   var evidencePaths: [String] { [path] }
   var outputPaths: [String] { [] }
-
-  func validate() throws {
-    if let limit, limit < 0 { throw ValidationError("--limit takes a number of rows, 0 or more.") }
-  }
 
   func run() throws {
     let watch = EvidenceWatch(path)
@@ -91,8 +68,8 @@ struct Rows: ParsableCommand, RecordedCommand {
     let database = try SQLiteDatabase(path: path, logView: store.wal)
     let tables = try chosen(database)
     switch format {
-    case .ndjson: try database.writeJSON(of: tables, limit: limit, to: 1)
-    case .json: try database.writeJSON(of: tables, as: .object, limit: limit, to: 1)
+    case .ndjson: try database.writeJSON(of: tables, limit: rows.limit, to: 1)
+    case .json: try database.writeJSON(of: tables, as: .object, limit: rows.limit, to: 1)
     case .csv:
       guard let table = tables.first, tables.count == 1 else {
         throw Failure(
@@ -101,7 +78,7 @@ struct Rows: ParsableCommand, RecordedCommand {
             "name one with --entity, or write a file for each with: lifeboat extract --format csv -o DIR"
         )
       }
-      try database.writeCSV(of: table, limit: limit, to: 1)
+      try database.writeCSV(of: table, limit: rows.limit, to: 1)
     case .text:
       for table in tables { try writeText(table, of: database) }
     }
@@ -109,8 +86,8 @@ struct Rows: ParsableCommand, RecordedCommand {
   }
 
   private func chosen(_ database: SQLiteDatabase) throws -> [Table] {
-    guard !entity.isEmpty else { return database.schema.tables }
-    return try entity.map { name in
+    guard !rows.entity.isEmpty else { return database.schema.tables }
+    return try rows.entity.map { name in
       guard let table = database.schema.table(named: name) else {
         throw ExtractionError(.unknownName, "the store has no table \(name)", path: path)
       }
@@ -121,21 +98,18 @@ struct Rows: ParsableCommand, RecordedCommand {
   // MARK: - Entities
 
   private func writeEntities(_ format: Format) throws -> FindingList {
-    let given = try model.map { try ModelChoice.version(at: $0, named: modelVersion).model }
-    let coreData = try CoreDataStore(path: path, model: given, logView: store.wal)
+    let coreData = try rows.open(path, store)
     guard coreData.kind != .sqlite else {
       display.note("note: no Core Data store; the tables follow as they are (--raw)")
       return try writeRaw(format)
     }
     var entities: [DescribedEntity] = []
     for table in coreData.entityTables { entities += try coreData.describedEntities(of: table) }
-    for name in entity where !entities.contains(where: { $0.name == name }) {
+    for name in rows.entity where !entities.contains(where: { $0.name == name }) {
       throw ExtractionError(
         .unknownName, "the store has no entity \(name); it has \(names(entities))", path: path)
     }
-    let options = RowOutput.Options(
-      entityNames: entity.isEmpty ? nil : Set(entity), limit: limit, blobs: blobs,
-      isSafeForSpreadsheets: spreadsheetSafe)
+    let options = rows.output
     switch format {
     case .ndjson:
       try RowOutput(options).writeJSON(of: coreData, to: 1)
@@ -190,7 +164,7 @@ struct Rows: ParsableCommand, RecordedCommand {
     try display.write(text.text(display))
   }
 
-  private var textLimit: Int { limit ?? 50 }
+  private var textLimit: Int { rows.limit ?? 50 }
 }
 
 /// Rows for people: a table where the columns fit side by side, else a block for each row.

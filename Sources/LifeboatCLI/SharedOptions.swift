@@ -1,6 +1,8 @@
 import ArgumentParser
+import CoreDataStore
 import Foundation
 import SQLiteFile
+import StoreExtraction
 import Terminal
 
 /// Flags that every command takes.
@@ -62,6 +64,46 @@ struct DisplayOptions: ParsableArguments {
       note(
         "finding: and \(Quantity.count(damage.count - 5)) more; see: lifeboat inspect -v \(path)")
     }
+  }
+}
+
+/// Which rows to read, by which model, and how they are written.
+struct RowOptions: ParsableArguments {
+  @Option(name: .long, help: "Only this entity (of plain SQLite: table); may be repeated.")
+  var entity: [String] = []
+
+  @Option(name: .long, help: "At most so many rows (as text and in extract: of each entity).")
+  var limit: Int?
+
+  @Option(name: .long, help: "How binary values are written in JSON: hex or summary.")
+  var blobs: BlobForm = .hex
+
+  @Flag(
+    name: .customLong("spreadsheet-safe"),
+    help: "Put an apostrophe before CSV cells that a spreadsheet would take for formulas.")
+  var spreadsheetSafe = false
+
+  @Option(name: .long, help: "Read by this model instead of the one in the store.")
+  var model: String?
+
+  @Option(name: .customLong("model-version"), help: "Which version of --model.")
+  var modelVersion: String?
+
+  func validate() throws {
+    if let limit, limit < 0 { throw ValidationError("--limit takes a number of rows, 0 or more.") }
+  }
+
+  /// The same for the output.
+  var output: RowOutput.Options {
+    .init(
+      entityNames: entity.isEmpty ? nil : Set(entity), limit: limit, blobs: blobs,
+      isSafeForSpreadsheets: spreadsheetSafe)
+  }
+
+  /// Opens the store by the model that is meant.
+  func open(_ path: String, _ store: StoreOptions) throws -> CoreDataStore {
+    let given = try model.map { try ModelChoice.version(at: $0, named: modelVersion).model }
+    return try CoreDataStore(path: path, model: given, logView: store.wal)
   }
 }
 

@@ -83,9 +83,6 @@ public struct Incident: Sendable, Codable, Equatable, Identifiable {
   public internal(set) var notice: Notice
   /// The version of Lifeboat that wrote the record.
   public let toolVersion: String
-
-  /// The version of Lifeboat that is written into records.
-  static let currentToolVersion = "0.1.0"
 }
 
 /// What became of an incident after its record was written.
@@ -146,7 +143,7 @@ extension Incident {
       model = nil
     }
     seal = nil
-    toolVersion = Self.currentToolVersion
+    toolVersion = Tool.version
     notice = Notice(title: "", whatHappened: "", whatWasKept: "", whatToDo: "")
     notice = texts.notice(self)
   }
