@@ -164,9 +164,17 @@ struct InspectionText {
 
   private var rows: String {
     let count = Quantity.count(inspection.liveRowCount)
-    return inspection.kind == .sqlite
-      ? "\(count) in \(Quantity.count(inspection.tables.count)) tables"
-      : "\(count) of \(Quantity.count(inspection.entities.filter { $0.rowCount > 0 }.count)) entities"
+    let holders =
+      inspection.kind == .sqlite
+      ? (inspection.tables.count, "table", "tables")
+      : (inspection.entities.filter { $0.rowCount > 0 }.count, "entity", "entities")
+    var text = count + (inspection.kind == .sqlite ? " in " : " of ")
+    text += "\(Quantity.count(holders.0)) \(holders.0 == 1 ? holders.1 : holders.2)"
+    if inspection.liveRowCount == 0, inspection.kind != .sqlite { text = "none" }
+    let isSchemaDamaged = inspection.findings.contains {
+      $0.severity == .damage && $0.table == "sqlite_schema"
+    }
+    return isSchemaDamaged ? text + "; the schema is damaged, so tables are missing" : text
   }
 
   private var evidence: String {
