@@ -46,6 +46,7 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
 
   func run() throws {
     let subject = try BundleSubject(input)
+    try EvidenceGuard.check(output, against: subject.storePath)
     let receipt = try Self.write(
       subject, to: output, include: include, logView: store.wal, created: Date())
     if display.json {
@@ -84,7 +85,7 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
     _ subject: BundleSubject, to output: String, include: Include,
     logView: SQLiteDatabase.LogView = .committed, created: Date
   ) throws -> Receipt {
-    let interruption = Interruption()
+    let interruption = Interruption(lettingWorkEnd: true)
     let watch = EvidenceWatch(subject.storePath)
     let contents: BundleManifest.Contents =
       switch include {

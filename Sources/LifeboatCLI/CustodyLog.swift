@@ -33,7 +33,10 @@ struct CustodyLog {
     guard let path = command.custody.log else { return nil }
     self.path = path
     self.command = command
-    guard try Self.mayAppend(to: path) else {
+    for evidence in command.evidencePaths {
+      try EvidenceGuard.check(path, againstAllAt: evidence)
+    }
+    guard !command.outputPaths.contains(path), try Self.mayAppend(to: path) else {
       throw Failure(
         73, "custody.notALog",
         "something that is no custody log is at \(path); nothing was written to it",
@@ -63,25 +66,34 @@ struct CustodyLog {
     let previousSHA256: String?
   }
 
-  /// Appends the record of a run that ended with `exitCode`.
+  /// Appends the record of a run that ended with `exitCode`. Runs at the same time wait for each other, so that
+  /// each line has the one before it.
   func append(exitCode: Int32) throws {
     let after = Self.hashes(of: command.evidencePaths)
-    let handle = try open()
-    defer { try? handle.close() }
-    let last = try lastLine(of: handle)
+    let outputs = Self.outputHashes(of: command.outputPaths)
+    let descriptor = unsafe open(
+      path, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    guard descriptor >= 0, flock(descriptor, LOCK_EX) == 0 else {
+      throw Failure(
+        73, "custody.cannotOpen", "the custody log cannot be opened for appending, \(path)",
+        hint: "check its folder and permissions; the run itself is done")
+    }
+    let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+    let tail = try tail(of: handle)
+    let last = tail.split(separator: 0x0a).last
     let record = Record(
       arguments: Array(CommandLine.arguments.dropFirst()), started: started, ended: Date(),
       host: ProcessInfo.processInfo.hostName, user: NSUserName(),
       inputs: before.keys.sorted().map {
         .init(path: $0, sha256Before: before[$0] ?? [:], sha256After: after[$0] ?? [:])
       },
-      outputs: Self.outputHashes(of: command.outputPaths), exitCode: exitCode,
-      previousSHA256: last.map { Digest.sha256(Array($0)) })
+      outputs: outputs, exitCode: exitCode, previousSHA256: last.map { Digest.sha256(Array($0)) })
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     encoder.dateEncodingStrategy = .iso8601
-    try handle.seekToEnd()
-    try handle.write(contentsOf: try encoder.encode(record) + Data([0x0a]))
+    // A line that was cut off stays as it is, and the next one starts on its own.
+    let start = tail.isEmpty || tail.last == 0x0a ? Data() : Data([0x0a])
+    try handle.write(contentsOf: start + (try encoder.encode(record)) + Data([0x0a]))
     try handle.synchronize()
   }
 
@@ -101,25 +113,11 @@ struct CustodyLog {
     return object["schema"] as? String == "lifeboat.custody"
   }
 
-  private func open() throws -> FileHandle {
-    if !FileManager.default.fileExists(atPath: path) {
-      _ = FileManager.default.createFile(
-        atPath: path, contents: nil, attributes: [.posixPermissions: 0o600])
-    }
-    guard let handle = FileHandle(forUpdatingAtPath: path) else {
-      throw Failure(
-        73, "custody.cannotOpen", "the custody log cannot be opened for appending, \(path)")
-    }
-    return handle
-  }
-
-  /// The last line without its end; nil in an empty file.
-  private func lastLine(of handle: FileHandle) throws -> Data? {
+  /// The end of the log, with the whole of its last line.
+  private func tail(of handle: FileHandle) throws -> Data {
     let end = try handle.seekToEnd()
-    let start = end > 1 << 20 ? end - (1 << 20) : 0
-    try handle.seek(toOffset: start)
-    let tail = try handle.readToEnd() ?? Data()
-    return tail.split(separator: 0x0a).last.map { Data($0) }
+    try handle.seek(toOffset: end > 1 << 20 ? end - (1 << 20) : 0)
+    return try handle.readToEnd() ?? Data()
   }
 
   private static func hashes(of paths: [String]) -> [String: [String: String]] {

@@ -35,8 +35,10 @@ struct Extract: ParsableCommand, RecordedCommand {
 
   func run() throws {
     let coreData = try rows.open(path, store)
-    let export = StoreExport(rows.output)
-    let interruption = Interruption(removing: [output, output + "-journal"])
+    try EvidenceGuard.check(output, against: path)
+    let interruption = Interruption()
+    var export = StoreExport(rows.output)
+    export.created = interruption.made
     let result = try withExtendedLifetime(interruption) {
       try export.run(coreData, as: format, to: output)
     }

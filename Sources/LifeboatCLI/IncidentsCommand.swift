@@ -188,8 +188,11 @@ enum IncidentFolder {
 /// An incident for people.
 enum IncidentText {
   static func text(_ incident: Incident, state: String, _ display: DisplayOptions) -> String {
-    var text = incident.plainText.split(separator: "\n", omittingEmptySubsequences: false)
-      .map { DisplayText.visible(String($0)) }.joined(separator: "\n")
+    var notice = KeyValueBlock()
+    for line in incident.plainText.split(separator: "\n", omittingEmptySubsequences: false) {
+      notice.add("", String(line))
+    }
+    var text = notice.text(width: display.width, style: display.style)
     var block = KeyValueBlock()
     block.add("Incident", "\(incident.id), \(state)")
     block.add(

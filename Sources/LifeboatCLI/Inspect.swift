@@ -26,36 +26,46 @@ struct Inspect: ParsableCommand, RecordedCommand {
   var evidencePaths: [String] { paths }
   var outputPaths: [String] { [] }
 
+  /// The JSON form for several stores.
+  struct Report: Encodable {
+    let schema = "lifeboat.inspections"
+    let version = 1
+    let inspections: [StoreInspection]
+  }
+
   func run() throws {
-    var worst: Failure?
-    var inspections: [StoreInspection] = []
+    var failures: [Failure] = []
+    var stores: [String] = []
     for path in paths {
+      do { stores += try StoreFinder.stores(at: path) } catch {
+        failures.append(try failure(error))
+      }
+    }
+    var inspections: [StoreInspection] = []
+    for path in stores {
       do {
-        for found in try StoreFinder.stores(at: path) {
-          let inspection = try StoreInspection(path: found, logView: store.wal)
-          inspections.append(inspection)
-          if !display.json {
-            if inspections.count > 1 { try display.write("\n") }
-            try display.write(InspectionText(inspection, display).text)
-          }
+        let inspection = try StoreInspection(path: path, logView: store.wal)
+        inspections.append(inspection)
+        if !display.json {
+          if inspections.count > 1 { try display.write("\n") }
+          try display.write(InspectionText(inspection, display).text)
         }
       } catch {
-        guard let failure = Failure(error) else { throw error }
-        if worst != nil || paths.count > 1 { failure.report(asJSON: display.json) }
-        // Of several failures the worst is the highest code: a bug over a missing file over a finding.
-        if failure.exitCode > worst?.exitCode ?? 0 { worst = failure }
+        failures.append(try failure(error))
       }
     }
-    if display.json {
-      if let only = inspections.first, inspections.count == 1 {
-        try display.write(json: only)
-      } else if !inspections.isEmpty {
-        try display.write(json: inspections)
+    if display.json, !inspections.isEmpty {
+      if stores.count == 1, failures.isEmpty {
+        try display.write(json: inspections[0])
+      } else {
+        try display.write(json: Report(inspections: inspections))
       }
     }
-    if let worst {
-      if paths.count > 1 { throw ExitCode(worst.exitCode) }
-      throw worst
+    // Of several failures the worst is the highest code: a bug over a missing file over a finding.
+    if let worst = failures.max(by: { $0.exitCode < $1.exitCode }) {
+      guard failures.count + inspections.count > 1 else { throw worst }
+      for failure in failures { failure.report(asJSON: display.json) }
+      throw ExitCode(worst.exitCode)
     }
     let changed = inspections.flatMap(\.changedDuringRead)
     if !changed.isEmpty {
@@ -64,6 +74,14 @@ struct Inspect: ParsableCommand, RecordedCommand {
         "the store changed while it was read: \(changed.joined(separator: ", "))",
         hint: "close whatever writes to the store and try again")
     }
+  }
+}
+
+extension Inspect {
+  /// The failure of one store, which does not stop the others; anything else is thrown.
+  private func failure(_ error: any Error) throws -> Failure {
+    guard let failure = Failure(error) ?? Failure(foreign: error) else { throw error }
+    return failure
   }
 }
 
@@ -142,7 +160,8 @@ struct InspectionText {
   private var model: String {
     guard let model = inspection.model else { return "not in the store; name one with --model" }
     if let problem = model.problem { return "\(model.source), not readable: \(problem)" }
-    var text = "\(model.source), \(Quantity.count(model.entityCount)) entities"
+    var text =
+      "\(model.source), \(Quantity.count(model.entityCount)) \(model.entityCount == 1 ? "entity" : "entities")"
     switch model.hashesAgree {
     case true?: text += ", version hashes agree with the metadata"
     case false?: text += ", version hashes differ from the metadata"

@@ -1,66 +1,70 @@
 import Dispatch
 import Foundation
 
-/// Leaves at once on Ctrl-C or SIGTERM, and takes what is half-written along.
-///
-/// Only what this run makes is named here: outputs that were not there, or were empty folders, when it began.
+/// Leaves at once on Ctrl-C or SIGTERM, and takes what is half-written along: the files that this run made, each by
+/// its name, and the folders that it made, once they are empty. What others put there stays.
 final class Interruption {
   private let sources: [any DispatchSourceSignal]
-  private let request = Request()
+  private let state = State()
+
+  private final class State: @unchecked Sendable {
+    private let lock = NSLock()
+    private var made: [String] = []
+    private var requests = 0
+
+    /// Notes a thing that was made.
+    func note(_ path: String) { lock.withLock { made.append(path) } }
+
+    /// Notes a request, and tells whether it is the first.
+    func request() -> Bool {
+      lock.withLock {
+        requests += 1; return requests == 1
+      }
+    }
+
+    var isRequested: Bool { lock.withLock { requests > 0 } }
+
+    /// Takes back what was made, the last first.
+    func takeBack() {
+      lock.withLock {
+        for path in made.reversed() {
+          // A database that is being written has its journal beside it.
+          for name in [path + "-journal", path] where unsafe unlink(name) != 0 {
+            unsafe rmdir(name)
+          }
+        }
+        made.removeAll()
+      }
+    }
+  }
+
+  /// From now on an interruption takes back what is noted in ``made(_:)`` and ends the process by the signal; with
+  /// `lettingWorkEnd` it is only noted in ``isRequested``, and a second one ends the process.
+  init(lettingWorkEnd: Bool = false) {
+    let state = state
+    sources = [SIGINT, SIGTERM].map { number in
+      signal(number, SIG_IGN)
+      let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+      source.setEventHandler {
+        let isFirst = state.request()
+        if lettingWorkEnd, isFirst { return }
+        state.takeBack()
+        // The signal itself ends the process, so that a shell sees what happened.
+        signal(number, SIG_DFL)
+        kill(getpid(), number)
+      }
+      source.resume()
+      return source
+    }
+  }
 
   /// Whether an interruption was asked for, for work that cleans up by itself.
-  var isRequested: Bool { request.isMade }
+  var isRequested: Bool { state.isRequested }
 
-  private final class Request: @unchecked Sendable {
-    private let lock = NSLock()
-    private var made = false
-
-    var isMade: Bool { lock.withLock { made } }
-    func make() { lock.withLock { made = true } }
-  }
-
-  /// From now on an interruption is only noted in ``isRequested``; a second one ends the process.
-  init() {
-    let request = request
-    sources = [SIGINT, SIGTERM].map { number in
-      Self.source(number) {
-        if request.isMade { Self.end(number) }
-        request.make()
-      }
-    }
-  }
-
-  /// From now on an interruption removes `outputs` before the process ends by the signal.
-  init(removing outputs: [String]) {
-    let files = FileManager.default
-    let ours = outputs.flatMap { output -> [String] in
-      guard let entries = try? files.contentsOfDirectory(atPath: output) else {
-        return files.fileExists(atPath: output) ? [] : [output]
-      }
-      return entries.isEmpty ? [output] : []
-    }
-    sources = [SIGINT, SIGTERM].map { number in
-      Self.source(number) {
-        for path in ours { try? FileManager.default.removeItem(atPath: path) }
-        Self.end(number)
-      }
-    }
-  }
-
-  private static func source(_ number: Int32, _ handle: @escaping @Sendable () -> Void)
-    -> any DispatchSourceSignal
-  {
-    signal(number, SIG_IGN)
-    let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
-    source.setEventHandler(handler: handle)
-    source.resume()
-    return source
-  }
-
-  /// The signal itself ends the process, so that a shell sees what happened.
-  private static func end(_ number: Int32) {
-    signal(number, SIG_DFL)
-    kill(getpid(), number)
+  /// Notes a file or folder that this run has made.
+  var made: @Sendable (String) -> Void {
+    let state = state
+    return { state.note($0) }
   }
 
   deinit {

@@ -37,13 +37,15 @@ struct Lifeboat: ParsableCommand {
       var command = try parseAsRoot()
       log = try (command as? any RecordedCommand).flatMap { try CustodyLog($0) }
       try command.run()
-      try log?.append(exitCode: 0)
+      let finished = log
+      log = nil
+      try finished?.append(exitCode: 0)
     } catch {
       let isJSON = CommandLine.arguments.contains("--json")
       let failure = Failure(error) ?? Failure(foreign: error) ?? usage(error, isJSON)
       let code = failure?.exitCode ?? exitCode(for: error).rawValue
       failure?.report(asJSON: isJSON)
-      try? log?.append(exitCode: code)
+      do { try log?.append(exitCode: code) } catch { Failure(error)?.report(asJSON: isJSON) }
       if failure == nil { exit(withError: error) }
       exit(withError: ExitCode(code))
     }

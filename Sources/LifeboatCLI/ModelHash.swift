@@ -11,7 +11,8 @@ struct ModelHash: ParsableCommand {
     discussion: """
       Example: lifeboat model hash Notes.xcdatamodeld
 
-      A hash whose rule is not confirmed by data is shown as unknown (null in JSON), never guessed.
+      A hash whose rule is not confirmed by data is shown as unknown (null in JSON), never guessed. Hashes are cut \
+      short for reading; -v and --json give them whole.
       """)
 
   @Argument(help: "A model, a folder that holds models, or a store.")
@@ -79,7 +80,8 @@ struct ModelHash: ParsableCommand {
           hash == nil
             ? "" : stored[name] == nil ? "not there" : stored[name] == hash ? "same" : "DIFFERS"
         }
-        table.add([name, hash ?? "unknown: the rule is not confirmed", agrees ?? ""])
+        let shown = hash.map { display.verbose > 0 ? $0 : String($0.prefix(32)) + "…" }
+        table.add([name, shown ?? "unknown: the rule is not confirmed", agrees ?? ""])
       }
       text += table.text(width: display.width, style: display.style)
       if let checksum = version.checksum { text += "checksum \(checksum)\n" }

@@ -164,6 +164,9 @@ struct Rescue: ParsableCommand, RecordedCommand {
           .init(
             "lifeboat extract \(ShellText.quoted(incident.folder + "/store/" + incident.storeName)) -o DIR",
             "save the rows"),
+          .init(
+            "lifeboat bundle create \(ShellText.quoted(incident.folder)) -o support.zip",
+            "pack what support needs"),
           .init("lifeboat incidents restore \(folder) \(incident.id)", "bring it back"),
         ])
     }

@@ -10,7 +10,7 @@ struct DisplayOptions: ParsableArguments {
   @Flag(name: .long, help: "Write JSON for programs instead of text.")
   var json = false
 
-  @Flag(name: .shortAndLong, help: "Say nothing but errors.")
+  @Flag(name: .shortAndLong, help: "Leave out notes, and reports that only confirm.")
   var quiet = false
 
   @Flag(name: .shortAndLong, help: "Say more.")
@@ -28,7 +28,7 @@ struct DisplayOptions: ParsableArguments {
 
   /// How standard output is to look.
   var style: Style { Style(noColor ? .never : color, descriptor: 1) }
-  /// The width of standard output; nil where it is no terminal.
+  /// The width of standard output; that of COLUMNS, or 80, where it is no terminal.
   var width: Int { TerminalWidth.columns(of: 1) }
 
   /// Writes text to standard output.
@@ -62,7 +62,8 @@ struct DisplayOptions: ParsableArguments {
     for finding in damage.prefix(5) { note("finding: " + FindingText.line(finding)) }
     if damage.count > 5 {
       note(
-        "finding: and \(Quantity.count(damage.count - 5)) more; see: lifeboat inspect -v \(path)")
+        "finding: and \(Quantity.count(damage.count - 5)) more; see: lifeboat inspect -v \(DisplayText.visible(ShellText.quoted(path)))"
+      )
     }
   }
 }

@@ -14,11 +14,15 @@ final class OutputFolder {
   private var names: Set<String> = []
   private var opened: Set<Int32> = []
 
-  /// Makes the folder, or takes an empty one that is there.
-  init(_ path: String) throws(ExtractionError) {
+  private let created: @Sendable (String) -> Void
+
+  /// Makes the folder, or takes an empty one that is there. `created` hears of each thing that is made.
+  init(_ path: String, created: @escaping @Sendable (String) -> Void) throws(ExtractionError) {
     self.path = path
+    self.created = created
     if unsafe mkdir(path, 0o700) == 0 {
       isOurs = true
+      created(path)
       return
     }
     guard errno == EEXIST else {
@@ -72,12 +76,10 @@ final class OutputFolder {
         "the file cannot be made: \(unsafe String(cString: strerror(errno)))", path: file)
     }
     made.append(file)
+    created(file)
     opened.insert(descriptor)
     return descriptor
   }
-
-  /// Notes a file that somebody else made in the folder for us.
-  func adopt(_ name: String) { made.append(path + "/" + name) }
 
   /// Syncs and closes a file.
   func finish(_ descriptor: Int32) throws(ExtractionError) {

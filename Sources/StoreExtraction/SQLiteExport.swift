@@ -8,16 +8,22 @@ struct SQLiteExport {
   private let store: CoreDataStore
   private let options: RowOutput.Options
   private let sourceHashes: [String: String]
+  private let created: @Sendable (String) -> Void
 
-  init(_ store: CoreDataStore, _ options: RowOutput.Options, _ sourceHashes: [String: String]) {
+  init(
+    _ store: CoreDataStore, _ options: RowOutput.Options, _ sourceHashes: [String: String],
+    _ created: @escaping @Sendable (String) -> Void
+  ) {
     self.store = store
     self.options = options
     self.sourceHashes = sourceHashes
+    self.created = created
   }
 
   /// Writes the file; `check` runs when all rows are in it, and what it throws removes the file again.
   func write(to path: String, _ check: () throws -> Void) throws -> [StoreExport.Result.Part] {
     let writer = try SQLiteWriter(creating: path)
+    created(path)
     do {
       let parts = try writer.transaction {
         store.kind == .sqlite ? try writeTables(writer) : try writeEntities(writer)

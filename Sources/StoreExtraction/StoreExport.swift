@@ -49,6 +49,8 @@ public struct StoreExport: Sendable {
 
   /// How binary values and CSV cells are written.
   public var options: RowOutput.Options
+  /// Hears the path of each file and folder as it is made, for a caller that must take them back in a hurry.
+  public var created: @Sendable (String) -> Void = { _ in }
 
   /// An export with these options. Entity names and limit are respected too.
   public init(_ options: RowOutput.Options = .init()) { self.options = options }
@@ -79,9 +81,9 @@ public struct StoreExport: Sendable {
     let parts: [Result.Part]
     switch format {
     case .sqlite:
-      parts = try SQLiteExport(store, options, hashes).write(to: output, checkUnchanged)
+      parts = try SQLiteExport(store, options, hashes, created).write(to: output, checkUnchanged)
     case .ndjson, .csv:
-      let folder = try OutputFolder(output)
+      let folder = try OutputFolder(output, created: created)
       do {
         parts =
           store.kind == .sqlite

@@ -22,6 +22,8 @@ struct Attempt: Sendable {
 
   /// The judgement on a failed open when it is a quarantine; nil when the error is to be thrown.
   func verdict(on error: any Error) -> Judgement? {
+    // Whoever cancels has changed their mind; that says nothing of the store.
+    if error is CancellationError { return nil }
     var evidence = facts
     evidence.failure = OpenFailure.facts(of: error, sqliteCode: recovery.policy.sqliteCode)
     if let state = recovery.policy.hostState?() { evidence.host = state }

@@ -199,7 +199,7 @@ struct Classifier {
     case .mapping:
       guard policy.setsAsideMappingFaults else { return refusal(.hostError, rule.reason, id) }
       return mismatch() ?? unprovenMismatch(rule, id)
-    case .configuration: return mismatch() ?? refusal(.hostError, rule.reason, id)
+    case .configuration: return mismatchAlone() ?? refusal(.hostError, rule.reason, id)
     case .wrapper: return wrapper(rule, id)
     case .noSuchFile: return noSuchFile(rule, id)
     case .noPermission: return noPermission(rule.reason, id)
@@ -271,6 +271,11 @@ struct Classifier {
       "model.mismatch")
   }
 
+  /// The same where the error itself does not say that the model is why.
+  private func mismatchAlone() -> Verdict? {
+    policy.setsAsideOnMismatchAlone ? mismatch() : nil
+  }
+
   private func newer() -> Verdict {
     let reason = "a newer build of the app wrote the store"
     return policy.setsAsideNewerStores
@@ -340,7 +345,7 @@ struct Classifier {
   private func statement(
     _ rule: CodeRule, _ failure: StoreEvidence.Failure, _ id: String
   ) -> Verdict {
-    if let model = mismatch() { return model }
+    if let model = mismatchAlone() { return model }
     guard failure.blamesSchema, let structure = evidence.structure, structure.findingCount > 0
     else {
       return refusal(rule.finding, rule.reason, id)
@@ -350,7 +355,7 @@ struct Classifier {
   }
 
   private func unknownError(_ id: String) -> Verdict {
-    if let model = mismatch() { return model }
+    if let model = mismatchAlone() { return model }
     if evidence.structure?.isUnopenable == true, evidence.looksEncrypted != true {
       return quarantine(.corrupt, "the header or the schema of the file is damaged", "file.damaged")
     }

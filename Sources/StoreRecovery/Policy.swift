@@ -10,6 +10,10 @@ public struct Policy: Sendable {
   /// Whether a store that a newer build of the app wrote may be set aside. Without it the open fails, and
   /// the app should ask for an update.
   public var setsAsideNewerStores = false
+  /// Whether a store whose version hashes differ from the model's may be set aside when the error itself does not
+  /// say that the model is why. A store that only waits for its migration differs too, so where Core Data
+  /// migrates, the error has to speak; elsewhere nothing migrates on opening, and the difference is enough.
+  public var setsAsideOnMismatchAlone = Self.migratesNothing
   /// Whether a store may be set aside because no mapping model fits, or because its rows break a rule of
   /// the new model (134140, 134190, 134110).
   public var setsAsideFailedMigrations = true
@@ -30,6 +34,14 @@ public struct Policy: Sendable {
 
   /// Creates the default policy.
   public init() {}
+
+  private static var migratesNothing: Bool {
+    #if canImport(CoreData)
+      false
+    #else
+      true
+    #endif
+  }
 }
 
 /// A step of the recovery, for the host's log.

@@ -1,0 +1,31 @@
+import CoreDataStore
+import Foundation
+import StoreExtraction
+
+/// Keeps outputs out of the evidence.
+enum EvidenceGuard {
+  /// Refuses an output that is a member of the store set at `storePath`, or would become one by its name.
+  static func check(_ output: String, against storePath: String) throws {
+    let store = URL(fileURLWithPath: storePath).resolvingSymlinksInPath().standardizedFileURL
+    let target = URL(fileURLWithPath: output).standardizedFileURL
+    let place = target.deletingLastPathComponent().resolvingSymlinksInPath()
+      .appendingPathComponent(target.lastPathComponent)
+    let folder = store.deletingLastPathComponent().path
+    let prefix = folder.hasSuffix("/") ? folder : folder + "/"
+    guard place.path.hasPrefix(prefix) else { return }
+    let name = String(place.path.dropFirst(prefix.count))
+    guard StoreSet.role(ofMember: name, mainName: store.lastPathComponent) == nil else {
+      throw Failure(
+        73, "output.isEvidence",
+        "the output would become part of the store that is read, \(output)",
+        hint: "name a file outside the store's own")
+    }
+  }
+
+  /// The same for all stores that a path leads to.
+  static func check(_ output: String, againstAllAt path: String) throws {
+    for store in (try? StoreFinder.stores(at: path)) ?? [path] {
+      try check(output, against: store)
+    }
+  }
+}
