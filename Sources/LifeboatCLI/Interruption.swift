@@ -49,8 +49,13 @@ final class Interruption {
         let isFirst = state.request()
         if lettingWorkEnd, isFirst { return }
         state.takeBack()
-        // The signal itself ends the process, so that a shell sees what happened.
+        // The signal itself ends the process, so that a shell sees what happened. Whoever started us may have
+        // left it blocked.
         signal(number, SIG_DFL)
+        var set = sigset_t()
+        unsafe sigemptyset(&set)
+        unsafe sigaddset(&set, number)
+        unsafe pthread_sigmask(SIG_UNBLOCK, &set, nil)
         kill(getpid(), number)
       }
       source.resume()

@@ -40,12 +40,35 @@ import Testing
   @Test func whatIsNoLogStaysAsItIs() throws {
     let demo = try Demonstration()
     let before = treeState(of: demo.folder)
-    for target in [demo.kept.path, demo.kept.path + "-wal", demo.folder.path] {
-      let outcome = try Program.run("inspect", demo.kept.path, "--custody-log", target)
+    let kept = demo.kept.path
+    let folder = demo.kept.deletingLastPathComponent().path
+    for (target, code) in [
+      (kept, "output.isEvidence"), (kept + "-wal", "output.isEvidence"),
+      (kept + "-journal", "output.isEvidence"), (kept + "-shm", "output.isEvidence"),
+      (folder + "/.Notes_SUPPORT/log", "output.isEvidence"),
+      (demo.folder.path, "custody.notALog"),
+    ] {
+      let outcome = try Program.run("inspect", kept, "--custody-log", target)
       #expect(outcome.status == 73)
-      #expect(outcome.errorCode == "custody.notALog")
+      #expect(outcome.errorCode == code, "\(target)")
       #expect(outcome.text == "")
     }
     #expect(treeState(of: demo.folder) == before)
+  }
+
+  @Test func runsAtTheSameTimeWaitForEachOther() throws {
+    let demo = try Demonstration()
+    let program = try #require(Program.path)
+    let folder = try TemporaryFolder()
+    let log = folder.url.appendingPathComponent("custody.ndjson")
+    let script =
+      "for i in 1 2 3 4 5 6 7 8; do \"$1\" inspect \"$2\" --custody-log \"$3\" & done; wait"
+    _ = try run("/bin/sh", ["-c", script, "sh", program, demo.kept.path, log.path])
+    let lines = try Data(contentsOf: log).split(separator: 0x0a)
+    #expect(lines.count == 8)
+    for (one, next) in zip(lines, lines.dropFirst()) {
+      let record = try JSONSerialization.jsonObject(with: next) as? [String: Any]
+      #expect(record?["previousSHA256"] as? String == hex(of: Data(one)))
+    }
   }
 }

@@ -106,4 +106,42 @@ import Testing
     #expect(unknown.errorCode == "input.unknownName")
     #expect(!FileManager.default.fileExists(atPath: place.url.path + "/other"))
   }
+
+  @Test(arguments: ["sqlite -journal", "sqlite -wal", "csv /.Notes_SUPPORT/rows"])
+  func noOutputBecomesEvidence(_ form: String) throws {
+    let demo = try Demonstration()
+    let before = treeState(of: demo.folder)
+    let parts = form.split(separator: " ").map(String.init)
+    let output =
+      parts[1].hasPrefix("/")
+      ? demo.kept.deletingLastPathComponent().path + parts[1] : demo.kept.path + parts[1]
+    let outcome = try Program.run(
+      "extract", demo.kept.path, "--format", parts[0], "-o", output)
+    #expect(outcome.status == 73)
+    #expect(outcome.errorCode == "output.isEvidence")
+    #expect(treeState(of: demo.folder) == before)
+  }
+
+  /// An interruption takes back what the run made, and nothing that others put beside it.
+  @Test func anInterruptionLeavesWhatOthersMade() throws {
+    let program = try #require(Program.path)
+    let folder = try TemporaryFolder()
+    let store = folder.url.appendingPathComponent("large.sqlite")
+    try smallRows(megabytes: 60, at: store)
+    let output = folder.url.appendingPathComponent("rows")
+    try FileManager.default.createDirectory(at: output, withIntermediateDirectories: false)
+    let script = """
+      "$1" extract "$2" --format csv -o "$3" &
+      running=$!
+      tries=0
+      while [ -z "$(ls "$3")" ] && [ $tries -lt 200 ]; do sleep 0.05; tries=$((tries + 1)); done
+      echo mine > "$3/notes.txt"
+      kill -INT $running
+      wait $running
+      echo $?
+      """
+    let result = try run("/bin/sh", ["-c", script, "sh", program, store.path, output.path])
+    #expect(String(decoding: result.stdout, as: UTF8.self).hasSuffix("130\n"))
+    #expect(try FileManager.default.contentsOfDirectory(atPath: output.path) == ["notes.txt"])
+  }
 }

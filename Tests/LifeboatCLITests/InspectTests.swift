@@ -25,14 +25,29 @@ import Testing
     #expect(treeState(of: real) == before)
   }
 
-  @Test func aFolderOfStoresIsAnArray() throws {
+  @Test func oneBadStoreDoesNotStopTheOthers() throws {
+    let folder = try TemporaryFolder()
+    let store = try StoreFixtures.named("wal-committed").make(folder.url)
+    try FileManager.default.createSymbolicLink(
+      atPath: folder.url.appendingPathComponent("a.sqlite-wal").path,
+      withDestinationPath: store.path)
+    try FileManager.default.copyItem(
+      at: store, to: folder.url.appendingPathComponent("a.sqlite"))
+    let outcome = try Program.run("inspect", "--json", folder.url.path)
+    #expect(outcome.status == 66)
+    #expect(try outcome.json()["inspections"]?.array?.count == 1)
+  }
+
+  @Test func severalStoresComeInOneObject() throws {
     let folder = try TemporaryFolder()
     for name in ["page-512", "wal-committed"] {
       _ = try StoreFixtures.named(name).make(folder.url)
     }
     let outcome = try Program.run("inspect", "--json", folder.url.path)
     #expect(outcome.status == 0)
-    let reports = try #require(try outcome.json().array)
+    let report = try outcome.json()
+    #expect(report["schema"]?.string == "lifeboat.inspections")
+    let reports = try #require(report["inspections"]?.array)
     #expect(reports.count == 2)
     let log = reports.first { $0["path"]?.string?.hasSuffix("wal-committed.sqlite") == true }
     #expect((log?["writeAheadLog"]?["committedFrameCount"]?.integer ?? 0) > 0)
