@@ -144,7 +144,7 @@ public struct StoreSet: Sendable, Equatable {
   }
 
   /// `.Y_SUPPORT`, where `Y` is the main file's name without its extension.
-  static func supportName(for mainName: String) -> String {
+  package static func supportName(for mainName: String) -> String {
     let stem: Substring
     if let dot = mainName.lastIndex(of: "."), dot != mainName.startIndex {
       stem = mainName[..<dot]

@@ -80,7 +80,7 @@ enum FileEvidence {
     return true
   }
 
-  private static func firstBytes(of path: String, count: Int) -> (bytes: [UInt8], errno: Int32) {
+  static func firstBytes(of path: String, count: Int) -> (bytes: [UInt8], errno: Int32) {
     let descriptor = unsafe open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else { return ([], errno) }
     defer { close(descriptor) }

@@ -97,12 +97,13 @@ public struct Incidents: Sendable {
   ///   or when a file cannot be moved.
   public func restore(_ id: String, force: Bool = false) throws -> Restoration {
     _ = try show(id)
-    _ = try PendingMoves(mover: mover, home: home, storeName: nil).end(now: clock())
+    _ = try PendingMoves(mover: mover, home: home, storeName: nil, only: id).end(now: clock())
     let entry = try show(id)
     guard let incident = entry.incident else {
       throw StoreRecoveryError(
         .unreadableIncident, entry.problem ?? "the record cannot be read", path: entry.folder)
     }
+    _ = try PendingMoves(mover: mover, home: home, storeName: incident.storeName).end(now: clock())
     let folder = QuarantineFolder(home: home, storeName: incident.storeName, id: id)
     let kept = StoreSet(at: folder.keptMainPath)
     guard !kept.members.isEmpty else {
@@ -179,10 +180,19 @@ public struct Incidents: Sendable {
     }
     let outcome = try? mover.records.read(
       IncidentOutcome.self, from: folder + "/" + QuarantineFolder.outcomeName)
-    let pending = [QuarantineFolder.intentName, QuarantineFolder.backName]
     return Entry(
       id: id, folder: folder, incident: incident, problem: problem, outcome: outcome,
-      isUnfinished: pending.contains { (try? fileSystem.status(folder + "/" + $0)) != nil })
+      isUnfinished: isUnfinished(folder, isCommitted: incident != nil))
+  }
+
+  private func isUnfinished(_ folder: String, isCommitted: Bool) -> Bool {
+    if (try? fileSystem.status(folder + "/" + QuarantineFolder.backName)) != nil { return true }
+    do {
+      return try mover.records.move(at: folder + "/" + QuarantineFolder.intentName) != nil
+    } catch {
+      // Beside a record of the incident a damaged intent says nothing any more.
+      return !(isCommitted && RecordFile.isDamage(error))
+    }
   }
 
   /// The time of the name, then the number after it, so that -10 follows -9.

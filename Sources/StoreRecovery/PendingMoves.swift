@@ -7,6 +7,10 @@ struct PendingMoves: Sendable {
   let home: String
   /// Only the moves of this store; nil for those of every store in the folder.
   let storeName: String?
+  /// Only the move of this incident; nil for those of all.
+  var only: String?
+  /// Told about a damaged record that stands in nobody's way.
+  var report: (@Sendable (RecoveryEvent) -> Void)?
 
   /// A move that came to an end.
   struct Ended {
@@ -27,12 +31,16 @@ struct PendingMoves: Sendable {
     }
     var ended: [Ended] = []
     for id in try mover.fileSystem.entries(incompatible).names.sorted()
-    where Timestamp.isFolderName(id) {
+    where Timestamp.isFolderName(id) && (only == nil || only == id) {
       do {
         if let one = try end(id, now: now) { ended.append(one) }
       } catch {
         // Only a move that began can have split the set.
         guard try concernsUs(id) else { continue }
+        if RecordFile.isDamage(error), try isWhole(id) {
+          report?(.setAsideFailed(error))
+          continue
+        }
         throw StoreRecoveryError(
           .unfinished,
           "an earlier move of the store could not be brought to an end; nothing is opened until it is",
@@ -57,17 +65,20 @@ struct PendingMoves: Sendable {
   private func end(_ id: String, now: Date) throws -> Ended? {
     let path = home + "/" + QuarantineFolder.parentName + "/" + id
     guard try mover.fileSystem.status(path)?.kind == .folder else { return nil }
-    let back = try mover.records.read(
-      MoveRecord.self, from: path + "/" + QuarantineFolder.backName)
-    let intent = try mover.records.read(
-      MoveRecord.self, from: path + "/" + QuarantineFolder.intentName)
+    let back = try mover.records.move(at: path + "/" + QuarantineFolder.backName)
+    let intent: MoveRecord?
+    do {
+      // A set that goes back needs its intent no more.
+      intent =
+        back == nil ? try mover.records.move(at: path + "/" + QuarantineFolder.intentName) : nil
+    } catch  where RecordFile.isDamage(error) {
+      guard let incident = try? mover.records.incident(in: path) else { throw error }
+      try finish(incident, id)
+      return nil
+    }
     guard let record = back ?? intent else {
       try sweep(id, path)
       return nil
-    }
-    guard record.isValid else {
-      throw StoreRecoveryError(
-        .unreadableIncident, "the record of the move is damaged or of an unknown form", path: path)
     }
     if let storeName, storeName != record.storeName { return nil }
     let folder = QuarantineFolder(home: home, storeName: record.storeName, id: id)
@@ -78,6 +89,51 @@ struct PendingMoves: Sendable {
     let isCommitted = try mover.fileSystem.status(folder.incident) != nil
     if !isCommitted, try mover.undo(folder, record) { return Ended(folder: folder, incident: nil) }
     return Ended(folder: folder, incident: try mover.advance(folder, record, isResumed: true))
+  }
+
+  /// Finishes a committed move whose intent is damaged: the quarantine is whole, and of the set's own names
+  /// only those go that name the very files in it. Left in place, they would let the opener write into them.
+  private func finish(_ incident: Incident, _ id: String) throws {
+    if let storeName, storeName != incident.storeName { return }
+    let folder = QuarantineFolder(home: home, storeName: incident.storeName, id: id)
+    let members = try StoreSet(at: folder.keptMainPath).members.compactMap { member in
+      try mover.fileSystem.status(member.path).map {
+        MoveRecord.Member(role: member.role, name: member.name, status: $0)
+      }
+    }
+    let isStillThere = try members.contains { member in
+      try member.status.kind != .folder
+        && mover.fileSystem.status(folder.original(member.name))?.isSameFile(as: member.status)
+          ?? false
+    }
+    guard isStillThere else { return }
+    let record = MoveRecord(
+      storeName: incident.storeName, members: members, incident: incident, back: nil)
+    _ = try mover.advance(folder, record, isResumed: true)
+  }
+
+  /// Whether our store may be opened although the intent in a quarantine is damaged and its incident cannot
+  /// be read: no part of the set is in the quarantine alone. An intent is never there half-written, so a
+  /// damaged one says nothing about how far its move came; only the files do.
+  private func isWhole(_ id: String) throws -> Bool {
+    guard let storeName else { return false }
+    let folder = QuarantineFolder(home: home, storeName: storeName, id: id)
+    guard try mover.fileSystem.status(folder.back) == nil,
+      let there = try mover.fileSystem.status(folder.mainPath), there.kind == .file
+    else { return false }
+    // A fresh store, or one that was copied; of neither anything was moved.
+    if let here = try mover.fileSystem.status(folder.keptMainPath), !there.isSameFile(as: here) {
+      return true
+    }
+    // Committed: a run that can read the records would remove the names that the opener now writes to.
+    guard try mover.fileSystem.status(folder.incident) == nil else { return false }
+    // Where a file cannot be linked it is renamed, and the log goes before the main file.
+    let kept = StoreSet(at: folder.keptMainPath)
+    return try kept.isComplete
+      && kept.members.allSatisfy { member in
+        try member.role == .sharedMemory
+          || mover.fileSystem.status(folder.original(member.name)) != nil
+      }
   }
 
   /// Removes a folder whose run ended before it wrote its intent.

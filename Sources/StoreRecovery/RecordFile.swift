@@ -13,15 +13,23 @@ import Foundation
 struct RecordFile {
   let fileSystem: FileSystem
 
-  /// No record comes near this size, in bytes.
-  static let limit: Int64 = 64 * 1024 * 1024
+  /// The size that a record may have, in bytes. To read one takes about twelve times its size in memory.
+  static let limit: Int64 = 4 * 1024 * 1024
 
   /// Writes `value` under `path`, which must be free, and brings it to the device.
   func write(_ value: some Encodable, to path: String) throws {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
     encoder.dateEncodingStrategy = .iso8601
-    try write(bytes: [UInt8](try encoder.encode(value)), to: path)
+    let bytes = [UInt8](try encoder.encode(value))
+    // Else a move could be begun that no later run can read about.
+    guard bytes.count <= Self.limit else {
+      throw StoreRecoveryError(
+        .unmovable,
+        "the store has more files than one record can list: \(bytes.count) bytes, and \(Self.limit) are the limit",
+        path: path)
+    }
+    try write(bytes: bytes, to: path)
   }
 
   func write(bytes: [UInt8], to path: String) throws {
@@ -54,6 +62,22 @@ struct RecordFile {
         .unreadableIncident, "the record is damaged or of an unknown form", path: path,
         underlying: error)
     }
+  }
+
+  /// Whether `error` says that a record was read and is none, which no later try will change.
+  static func isDamage(_ error: any Error) -> Bool {
+    guard let error = error as? StoreRecoveryError else { return false }
+    return error.code == .unreadableIncident && error.errno == nil
+  }
+
+  /// The record of a move at `path`; nil when nothing has that name.
+  func move(at path: String) throws -> MoveRecord? {
+    guard let record = try read(MoveRecord.self, from: path) else { return nil }
+    guard record.isValid else {
+      throw StoreRecoveryError(
+        .unreadableIncident, "the record of the move is damaged or of an unknown form", path: path)
+    }
+    return record
   }
 
   /// The incident in `folder`; nil when there is no record of one.

@@ -95,6 +95,38 @@ struct SetMover: Sendable {
         .unmovable, "the store's path is a \(first.kind.rawValue), which is not moved",
         path: set.mainPath)
     }
+    try checkSupport(set)
+  }
+
+  /// Stores whose names differ only in the extension share one support folder, which must not leave with
+  /// one of them.
+  private func checkSupport(_ set: StoreSet) throws {
+    guard let support = set.first(.support) else { return }
+    let home = StoreSet.folder(of: set.mainPath)
+    let mainName = StoreSet.lastComponent(of: set.mainPath)
+    let entries = try fileSystem.entries(home)
+    guard !entries.isCut else {
+      throw StoreRecoveryError(
+        .unmovable, "the store's folder could not be listed completely", path: set.mainPath)
+    }
+    let names = Set(entries.names)
+    for name in entries.names.sorted()
+    where StoreSet.supportName(for: name) == support.name
+      && StoreSet.role(ofMember: name, mainName: mainName) == nil
+    {
+      let path = home + "/" + name
+      guard try fileSystem.status(path)?.kind == .file else { continue }
+      // Where a log tells, the file is not opened: to close it would drop the locks that this process may
+      // hold on it.
+      let hasLog = ["-wal", "-shm", "-journal"].contains { names.contains(name + $0) }
+      let start = hasLog ? [] : FileEvidence.firstBytes(of: path, count: 16).bytes
+      guard hasLog || FileEvidence.header(start)?.isMagicRight == true else { continue }
+      throw StoreRecoveryError(
+        .unmovable,
+        "the store \(name) has the same folder of external blobs, \(support.name); "
+          + "give one of the two another folder or another name",
+        path: path)
+    }
   }
 
   private func makeIncompatible(in home: String) throws {
@@ -105,9 +137,15 @@ struct SetMover: Sendable {
 
   /// A file can be written beside the store, so a fresh store can be too.
   private func probe(_ home: String) throws {
-    let path = home + "/" + QuarantineFolder.parentName + "/.probe"
-    if try fileSystem.status(path) != nil { try fileSystem.unlink(path) }
-    try fileSystem.write(path, [UInt8](repeating: 0, count: 4096))
+    // A name that nobody else has, so that only our own file is removed.
+    let name = ".probe-" + String(UInt64.random(in: .min ... .max), radix: 16)
+    let path = home + "/" + QuarantineFolder.parentName + "/" + name
+    do {
+      try fileSystem.write(path, [UInt8](repeating: 0, count: 4096))
+    } catch let error as SystemCallError where error.call != "create" {
+      try? fileSystem.unlink(path)
+      throw error
+    }
     try fileSystem.unlink(path)
   }
 

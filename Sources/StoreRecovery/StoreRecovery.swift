@@ -260,7 +260,8 @@ extension StoreRecovery {
   func pending() throws -> [PendingMoves.Ended] {
     let path = try path()
     let ended = try PendingMoves(
-      mover: mover, home: StoreSet.folder(of: path), storeName: StoreSet.lastComponent(of: path)
+      mover: mover, home: StoreSet.folder(of: path), storeName: StoreSet.lastComponent(of: path),
+      report: policy.report
     ).end(now: clock())
     for one in ended {
       policy.report?(.resumed(incident: one.folder.id, finished: one.incident != nil))

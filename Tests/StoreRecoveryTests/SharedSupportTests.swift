@@ -1,0 +1,68 @@
+import CoreDataStore
+import Foundation
+import Testing
+
+@testable import StoreRecovery
+
+@Suite struct SharedSupportTests {
+  private func open(_ bench: Workbench, _ events: Counter) throws -> Opened<Void> {
+    var policy = Workbench.policy()
+    policy.report = { event in
+      guard case .setAsideFailed(let error) = event, let own = error as? StoreRecoveryError else {
+        return
+      }
+      events.next("\(own.code.rawValue) \(own.message)")
+    }
+    let calls = Counter()
+    return try bench.recovery(policy: policy, structure: Workbench.mismatching).openSynchronously(
+      expecting: Workbench.model
+    ) { _ in
+      if calls.next() <= 2 { throw HostError() }
+    }
+  }
+
+  /// Two stores with one support folder: neither may take it along.
+  @Test(arguments: ["Done.db", "Done"], [true, false])
+  func anotherStoreHasTheSameStem(name: String, hasLog: Bool) throws {
+    let bench = try Workbench()
+    try bench.makeStore()
+    try FileManager.default.copyItem(atPath: bench.store, toPath: bench.folder + "/" + name)
+    if hasLog { try bench.write("log", to: name + "-wal") }
+    let before = bench.snapshot()
+    let events = Counter()
+    #expect(throws: HostError.self) { try open(bench, events) }
+    #expect(events.count == 1)
+    #expect(events.notes.first?.hasPrefix("quarantine.unmovable the store \(name) ") == true)
+    #expect(bench.snapshot() == before)
+    #expect(!bench.names().contains("Incompatible"))
+  }
+
+  @Test func otherFilesDoNotMatter() throws {
+    let bench = try Workbench()
+    try bench.makeStore()
+    try bench.write("notes", to: "Done.txt")
+    try FileManager.default.copyItem(atPath: bench.store, toPath: bench.folder + "/Donee.db")
+    #expect(try open(bench, Counter()).incident != nil)
+  }
+
+  @Test func withoutASupportFolder() throws {
+    let bench = try Workbench()
+    try bench.makeStore()
+    try FileManager.default.removeItem(atPath: bench.folder + "/.Done_SUPPORT")
+    try FileManager.default.copyItem(atPath: bench.store, toPath: bench.folder + "/Done.db")
+    #expect(try open(bench, Counter()).incident != nil)
+    #expect(bench.names() == ["Done.db", "Incompatible"])
+  }
+
+  /// The probe of the folder removes nothing that it did not make.
+  @Test func probeLeavesOtherFilesAlone() throws {
+    let bench = try Workbench()
+    try bench.makeStore()
+    try FileManager.default.createDirectory(
+      atPath: bench.incompatible, withIntermediateDirectories: true)
+    try bench.write("mine", to: "Incompatible/.probe")
+    #expect(try open(bench, Counter()).incident != nil)
+    #expect(bench.bytes("Incompatible/.probe") == Data("mine".utf8))
+    #expect(bench.names(bench.incompatible) == [".probe", Workbench.stamp])
+  }
+}
