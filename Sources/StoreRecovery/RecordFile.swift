@@ -14,7 +14,7 @@ struct RecordFile {
   let fileSystem: FileSystem
 
   /// The size that a record may have, in bytes. To read one takes about twelve times its size in memory.
-  static let limit: Int64 = 4 * 1024 * 1024
+  static let limit: Int64 = 16 * 1024 * 1024
 
   /// Writes `value` under `path`, which must be free, and brings it to the device.
   func write(_ value: some Encodable, to path: String) throws {

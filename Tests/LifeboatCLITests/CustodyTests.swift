@@ -1,3 +1,4 @@
+import Dispatch
 import Fixtures
 import Foundation
 import Testing
@@ -61,9 +62,9 @@ import Testing
     let program = try #require(Program.path)
     let folder = try TemporaryFolder()
     let log = folder.url.appendingPathComponent("custody.ndjson")
-    let script =
-      "for i in 1 2 3 4 5 6 7 8; do \"$1\" inspect \"$2\" --custody-log \"$3\" & done; wait"
-    _ = try run("/bin/sh", ["-c", script, "sh", program, demo.kept.path, log.path])
+    DispatchQueue.concurrentPerform(iterations: 8) { _ in
+      _ = try? run(program, ["inspect", demo.kept.path, "--custody-log", log.path])
+    }
     let lines = try Data(contentsOf: log).split(separator: 0x0a)
     #expect(lines.count == 8)
     for (one, next) in zip(lines, lines.dropFirst()) {

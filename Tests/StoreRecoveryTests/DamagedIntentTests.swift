@@ -137,7 +137,7 @@ import Testing
   @Test func recordsHaveALimit() throws {
     let bench = try Workbench()
     let records = RecordFile(fileSystem: .real)
-    let text = String(repeating: "a", count: 4 * 1024 * 1024 - 2)
+    let text = String(repeating: "a", count: 16 * 1024 * 1024 - 2)
     try records.write(text, to: bench.folder + "/fits.json")
     #expect(try records.read(String.self, from: bench.folder + "/fits.json") == text)
     let error = #expect(throws: StoreRecoveryError.self) {
