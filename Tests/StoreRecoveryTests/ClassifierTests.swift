@@ -282,6 +282,18 @@ private func judge(_ evidence: StoreEvidence, cocoa codes: [Int]) -> Verdict {
     }
   }
 
+  /// Where Core Data migrates on opening, a store that only waits for it differs from the model as well.
+  @Test func aMismatchAloneIsEnoughOnlyWhereThePolicySaysSo() {
+    var evidence = mismatching()
+    evidence.failure = .init(chain: [.init(domain: "Host", code: 1)])
+    var policy = Policy()
+    policy.setsAsideOnMismatchAlone = true
+    #expect(classify(evidence, policy: policy).action == .quarantine)
+    policy.setsAsideOnMismatchAlone = false
+    #expect(classify(evidence, policy: policy).action == .refuse)
+    #expect(classify(evidence, policy: policy).finding == .hostError)
+  }
+
   @Test func unknownErrors() {
     var evidence = sound()
     evidence.failure = .init(chain: [.init(domain: "Host", code: 1)])
