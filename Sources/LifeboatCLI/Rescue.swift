@@ -3,6 +3,7 @@ import CoreDataStore
 import Foundation
 import ObjectModel
 import SQLiteFile
+import SQLiteWriter
 import StoreMigration
 import StoreRecovery
 import Terminal
@@ -81,9 +82,17 @@ struct Rescue: ParsableCommand, RecordedCommand {
 
     var incident: Incident?
     if verdict.action == .quarantine, !dryRun {
-      incident = try recovery.recover(judgement) { url in
-        try FreshStore.create(at: url.path, for: choice.model)
-      }.incident
+      do {
+        incident = try recovery.recover(judgement) { url in
+          try FreshStore.create(at: url.path, for: choice.model)
+        }.incident
+      } catch let error as SQLiteWriterError {
+        let isDevice = ["writer.full", "writer.io"].contains(error.code.rawValue)
+        throw Failure(
+          isDevice ? 74 : 75, "store.freshFailed",
+          "no fresh store could be made, so the old one goes back: \(error.message), \(path)",
+          hint: "close whatever uses the store, and run lifeboat rescue again")
+      }
     }
     if display.json {
       try display.write(
