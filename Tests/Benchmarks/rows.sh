@@ -22,7 +22,7 @@ store.execute("PRAGMA page_size = 4096")
 store.execute("""CREATE TABLE ZNOTE (Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZFOLDER INTEGER,
   ZWORDS INTEGER, ZCREATED TIMESTAMP, ZTITLE VARCHAR, ZBODY VARCHAR)""")
 def text(count): return " ".join(random_.choice(words) for _ in range(count))
-rows = megabytes * 7900
+rows = megabytes * 9320
 store.executemany("INSERT INTO ZNOTE VALUES (?,?,?,?,?,?,?,?)", (
     (key, 4, random_.randrange(9), random_.randrange(200), random_.randrange(5000),
      random_.random() * 7e8, text(4), text(8)) for key in range(1, rows + 1)))
