@@ -3,9 +3,10 @@ import Crypto
 /// SHA-256 in lower-case hex.
 package enum Digest {
   /// The digest of some bytes.
-  package static func sha256(_ bytes: [UInt8]) -> String {
-    SHA256.hash(data: bytes).map { byte in
-      (byte < 16 ? "0" : "") + String(byte, radix: 16)
-    }.joined()
+  package static func sha256(_ bytes: [UInt8]) -> String { hex(SHA256.hash(data: bytes)) }
+
+  /// A digest as text.
+  static func hex(_ digest: SHA256.Digest) -> String {
+    digest.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
   }
 }

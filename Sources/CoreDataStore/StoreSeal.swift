@@ -133,7 +133,7 @@ public struct StoreSeal: Sendable, Codable, Equatable {
     var size: Int64 = 0
     switch member.kind {
     case .file: (digest, size) = try hash(member.path, expecting: status)
-    case .symbolicLink: digest = hex(SHA256.hash(data: try target(of: member.path)))
+    case .symbolicLink: digest = Digest.hex(SHA256.hash(data: try target(of: member.path)))
     case .folder, .other: break
     }
     return File(
@@ -184,7 +184,7 @@ public struct StoreSeal: Sendable, Codable, Equatable {
       }
       let after = try FileStatus.of(descriptor: descriptor, path: path)
       guard after == before, total == before.sizeBytes else { throw StoreSealError.changing(path) }
-      return (hex(hasher.finalize()), total)
+      return (Digest.hex(hasher.finalize()), total)
     } catch let error as SystemCallError {
       throw StoreSealError(error)
     } catch let error as StoreSealError {
@@ -201,16 +201,6 @@ public struct StoreSeal: Sendable, Codable, Equatable {
       throw StoreSealError(SystemCallError(call: "readlink", path: path, errno: errno))
     }
     return buffer.prefix(count).map { UInt8(bitPattern: $0) }
-  }
-
-  private static func hex(_ digest: SHA256.Digest) -> String {
-    let digits = Array("0123456789abcdef".utf8)
-    var text: [UInt8] = []
-    for byte in digest {
-      text.append(digits[Int(byte >> 4)])
-      text.append(digits[Int(byte & 15)])
-    }
-    return String(decoding: text, as: UTF8.self)
   }
 }
 

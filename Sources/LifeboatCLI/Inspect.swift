@@ -115,7 +115,7 @@ struct InspectionText {
   }
 
   private var name: String {
-    inspection.path.split(separator: "/").last.map(String.init) ?? inspection.path
+    StoreSet.lastComponent(of: inspection.path)
   }
 
   private var kind: String {

@@ -2,16 +2,11 @@ import ObjectModel
 
 /// Which version of a model is meant.
 enum ModelChoice {
-  /// The versions at a path.
-  static func collection(at path: String) throws -> ModelCollection {
-    try ModelCollection(at: path)
-  }
-
   /// The version named, else the one marked as current, else the only one.
   static func version(at path: String, named name: String?) throws -> (
     model: ManagedObjectModel, version: ModelCollection.Version, collection: ModelCollection
   ) {
-    let collection = try collection(at: path)
+    let collection = try ModelCollection(at: path)
     let version = try version(of: collection, at: path, named: name)
     if let model = version.model { return (model, version, collection) }
     if let problem = version.problem { throw problem }

@@ -137,7 +137,7 @@ struct Rescue: ParsableCommand, RecordedCommand {
     let verdict = judgement.verdict
     let evidence = judgement.evidence
     var block = KeyValueBlock()
-    let name = path.split(separator: "/").last.map(String.init) ?? path
+    let name = StoreSet.lastComponent(of: path)
     switch verdict.action {
     case .open: block.add(name, "fits \(expected); nothing to do", tone: .green)
     case .quarantine:

@@ -50,7 +50,7 @@ public struct StoreBundle {
   )
     throws
   {
-    let name = inspection.path.split(separator: "/").last.map(String.init) ?? inspection.path
+    let name = StoreSet.lastComponent(of: inspection.path)
     try plan.add(
       name: "inspection.json", source: .bytes(json(inspection)), origin: name,
       why: "kind, versions, health and counts of the store")
