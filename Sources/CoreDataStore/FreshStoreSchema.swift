@@ -12,6 +12,16 @@ public struct FreshStoreSchema: Sendable, Equatable {
 
   /// CREATE TABLE and CREATE INDEX statements, in the order to be executed.
   public let statements: [String]
+  /// A table and the statement that makes it.
+  public struct Table: Sendable, Equatable {
+    /// The name.
+    public let name: String
+    /// The CREATE TABLE statement.
+    public let sql: String
+  }
+
+  /// The tables, in the order of the statements.
+  public let tables: [Table]
   /// The rows of Z_PRIMARYKEY.
   public let entities: [EntityRecord]
   /// The property list for `Z_METADATA.Z_PLIST`.
@@ -29,7 +39,14 @@ public struct FreshStoreSchema: Sendable, Equatable {
     let hashes = model.versionHashes()
     guard let (entity, reason) = hashes.unknown.min(by: { $0.key < $1.key }) else {
       let layout = TableLayout(model)
-      statements = Self.statements(layout)
+      let statements = Self.statements(layout)
+      self.statements = statements
+      let names =
+        layout.tables.map(\.name) + layout.joinTables.map(\.name)
+        + ["Z_PRIMARYKEY", "Z_METADATA", "Z_MODELCACHE"]
+      tables = names.compactMap { name in
+        statements.first { $0.hasPrefix("CREATE TABLE \(Self.quoted(name)) ") }.map { Table(name: name, sql: $0) }
+      }
       entities = Self.records(layout)
       metadataPlist = Self.metadata(model, hashes).binaryBytes()
       do throws(ModelCache.Failure) {

@@ -31,6 +31,12 @@ struct Rows: ParsableCommand, RecordedCommand {
   @Flag(name: .long, help: "Rows of tables as SQLite stores them, no names or types of the model.")
   var raw = false
 
+  @Flag(name: .long, help: "Everything that can be read: rows of damaged pages, and deleted rows marked as such.")
+  var all = false
+
+  @Flag(name: .long, help: "Only rows that were deleted or replaced.")
+  var deleted = false
+
   @Option(name: .long, help: "text, json, ndjson or csv; text by default.")
   var format: Format?
 
@@ -46,7 +52,12 @@ struct Rows: ParsableCommand, RecordedCommand {
     let watch = EvidenceWatch(path)
     let format = format ?? (display.json ? .json : .text)
     let findings: FindingList
-    if raw {
+    if all || deleted {
+      let database = try DamagedDatabase(path: path, logView: store.wal)
+      try CoreDataExpectations.expect(in: database)
+      try database.writeJSON(deleted ? .deleted : .all, limit: rows.limit, to: 1)
+      findings = database.findings
+    } else if raw {
       findings = try writeRaw(format)
     } else {
       findings = try writeEntities(format)

@@ -18,11 +18,18 @@ struct PageReader: ~Copyable {
   let pageLimit: UInt32
   /// Pages that are there, those that both the main file and an overlay have counted twice.
   let storedPageCount: Int
+  /// Offset of page 1 in the main file; not 0 where something stands before it (more) or the file's head is
+  /// cut off (less).
+  let origin: Int64
   private let overlays: [Overlay]
   private let windows: WindowCache
 
-  init(main: ByteFile, pageSize: Int, usableSize: Int, pageLimit: UInt32, overlays: [Overlay]) {
+  init(
+    main: ByteFile, pageSize: Int, usableSize: Int, pageLimit: UInt32, origin: Int64 = 0,
+    overlays: [Overlay]
+  ) {
     self.main = main
+    self.origin = origin
     self.pageSize = pageSize
     self.usableSize = usableSize
     self.pageLimit = pageLimit
@@ -36,7 +43,7 @@ struct PageReader: ~Copyable {
   func another() -> PageReader {
     PageReader(
       main: main, pageSize: pageSize, usableSize: usableSize, pageLimit: pageLimit,
-      overlays: overlays)
+      origin: origin, overlays: overlays)
   }
 
   /// Where a page's bytes are: the member and the offset in it.
@@ -44,7 +51,7 @@ struct PageReader: ~Copyable {
     for overlay in overlays {
       if let offset = overlay.offsets[page] { return (overlay.member, offset) }
     }
-    return (.main, (Int64(page) - 1) * Int64(pageSize))
+    return (.main, origin + (Int64(page) - 1) * Int64(pageSize))
   }
 
   /// The bytes of a page, nil when the page number is impossible or the file ends before the page does.
@@ -57,9 +64,33 @@ struct PageReader: ~Copyable {
         of: overlay.file, source: index + 1, at: offset, count: pageSize)
       return unsafe span(bytes)
     }
-    let offset = (Int64(number) - 1) * Int64(pageSize)
+    let offset = origin + (Int64(number) - 1) * Int64(pageSize)
+    guard offset >= 0 else { return nil }
     let bytes = unsafe try windows.bytes(of: main, source: 0, at: offset, count: pageSize)
     return unsafe span(bytes)
+  }
+
+  /// Copies a page, so that others can be read while it is looked at.
+  /// - Returns: how many bytes of it are there, 0 for none. Where the file ends within the page the rest of the
+  ///   buffer is zero.
+  mutating func copy(_ number: UInt32, into buffer: inout ContiguousArray<UInt8>)
+    throws(SQLiteFileError) -> Int
+  {
+    buffer.removeAll(keepingCapacity: true)
+    let size = pageSize
+    do {
+      if let page = try page(number) {
+        unsafe page.withUnsafeBytes { unsafe buffer.append(contentsOf: $0) }
+        return size
+      }
+    }
+    guard number >= 1, number <= pageLimit else { return 0 }
+    let place = location(of: number)
+    guard place.member == .main, place.offset >= 0, place.offset < main.size else { return 0 }
+    buffer.append(contentsOf: try main.bytes(at: place.offset, count: pageSize))
+    let count = buffer.count
+    buffer.append(contentsOf: repeatElement(0, count: pageSize - count))
+    return count
   }
 
   /// What kind of b-tree page this is; nil when it is none or is not there.

@@ -18,4 +18,21 @@ struct PageSet {
     bits[word] |= bit
     return true
   }
+
+  /// Whether a page is in the set.
+  func contains(_ page: UInt32) -> Bool {
+    let word = Int(page / 64)
+    guard word < bits.count else { return others.contains(page) }
+    return bits[word] & (UInt64(1) << UInt64(page % 64)) != 0
+  }
+
+  /// Takes a page out.
+  mutating func remove(_ page: UInt32) {
+    let word = Int(page / 64)
+    guard word < bits.count else {
+      others.remove(page)
+      return
+    }
+    bits[word] &= ~(UInt64(1) << UInt64(page % 64))
+  }
 }

@@ -75,7 +75,7 @@ public struct Schema: Sendable, Equatable {
 }
 
 extension SchemaEntry {
-  fileprivate init?(row: StoredRow) {
+  init?(row: StoredRow) {
     guard row.values.count == 5, case .text(let type) = row.values[0],
       case .text(let name) = row.values[1], case .text(let tableName) = row.values[2]
     else { return nil }

@@ -39,6 +39,8 @@ public struct TableDefinition: Sendable, Hashable {
     public let collation: String
     /// Whether the value is computed.
     public let generation: Generation
+    /// Whether it is declared NOT NULL.
+    public var isNotNull = false
   }
 
   /// The columns in order.

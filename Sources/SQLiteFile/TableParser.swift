@@ -17,6 +17,7 @@ struct TableParser {
     var collation = "BINARY"
     var generation = TableDefinition.Column.Generation.none
     var isPrimaryKey = false
+    var isNotNull = false
     var isDescendingKey = false
   }
 
@@ -103,7 +104,7 @@ struct TableParser {
         return TableDefinition.Column(
           name: draft.name, declaredType: draft.type, affinity: affinity,
           defaultValue: value, collation: draft.collation,
-          generation: draft.generation)
+          generation: draft.generation, isNotNull: draft.isNotNull)
       },
       rowIDColumn: rowIDColumn, primaryKey: primaryKey, isWithoutRowID: isWithoutRowID,
       isStrict: isStrict)
@@ -138,6 +139,8 @@ struct TableParser {
           draft.collation = collation.text
           position += 1
         }
+      case "NOT":
+        if take("NULL") { draft.isNotNull = true }
       case "DEFAULT":
         draft.defaultTokens = defaultTokens()
       case "SET":

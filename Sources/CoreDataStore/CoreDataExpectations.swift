@@ -1,0 +1,108 @@
+public import ObjectModel
+public import SQLiteFile
+
+/// What Core Data lets one expect of a store whose schema is lost: the tables that every store has, and from
+/// its model all others.
+public enum CoreDataExpectations {
+  /// The tables of Core Data's own, which are the same in every store (macOS 10.12 and later).
+  public static let bookkeeping: [ExpectedTable] = [
+    ("Z_METADATA", "CREATE TABLE Z_METADATA (Z_VERSION INTEGER PRIMARY KEY, Z_UUID VARCHAR(255), Z_PLIST BLOB)"),
+    (
+      "Z_PRIMARYKEY",
+      "CREATE TABLE Z_PRIMARYKEY (Z_ENT INTEGER PRIMARY KEY, Z_NAME VARCHAR, Z_SUPER INTEGER, Z_MAX INTEGER)"
+    ),
+    ("Z_MODELCACHE", "CREATE TABLE Z_MODELCACHE (Z_CONTENT BLOB)"),
+  ].compactMap { ExpectedTable(name: $0.0, sql: $0.1) }
+
+  /// The tables of persistent history (file format of iOS 11 and later).
+  public static let history: [ExpectedTable] = [
+    (
+      "ACHANGE", 16001,
+      "CREATE TABLE ACHANGE ( Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZCHANGETYPE INTEGER, ZENTITY INTEGER, ZENTITYPK INTEGER, ZTRANSACTIONID INTEGER, ZCOLUMNS BLOB )"
+    ),
+    (
+      "ATRANSACTION", 16002,
+      "CREATE TABLE ATRANSACTION ( Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZAUTHORTS INTEGER, ZBUNDLEIDTS INTEGER, ZCONTEXTNAMETS INTEGER, ZPROCESSIDTS INTEGER, ZTIMESTAMP FLOAT, ZAUTHOR VARCHAR, ZBUNDLEID VARCHAR, ZCONTEXTNAME VARCHAR, ZPROCESSID VARCHAR, ZQUERYGEN BLOB )"
+    ),
+    (
+      "ATRANSACTIONSTRING", 16003,
+      "CREATE TABLE ATRANSACTIONSTRING ( Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZNAME VARCHAR )"
+    ),
+  ].compactMap { name, entity, sql in
+    var table = ExpectedTable(name: name, sql: sql)
+    table?.integers[1] = Int64(entity)...Int64(entity)
+    return table
+  }
+
+  /// The tables of a model, with the entity numbers that their rows can have.
+  ///
+  /// - Parameter statements: the CREATE statements of a store of this model.
+  public static func tables(of model: ManagedObjectModel) -> [ExpectedTable] {
+    let layout = TableLayout(model)
+    guard let schema = try? FreshStoreSchema(model) else { return [] }
+    var tables: [ExpectedTable] = []
+    for fresh in schema.tables {
+      let name = fresh.name
+      guard !bookkeeping.contains(where: { $0.name == name }),
+        var table = ExpectedTable(name: name, sql: fresh.sql)
+      else { continue }
+      if let described = layout.tables.first(where: { $0.name == name }) {
+        let numbers = described.entityNames.compactMap { layout.numbering.number(of: $0) }
+        if let least = numbers.min(), let most = numbers.max() { table.integers[1] = least...most }
+      }
+      tables.append(table)
+    }
+    return tables
+  }
+
+  /// Learns from the store itself what its tables are: the schema where that can be read, completed by the
+  /// model that the store carries.
+  public static func expect(in database: DamagedDatabase, model given: ManagedObjectModel? = nil)
+    throws(SQLiteFileError)
+  {
+    var known = database.tables
+    let names = Set(known.map(\.name))
+    let missing = bookkeeping.filter { !names.contains($0.name) }
+    let isStore = names.contains("Z_METADATA") || names.contains("Z_PRIMARYKEY")
+    if !missing.isEmpty, !isStore {
+      try database.expect(known + missing)
+    }
+    var model = given
+    var highest: [Int64: Int64] = [:]
+    var numbers: [Int64: String] = [:]
+    let described = database.tables
+    try database.forEachRow(.live, of: ["Z_MODELCACHE", "Z_PRIMARYKEY"]) { row in
+      guard let table = row.origin.table, row.partial.isEmpty else { return true }
+      switch described[table].name {
+      case "Z_MODELCACHE":
+        if model == nil, case .blob(let content)? = row.values.first {
+          model = try? ModelCache.model(from: content)
+        }
+      default:
+        if let key = row.rowID, row.values.count >= 4, case .text(let name) = row.values[1],
+          case .integer(let most) = row.values[3]
+        {
+          highest[key] = most
+          numbers[key] = name.string
+        }
+      }
+      return true
+    }
+    guard let model else {
+      if !missing.isEmpty, !isStore, numbers.isEmpty { try database.expect(known) }
+      return
+    }
+    let fresh = tables(of: model) + history
+    var changed = !missing.isEmpty && !isStore
+    if changed { known = database.tables }
+    for table in fresh {
+      if let index = known.firstIndex(where: { $0.name == table.name }) {
+        known[index].integers.merge(table.integers) { old, _ in old }
+      } else if !isStore {
+        known.append(table)
+        changed = true
+      }
+    }
+    if changed || !fresh.isEmpty { try database.expect(known) }
+  }
+}

@@ -1,0 +1,155 @@
+extension DamagedDatabase {
+  /// Looks at every page: what it is, and which pages it leads to.
+  func takeCensus() throws(SQLiteFileError) {
+    try readFreeList()
+    var buffer = ContiguousArray<UInt8>()
+    var reading = LeafReading(
+      usableSize: layout.usableSize, mostPayload: mostPayload, encoding: layout.textEncoding)
+    var number: UInt32 = 1
+    while number <= pageCount {
+      let available = try reader.copy(number, into: &buffer)
+      if available > 0 {
+        judge(buffer.rawSpan, number, available, &reading)
+      }
+      number += 1
+    }
+    try readMap()
+  }
+
+  /// Walks the free list as the header of page 1 begins it (file format, section 1.5).
+  private func readFreeList() throws(SQLiteFileError) {
+    guard let header = layout.header else { return }
+    var trunk = header.firstFreelistTrunk
+    var buffer = ContiguousArray<UInt8>()
+    let most = layout.usableSize / 4 - 2
+    while trunk >= 2, trunk <= pageCount, census.kind(trunk) != .trunk {
+      guard try reader.copy(trunk, into: &buffer) == layout.pageSize else { return }
+      let page = buffer.rawSpan
+      let next = page.uint32(at: 0)
+      let count = Int(page.uint32(at: 4))
+      census.set(trunk, .trunk)
+      census.setFree(trunk)
+      guard count <= most else {
+        findings.add(
+          Finding(
+            "freelist.badTrunk", "a trunk page of the free list counts \(count) pages, more than fit",
+            page: trunk, offset: reader.location(of: trunk).offset))
+        return
+      }
+      var isSound = true
+      for index in 0..<count {
+        let leaf = page.uint32(at: 8 + 4 * index)
+        if leaf < 2 || leaf > pageCount { isSound = false }
+      }
+      guard isSound else { return }
+      for index in 0..<count { census.setFree(page.uint32(at: 8 + 4 * index)) }
+      trunk = next
+    }
+  }
+
+  /// Pages that the pointer map calls free are.
+  private func readMap() throws(SQLiteFileError) {
+    guard map.isPresent else { return }
+    var number: UInt32 = 3
+    while number <= pageCount {
+      if let entry = try map.entry(of: number, &reader) {
+        if entry.kind == .free { census.setFree(number) }
+      }
+      number += 1
+    }
+  }
+
+  private func judge(
+    _ page: RawSpan, _ number: UInt32, _ available: Int, _ reading: inout LeafReading
+  ) {
+    if census.kind(number) == .trunk { return }
+    if map.isMap(number) { return census.set(number, .pointerMap) }
+    let base = number == 1 ? DatabaseHeader.length : 0
+    let usable = layout.usableSize
+    guard base + 12 <= usable, let kind = BTreePage.Kind(rawValue: page.byte(at: base)) else {
+      return census.set(number, isZero(page) ? .zero : isTrunk(page, number) ? .trunk : .other)
+    }
+    let count = Int(page.uint16(at: base + 3))
+    switch kind {
+    case .leafTable:
+      reading.read(page, number: number, available: available, shape: nil)
+      let isEmpty =
+        count == 0 && (Int(page.uint16(at: base + 5)) == usable % 65_536 || page.uint16(at: base + 1) != 0)
+      census.set(number, reading.cells.count * 2 > count || isEmpty ? .tableLeaf : .other)
+    case .interiorTable:
+      census.set(number, judgeInterior(page, number, base, count) ? .tableInterior : .other)
+    case .leafIndex, .interiorIndex:
+      let pointers = base + (kind == .leafIndex ? 8 : 12)
+      var good = 0
+      guard pointers + 2 * count <= usable else { return census.set(number, .other) }
+      for index in 0..<count {
+        let start = Int(page.uint16(at: pointers + 2 * index))
+        if start >= pointers + 2 * count, start + 4 <= usable { good += 1 }
+      }
+      guard good * 2 > count || count == 0 else { return census.set(number, .other) }
+      census.set(number, kind == .leafIndex ? .indexLeaf : .indexInterior)
+      if kind == .interiorIndex {
+        for index in 0...count { setChild(page, base, pointers, index, count, number) }
+      }
+    }
+  }
+
+  private func judgeInterior(_ page: RawSpan, _ number: UInt32, _ base: Int, _ count: Int) -> Bool {
+    let usable = layout.usableSize
+    let pointers = base + 12
+    guard pointers + 2 * count <= usable else { return false }
+    var good = 0
+    for index in 0..<count {
+      let start = Int(page.uint16(at: pointers + 2 * index))
+      guard start >= pointers + 2 * count, start + 5 <= usable else { continue }
+      let child = page.uint32(at: start)
+      if child >= 2, child <= pageCount, child != number { good += 1 }
+    }
+    let right = page.uint32(at: base + 8)
+    if right >= 2, right <= pageCount, right != number { good += 1 }
+    guard good * 2 > count + 1 || good == count + 1 else { return false }
+    for index in 0...count { setChild(page, base, pointers, index, count, number) }
+    return true
+  }
+
+  /// Notes which page a cell of an interior page leads to.
+  private func setChild(
+    _ page: RawSpan, _ base: Int, _ pointers: Int, _ index: Int, _ count: Int, _ number: UInt32
+  ) {
+    // What leads on from a page that is free is of the past.
+    if census.free.contains(number) { return }
+    if index == count { return census.setParent(of: page.uint32(at: base + 8), number) }
+    let start = Int(page.uint16(at: pointers + 2 * index))
+    guard start >= pointers + 2 * count, start + 4 <= layout.usableSize else { return }
+    census.setParent(of: page.uint32(at: start), number)
+  }
+
+  private func isZero(_ page: RawSpan) -> Bool {
+    var offset = 0
+    while offset + 8 <= page.byteCount {
+      if page.word(at: offset) != 0 { return false }
+      offset += 8
+    }
+    return true
+  }
+
+  /// Whether a page reads as a trunk of the free list; only asked where no list leads to it.
+  private func isTrunk(_ page: RawSpan, _ number: UInt32) -> Bool {
+    guard layout.header == nil, !map.isPresent else { return false }
+    let next = page.uint32(at: 0)
+    let count = Int(page.uint32(at: 4))
+    guard next <= pageCount, next != number, count >= 1, count <= layout.usableSize / 4 - 2 else {
+      return false
+    }
+    var met: Set<UInt32> = []
+    for index in 0..<count {
+      let leaf = page.uint32(at: 8 + 4 * index)
+      guard leaf >= 2, leaf <= pageCount, leaf != number, met.insert(leaf).inserted else {
+        return false
+      }
+    }
+    for leaf in met { census.setFree(leaf) }
+    census.setFree(number)
+    return true
+  }
+}

@@ -1,0 +1,105 @@
+extension DamagedDatabase {
+  /// Hands all live rows of tables with row ids to the sink, in the order of pages.
+  ///
+  /// - Parameter wanted: the places of the tables wanted; nil for all rows.
+  func emitLive<Sink: RecoverySink & ~Copyable>(_ wanted: Set<Int>?, _ sink: inout Sink)
+    throws(SQLiteFileError)
+  {
+    var reading = LeafReading(
+      usableSize: layout.usableSize, mostPayload: mostPayload, encoding: layout.textEncoding)
+    var decoder = RecordDecoder(encoding: layout.textEncoding)
+    var buffer = ContiguousArray<UInt8>()
+    let unknown = RowLayout()
+    var page: UInt32 = 2
+    while page <= pageCount, sink.wantsMore {
+      defer { page += 1 }
+      guard isLiveLeaf(page) else { continue }
+      if let wanted {
+        guard let owner = census.owner(page), wanted.contains(owner.table) else { continue }
+      }
+      let available = try reader.copy(page, into: &buffer)
+      guard available > 0 else { continue }
+      let owner = census.owner(page)
+      reading.read(
+        buffer.rawSpan, number: page, available: available, shape: owner.map { shapes[$0.table] })
+      var origin = RowOrigin()
+      origin.table = owner?.table
+      origin.attribution = owner?.evidence ?? .unknown
+      let place = reader.location(of: page)
+      origin.page = page
+      origin.member = place.member
+      for cell in reading.cells where sink.wantsMore {
+        origin.offset = place.offset + Int64(cell.start)
+        try emit(
+          cell, of: page, buffer.rawSpan, origin,
+          owner.map { layouts[$0.table] } ?? unknown, isLive: true, &decoder, &sink)
+      }
+    }
+  }
+
+  /// Decodes one cell and hands its row to the sink.
+  func emit<Sink: RecoverySink & ~Copyable>(
+    _ cell: LeafCell, of page: UInt32, _ bytes: RawSpan, _ origin: RowOrigin, _ layout: RowLayout,
+    isLive: Bool, _ decoder: inout RecordDecoder, _ sink: inout Sink
+  ) throws(SQLiteFileError) {
+    let rowID = cell.hasRowID ? cell.rowID : nil
+    if !cell.spills, cell.lostTypes == 0, !cell.isHeadless,
+      !PayloadGatherer.touchesZeroSector(bytes, cell.start..<cell.end)
+    {
+      sink.begin(origin, partial: [])
+      _ = decoder.decode(
+        bytes.part(cell.record, cell.payload), rowID: rowID, layout: layout, into: &sink)
+      return
+    }
+    try gatherer.gather(
+      cell, of: page, bytes: bytes, isLive: isLive, census: census, reader: &reader)
+    var record = gatherer.payload
+    let partial = partialValues(cell, &record, layout)
+    sink.begin(origin, partial: partial)
+    _ = decoder.decode(record.rawSpan, rowID: rowID, layout: layout, into: &sink)
+  }
+
+  /// The values of a gathered record that are not whole. What is missing of the record is filled with zeros so
+  /// that it can be decoded; none of them is ever shown.
+  private func partialValues(
+    _ cell: LeafCell, _ record: inout ContiguousArray<UInt8>, _ layout: RowLayout
+  ) -> [PartialValue] {
+    let have = gatherer.have
+    let doubts = gatherer.doubts
+    var types = RecordTypes()
+    var header = 0
+    if cell.isHeadless || cell.lostTypes > 0 {
+      return []
+    } else if let length = Varint.read(record.rawSpan, at: 0, end: record.count),
+      length.value <= UInt64(record.count), length.value > UInt64(length.length)
+    {
+      header = Int(length.value)
+      guard types.read(record.rawSpan, length.length..<header) else { return [] }
+    }
+    if record.count < cell.payload {
+      record.append(contentsOf: repeatElement(0, count: cell.payload - record.count))
+    }
+    guard have < cell.payload || !doubts.isEmpty else { return [] }
+    var partial: [PartialValue] = []
+    var offset = header
+    for (field, type) in types.types.enumerated() {
+      let length = RecordDecoder.length(ofType: type)
+      let range = offset..<offset + length
+      offset += length
+      guard length > 0 else { continue }
+      var whole = max(0, min(have, range.upperBound) - range.lowerBound)
+      var isDoubtful = false
+      if let doubt = doubts.first(where: { $0.overlaps(range) }) {
+        isDoubtful = true
+        whole = min(whole, max(0, doubt.lowerBound - range.lowerBound))
+      }
+      guard whole < length else { continue }
+      let column = layout.rules.firstIndex { Int($0.field) == field } ?? field
+      partial.append(
+        PartialValue(
+          column: column, have: whole, of: length, isDoubtful: isDoubtful,
+          bytes: Array(record[range.lowerBound..<range.lowerBound + whole])))
+    }
+    return partial
+  }
+}

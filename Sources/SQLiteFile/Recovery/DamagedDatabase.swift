@@ -1,0 +1,142 @@
+/// A database file read page by page, for what is left in it when its header, its schema or its b-trees are
+/// damaged, and for what was deleted from it.
+///
+/// Nothing is taken from one source alone: page size, encoding and the place of page 1 are voted on by all pages;
+/// which table a page belongs to is decided by whatever still leads to it, else by the look of its rows.
+///
+/// Nothing is ever written. Not for a file that this process has open through SQLite.
+public final class DamagedDatabase {
+  /// The path of the main file.
+  public let path: String
+  /// The facts that reading pages rests on, and who testified to them.
+  public let layout: FileLayout
+  /// Pages of the database, missing ones counted.
+  public let pageCount: UInt32
+  /// The tables that rows are given to, in the order in which ``RowOrigin/table`` counts them.
+  public private(set) var tables: [ExpectedTable] = []
+  /// The entries of the schema table that can be read.
+  public private(set) var schemaEntries: [SchemaEntry] = []
+  /// What was found.
+  public internal(set) var findings = FindingList()
+
+  var reader: PageReader
+  var census: PageCensus
+  let map: PointerMap
+  var gatherer: PayloadGatherer
+  var shapes: [RowShape] = []
+  var layouts: [RowLayout] = []
+  let mostPayload: Int
+  let mainPageCount: UInt32
+
+  /// Reads every page once to see what each of them is.
+  ///
+  /// - Throws: ``SQLiteFileError`` when the file cannot be opened or read, or nothing in it looks like a database.
+  public init(path: String, logView: SQLiteDatabase.LogView = .committed) throws(SQLiteFileError) {
+    self.path = path
+    let main = try ByteFile(path)
+    guard main.size > 0 else { throw SQLiteFileError(.empty, "empty file", path: path) }
+    guard var voted = try LayoutVote(main).decide(logPageSize: nil) else {
+      throw try Self.refusal(main)
+    }
+    let sides = try SideFiles(
+      beside: path, main: main, pageSize: voted.pageSize, logView: logView)
+    // A newer page 1 knows better.
+    for overlay in sides.overlays.reversed() {
+      guard let offset = overlay.offsets[1] else { continue }
+      let bytes = ContiguousArray(
+        try overlay.file.bytes(at: offset, count: DatabaseHeader.length))
+      guard let header = try? DatabaseHeader(parsing: bytes.rawSpan),
+        header.pageSize == voted.pageSize
+      else { continue }
+      voted.header = header
+      voted.hasPointerMap = header.hasPointerMap
+      voted.textEncoding = header.textEncoding
+    }
+    layout = voted
+    findings.add(sides.findings)
+    let stored = (main.size - voted.origin + Int64(voted.pageSize) - 1) / Int64(voted.pageSize)
+    mainPageCount = UInt32(clamping: max(0, stored))
+    let newest = sides.overlays.reduce(mainPageCount) { max($0, $1.offsets.keys.max() ?? 0) }
+    pageCount = newest
+    reader = PageReader(
+      main: main, pageSize: voted.pageSize, usableSize: voted.usableSize, pageLimit: newest,
+      origin: voted.origin, overlays: sides.overlays)
+    census = PageCensus(pageCount: newest)
+    map = PointerMap(layout: voted, pageCount: newest)
+    gatherer = PayloadGatherer(map: map, pageCount: newest)
+    // No payload is longer than the file, nor than SQLite's own limit.
+    mostPayload = min(1 << 31, reader.storedPageCount * voted.pageSize)
+    try takeCensus()
+    schemaEntries = try readSchema()
+    try expect(
+      schemaEntries.compactMap { entry in
+        guard entry.type == "table", entry.rootPage > 0, let sql = entry.sql else { return nil }
+        return ExpectedTable(name: entry.name, sql: sql, rootPage: entry.rootPage)
+      })
+  }
+
+  private static func refusal(_ main: ByteFile) throws(SQLiteFileError) -> SQLiteFileError {
+    let sample = try main.bytes(at: 0, count: 1 << 20)
+    if Entropy.looksRandom(sample) {
+      return SQLiteFileError(
+        .looksEncrypted, "no page of it looks like a database's, and all of it looks random: encrypted",
+        path: main.path)
+    }
+    return SQLiteFileError(
+      .notADatabase, "no page of it looks like a page of a database", path: main.path)
+  }
+
+  /// Tells which tables to expect, and gives every page to one of them.
+  public func expect(_ tables: [ExpectedTable]) throws(SQLiteFileError) {
+    self.tables = tables
+    shapes = tables.enumerated().map { RowShape($1, table: $0) }
+    layouts = tables.map { RowLayout($0.definition) }
+    try attribute()
+  }
+
+  // MARK: - Rows
+
+  /// Which rows are wanted.
+  public enum Selection: Sendable {
+    /// Those that the database has.
+    case live
+    /// Those that it had.
+    case deleted
+    /// Both, the live ones first.
+    case all
+  }
+
+  /// Hands rows to `receive` until it returns false.
+  ///
+  /// - Parameter names: the tables wanted; nil for all, and for the rows of no known table.
+  /// - Throws: ``SQLiteFileError`` when the device fails.
+  public func forEachRow(
+    _ selection: Selection, of names: Set<String>? = nil, _ receive: (RecoveredRow) -> Bool
+  ) throws(SQLiteFileError) {
+    try withoutActuallyEscaping(receive) { receive throws(SQLiteFileError) in
+      var sink = RecoveredValueSink(receive: receive)
+      try emit(selection, places(names), &sink)
+    }
+  }
+
+  /// Writes rows as NDJSON, an object in each line.
+  /// - Throws: ``SQLiteFileError`` when the device fails or the output cannot be written.
+  public func writeJSON(
+    _ selection: Selection, of names: Set<String>? = nil, limit: Int? = nil, to descriptor: Int32
+  ) throws(SQLiteFileError) {
+    var sink = RecoveredJSONSink(
+      output: OutputBuffer(descriptor: descriptor), tables: tables, limit: limit)
+    try emit(selection, places(names), &sink)
+    try sink.finish()
+  }
+
+  private func places(_ names: Set<String>?) -> Set<Int>? {
+    names.map { names in Set(tables.indices.filter { names.contains(tables[$0].name) }) }
+  }
+
+  private func emit<Sink: RecoverySink & ~Copyable>(
+    _ selection: Selection, _ wanted: Set<Int>?, _ sink: inout Sink
+  ) throws(SQLiteFileError) {
+    if selection != .deleted { try emitLive(wanted, &sink) }
+  }
+}

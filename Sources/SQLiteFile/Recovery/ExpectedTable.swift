@@ -1,0 +1,30 @@
+/// A table as somebody expects it: the file's own schema, the cached model, a model or a healthy store.
+public struct ExpectedTable: Sendable, Hashable {
+  /// The name.
+  public let name: String
+  /// The CREATE statement; nil when nobody has it.
+  public let sql: String?
+  /// The columns.
+  public let definition: TableDefinition
+  /// Columns declared NOT NULL, by their place.
+  public var notNull: Set<Int> = []
+  /// By the place of a column, the integers that it can hold: the entity numbers of Core Data's `Z_ENT`.
+  public var integers: [Int: ClosedRange<Int64>] = [:]
+  /// The row ids that can occur; nil for all.
+  public var rowIDs: ClosedRange<Int64>?
+  /// The root page that the schema gives; nil when it is not known.
+  public var rootPage: UInt32?
+
+  /// - Parameters:
+  ///   - sql: the CREATE statement.
+  ///   - name: the name, as the schema has it.
+  /// - Returns: nil when the statement is no readable CREATE TABLE.
+  public init?(name: String, sql: String, rootPage: UInt32? = nil) {
+    guard let definition = TableDefinition(sql: sql) else { return nil }
+    self.name = name
+    self.sql = sql
+    self.definition = definition
+    self.rootPage = rootPage
+    notNull = Set(definition.columns.indices.filter { definition.columns[$0].isNotNull })
+  }
+}

@@ -1,0 +1,314 @@
+/// Decides the ``FileLayout`` of a file by looking at pages from all over it.
+struct LayoutVote {
+  private let file: ByteFile
+  private static let sampleCount = 600
+  private static let sizes = [512, 1024, 2048, 4096, 8192, 16_384, 32_768, 65_536]
+
+  init(_ file: ByteFile) { self.file = file }
+
+  /// - Parameter logPageSize: the page size of the write-ahead log; nil when it has no valid header.
+  /// - Returns: nil when nothing in the file looks like a database.
+  func decide(logPageSize: Int?) throws(SQLiteFileError) -> FileLayout? {
+    let first = ContiguousArray(try file.bytes(at: 0, count: DatabaseHeader.length))
+    let header = try? DatabaseHeader(parsing: first.rawSpan)
+    var base: Int64 = 0
+    var best: Score?
+    for size in Self.sizes {
+      let found = try score(size, base)
+      if found.score > (best?.score ?? 0) * 1.05 { best = found }
+    }
+    if (best?.score ?? 0) < 0.02, header == nil {
+      // Nothing at page boundaries counted from the file's start: look for another start.
+      if let shifted = try findBase() {
+        base = shifted.base
+        best = shifted.score
+      }
+    }
+    var layout: FileLayout
+    if let header, best == nil || best?.size == header.pageSize || (best?.score ?? 0) < 0.02 {
+      layout = FileLayout(
+        pageSize: header.pageSize, reservedBytes: header.reservedBytes,
+        textEncoding: header.textEncoding, origin: 0, hasPointerMap: header.hasPointerMap,
+        header: header, pageSizeSource: .header, encodingSource: .header)
+    } else if let best {
+      layout = FileLayout(
+        pageSize: best.size, reservedBytes: best.reserved, textEncoding: .utf8, origin: base,
+        hasPointerMap: false, header: nil, pageSizeSource: .pages, encodingSource: .assumed)
+    } else if let logPageSize {
+      layout = FileLayout(
+        pageSize: logPageSize, reservedBytes: 0, textEncoding: .utf8, origin: 0,
+        hasPointerMap: false, header: nil, pageSizeSource: .log, encodingSource: .assumed)
+    } else {
+      return nil
+    }
+    if let best, best.size == layout.pageSize, best.score >= 0.02,
+      best.ends[layout.reservedBytes, default: 0] * 5 < best.ends[best.reserved, default: 0]
+    {
+      // The pages fill the usable size to its end, whatever the header says.
+      layout.reservedBytes = best.reserved
+    }
+    let encoding = try votedEncoding(layout)
+    if let encoding, layout.header == nil || (encoding == .utf8) != (layout.textEncoding == .utf8) {
+      layout.textEncoding = encoding
+      layout.encodingSource = .pages
+    }
+    if layout.header == nil {
+      try placeHead(&layout)
+    }
+    if layout.header == nil { layout.hasPointerMap = try votedPointerMap(layout) }
+    return layout
+  }
+
+  // MARK: - Page size
+
+  private struct Score {
+    var size: Int
+    /// The share of sampled pages that are whole b-tree pages of this size.
+    var score = 0.0
+    /// The bytes that most of them leave free at their end, and how many leave how many.
+    var reserved = 0
+    var ends: [Int: Int] = [:]
+  }
+
+  private func score(_ size: Int, _ base: Int64) throws(SQLiteFileError) -> Score {
+    let count = (file.size - base) / Int64(size)
+    guard count > 0 else { return Score(size: size) }
+    let step = max(1, count / Int64(Self.sampleCount))
+    var sampled = 0
+    var ends: [Int: Int] = [:]
+    var index: Int64 = 0
+    while index < count {
+      let bytes = ContiguousArray(
+        try file.bytes(at: base + index * Int64(size), count: size))
+      if bytes.count == size {
+        sampled += 1
+        let start = index == 0 && base == 0 && Self.isPageOne(bytes.rawSpan) ? 100 : 0
+        if let end = Self.contentEnd(bytes.rawSpan, start) { ends[size - end, default: 0] += 1 }
+      }
+      index += step
+    }
+    guard sampled > 0, let most = ends.max(by: { ($0.value, -$0.key) < ($1.value, -$1.key) })
+    else { return Score(size: size) }
+    return Score(
+      size: size, score: Double(most.value) / Double(sampled), reserved: most.key, ends: ends)
+  }
+
+  private static func isPageOne(_ page: RawSpan) -> Bool {
+    BTreePage.Kind(rawValue: page.byte(at: 0)) == nil
+  }
+
+  /// Where the content of a b-tree page ends, counted from its start; nil when it is none. The lengths of
+  /// cells are not looked at beyond what tells where the last one ends.
+  private static func contentEnd(_ page: RawSpan, _ base: Int) -> Int? {
+    let size = page.byteCount
+    guard base + 12 <= size, let kind = BTreePage.Kind(rawValue: page.byte(at: base)) else {
+      return nil
+    }
+    let count = Int(page.uint16(at: base + 3))
+    let pointers = base + (kind.isLeaf ? 8 : 12)
+    let floor = pointers + 2 * count
+    guard count > 0, floor + 4 * count <= size else { return nil }
+    var content = Int(page.uint16(at: base + 5))
+    if content == 0 { content = 65_536 }
+    guard content >= floor, content < size, page.byte(at: base + 7) <= 60 else { return nil }
+    var last = 0
+    for index in 0..<count {
+      let start = Int(page.uint16(at: pointers + 2 * index))
+      guard start >= content, start + 4 <= size else { return nil }
+      last = max(last, start)
+    }
+    var end: Int
+    switch kind {
+    case .leafTable, .leafIndex, .interiorIndex:
+      let lead = kind == .interiorIndex ? 4 : 0
+      guard let payload = Varint.read(page, at: last + lead, end: size) else { return nil }
+      var offset = last + lead + payload.length
+      if kind == .leafTable {
+        guard let key = Varint.read(page, at: offset, end: size) else { return nil }
+        offset += key.length
+      }
+      guard payload.value <= 1 << 31 else { return nil }
+      // The local length depends on the usable size, which may be less by the reserved bytes; a payload that
+      // spills says nothing about where the page ends.
+      let total = Int(payload.value)
+      let local = BTreePage.localLength(
+        payload: total, usableSize: size, isTableLeaf: kind == .leafTable)
+      end = max(last + 4, offset + local + (local < total ? 4 : 0))
+      if local < total { end = size }
+    case .interiorTable:
+      guard let key = Varint.read(page, at: last + 4, end: size) else { return nil }
+      end = last + 4 + key.length
+    }
+    // A free block may stand behind the last cell.
+    var free = Int(page.uint16(at: base + 1))
+    var steps = 0
+    while free != 0, free + 4 <= size, steps < size / 4 {
+      end = max(end, free + Int(page.uint16(at: free + 2)))
+      let next = Int(page.uint16(at: free))
+      guard next == 0 || next > free else { return nil }
+      free = next
+      steps += 1
+    }
+    // The header keeps the reserved bytes in one byte (file format, section 1.3.4).
+    guard end <= size, size - end <= 255 else { return nil }
+    return end
+  }
+
+  /// Looks for page starts at every offset.
+  private func findBase() throws(SQLiteFileError) -> (base: Int64, score: Score)? {
+    let block = ContiguousArray(try file.bytes(at: 0, count: 4 << 20))
+    let bytes = block.rawSpan
+    var best: (base: Int64, score: Score)?
+    for size in Self.sizes where block.count >= 4 * size {
+      var counts: [Int: Int] = [:]
+      var offset = 0
+      while offset + size <= block.count {
+        if BTreePage.Kind(rawValue: bytes.byte(at: offset)) != nil,
+          let end = Self.contentEnd(bytes.part(offset, size), 0), size - end <= 64
+        {
+          counts[offset % size, default: 0] += 1
+        }
+        offset += 1
+      }
+      guard let most = counts.max(by: { ($0.value, -$0.key) < ($1.value, -$1.key) }),
+        most.value >= 3
+      else { continue }
+      let found = try score(size, Int64(most.key))
+      if found.score > (best?.score.score ?? 0.01) { best = (Int64(most.key), found) }
+    }
+    return best
+  }
+
+  // MARK: - Encoding
+
+  /// What the text of sampled table leaves is written in; nil without text.
+  private func votedEncoding(_ layout: FileLayout) throws(SQLiteFileError)
+    -> DatabaseHeader.TextEncoding?
+  {
+    let size = Int64(layout.pageSize)
+    let base = layout.origin >= 0 ? layout.origin : 0
+    let count = (file.size - base) / size
+    let step = max(1, count / Int64(Self.sampleCount))
+    var types = RecordTypes()
+    // Zero bytes at even and odd places of texts, and all bytes.
+    var even = 0
+    var odd = 0
+    var total = 0
+    var index: Int64 = 0
+    while index < count, total < 200_000 {
+      let page = ContiguousArray(try file.bytes(at: base + index * size, count: layout.pageSize))
+      index += step
+      guard page.count == layout.pageSize else { continue }
+      let bytes = page.rawSpan
+      var start = 0
+      if BTreePage.Kind(rawValue: bytes.byte(at: 0)) == nil { start = 100 }
+      guard bytes.byte(at: start) == BTreePage.Kind.leafTable.rawValue else { continue }
+      let cells = min(64, Int(bytes.uint16(at: start + 3)))
+      for cell in 0..<cells where start + 10 + 2 * cell <= layout.usableSize {
+        let place = Int(bytes.uint16(at: start + 8 + 2 * cell))
+        guard place + 4 <= layout.usableSize,
+          let found = LeafCell.parse(
+            bytes, at: place, limit: layout.usableSize, usableSize: layout.usableSize,
+            mostPayload: 1 << 31, &types)
+        else { continue }
+        var offset = found.record + found.payload - types.bodyLength
+        for type in types.types {
+          let length = RecordDecoder.length(ofType: type)
+          if type >= 13, type & 1 == 1, offset + length <= found.record + found.local {
+            for position in 0..<length where bytes.byte(at: offset + position) == 0 {
+              if position & 1 == 0 { even += 1 } else { odd += 1 }
+            }
+            total += length
+          }
+          offset += length
+          if offset > found.record + found.local { break }
+        }
+      }
+    }
+    guard total > 0 else { return nil }
+    guard (even + odd) * 10 > total else { return .utf8 }
+    return odd > even ? .utf16LittleEndian : .utf16BigEndian
+  }
+
+  // MARK: - Position of the head
+
+  /// Where page 1 was, when the file does not start with it: the page numbers in the file tell.
+  private func placeHead(_ layout: inout FileLayout) throws(SQLiteFileError) {
+    let size = Int64(layout.pageSize)
+    let base = layout.origin
+    let count = (file.size - base) / size
+    // How far each page would be from the place that its number gives it.
+    var votes: [Int64: Int] = [:]
+    var keys: [Int64: Int64] = [:]
+    var children: [(page: Int64, key: Int64)] = []
+    var types = RecordTypes()
+    var index: Int64 = 0
+    while index < count {
+      let page = ContiguousArray(try file.bytes(at: base + index * size, count: layout.pageSize))
+      guard page.count == layout.pageSize else { break }
+      let bytes = page.rawSpan
+      let kind = BTreePage.Kind(rawValue: bytes.byte(at: 0))
+      let cells = Int(bytes.uint16(at: 3))
+      if kind == .leafTable, cells > 0, 8 + 2 * cells <= layout.usableSize, keys.count < 200_000 {
+        let place = Int(bytes.uint16(at: 8 + 2 * (cells - 1)))
+        if place + 4 <= layout.usableSize,
+          let cell = LeafCell.parse(
+            bytes, at: place, limit: layout.usableSize, usableSize: layout.usableSize,
+            mostPayload: 1 << 31, &types)
+        {
+          // A key of two tables says nothing.
+          keys[cell.rowID] = keys[cell.rowID] == nil ? index : -1
+        }
+      } else if kind == .interiorTable, 12 + 2 * cells <= layout.usableSize {
+        for cell in 0..<cells where children.count < 200_000 {
+          let place = Int(bytes.uint16(at: 12 + 2 * cell))
+          guard place + 5 <= layout.usableSize,
+            let key = Varint.read(bytes, at: place + 4, end: layout.usableSize)
+          else { continue }
+          children.append((Int64(bytes.uint32(at: place)), Int64(bitPattern: key.value)))
+        }
+      } else if kind == nil {
+        // The next page of an overflow chain mostly follows at once.
+        let next = Int64(bytes.uint32(at: 0))
+        if next >= 2, next < 1 << 31 { votes[next - (index + 2), default: 0] += 1 }
+      }
+      index += 1
+    }
+    for child in children {
+      guard let found = keys[child.key], found >= 0 else { continue }
+      votes[child.page - 1 - found, default: 0] += 4
+    }
+    guard
+      let winner = votes.max(by: { ($0.value, -abs($0.key)) < ($1.value, -abs($1.key)) }),
+      winner.value >= 3
+    else { return }
+    layout.origin = base - winner.key * size
+  }
+
+  // MARK: - Pointer map
+
+  /// Whether the pages that would be pointer-map pages are some.
+  private func votedPointerMap(_ layout: FileLayout) throws(SQLiteFileError) -> Bool {
+    let stride = Int64(layout.usableSize / 5 + 1)
+    let most = (file.size - layout.origin) / Int64(layout.pageSize)
+    var number: Int64 = 2
+    var looked = 0
+    var held = 0
+    while number <= most, looked < 50 {
+      let offset = layout.origin + (number - 1) * Int64(layout.pageSize)
+      number += stride
+      guard offset >= 0 else { continue }
+      let page = ContiguousArray(try file.bytes(at: offset, count: layout.pageSize))
+      guard page.count == layout.pageSize else { continue }
+      looked += 1
+      var entries = 0
+      for index in 0..<min(32, layout.usableSize / 5) {
+        let type = page.rawSpan.byte(at: index * 5)
+        let parent = Int64(page.rawSpan.uint32(at: index * 5 + 1))
+        if (1...5).contains(type), parent <= most, (parent == 0) == (type <= 2) { entries += 1 }
+      }
+      if entries >= 16 || (entries > 0 && most < 20) { held += 1 }
+    }
+    return held * 2 > looked
+  }
+}

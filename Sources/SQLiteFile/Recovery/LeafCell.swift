@@ -1,0 +1,87 @@
+/// A cell of a table leaf (file format, section 1.6, "Table B-Tree Leaf Cell") as it stands on its page.
+struct LeafCell: BitwiseCopyable {
+  /// Offset of the first byte in the page.
+  var start: Int
+  /// Bytes on the page, the overflow page number among them.
+  var length: Int
+  /// The row id; meaningless where ``hasRowID`` is false.
+  var rowID: Int64
+  /// Offset of the record's header.
+  var record: Int
+  /// Bytes of the payload.
+  var payload: Int
+  /// Bytes of the payload that stand on this page.
+  var local: Int
+  /// Whether the row id is known.
+  var hasRowID = true
+  /// Leading serial types that are lost: 0 for a whole cell. The types that are left start at ``record``.
+  var lostTypes = 0
+  /// The type that the first, lost one must have been; only with ``lostTypes`` 1.
+  var firstType: UInt64 = 0
+  /// Whether the record's header length is lost, so that the types start at ``record``.
+  var isHeadless = false
+  /// Whether lengths contradict one another, so that no value is certain.
+  var isDoubtful = false
+
+  var end: Int { start + length }
+  var spills: Bool { local < payload }
+
+  /// Parses the cell at `start`; nil unless all its lengths agree.
+  ///
+  /// - Parameters:
+  ///   - limit: where the cell must end at the latest.
+  ///   - mostPayload: a payload that the file cannot hold is none.
+  @inline(__always)
+  static func parse(
+    _ page: RawSpan, at start: Int, limit: Int, usableSize: Int, mostPayload: Int,
+    _ types: inout RecordTypes
+  ) -> LeafCell? {
+    guard let payload = Varint.read(page, at: start, end: limit), payload.value >= 2,
+      payload.value <= UInt64(mostPayload)
+    else { return nil }
+    var offset = start &+ payload.length
+    guard let key = Varint.read(page, at: offset, end: limit) else { return nil }
+    offset &+= key.length
+    let total = Int(payload.value)
+    let local = BTreePage.localLength(payload: total, usableSize: usableSize, isTableLeaf: true)
+    let spills = local < total
+    guard offset &+ local &+ (spills ? 4 : 0) <= limit else { return nil }
+    guard let header = Varint.read(page, at: offset, end: limit), header.value >= 2,
+      header.value <= UInt64(local), header.value > UInt64(header.length)
+    else { return nil }
+    let headerEnd = offset &+ Int(header.value)
+    guard types.read(page, offset &+ header.length..<headerEnd),
+      types.bodyLength &+ Int(header.value) == total
+    else { return nil }
+    // SQLite pads a cell to four bytes.
+    let length = max(4, offset &- start &+ local &+ (spills ? 4 : 0))
+    guard start &+ length <= limit else { return nil }
+    return LeafCell(
+      start: start, length: length, rowID: Int64(bitPattern: key.value), record: offset,
+      payload: total, local: local)
+  }
+
+  /// Parses a cell whose payload length does not agree with its record: the record decides where it can.
+  static func parseRepairing(
+    _ page: RawSpan, at start: Int, limit: Int, usableSize: Int, mostPayload: Int,
+    _ types: inout RecordTypes
+  ) -> LeafCell? {
+    guard let payload = Varint.read(page, at: start, end: limit) else { return nil }
+    var offset = start &+ payload.length
+    guard let key = Varint.read(page, at: offset, end: limit) else { return nil }
+    offset &+= key.length
+    guard let header = Varint.read(page, at: offset, end: limit), header.value >= 2,
+      header.value <= UInt64(limit &- offset), header.value > UInt64(header.length)
+    else { return nil }
+    let headerEnd = offset &+ Int(header.value)
+    guard types.read(page, offset &+ header.length..<headerEnd) else { return nil }
+    let total = types.bodyLength &+ Int(header.value)
+    guard total <= mostPayload else { return nil }
+    let local = BTreePage.localLength(payload: total, usableSize: usableSize, isTableLeaf: true)
+    let length = max(4, offset &- start &+ local &+ (local < total ? 4 : 0))
+    guard start &+ length <= limit else { return nil }
+    return LeafCell(
+      start: start, length: length, rowID: Int64(bitPattern: key.value), record: offset,
+      payload: total, local: local)
+  }
+}

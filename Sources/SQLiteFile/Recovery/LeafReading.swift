@@ -1,0 +1,400 @@
+/// Reads the cells of one table leaf, whatever state its header and cell pointers are in.
+///
+/// A sound page is read by its pointers. Where pointers or the header are ruined the cells themselves tell: they
+/// fill the page from its end without gaps, and each one's lengths must agree.
+struct LeafReading {
+  /// How the cells of a page were found.
+  enum Method {
+    /// By the page's header and its cell pointers, nothing contradicting.
+    case pointers
+    /// By the pointers that hold and by the cells where they do not.
+    case mended
+    /// By the cell pointers alone; the page's header is ruined.
+    case pointersAlone
+    /// By the cells alone.
+    case cells
+    /// There are none to be found.
+    case nothing
+  }
+
+  let usableSize: Int
+  let mostPayload: Int
+  let encoding: DatabaseHeader.TextEncoding
+  private(set) var method = Method.nothing
+  /// The cells that the page holds as its own, by place in the pointer array or else by offset.
+  private(set) var cells: ContiguousArray<LeafCell> = []
+  /// Free blocks of the page, as its chain has them (file format, section 1.6 "freeblock").
+  private(set) var freeBlocks: [Range<Int>] = []
+  /// Cells whose pointers led nowhere and that were not found otherwise.
+  private(set) var lostCount = 0
+  /// Offset behind the cell pointer array.
+  private(set) var contentFloor = 8
+  private(set) var types = RecordTypes()
+
+  init(usableSize: Int, mostPayload: Int, encoding: DatabaseHeader.TextEncoding) {
+    self.usableSize = usableSize
+    self.mostPayload = mostPayload
+    self.encoding = encoding
+  }
+
+  /// Reads a page.
+  ///
+  /// - Parameters:
+  ///   - available: how many bytes of the page are there.
+  ///   - shape: what rows of its table look like; nil when the table is not known.
+  mutating func read(
+    _ page: RawSpan, number: UInt32, available: Int, shape: RowShape?
+  ) {
+    cells.removeAll(keepingCapacity: true)
+    freeBlocks.removeAll(keepingCapacity: true)
+    lostCount = 0
+    let base = number == 1 ? DatabaseHeader.length : 0
+    let limit = min(usableSize, available)
+    contentFloor = base + 8
+    guard page.byte(at: base) == BTreePage.Kind.leafTable.rawValue else {
+      return readWithoutHeader(page, base, limit, shape)
+    }
+    let count = Int(page.uint16(at: base + 3))
+    let pointersEnd = base + 8 + 2 * count
+    // A cell has four bytes at least, and its pointer two.
+    guard pointersEnd + 4 * count <= usableSize else {
+      return readWithoutHeader(page, base, limit, shape)
+    }
+    contentFloor = pointersEnd
+    readPointers(page, base + 8, count, limit)
+    var contentStart = Int(page.uint16(at: base + 5))
+    if contentStart == 0 { contentStart = 65_536 }
+    let chainHolds = readFreeBlocks(page, Int(page.uint16(at: base + 1)), pointersEnd)
+    if cells.count == count, isAscending, chainHolds,
+      adds(up: page, base, pointersEnd, contentStart)
+    {
+      method = .pointers
+      return
+    }
+    if cells.count == count { doubtOutOfOrder() }
+    mend(page, base + 8, count, limit, chainHolds ? contentStart : pointersEnd, shape)
+  }
+
+  /// Pointers are in the order of row ids: those outside the longest ascending run are not to be trusted.
+  private mutating func doubtOutOfOrder() {
+    // Patience sorting; `tails[k]` ends the best run of length k + 1.
+    var tails: [Int] = []
+    var previous = [Int](repeating: -1, count: cells.count)
+    for index in cells.indices {
+      let key = cells[index].rowID
+      let place = tails.firstIndex { cells[$0].rowID >= key } ?? tails.count
+      if place > 0 { previous[index] = tails[place - 1] }
+      if place == tails.count { tails.append(index) } else { tails[place] = index }
+    }
+    guard tails.count < cells.count, var index = tails.last else { return }
+    var isInRun = [Bool](repeating: false, count: cells.count)
+    while index >= 0 {
+      isInRun[index] = true
+      index = previous[index]
+    }
+    for index in cells.indices where !isInRun[index] { cells[index].hasRowID = false }
+  }
+
+  // MARK: - By pointers
+
+  private mutating func readPointers(_ page: RawSpan, _ pointers: Int, _ count: Int, _ limit: Int) {
+    var index = 0
+    while index < count {
+      let start = Int(page.uint16(at: pointers &+ 2 &* index))
+      index &+= 1
+      guard start >= contentFloor, start &+ 4 <= limit else { continue }
+      if let cell = LeafCell.parse(
+        page, at: start, limit: limit, usableSize: usableSize, mostPayload: mostPayload, &types)
+      {
+        cells.append(cell)
+      }
+    }
+  }
+
+  private var isAscending: Bool {
+    var index = 1
+    while index < cells.count {
+      if cells[index].rowID <= cells[index &- 1].rowID { return false }
+      index &+= 1
+    }
+    return true
+  }
+
+  /// Follows the chain of free blocks; false when it is no chain.
+  private mutating func readFreeBlocks(_ page: RawSpan, _ first: Int, _ floor: Int) -> Bool {
+    var next = first
+    var end = floor
+    while next != 0 {
+      guard next >= end, next + 4 <= usableSize else { return false }
+      let size = Int(page.uint16(at: next + 2))
+      guard size >= 4, next + size <= usableSize else { return false }
+      freeBlocks.append(next..<next + size)
+      // Blocks are in order, and at least four bytes apart.
+      end = next + size
+      next = Int(page.uint16(at: next))
+    }
+    return true
+  }
+
+  /// Whether cells, free blocks, fragments and the gap make up the page.
+  private func adds(up page: RawSpan, _ base: Int, _ floor: Int, _ contentStart: Int) -> Bool {
+    guard contentStart >= floor, contentStart <= usableSize else { return cells.isEmpty }
+    var sum = contentStart + Int(page.byte(at: base + 7))
+    for cell in cells {
+      guard cell.start >= contentStart else { return false }
+      sum += cell.length
+    }
+    for block in freeBlocks { sum += block.count }
+    return sum == usableSize
+  }
+
+  // MARK: - Mended
+
+  private mutating func mend(
+    _ page: RawSpan, _ pointers: Int, _ count: Int, _ limit: Int, _ contentStart: Int,
+    _ shape: RowShape?
+  ) {
+    method = .mended
+    cells.sort { $0.start < $1.start }
+    dropOverlaps(page, shape)
+    guard cells.count < count else { return markUnordered() }
+    var lost = count - cells.count
+    // A pointer that holds may lead to a cell whose payload length does not; the record tells the true one.
+    for index in 0..<count where lost > 0 {
+      let start = Int(page.uint16(at: pointers + 2 * index))
+      guard start >= contentFloor, start + 4 <= limit, !covers(start),
+        let room = room(at: start, limit: limit),
+        let cell = LeafCell.parseRepairing(
+          page, at: start, limit: room, usableSize: usableSize, mostPayload: mostPayload, &types),
+        isPlausible(cell, page, limit, shape),
+        cell.end == room || freeBlocks.contains(where: { $0.lowerBound == cell.end })
+      else { continue }
+      insert(cell)
+      lost -= 1
+    }
+    if lost > 0 {
+      lost = takeUnpointed(page, from: max(contentFloor, contentStart), limit, lost, shape)
+    }
+    lostCount = lost
+    markUnordered()
+  }
+
+  /// Takes whole cells out of what neither cells nor free blocks cover, at most `most` of them.
+  private mutating func takeUnpointed(
+    _ page: RawSpan, from floor: Int, _ limit: Int, _ most: Int, _ shape: RowShape?
+  ) -> Int {
+    var left = most
+    var found: [LeafCell] = []
+    for gap in gaps(from: floor, to: limit, without: freeBlocks) {
+      var offset = gap.lowerBound
+      while offset + 4 <= gap.upperBound {
+        if let cell = LeafCell.parse(
+          page, at: offset, limit: gap.upperBound, usableSize: usableSize,
+          mostPayload: mostPayload, &types), isPlausible(cell, page, limit, shape),
+          shape != nil || cell.end == gap.upperBound || startsCell(page, cell.end, gap.upperBound)
+        {
+          found.append(cell)
+          offset = cell.end
+        } else {
+          offset += 1
+        }
+      }
+    }
+    // Cells are laid down from the page's end, so the last ones are the surest.
+    for cell in found.reversed() where left > 0 {
+      insert(cell)
+      left -= 1
+    }
+    return left
+  }
+
+  private mutating func startsCell(_ page: RawSpan, _ offset: Int, _ limit: Int) -> Bool {
+    LeafCell.parse(
+      page, at: offset, limit: limit, usableSize: usableSize, mostPayload: mostPayload, &types)
+      != nil
+  }
+
+  // MARK: - Without header
+
+  private mutating func readWithoutHeader(
+    _ page: RawSpan, _ base: Int, _ limit: Int, _ shape: RowShape?
+  ) {
+    // The pointer array goes on as long as its entries lead to whole cells that do not overlap.
+    var offset = base + 8
+    var met: Set<Int> = []
+    while offset + 2 < limit {
+      let start = Int(page.uint16(at: offset))
+      guard start > offset + 1, start + 4 <= limit, met.insert(start).inserted,
+        let cell = LeafCell.parse(
+          page, at: start, limit: limit, usableSize: usableSize, mostPayload: mostPayload, &types),
+        isPlausible(cell, page, limit, shape), !covers(cell.start..<cell.end)
+      else { break }
+      insert(cell)
+      offset += 2
+    }
+    contentFloor = offset
+    if cells.count >= 2 || (cells.count == 1 && cells[0].end == usableSize) {
+      method = .pointersAlone
+      return markUnordered()
+    }
+    cells.removeAll()
+    contentFloor = base
+    readTiles(page, base, limit, shape)
+    method = cells.isEmpty ? .nothing : .cells
+    markUnordered()
+  }
+
+  /// The cells that fill the page up to its end without gaps; with a shape also those that stand apart.
+  private mutating func readTiles(_ page: RawSpan, _ floor: Int, _ limit: Int, _ shape: RowShape?) {
+    guard limit - floor >= 4 else { return }
+    // reaches[o]: cells from offset o on tile the page to its end.
+    var reaches = [Bool](repeating: false, count: limit + 1)
+    reaches[limit] = limit == usableSize
+    var offset = limit - 4
+    var first = limit
+    while offset >= floor {
+      if let cell = LeafCell.parse(
+        page, at: offset, limit: limit, usableSize: usableSize, mostPayload: mostPayload, &types),
+        reaches[cell.end], isPlausible(cell, page, limit, shape)
+      {
+        reaches[offset] = true
+        first = offset
+      }
+      offset -= 1
+    }
+    // Of several tilings the longest counts.
+    offset = first
+    var tiled: [LeafCell] = []
+    while offset < limit,
+      let cell = LeafCell.parse(
+        page, at: offset, limit: limit, usableSize: usableSize, mostPayload: mostPayload, &types)
+    {
+      tiled.append(cell)
+      offset = cell.end
+    }
+    if shape == nil, tiled.count < 2 { return }
+    for cell in tiled { insert(cell) }
+    guard let shape else { return }
+    offset = floor
+    while offset + 4 <= first {
+      if let cell = LeafCell.parse(
+        page, at: offset, limit: first, usableSize: usableSize, mostPayload: mostPayload, &types),
+        isPlausible(cell, page, limit, shape)
+      {
+        insert(cell)
+        offset = cell.end
+      } else {
+        offset += 1
+      }
+    }
+  }
+
+  // MARK: - Common
+
+  /// Whether a cell can be a row of the table, or of any table where that is not known. The types of the cell
+  /// are those that were parsed last.
+  private func isPlausible(_ cell: LeafCell, _ page: RawSpan, _ limit: Int, _ shape: RowShape?)
+    -> Bool
+  {
+    let body = cell.record + cell.payload - types.bodyLength
+    let end = min(cell.record + cell.local, limit)
+    guard let shape else {
+      return RowShape.anyText(types, page, body: body, end: end, encoding: encoding)
+    }
+    return shape.fits(types) && shape.rowIDs.contains(cell.rowID)
+      && shape.fitsValues(types, page, body: body, end: end, encoding: encoding)
+  }
+
+  private mutating func insert(_ cell: LeafCell) {
+    let index = cells.firstIndex { $0.start > cell.start } ?? cells.endIndex
+    cells.insert(cell, at: index)
+  }
+
+  private func covers(_ offset: Int) -> Bool {
+    cells.contains { $0.start <= offset && offset < $0.end }
+  }
+
+  private func covers(_ range: Range<Int>) -> Bool {
+    cells.contains { $0.start < range.upperBound && range.lowerBound < $0.end }
+  }
+
+  /// Where the next cell begins behind an offset.
+  private func room(at start: Int, limit: Int) -> Int? {
+    let next = cells.first { $0.start > start }?.start ?? limit
+    return next > start ? next : nil
+  }
+
+  /// Two cells that overlap cannot both be right: the one that is no row of the table goes, else the later one.
+  private mutating func dropOverlaps(_ page: RawSpan, _ shape: RowShape?) {
+    var kept: ContiguousArray<LeafCell> = []
+    for cell in cells {
+      guard let last = kept.last, cell.start < last.end else {
+        kept.append(cell)
+        continue
+      }
+      if cell.start == last.start { continue }
+      if let shape, !holds(last, page, shape), holds(cell, page, shape) {
+        kept[kept.count - 1] = cell
+      }
+    }
+    cells = kept
+  }
+
+  private mutating func holds(_ cell: LeafCell, _ page: RawSpan, _ shape: RowShape) -> Bool {
+    guard
+      LeafCell.parse(
+        page, at: cell.start, limit: usableSize, usableSize: usableSize, mostPayload: mostPayload,
+        &types) != nil
+    else { return false }
+    return isPlausible(cell, page, usableSize, shape)
+  }
+
+  /// The row ids of a page ascend with the pointers, so those of cells found by offset need not. A row id that
+  /// stands twice is certain in neither row.
+  private mutating func markUnordered() {
+    var met: [Int64: Int] = [:]
+    for index in cells.indices {
+      if let other = met.updateValue(index, forKey: cells[index].rowID) {
+        cells[index].hasRowID = false
+        cells[other].hasRowID = false
+      }
+    }
+  }
+
+  /// What neither the cells nor `others` cover.
+  func gaps(from floor: Int, to limit: Int, without others: [Range<Int>]) -> [Range<Int>] {
+    var taken = cells.map { $0.start..<$0.end } + others
+    taken.sort { $0.lowerBound < $1.lowerBound }
+    var gaps: [Range<Int>] = []
+    var offset = floor
+    for range in taken {
+      if range.lowerBound > offset { gaps.append(offset..<min(range.lowerBound, limit)) }
+      offset = max(offset, range.upperBound)
+      if offset >= limit { break }
+    }
+    if offset < limit { gaps.append(offset..<limit) }
+    return gaps
+  }
+}
+
+extension RowShape {
+  /// Whether all text of a record is text.
+  static func anyText(
+    _ types: borrowing RecordTypes, _ page: RawSpan, body: Int, end: Int,
+    encoding: DatabaseHeader.TextEncoding
+  ) -> Bool {
+    var offset = body
+    for type in types.types {
+      let length = RecordDecoder.length(ofType: type)
+      if type >= 13, type & 1 == 1, offset < end {
+        let there = min(length, end - offset)
+        guard TextCheck.isText(page.part(offset, there), whole: there == length, encoding) else {
+          return false
+        }
+      }
+      offset += length
+      if offset > end { return true }
+    }
+    return true
+  }
+}

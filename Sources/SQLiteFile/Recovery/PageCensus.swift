@@ -1,0 +1,113 @@
+/// What each page of a file is, as far as the page itself and those that point to it tell.
+///
+/// Nine bytes for each page, so that a file of 10 GB with pages of 4 KB needs 24 MB.
+struct PageCensus {
+  /// What a page is.
+  enum Kind: UInt8 {
+    /// Not in the file.
+    case missing
+    /// All zero.
+    case zero
+    case tableLeaf
+    case tableInterior
+    case indexLeaf
+    case indexInterior
+    /// A trunk page of the free list (file format, section 1.5).
+    case trunk
+    case pointerMap
+    /// Overflow content, or what cannot be told.
+    case other
+    /// No b-tree page by its header, but by all that leads to it.
+    case ruinedLeaf
+  }
+
+  let pageCount: UInt32
+  private var kinds: ContiguousArray<UInt8>
+  /// The interior page that leads to a page; 0 for none.
+  private var parents: ContiguousArray<UInt32>
+  /// Which table a page belongs to, counted from 1; 0 for none.
+  private var owners: ContiguousArray<UInt16>
+  private var evidence: ContiguousArray<UInt8>
+  /// Pages on the free list.
+  private(set) var free: PageSet
+  /// Pages to which two interior pages lead.
+  private(set) var disputed: PageSet
+
+  init(pageCount: UInt32) {
+    self.pageCount = pageCount
+    let count = Int(pageCount) + 1
+    kinds = ContiguousArray(repeating: 0, count: count)
+    parents = ContiguousArray(repeating: 0, count: count)
+    owners = ContiguousArray(repeating: 0, count: count)
+    evidence = ContiguousArray(repeating: 0, count: count)
+    free = PageSet(pageCount: pageCount)
+    disputed = PageSet(pageCount: pageCount)
+  }
+
+  func kind(_ page: UInt32) -> Kind {
+    page <= pageCount ? Kind(rawValue: kinds[Int(page)]) ?? .other : .missing
+  }
+
+  mutating func set(_ page: UInt32, _ kind: Kind) {
+    if page <= pageCount { kinds[Int(page)] = kind.rawValue }
+  }
+
+  func parent(_ page: UInt32) -> UInt32 { page <= pageCount ? parents[Int(page)] : 0 }
+
+  mutating func setParent(of page: UInt32, _ parent: UInt32) {
+    guard page >= 1, page <= pageCount else { return }
+    let old = parents[Int(page)]
+    if old != 0, old != parent { _ = disputed.insert(page) }
+    parents[Int(page)] = parent
+  }
+
+  /// The place in the list of tables of the one that owns a page, and how that was decided.
+  func owner(_ page: UInt32) -> (table: Int, evidence: Attribution)? {
+    guard page <= pageCount, owners[Int(page)] > 0 else { return nil }
+    return (
+      Int(owners[Int(page)]) - 1, Attribution(rawValue: evidence[Int(page)]) ?? .unknown
+    )
+  }
+
+  mutating func setOwner(of page: UInt32, _ table: Int, _ attribution: Attribution) {
+    guard page <= pageCount, table >= 0, table < Int(UInt16.max) else { return }
+    owners[Int(page)] = UInt16(table + 1)
+    evidence[Int(page)] = attribution.rawValue
+  }
+
+  mutating func forgetOwners() {
+    for index in owners.indices {
+      owners[index] = 0
+      evidence[index] = 0
+    }
+  }
+
+  mutating func setFree(_ page: UInt32) {
+    if page >= 1, page <= pageCount { _ = free.insert(page) }
+  }
+}
+
+/// How it was decided which table a row belongs to, the strongest evidence first.
+public enum Attribution: UInt8, Sendable, CaseIterable {
+  /// The b-tree that the schema names leads to the row's page.
+  case root = 1
+  /// The pointer map leads from the page to the table's b-tree (file format, section 1.8).
+  case pointerMap
+  /// Pages beside it, under the same lost interior page, are the table's.
+  case sibling
+  /// The row has the columns and storage classes of this table and of no other.
+  case shape
+  /// Nothing decides.
+  case unknown
+
+  /// The name in output.
+  public var name: String {
+    switch self {
+    case .root: "root"
+    case .pointerMap: "pointerMap"
+    case .sibling: "sibling"
+    case .shape: "shape"
+    case .unknown: "unknown"
+    }
+  }
+}

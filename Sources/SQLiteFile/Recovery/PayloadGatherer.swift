@@ -1,0 +1,159 @@
+/// Puts the payload of a cell together from its page and its overflow pages, and says which bytes of it are
+/// missing or in doubt (file format, section 1.6 "Cell Payload Overflow Pages").
+struct PayloadGatherer: ~Copyable {
+  private(set) var payload = ContiguousArray<UInt8>()
+  /// Bytes of the payload that are not to be trusted, in order: content of pages that look overwritten.
+  private(set) var doubts: [Range<Int>] = []
+  /// Bytes from the start that are there at all.
+  private(set) var have = 0
+  /// Overflow pages that live rows hold.
+  private var claimed: PageSet
+  private var successors: ContiguousArray<(parent: UInt32, page: UInt32)>?
+  private let map: PointerMap
+
+  init(map: PointerMap, pageCount: UInt32) {
+    self.map = map
+    claimed = PageSet(pageCount: pageCount)
+  }
+
+  /// Puts the payload of a cell together.
+  ///
+  /// - Parameters:
+  ///   - isLive: whether the row is live, so that its pages are its own from now on; the pages of a dead row
+  ///     must be nobody's.
+  mutating func gather(
+    _ cell: LeafCell, of page: UInt32, bytes: RawSpan, isLive: Bool, census: borrowing PageCensus,
+    reader: inout PageReader
+  ) throws(SQLiteFileError) {
+    payload.removeAll(keepingCapacity: true)
+    doubts.removeAll(keepingCapacity: true)
+    append(bytes.part(cell.record, cell.local))
+    addZeroSectors(bytes, cell.record..<cell.record + cell.local, at: 0)
+    have = payload.count
+    guard cell.spills else { return }
+    let piece = reader.usableSize - 4
+    var previous = page
+    var next = bytes.uint32(at: cell.record + cell.local)
+    var isFirst = true
+    var buffer = ContiguousArray<UInt8>()
+    var steps = 0
+    var landmark: UInt32 = 0
+    while payload.count < cell.payload {
+      let wanted = min(piece, cell.payload - payload.count)
+      if map.isPresent, isLive {
+        next = try confirmed(next, after: previous, isFirst: isFirst, census, &reader)
+      }
+      guard next >= 2, next != landmark, isOverflow(next, isLive, census),
+        try reader.copy(next, into: &buffer) == reader.pageSize
+      else { return }
+      let following = buffer.rawSpan.uint32(at: 0)
+      let start = payload.count
+      append(buffer.rawSpan.part(4, wanted))
+      addZeroSectors(buffer.rawSpan, 4..<4 + wanted, at: start)
+      let isLast = payload.count >= cell.payload
+      // The last page of a chain says 0. Another page number is a slip of that number; what is no page number
+      // at all says that the page is no overflow page any more.
+      if following > census.pageCount || following == next || (following == 0 && !isLast) {
+        doubts.append(start..<payload.count)
+      }
+      if isLive { _ = claimed.insert(next) }
+      have = payload.count
+      if steps & (steps - 1) == 0 { landmark = next }
+      steps += 1
+      previous = next
+      next = following
+      isFirst = false
+    }
+  }
+
+  private func isOverflow(_ page: UInt32, _ isLive: Bool, _ census: borrowing PageCensus) -> Bool {
+    switch census.kind(page) {
+    case .missing, .trunk, .pointerMap: return false
+    case .tableLeaf, .tableInterior, .indexLeaf, .indexInterior: return false
+    case .zero, .other, .ruinedLeaf: return isLive || !claimed.contains(page)
+    }
+  }
+
+  /// The page that really follows, as the pointer map has it where it contradicts the chain.
+  private mutating func confirmed(
+    _ next: UInt32, after previous: UInt32, isFirst: Bool, _ census: borrowing PageCensus,
+    _ reader: inout PageReader
+  ) throws(SQLiteFileError) -> UInt32 {
+    let expected: PointerMap.Entry.Kind = isFirst ? .firstOverflow : .laterOverflow
+    if next >= 2, next <= census.pageCount,
+      let entry = try map.entry(of: next, &reader), entry.kind == expected,
+      entry.parent == previous
+    {
+      return next
+    }
+    // A leaf has many chains that start on it, and nothing tells which of them this is.
+    if isFirst { return try isTaken(next, census, &reader) ? 0 : next }
+    let all: ContiguousArray<(parent: UInt32, page: UInt32)>
+    if let successors { all = successors } else { all = try map.successors(&reader) }
+    successors = all
+    var low = 0
+    var high = all.count
+    while low < high {
+      let middle = (low + high) / 2
+      if all[middle].parent < previous { low = middle + 1 } else { high = middle }
+    }
+    guard low < all.count, all[low].parent == previous, census.kind(all[low].page) != .tableLeaf
+    else { return try isTaken(next, census, &reader) ? 0 : next }
+    return all[low].page
+  }
+
+  /// Whether the pointer map gives an overflow page to somebody who can have it.
+  private func isTaken(_ page: UInt32, _ census: borrowing PageCensus, _ reader: inout PageReader)
+    throws(SQLiteFileError) -> Bool
+  {
+    guard page >= 2, page <= census.pageCount, let entry = try map.entry(of: page, &reader) else {
+      return false
+    }
+    switch entry.kind {
+    case .root, .free, .bTree: return true
+    case .firstOverflow: return [.tableLeaf, .indexLeaf].contains(census.kind(entry.parent))
+    case .laterOverflow: return census.kind(entry.parent) == .other
+    }
+  }
+
+  /// A sector of a page that is all zero, up to its very borders, was not written by SQLite but lost by a disk.
+  private mutating func addZeroSectors(_ page: RawSpan, _ range: Range<Int>, at offset: Int) {
+    var sector = range.lowerBound / 512 * 512
+    while sector < range.upperBound, sector + 512 <= page.byteCount {
+      defer { sector += 512 }
+      guard page.word(at: sector) == 0, page.word(at: sector + 504) == 0 else { continue }
+      var end = sector
+      while end + 8 <= page.byteCount, page.word(at: end) == 0 { end += 8 }
+      guard end >= sector + 512 else { continue }
+      // Zeros that begin before the sector, or end behind a border, may be content.
+      let beginsAtBorder = sector == 0 || page.byte(at: sector - 1) != 0 || page.word(at: sector - 8) != 0
+      while end < page.byteCount, page.byte(at: end) == 0 { end += 1 }
+      let isWholePage = sector == 0 && end == page.byteCount
+      guard beginsAtBorder, end % 512 < 8 || isWholePage || end == page.byteCount else { continue }
+      let lower = max(sector, range.lowerBound)
+      let upper = min(end, range.upperBound)
+      if lower < upper {
+        doubts.append(offset + lower - range.lowerBound..<offset + upper - range.lowerBound)
+      }
+      sector = end / 512 * 512
+    }
+  }
+
+  /// Whether any sector that a cell touches is all zero.
+  static func touchesZeroSector(_ page: RawSpan, _ range: Range<Int>) -> Bool {
+    var sector = range.lowerBound / 512 * 512
+    while sector < range.upperBound, sector + 512 <= page.byteCount {
+      if page.word(at: sector) == 0, page.word(at: sector + 504) == 0,
+        page.word(at: sector + 248) == 0
+      {
+        return true
+      }
+      sector += 512
+    }
+    return false
+  }
+
+  private mutating func append(_ bytes: RawSpan) {
+    unsafe bytes.withUnsafeBytes { unsafe payload.append(contentsOf: $0) }
+  }
+}

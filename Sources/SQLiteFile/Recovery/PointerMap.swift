@@ -1,0 +1,75 @@
+/// The pointer map of a file with auto-vacuum (file format, section 1.8 "Pointer Map or Ptrmap Pages"): what each
+/// page is and which page leads to it, kept apart from the b-trees and so a witness of its own.
+struct PointerMap {
+  /// What the map says of a page.
+  struct Entry: BitwiseCopyable {
+    enum Kind: UInt8 {
+      case root = 1
+      case free = 2
+      case firstOverflow = 3
+      case laterOverflow = 4
+      case bTree = 5
+    }
+    var kind: Kind
+    var parent: UInt32
+  }
+
+  private let entriesPerPage: UInt32
+  private let pageCount: UInt32
+  let isPresent: Bool
+
+  init(layout: FileLayout, pageCount: UInt32) {
+    entriesPerPage = UInt32(layout.usableSize / 5)
+    self.pageCount = pageCount
+    isPresent = layout.hasPointerMap && entriesPerPage > 0
+  }
+
+  /// The pointer-map page that has the entry of a page.
+  func mapPage(of page: UInt32) -> UInt32 {
+    let stride = entriesPerPage + 1
+    return (page - 2) / stride * stride + 2
+  }
+
+  /// Whether a page is a pointer-map page by its place.
+  func isMap(_ page: UInt32) -> Bool { isPresent && page >= 2 && mapPage(of: page) == page }
+
+  /// What the map says of a page; nil when it says nothing that can be true.
+  func entry(of page: UInt32, _ reader: inout PageReader) throws(SQLiteFileError) -> Entry? {
+    guard isPresent, page > 2, !isMap(page) else { return nil }
+    let map = mapPage(of: page)
+    let offset = Int(page - map - 1) * 5
+    guard offset + 5 <= reader.usableSize, let bytes = try reader.page(map),
+      let kind = Entry.Kind(rawValue: bytes.byte(at: offset))
+    else { return nil }
+    let parent = bytes.uint32(at: offset + 1)
+    switch kind {
+    case .root, .free: guard parent == 0 else { return nil }
+    default: guard parent >= 1, parent <= pageCount, parent != page else { return nil }
+    }
+    return Entry(kind: kind, parent: parent)
+  }
+
+  /// All pages that the map calls overflow pages, by the page that leads to each. For a chain that is broken:
+  /// built once when the first one is met, eight bytes for each overflow page.
+  func successors(_ reader: inout PageReader) throws(SQLiteFileError) -> ContiguousArray<
+    (parent: UInt32, page: UInt32)
+  > {
+    var found: ContiguousArray<(parent: UInt32, page: UInt32)> = []
+    guard isPresent else { return found }
+    var map: UInt32 = 2
+    while map <= pageCount {
+      for index in 0..<entriesPerPage {
+        let page = map + 1 + index
+        guard page <= pageCount, let bytes = try reader.page(map) else { break }
+        let kind = bytes.byte(at: Int(index) * 5)
+        guard kind == 3 || kind == 4 else { continue }
+        found.append((bytes.uint32(at: Int(index) * 5 + 1), page))
+      }
+      let (next, overflow) = map.addingReportingOverflow(entriesPerPage + 1)
+      if overflow { break }
+      map = next
+    }
+    found.sort { ($0.parent, $0.page) < ($1.parent, $1.page) }
+    return found
+  }
+}

@@ -1,0 +1,75 @@
+/// The serial types of one record, parsed into memory that is used again and again.
+struct RecordTypes {
+  /// Most fields that a record of SQLite's can have (SQLITE_MAX_COLUMN's upper limit).
+  static let mostFields = 32_767
+
+  private(set) var types: ContiguousArray<UInt64> = []
+  /// Bytes of all values together.
+  private(set) var bodyLength = 0
+
+  /// Reads the types in `range`; false when they do not end exactly at its end, or one is reserved.
+  mutating func read(_ bytes: RawSpan, _ range: Range<Int>) -> Bool {
+    types.removeAll(keepingCapacity: true)
+    bodyLength = 0
+    var offset = range.lowerBound
+    while offset < range.upperBound {
+      guard types.count < Self.mostFields, append(bytes, &offset, end: range.upperBound) else {
+        return false
+      }
+    }
+    return true
+  }
+
+  /// Reads `count` types from `offset` on.
+  /// - Returns: the offset behind them; nil when they run past `end`.
+  mutating func read(_ bytes: RawSpan, at offset: Int, count: Int, end: Int) -> Int? {
+    types.removeAll(keepingCapacity: true)
+    bodyLength = 0
+    var offset = offset
+    for _ in 0..<count {
+      guard append(bytes, &offset, end: end) else { return nil }
+    }
+    return offset
+  }
+
+  /// Puts a type in front that the file has lost.
+  mutating func prepend(_ type: UInt64) {
+    types.insert(type, at: 0)
+    bodyLength += RecordDecoder.length(ofType: type)
+  }
+
+  @inline(__always)
+  private mutating func append(_ bytes: RawSpan, _ offset: inout Int, end: Int) -> Bool {
+    guard let type = Varint.read(bytes, at: offset, end: end), type.value != 10, type.value != 11,
+      type.value <= 0x1_0000_0000
+    else { return false }
+    offset &+= type.length
+    bodyLength &+= RecordDecoder.length(ofType: type.value)
+    types.append(type.value)
+    return true
+  }
+}
+
+/// The storage classes that a field may have, as a set of bits.
+struct StorageClasses: OptionSet, BitwiseCopyable {
+  let rawValue: UInt8
+  static let null = StorageClasses(rawValue: 1)
+  static let integer = StorageClasses(rawValue: 2)
+  static let real = StorageClasses(rawValue: 4)
+  static let text = StorageClasses(rawValue: 8)
+  static let blob = StorageClasses(rawValue: 16)
+  static let any: StorageClasses = [.null, .integer, .real, .text, .blob]
+
+  init(rawValue: UInt8) { self.rawValue = rawValue }
+
+  /// The class of a serial type (file format, section 2.1).
+  @inline(__always)
+  init(serialType type: UInt64) {
+    switch type {
+    case 0: self = .null
+    case 7: self = .real
+    case 1...6, 8, 9: self = .integer
+    default: self = type & 1 == 0 ? .blob : .text
+    }
+  }
+}

@@ -1,0 +1,129 @@
+/// Writes recovered rows as NDJSON: `table`, `rowid` and `values` as an ordinary row has them, then what makes
+/// it no ordinary one.
+struct RecoveredJSONSink: RecoverySink, ~Copyable {
+  private var output: OutputBuffer
+  private let names: [(table: String, columns: [String])]
+  private var origin = RowOrigin()
+  private var partial: [PartialValue] = []
+  private var column = 0
+  private var left: Int
+  /// The start of a line for each table, rendered once.
+  private let starts: [[UInt8]]
+
+  init(output: consuming OutputBuffer, tables: [ExpectedTable], limit: Int?) {
+    self.output = output
+    names = tables.map { ($0.name, $0.definition.columns.map(\.name)) }
+    starts = tables.map { Array(("{\"table\":" + JSONLiteral.string($0.name) + ",\"rowid\":").utf8) }
+    left = limit ?? .max
+  }
+
+  var wantsMore: Bool { left > 0 && !output.isBroken }
+
+  mutating func begin(_ origin: RowOrigin, partial: [PartialValue]) {
+    self.origin = origin
+    self.partial = partial
+  }
+
+  mutating func beginRow(_ rowID: Int64?) {
+    if let table = origin.table, table < starts.count {
+      output.append(starts[table])
+    } else {
+      output.append("{\"table\":null,\"rowid\":")
+    }
+    if let rowID { output.append(integer: rowID) } else { output.append("null") }
+    output.append(word: 0x7365_756c_6176_222c, length: 8)
+    output.append(word: 0x5b3a_22, length: 3)
+    column = 0
+  }
+
+  /// Whether the value of this column is one to be shown.
+  @inline(__always)
+  private mutating func starts(_ length: Int = 0) -> Bool {
+    if column > 0 { output.append(UInt8(ascii: ",")) }
+    column &+= 1
+    if partial.isEmpty { return true }
+    return isWhole()
+  }
+
+  @inline(never)
+  private mutating func isWhole() -> Bool {
+    let column = column - 1
+    guard partial.contains(where: { $0.column == column }) else { return true }
+    output.append(word: 0x6c6c_756e, length: 4)
+    return false
+  }
+
+  mutating func null() {
+    if starts() { output.append(word: 0x6c6c_756e, length: 4) }
+  }
+
+  mutating func integer(_ value: Int64) {
+    if starts() { output.append(integer: value) }
+  }
+
+  mutating func real(_ value: Double) {
+    if starts() { output.append(jsonReal: value) }
+  }
+
+  mutating func text(_ bytes: RawSpan) {
+    guard starts() else { return }
+    guard TextCheck.decodes(bytes, .utf8) else {
+      output.append(word: 0x6c6c_756e, length: 4)
+      partial.append(
+        PartialValue(
+          column: column - 1, have: bytes.byteCount, of: bytes.byteCount, isDoubtful: true,
+          bytes: bytes.array()))
+      return
+    }
+    _ = output.append(jsonString: bytes)
+  }
+
+  mutating func blob(_ bytes: RawSpan) {
+    guard starts() else { return }
+    output.append(word: 0x3a22_7865_6822_7b, length: 7)
+    output.append(UInt8(ascii: "\""))
+    output.append(hexadecimal: bytes)
+    output.append(word: 0x7d22, length: 2)
+  }
+
+  mutating func endRow() {
+    output.append("],\"attribution\":\"")
+    output.append(origin.attribution.name)
+    output.append("\"")
+    if origin.state != nil || !partial.isEmpty || origin.table == nil || origin.confidence < 100 {
+      appendOrigin()
+    }
+    output.append(word: 0x0a7d, length: 2)
+    left &-= 1
+  }
+
+  private mutating func appendOrigin() {
+    if let state = origin.state {
+      output.append(",\"state\":\"\(state.rawValue)\"")
+    }
+    if let guess = origin.guess, guess < names.count {
+      output.append(",\"tableGuess\":" + JSONLiteral.string(names[guess].table))
+    }
+    output.append(
+      ",\"place\":\"\(origin.place.rawValue)\",\"file\":\"\(origin.member.rawValue)\",\"page\":\(origin.page),\"offset\":\(origin.offset),\"confidence\":"
+    )
+    output.append(Double(origin.confidence) / 100 == 1 ? "1" : "\(Double(origin.confidence) / 100)")
+    guard !partial.isEmpty else { return }
+    output.append(",\"partial\":{")
+    let columns = (origin.table ?? origin.guess).flatMap { $0 < names.count ? names[$0].columns : nil }
+    for (index, value) in partial.enumerated() {
+      if index > 0 { output.append(UInt8(ascii: ",")) }
+      let name = columns.flatMap { value.column < $0.count ? $0[value.column] : nil }
+      output.append(JSONLiteral.string(name ?? "c\(value.column)"))
+      output.append(":{\"have\":\(value.have),\"of\":\(value.of),")
+      if value.isDoubtful { output.append("\"doubtful\":true,") }
+      output.append("\"hex\":\"")
+      let bytes = ContiguousArray(value.bytes)
+      output.append(hexadecimal: bytes.rawSpan)
+      output.append("\"}")
+    }
+    output.append("}")
+  }
+
+  mutating func finish() throws(SQLiteFileError) { try output.finish() }
+}
