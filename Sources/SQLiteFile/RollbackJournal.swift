@@ -32,6 +32,33 @@ public struct RollbackJournal: Sendable, Equatable {
 
   let pageOffsets: [UInt32: Int64]
 
+  /// What is to be said of the journal.
+  var findings: [Finding] {
+    var findings: [Finding] = []
+    switch state {
+    case .hot:
+      findings.append(
+        Finding(
+          "journal.hot",
+          "a transaction was interrupted; \(pageCount) pages are read as they were before it",
+          severity: .note, member: .journal))
+    case .unreadable:
+      findings.append(
+        Finding(
+          "journal.unreadable", "the rollback journal starts like none and is not used",
+          member: .journal, offset: 0))
+    case .superseded:
+      findings.append(
+        Finding(
+          "journal.superseded",
+          "the rollback journal names a super-journal that is not there, so its transaction was finished; it is not used",
+          severity: .note, member: .journal))
+    case .finished: break
+    }
+    if let defect { findings.append(defect) }
+    return findings
+  }
+
   /// Reads the journal of a database.
   init(parsing file: ByteFile) throws(SQLiteFileError) {
     sizeBytes = file.size
@@ -43,6 +70,14 @@ public struct RollbackJournal: Sendable, Equatable {
     databasePageCount = playback.databasePageCount
     pageSize = state == .hot ? playback.pageSize : 0
     defect = playback.defect
+  }
+
+  /// What to say of a journal whose pages have another size than the database's.
+  static func otherPageSize(_ size: Int, _ databasePageSize: Int) -> Finding {
+    Finding(
+      "journal.otherPageSize",
+      "the journal has pages of \(size) bytes, the database of \(databasePageSize); the journal is not used",
+      member: .journal, offset: 24)
   }
 
   private struct Playback {

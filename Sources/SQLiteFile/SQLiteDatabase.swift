@@ -56,11 +56,7 @@ public final class SQLiteDatabase {
     var pageCount = header.isPageCountValid ? header.pageCount : mainPages
     if let log, log.value.defect == nil {
       if log.value.pageSize != header.pageSize {
-        findings.add(
-          Finding(
-            "wal.otherPageSize",
-            "the log has pages of \(log.value.pageSize) bytes, the database of \(header.pageSize); the log is not used",
-            member: .wal, offset: 8))
+        findings.add(WriteAheadLog.otherPageSize(log.value.pageSize, header.pageSize))
       } else if !log.value.pageOffsets.isEmpty {
         overlays.append(
           PageReader.Overlay(file: log.file, member: .wal, offsets: log.value.pageOffsets))
@@ -70,10 +66,7 @@ public final class SQLiteDatabase {
     if let journal, journal.value.state == .hot {
       if journal.value.pageSize != header.pageSize {
         findings.add(
-          Finding(
-            "journal.otherPageSize",
-            "the journal has pages of \(journal.value.pageSize) bytes, the database of \(header.pageSize); the journal is not used",
-            member: .journal, offset: 24))
+          RollbackJournal.otherPageSize(journal.value.pageSize, header.pageSize))
       } else {
         overlays.append(
           PageReader.Overlay(
@@ -282,12 +275,8 @@ public final class SQLiteDatabase {
         Finding(
           "wal.badHeader", "the write-ahead log is not used: \(defect)", member: .wal, offset: 0))
     }
-    if log.uncommittedFrameCount > 0 {
-      findings.add(
-        Finding(
-          "wal.uncommitted",
-          "\(log.uncommittedFrameCount) frames belong to a transaction that was never finished",
-          severity: .note, member: .wal))
+    if let finding = WriteAheadLog.uncommittedFinding(log.uncommittedFrameCount) {
+      findings.add(finding)
     }
     return (file, log)
   }
@@ -297,27 +286,7 @@ public final class SQLiteDatabase {
   {
     guard let file = try companion(path + "-journal"), file.size > 0 else { return nil }
     let journal = try RollbackJournal(parsing: file)
-    switch journal.state {
-    case .hot:
-      findings.add(
-        Finding(
-          "journal.hot",
-          "a transaction was interrupted; \(journal.pageCount) pages are read as they were before it",
-          severity: .note, member: .journal))
-    case .unreadable:
-      findings.add(
-        Finding(
-          "journal.unreadable", "the rollback journal starts like none and is not used",
-          member: .journal, offset: 0))
-    case .superseded:
-      findings.add(
-        Finding(
-          "journal.superseded",
-          "the rollback journal names a super-journal that is not there, so its transaction was finished; it is not used",
-          severity: .note, member: .journal))
-    case .finished: break
-    }
-    if let defect = journal.defect { findings.add(defect) }
+    for finding in journal.findings { findings.add(finding) }
     return (file, journal)
   }
 

@@ -55,6 +55,22 @@ public struct WriteAheadLog: Sendable, Equatable {
     pageOffsets = scan.offsets
   }
 
+  /// What to say of frames behind the last commit; nil when there are none.
+  static func uncommittedFinding(_ count: Int) -> Finding? {
+    guard count > 0 else { return nil }
+    return Finding(
+      "wal.uncommitted", "\(count) frames belong to a transaction that was never finished",
+      severity: .note, member: .wal)
+  }
+
+  /// What to say of a log whose pages have another size than the database's.
+  static func otherPageSize(_ size: Int, _ databasePageSize: Int) -> Finding {
+    Finding(
+      "wal.otherPageSize",
+      "the log has pages of \(size) bytes, the database of \(databasePageSize); the log is not used",
+      member: .wal, offset: 8)
+  }
+
   private struct Scan {
     let file: ByteFile
     var pageSize = 0
@@ -71,15 +87,20 @@ public struct WriteAheadLog: Sendable, Equatable {
     init(file: ByteFile) { self.file = file }
 
     mutating func run(includeUncommitted: Bool) throws(SQLiteFileError) {
-      let header = try file.bytes(at: 0, count: WriteAheadLog.headerLength)
-      guard header.count == WriteAheadLog.headerLength else {
-        defect = "shorter than its header"
+      let headerBytes = ContiguousArray(
+        try file.bytes(at: 0, count: WriteAheadLog.headerLength))
+      let header: LogHeader
+      do throws(LogHeader.Defect) {
+        header = try LogHeader(parsing: headerBytes.rawSpan)
+      } catch {
+        defect = error.message
         return
       }
-      var sum = Checksum(isBigEndian: false)
-      let headerBytes = ContiguousArray(header)
-      readHeader(headerBytes.rawSpan, &sum)
-      guard defect == nil else { return }
+      pageSize = header.pageSize
+      checkpointSequence = header.checkpointSequence
+      salt1 = header.salt1
+      salt2 = header.salt2
+      var sum = header.checksum
 
       let frameLength = pageSize + WriteAheadLog.frameHeaderLength
       let framesPerRead = max(1, 262_144 / frameLength)
@@ -114,35 +135,8 @@ public struct WriteAheadLog: Sendable, Equatable {
       }
     }
 
-    private mutating func readHeader(_ header: RawSpan, _ sum: inout Checksum) {
-      let magic = header.uint32(at: 0)
-      guard magic & 0xffff_fffe == 0x377f_0682 else {
-        defect = "no write-ahead log: its first four bytes are not the log's"
-        return
-      }
-      guard header.uint32(at: 4) == 3_007_000 else {
-        defect = "format version \(header.uint32(at: 4)) is not known"
-        return
-      }
-      let size = Int(header.uint32(at: 8))
-      guard size >= 512, size <= 65_536, size & (size - 1) == 0 else {
-        defect = "page size \(size) is impossible"
-        return
-      }
-      sum = Checksum(isBigEndian: magic & 1 == 1)
-      sum.add(header.part(0, 24))
-      guard sum.first == header.uint32(at: 24), sum.second == header.uint32(at: 28) else {
-        defect = "the header's checksum does not hold"
-        return
-      }
-      pageSize = size
-      checkpointSequence = header.uint32(at: 12)
-      salt1 = header.uint32(at: 16)
-      salt2 = header.uint32(at: 20)
-    }
-
     /// The frame's page number and commit size, or nil where the valid frames end.
-    private func frame(_ bytes: RawSpan, _ sum: inout Checksum)
+    private func frame(_ bytes: RawSpan, _ sum: inout LogChecksum)
       -> (page: UInt32, commitPageCount: UInt32)?
     {
       guard bytes.uint32(at: 8) == salt1, bytes.uint32(at: 12) == salt2 else { return nil }
@@ -154,28 +148,6 @@ public struct WriteAheadLog: Sendable, Equatable {
         return nil
       }
       return (page, bytes.uint32(at: 4))
-    }
-  }
-
-  /// The running checksum of section 4.2 "Checksum Algorithm".
-  private struct Checksum {
-    let isBigEndian: Bool
-    var first: UInt32 = 0
-    var second: UInt32 = 0
-
-    init(isBigEndian: Bool) { self.isBigEndian = isBigEndian }
-
-    /// Adds bytes, a multiple of eight.
-    mutating func add(_ bytes: RawSpan) {
-      var offset = 0
-      let end = bytes.byteCount & ~7
-      while offset < end {
-        let one = bytes.uint32(at: offset)
-        let two = bytes.uint32(at: offset &+ 4)
-        first = first &+ (isBigEndian ? one : one.byteSwapped) &+ second
-        second = second &+ (isBigEndian ? two : two.byteSwapped) &+ first
-        offset &+= 8
-      }
     }
   }
 }

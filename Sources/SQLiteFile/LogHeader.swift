@@ -1,0 +1,87 @@
+/// The first 32 bytes of a write-ahead log (file format, section 4.1 "WAL File Format").
+struct LogHeader {
+  /// Both magic numbers without their lowest bit, which tells the byte order of the checksums.
+  static let magic: UInt32 = 0x377f_0682
+  /// The only format version there has been.
+  static let formatVersion: UInt32 = 3_007_000
+
+  /// Why bytes are no header.
+  struct Defect: Error, Equatable {
+    let message: String
+  }
+
+  let pageSize: Int
+  let checkpointSequence: UInt32
+  let salt1: UInt32
+  let salt2: UInt32
+  /// The checksum after the header, from which that of the first frame goes on.
+  let checksum: LogChecksum
+
+  /// Reads a header; `bytes` starts at the first byte of the log.
+  init(parsing bytes: RawSpan) throws(Defect) {
+    guard bytes.byteCount >= WriteAheadLog.headerLength else {
+      throw Defect(message: "shorter than its header")
+    }
+    let magic = bytes.uint32(at: 0)
+    guard magic & 0xffff_fffe == Self.magic else {
+      throw Defect(message: "no write-ahead log: its first four bytes are not the log's")
+    }
+    guard bytes.uint32(at: 4) == Self.formatVersion else {
+      throw Defect(message: "format version \(bytes.uint32(at: 4)) is not known")
+    }
+    let size = Int(bytes.uint32(at: 8))
+    guard size >= 512, size <= 65_536, size & (size - 1) == 0 else {
+      throw Defect(message: "page size \(size) is impossible")
+    }
+    var sum = LogChecksum(isBigEndian: magic & 1 == 1)
+    sum.add(bytes.part(0, 24))
+    guard sum.first == bytes.uint32(at: 24), sum.second == bytes.uint32(at: 28) else {
+      throw Defect(message: "the header's checksum does not hold")
+    }
+    pageSize = size
+    checkpointSequence = bytes.uint32(at: 12)
+    salt1 = bytes.uint32(at: 16)
+    salt2 = bytes.uint32(at: 20)
+    checksum = sum
+  }
+}
+
+/// The running checksum of a write-ahead log (file format, section 4.2 "Checksum Algorithm").
+struct LogChecksum: Equatable {
+  let isBigEndian: Bool
+  var first: UInt32 = 0
+  var second: UInt32 = 0
+
+  /// A checksum of nothing, or one that goes on from stored numbers.
+  init(isBigEndian: Bool, first: UInt32 = 0, second: UInt32 = 0) {
+    self.isBigEndian = isBigEndian
+    self.first = first
+    self.second = second
+  }
+
+  /// A big-endian word as the checksum counts it.
+  @inline(__always)
+  func counted(_ word: UInt32) -> UInt32 { isBigEndian ? word : word.byteSwapped }
+
+  /// Adds bytes, a multiple of eight.
+  mutating func add(_ bytes: RawSpan) {
+    var offset = 0
+    let end = bytes.byteCount & ~7
+    while offset < end {
+      first = first &+ counted(bytes.uint32(at: offset)) &+ second
+      second = second &+ counted(bytes.uint32(at: offset &+ 4)) &+ first
+      offset &+= 8
+    }
+  }
+
+  /// Takes the last bytes added away again. Each step of the sum can be undone, so a checksum and the bytes
+  /// that led to it give the checksum before them.
+  mutating func remove(_ bytes: RawSpan) {
+    var offset = (bytes.byteCount & ~7) - 8
+    while offset >= 0 {
+      second = second &- counted(bytes.uint32(at: offset &+ 4)) &- first
+      first = first &- counted(bytes.uint32(at: offset)) &- second
+      offset &-= 8
+    }
+  }
+}
