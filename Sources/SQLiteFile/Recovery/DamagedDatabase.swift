@@ -22,6 +22,7 @@ public final class DamagedDatabase {
   var reader: PageReader
   var census: PageCensus
   let map: PointerMap
+  let sides: SideFiles?
   var gatherer: PayloadGatherer
   var shapes: [RowShape] = []
   var layouts: [RowLayout] = []
@@ -35,13 +36,16 @@ public final class DamagedDatabase {
     self.path = path
     let main = try ByteFile(path)
     guard main.size > 0 else { throw SQLiteFileError(.empty, "empty file", path: path) }
-    guard var voted = try LayoutVote(main).decide(logPageSize: nil) else {
+    guard var voted = try LayoutVote(main).decide(sidePageSize: logView == .ignore ? nil : SideFiles.pageSizes(beside: path).first) else {
       throw try Self.refusal(main)
     }
-    let sides = try SideFiles(
-      beside: path, main: main, pageSize: voted.pageSize, logView: logView)
+    let sides =
+      logView == .ignore
+      ? nil : try SideFiles(beside: path, main: main, pageSize: voted.pageSize)
+    self.sides = sides
+    let overlays = sides?.overlays ?? []
     // A newer page 1 knows better.
-    for overlay in sides.overlays.reversed() {
+    for overlay in overlays.reversed() {
       guard let offset = overlay.offsets[1] else { continue }
       let bytes = ContiguousArray(
         try overlay.file.bytes(at: offset, count: DatabaseHeader.length))
@@ -53,19 +57,23 @@ public final class DamagedDatabase {
       voted.textEncoding = header.textEncoding
     }
     layout = voted
-    findings.add(sides.findings)
+    if let sides { findings.add(sides.findings) }
     let stored = (main.size - voted.origin + Int64(voted.pageSize) - 1) / Int64(voted.pageSize)
     mainPageCount = UInt32(clamping: max(0, stored))
-    let newest = sides.overlays.reduce(mainPageCount) { max($0, $1.offsets.keys.max() ?? 0) }
+    let newest = overlays.reduce(mainPageCount) { max($0, $1.offsets.keys.max() ?? 0) }
     pageCount = newest
     reader = PageReader(
       main: main, pageSize: voted.pageSize, usableSize: voted.usableSize, pageLimit: newest,
-      origin: voted.origin, overlays: sides.overlays)
+      origin: voted.origin, overlays: overlays)
     census = PageCensus(pageCount: newest)
     map = PointerMap(layout: voted, pageCount: newest)
     gatherer = PayloadGatherer(map: map, pageCount: newest)
     // No payload is longer than the file, nor than SQLite's own limit.
     mostPayload = min(1 << 31, reader.storedPageCount * voted.pageSize)
+    // Pages behind the end that the last commit gave the database are no part of it.
+    if let count = sides?.databasePageCount, count < newest {
+      for page in count..<newest { census.setFree(page + 1) }
+    }
     try takeCensus()
     schemaEntries = try readSchema()
     try expect(

@@ -6,9 +6,9 @@ struct LayoutVote {
 
   init(_ file: ByteFile) { self.file = file }
 
-  /// - Parameter logPageSize: the page size of the write-ahead log; nil when it has no valid header.
+  /// - Parameter sidePageSize: the page size that the files beside it have; nil when they tell none.
   /// - Returns: nil when nothing in the file looks like a database.
-  func decide(logPageSize: Int?) throws(SQLiteFileError) -> FileLayout? {
+  func decide(sidePageSize: Int?) throws(SQLiteFileError) -> FileLayout? {
     let first = ContiguousArray(try file.bytes(at: 0, count: DatabaseHeader.length))
     let header = try? DatabaseHeader(parsing: first.rawSpan)
     var base: Int64 = 0
@@ -34,9 +34,9 @@ struct LayoutVote {
       layout = FileLayout(
         pageSize: best.size, reservedBytes: best.reserved, textEncoding: .utf8, origin: base,
         hasPointerMap: false, header: nil, pageSizeSource: .pages, encodingSource: .assumed)
-    } else if let logPageSize {
+    } else if let sidePageSize {
       layout = FileLayout(
-        pageSize: logPageSize, reservedBytes: 0, textEncoding: .utf8, origin: 0,
+        pageSize: sidePageSize, reservedBytes: 0, textEncoding: .utf8, origin: 0,
         hasPointerMap: false, header: nil, pageSizeSource: .log, encodingSource: .assumed)
     } else {
       return nil
