@@ -68,9 +68,7 @@ extension DamagedDatabase {
     let doubts = gatherer.doubts
     var types = RecordTypes()
     var header = 0
-    if cell.isHeadless || cell.lostTypes > 0 {
-      return []
-    } else if let length = Varint.read(record.rawSpan, at: 0, end: record.count),
+    if let length = Varint.read(record.rawSpan, at: 0, end: record.count),
       length.value <= UInt64(record.count), length.value > UInt64(length.length)
     {
       header = Int(length.value)
@@ -79,7 +77,7 @@ extension DamagedDatabase {
     if record.count < cell.payload {
       record.append(contentsOf: repeatElement(0, count: cell.payload - record.count))
     }
-    guard have < cell.payload || !doubts.isEmpty else { return [] }
+    guard have < cell.payload || !doubts.isEmpty || cell.isDoubtful else { return [] }
     var partial: [PartialValue] = []
     var offset = header
     for (field, type) in types.types.enumerated() {
@@ -93,7 +91,11 @@ extension DamagedDatabase {
         isDoubtful = true
         whole = min(whole, max(0, doubt.lowerBound - range.lowerBound))
       }
-      guard whole < length else { continue }
+      if field == 0, cell.isDoubtful {
+        isDoubtful = true
+      } else if whole >= length {
+        continue
+      }
       let column = layout.rules.firstIndex { Int($0.field) == field } ?? field
       partial.append(
         PartialValue(

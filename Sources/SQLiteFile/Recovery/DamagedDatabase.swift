@@ -146,5 +146,6 @@ public final class DamagedDatabase {
     _ selection: Selection, _ wanted: Set<Int>?, _ sink: inout Sink
   ) throws(SQLiteFileError) {
     if selection != .deleted { try emitLive(wanted, &sink) }
+    if selection != .live, sink.wantsMore { try emitDeleted(wanted, &sink) }
   }
 }

@@ -18,10 +18,18 @@ struct LeafCell: BitwiseCopyable {
   var lostTypes = 0
   /// The type that the first, lost one must have been; only with ``lostTypes`` 1.
   var firstType: UInt64 = 0
-  /// Whether the record's header length is lost, so that the types start at ``record``.
+  /// Whether the cell's first four bytes are lost, so that not the record but its types start at ``record``.
   var isHeadless = false
-  /// Whether lengths contradict one another, so that no value is certain.
+  /// The length of the record's header, only where its bytes are lost; less than 128.
+  var headerLength = 0
+  /// Whether the first type is a guess that nothing confirms.
   var isDoubtful = false
+
+  /// What stands before ``record`` in the payload of a beheaded cell.
+  var lostHeader: [UInt8] {
+    guard isHeadless else { return [] }
+    return lostTypes == 0 ? [UInt8(headerLength)] : [UInt8(headerLength), UInt8(firstType)]
+  }
 
   var end: Int { start + length }
   var spills: Bool { local < payload }

@@ -27,13 +27,16 @@ struct PayloadGatherer: ~Copyable {
   ) throws(SQLiteFileError) {
     payload.removeAll(keepingCapacity: true)
     doubts.removeAll(keepingCapacity: true)
-    append(bytes.part(cell.record, cell.local))
-    addZeroSectors(bytes, cell.record..<cell.record + cell.local, at: 0)
+    let lost = cell.lostHeader
+    payload.append(contentsOf: lost)
+    let local = max(0, cell.local - lost.count)
+    append(bytes.part(cell.record, local))
+    addZeroSectors(bytes, cell.record..<cell.record + local, at: lost.count)
     have = payload.count
     guard cell.spills else { return }
     let piece = reader.usableSize - 4
     var previous = page
-    var next = bytes.uint32(at: cell.record + cell.local)
+    var next = bytes.uint32(at: cell.record + local)
     var isFirst = true
     var buffer = ContiguousArray<UInt8>()
     var steps = 0

@@ -1,0 +1,364 @@
+extension DamagedDatabase {
+  /// Where a page that is looked at for dead rows comes from.
+  private enum Source: UInt8 {
+    case live = 0
+    case version = 1
+    case shadowed = 2
+  }
+
+  /// What is done with each dead row that is found.
+  private struct Collection {
+    var index = CarvedIndex()
+    var seen = SeenRows()
+    var carver: Carver
+    var reading: LeafReading
+    var types = RecordTypes()
+  }
+
+  /// Hands dead rows to the sink: those in free space, on free pages and in older versions of pages, each once,
+  /// and none that lives elsewhere.
+  func emitDeleted<Sink: RecoverySink & ~Copyable>(_ wanted: Set<Int>?, _ sink: inout Sink)
+    throws(SQLiteFileError)
+  {
+    var collection = Collection(
+      carver: Carver(
+        usableSize: layout.usableSize, mostPayload: mostPayload, encoding: layout.textEncoding),
+      reading: LeafReading(
+        usableSize: layout.usableSize, mostPayload: mostPayload, encoding: layout.textEncoding))
+    collection.carver.firstTypes = try learn()
+    var buffer = ContiguousArray<UInt8>()
+    var page: UInt32 = 1
+    while page <= pageCount, sink.wantsMore {
+      let available = try reader.copy(page, into: &buffer)
+      if available > 0 { look(at: page, buffer.rawSpan, available, &collection) }
+      if collection.index.isFull { try flush(&collection, wanted, &sink) }
+      page += 1
+    }
+    for (source, list) in [(Source.shadowed, sides?.shadowed), (.version, sides?.versions)] {
+      guard let list else { continue }
+      for place in list.indices where sink.wantsMore {
+        guard try load(list[place], &buffer) else { continue }
+        look(at: list[place], UInt32(place), source, buffer.rawSpan, &collection)
+        if collection.index.isFull { try flush(&collection, wanted, &sink) }
+      }
+    }
+    try flush(&collection, wanted, &sink)
+  }
+
+  private func load(_ version: PageVersion, _ buffer: inout ContiguousArray<UInt8>)
+    throws(SQLiteFileError) -> Bool
+  {
+    guard let file = version.member == .main ? reader.main : sides?.files[version.member] else {
+      return false
+    }
+    buffer = ContiguousArray(try file.bytes(at: version.offset, count: layout.pageSize))
+    return buffer.count == layout.pageSize
+  }
+
+  /// Widens the shapes of the tables by what their rows really hold, and counts the types that rows begin with.
+  private func learn() throws(SQLiteFileError) -> [[UInt64]] {
+    var counts = [[UInt64: Int]](repeating: [:], count: tables.count)
+    var looked = [Int](repeating: 0, count: tables.count)
+    var buffer = ContiguousArray<UInt8>()
+    var reading = LeafReading(
+      usableSize: layout.usableSize, mostPayload: mostPayload, encoding: layout.textEncoding)
+    var types = RecordTypes()
+    var page: UInt32 = 2
+    while page <= pageCount {
+      defer { page += 1 }
+      guard isLiveLeaf(page), let owner = census.owner(page), looked[owner.table] < 200,
+        try reader.copy(page, into: &buffer) == layout.pageSize
+      else { continue }
+      looked[owner.table] += 1
+      reading.read(
+        buffer.rawSpan, number: page, available: layout.pageSize, shape: shapes[owner.table])
+      guard reading.method == .pointers else { continue }
+      for cell in reading.cells where parse(cell, buffer.rawSpan, &types) {
+        shapes[owner.table].learn(types)
+        if let first = types.types.first, first < 128 {
+          counts[owner.table][first, default: 0] += 1
+        }
+      }
+    }
+    return counts.map { counts in
+      counts.sorted { ($0.value, $1.key) > ($1.value, $0.key) }.prefix(6).map(\.key)
+    }
+  }
+
+  // MARK: - Looking
+
+  private func look(
+    at number: UInt32, _ page: RawSpan, _ available: Int, _ collection: inout Collection
+  ) {
+    let limit = min(available, layout.usableSize)
+    let isFree = census.free.contains(number)
+    switch census.kind(number) {
+    case .tableLeaf, .ruinedLeaf:
+      if number == 1 { return }
+      if isLiveLeaf(number) {
+        let own = census.owner(number)?.table
+        collection.reading.read(
+          page, number: number, available: available, shape: own.map { shapes[$0] })
+        guard own != nil || !shapes.isEmpty else { return }
+        carveGaps(page, limit, own, number, &collection)
+      } else {
+        let own = vote(page, number, available, &collection)
+        for cell in collection.reading.cells {
+          add(cell, page, own, number, .live, .freePage, confidence: 95, &collection)
+        }
+        carveGaps(page, limit, own, number, &collection)
+      }
+    case .trunk:
+      let count = Int(page.uint32(at: 4))
+      let floor = 8 + 4 * min(count, layout.usableSize / 4 - 2)
+      carve(page, floor..<limit, [], nil, number, .trunk, &collection)
+    case .tableInterior:
+      let floor = 12 + 2 * Int(page.uint16(at: 3)) + (number == 1 ? DatabaseHeader.length : 0)
+      let content = Int(page.uint16(at: number == 1 ? 105 : 5))
+      if number > 1, floor < content, content <= limit {
+        carve(page, floor..<content, [], nil, number, .gap, &collection)
+      }
+    case .other:
+      if isFree { carve(page, 0..<limit, [], nil, number, .freePage, &collection) }
+    case .missing, .zero, .indexLeaf, .indexInterior, .pointerMap: break
+    }
+  }
+
+  private func look(
+    at version: PageVersion, _ place: UInt32, _ source: Source, _ page: RawSpan,
+    _ collection: inout Collection
+  ) {
+    guard version.page > 1, !map.isMap(version.page),
+      page.byte(at: 0) == BTreePage.Kind.leafTable.rawValue
+    else { return }
+    let own = vote(page, version.page, layout.pageSize, &collection)
+    for cell in collection.reading.cells {
+      add(cell, page, own, place, source, .cell, confidence: 98, &collection)
+    }
+  }
+
+  /// Reads a leaf that belongs to no tree, and decides by its rows which table it was of.
+  private func vote(
+    _ page: RawSpan, _ number: UInt32, _ available: Int, _ collection: inout Collection
+  ) -> Int? {
+    collection.reading.read(page, number: number, available: available, shape: nil)
+    var fits = [Int](repeating: 0, count: shapes.count)
+    var rows = 0
+    for cell in collection.reading.cells where parse(cell, page, &collection.types) {
+      rows += 1
+      let body = cell.record + cell.payload - collection.types.bodyLength
+      for (index, shape) in shapes.enumerated() where shape.fits(collection.types) {
+        if shape.fitsValues(
+          collection.types, page, body: body, end: cell.record + cell.local,
+          encoding: layout.textEncoding)
+        {
+          fits[index] += 1
+        }
+      }
+    }
+    guard rows > 0 else { return nil }
+    let good = fits.indices.filter { fits[$0] * 10 >= rows * 9 }
+    guard let best = good.max(by: { shapes[$0].weight < shapes[$1].weight }),
+      good.count(where: { shapes[$0].weight == shapes[best].weight }) == 1
+    else { return nil }
+    return best
+  }
+
+  private func carveGaps(
+    _ page: RawSpan, _ limit: Int, _ own: Int?, _ number: UInt32, _ collection: inout Collection
+  ) {
+    let floor = collection.reading.contentFloor
+    let blocks = collection.reading.freeBlocks
+    for gap in collection.reading.gaps(from: floor, to: limit, without: []) {
+      let inside = blocks.filter { gap.contains($0.lowerBound) }
+      carve(page, gap, inside, own, number, inside.isEmpty ? .gap : .freeBlock, &collection)
+    }
+  }
+
+  private func carve(
+    _ page: RawSpan, _ region: Range<Int>, _ blocks: [Range<Int>], _ own: Int?, _ number: UInt32,
+    _ place: RowOrigin.Place, _ collection: inout Collection
+  ) {
+    guard region.count >= 6 else { return }
+    collection.carver.removeAll()
+    collection.carver.carve(page, region, freeBlocks: blocks, shapes: shapes, own: own)
+    for find in collection.carver.finds {
+      add(
+        find.cell, page, find.shape, number, .live, place, confidence: find.confidence,
+        isAmbiguous: find.isAmbiguous, &collection)
+    }
+  }
+
+  private func add(
+    _ cell: LeafCell, _ page: RawSpan, _ table: Int?, _ number: UInt32, _ source: Source,
+    _ place: RowOrigin.Place, confidence: Int, isAmbiguous: Bool = false,
+    _ collection: inout Collection
+  ) {
+    guard let content = hash(cell, page, table, &collection.types) else { return }
+    var flags: UInt8 = 0
+    if cell.hasRowID { flags |= CarvedIndex.hasRowID }
+    if cell.isHeadless { flags |= CarvedIndex.isHeadless }
+    if cell.lostTypes > 0 { flags |= CarvedIndex.lostFirst }
+    if isAmbiguous { flags |= CarvedIndex.isAmbiguous }
+    if cell.isDoubtful { flags |= CarvedIndex.isDoubtful }
+    collection.index.entries.append(
+      CarvedIndex.Entry(
+        content: content, rowID: cell.rowID, page: number, start: UInt16(cell.start),
+        record: UInt16(cell.record), length: UInt16(cell.length),
+        table: table.map { UInt16($0 + 1) } ?? 0, payload: UInt32(cell.payload),
+        firstType: UInt16(cell.firstType), confidence: UInt8(confidence), flags: flags,
+        headerLength: UInt8(cell.headerLength), source: source.rawValue,
+        place: UInt8(Self.places.firstIndex(of: place) ?? 0)))
+  }
+
+  private static let places: [RowOrigin.Place] = [
+    .cell, .freeBlock, .gap, .freePage, .trunk, .orphan,
+  ]
+
+  /// The hash of what a cell holds; nil when it holds nothing that is to be read.
+  private func hash(
+    _ cell: LeafCell, _ page: RawSpan, _ table: Int?, _ types: inout RecordTypes
+  ) -> UInt64? {
+    let end = cell.end
+    var body: Int
+    if cell.isHeadless {
+      let length = cell.headerLength - cell.lostHeader.count
+      guard length >= 0, types.read(page, cell.record..<cell.record + length) else { return nil }
+      body = cell.record + length
+      if cell.lostTypes > 0 { types.prepend(cell.firstType) }
+    } else {
+      guard parse(cell, page, &types) else { return nil }
+      body = cell.record + cell.payload - types.bodyLength
+    }
+    let skipsFirst =
+      (cell.lostTypes > 0 && cell.isDoubtful) || table.map { shapes[$0].rowIDField == 0 } ?? false
+    return ContentHash.of(types, page, body: body, end: end, skipsFirst: skipsFirst)
+  }
+
+  // MARK: - Handing out
+
+  private func flush<Sink: RecoverySink & ~Copyable>(
+    _ collection: inout Collection, _ wanted: Set<Int>?, _ sink: inout Sink
+  ) throws(SQLiteFileError) {
+    guard !collection.index.entries.isEmpty else { return }
+    collection.index.settle(&collection.seen)
+    try meetLiving(&collection)
+    var entries = collection.index.entries
+    entries.removeAll { $0.flags & CarvedIndex.lives != 0 }
+    entries.sort { ($0.source, $0.page, $0.start) < ($1.source, $1.page, $1.start) }
+    var decoder = RecordDecoder(encoding: layout.textEncoding)
+    var buffer = ContiguousArray<UInt8>()
+    let unknown = RowLayout()
+    var loaded: (source: UInt8, page: UInt32)?
+    for entry in entries where sink.wantsMore {
+      let hasRowID = entry.flags & CarvedIndex.hasRowID != 0
+      collection.seen.insert(entry.content, hasRowID ? entry.rowID : nil)
+      let table = entry.table > 0 ? Int(entry.table) - 1 : nil
+      if let wanted {
+        guard let table, wanted.contains(table) else { continue }
+      }
+      var origin = RowOrigin()
+      if loaded?.source != entry.source || loaded?.page != entry.page {
+        guard try load(entry, &buffer) else { continue }
+        loaded = (entry.source, entry.page)
+      }
+      place(entry, table, &origin)
+      var cell = LeafCell(
+        start: Int(entry.start), length: Int(entry.length), rowID: entry.rowID,
+        record: Int(entry.record), payload: Int(entry.payload),
+        local: BTreePage.localLength(
+          payload: Int(entry.payload), usableSize: layout.usableSize, isTableLeaf: true))
+      cell.hasRowID = hasRowID
+      cell.isHeadless = entry.flags & CarvedIndex.isHeadless != 0
+      cell.lostTypes = entry.flags & CarvedIndex.lostFirst != 0 ? 1 : 0
+      cell.firstType = UInt64(entry.firstType)
+      cell.headerLength = Int(entry.headerLength)
+      cell.isDoubtful = entry.flags & CarvedIndex.isDoubtful != 0
+      try emit(
+        cell, of: origin.page, buffer.rawSpan, origin, table.map { layouts[$0] } ?? unknown,
+        isLive: false, &decoder, &sink)
+    }
+    collection.index.removeAll()
+  }
+
+  private func load(_ entry: CarvedIndex.Entry, _ buffer: inout ContiguousArray<UInt8>)
+    throws(SQLiteFileError) -> Bool
+  {
+    guard let version = version(of: entry) else {
+      return try reader.copy(entry.page, into: &buffer) > 0
+    }
+    return try load(version, &buffer)
+  }
+
+  private func version(of entry: CarvedIndex.Entry) -> PageVersion? {
+    switch Source(rawValue: entry.source) {
+    case .version: sides?.versions[Int(entry.page)]
+    case .shadowed: sides?.shadowed[Int(entry.page)]
+    default: nil
+    }
+  }
+
+  private func place(_ entry: CarvedIndex.Entry, _ table: Int?, _ origin: inout RowOrigin) {
+    if entry.flags & CarvedIndex.isAmbiguous != 0 {
+      origin.guess = table
+    } else {
+      origin.table = table
+    }
+    origin.place = Self.places[Int(entry.place)]
+    origin.confidence = Int(entry.confidence)
+    if let version = version(of: entry) {
+      origin.page = version.page
+      origin.member = version.member
+      origin.offset = version.offset + Int64(entry.start)
+      switch version.origin {
+      case .superseded: origin.state = .superseded
+      case .uncommitted: origin.state = .uncommitted
+      case .stale: origin.state = .stale
+      case .beforeImage: origin.state = .beforeImage
+      }
+    } else {
+      let location = reader.location(of: entry.page)
+      origin.page = entry.page
+      origin.member = location.member
+      origin.offset = location.offset + Int64(entry.start)
+      origin.state = .deleted
+    }
+    if origin.table == nil {
+      origin.attribution = .unknown
+    } else if let owner = census.owner(origin.page), owner.table == table {
+      origin.attribution = owner.evidence
+    } else {
+      origin.attribution = .shape
+    }
+  }
+
+  /// Marks the entries that a live row has the content of.
+  private func meetLiving(_ collection: inout Collection) throws(SQLiteFileError) {
+    var buffer = ContiguousArray<UInt8>()
+    var page: UInt32 = 2
+    while page <= pageCount {
+      defer { page += 1 }
+      guard isLiveLeaf(page) else { continue }
+      let available = try reader.copy(page, into: &buffer)
+      guard available > 0 else { continue }
+      let own = census.owner(page)?.table
+      collection.reading.read(
+        buffer.rawSpan, number: page, available: available, shape: own.map { shapes[$0] })
+      let skipsFirst = own.map { shapes[$0].rowIDField == 0 } ?? false
+      for cell in collection.reading.cells {
+        guard parse(cell, buffer.rawSpan, &collection.types) else { continue }
+        let body = cell.record + cell.payload - collection.types.bodyLength
+        collection.index.meet(
+          ContentHash.of(
+            collection.types, buffer.rawSpan, body: body, end: cell.end, skipsFirst: skipsFirst),
+          rowID: cell.rowID)
+        if !skipsFirst {
+          collection.index.meet(
+            ContentHash.of(
+              collection.types, buffer.rawSpan, body: body, end: cell.end, skipsFirst: true),
+            rowID: cell.rowID)
+        }
+      }
+    }
+  }
+}
