@@ -51,12 +51,17 @@ struct Carver {
         exact = freeBlocks[block].count
         isBoundary = true
       }
-      if page.byte(at: offset) == 0, exact == nil, !isBoundary {
-        offset += 1
+      if exact == nil, page.byte(at: offset) != 0,
+        let find = whole(page, offset, region.upperBound, shapes, own, atBoundary: isBoundary)
+      {
+        finds.append(find)
+        offset = find.cell.end
+        isBoundary = true
         continue
       }
-      if exact == nil,
-        let find = whole(page, offset, region.upperBound, shapes, own, atBoundary: isBoundary)
+      let stale = exact == nil ? staleBlock(page, offset, region.upperBound) : nil
+      if let stale, let find = headless(page, offset, region.upperBound, stale, shapes, own),
+        own != nil || find.cell.end == offset + stale
       {
         finds.append(find)
         offset = find.cell.end
@@ -80,6 +85,14 @@ struct Carver {
     }
   }
 
+  /// The size of a free block that was, whose header stands in space that is free as a whole now.
+  private func staleBlock(_ page: RawSpan, _ offset: Int, _ limit: Int) -> Int? {
+    let next = Int(page.uint16(at: offset))
+    let size = Int(page.uint16(at: offset + 2))
+    guard size >= 8, next == 0 || next >= offset + size, next + 4 <= usableSize else { return nil }
+    return size
+  }
+
   mutating func removeAll() { finds.removeAll(keepingCapacity: true) }
 
   // MARK: - Whole cells
@@ -96,7 +109,8 @@ struct Carver {
     let end = min(cell.record + cell.local, limit)
     guard let (shape, count) = best(page, body, end, cell.rowID, shapes, own) else { return nil }
     // Outside the page's own table, and where no cell was expected, a few small integers prove nothing.
-    guard shape == own || atBoundary || types.bodyLength >= 8 else { return nil }
+    guard shape == own || shapes[shape].fields.count > 2 && types.bodyLength >= (atBoundary ? 8 : 12)
+    else { return nil }
     return Find(
       cell: cell, shape: shape, isAmbiguous: count > 1,
       confidence: (atBoundary ? 95 : 85) - (shape == own ? 0 : 10))
@@ -139,7 +153,8 @@ struct Carver {
     _ page: RawSpan, _ start: Int, _ limit: Int, _ exact: Int?, _ shapes: [RowShape], _ own: Int?
   ) -> Find? {
     var fallback: Find?
-    let order = own.map { [$0] } ?? Array(shapes.indices)
+    // Without a page's own table only shapes with some columns tell enough.
+    let order = own.map { [$0] } ?? shapes.indices.filter { shapes[$0].fields.count > 2 }
     for index in order {
       let shape = shapes[index]
       for count in (shape.leastFieldCount...shape.fields.count).reversed() {
@@ -149,6 +164,7 @@ struct Carver {
             let cell = beheaded(
               page, start, headerStart, limit, exact, shape, fieldCount: count)
           else { continue }
+          if own == nil, cell.payload < 20 { continue }
           let find = Find(
             cell: cell, shape: index, isAmbiguous: own == nil && order.count > 1, confidence: 70)
           if cell.end == limit || exact.map({ cell.end == start + $0 }) ?? false { return find }
