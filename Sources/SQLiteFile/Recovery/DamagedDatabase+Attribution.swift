@@ -67,6 +67,16 @@ extension DamagedDatabase {
       let evidence = owner.attribution == .root ? attribution : owner.attribution
       census.setOwner(of: page, owner.table, evidence)
     }
+    guard tables.contains(where: { $0.definition.isWithoutRowID }) else { return }
+    for page in 2...max(2, pageCount) where isIndex(page) && !census.free.contains(page) {
+      let found = try root(of: page, roots)
+      guard let table = roots[found.page], tables[table].definition.isWithoutRowID else { continue }
+      census.setOwner(of: page, table, found.attribution)
+    }
+  }
+
+  private func isIndex(_ page: UInt32) -> Bool {
+    [.indexLeaf, .indexInterior].contains(census.kind(page))
   }
 
   /// The table whose b-tree an interior page is of; nil when that is not known.

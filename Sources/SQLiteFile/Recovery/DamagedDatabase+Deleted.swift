@@ -120,7 +120,10 @@ extension DamagedDatabase {
           page, floor..<content, [], try owner(ofInterior: number), number, .gap, &collection)
       }
     case .other:
-      if isFree { carve(page, 0..<limit, [], formerOwner(number), number, .freePage, &collection) }
+      if isFree {
+        let own = formerOwner(number)
+        carve(page, 0..<limit, [], own, number, .freePage, wholeOnly: own == nil, &collection)
+      }
     case .missing, .zero, .indexLeaf, .indexInterior, .pointerMap: break
     }
   }
@@ -183,11 +186,12 @@ extension DamagedDatabase {
 
   private func carve(
     _ page: RawSpan, _ region: Range<Int>, _ blocks: [Range<Int>], _ own: Int?, _ number: UInt32,
-    _ place: RowOrigin.Place, _ collection: inout Collection
+    _ place: RowOrigin.Place, wholeOnly: Bool = false, _ collection: inout Collection
   ) {
     guard region.count >= 6 else { return }
     collection.carver.removeAll()
-    collection.carver.carve(page, region, freeBlocks: blocks, shapes: shapes, own: own)
+    collection.carver.carve(
+      page, region, freeBlocks: blocks, shapes: shapes, own: own, wholeOnly: wholeOnly)
     for find in collection.carver.finds {
       add(
         find.cell, page, find.shape, number, .live, place, confidence: find.confidence,
