@@ -56,9 +56,25 @@ extension DamagedDatabase {
       groups[root] = group
     }
     var owners: [UInt32: (table: Int, attribution: Attribution)] = [:]
+    var alike: [UInt32: [Int]] = [:]
     for root in groups.keys.sorted() {
       guard let group = groups[root] else { continue }
-      if let owner = try owner(of: group, root, roots[root]) { owners[root] = owner }
+      let found = try owner(of: group, root, roots[root])
+      if let owner = found.owner { owners[root] = owner }
+      if roots[root] != nil, found.alike.count > 1 { alike[root] = found.alike }
+    }
+    if alike.count > 1 {
+      let named = Set(alike.keys.compactMap { roots[$0] })
+      let candidates = Set(alike.values.joined()).intersection(named)
+      for (root, table) in try testimony(of: alike.keys.sorted(), candidates.sorted())
+      where owners[root]?.table != table {
+        findings.add(
+          Finding(
+            "schema.otherRoot",
+            "the schema gives this b-tree to another table; the index of \(tables[table].name) agrees with its rows",
+            page: root, offset: reader.location(of: root).offset, table: tables[table].name))
+        owners[root] = (table, .shape)
+      }
     }
     self.roots = roots
     self.owners = owners.mapValues(\.table)
@@ -120,9 +136,11 @@ extension DamagedDatabase {
   }
 
   /// The table that a b-tree's rows are of.
+  ///
+  /// - Returns: the table, nil when nothing decides; and the tables whose rows look like these.
   private func owner(of group: Group, _ root: UInt32, _ named: Int?) throws(SQLiteFileError) -> (
-    table: Int, attribution: Attribution
-  )? {
+    owner: (table: Int, attribution: Attribution)?, alike: [Int]
+  ) {
     var reading = LeafReading(
       usableSize: layout.usableSize, mostPayload: mostPayload, encoding: layout.textEncoding)
     var buffer = ContiguousArray<UInt8>()
@@ -149,17 +167,19 @@ extension DamagedDatabase {
         }
       }
     }
+    let alike = rows == 0 ? [] : fits.indices.filter { fits[$0] == rows }
     if let named {
-      if rows == 0 || fits[named] * 2 >= rows { return (named, .root) }
+      if rows == 0 || fits[named] * 2 >= rows { return ((named, .root), alike) }
       // The schema leads to rows that are not this table's: another's root, or columns that hold anything.
-      if !fits.contains(where: { $0 * 10 >= rows * 9 }) { return (named, .root) }
+      if !fits.contains(where: { $0 * 10 >= rows * 9 }) { return ((named, .root), alike) }
     }
-    guard rows > 0 else { return nil }
+    guard rows > 0 else { return (nil, []) }
     let good = fits.indices.filter { fits[$0] * 10 >= rows * 8 }
-    guard let best = good.max(by: { weight($0, fits) < weight($1, fits) }) else { return nil }
+    guard let best = good.max(by: { weight($0, fits) < weight($1, fits) }) else {
+      return (nil, alike)
+    }
     let rivals = good.filter { weight($0, fits) == weight(best, fits) }
-    guard rivals.count == 1 else { return nil }
-    return (best, .shape)
+    return (rivals.count == 1 ? (best, .shape) : nil, alike)
   }
 
   private func weight(_ table: Int, _ fits: [Int]) -> Int {

@@ -15,7 +15,10 @@ extension DamagedDatabase {
       defer { page += 1 }
       let kind = census.kind(page)
       let isIndex = kind == .indexLeaf || kind == .indexInterior
-      guard isIndex ? census.owner(page) != nil : isLiveLeaf(page) else { continue }
+      guard isIndex ? census.owner(page) != nil : isLiveLeaf(page) else {
+        if kind == .zero { try reportZero(page) }
+        continue
+      }
       if let wanted {
         guard let owner = census.owner(page), wanted.contains(owner.table) else { continue }
       }
@@ -28,6 +31,7 @@ extension DamagedDatabase {
         reading.read(
           buffer.rawSpan, number: page, available: available, shape: owner.map { shapes[$0.table] })
       }
+      report(page, reading, owner?.table)
       var origin = RowOrigin()
       origin.table = owner?.table
       origin.attribution = owner?.evidence ?? .unknown
@@ -41,6 +45,43 @@ extension DamagedDatabase {
           owner.map { layouts[$0.table] } ?? unknown, isLive: true, &decoder, &sink)
       }
     }
+  }
+
+  /// Says what state a page was read in.
+  private func report(_ page: UInt32, _ reading: LeafReading, _ table: Int?) {
+    let name = table.map { tables[$0].name }
+    let place = reader.location(of: page)
+    func add(_ id: String, _ message: String) {
+      findings.add(
+        Finding(id, message, member: place.member, page: page, offset: place.offset, table: name))
+    }
+    switch reading.method {
+    case .pointers: break
+    case .mended:
+      add("page.mended", "the page contradicts itself; its rows are those that hold by themselves")
+    case .pointersAlone:
+      add("page.headerLost", "the page's header is ruined; its rows were found by their pointers")
+    case .cells:
+      add("page.headerLost", "the page's header is ruined; its rows were found by themselves")
+    case .nothing:
+      add("page.unreadable", "a page of a table holds no row that can be read")
+    }
+    if reading.lostCount > 0 {
+      add("page.rowsLost", "\(reading.lostCount) rows of the page cannot be read")
+    }
+  }
+
+  /// A page of zeros is damage only where something leads to it.
+  private func reportZero(_ page: UInt32) throws(SQLiteFileError) {
+    guard !census.free.contains(page) else { return }
+    if census.parent(page) == 0 {
+      guard let entry = try map.entry(of: page, &reader), entry.kind != .free else { return }
+    }
+    let place = reader.location(of: page)
+    findings.add(
+      Finding(
+        "page.unreadable", "the page is all zero, although it is in use", member: place.member,
+        page: page, offset: place.offset))
   }
 
   /// Decodes one cell and hands its row to the sink.
@@ -65,6 +106,14 @@ extension DamagedDatabase {
       return emitWrecked(cell, bytes, origin, layout, &sink)
     }
     let partial = partialValues(cell, &record, layout)
+    if isLive, !partial.isEmpty {
+      findings.add(
+        Finding(
+          "row.partial",
+          "\(partial.count) value\(partial.count == 1 ? " is" : "s are") not whole in row \(rowID.map { String($0) } ?? "?")",
+          member: origin.member, page: page, offset: origin.offset,
+          table: origin.table.map { tables[$0].name }))
+    }
     sink.begin(origin, partial: partial)
     _ = decoder.decode(record.rawSpan, rowID: rowID, layout: layout, into: &sink)
   }

@@ -79,8 +79,14 @@ public final class DamagedDatabase {
     if let count = sides?.databasePageCount, count < newest {
       for page in count..<newest { census.setFree(page + 1) }
     }
+    reportLayout(main)
     try takeCensus()
     schemaEntries = try readSchema()
+    if schemaEntries.isEmpty, census.kind(1) != .tableLeaf {
+      findings.add(
+        Finding(
+          "schema.lost", "the schema table is not readable; tables are told by their rows", page: 1))
+    }
     var tables = schemaEntries.compactMap { entry -> ExpectedTable? in
       guard entry.type == "table", entry.rootPage > 0, let sql = entry.sql else { return nil }
       return ExpectedTable(name: entry.name, sql: sql, rootPage: entry.rootPage)
@@ -94,6 +100,39 @@ public final class DamagedDatabase {
       tables.append(table)
     }
     try expect(tables)
+  }
+
+  /// Says where the file's own header was not believed.
+  private func reportLayout(_ main: ByteFile) {
+    let facts =
+      "pages of \(layout.pageSize) bytes, text in \(layout.textEncoding.name), by what the pages themselves say"
+    if layout.origin < 0 {
+      findings.add(
+        Finding(
+          "file.headMissing",
+          "the first \(-layout.origin) bytes of the database are missing; \(facts)", offset: 0))
+    } else if layout.origin > 0 {
+      findings.add(
+        Finding(
+          "file.headMoved", "the database begins \(layout.origin) bytes into the file; \(facts)",
+          offset: 0))
+    } else if layout.header == nil {
+      findings.add(
+        Finding("header.unreadable", "the database header is not to be believed; \(facts)", offset: 0))
+    } else if layout.encodingSource == .pages {
+      findings.add(
+        Finding(
+          "header.otherEncoding", "the header names another text encoding; \(facts)", offset: 56))
+    }
+    if let header = layout.header, header.isPageCountValid, sides?.overlays.isEmpty ?? true,
+      header.pageCount > mainPageCount
+    {
+      findings.add(
+        Finding(
+          "file.truncated",
+          "the header counts \(header.pageCount) pages, the file ends after \(main.size / Int64(layout.pageSize))",
+          offset: main.size))
+    }
   }
 
   private static func refusal(_ main: ByteFile) throws(SQLiteFileError) -> SQLiteFileError {
