@@ -124,13 +124,15 @@ struct ComparisonText {
       let total = report.addedCount + report.removedCount + report.changedCount
       if total > rows.count {
         lines.append(
-          "\(Quantity.count(rows.count)) of \(Quantity.count(total)) rows shown; --limit shows more")
+          "\(Quantity.count(rows.count)) of \(Quantity.count(total)) rows shown; --limit shows more"
+        )
       }
     }
     if report.isEqual { lines.append("no difference") }
     let (old, new) = (report.old, report.new)
     if old.pageCount != new.pageCount {
-      lines.append("pages: \(Quantity.count(old.pageCount)) before, \(Quantity.count(new.pageCount)) after")
+      lines.append(
+        "pages: \(Quantity.count(old.pageCount)) before, \(Quantity.count(new.pageCount)) after")
     }
     return lines.joined(separator: "\n") + "\n"
   }

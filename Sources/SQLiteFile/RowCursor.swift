@@ -15,8 +15,8 @@ package final class RowCursor {
   /// A cursor in front of the first row.
   ///
   /// - Parameters:
-  ///   - database: the database; it may go on being used.
   ///   - table: a table with row ids.
+  ///   - database: the database; it may go on being used.
   ///   - chosen: only these of its leaves; nil for all.
   /// - Throws: ``SQLiteFileError`` when the device fails.
   package init(

@@ -11,6 +11,7 @@ extension StoreComparison {
   ///   - form: lines, or one object.
   ///   - limit: the most rows that are written; nil for all. All are counted.
   ///   - descriptor: an open file descriptor; it is not closed.
+  /// - Returns: the report.
   /// - Throws: `SQLiteFileError` when the device fails or the output cannot be written.
   public func writeJSON(as form: JSONForm, limit: Int? = nil, to descriptor: Int32) throws -> Report
   {

@@ -91,7 +91,9 @@ enum MetadataComparison {
       facts["digest"] = metadata.digest
       facts["checksum"] = metadata.checksum
       for (name, hash) in metadata.versionHashes { facts["versionHash.\(name)"] = hash.hex }
-      for key in metadata.otherKeys { facts["key.\(key.name)"] = "\(key.kind) of \(key.sizeBytes) bytes" }
+      for key in metadata.otherKeys {
+        facts["key.\(key.name)"] = "\(key.kind) of \(key.sizeBytes) bytes"
+      }
     }
     return facts
   }

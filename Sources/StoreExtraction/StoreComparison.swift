@@ -152,6 +152,7 @@ public final class StoreComparison {
   /// Compares, and hands on each row that differs.
   ///
   /// - Parameter receive: gets a row and says whether it wants to see further ones; all are counted in any case.
+  /// - Returns: the report.
   /// - Throws: `SQLiteFileError` when the device fails.
   public func run(_ receive: (Row) -> Bool) throws -> Report {
     var report = Report(old: Side(old.database), new: Side(new.database))

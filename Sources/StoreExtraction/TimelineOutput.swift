@@ -52,8 +52,10 @@ extension StoreTimeline.HistoryChange {
 
 extension StoreTimeline.HistoryTransaction {
   var origin: String {
-    let parts = [("author", author), ("context", context), ("process", process), ("bundle", bundle)]
-      .compactMap { name, text in text.map { "\(name) \($0)" } }
+    let parts = [
+      ("author", author), ("context", context), ("process", process), ("bundle", bundle),
+    ]
+    .compactMap { name, text in text.map { "\(name) \($0)" } }
     return parts.isEmpty ? "" : ", " + parts.joined(separator: ", ")
   }
 }
@@ -105,6 +107,7 @@ extension StoreTimeline {
   ///   - form: the form.
   ///   - limit: the most events; nil for all.
   ///   - descriptor: an open file descriptor; it is not closed.
+  /// - Returns: how many events were written.
   /// - Throws: `SQLiteFileError` when the device fails or the output cannot be written.
   public func write(as form: TimelineForm, limit: Int? = nil, to descriptor: Int32) throws
     -> Written
