@@ -10,6 +10,8 @@ package final class LogStates {
     package let pages: [UInt32]
     /// Size of the database in pages after it.
     package let databasePageCount: UInt32
+    /// The frames of the log up to and with the commit.
+    let endFrame: UInt32
   }
 
   /// Frames that belong to no state.
@@ -46,14 +48,10 @@ package final class LogStates {
   private let path: String
   private let main: ByteFile
   private let pageSize: Int
-  private let log: LogSalvage?
+  private let index: LogIndex?
   private let logFile: ByteFile?
   private let under: [PageReader.Overlay]
   private let journalPageCount: UInt32?
-  /// The pages of the state that was asked for last.
-  private var offsets: [UInt32: Int64] = [:]
-  private var offsetsCommit = 0
-  private var offsetsFrame = 0
 
   private static let mostRemainders = 1000
 
@@ -68,7 +66,7 @@ package final class LogStates {
     findings = sides.findings
     logFile = sides.files[.wal]
     let usable = sides.log.flatMap { $0.pageSize == database.header.pageSize ? $0 : nil }
-    log = usable
+    index = usable.map(LogIndex.init)
     var commits: [Commit] = []
     var remainders: [Remainder] = []
     var pages: Set<UInt32> = []
@@ -82,7 +80,8 @@ package final class LogStates {
         commits.append(
           Commit(
             number: number, frameCount: frameCount, pages: pages.sorted(),
-            databasePageCount: frame.commitPageCount))
+            databasePageCount: frame.commitPageCount,
+            endFrame: UInt32(clamping: frame.index + 1)))
         pages = []
         frameCount = 0
       case .uncommitted: Self.add(frame, .uncommitted, to: &remainders)
@@ -112,34 +111,20 @@ package final class LogStates {
         verifiedCount: (before?.verifiedCount ?? 0) + (frame.isVerified ? 1 : 0)))
   }
 
-  /// The database as it was after a commit; 0 for the state without the log. Cheapest in rising order.
+  /// The database as it was after a commit; 0 for the state without the log.
   ///
   /// - Throws: ``SQLiteFileError`` also when there was no database yet, or its page 1 cannot be read.
   package func database(after commit: Int) throws(SQLiteFileError) -> SQLiteDatabase {
-    if commit < offsetsCommit {
-      offsets = [:]
-      offsetsFrame = 0
-    }
     var pageCount = journalPageCount
-    if let log {
-      while offsetsFrame < log.count {
-        let frame = log[offsetsFrame]
-        // Frames that are ruined may stand before the first commit, but never between two.
-        if case .committed(let number) = frame.status {
-          if number > commit { break }
-          offsets[frame.page] = frame.offset
-        }
-        offsetsFrame += 1
-      }
-      if commit > 0, commit <= commits.count { pageCount = commits[commit - 1].databasePageCount }
-    }
-    offsetsCommit = commit
     var overlays = under
-    if let logFile, !offsets.isEmpty {
-      overlays.insert(PageReader.Overlay(file: logFile, member: .wal, offsets: offsets), at: 0)
+    if commit > 0, commit <= commits.count, let logFile, var index {
+      pageCount = commits[commit - 1].databasePageCount
+      index.frameLimit = commits[commit - 1].endFrame
+      overlays.insert(
+        PageReader.Overlay(file: logFile, member: .wal, offsets: [:], history: index), at: 0)
     }
     let place = overlays.lazy.compactMap { overlay in
-      overlay.offsets[1].map { (overlay.file, $0) }
+      overlay.offset(of: 1).map { (overlay.file, $0) }
     }.first
     let bytes = ContiguousArray(
       try (place?.0 ?? main).bytes(at: place?.1 ?? 0, count: DatabaseHeader.length))

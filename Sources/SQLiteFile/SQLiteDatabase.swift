@@ -107,7 +107,7 @@ public final class SQLiteDatabase {
       min(
         (parts.main.size + Int64(header.pageSize) - 1) / Int64(header.pageSize),
         Int64(UInt32.max - 1)))
-    let newest = parts.overlays.reduce(mainPages) { max($0, $1.offsets.keys.max() ?? 0) }
+    let newest = parts.overlays.reduce(mainPages) { max($0, $1.highestPage) }
     path = parts.path
     logView = parts.logView
     self.header = header

@@ -157,6 +157,27 @@ import Testing
     #expect(before.count > 4)
   }
 
+  /// Whatever stands in log and store, the timeline comes to its end.
+  @Test func damageEndsNoTimeline() throws {
+    let folder = try TemporaryFolder()
+    let store = try StoreFixtures.named("wal-several-commits").make(folder.url)
+    let log = URL(fileURLWithPath: store.path + "-wal")
+    let (main, whole) = (try bytes(of: store), try bytes(of: log))
+    var generator = SplitMix64(seed: 77)
+    for round in 0..<60 {
+      var content = round % 3 == 0 ? main : whole
+      for _ in 0..<20 {
+        let place = Int.random(in: 100..<content.count, using: &generator)
+        content[place] = UInt8.random(in: 0...255, using: &generator)
+      }
+      try Data(round % 3 == 0 ? content : main).write(to: store)
+      try Data(round % 3 == 0 ? whole : content).write(to: log)
+      // Sums that hold let the damage through to the pages.
+      if round % 3 == 1 { try WALFile.useBigEndianChecksums(in: log.path) }
+      _ = try? Self.events(store, dates: true)
+    }
+  }
+
   // MARK: - History
 
   private static let tables = """
