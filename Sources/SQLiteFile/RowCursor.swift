@@ -2,6 +2,8 @@
 package final class RowCursor {
   /// Pages that hold the rows, in key order.
   package let leaves: [UInt32]
+  /// Pages above them; empty when the leaves were given.
+  package var interior: [UInt32] { scan.interiorPages }
   /// What was found on the way.
   package var findings: FindingList { scan.findings }
 
@@ -56,9 +58,12 @@ extension SQLiteDatabase {
     try layout(of: table).isRowIDTable
   }
 
-  /// The leaves of a table with row ids, in key order.
-  package func leaves(of table: Table) throws(SQLiteFileError) -> [UInt32] {
-    try RowCursor(of: table, in: self).leaves
+  /// The pages of a table with row ids: its leaves in key order, and those above them.
+  package func pages(of table: Table) throws(SQLiteFileError) -> (
+    leaves: [UInt32], interior: [UInt32]
+  ) {
+    let cursor = try RowCursor(of: table, in: self)
+    return (cursor.leaves, cursor.interior)
   }
 
   /// Hands each row of a table without row ids to `receive`, in key order, until it returns false.

@@ -62,6 +62,21 @@ struct CommitDifference {
   private(set) var tablesNotCompared: [String] = []
   /// What was found on the way.
   private(set) var findings = FindingList()
+  private var trees: Trees
+
+  /// The b-trees of the newer state, by name of the table in lower case: the older ones for the next commit.
+  struct Trees {
+    fileprivate struct Tree {
+      let root: UInt32
+      let leaves: [UInt32]
+      let interior: [UInt32]
+    }
+
+    fileprivate var byTable: [String: Tree] = [:]
+
+    /// None known.
+    init() {}
+  }
 
   /// Compares.
   ///
@@ -69,15 +84,21 @@ struct CommitDifference {
   ///   - old: the state before; nil when there was none.
   ///   - new: the state after.
   ///   - pages: the pages that the commit wrote.
+  ///   - trees: those of the older state, as far as they are known; then those of the newer one.
   /// - Throws: `SQLiteFileError` when the device fails.
-  init(from old: SQLiteDatabase?, to new: SQLiteDatabase, pages: [UInt32]) throws(SQLiteFileError) {
+  init(
+    from old: SQLiteDatabase?, to new: SQLiteDatabase, pages: [UInt32], trees: inout Trees
+  ) throws(SQLiteFileError) {
     let written = Set(pages)
+    self.trees = trees
     for table in new.schema.tables {
       try compare(old?.schema.table(named: table.name), in: old, table, in: new, written)
     }
     for table in old?.schema.tables ?? [] where new.schema.table(named: table.name) == nil {
       try compare(table, in: old, nil, in: new, written)
+      self.trees.byTable[table.name.lowercased()] = nil
     }
+    trees = self.trees
   }
 
   private mutating func compare(
@@ -91,11 +112,12 @@ struct CommitDifference {
     var newLeaves: [UInt32] = []
     if let before, let old {
       guard try old.hasRowIDs(before) else { return notCompared(name, before, written) }
-      oldLeaves = try old.leaves(of: before)
+      oldLeaves = try leaves(of: before, in: old)
     }
     if let after {
       guard try new.hasRowIDs(after) else { return notCompared(name, after, written) }
-      newLeaves = try new.leaves(of: after)
+      if !isSameTree(after, written) { trees.byTable[name.lowercased()] = nil }
+      newLeaves = try leaves(of: after, in: new)
     }
     if oldLeaves == newLeaves {
       // A leaf that the commit did not write is the same in both.
@@ -121,6 +143,24 @@ struct CommitDifference {
     }
     if let to { findings.add(to.findings) }
     if !change.isEmpty { changes.append(change) }
+  }
+
+  /// The leaves of a table, from memory where they are known.
+  private mutating func leaves(of table: Table, in database: SQLiteDatabase)
+    throws(SQLiteFileError) -> [UInt32]
+  {
+    if let known = trees.byTable[table.name.lowercased()] { return known.leaves }
+    let pages = try database.pages(of: table)
+    trees.byTable[table.name.lowercased()] = Trees.Tree(
+      root: table.rootPage, leaves: pages.leaves, interior: pages.interior)
+    return pages.leaves
+  }
+
+  /// Whether the commit left the known tree of a table as it was, apart from what its leaves hold.
+  private func isSameTree(_ table: Table, _ written: Set<UInt32>) -> Bool {
+    guard let known = trees.byTable[table.name.lowercased()] else { return false }
+    return known.root == table.rootPage && !written.contains(known.root)
+      && !known.interior.contains { written.contains($0) }
   }
 
   /// A column that the commit added shows its default in each row, which changes no row.

@@ -228,12 +228,15 @@ public final class StoreTimeline {
       guard receive(.frames(LogRemainder(remainder))) else { return }
     }
     var before = try? states.database(after: 0)
+    var trees = CommitDifference.Trees()
     for commit in states.commits {
       let after = try? states.database(after: commit.number)
       // The first commit of a store that had nothing before it is compared with nothing.
       var difference: CommitDifference?
+      if after == nil { trees = CommitDifference.Trees() }
       if let after, before != nil || commit.number == 1 {
-        difference = try CommitDifference(from: before, to: after, pages: commit.pages)
+        difference = try CommitDifference(
+          from: before, to: after, pages: commit.pages, trees: &trees)
       }
       if let found = difference?.findings { findings.add(found) }
       let dated = difference?.changes.first { $0.table.uppercased() == "ATRANSACTION" }?.addedKeys
