@@ -53,6 +53,16 @@ package final class RowCursor {
 }
 
 extension SQLiteDatabase {
+  /// How many of these pages are no b-tree pages: they go on with long values, are free, or hold pointers.
+  package func otherPageCount(_ pages: [UInt32]) throws(SQLiteFileError) -> Int {
+    var reader = anotherReader()
+    var count = 0
+    for page in pages {
+      if try reader.kind(of: page) == nil { count += 1 }
+    }
+    return count
+  }
+
   /// Whether a table's rows are keyed by row id, so that a ``RowCursor`` can read them.
   package func hasRowIDs(_ table: Table) throws(SQLiteFileError) -> Bool {
     try layout(of: table).isRowIDTable

@@ -72,6 +72,9 @@ public final class StoreTimeline {
     public let pageCount: Int
     /// Size of the database in pages after it.
     public let databasePageCount: UInt32
+    /// Pages among them that are no b-tree pages: they go on with long values, are free, or hold pointers. A change
+    /// that only they show is not among ``tables``. Nil when the state cannot be read.
+    public let otherPageCount: Int?
     /// What it did to rows, by table; nil when a state cannot be read.
     public let tables: [CommittedChange]?
     /// Tables that it may have changed and whose rows have no row ids to compare by.
@@ -243,7 +246,8 @@ public final class StoreTimeline {
       let seconds = dated?.last.flatMap { history.transaction($0)?.seconds }
       let event = LogCommit(
         number: commit.number, frameCount: commit.frameCount, pageCount: commit.pages.count,
-        databasePageCount: commit.databasePageCount, tables: difference?.changes,
+        databasePageCount: commit.databasePageCount,
+        otherPageCount: try after?.otherPageCount(commit.pages), tables: difference?.changes,
         tablesNotCompared: difference?.tablesNotCompared ?? [],
         date: seconds.map { ReferenceDate(seconds: $0) })
       guard receive(.commit(event)) else { return }

@@ -73,7 +73,10 @@ extension StoreTimeline.LogCommit {
         return text
       }
       parts += tablesNotCompared.map { "\($0) written" }
-      if tables.isEmpty, tablesNotCompared.isEmpty { parts.append("no rows changed") }
+      if tables.isEmpty, tablesNotCompared.isEmpty {
+        // Bytes far behind the beginning of a long value may have changed, in pages of their own.
+        parts.append(otherPageCount ?? 0 > 0 ? "no row is seen to change" : "no rows changed")
+      }
     } else {
       parts.append("its state cannot be read")
     }
@@ -193,6 +196,7 @@ extension OutputBuffer {
       member("frameCount", Int64(commit.frameCount))
       member("pageCount", Int64(commit.pageCount))
       member("databasePageCount", Int64(commit.databasePageCount))
+      member("otherPageCount", commit.otherPageCount.map { Int64($0) })
       if let tables = commit.tables {
         append(",\"tables\":[")
         for (index, change) in tables.enumerated() {

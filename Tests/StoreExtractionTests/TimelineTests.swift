@@ -137,6 +137,33 @@ import Testing
     #expect(tail.allSatisfy { $0.date == nil })
   }
 
+  /// SQLite writes only the pages of a long value that differ. A row of which no shorter column changes does not show,
+  /// and the timeline does not say that no row changed.
+  @Test func aChangeFarBehindTheBeginningIsNotDenied() throws {
+    let folder = try TemporaryFolder()
+    let work = folder.url.appendingPathComponent("w.sqlite")
+    let connection = try SQLiteConnection(work)
+    defer { connection.close() }
+    try connection.exec(
+      """
+      PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0;
+      CREATE TABLE t(id INTEGER PRIMARY KEY, b BLOB); INSERT INTO t VALUES(1, zeroblob(20000));
+      PRAGMA wal_checkpoint(TRUNCATE);
+      UPDATE t SET b = CAST(zeroblob(19990) || x'01020304050607080900' AS BLOB);
+      PRAGMA user_version = 5;
+      """)
+    let copy = try TemporaryFolder()
+    let store = try SQLiteConnection.copyStore(work, into: copy.url)
+    let commits = Self.commits(try Self.events(store))
+    try #require(commits.count == 2)
+    if commits[0].tables?.isEmpty == true {
+      #expect(commits[0].otherPageCount == 1 && commits[0].pageCount == 1)
+    } else {
+      #expect(commits[0].tables?.first?.changedKeys == [1])
+    }
+    #expect(commits[1].tables == [] && commits[1].otherPageCount == 0)
+  }
+
   /// The whole store came with the log: there is no state before the first commit.
   @Test func aStoreThatTheLogBeganIsComparedWithNothing() throws {
     let folder = try TemporaryFolder()
