@@ -12,7 +12,12 @@ public enum CoreDataExpectations {
       "CREATE TABLE Z_PRIMARYKEY (Z_ENT INTEGER PRIMARY KEY, Z_NAME VARCHAR, Z_SUPER INTEGER, Z_MAX INTEGER)"
     ),
     ("Z_MODELCACHE", "CREATE TABLE Z_MODELCACHE (Z_CONTENT BLOB)"),
-  ].compactMap { ExpectedTable(name: $0.0, sql: $0.1) }
+  ].compactMap { name, sql in
+    var table = ExpectedTable(name: name, sql: sql)
+    // Nothing in them is ever left out.
+    if let count = table?.definition.columns.count { table?.notNull = Set(0..<count) }
+    return table
+  }
 
   /// The tables of persistent history (file format of iOS 11 and later).
   public static let history: [ExpectedTable] = [
@@ -31,6 +36,7 @@ public enum CoreDataExpectations {
   ].compactMap { name, entity, sql in
     var table = ExpectedTable(name: name, sql: sql)
     table?.integers[1] = Int64(entity)...Int64(entity)
+    table?.notNull.insert(1)
     return table
   }
 
@@ -49,6 +55,8 @@ public enum CoreDataExpectations {
       if let described = layout.tables.first(where: { $0.name == name }) {
         let numbers = described.entityNames.compactMap { layout.numbering.number(of: $0) }
         if let least = numbers.min(), let most = numbers.max() { table.integers[1] = least...most }
+        // Core Data always writes the entity.
+        table.notNull.insert(1)
       }
       tables.append(table)
     }
@@ -61,6 +69,10 @@ public enum CoreDataExpectations {
     throws(SQLiteFileError)
   {
     var known = database.tables
+    for table in bookkeeping {
+      guard let index = known.firstIndex(where: { $0.name == table.name }) else { continue }
+      known[index].notNull.formUnion(table.notNull)
+    }
     let names = Set(known.map(\.name))
     let missing = bookkeeping.filter { !names.contains($0.name) }
     let isStore = names.contains("Z_METADATA") || names.contains("Z_PRIMARYKEY")
@@ -98,6 +110,7 @@ public enum CoreDataExpectations {
     for table in fresh {
       if let index = known.firstIndex(where: { $0.name == table.name }) {
         known[index].integers.merge(table.integers) { old, _ in old }
+        known[index].notNull.formUnion(table.notNull)
       } else if !isStore {
         known.append(table)
         changed = true

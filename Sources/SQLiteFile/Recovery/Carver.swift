@@ -33,10 +33,12 @@ struct Carver {
   /// - Parameters:
   ///   - freeBlocks: those inside the region, by their start.
   ///   - shapes: what rows may look like.
+  ///   - wholeOnly: leaves cells without their heads out, for pages that were no leaves.
   ///   - own: the table of the page, whose rows are looked for first and also without their heads; nil when it is
   ///     not known.
   mutating func carve(
-    _ page: RawSpan, _ region: Range<Int>, freeBlocks: [Range<Int>], shapes: [RowShape], own: Int?
+    _ page: RawSpan, _ region: Range<Int>, freeBlocks: [Range<Int>], shapes: [RowShape], own: Int?,
+    wholeOnly: Bool = false
   ) {
     guard region.count >= 4, region.upperBound <= page.byteCount else { return }
     var offset = region.lowerBound
@@ -51,11 +53,7 @@ struct Carver {
         exact = freeBlocks[block].count
         isBoundary = true
       }
-      if page.byte(at: offset) == 0, exact == nil, !isBoundary {
-        offset += 1
-        continue
-      }
-      if exact == nil,
+      if exact == nil, page.byte(at: offset) != 0,
         let find = whole(page, offset, region.upperBound, shapes, own, atBoundary: isBoundary)
       {
         finds.append(find)
@@ -63,7 +61,17 @@ struct Carver {
         isBoundary = true
         continue
       }
-      if isBoundary,
+      let stale = exact == nil && !wholeOnly ? staleBlock(page, offset, region.upperBound) : nil
+      if let stale, let find = headless(
+          page, offset, region.upperBound, stale, isStale: true, shapes, own),
+        own != nil || find.cell.end == offset + stale
+      {
+        finds.append(find)
+        offset = find.cell.end
+        isBoundary = true
+        continue
+      }
+      if isBoundary, !wholeOnly,
         let find = headless(page, offset, region.upperBound, exact, shapes, own)
       {
         finds.append(find)
@@ -80,6 +88,14 @@ struct Carver {
     }
   }
 
+  /// The size of a free block that was, whose header stands in space that is free as a whole now.
+  private func staleBlock(_ page: RawSpan, _ offset: Int, _ limit: Int) -> Int? {
+    let next = Int(page.uint16(at: offset))
+    let size = Int(page.uint16(at: offset + 2))
+    guard size >= 8, next == 0 || next >= offset + size, next + 4 <= usableSize else { return nil }
+    return size
+  }
+
   mutating func removeAll() { finds.removeAll(keepingCapacity: true) }
 
   // MARK: - Whole cells
@@ -92,14 +108,37 @@ struct Carver {
       let cell = LeafCell.parse(
         page, at: offset, limit: limit, usableSize: usableSize, mostPayload: mostPayload, &types)
     else { return nil }
-    let body = cell.record + cell.payload - types.bodyLength
+    let bodyLength = types.bodyLength
+    let body = cell.record + cell.payload - bodyLength
     let end = min(cell.record + cell.local, limit)
     guard let (shape, count) = best(page, body, end, cell.rowID, shapes, own) else { return nil }
+    if hasNewer(page, offset, cell.end, limit, shapes[shape]) { return nil }
     // Outside the page's own table, and where no cell was expected, a few small integers prove nothing.
-    guard shape == own || atBoundary || types.bodyLength >= 8 else { return nil }
+    guard shape == own || shapes[shape].fields.count > 2 && bodyLength >= (atBoundary ? 8 : 12)
+    else { return nil }
     return Find(
       cell: cell, shape: shape, isAmbiguous: count > 1,
       confidence: (atBoundary ? 95 : 85) - (shape == own ? 0 : 10))
+  }
+
+  /// Whether a whole cell begins inside another and goes on behind it: then it was written later, over the
+  /// other's end.
+  private mutating func hasNewer(
+    _ page: RawSpan, _ start: Int, _ end: Int, _ limit: Int, _ shape: RowShape
+  ) -> Bool {
+    guard end < limit, end - start < 1024 else { return false }
+    for offset in start + 5..<max(start + 5, end - 3) where page.byte(at: offset) != 0 {
+      if let cell = LeafCell.parse(
+        page, at: offset, limit: limit, usableSize: usableSize, mostPayload: mostPayload, &types),
+        cell.end > end, types.bodyLength >= 8, shape.fits(types),
+        shape.fitsValues(
+          types, page, body: cell.record + cell.payload - types.bodyLength,
+          end: min(cell.record + cell.local, limit), encoding: encoding)
+      {
+        return true
+      }
+    }
+    return false
   }
 
   /// The shape that the types at hand fit, the page's own first; and how many fit as well.
@@ -136,10 +175,12 @@ struct Carver {
   /// - Parameter exact: the size of the free block that starts here, which is that of the cell unless it was
   ///   joined with others.
   private mutating func headless(
-    _ page: RawSpan, _ start: Int, _ limit: Int, _ exact: Int?, _ shapes: [RowShape], _ own: Int?
+    _ page: RawSpan, _ start: Int, _ limit: Int, _ exact: Int?, isStale: Bool = false,
+    _ shapes: [RowShape], _ own: Int?
   ) -> Find? {
     var fallback: Find?
-    let order = own.map { [$0] } ?? Array(shapes.indices)
+    // Without a page's own table only shapes with some columns tell enough.
+    let order = own.map { [$0] } ?? shapes.indices.filter { shapes[$0].fields.count > 2 }
     for index in order {
       let shape = shapes[index]
       for count in (shape.leastFieldCount...shape.fields.count).reversed() {
@@ -149,9 +190,13 @@ struct Carver {
             let cell = beheaded(
               page, start, headerStart, limit, exact, shape, fieldCount: count)
           else { continue }
+          // A few bytes look like a row of small integers all too often: then a free block must say so.
+          if cell.payload - cell.headerLength < (own == nil ? 16 : exact == nil || isStale ? 6 : 0) {
+            continue
+          }
           let find = Find(
             cell: cell, shape: index, isAmbiguous: own == nil && order.count > 1, confidence: 70)
-          if cell.end == limit || exact.map({ cell.end == start + $0 }) ?? false { return find }
+          if lands(page, cell, start, limit, exact, shape) { return find }
           if fallback == nil {
             fallback = find
             fallback?.cell.isDoubtful = cell.lostTypes > 0 && shape.rowIDField != 0
@@ -161,6 +206,18 @@ struct Carver {
       }
     }
     return fallback
+  }
+
+  /// Whether a cell ends where another one begins, or where the block does.
+  private mutating func lands(
+    _ page: RawSpan, _ cell: LeafCell, _ start: Int, _ limit: Int, _ exact: Int?, _ shape: RowShape
+  ) -> Bool {
+    if cell.end == limit || exact.map({ cell.end == start + $0 }) ?? false { return true }
+    guard cell.end + 4 <= limit else { return false }
+    if staleBlock(page, cell.end, limit) != nil { return true }
+    return LeafCell.parse(
+      page, at: cell.end, limit: limit, usableSize: usableSize, mostPayload: mostPayload, &types)
+      != nil && shape.fits(types)
   }
 
   private mutating func beheaded(
@@ -176,6 +233,7 @@ struct Carver {
       else { return nil }
       let rest = types.bodyLength
       let headerLength = body - lost + 2
+      var fallback: LeafCell?
       for first in firstCandidates(shape, exact: exact, rest: rest, header: headerLength) {
         let firstLength = RecordDecoder.length(ofType: first)
         let payload = headerLength + firstLength + rest
@@ -186,12 +244,14 @@ struct Carver {
         guard shape.fits(types),
           shape.fitsValues(types, page, body: body, end: header + payload, encoding: encoding)
         else { continue }
-        return LeafCell(
+        let cell = LeafCell(
           start: start, length: max(4, 2 + payload), rowID: 0, record: lost, payload: payload,
           local: payload, hasRowID: false, lostTypes: 1, firstType: first, isHeadless: true,
           headerLength: headerLength)
+        if lands(page, cell, start, limit, exact, shape) { return cell }
+        if fallback == nil { fallback = cell }
       }
-      return nil
+      return fallback
     case 3:
       guard let body = types.read(page, at: lost, count: fieldCount, end: limit) else { return nil }
       return sized(page, start, header, body, types: lost, limit, exact, shape)
@@ -251,7 +311,11 @@ struct Carver {
       }
       candidates.removeAll { !field.classes.contains(StorageClasses(serialType: $0)) }
     }
-    if shape.table < firstTypes.count { candidates += firstTypes[shape.table] }
+    if shape.table < firstTypes.count, !firstTypes[shape.table].isEmpty {
+      candidates += firstTypes[shape.table]
+    } else if field.classes.contains(.integer) {
+      candidates += [1, 2, 3, 4, 6]
+    }
     return candidates
   }
 }

@@ -43,16 +43,14 @@ extension DamagedDatabase {
     guard !tables.isEmpty else { return }
     var roots: [UInt32: Int] = [:]
     for (index, table) in tables.enumerated() {
-      if let root = table.rootPage { roots[root] = index }
+      if let root = table.rootPage, !table.isDropped { roots[root] = index }
     }
     var groups: [UInt32: Group] = [:]
     try forEachLeaf(roots) { page, root, attribution in
       var group = groups[root] ?? Group()
       group.pageCount += 1
       // The first pages, then ever fewer: from all over the tree.
-      if group.sample.count < Self.sampleCount || group.pageCount % (1 << (group.pageCount / 64 + 4)) == 0,
-        group.sample.count < 2 * Self.sampleCount
-      {
+      if group.sample.count < Self.sampleCount || group.pageCount.nonzeroBitCount == 1 {
         group.sample.append(page)
       }
       groups[root] = group
@@ -62,11 +60,28 @@ extension DamagedDatabase {
       guard let group = groups[root] else { continue }
       if let owner = try owner(of: group, root, roots[root]) { owners[root] = owner }
     }
+    self.roots = roots
+    self.owners = owners.mapValues(\.table)
     try forEachLeaf(roots) { page, root, attribution in
       guard let owner = owners[root] else { return }
       let evidence = owner.attribution == .root ? attribution : owner.attribution
       census.setOwner(of: page, owner.table, evidence)
     }
+    guard tables.contains(where: { $0.definition.isWithoutRowID }) else { return }
+    for page in 2...max(2, pageCount) where isIndex(page) && !census.free.contains(page) {
+      let found = try root(of: page, roots)
+      guard let table = roots[found.page], tables[table].definition.isWithoutRowID else { continue }
+      census.setOwner(of: page, table, found.attribution)
+    }
+  }
+
+  private func isIndex(_ page: UInt32) -> Bool {
+    [.indexLeaf, .indexInterior].contains(census.kind(page))
+  }
+
+  /// The table whose b-tree an interior page is of; nil when that is not known.
+  func owner(ofInterior page: UInt32) throws(SQLiteFileError) -> Int? {
+    owners[try root(of: page, roots).page]
   }
 
   /// Whether a page is read as a leaf of a live table.

@@ -30,7 +30,7 @@ extension DamagedDatabase {
     var page: UInt32 = 1
     while page <= pageCount, sink.wantsMore {
       let available = try reader.copy(page, into: &buffer)
-      if available > 0 { look(at: page, buffer.rawSpan, available, &collection) }
+      if available > 0 { try look(at: page, buffer.rawSpan, available, &collection) }
       if collection.index.isFull { try flush(&collection, wanted, &sink) }
       page += 1
     }
@@ -45,7 +45,7 @@ extension DamagedDatabase {
     try flush(&collection, wanted, &sink)
   }
 
-  private func load(_ version: PageVersion, _ buffer: inout ContiguousArray<UInt8>)
+  func load(_ version: PageVersion, _ buffer: inout ContiguousArray<UInt8>)
     throws(SQLiteFileError) -> Bool
   {
     guard let file = version.member == .main ? reader.main : sides?.files[version.member] else {
@@ -89,7 +89,7 @@ extension DamagedDatabase {
 
   private func look(
     at number: UInt32, _ page: RawSpan, _ available: Int, _ collection: inout Collection
-  ) {
+  ) throws(SQLiteFileError) {
     let limit = min(available, layout.usableSize)
     let isFree = census.free.contains(number)
     switch census.kind(number) {
@@ -102,7 +102,7 @@ extension DamagedDatabase {
         guard own != nil || !shapes.isEmpty else { return }
         carveGaps(page, limit, own, number, &collection)
       } else {
-        let own = vote(page, number, available, &collection)
+        let own = vote(page, number, available, &collection) ?? formerOwner(number)
         for cell in collection.reading.cells {
           add(cell, page, own, number, .live, .freePage, confidence: 95, &collection)
         }
@@ -111,15 +111,19 @@ extension DamagedDatabase {
     case .trunk:
       let count = Int(page.uint32(at: 4))
       let floor = 8 + 4 * min(count, layout.usableSize / 4 - 2)
-      carve(page, floor..<limit, [], nil, number, .trunk, &collection)
+      carve(page, floor..<limit, [], formerOwner(number), number, .trunk, &collection)
     case .tableInterior:
       let floor = 12 + 2 * Int(page.uint16(at: 3)) + (number == 1 ? DatabaseHeader.length : 0)
       let content = Int(page.uint16(at: number == 1 ? 105 : 5))
       if number > 1, floor < content, content <= limit {
-        carve(page, floor..<content, [], nil, number, .gap, &collection)
+        carve(
+          page, floor..<content, [], try owner(ofInterior: number), number, .gap, &collection)
       }
     case .other:
-      if isFree { carve(page, 0..<limit, [], nil, number, .freePage, &collection) }
+      if isFree {
+        let own = formerOwner(number)
+        carve(page, 0..<limit, [], own, number, .freePage, wholeOnly: own == nil, &collection)
+      }
     case .missing, .zero, .indexLeaf, .indexInterior, .pointerMap: break
     }
   }
@@ -135,6 +139,11 @@ extension DamagedDatabase {
     for cell in collection.reading.cells {
       add(cell, page, own, place, source, .cell, confidence: 98, &collection)
     }
+  }
+
+  /// The dropped table whose root a page was.
+  private func formerOwner(_ page: UInt32) -> Int? {
+    tables.firstIndex { $0.isDropped && $0.rootPage == page }
   }
 
   /// Reads a leaf that belongs to no tree, and decides by its rows which table it was of.
@@ -177,11 +186,12 @@ extension DamagedDatabase {
 
   private func carve(
     _ page: RawSpan, _ region: Range<Int>, _ blocks: [Range<Int>], _ own: Int?, _ number: UInt32,
-    _ place: RowOrigin.Place, _ collection: inout Collection
+    _ place: RowOrigin.Place, wholeOnly: Bool = false, _ collection: inout Collection
   ) {
     guard region.count >= 6 else { return }
     collection.carver.removeAll()
-    collection.carver.carve(page, region, freeBlocks: blocks, shapes: shapes, own: own)
+    collection.carver.carve(
+      page, region, freeBlocks: blocks, shapes: shapes, own: own, wholeOnly: wholeOnly)
     for find in collection.carver.finds {
       add(
         find.cell, page, find.shape, number, .live, place, confidence: find.confidence,

@@ -13,15 +13,21 @@ extension DamagedDatabase {
     var page: UInt32 = 2
     while page <= pageCount, sink.wantsMore {
       defer { page += 1 }
-      guard isLiveLeaf(page) else { continue }
+      let kind = census.kind(page)
+      let isIndex = kind == .indexLeaf || kind == .indexInterior
+      guard isIndex ? census.owner(page) != nil : isLiveLeaf(page) else { continue }
       if let wanted {
         guard let owner = census.owner(page), wanted.contains(owner.table) else { continue }
       }
       let available = try reader.copy(page, into: &buffer)
       guard available > 0 else { continue }
       let owner = census.owner(page)
-      reading.read(
-        buffer.rawSpan, number: page, available: available, shape: owner.map { shapes[$0.table] })
+      if isIndex {
+        reading.readIndex(buffer.rawSpan, isInterior: kind == .indexInterior)
+      } else {
+        reading.read(
+          buffer.rawSpan, number: page, available: available, shape: owner.map { shapes[$0.table] })
+      }
       var origin = RowOrigin()
       origin.table = owner?.table
       origin.attribution = owner?.evidence ?? .unknown
@@ -43,7 +49,7 @@ extension DamagedDatabase {
     isLive: Bool, _ decoder: inout RecordDecoder, _ sink: inout Sink
   ) throws(SQLiteFileError) {
     let rowID = cell.hasRowID ? cell.rowID : nil
-    if !cell.spills, cell.lostTypes == 0, !cell.isHeadless,
+    if !cell.spills, !cell.isHeadless, !cell.isWrecked, cell.patch == nil,
       !PayloadGatherer.touchesZeroSector(bytes, cell.start..<cell.end)
     {
       sink.begin(origin, partial: [])
@@ -54,9 +60,33 @@ extension DamagedDatabase {
     try gatherer.gather(
       cell, of: page, bytes: bytes, isLive: isLive, census: census, reader: &reader)
     var record = gatherer.payload
+    if let patch = cell.patch, patch.offset < record.count { record[patch.offset] = patch.type }
+    if cell.isWrecked {
+      return emitWrecked(cell, bytes, origin, layout, &sink)
+    }
     let partial = partialValues(cell, &record, layout)
     sink.begin(origin, partial: partial)
     _ = decoder.decode(record.rawSpan, rowID: rowID, layout: layout, into: &sink)
+  }
+
+  /// A row no value of which is certain: its bytes, under the first column.
+  private func emitWrecked<Sink: RecoverySink & ~Copyable>(
+    _ cell: LeafCell, _ bytes: RawSpan, _ origin: RowOrigin, _ layout: RowLayout, _ sink: inout Sink
+  ) {
+    let columns = max(1, layout.rules.count)
+    let payload = bytes.part(cell.record, cell.local).array()
+    var origin = origin
+    origin.confidence = min(origin.confidence, 50)
+    sink.begin(
+      origin,
+      partial: (0..<columns).map { column in
+        PartialValue(
+          column: column, have: column == 0 ? payload.count : 0, of: column == 0 ? payload.count : 0,
+          isDoubtful: true, bytes: column == 0 ? payload : [])
+      })
+    sink.beginRow(cell.hasRowID ? cell.rowID : nil)
+    for _ in 0..<columns { sink.null() }
+    sink.endRow()
   }
 
   /// The values of a gathered record that are not whole. What is missing of the record is filled with zeros so

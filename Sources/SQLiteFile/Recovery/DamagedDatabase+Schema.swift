@@ -32,11 +32,66 @@ extension DamagedDatabase {
         try emit(
           cell, of: page, buffer.rawSpan, RowOrigin(), schemaLayout, isLive: false, &decoder, &sink)
       }
+      if page > 1, !rows.isEmpty { schemaLeaves.append(page) }
       for entry in rows.compactMap(SchemaEntry.init(row:)) {
         guard ["table", "index", "view", "trigger"].contains(entry.type),
           entry.sql?.lowercased().hasPrefix("create") ?? true
         else { continue }
         if seen.insert(entry).inserted { entries.append(entry) }
+      }
+    }
+    return entries
+  }
+
+  /// Entries that were deleted from the schema table: what is left of them on its pages and in older versions of
+  /// page 1.
+  func readDroppedSchema() throws(SQLiteFileError) -> [SchemaEntry] {
+    guard let expected = Self.schemaTable else { return [] }
+    var shape = RowShape(expected, table: 0)
+    // The type and the names are never left out.
+    for field in 0..<3 { shape.fields[field].classes = .text }
+    let schemaLayout = RowLayout(expected.definition)
+    var carver = Carver(
+      usableSize: layout.usableSize, mostPayload: mostPayload, encoding: layout.textEncoding)
+    // table, view, index, trigger
+    carver.firstTypes = layout.textEncoding == .utf8 ? [[23, 21, 27]] : [[33, 29, 41]]
+    var reading = LeafReading(
+      usableSize: layout.usableSize, mostPayload: mostPayload, encoding: layout.textEncoding)
+    var entries: [SchemaEntry] = []
+    var pages: [ContiguousArray<UInt8>] = []
+    var buffer = ContiguousArray<UInt8>()
+    for page in [1] + schemaLeaves where try reader.copy(page, into: &buffer) == layout.pageSize {
+      pages.append(buffer)
+    }
+    for list in [sides?.shadowed, sides?.versions] {
+      for version in (list ?? PageVersions()).filter({ $0.page == 1 }).suffix(64) {
+        if try load(version, &buffer) { pages.append(buffer) }
+      }
+    }
+    for (index, page) in pages.enumerated() {
+      let bytes = page.rawSpan
+      let number: UInt32 = index == 0 || index > schemaLeaves.count ? 1 : 2
+      reading.read(bytes, number: number, available: layout.pageSize, shape: shape)
+      carver.removeAll()
+      for gap in reading.gaps(from: reading.contentFloor, to: layout.usableSize, without: []) {
+        carver.carve(
+          bytes, gap, freeBlocks: reading.freeBlocks.filter { gap.contains($0.lowerBound) },
+          shapes: [shape], own: 0)
+      }
+      var cells = carver.finds.map(\.cell)
+      if index > schemaLeaves.count { cells += reading.cells }
+      var decoder = RecordDecoder(encoding: layout.textEncoding)
+      for cell in cells {
+        var sink = RecoveredValueSink { row in
+          if let entry = SchemaEntry(row: StoredRow(rowID: nil, values: row.values)),
+            entry.type == "table", entry.rootPage > 0
+          {
+            entries.append(entry)
+          }
+          return true
+        }
+        try emit(
+          cell, of: number, bytes, RowOrigin(), schemaLayout, isLive: false, &decoder, &sink)
       }
     }
     return entries

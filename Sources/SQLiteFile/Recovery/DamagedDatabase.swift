@@ -16,6 +16,8 @@ public final class DamagedDatabase {
   public private(set) var tables: [ExpectedTable] = []
   /// The entries of the schema table that can be read.
   public private(set) var schemaEntries: [SchemaEntry] = []
+  /// Leaves of the schema table beside page 1.
+  var schemaLeaves: [UInt32] = []
   /// What was found.
   public internal(set) var findings = FindingList()
 
@@ -25,6 +27,9 @@ public final class DamagedDatabase {
   let sides: SideFiles?
   var gatherer: PayloadGatherer
   var shapes: [RowShape] = []
+  /// Tables by the root pages that the schema gives, and by those that rows gave them to.
+  var roots: [UInt32: Int] = [:]
+  var owners: [UInt32: Int] = [:]
   var layouts: [RowLayout] = []
   let mostPayload: Int
   let mainPageCount: UInt32
@@ -76,11 +81,19 @@ public final class DamagedDatabase {
     }
     try takeCensus()
     schemaEntries = try readSchema()
-    try expect(
-      schemaEntries.compactMap { entry in
-        guard entry.type == "table", entry.rootPage > 0, let sql = entry.sql else { return nil }
-        return ExpectedTable(name: entry.name, sql: sql, rootPage: entry.rootPage)
-      })
+    var tables = schemaEntries.compactMap { entry -> ExpectedTable? in
+      guard entry.type == "table", entry.rootPage > 0, let sql = entry.sql else { return nil }
+      return ExpectedTable(name: entry.name, sql: sql, rootPage: entry.rootPage)
+    }
+    // Tables that were dropped have rows in free pages, perhaps.
+    for entry in try readDroppedSchema() where !tables.contains(where: { $0.name == entry.name }) {
+      guard let sql = entry.sql,
+        var table = ExpectedTable(name: entry.name, sql: sql, rootPage: entry.rootPage)
+      else { continue }
+      table.isDropped = true
+      tables.append(table)
+    }
+    try expect(tables)
   }
 
   private static func refusal(_ main: ByteFile) throws(SQLiteFileError) -> SQLiteFileError {

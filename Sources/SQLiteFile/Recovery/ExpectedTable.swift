@@ -12,6 +12,8 @@ public struct ExpectedTable: Sendable, Hashable {
   public var integers: [Int: ClosedRange<Int64>] = [:]
   /// The row ids that can occur; nil for all.
   public var rowIDs: ClosedRange<Int64>?
+  /// Whether only a deleted row of the schema table tells of it.
+  public internal(set) var isDropped = false
   /// The root page that the schema gives; nil when it is not known.
   public var rootPage: UInt32?
 

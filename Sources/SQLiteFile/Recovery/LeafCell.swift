@@ -22,6 +22,10 @@ struct LeafCell: BitwiseCopyable {
   var isHeadless = false
   /// The length of the record's header, only where its bytes are lost; less than 128.
   var headerLength = 0
+  /// A byte of the payload that is not what the file has: the serial type that must have stood there.
+  var patch: (offset: Int, type: UInt8)?
+  /// Whether the record's header contradicts itself, so that no value is certain.
+  var isWrecked = false
   /// Whether the first type is a guess that nothing confirms.
   var isDoubtful = false
 
@@ -67,6 +71,31 @@ struct LeafCell: BitwiseCopyable {
     return LeafCell(
       start: start, length: length, rowID: Int64(bitPattern: key.value), record: offset,
       payload: total, local: local)
+  }
+
+  /// Parses a cell of an index b-tree, which is what a WITHOUT ROWID table is kept in (file format, section 2.4).
+  static func parseIndex(
+    _ page: RawSpan, at start: Int, isInterior: Bool, usableSize: Int, mostPayload: Int,
+    _ types: inout RecordTypes
+  ) -> LeafCell? {
+    let lead = isInterior ? 4 : 0
+    guard let payload = Varint.read(page, at: start + lead, end: usableSize), payload.value >= 2,
+      payload.value <= UInt64(mostPayload)
+    else { return nil }
+    let record = start + lead + payload.length
+    let total = Int(payload.value)
+    let local = BTreePage.localLength(payload: total, usableSize: usableSize, isTableLeaf: false)
+    let end = record + local + (local < total ? 4 : 0)
+    guard end <= usableSize, let header = Varint.read(page, at: record, end: end),
+      header.value >= 2, header.value <= UInt64(local), header.value > UInt64(header.length),
+      types.read(page, record + header.length..<record + Int(header.value)),
+      types.bodyLength + Int(header.value) == total
+    else { return nil }
+    var cell = LeafCell(
+      start: start, length: max(4, end - start), rowID: 0, record: record, payload: total,
+      local: local)
+    cell.hasRowID = false
+    return cell
   }
 
   /// Parses a cell whose payload length does not agree with its record: the record decides where it can.

@@ -75,6 +75,29 @@ struct LeafReading {
     mend(page, base + 8, count, limit, chainHolds ? contentStart : pointersEnd, shape)
   }
 
+  /// Reads a page of the index b-tree of a WITHOUT ROWID table by its pointers.
+  mutating func readIndex(_ page: RawSpan, isInterior: Bool) {
+    cells.removeAll(keepingCapacity: true)
+    freeBlocks.removeAll(keepingCapacity: true)
+    let pointers = isInterior ? 12 : 8
+    let count = min(Int(page.uint16(at: 3)), (usableSize - pointers) / 2)
+    contentFloor = pointers + 2 * count
+    lostCount = 0
+    for index in 0..<count {
+      let start = Int(page.uint16(at: pointers + 2 * index))
+      if start >= contentFloor, start + 4 <= usableSize,
+        let cell = LeafCell.parseIndex(
+          page, at: start, isInterior: isInterior, usableSize: usableSize,
+          mostPayload: mostPayload, &types)
+      {
+        cells.append(cell)
+      } else {
+        lostCount += 1
+      }
+    }
+    method = .pointers
+  }
+
   /// Pointers are in the order of row ids: those outside the longest ascending run are not to be trusted.
   private mutating func doubtOutOfOrder() {
     // Patience sorting; `tails[k]` ends the best run of length k + 1.
@@ -171,6 +194,18 @@ struct LeafReading {
       else { continue }
       insert(cell)
       lost -= 1
+    }
+    if let shape {
+      for index in 0..<count where lost > 0 {
+        let start = Int(page.uint16(at: pointers + 2 * index))
+        guard start >= contentFloor, start + 4 <= limit, !covers(start),
+          let room = room(at: start, limit: limit),
+          let cell = LeafCell.parseMisfit(
+            page, at: start, room: room, usableSize: usableSize, shape: shape, &types)
+        else { continue }
+        insert(cell)
+        lost -= 1
+      }
     }
     if lost > 0 {
       lost = takeUnpointed(page, from: max(contentFloor, contentStart), limit, lost, shape)

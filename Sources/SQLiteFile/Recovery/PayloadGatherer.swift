@@ -9,6 +9,8 @@ struct PayloadGatherer: ~Copyable {
   /// Overflow pages that live rows hold.
   private var claimed: PageSet
   private var successors: ContiguousArray<(parent: UInt32, page: UInt32)>?
+  /// Pages that something leads to; made when the first chain breaks off in a file without pointer map.
+  private var referenced: PageSet?
   private let map: PointerMap
 
   init(map: PointerMap, pageCount: UInt32) {
@@ -56,17 +58,62 @@ struct PayloadGatherer: ~Copyable {
       let isLast = payload.count >= cell.payload
       // The last page of a chain says 0. Another page number is a slip of that number; what is no page number
       // at all says that the page is no overflow page any more.
-      if following > census.pageCount || following == next || (following == 0 && !isLast) {
-        doubts.append(start..<payload.count)
-      }
+      if following > census.pageCount { doubts.append(start..<payload.count) }
       if isLive { _ = claimed.insert(next) }
       have = payload.count
       if steps & (steps - 1) == 0 { landmark = next }
       steps += 1
       previous = next
       next = following
+      if !isLast, !map.isPresent, isLive,
+        next == 0 || next == previous || next > census.pageCount || !isOverflow(next, true, census)
+      {
+        next = try neighbour(of: previous, census, &reader)
+      }
       isFirst = false
     }
+  }
+
+  /// The page behind a page whose chain breaks off, where nothing else leads to it: SQLite takes the pages of a
+  /// chain one after the other where it can. 0 for none.
+  private mutating func neighbour(
+    of page: UInt32, _ census: borrowing PageCensus, _ reader: inout PageReader
+  ) throws(SQLiteFileError) -> UInt32 {
+    let next = page &+ 1
+    guard next <= census.pageCount, census.kind(next) == .other, !census.free.contains(next),
+      !claimed.contains(next)
+    else { return 0 }
+    if referenced == nil { referenced = try references(census, &reader) }
+    return referenced?.contains(next) ?? true ? 0 : next
+  }
+
+  /// All pages that a cell or an overflow page leads to.
+  private func references(_ census: borrowing PageCensus, _ reader: inout PageReader)
+    throws(SQLiteFileError) -> PageSet
+  {
+    var found = PageSet(pageCount: census.pageCount)
+    var buffer = ContiguousArray<UInt8>()
+    var reading = LeafReading(
+      usableSize: reader.usableSize, mostPayload: 1 << 31, encoding: .utf8)
+    var page: UInt32 = 1
+    while page <= census.pageCount {
+      defer { page += 1 }
+      let kind = census.kind(page)
+      guard kind == .other || kind == .tableLeaf, !census.free.contains(page) else { continue }
+      let available = try reader.copy(page, into: &buffer)
+      guard available > 0 else { continue }
+      if kind == .other {
+        let next = buffer.rawSpan.uint32(at: 0)
+        if next != page, next <= census.pageCount { _ = found.insert(next) }
+        continue
+      }
+      reading.read(buffer.rawSpan, number: page, available: available, shape: nil)
+      for cell in reading.cells where cell.spills {
+        let next = buffer.rawSpan.uint32(at: cell.record + cell.local)
+        if next <= census.pageCount { _ = found.insert(next) }
+      }
+    }
+    return found
   }
 
   private func isOverflow(_ page: UInt32, _ isLive: Bool, _ census: borrowing PageCensus) -> Bool {
