@@ -1,4 +1,4 @@
-import SQLiteFile
+package import SQLiteFile
 
 /// A row of Z_PRIMARYKEY: an entity's number in this store.
 public struct EntityRecord: Sendable, Hashable, Codable {
@@ -17,7 +17,7 @@ public struct EntityRecord: Sendable, Hashable, Codable {
   /// Whether this is one of the persistent history's entities.
   public var isHistory: Bool { number >= Self.firstHistoryNumber }
 
-  init?(row: StoredRow) {
+  package init?(row: StoredRow) {
     guard row.values.count >= 4, case .integer(let number) = row.values[0],
       case .text(let name) = row.values[1]
     else { return nil }

@@ -1,5 +1,5 @@
 public import ObjectModel
-import SQLiteFile
+package import SQLiteFile
 
 /// The row of Z_METADATA: what a store says of itself.
 public struct StoreMetadata: Sendable, Equatable {
@@ -56,7 +56,7 @@ public struct StoreMetadata: Sendable, Equatable {
   ]
 
   /// Reads the row's columns `Z_VERSION`, `Z_UUID`, `Z_PLIST`.
-  init(row: StoredRow) {
+  package init(row: StoredRow) {
     var uuid: String?
     if row.values.count > 1, case .text(let text) = row.values[1] { uuid = text.string }
     self.uuid = uuid

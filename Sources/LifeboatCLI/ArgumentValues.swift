@@ -8,3 +8,4 @@ extension ColorChoice: ExpressibleByArgument {}
 extension SQLiteDatabase.LogView: ExpressibleByArgument {}
 extension BlobForm: ExpressibleByArgument {}
 extension StoreExport.Format: ExpressibleByArgument {}
+extension StoreRebuild.Provenance: ExpressibleByArgument {}

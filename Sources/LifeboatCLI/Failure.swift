@@ -106,6 +106,7 @@ struct Failure: Error {
       case .writeFailed: (74, "check the free space where the output goes")
       case .noStores: (66, "name the store itself, or a folder with stores in it")
       case .unknownName: (64, "see the names with: lifeboat inspect STORE")
+      case .whichVersion: (64, "name the version's own .mom or .xcdatamodel")
       case .changedDuringRead: (75, "close whatever writes to the store and try again")
       default: (70, nil)
       }

@@ -27,7 +27,7 @@ struct Lifeboat: ParsableCommand {
       CommandGroup(
         name: "Look",
         subcommands: [Inspect.self, Model.self, Rows.self, Timeline.self, Compare.self]),
-      CommandGroup(name: "Save", subcommands: [Extract.self, Rescue.self]),
+      CommandGroup(name: "Save", subcommands: [Recover.self, Extract.self, Rescue.self]),
       CommandGroup(name: "Pass on", subcommands: [Bundle.self]),
       CommandGroup(name: "Keep house", subcommands: [IncidentsCommand.self]),
       CommandGroup(name: "Learn", subcommands: [Demo.self]),

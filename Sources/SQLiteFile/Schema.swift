@@ -10,6 +10,15 @@ public struct SchemaEntry: Sendable, Hashable {
   public let rootPage: UInt32
   /// The CREATE statement; nil for the indexes that SQLite makes by itself.
   public let sql: String?
+
+  /// An entry with all its columns.
+  package init(type: String, name: String, tableName: String, rootPage: UInt32, sql: String?) {
+    self.type = type
+    self.name = name
+    self.tableName = tableName
+    self.rootPage = rootPage
+    self.sql = sql
+  }
 }
 
 /// A table that has rows in the file.

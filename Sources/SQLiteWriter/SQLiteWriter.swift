@@ -160,7 +160,9 @@ import CSQLite
   private func apply() throws(SQLiteWriterError) {
     try execute("PRAGMA trusted_schema = OFF")
     try execute("PRAGMA foreign_keys = OFF")
-    try execute("PRAGMA synchronous = FULL")
+    try execute("PRAGMA synchronous = \(options.isSynchronous ? "FULL" : "OFF")")
+    if let size = options.cacheKiB { try execute("PRAGMA cache_size = -\(max(0, size))") }
+    if !options.isSynchronous { try execute("PRAGMA locking_mode = EXCLUSIVE") }
     #if canImport(Darwin)
       // fsync on Apple platforms does not reach the medium; F_FULLFSYNC does.
       try execute("PRAGMA fullfsync = ON")

@@ -11,6 +11,8 @@ extension SQLiteWriter {
       /// None: a crash half-way leaves a broken file. Right for a file that is thrown away unless it
       /// was finished. A transaction cannot be rolled back in this mode.
       case off
+      /// In memory: a failed statement is undone, a crash half-way leaves a broken file.
+      case memory
     }
 
     /// Whether free pages are given back (<https://sqlite.org/pragma.html#pragma_auto_vacuum>).
@@ -43,6 +45,11 @@ extension SQLiteWriter {
     public var encoding: Encoding
     /// The permissions of the file, before the process's umask; only the lowest nine bits count.
     public var permissions: UInt16
+    /// Whether commits reach the medium one by one. Without, only ``SQLiteWriter/publish(as:)`` sees to it: right
+    /// for a file that is thrown away unless it was finished.
+    public var isSynchronous = true
+    /// Memory for pages, in KiB; nil for SQLite's own choice.
+    public var cacheKiB: Int?
 
     /// Options, with the defaults of Core Data's own stores but for the journal, which a finished file does not need.
     ///

@@ -5,10 +5,13 @@ import CSQLite
   /// Ordinary SQL may do anything but the few things that could harm the process or the schema.
   /// While a definition from a file is compiled, it may only define.
   private let definesOnly: UnsafeMutablePointer<Bool>
+  /// Whether the schema table itself may be written, beside `definesOnly` in memory.
+  private let opensSchema: UnsafeMutablePointer<Bool>
 
   init() {
-    unsafe definesOnly = .allocate(capacity: 1)
-    unsafe definesOnly.initialize(to: false)
+    unsafe definesOnly = .allocate(capacity: 2)
+    unsafe definesOnly.initialize(repeating: false, count: 2)
+    unsafe opensSchema = definesOnly + 1
   }
 
   deinit {
@@ -20,11 +23,13 @@ import CSQLite
     _ = unsafe sqlite3_set_authorizer(
       handle,
       { context, action, first, second, _, _ in
-        let definesOnly = unsafe context?.assumingMemoryBound(to: Bool.self).pointee ?? true
+        let flags = unsafe context?.assumingMemoryBound(to: Bool.self)
+        let definesOnly = unsafe flags?[0] ?? true
+        let opensSchema = unsafe flags?[1] ?? false
         let name = unsafe first.map { unsafe String(cString: $0) } ?? ""
         let detail = unsafe second.map { unsafe String(cString: $0) } ?? ""
         let allowed = SchemaGate.allows(
-          action, name: name, detail: detail, definesOnly: definesOnly)
+          action, name: name, detail: detail, definesOnly: definesOnly, opensSchema: opensSchema)
         return allowed ? SQLITE_OK : SQLITE_DENY
       }, definesOnly)
   }
@@ -36,13 +41,20 @@ import CSQLite
     return try body()
   }
 
+  /// Runs SQL of the program's own that writes to the schema table.
+  func openingSchema<R>(_ body: () throws(SQLiteWriterError) -> R) throws(SQLiteWriterError) -> R {
+    unsafe opensSchema.pointee = true
+    defer { unsafe opensSchema.pointee = false }
+    return try body()
+  }
+
   private static func allows(
-    _ action: Int32, name: String, detail: String, definesOnly: Bool
+    _ action: Int32, name: String, detail: String, definesOnly: Bool, opensSchema: Bool
   ) -> Bool {
     switch action {
     case SQLITE_ATTACH, SQLITE_DETACH: false
     case SQLITE_FUNCTION: detail.lowercased() != "load_extension"
-    case SQLITE_PRAGMA where !definesOnly: name.lowercased() != "writable_schema"
+    case SQLITE_PRAGMA where !definesOnly: opensSchema || name.lowercased() != "writable_schema"
     case _ where !definesOnly: true
     case SQLITE_CREATE_TABLE, SQLITE_CREATE_INDEX, SQLITE_CREATE_VIEW, SQLITE_CREATE_TRIGGER,
       SQLITE_READ, SQLITE_REINDEX:

@@ -16,6 +16,8 @@ public struct ExtractionError: Error, Sendable, CustomStringConvertible {
     public static let noStores = Code(rawValue: "input.noStores")
     /// A name that the store does not have.
     public static let unknownName = Code(rawValue: "input.unknownName")
+    /// Of several versions of a model none is the one that is meant.
+    public static let whichVersion = Code(rawValue: "usage.whichVersion")
     /// The store changed while it was read.
     public static let changedDuringRead = Code(rawValue: "evidence.changedDuringRead")
   }

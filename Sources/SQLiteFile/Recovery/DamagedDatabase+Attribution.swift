@@ -9,6 +9,8 @@ extension DamagedDatabase {
   /// How deep b-trees can be (BTCURSOR_MAX_DEPTH of SQLite's is 20).
   private static let deepest = 24
   private static let sampleCount = 12
+  /// B-trees with rows that look alike of which indexes are asked.
+  private static let mostAlike = 64
 
   /// The root that leads to a page, as far up as anything leads.
   func root(of page: UInt32, _ roots: [UInt32: Int]) throws(SQLiteFileError) -> (
@@ -43,7 +45,15 @@ extension DamagedDatabase {
     guard !tables.isEmpty else { return }
     var roots: [UInt32: Int] = [:]
     for (index, table) in tables.enumerated() {
-      if let root = table.rootPage, !table.isDropped { roots[root] = index }
+      guard let root = table.rootPage, !table.isDropped else { continue }
+      if try isChild(root) {
+        findings.add(
+          Finding(
+            "schema.badRoot", "the schema gives this page as a root; it is inside another b-tree",
+            page: root, offset: reader.location(of: root).offset, table: table.name))
+      } else {
+        roots[root] = index
+      }
     }
     var groups: [UInt32: Group] = [:]
     try forEachLeaf(roots) { page, root, attribution in
@@ -61,11 +71,10 @@ extension DamagedDatabase {
       guard let group = groups[root] else { continue }
       let found = try owner(of: group, root, roots[root])
       if let owner = found.owner { owners[root] = owner }
-      if roots[root] != nil, found.alike.count > 1 { alike[root] = found.alike }
+      if found.alike.count > 1, alike.count < Self.mostAlike { alike[root] = found.alike }
     }
     if alike.count > 1 {
-      let named = Set(alike.keys.compactMap { roots[$0] })
-      let candidates = Set(alike.values.joined()).intersection(named)
+      let candidates = Set(alike.values.joined())
       for (root, table) in try testimony(of: alike.keys.sorted(), candidates.sorted())
       where owners[root]?.table != table {
         findings.add(
@@ -93,6 +102,36 @@ extension DamagedDatabase {
 
   private func isIndex(_ page: UInt32) -> Bool {
     [.indexLeaf, .indexInterior].contains(census.kind(page))
+  }
+
+  /// Whether an interior page leads to a page by keys that agree with the page's own row ids.
+  private func isChild(_ page: UInt32) throws(SQLiteFileError) -> Bool {
+    let parent = census.parent(page)
+    guard parent != 0, !census.free.contains(parent), census.kind(page) == .tableLeaf else {
+      return false
+    }
+    if let entry = try map.entry(of: page, &reader) { return entry.kind == .bTree }
+    var buffer = ContiguousArray<UInt8>()
+    guard try reader.copy(page, into: &buffer) == layout.pageSize else { return false }
+    var reading = LeafReading(
+      usableSize: layout.usableSize, mostPayload: mostPayload, encoding: layout.textEncoding)
+    reading.read(buffer.rawSpan, number: page, available: layout.pageSize, shape: nil)
+    guard let least = reading.cells.map(\.rowID).min(), let most = reading.cells.map(\.rowID).max(),
+      try reader.copy(parent, into: &buffer) == layout.pageSize
+    else { return false }
+    let bytes = buffer.rawSpan
+    let count = min(Int(bytes.uint16(at: 3)), (layout.usableSize - 12) / 2)
+    var floor = Int64.min
+    for index in 0..<count {
+      let start = Int(bytes.uint16(at: 12 + 2 * index))
+      guard start + 5 <= layout.usableSize,
+        let key = Varint.read(bytes, at: start + 4, end: layout.usableSize)
+      else { return false }
+      let ceiling = Int64(bitPattern: key.value)
+      if bytes.uint32(at: start) == page { return least > floor && most <= ceiling }
+      floor = ceiling
+    }
+    return least > floor && bytes.uint32(at: 8) == page
   }
 
   /// The table whose b-tree an interior page is of; nil when that is not known.

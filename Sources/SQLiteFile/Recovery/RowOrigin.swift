@@ -62,6 +62,15 @@ public struct PartialValue: Sendable, Hashable {
   public var isDoubtful: Bool
   /// Those that ``have`` counts.
   public var bytes: [UInt8]
+
+  /// A value of which so much is known.
+  public init(column: Int, have: Int, of: Int, isDoubtful: Bool, bytes: [UInt8]) {
+    self.column = column
+    self.have = have
+    self.of = of
+    self.isDoubtful = isDoubtful
+    self.bytes = bytes
+  }
 }
 
 /// Takes recovered rows: before each one where it comes from, then its values as any other sink. A column of

@@ -1,0 +1,165 @@
+import ArgumentParser
+import CoreDataStore
+import Foundation
+import SQLiteFile
+import StoreExtraction
+import Terminal
+
+/// What tells of tables that a damaged file says nothing about.
+struct LikeOptions: ParsableArguments {
+  @Option(
+    name: .long,
+    help:
+      "A model, or a healthy store, that tells of tables which the file itself says nothing about; may be repeated."
+  )
+  var like: [String] = []
+}
+
+/// `lifeboat recover`
+struct Recover: ParsableCommand, RecordedCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Make a fresh SQLite file out of what can be read of a damaged one.",
+    discussion: """
+      Examples: lifeboat recover Notes.sqlite -o Saved.sqlite
+                lifeboat recover Notes.sqlite --dry-run
+                lifeboat recover Notes.sqlite --like Notes.momd -o Saved.sqlite
+
+      The new file has the schema of the old one and its rows under their row ids. Rows that cannot stand in \
+      their table are kept in tables that begin with _lifeboat.
+
+      Exit status: 0 when nothing was lost; 1 with findings; 65 when the file is no database; 73 when the output \
+      exists; 75 when the store changed while it was read.
+      """)
+
+  @Argument(help: "The store.")
+  var path: String
+
+  @Option(name: .shortAndLong, help: "The file to make.")
+  var output: String?
+
+  @Flag(name: [.customShort("n"), .customLong("dry-run")], help: "Make no file; say what would be in it.")
+  var dryRun = false
+
+  @Flag(name: .long, help: "Also deleted rows, in tables of their own.")
+  var deleted = false
+
+  @Option(
+    name: .long,
+    help: "Of which rows the new file tells where they come from: notable or all.")
+  var provenance: StoreRebuild.Provenance = .notable
+
+  @OptionGroup var likes: LikeOptions
+  @OptionGroup var store: StoreOptions
+  @OptionGroup var custody: CustodyOptions
+  @OptionGroup(title: "Display") var display: DisplayOptions
+
+  var evidencePaths: [String] { [path] }
+  var outputPaths: [String] { output.map { [$0] } ?? [] }
+
+  func validate() throws {
+    guard (output != nil) != dryRun else {
+      throw ValidationError("Name the file to make with --output, or ask for --dry-run.")
+    }
+  }
+
+  func run() throws {
+    if let output { try EvidenceGuard.check(output, against: path) }
+    let damaged = try DamagedStore(path: path, logView: store.wal, like: likes.like)
+    let interruption = Interruption()
+    var rebuild = StoreRebuild()
+    rebuild.provenance = provenance
+    rebuild.includesDeleted = deleted
+    rebuild.created = interruption.made
+    let result = try withExtendedLifetime(interruption) {
+      if let output { return try rebuild.run(damaged, to: output) }
+      return try rebuild.survey(damaged)
+    }
+    if display.json {
+      try display.write(json: result)
+    } else if !display.quiet {
+      try display.write(RecoverText(result, display).text)
+    }
+    display.note(result.findings, of: path)
+    if !result.isLossless { try display.exitWithFindings() }
+  }
+}
+
+/// The report of a recovery for people.
+struct RecoverText {
+  private let result: RebuildResult
+  private let display: DisplayOptions
+
+  init(_ result: RebuildResult, _ display: DisplayOptions) {
+    self.result = result
+    self.display = display
+  }
+
+  var text: String {
+    var block = KeyValueBlock()
+    let name = StoreSet.lastComponent(of: result.source)
+    block.add(
+      name,
+      "\(Quantity.count(Int(result.pageCount))) pages of \(Quantity.count(result.pageSizeBytes)) bytes"
+    )
+    block.add("Rows", rows, tone: result.isLossless ? .green : .yellow)
+    if result.unreadablePageCount > 0 {
+      block.add(
+        "Lost", "\(Quantity.count(result.unreadablePageCount)) pages cannot be read", tone: .red)
+    }
+    if let count = result.deletedCount { block.add("Deleted rows", Quantity.count(count)) }
+    if let output = result.output {
+      block.add("Written", output)
+      block.add("Next", [.init("lifeboat inspect \(ShellText.quoted(output))", "look at it")])
+    } else {
+      block.add(
+        "Next",
+        [
+          .init(
+            "lifeboat recover \(ShellText.quoted(result.source)) -o NEW.sqlite", "make the file")
+        ])
+    }
+    var text = block.text(width: display.width, style: display.style)
+    let table = table
+    if !table.isEmpty { text += "\n" + table }
+    return text
+  }
+
+  private var rows: String {
+    var text = "\(Quantity.count(result.rowCount)) in \(Quantity.count(result.tables.count)) tables"
+    if result.partialRowCount > 0 {
+      text += ", \(Quantity.count(result.partialRowCount)) of them with values that are not whole"
+    }
+    if result.conflictCount > 0 {
+      text += "; \(Quantity.count(result.conflictCount)) kept beside their tables"
+    }
+    if result.unattributedCount > 0 {
+      text += "; \(Quantity.count(result.unattributedCount)) of no certain table"
+    }
+    return text
+  }
+
+  private var table: String {
+    let hasDeleted = result.deletedCount != nil
+    var columns: [TextTable.Column] = [
+      .init("Table", isFlexible: true), .init("Rows", .trailing), .init("Not whole", .trailing),
+      .init("Kept beside", .trailing),
+    ]
+    if hasDeleted { columns.append(.init("Deleted", .trailing)) }
+    var table = TextTable(columns)
+    let most = display.verbose > 0 ? result.tables.count : 20
+    for part in result.tables.prefix(most) {
+      var cells = [
+        part.name, Quantity.count(part.rowCount), Quantity.count(part.partialRowCount),
+        Quantity.count(part.conflictCount),
+      ]
+      if hasDeleted { cells.append(Quantity.count(part.deletedCount)) }
+      table.add(cells)
+    }
+    guard !result.tables.isEmpty else { return "" }
+    var text = table.text(width: display.width, style: display.style)
+    if result.tables.count > most {
+      text += "and \(Quantity.count(result.tables.count - most)) more (-v shows all)\n"
+    }
+    return text
+  }
+}

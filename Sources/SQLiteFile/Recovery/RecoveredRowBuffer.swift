@@ -1,0 +1,127 @@
+/// A recovered row in memory that is used again for the next one: for whoever has millions of them to pass on.
+public struct RecoveredRowBuffer: ~Copyable {
+  /// A storage class.
+  public enum Kind: UInt8, BitwiseCopyable, Sendable {
+    /// NULL, also in the place of a value that is not whole.
+    case null
+    /// An integer.
+    case integer
+    /// A float.
+    case real
+    /// Text as UTF-8.
+    case text
+    /// Bytes.
+    case blob
+  }
+
+  /// One value; text and blobs are a part of ``RecoveredRowBuffer/bytes``.
+  public struct Value: BitwiseCopyable, Sendable {
+    /// The storage class.
+    public let kind: Kind
+    /// Whether text is valid UTF-8; true for all else.
+    public let isValid: Bool
+    /// The integer, or the bits of the float.
+    public let bits: Int64
+    /// Where text or a blob starts, in bytes.
+    public let offset: Int
+    /// Its length in bytes.
+    public let count: Int
+  }
+
+  /// Where the row comes from.
+  public private(set) var origin = RowOrigin()
+  /// Nil when it was lost or is in doubt, and in a table WITHOUT ROWID.
+  public private(set) var rowID: Int64?
+  /// The values in column order.
+  public private(set) var values: ContiguousArray<Value> = []
+  /// The content of all text and blobs of the row.
+  public private(set) var bytes = ContiguousArray<UInt8>()
+  /// The values that are not whole.
+  public private(set) var partial: [PartialValue] = []
+  /// Whether any text is not valid UTF-8.
+  public private(set) var hasInvalidText = false
+
+  /// Memory for longer rows than this is given back.
+  private static let keptBytes = 1 << 20
+
+  init() { bytes.reserveCapacity(1 << 16) }
+
+  mutating func begin(_ origin: RowOrigin, _ partial: [PartialValue]) {
+    self.origin = origin
+    self.partial = partial
+  }
+
+  mutating func beginRow(_ rowID: Int64?) {
+    self.rowID = rowID
+    hasInvalidText = false
+    values.removeAll(keepingCapacity: true)
+    bytes.removeAll(keepingCapacity: bytes.count <= Self.keptBytes)
+  }
+
+  @inline(__always)
+  mutating func append(_ kind: Kind, bits: Int64 = 0) {
+    let isWhole = partial.isEmpty || isWhole(values.count)
+    values.append(
+      Value(kind: isWhole ? kind : .null, isValid: true, bits: bits, offset: 0, count: 0))
+  }
+
+  @inline(__always)
+  mutating func append(_ kind: Kind, _ span: RawSpan) {
+    guard partial.isEmpty || isWhole(values.count) else {
+      return values.append(Value(kind: .null, isValid: true, bits: 0, offset: 0, count: 0))
+    }
+    let offset = bytes.count
+    unsafe span.withUnsafeBytes { unsafe bytes.append(contentsOf: $0) }
+    let isValid = kind == .blob || TextCheck.decodes(span, .utf8)
+    if !isValid { hasInvalidText = true }
+    values.append(
+      Value(kind: kind, isValid: isValid, bits: 0, offset: offset, count: span.byteCount))
+  }
+
+  private func isWhole(_ column: Int) -> Bool { !partial.contains { $0.column == column } }
+
+  /// The text or blob of a value.
+  public func content(of value: Value) -> [UInt8] {
+    Array(bytes[value.offset..<value.offset + value.count])
+  }
+}
+
+/// Gathers each row in a buffer and hands it on.
+struct BufferedRowSink: RecoverySink, ~Copyable {
+  private let receive: (borrowing RecoveredRowBuffer) -> Bool
+  private var row = RecoveredRowBuffer()
+  private(set) var wantsMore = true
+
+  init(receive: @escaping (borrowing RecoveredRowBuffer) -> Bool) { self.receive = receive }
+
+  mutating func begin(_ origin: RowOrigin, partial: [PartialValue]) { row.begin(origin, partial) }
+  mutating func beginRow(_ rowID: Int64?) { row.beginRow(rowID) }
+  mutating func null() { row.append(.null) }
+  mutating func integer(_ value: Int64) { row.append(.integer, bits: value) }
+  mutating func real(_ value: Double) {
+    row.append(.real, bits: Int64(bitPattern: value.bitPattern))
+  }
+  mutating func text(_ bytes: RawSpan) { row.append(.text, bytes) }
+  mutating func blob(_ bytes: RawSpan) { row.append(.blob, bytes) }
+  mutating func endRow() { wantsMore = receive(row) }
+}
+
+extension DamagedDatabase {
+  /// Hands rows to `receive` until it returns false, each in the same memory.
+  ///
+  /// - Parameter names: the tables wanted; nil for all, and for the rows of no known table.
+  /// - Throws: ``SQLiteFileError`` when the device fails.
+  public func forEachBufferedRow(
+    _ selection: Selection, of names: Set<String>? = nil,
+    _ receive: (borrowing RecoveredRowBuffer) -> Bool
+  ) throws(SQLiteFileError) {
+    let wanted = names.map { names in
+      Set(tables.indices.filter { names.contains(tables[$0].name) })
+    }
+    try withoutActuallyEscaping(receive) { receive throws(SQLiteFileError) in
+      var sink = BufferedRowSink(receive: receive)
+      if selection != .deleted { try emitLive(wanted, &sink) }
+      if selection != .live, sink.wantsMore { try emitDeleted(wanted, &sink) }
+    }
+  }
+}

@@ -1,0 +1,88 @@
+import CSQLite
+
+extension SQLiteStatement {
+  /// Binds values whose bytes stay where they are, for one run of a statement.
+  @safe public struct ScopedBinding: ~Copyable {
+    fileprivate let handle: OpaquePointer
+    fileprivate let start: UnsafeRawPointer?
+    fileprivate let count: Int
+    fileprivate var result = SQLITE_OK
+
+    /// Binds NULL to the parameter with the given number, counted from 1.
+    public mutating func null(at index: Int) {
+      note(unsafe sqlite3_bind_null(handle, Int32(truncatingIfNeeded: index)))
+    }
+
+    /// Binds an integer.
+    public mutating func integer(_ value: Int64, at index: Int) {
+      note(unsafe sqlite3_bind_int64(handle, Int32(truncatingIfNeeded: index), value))
+    }
+
+    /// Binds a float; a NaN is stored as NULL.
+    public mutating func real(_ value: Double, at index: Int) {
+      note(unsafe sqlite3_bind_double(handle, Int32(truncatingIfNeeded: index), value))
+    }
+
+    /// Binds a part of the bytes as UTF-8 text; what does not lie in them is NULL.
+    public mutating func text(_ offset: Int, _ length: Int, at index: Int) {
+      guard let part = unsafe part(offset, length) else { return null(at: index) }
+      note(
+        unsafe sqlite3_bind_text64(
+          handle, Int32(truncatingIfNeeded: index), part.assumingMemoryBound(to: CChar.self),
+          sqlite3_uint64(length), nil, UInt8(truncatingIfNeeded: SQLITE_UTF8)))
+    }
+
+    /// Binds a part of the bytes as a blob; what does not lie in them is NULL.
+    public mutating func blob(_ offset: Int, _ length: Int, at index: Int) {
+      guard length > 0, let part = unsafe part(offset, length) else {
+        return note(unsafe sqlite3_bind_zeroblob(handle, Int32(truncatingIfNeeded: index), 0))
+      }
+      note(
+        unsafe sqlite3_bind_blob64(
+          handle, Int32(truncatingIfNeeded: index), part, sqlite3_uint64(length), nil))
+    }
+
+    private func part(_ offset: Int, _ length: Int) -> UnsafeRawPointer? {
+      guard offset >= 0, length >= 0, offset <= count, length <= count - offset else { return nil }
+      // Empty text has to have an address, or it would be NULL.
+      guard length > 0, let start = unsafe start else {
+        let empty: StaticString = ""
+        return unsafe UnsafeRawPointer(empty.utf8Start)
+      }
+      return unsafe start + offset
+    }
+
+    private mutating func note(_ code: Int32) {
+      if result == SQLITE_OK { result = code }
+    }
+  }
+
+  /// Binds one row, runs the statement to its end, resets it and forgets what was bound. No byte is copied
+  /// before SQLite makes a record of them.
+  ///
+  /// - Parameters:
+  ///   - bytes: what all text and blobs of the row are parts of.
+  ///   - bind: binds each parameter.
+  /// - Throws: `closed`, or what SQLite reports; nothing stays bound.
+  public func run(over bytes: RawSpan, _ bind: (inout ScopedBinding) -> Void)
+    throws(SQLiteWriterError)
+  {
+    let handle = unsafe try live()
+    let result = unsafe bytes.withUnsafeBytes { buffer in
+      var binding = unsafe ScopedBinding(
+        handle: handle, start: buffer.baseAddress, count: buffer.count)
+      bind(&binding)
+      var result = binding.result
+      if result == SQLITE_OK {
+        repeat { result = unsafe sqlite3_step(handle) } while result == SQLITE_ROW
+      }
+      return result
+    }
+    let error =
+      result == SQLITE_DONE || result == SQLITE_OK ? nil : writer.failure(result, sql: sql)
+    _ = unsafe sqlite3_reset(handle)
+    // The bytes belong to the caller from here on.
+    _ = unsafe sqlite3_clear_bindings(handle)
+    if let error { throw error }
+  }
+}

@@ -1,0 +1,140 @@
+public import CoreDataStore
+public import ObjectModel
+public import SQLiteFile
+
+/// A store read page by page, with all that is known of its tables: by the file itself, by the model that it
+/// carries, and by models or healthy stores that somebody names for what the file has lost.
+public final class DamagedStore {
+  /// Who describes a table.
+  public enum TableSource: String, Sendable, Codable {
+    /// The file's own schema.
+    case schema
+    /// Core Data's rules, by the model that the file carries or without one.
+    case model
+    /// A model or store that was named.
+    case like
+  }
+
+  /// The file.
+  public let database: DamagedDatabase
+  /// What kind of file it is, as far as what is left tells.
+  public private(set) var kind = CoreDataStore.Kind.sqlite
+  /// The model that rows are named by: the one given, the one that the file carries, or one that was named and
+  /// fits. Nil without any.
+  public private(set) var model: ManagedObjectModel?
+  /// The entities that `Z_PRIMARYKEY` numbers, as far as its rows can be read.
+  public let entities: [EntityRecord]
+  /// Who describes each of the database's tables.
+  public private(set) var sources: [TableSource] = []
+  /// CREATE statements of indexes, views and triggers, and of virtual tables: the file's own, then those of
+  /// tables that others described.
+  public private(set) var companions: [SchemaEntry] = []
+
+  /// Opens the file at `path`, damaged or not.
+  ///
+  /// - Parameters:
+  ///   - path: the main file; its log and journal are found beside it.
+  ///   - logView: which part of the write-ahead log counts.
+  ///   - likes: paths of models (anything that ``ModelCollection`` reads) and of healthy stores, the most trusted
+  ///     first. They complete what the file itself does not say.
+  ///   - model: the model to name rows by; nil for the one that the file carries.
+  /// - Throws: `SQLiteFileError` when the file is no database, `ModelError` and ``ExtractionError`` when a path
+  ///   in `likes` holds nothing of use.
+  public init(
+    path: String, logView: SQLiteDatabase.LogView = .committed, like likes: [String] = [],
+    model given: ManagedObjectModel? = nil
+  ) throws {
+    let examples = try likes.map { try Example($0) }
+    database = try DamagedDatabase(path: path, logView: logView)
+    let named = Set(database.tables.map { $0.name.lowercased() })
+    try CoreDataExpectations.expect(in: database, model: given)
+    let facts = try Facts(database)
+    entities = facts.entities
+    model = given ?? facts.model
+    companions = database.schemaEntries.filter { $0.type != "table" || $0.rootPage == 0 }
+    sources = database.tables.map { named.contains($0.name.lowercased()) ? .schema : .model }
+
+    let isWhole = Self.isSchemaWhole(path, logView)
+    if !isWhole, let model = facts.model {
+      try complete(Example.described(by: model), as: .model)
+    }
+    for example in examples {
+      let content = try example.content(for: facts)
+      if model == nil { model = content.model }
+      if !isWhole { try complete(content, as: .like) }
+    }
+    let names = Set(database.tables.map { $0.name.uppercased() })
+    kind =
+      names.contains("Z_METADATA") && names.contains("Z_PRIMARYKEY")
+      ? .coreData
+      : names.contains("Z_METADATA") || names.contains("Z_PRIMARYKEY") ? .coreDataShaped : .sqlite
+  }
+
+  /// Adds the tables that are not known yet, with their indexes.
+  private func complete(_ content: Example.Content, as source: TableSource) throws(SQLiteFileError) {
+    var known = Set(database.tables.map { $0.name.lowercased() })
+    var tables = database.tables
+    var added: Set<String> = []
+    for table in content.tables where known.insert(table.name.lowercased()).inserted {
+      tables.append(table)
+      sources.append(source)
+      added.insert(table.name.lowercased())
+    }
+    guard !added.isEmpty else { return }
+    var taken = Set(companions.map { $0.name.lowercased() })
+    for entry in content.companions
+    where added.contains(entry.tableName.lowercased()) || entry.type == "view" {
+      if taken.insert(entry.name.lowercased()).inserted { companions.append(entry) }
+    }
+    try database.expect(tables)
+  }
+
+  /// Whether the ordinary reader finds a schema and nothing wrong with it; then there is nothing to complete.
+  private static func isSchemaWhole(_ path: String, _ logView: SQLiteDatabase.LogView) -> Bool {
+    guard let healthy = try? SQLiteDatabase(path: path, logView: logView),
+      !healthy.schema.tables.isEmpty
+    else { return false }
+    return !healthy.findings.kept.contains {
+      $0.severity == .damage && ($0.table == "sqlite_schema" || $0.id == "file.truncated")
+    }
+  }
+
+  /// What the rows of Core Data's own tables say.
+  struct Facts {
+    var model: ManagedObjectModel?
+    var entities: [EntityRecord] = []
+    var hashes: [String: VersionHash] = [:]
+
+    /// Numbers above this are the persistent history's.
+    private static let mostEntities = 16_100
+
+    init(_ database: DamagedDatabase) throws(SQLiteFileError) {
+      let tables = database.tables
+      let names: Set = ["Z_MODELCACHE", "Z_PRIMARYKEY", "Z_METADATA"]
+      guard tables.contains(where: { names.contains($0.name) }) else { return }
+      var model: ManagedObjectModel?
+      var entities: [EntityRecord] = []
+      var hashes: [String: VersionHash] = [:]
+      try database.forEachRow(.live, of: names) { row in
+        guard let place = row.origin.table, row.partial.isEmpty else { return true }
+        let stored = StoredRow(rowID: row.rowID, values: row.values)
+        switch tables[place].name {
+        case "Z_MODELCACHE":
+          if model == nil, case .blob(let content)? = row.values.first {
+            model = try? ModelCache.model(from: content)
+          }
+        case "Z_METADATA":
+          if hashes.isEmpty { hashes = StoreMetadata(row: stored).versionHashes }
+        default:
+          if entities.count < Self.mostEntities, let record = EntityRecord(row: stored) {
+            entities.append(record)
+          }
+        }
+        return true
+      }
+      self.model = model
+      self.entities = entities.sorted { $0.number < $1.number }
+      self.hashes = hashes
+    }
+  }
+}

@@ -1,0 +1,144 @@
+import CoreDataStore
+import ObjectModel
+import SQLiteFile
+
+/// Something that tells what the tables of a damaged store looked like: a model, or a healthy store.
+struct Example {
+  /// Tables and what belongs to them.
+  struct Content {
+    var tables: [ExpectedTable]
+    /// Indexes, views, triggers and virtual tables.
+    var companions: [SchemaEntry]
+    var model: ManagedObjectModel?
+  }
+
+  private enum Kind {
+    case store(CoreDataStore)
+    case models(ModelCollection)
+  }
+
+  private let path: String
+  private let kind: Kind
+
+  /// Opens a path.
+  /// - Throws: `SQLiteFileError` or `ModelError` when there is neither a store nor a model.
+  init(_ path: String) throws {
+    self.path = path
+    if let bytes = try? ByteFile(path).bytes(at: 0, count: DatabaseHeader.magic.count),
+      bytes == DatabaseHeader.magic
+    {
+      kind = .store(try CoreDataStore(path: path))
+    } else {
+      kind = .models(try ModelCollection(at: path))
+    }
+  }
+
+  /// What it says; of several versions of a model that which wrote the damaged store.
+  func content(for facts: DamagedStore.Facts) throws -> Content {
+    switch kind {
+    case .store(let store): return Self.described(by: store)
+    case .models(let collection):
+      return Self.described(by: try Self.model(of: collection, at: path, for: facts))
+    }
+  }
+
+  /// The version that the store's own hashes name, else the current one, else the only one.
+  private static func model(
+    of collection: ModelCollection, at path: String, for facts: DamagedStore.Facts
+  ) throws -> ManagedObjectModel {
+    if !facts.hashes.isEmpty,
+      let version = collection.versions(matching: facts.hashes).first(where: { $0.model != nil }),
+      let model = version.model
+    {
+      return model
+    }
+    guard let version = collection.current else {
+      throw ExtractionError(
+        .whichVersion,
+        "no version is marked as current, and none is the store's; there are \(collection.versions.map(\.name).joined(separator: ", "))",
+        path: path)
+    }
+    if let model = version.model { return model }
+    if let problem = version.problem { throw problem }
+    throw ExtractionError(
+      .whichVersion, "\(version.name) is there as version hashes only", path: path)
+  }
+
+  /// What Core Data makes for a model.
+  static func described(by model: ManagedObjectModel) -> Content {
+    var companions: [SchemaEntry] = []
+    for sql in (try? FreshStoreSchema(model))?.statements ?? [] {
+      guard let index = IndexStatement(sql: sql) else { continue }
+      companions.append(
+        SchemaEntry(
+          type: "index", name: index.name, tableName: index.tableName, rootPage: 0, sql: sql))
+    }
+    return Content(
+      tables: CoreDataExpectations.bookkeeping + CoreDataExpectations.tables(of: model)
+        + CoreDataExpectations.history, companions: companions, model: model)
+  }
+
+  /// The schema of a store, with the entity numbers that its tables can hold.
+  private static func described(by store: CoreDataStore) -> Content {
+    let ranges = store.model.map { model in
+      Dictionary(
+        CoreDataExpectations.tables(of: model).map { ($0.name.lowercased(), $0.integers) },
+        uniquingKeysWith: { first, _ in first })
+    }
+    let entries = store.database.schema.entries
+    let tables = entries.compactMap { entry -> ExpectedTable? in
+      guard entry.type == "table", entry.rootPage > 0, let sql = entry.sql,
+        var table = ExpectedTable(name: entry.name, sql: sql)
+      else { return nil }
+      if let integers = ranges?[entry.name.lowercased()] { table.integers = integers }
+      return table
+    }
+    let companions = entries.filter { $0.type != "table" || $0.rootPage == 0 }
+    return Content(
+      tables: tables,
+      companions: companions.map {
+        SchemaEntry(
+          type: $0.type, name: $0.name, tableName: $0.tableName, rootPage: 0, sql: $0.sql)
+      }, model: store.model)
+  }
+}
+
+/// The names in a CREATE INDEX statement of our own making.
+struct IndexStatement {
+  let name: String
+  let tableName: String
+
+  init?(sql: String) {
+    var rest = sql[...]
+    for word in ["CREATE ", "UNIQUE ", "INDEX "] {
+      if rest.hasPrefix(word) {
+        rest = rest.dropFirst(word.count)
+      } else if word != "UNIQUE " {
+        return nil
+      }
+    }
+    guard let name = Self.takeName(&rest), rest.hasPrefix(" ON ") else { return nil }
+    rest = rest.dropFirst(4)
+    guard let table = Self.takeName(&rest) else { return nil }
+    self.name = name
+    tableName = table
+  }
+
+  private static func takeName(_ rest: inout Substring) -> String? {
+    guard rest.first == "\"" else {
+      let name = rest.prefix { $0 != " " && $0 != "(" }
+      rest = rest.dropFirst(name.count)
+      return name.isEmpty ? nil : String(name)
+    }
+    rest = rest.dropFirst()
+    var name = ""
+    while let character = rest.popFirst() {
+      if character == "\"" {
+        guard rest.first == "\"" else { return name }
+        rest = rest.dropFirst()
+      }
+      name.append(character)
+    }
+    return nil
+  }
+}

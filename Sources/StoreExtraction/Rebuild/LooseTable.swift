@@ -1,0 +1,89 @@
+import SQLiteFile
+import SQLiteWriter
+
+/// A table of Lifeboat's own in the new file, for rows that cannot stand in theirs: no types, no constraints.
+///
+/// Columns: `_id`, `_rowid` (as it was; NULL when lost), `_note`, `_confidence`, then those of the rows.
+final class LooseTable {
+  let name: String
+  /// The row's columns as SQL takes them.
+  private(set) var quotedColumns: [String] = []
+  private let writer: SQLiteWriter
+  private let quoted: String
+  private var insert: SQLiteStatement
+  private var names = UniqueNames()
+  private let grows: Bool
+
+  /// SQLite's own limit of columns, less ours.
+  private static let mostColumns = 1990
+
+  /// - Parameter columns: the columns of the rows; nil when they are not known: `c0`, `c1` and so on, as many as
+  ///   the widest row has.
+  init(_ name: String, columns: [String]?, in writer: SQLiteWriter) throws {
+    self.name = name
+    self.writer = writer
+    quoted = try SQLIdentifier.quoted(name)
+    grows = columns == nil
+    names.take(["_id", "_rowid", "_note", "_confidence"])
+    for column in (columns ?? []).prefix(Self.mostColumns) {
+      quotedColumns.append(try SQLIdentifier.quoted(names.unique(column)))
+    }
+    let list = ["_id INTEGER PRIMARY KEY", "_rowid", "_note", "_confidence"] + quotedColumns
+    try writer.execute("CREATE TABLE \(quoted)(\(list.joined(separator: ", ")))")
+    insert = try Self.prepare(quoted, quotedColumns.count, writer)
+  }
+
+  private static func prepare(_ quoted: String, _ count: Int, _ writer: SQLiteWriter) throws
+    -> SQLiteStatement
+  {
+    let marks = Array(repeating: "?", count: count + 3).joined(separator: ", ")
+    return try writer.prepare("INSERT INTO \(quoted) VALUES(NULL, \(marks))")
+  }
+
+  /// Adds a row.
+  /// - Returns: its `_id`.
+  func add(_ row: borrowing RecoveredRowBuffer, note: String?, confidence: Int?) throws -> Int64 {
+    if grows, row.values.count > quotedColumns.count { try grow(to: row.values.count) }
+    let count = min(row.values.count, quotedColumns.count)
+    let rowID = row.rowID
+    // All that is bound has to stand in one place: the note goes before the row's own bytes.
+    var bytes = ContiguousArray((note ?? "").utf8)
+    let start = bytes.count
+    bytes.append(contentsOf: row.bytes)
+    try insert.run(over: bytes.rawSpan) { binding in
+      if let rowID { binding.integer(rowID, at: 1) } else { binding.null(at: 1) }
+      if note != nil { binding.text(0, start, at: 2) } else { binding.null(at: 2) }
+      if let confidence {
+        binding.real(Double(confidence) / 100, at: 3)
+      } else {
+        binding.null(at: 3)
+      }
+      for index in 0..<count {
+        let value = row.values[index]
+        switch value.kind {
+        case .null: binding.null(at: index + 4)
+        case .integer: binding.integer(value.bits, at: index + 4)
+        case .real:
+          binding.real(Double(bitPattern: UInt64(bitPattern: value.bits)), at: index + 4)
+        case .text: binding.text(start + value.offset, value.count, at: index + 4)
+        case .blob: binding.blob(start + value.offset, value.count, at: index + 4)
+        }
+      }
+    }
+    return writer.lastInsertRowID
+  }
+
+  private func grow(to count: Int) throws {
+    let most = min(count, Self.mostColumns)
+    guard most > quotedColumns.count else { return }
+    insert.finalize()
+    while quotedColumns.count < most {
+      let column = try SQLIdentifier.quoted("c\(quotedColumns.count)")
+      try writer.execute("ALTER TABLE \(quoted) ADD COLUMN \(column)")
+      quotedColumns.append(column)
+    }
+    insert = try Self.prepare(quoted, quotedColumns.count, writer)
+  }
+
+  func close() { insert.finalize() }
+}

@@ -1,0 +1,110 @@
+import Foundation
+import SQLiteFile
+import SQLiteWriter
+
+/// What is told of rows and damage in tables of the new file's own; a table is made when there is something to tell.
+final class RebuildNotes {
+  private let writer: SQLiteWriter
+  private let name: (String) -> String
+  private var provenance: SQLiteStatement?
+  private var moved: SQLiteStatement?
+
+  /// - Parameter name: gives a free name like the one it gets.
+  init(_ writer: SQLiteWriter, name: @escaping (String) -> String) {
+    self.writer = writer
+    self.name = name
+  }
+
+  /// Notes where a row comes from.
+  func add(
+    _ row: borrowing RecoveredRowBuffer, in table: String, rowID: Int64?, partial: [PartialValue],
+    columns: [String]
+  ) throws {
+    let statement = try provenanceStatement()
+    let origin = row.origin
+    try statement.run([
+      .string(table), rowID.map { .integer($0) } ?? .null, .string(origin.member.rawValue),
+      .integer(Int64(origin.page)), .integer(origin.offset), .string(origin.attribution.name),
+      .real(Double(origin.confidence) / 100),
+      partial.isEmpty ? .null : .string(Self.json(partial, columns)),
+    ])
+  }
+
+  /// Notes that a row which was kept back stands in its table now.
+  func move(from table: String, _ rowID: Int64, to target: String, _ newRowID: Int64) throws {
+    _ = try provenanceStatement()
+    try moved?.run([.string(target), .integer(newRowID), .string(table), .integer(rowID)])
+  }
+
+  private func provenanceStatement() throws -> SQLiteStatement {
+    if let provenance { return provenance }
+    let quoted = try SQLIdentifier.quoted(name("_lifeboat_provenance"))
+    try writer.execute(
+      """
+      CREATE TABLE \(quoted)("table" TEXT, "rowid" INTEGER, file TEXT, page INTEGER, "offset" INTEGER, \
+      attribution TEXT, confidence REAL, partial TEXT)
+      """)
+    let statement = try writer.prepare("INSERT INTO \(quoted) VALUES(?, ?, ?, ?, ?, ?, ?, ?)")
+    provenance = statement
+    moved = try writer.prepare(
+      "UPDATE \(quoted) SET \"table\" = ?, \"rowid\" = ? WHERE \"table\" = ? AND \"rowid\" = ?")
+    return statement
+  }
+
+  /// Writes all findings.
+  func write(_ findings: [Finding]) throws {
+    provenance?.finalize()
+    provenance = nil
+    moved?.finalize()
+    moved = nil
+    guard !findings.isEmpty else { return }
+    let quoted = try SQLIdentifier.quoted(name("_lifeboat_findings"))
+    try writer.execute(
+      """
+      CREATE TABLE \(quoted)(id TEXT, severity TEXT, message TEXT, file TEXT, page INTEGER, \
+      "offset" INTEGER, "table" TEXT)
+      """)
+    let insert = try writer.prepare("INSERT INTO \(quoted) VALUES(?, ?, ?, ?, ?, ?, ?)")
+    defer { insert.finalize() }
+    for finding in findings {
+      try insert.run([
+        .string(finding.id), .string(finding.severity.rawValue), .string(finding.message),
+        .string(finding.member.rawValue), finding.page.map { .integer(Int64($0)) } ?? .null,
+        finding.offset.map { .integer($0) } ?? .null,
+        finding.table.map { .string($0) } ?? .null,
+      ])
+    }
+  }
+
+  private struct Part: Encodable {
+    let have: Int
+    let of: Int
+    let doubtful: Bool?
+    let hex: String
+  }
+
+  /// The same form as in NDJSON: by column `have`, `of`, `doubtful` where it is, and `hex`.
+  private static func json(_ partial: [PartialValue], _ columns: [String]) -> String {
+    var parts: [String: Part] = [:]
+    for value in partial {
+      let name = value.column < columns.count ? columns[value.column] : "c\(value.column)"
+      parts[name] = Part(
+        have: value.have, of: value.of, doubtful: value.isDoubtful ? true : nil,
+        hex: hexadecimal(value.bytes))
+    }
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    return (try? encoder.encode(parts)).map { String(decoding: $0, as: UTF8.self) } ?? "{}"
+  }
+
+  private static func hexadecimal(_ bytes: [UInt8]) -> String {
+    let digits = Array("0123456789abcdef".utf8)
+    var text: [UInt8] = []
+    text.reserveCapacity(bytes.count * 2)
+    for byte in bytes {
+      text.append(digits[Int(byte >> 4)])
+      text.append(digits[Int(byte & 15)])
+    }
+    return String(decoding: text, as: UTF8.self)
+  }
+}

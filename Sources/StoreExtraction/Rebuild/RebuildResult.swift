@@ -1,0 +1,62 @@
+public import SQLiteFile
+
+/// What rebuilding a store gave, or would give.
+public struct RebuildResult: Sendable, Codable {
+  /// The name of the schema of the JSON form.
+  public var schema = "lifeboat.recover"
+  /// The version of that schema; it only grows.
+  public var version = 1
+  /// The store.
+  public var source: String
+  /// The new file; nil for a trial.
+  public var output: String?
+  /// Bytes in a page of the source.
+  public var pageSizeBytes: Int
+  /// Pages of the source, missing ones counted.
+  public var pageCount: UInt32
+  /// Pages that something leads to and that cannot be read.
+  public var unreadablePageCount: Int
+  /// The tables, in the order of the file.
+  public var tables: [Table] = []
+  /// Live rows in their tables.
+  public var rowCount = 0
+  /// Live rows of which a value is not whole.
+  public var partialRowCount = 0
+  /// Live rows that a constraint keeps out of their table; they are in tables of their own.
+  public var conflictCount = 0
+  /// Live rows that may be of any of several tables.
+  public var unattributedCount = 0
+  /// Deleted rows; nil when they were not looked for.
+  public var deletedCount: Int?
+  /// What was wrong or noteworthy, in the source and in rebuilding it.
+  public var findings: [Finding] = []
+  /// How many of them are damage.
+  public var damageCount = 0
+
+  /// Whether every row of the source is whole and in its table, and nothing else was lost.
+  public var isLossless: Bool {
+    damageCount == 0 && partialRowCount == 0 && conflictCount == 0 && unattributedCount == 0
+  }
+
+  /// A table.
+  public struct Table: Sendable, Codable {
+    /// The name in the source.
+    public var name: String
+    /// The name in the new file, where it is another.
+    public var target: String
+    /// Who described it.
+    public var source: DamagedStore.TableSource
+    /// Rows that are in it.
+    public var rowCount = 0
+    /// Rows of these of which a value is not whole.
+    public var partialRowCount = 0
+    /// Rows that a constraint keeps out.
+    public var conflictCount = 0
+    /// Rows that were met twice, equal in every value.
+    public var repeatedCount = 0
+    /// Rows that were given a new row id because theirs is lost.
+    public var renumberedCount = 0
+    /// Deleted rows.
+    public var deletedCount = 0
+  }
+}

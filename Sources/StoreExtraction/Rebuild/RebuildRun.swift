@@ -1,0 +1,269 @@
+import CoreDataStore
+import SQLiteFile
+import SQLiteWriter
+
+/// One rebuild: the new file from its first table to its last trigger.
+final class RebuildRun {
+  let store: DamagedStore
+  let options: StoreRebuild
+  let writer: SQLiteWriter
+  var names = UniqueNames()
+  var result: RebuildResult
+  var findings = FindingList()
+  /// For each table of the source where its rows go; nil where nowhere.
+  var targets: [RebuildTable?] = []
+  /// The rows of sqlite_sequence, by table.
+  private var sequence: [(rowID: Int64?, name: String, value: Int64)] = []
+  private var sequencePlace: Int?
+  private var unattributed: LooseTable?
+  private var deleted: [Int: LooseTable] = [:]
+  private let notes: RebuildNotes
+  private let dropsInvalidText: Bool
+  private var failure: (any Error)?
+  private var nextReport: UInt32 = 0
+
+  /// More of its rows than tables that a file can have are no rows of it.
+  private static let mostSequences = 100_000
+  private static let reportEvery: UInt32 = 512
+
+  init(_ store: DamagedStore, _ options: StoreRebuild, _ writer: SQLiteWriter) {
+    self.store = store
+    self.options = options
+    self.writer = writer
+    result = RebuildCount.frame(of: store)
+    if options.includesDeleted { result.deletedCount = 0 }
+    // Core Data writes nothing but valid UTF-8; elsewhere text may be what its owner made it.
+    dropsInvalidText = store.kind != .sqlite
+    let box = NameBox()
+    notes = RebuildNotes(writer) { box.unique($0) }
+    names.take(store.database.tables.map(\.name) + store.companions.map(\.name))
+    box.run = self
+  }
+
+  /// Lets those that the run makes ask it for names.
+  private final class NameBox {
+    weak var run: RebuildRun?
+    func unique(_ name: String) -> String { run?.names.unique(name) ?? name }
+  }
+
+  func run() throws -> RebuildResult {
+    try writer.execute("BEGIN IMMEDIATE")
+    try makeTables()
+    try read(.live)
+    try readTablesWithoutRowIDs()
+    for table in targets.compactMap({ $0 }) {
+      try table.placeRowsWithoutRowID { from, old, new in
+        try notes.move(from: from, old, to: table.target, new)
+      }
+    }
+    if options.includesDeleted { try read(.deleted) }
+    try writeSequence()
+    for table in targets { table?.close() }
+    unattributed?.close()
+    for table in deleted.values { table.close() }
+    try writer.execute("COMMIT")
+    try makeCompanions()
+
+    result.tables = targets.enumerated().map { place, table in
+      table?.result
+        ?? .init(
+          name: store.database.tables[place].name, target: "", source: store.sources[place])
+    }
+    var all = RebuildFindings.all(of: store, result)
+    all.add(findings)
+    result.finish(all)
+    try writer.execute("BEGIN IMMEDIATE")
+    try notes.write(all.kept)
+    if let header = store.database.layout.header {
+      try writer.execute("PRAGMA user_version = \(header.userVersion)")
+      try writer.execute("PRAGMA application_id = \(Int32(bitPattern: header.applicationID))")
+    }
+    try writer.execute("COMMIT")
+    let problems = try writer.integrityCheck()
+    guard problems.isEmpty else {
+      throw ExtractionError(
+        .writeFailed, "the new file does not pass SQLite's own check: \(problems[0])",
+        path: writer.path)
+    }
+    try registerVirtualTables()
+    return result
+  }
+
+  // MARK: - Rows
+
+  private func read(_ selection: DamagedDatabase.Selection) throws {
+    sequencePlace = store.database.tables.firstIndex { $0.name == "sqlite_sequence" }
+    try store.database.forEachBufferedRow(selection) { row in
+      do {
+        try take(row)
+        return true
+      } catch {
+        failure = error
+        return false
+      }
+    }
+    if let failure { throw failure }
+  }
+
+  private func take(_ row: borrowing RecoveredRowBuffer) throws {
+    if row.origin.state != nil { return try takeDeleted(row) }
+    if row.origin.page >= nextReport {
+      options.progress?(Int64(row.origin.page), Int64(store.database.pageCount))
+      nextReport = row.origin.page + Self.reportEvery
+    }
+    guard let place = row.origin.table else { return try takeUnattributed(row) }
+    guard let table = targets[place] else {
+      if place == sequencePlace { noteSequence(row) }
+      return
+    }
+    let isPartial = !row.partial.isEmpty || (dropsInvalidText && row.hasInvalidText)
+    guard table.takes(row) else {
+      let kept = try table.keepBack(row, reason: RebuildTable.lostRowID)
+      return try note(row, in: kept.table, kept.rowID, table)
+    }
+    do throws(SQLiteWriterError) {
+      try table.add(row, dropsInvalidText: dropsInvalidText)
+    } catch {
+      guard error.code == .constraint || error.code == .tooBig else { throw error }
+      if try table.has(row) {
+        table.result.repeatedCount += 1
+        return
+      }
+      let kept = try table.keepBack(row, reason: error.message)
+      return try note(row, in: kept.table, kept.rowID, table)
+    }
+    if isPartial { table.result.partialRowCount += 1 }
+    if isPartial || row.origin.confidence < 100 || options.provenance == .all {
+      try note(row, in: table.target, row.rowID, table)
+    }
+  }
+
+  private func note(
+    _ row: borrowing RecoveredRowBuffer, in name: String, _ rowID: Int64?, _ table: RebuildTable?
+  ) throws {
+    var partial = row.partial
+    if dropsInvalidText, row.hasInvalidText {
+      for column in 0..<row.values.count {
+        let value = row.values[column]
+        guard !value.isValid else { continue }
+        partial.append(
+          PartialValue(
+            column: column, have: value.count, of: value.count, isDoubtful: true,
+            bytes: row.content(of: value)))
+      }
+    }
+    try notes.add(
+      row, in: name, rowID: rowID, partial: partial,
+      columns: table?.expected.definition.columns.map(\.name) ?? [])
+  }
+
+  private func takeUnattributed(_ row: borrowing RecoveredRowBuffer) throws {
+    if unattributed == nil {
+      unattributed = try LooseTable(
+        names.unique("_lifeboat_unattributed"), columns: nil, in: writer)
+    }
+    guard let unattributed else { return }
+    let guess = row.origin.guess.map { store.database.tables[$0].name }
+    let id = try unattributed.add(row, note: guess, confidence: row.origin.confidence)
+    result.unattributedCount += 1
+    try note(row, in: unattributed.name, id, nil)
+  }
+
+  private func takeDeleted(_ row: borrowing RecoveredRowBuffer) throws {
+    // Of no known table: -1.
+    let place = row.origin.table ?? row.origin.guess ?? -1
+    if deleted[place] == nil {
+      let expected = place < 0 ? nil : store.database.tables[place]
+      let name = (place < 0 ? nil : targets[place]?.target) ?? expected?.name ?? "unattributed"
+      deleted[place] = try LooseTable(
+        names.unique("_lifeboat_deleted_" + name),
+        columns: expected?.definition.columns.map(\.name), in: writer)
+    }
+    guard let table = deleted[place] else { return }
+    let state = row.origin.state?.rawValue
+    let id = try table.add(row, note: state, confidence: row.origin.confidence)
+    result.deletedCount? += 1
+    if place >= 0 { targets[place]?.result.deletedCount += 1 }
+    try note(row, in: table.name, id, place < 0 ? nil : targets[place])
+  }
+
+  // MARK: - WITHOUT ROWID
+
+  /// The page-by-page reader gives rows of tables with row ids; where it has none of another table the ordinary
+  /// reader may.
+  private func readTablesWithoutRowIDs() throws {
+    let missing = targets.compactMap { $0 }.filter {
+      $0.expected.definition.isWithoutRowID && $0.result.rowCount + $0.result.conflictCount == 0
+    }
+    guard !missing.isEmpty else { return }
+    guard let healthy = try? SQLiteDatabase(path: store.database.path) else {
+      for table in missing { findings.add(Self.withoutRowIDs(table)) }
+      return
+    }
+    for table in missing {
+      guard let found = healthy.schema.table(named: table.expected.name) else {
+        findings.add(Self.withoutRowIDs(table))
+        continue
+      }
+      let before = healthy.findings.damageCount
+      try healthy.forEachRow(of: found) { row in
+        do {
+          try table.add(row.values)
+          return true
+        } catch {
+          failure = error
+          return false
+        }
+      }
+      if let failure { throw failure }
+      if healthy.findings.damageCount > before { findings.add(healthy.findings) }
+    }
+  }
+
+  private static func withoutRowIDs(_ table: RebuildTable) -> Finding {
+    Finding(
+      "recover.withoutRowID", "the rows of a table WITHOUT ROWID cannot be read from a damaged file",
+      table: table.expected.name)
+  }
+
+  // MARK: - sqlite_sequence
+
+  private func noteSequence(_ row: borrowing RecoveredRowBuffer) {
+    guard row.values.count == 2, row.values[0].kind == .text, row.values[1].kind == .integer,
+      sequence.count < Self.mostSequences
+    else { return }
+    sequence.append(
+      (
+        row.rowID, String(decoding: row.content(of: row.values[0]), as: UTF8.self),
+        row.values[1].bits
+      ))
+  }
+
+  /// The highest row id that each AUTOINCREMENT table ever had, as the file tells or as its rows do.
+  private func writeSequence() throws {
+    guard
+      try writer.rows("SELECT 1 FROM sqlite_schema WHERE name = 'sqlite_sequence'").isEmpty == false
+    else { return }
+    var highest: [String: Int64] = [:]
+    for row in try writer.rows("SELECT name, seq FROM sqlite_sequence") {
+      if case .text(let name) = row[0], case .integer(let value) = row[1] {
+        highest[String(decoding: name, as: UTF8.self)] = value
+      }
+    }
+    try writer.execute("DELETE FROM sqlite_sequence")
+    let insert = try writer.prepare(
+      "INSERT OR IGNORE INTO sqlite_sequence(rowid, name, seq) VALUES(?, ?, ?)")
+    defer { insert.finalize() }
+    var done: Set<String> = []
+    sequence.sort { ($0.rowID ?? .max) < ($1.rowID ?? .max) }
+    for (rowID, name, value) in sequence where done.insert(name).inserted {
+      try insert.run([
+        rowID.map { .integer($0) } ?? .null, .string(name),
+        .integer(max(value, highest[name] ?? value)),
+      ])
+    }
+    for (name, value) in highest.sorted(by: { $0.key < $1.key }) where !done.contains(name) {
+      try insert.run([.null, .string(name), .integer(value)])
+    }
+  }
+}

@@ -1,0 +1,243 @@
+import SQLiteFile
+import SQLiteWriter
+
+/// A table of the new file, and how rows get into it.
+final class RebuildTable {
+  let expected: ExpectedTable
+  /// The name in the new file.
+  let target: String
+  var result: RebuildResult.Table
+  /// Rows without a readable row id cannot go in as they are met.
+  let needsRowID: Bool
+  /// Whether the row id is a column's value, so that no other can stand for it.
+  let hasRowIDColumn: Bool
+  /// Columns that take a value, in order.
+  let columns: [String]
+
+  private let writer: SQLiteWriter
+  private let quoted: String
+  /// For each column of the definition the parameter that takes its value; 0 for computed ones.
+  private let parameters: ContiguousArray<Int>
+  private let rowIDName: String?
+  private let rowIDParameter: Int
+  private let insert: SQLiteStatement
+  private var select: SQLiteStatement?
+  private var keptBack: LooseTable?
+  private let keptBackName: (String) -> String
+
+  /// Prepares to fill a table that the new file has already.
+  ///
+  /// - Parameter keptBackName: gives a free name like the one it gets.
+  init(
+    _ expected: ExpectedTable, target: String, source: DamagedStore.TableSource,
+    in writer: SQLiteWriter, keptBackName: @escaping (String) -> String
+  ) throws {
+    self.expected = expected
+    self.target = target
+    self.writer = writer
+    self.keptBackName = keptBackName
+    result = .init(name: expected.name, target: target, source: source)
+    quoted = try SQLIdentifier.quoted(target)
+    let definition = expected.definition
+    var parameters = ContiguousArray<Int>()
+    var columns: [String] = []
+    for column in definition.columns {
+      if column.generation == .none {
+        columns.append(column.name)
+        parameters.append(columns.count)
+      } else {
+        parameters.append(0)
+      }
+    }
+    self.parameters = parameters
+    self.columns = columns
+    hasRowIDColumn = definition.rowIDColumn != nil
+    needsRowID = !definition.isWithoutRowID
+    let names = Set(definition.columns.map { $0.name.lowercased() })
+    rowIDName =
+      definition.isWithoutRowID || hasRowIDColumn
+      ? nil : ["rowid", "_rowid_", "oid"].first { !names.contains($0) }
+    var list = try columns.map { try SQLIdentifier.quoted($0) }
+    if let rowIDName { list.append(rowIDName) }
+    rowIDParameter = rowIDName == nil ? 0 : list.count
+    let marks = Array(repeating: "?", count: list.count).joined(separator: ", ")
+    // OR ABORT: a table that says ON CONFLICT REPLACE or IGNORE would drop rows without a word.
+    insert = try writer.prepare(
+      list.isEmpty
+        ? "INSERT OR ABORT INTO \(quoted) DEFAULT VALUES"
+        : "INSERT OR ABORT INTO \(quoted)(\(list.joined(separator: ", "))) VALUES(\(marks))")
+  }
+
+  /// Whether a row can go in: its row id is known, or the table has none.
+  func takes(_ row: borrowing RecoveredRowBuffer) -> Bool {
+    !needsRowID || row.rowID != nil || (rowIDName == nil && !hasRowIDColumn)
+  }
+
+  /// Puts a row in.
+  /// - Throws: `SQLiteWriterError` with the code `constraint` when the table refuses it.
+  @inline(__always)
+  func add(_ row: borrowing RecoveredRowBuffer, dropsInvalidText: Bool)
+    throws(SQLiteWriterError)
+  {
+    try insert.run(over: row.bytes.rawSpan) { binding in
+      let count = min(row.values.count, parameters.count)
+      var column = 0
+      while column < count {
+        let parameter = parameters[column]
+        if parameter > 0 {
+          Self.bind(row.values[column], at: parameter, &binding, dropsInvalidText)
+        }
+        column &+= 1
+      }
+      if rowIDParameter > 0 {
+        if let rowID = row.rowID {
+          binding.integer(rowID, at: rowIDParameter)
+        } else {
+          binding.null(at: rowIDParameter)
+        }
+      }
+    }
+    result.rowCount &+= 1
+  }
+
+  /// Puts a row of a table WITHOUT ROWID in, as the ordinary reader has it.
+  func add(_ values: [StoredValue]) throws(SQLiteWriterError) {
+    var bound = [SQLiteValue](repeating: .null, count: columns.count)
+    for (value, parameter) in zip(values, parameters) where parameter > 0 {
+      bound[parameter - 1] = SQLiteValue(value)
+    }
+    do throws(SQLiteWriterError) {
+      try insert.run(bound)
+      result.rowCount += 1
+    } catch {
+      guard error.code == .constraint else { throw error }
+      result.repeatedCount += 1
+    }
+  }
+
+  @inline(__always)
+  static func bind(
+    _ value: RecoveredRowBuffer.Value, at parameter: Int,
+    _ binding: inout SQLiteStatement.ScopedBinding, _ dropsInvalidText: Bool
+  ) {
+    switch value.kind {
+    case .null: binding.null(at: parameter)
+    case .integer: binding.integer(value.bits, at: parameter)
+    case .real:
+      binding.real(Double(bitPattern: UInt64(bitPattern: value.bits)), at: parameter)
+    case .text:
+      if dropsInvalidText, !value.isValid { return binding.null(at: parameter) }
+      binding.text(value.offset, value.count, at: parameter)
+    case .blob: binding.blob(value.offset, value.count, at: parameter)
+    }
+  }
+
+  /// Whether the table has this very row already.
+  func has(_ row: borrowing RecoveredRowBuffer) throws -> Bool {
+    guard let rowID = row.rowID, needsRowID, row.partial.isEmpty, !columns.isEmpty else {
+      return false
+    }
+    if select == nil {
+      let list = try columns.map { try SQLIdentifier.quoted($0) }.joined(separator: ", ")
+      let key =
+        try expected.definition.rowIDColumn.map {
+          try SQLIdentifier.quoted(expected.definition.columns[$0].name)
+        } ?? rowIDName ?? "rowid"
+      select = try writer.prepare("SELECT \(list) FROM \(quoted) WHERE \(key) = ?")
+    }
+    guard let select else { return false }
+    try select.bind([.integer(rowID)])
+    defer { select.reset() }
+    guard try select.step() else { return false }
+    let there = select.row
+    for (column, parameter) in parameters.enumerated() where parameter > 0 {
+      guard column < row.values.count, parameter <= there.count,
+        Self.isSame(row.values[column], row, there[parameter - 1])
+      else { return false }
+    }
+    return true
+  }
+
+  private static func isSame(
+    _ value: RecoveredRowBuffer.Value, _ row: borrowing RecoveredRowBuffer, _ other: SQLiteValue
+  ) -> Bool {
+    switch (value.kind, other) {
+    case (.null, .null): true
+    case (.integer, .integer(let number)): value.bits == number
+    case (.real, .real(let number)): UInt64(bitPattern: value.bits) == number.bitPattern
+    case (.text, .text(let bytes)), (.blob, .blob(let bytes)): row.content(of: value) == bytes
+    default: false
+    }
+  }
+
+  // MARK: - Kept back
+
+  /// Keeps a row that the table refuses, in a table of its own.
+  /// - Returns: where it is now.
+  func keepBack(_ row: borrowing RecoveredRowBuffer, reason: String) throws -> (
+    table: String, rowID: Int64
+  ) {
+    if keptBack == nil {
+      let name = keptBackName("_lifeboat_conflicts_" + target)
+      keptBack = try LooseTable(
+        name, columns: expected.definition.columns.map(\.name), in: writer)
+    }
+    guard let keptBack else { return (target, 0) }
+    result.conflictCount += 1
+    return (keptBack.name, try keptBack.add(row, note: reason, confidence: nil))
+  }
+
+  static let lostRowID = "the row id is lost"
+
+  /// Gives rows whose row id is lost a new one, where row ids mean nothing to the owner of the table.
+  /// - Parameter moved: hears where each row was and its new row id.
+  func placeRowsWithoutRowID(_ moved: (_ from: String, _ old: Int64, _ new: Int64) throws -> Void)
+    throws
+  {
+    guard let keptBack, !hasRowIDColumn, needsRowID, !columns.isEmpty else { return }
+    let list = try columns.map { try SQLIdentifier.quoted($0) }.joined(separator: ", ")
+    let from = try SQLIdentifier.quoted(keptBack.name)
+    let chosen = parameters.enumerated().filter { $0.element > 0 }
+      .map { keptBack.quotedColumns[$0.offset] }.joined(separator: ", ")
+    let next = try writer.prepare(
+      "SELECT _id FROM \(from) WHERE _id > ? AND _note = ? ORDER BY _id LIMIT 1000")
+    let copy = try writer.prepare(
+      "INSERT OR ABORT INTO \(quoted)(\(list)) SELECT \(chosen) FROM \(from) WHERE _id = ?")
+    let delete = try writer.prepare("DELETE FROM \(from) WHERE _id = ?")
+    var last: Int64 = 0
+    while true {
+      var batch: [Int64] = []
+      try next.bind([.integer(last), .string(Self.lostRowID)])
+      while try next.step() { batch.append(next.integer(at: 0)) }
+      next.reset()
+      guard let end = batch.last else { break }
+      for id in batch {
+        do throws(SQLiteWriterError) {
+          try copy.run([.integer(id)])
+        } catch {
+          guard error.code == .constraint else { throw error }
+          continue
+        }
+        let new = writer.lastInsertRowID
+        try delete.run([.integer(id)])
+        try moved(keptBack.name, id, new)
+        result.conflictCount -= 1
+        result.rowCount += 1
+        result.renumberedCount += 1
+      }
+      last = end
+    }
+    for statement in [next, copy, delete] { statement.finalize() }
+    if result.conflictCount == 0 {
+      keptBack.close()
+      try writer.execute("DROP TABLE \(from)")
+      self.keptBack = nil
+    }
+  }
+
+  func close() {
+    insert.finalize()
+    select?.finalize()
+    keptBack?.close()
+  }
+}

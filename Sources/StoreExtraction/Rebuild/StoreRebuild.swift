@@ -1,0 +1,168 @@
+import CoreDataStore
+import SQLiteFile
+import SQLiteWriter
+
+/// Makes a fresh SQLite file out of what can be read of a damaged one: the same schema, the rows under their own
+/// row ids, and beside them what could not be put in its place.
+public struct StoreRebuild: Sendable {
+  /// Of which rows their origin is told in the new file.
+  public enum Provenance: String, Sendable, CaseIterable {
+    /// Of those that are not ordinary: with a value that is not whole, kept back, unattributed or deleted.
+    case notable
+    /// Of all.
+    case all
+  }
+
+  /// Of which rows their origin is told.
+  public var provenance = Provenance.notable
+  /// Whether deleted rows are looked for; they get tables of their own.
+  public var includesDeleted = false
+  /// Hears the path of each file as it is made, for a caller that must take them back in a hurry.
+  public var created: @Sendable (String) -> Void = { _ in }
+  /// Hears how many pages of how many have been gone through.
+  public var progress: (@Sendable (_ done: Int64, _ total: Int64) -> Void)?
+
+  /// A rebuild of live rows.
+  public init() {}
+
+  /// Tells what a rebuild would give, and makes no file.
+  ///
+  /// Constraints are not tried, so that rows which they keep out count as rows of their table.
+  /// - Throws: `SQLiteFileError` when the device fails.
+  public func survey(_ store: DamagedStore) throws -> RebuildResult {
+    let watch = EvidenceWatch(store.database.path)
+    var count = RebuildCount(store)
+    try count.run(includesDeleted: includesDeleted, progress)
+    try Self.check(watch, store)
+    return count.result
+  }
+
+  /// Writes the new file.
+  ///
+  /// - Parameter output: its path; nothing may be there. Until it is finished and has passed SQLite's own check
+  ///   the file has another name in the same folder.
+  /// - Throws: `SQLiteFileError`, `SQLiteWriterError`, ``ExtractionError``. What was written is removed then.
+  public func run(_ store: DamagedStore, to output: String) throws -> RebuildResult {
+    let watch = EvidenceWatch(store.database.path)
+    try SQLiteWriter.checkFree(output)
+    let writer = try SQLiteWriter(
+      creating: Self.privatePath(for: output), options: Self.options(for: store))
+    created(writer.path)
+    do {
+      let run = RebuildRun(store, self, writer)
+      var result = try run.run()
+      result.output = output
+      try Self.check(watch, store)
+      try writer.publish(as: output)
+      return result
+    } catch {
+      writer.discard()
+      throw error
+    }
+  }
+
+  private static func check(_ watch: EvidenceWatch, _ store: DamagedStore) throws {
+    let changed = watch.changes()
+    guard changed.isEmpty else {
+      throw ExtractionError(
+        .changedDuringRead,
+        "the store changed while it was read: \(changed.joined(separator: ", "))",
+        path: store.database.path)
+    }
+  }
+
+  /// A name beside the output's that nobody would choose.
+  private static func privatePath(for output: String) -> String {
+    var random = SystemRandomNumberGenerator()
+    let suffix = String(UInt32.random(in: .min ... .max, using: &random), radix: 36)
+    guard let slash = output.utf8.lastIndex(of: UInt8(ascii: "/")) else {
+      return ".\(output).\(suffix)"
+    }
+    let start = output.utf8.index(after: slash)
+    return output[..<start] + ".\(output[start...]).\(suffix)"
+  }
+
+  /// The layout of the source, so far as it is known.
+  private static func options(for store: DamagedStore) -> SQLiteWriter.Options {
+    let layout = store.database.layout
+    var options = SQLiteWriter.Options(pageSize: layout.pageSize, journalMode: .memory)
+    switch layout.textEncoding {
+    case .utf8: options.encoding = .utf8
+    case .utf16LittleEndian: options.encoding = .utf16LittleEndian
+    case .utf16BigEndian: options.encoding = .utf16BigEndian
+    }
+    if layout.hasPointerMap {
+      // Core Data asks for incremental vacuum; without a header nobody else says.
+      options.autoVacuum = layout.header?.isIncrementalVacuum ?? true ? .incremental : .full
+    }
+    options.isSynchronous = false
+    options.cacheKiB = 8 * 1024
+    return options
+  }
+}
+
+/// Counts what a rebuild would find.
+struct RebuildCount {
+  private let store: DamagedStore
+  private(set) var result: RebuildResult
+
+  init(_ store: DamagedStore) {
+    self.store = store
+    result = Self.frame(of: store)
+    result.tables = zip(store.database.tables, store.sources).map {
+      .init(name: $0.name, target: $0.name, source: $1)
+    }
+  }
+
+  /// What can be told of a store before its rows are read.
+  static func frame(of store: DamagedStore) -> RebuildResult {
+    let database = store.database
+    return RebuildResult(
+      source: database.path, pageSizeBytes: database.layout.pageSize,
+      pageCount: database.pageCount, unreadablePageCount: database.unreadablePages(limit: 0).count)
+  }
+
+  mutating func run(
+    includesDeleted: Bool, _ progress: (@Sendable (Int64, Int64) -> Void)?
+  ) throws(SQLiteFileError) {
+    let total = Int64(store.database.pageCount)
+    var result = result
+    if includesDeleted { result.deletedCount = 0 }
+    let isCoreData = store.kind != .sqlite
+    try store.database.forEachBufferedRow(includesDeleted ? .all : .live) { row in
+      if row.origin.state != nil {
+        result.deletedCount? += 1
+        if let place = row.origin.table { result.tables[place].deletedCount += 1 }
+        return true
+      }
+      progress?(Int64(row.origin.page), total)
+      guard let place = row.origin.table else {
+        result.unattributedCount += 1
+        return true
+      }
+      result.tables[place].rowCount += 1
+      if !row.partial.isEmpty || (isCoreData && row.hasInvalidText) {
+        result.tables[place].partialRowCount += 1
+      }
+      return true
+    }
+    for place in result.tables.indices {
+      let table = store.database.tables[place]
+      guard table.definition.isWithoutRowID, result.tables[place].rowCount == 0 else { continue }
+      result.tables[place].rowCount = HealthyRows.count(of: table, in: store.database.path)
+    }
+    result.finish(RebuildFindings.all(of: store, result))
+    self.result = result
+  }
+}
+
+extension RebuildResult {
+  /// Adds up the tables and takes the findings.
+  mutating func finish(_ list: FindingList) {
+    rowCount = tables.reduce(0) { $0 + $1.rowCount }
+    partialRowCount = tables.reduce(0) { $0 + $1.partialRowCount }
+    conflictCount = tables.reduce(0) { $0 + $1.conflictCount }
+    findings = list.kept
+    damageCount = list.damageCount
+  }
+}
