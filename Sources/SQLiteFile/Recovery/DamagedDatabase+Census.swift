@@ -54,6 +54,7 @@ extension DamagedDatabase {
     while number <= pageCount {
       if let entry = try map.entry(of: number, &reader) {
         if entry.kind == .free { census.setFree(number) }
+        if entry.kind == .bTree { _ = interiors.insert(entry.parent) }
       }
       number += 1
     }
@@ -98,16 +99,26 @@ extension DamagedDatabase {
     let usable = layout.usableSize
     let pointers = base + 12
     guard pointers + 2 * count <= usable else { return false }
+    // Children may lie behind the end of a file that was cut off, so they prove the page but their absence
+    // disproves nothing; keys in order do as well.
     var good = 0
+    var ordered = 0
+    var last = Int64.min
     for index in 0..<count {
       let start = Int(page.uint16(at: pointers + 2 * index))
-      guard start >= pointers + 2 * count, start + 5 <= usable else { continue }
+      guard start >= pointers + 2 * count, start + 5 <= usable,
+        let key = Varint.read(page, at: start + 4, end: usable)
+      else { continue }
       let child = page.uint32(at: start)
       if child >= 2, child <= pageCount, child != number { good += 1 }
+      if Int64(bitPattern: key.value) > last, child >= 2 { ordered += 1 }
+      last = Int64(bitPattern: key.value)
     }
     let right = page.uint32(at: base + 8)
     if right >= 2, right <= pageCount, right != number { good += 1 }
-    guard good * 2 > count + 1 || good == count + 1 else { return false }
+    guard good * 2 > count + 1 || good == count + 1 || (count > 1 && ordered == count) else {
+      return false
+    }
     for index in 0...count { setChild(page, base, pointers, index, count, number) }
     return true
   }

@@ -45,6 +45,13 @@ extension DamagedDatabase {
           owner.map { layouts[$0.table] } ?? unknown, isLive: true, &decoder, &sink)
       }
     }
+    if sink.undecodableCount > 0 {
+      findings.add(
+        Finding(
+          "text.undecodable",
+          "\(sink.undecodableCount) texts are none in \(layout.textEncoding.name); their bytes are given instead"
+        ))
+    }
   }
 
   /// Says what state a page was read in.

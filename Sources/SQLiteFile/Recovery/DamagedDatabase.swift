@@ -27,6 +27,8 @@ public final class DamagedDatabase {
   let sides: SideFiles?
   var gatherer: PayloadGatherer
   var shapes: [RowShape] = []
+  /// Pages that the pointer map has children of.
+  var interiors: PageSet
   /// Tables by the root pages that the schema gives, and by those that rows gave them to.
   var roots: [UInt32: Int] = [:]
   var owners: [UInt32: Int] = [:]
@@ -73,6 +75,7 @@ public final class DamagedDatabase {
     census = PageCensus(pageCount: newest)
     map = PointerMap(layout: voted, pageCount: newest)
     gatherer = PayloadGatherer(map: map, pageCount: newest)
+    interiors = PageSet(pageCount: newest)
     // No payload is longer than the file, nor than SQLite's own limit.
     mostPayload = min(1 << 31, reader.storedPageCount * voted.pageSize)
     // Pages behind the end that the last commit gave the database are no part of it.

@@ -17,6 +17,8 @@ struct RecoveredJSONSink: RecoverySink, ~Copyable {
     left = limit ?? .max
   }
 
+  private(set) var undecodableCount = 0
+
   var wantsMore: Bool { left > 0 && !output.isBroken }
 
   mutating func begin(_ origin: RowOrigin, partial: [PartialValue]) {
@@ -68,6 +70,7 @@ struct RecoveredJSONSink: RecoverySink, ~Copyable {
   mutating func text(_ bytes: RawSpan) {
     guard starts() else { return }
     guard TextCheck.decodes(bytes, .utf8) else {
+      undecodableCount += 1
       output.append(word: 0x6c6c_756e, length: 4)
       partial.append(
         PartialValue(
