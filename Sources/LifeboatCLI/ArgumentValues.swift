@@ -8,3 +8,5 @@ extension ColorChoice: ExpressibleByArgument {}
 extension SQLiteDatabase.LogView: ExpressibleByArgument {}
 extension BlobForm: ExpressibleByArgument {}
 extension StoreExport.Format: ExpressibleByArgument {}
+extension CheckDepth: ExpressibleByArgument {}
+extension ProgressMode: ExpressibleByArgument {}

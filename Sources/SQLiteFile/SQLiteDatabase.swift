@@ -118,6 +118,9 @@ public final class SQLiteDatabase {
     }
   }
 
+  /// Another reader of the same pages.
+  func anotherReader() -> PageReader { reader.another() }
+
   // MARK: - Rows
 
   /// Hands each row of a table to `receive`, in key order, until it returns false.

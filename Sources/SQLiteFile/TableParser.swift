@@ -18,6 +18,7 @@ struct TableParser {
     var generation = TableDefinition.Column.Generation.none
     var isPrimaryKey = false
     var isDescendingKey = false
+    var isNotNull = false
   }
 
   private struct KeyPart {
@@ -103,7 +104,7 @@ struct TableParser {
         return TableDefinition.Column(
           name: draft.name, declaredType: draft.type, affinity: affinity,
           defaultValue: value, collation: draft.collation,
-          generation: draft.generation)
+          generation: draft.generation, isNotNull: draft.isNotNull)
       },
       rowIDColumn: rowIDColumn, primaryKey: primaryKey, isWithoutRowID: isWithoutRowID,
       isStrict: isStrict)
@@ -133,6 +134,8 @@ struct TableParser {
         _ = take("KEY")
         draft.isPrimaryKey = true
         if take("DESC") { draft.isDescendingKey = true }
+      case "NOT":
+        if take("NULL") { draft.isNotNull = true }
       case "COLLATE":
         if let collation = current {
           draft.collation = collation.text
