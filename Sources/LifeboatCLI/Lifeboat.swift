@@ -24,7 +24,8 @@ struct Lifeboat: ParsableCommand {
     version: Tool.version,
     subcommands: [],
     groupedSubcommands: [
-      CommandGroup(name: "Look", subcommands: [Inspect.self, Check.self, Model.self, Rows.self]),
+      CommandGroup(
+        name: "Look", subcommands: [Inspect.self, Check.self, Model.self, Rows.self, Pages.self]),
       CommandGroup(name: "Save", subcommands: [Extract.self, Rescue.self]),
       CommandGroup(name: "Pass on", subcommands: [Bundle.self]),
       CommandGroup(name: "Keep house", subcommands: [IncidentsCommand.self]),

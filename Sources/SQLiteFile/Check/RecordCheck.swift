@@ -36,11 +36,7 @@ struct RecordCheck: ~Copyable {
 
   init(encoding: DatabaseHeader.TextEncoding) { self.encoding = encoding }
 
-  /// Checks one record.
-  ///
-  /// - Parameters:
-  ///   - payload: the record, or the start of one that is too long to be gathered.
-  ///   - total: how long the record is.
+  /// Checks one record, or the start of one of `total` bytes that is too long to be gathered.
   /// - Returns: what is wrong with the record as a whole; nil when its fields could be told.
   @inline(__always)
   mutating func check(

@@ -75,10 +75,8 @@ struct StructureCheck: ~Copyable {
   /// The highest row id of each table that has one, by the name in small letters.
   var highestRowIDs: [String: Int64] { rowCounts.compactMapValues(\.highestRowID) }
 
-  /// Hands on the reader and the map, for a listing of pages.
-  consuming func finished() -> (map: PageMap, owners: [Owner], findings: FindingList) {
-    (tree.map, owners, report.findings)
-  }
+  /// Hands on the map, for a listing of pages.
+  consuming func finished() -> (map: PageMap, owners: [Owner]) { (tree.map, owners) }
 
   private mutating func claimFixedPages() {
     let header = database.header
@@ -270,7 +268,7 @@ struct StructureCheck: ~Copyable {
       guard keys.isComplete, tree.records.references[set].isComplete else {
         report.findings.add(
           Finding(
-            "check.keysScattered",
+            "coredata.keysNotChecked",
             "the keys that refer to \(target) are too scattered to be checked", severity: .note,
             table: target))
         continue
