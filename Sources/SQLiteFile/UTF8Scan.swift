@@ -1,5 +1,49 @@
 /// UTF-8 as the Unicode standard has it (table 3-7, "Well-Formed UTF-8 Byte Sequences").
 enum UTF8Scan {
+  /// Whether all bytes are well-formed.
+  @inline(__always)
+  static func isValid(_ bytes: RawSpan) -> Bool {
+    let end = bytes.byteCount
+    var offset = 0
+    while offset &+ 8 <= end {
+      let high = bytes.word(at: offset).littleEndian & 0x8080_8080_8080_8080
+      if high == 0 {
+        offset &+= 8
+        continue
+      }
+      // The place of the first byte that is not ASCII.
+      offset &+= high.trailingZeroBitCount >> 3
+      guard offset &+ 4 <= end else { break }
+      // The four bytes from here on, the first one on top: the common forms of two and three bytes in one look.
+      repeat {
+        let word = bytes.uint32(at: offset)
+        if word & 0xe0c0_0000 == 0xc080_0000, word >= 0xc200_0000 {
+          offset &+= 2
+        } else if word & 0xf0c0_c000 == 0xe080_8000, word >= 0xe0a0_0000,
+          word & 0xffe0_0000 != 0xeda0_0000
+        {
+          offset &+= 3
+        } else if word >= 0x8000_0000 {
+          let length = sequenceLength(bytes, at: offset)
+          if length == 0 { return false }
+          offset &+= length
+        } else {
+          break
+        }
+      } while offset &+ 4 <= end
+    }
+    while offset < end {
+      if bytes.byte(at: offset) < 0x80 {
+        offset &+= 1
+        continue
+      }
+      let length = sequenceLength(bytes, at: offset)
+      if length == 0 { return false }
+      offset &+= length
+    }
+    return true
+  }
+
   /// The length of the well-formed sequence at `offset`, 2 to 4 bytes, or 0 when there is none. For bytes of
   /// 0x80 and above.
   static func sequenceLength(_ bytes: RawSpan, at offset: Int) -> Int {

@@ -237,22 +237,7 @@ struct RecordCheck: ~Copyable {
     if encoding != .utf8 {
       return UTF16Scan.isValid(text, isBigEndian: encoding == .utf16BigEndian)
     }
-    let end = text.byteCount
-    var offset = 0
-    while offset < end {
-      if offset &+ 8 <= end, text.word(at: offset) & 0x8080_8080_8080_8080 == 0 {
-        offset &+= 8
-        continue
-      }
-      if text.byte(at: offset) < 0x80 {
-        offset &+= 1
-        continue
-      }
-      let length = UTF8Scan.sequenceLength(text, at: offset)
-      if length == 0 { return false }
-      offset &+= length
-    }
-    return true
+    return UTF8Scan.isValid(text)
   }
 
   // MARK: - What was found

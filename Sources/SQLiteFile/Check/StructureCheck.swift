@@ -64,6 +64,9 @@ struct StructureCheck: ~Copyable {
     try freelist.run(database.header, pageCount: pageLimit, &tree, &reader)
     report.freePageCount = freelist.pageCount
     try walkTrees()
+    // Causes before what follows from them.
+    report.findings.add(tree.findings)
+    tree.findings = FindingList()
     checkOrphans()
     if database.header.hasPointerMap {
       try PointerMapCheck.run(upTo: pageLimit, &tree, &reader)
@@ -249,6 +252,9 @@ struct StructureCheck: ~Copyable {
     }
     for finding in found { report.findings.add(finding) }
     report.checkedPageCount += report.freePageCount
+    if PointerMapCheck.lockBytePage(database.header.pageSize) <= pageLimit {
+      report.checkedPageCount += 1
+    }
     if database.header.hasPointerMap {
       report.checkedPageCount +=
         PointerMapCheck.mapPages(
