@@ -51,11 +51,12 @@ public struct PageDetail: Sendable, Hashable {
 }
 
 extension SQLiteDatabase {
-  /// All that the bytes of a page say; nil when no file of the set has a page of that number.
+  /// All that the bytes of a page say.
   ///
   /// - Parameters:
   ///   - number: the page, 1 and up.
   ///   - progress: told now and then how many pages have been looked at to find what leads to it.
+  /// - Returns: what they say; nil when no file of the set has a page of that number.
   /// - Throws: ``SQLiteFileError`` when the device fails.
   public func detail(ofPage number: UInt32, progress: ((Int) -> Void)? = nil)
     throws(SQLiteFileError) -> PageDetail?
