@@ -228,6 +228,49 @@ import Testing
     #expect(finding.page == UInt32(pages) && finding.offset == Int64(512 * (pages - 1) + 7))
   }
 
+  /// Enough pages for two threads. Two tables that share pages are found whatever thread takes which table, and what
+  /// is said of them is the same each time.
+  @Test func sharedPagesAreFoundAmongMany() throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("a.sqlite")
+    let connection = try SQLiteConnection(url)
+    try connection.exec(
+      """
+      PRAGMA page_size = 512; CREATE TABLE a(x, y); CREATE TABLE b(x, y);
+      CREATE INDEX ax ON a(x); CREATE INDEX bx ON b(x, y);
+      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 12000)
+        INSERT INTO a SELECT i, hex(randomblob(30)) FROM n;
+      INSERT INTO b SELECT * FROM a;
+      """)
+    connection.close()
+    let sound = try SQLiteDatabase(path: url.path)
+    #expect(sound.pageCount > 4096)
+    let report = try sound.check(depth: .full)
+    #expect(report.findings.count == 0, "\(report.findings.kept)")
+    #expect(report.rowCount == 24_000 && report.indexEntryCount == 24_000)
+    #expect(report.checkedPageCount == report.pageCount)
+    // The root of b, an inner page, gets the rightmost child of a's root.
+    let roots = sound.schema.tables.map { Int($0.rootPage) }
+    let all = try bytes(of: url)
+    let child = (roots[0] - 1) * 512 + 8
+    try overwrite(url, at: (roots[1] - 1) * 512 + 8, bytes: Array(all[child..<child + 4]))
+    let first = try SQLiteDatabase(path: url.path).check(depth: .full)
+    let ids = Set(first.findings.kept.map(\.id))
+    #expect(ids.contains("page.referencedTwice") && ids.contains("page.orphan"))
+    for _ in 0..<5 {
+      #expect(try SQLiteDatabase(path: url.path).check(depth: .full) == first)
+    }
+    // An index whose entries are as many as before, and one of them another.
+    try Data(all).write(to: url)
+    var leaf = 0
+    _ = try sound.listPages { if $0.kind == .leafIndex, $0.owner == "bx" { leaf = Int($0.page) } }
+    try overwrite(url, at: leaf * 512 - 2, bytes: [0x21])
+    let other = try SQLiteDatabase(path: url.path)
+    #expect(try other.check(depth: .quick).findings.damageCount == 0)
+    #expect(try other.check(depth: .full).findings.kept.map(\.id) == ["index.badEntries"])
+    #expect(try Self.verdict(url) != ["ok"])
+  }
+
   /// Random bytes all over: the check ends, and finds something or refuses.
   @Test(arguments: ["free-blocks", "auto-vacuum-full", "without-rowid", "wal-committed"])
   func noiseEndsTheCheck(_ name: String) throws {

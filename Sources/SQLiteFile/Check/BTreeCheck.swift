@@ -31,6 +31,8 @@ struct BTreeCheck: ~Copyable {
   var map: PageMap
   var records: RecordCheck
   var findings = FindingList()
+  /// Pages looked at so far.
+  private(set) var pagesDone = 0
   /// Told how many pages have been looked at, every now and then.
   var onPages: ((Int) -> Void)?
 
@@ -70,17 +72,27 @@ struct BTreeCheck: ~Copyable {
   /// How much of one payload is gathered; values behind it are not looked at.
   private static let gatherLimit = 4 << 20
 
+  private let mainPageCount: UInt32
+  private let encoding: DatabaseHeader.TextEncoding
   private var stack: ContiguousArray<Pending> = []
   private var spills: ContiguousArray<Spill> = []
   private var payload: ContiguousArray<UInt8> = []
   private var space = PageSpace()
-  private var pagesDone = 0
   private var isTable = true
   private var leafDepth: Int32 = -1
 
   init(mainPageCount: UInt32, encoding: DatabaseHeader.TextEncoding) {
     map = PageMap(mainPageCount: mainPageCount)
     records = RecordCheck(encoding: encoding)
+    self.mainPageCount = mainPageCount
+    self.encoding = encoding
+  }
+
+  /// Another check of the same file, with nothing claimed.
+  func another() -> BTreeCheck {
+    var other = BTreeCheck(mainPageCount: mainPageCount, encoding: encoding)
+    other.records.prepare(as: records)
+    return other
   }
 
   /// Checks all below a root.

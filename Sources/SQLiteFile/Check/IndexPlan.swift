@@ -2,86 +2,72 @@
 struct IndexPlan {
   private struct Index {
     var name: String
-    var table: String
     var columns: [String]
-    var rows = -1
-    var entries = -1
   }
 
-  private var indexes: [Index] = []
+  /// By the name of the table in small letters.
+  private var indexes: [String: [Index]] = [:]
+  /// The two sums of an index, by its name.
+  private(set) var sums: [String: (rows: Int, entries: Int)] = [:]
 
   /// Takes the indexes that have every row, of columns alone.
   init(_ schema: Schema) {
+    var automaticCounts: [String: Int] = [:]
+    for entry in schema.entries where entry.type == "index" && entry.sql == nil {
+      automaticCounts[entry.tableName, default: 0] += 1
+    }
     for entry in schema.entries where entry.type == "index" && entry.rootPage > 0 {
+      let columns: [String]
       if let sql = entry.sql {
         guard let definition = IndexDefinition(sql: sql), !definition.isPartial,
-          let columns = definition.columns
+          let named = definition.columns
         else { continue }
-        indexes.append(Index(name: entry.name, table: entry.tableName, columns: columns))
-        continue
+        columns = named
+      } else {
+        // Which constraint an automatic index serves is told only where there is but one.
+        guard automaticCounts[entry.tableName] == 1,
+          let definition = schema.table(named: entry.tableName)?.definition,
+          definition.rowIDColumn == nil, !definition.primaryKey.isEmpty
+        else { continue }
+        columns = definition.primaryKey.map { definition.columns[$0].name }
       }
-      // Which constraint an automatic index serves is told only where there is but one.
-      let isOnly =
-        schema.entries.count {
-          $0.type == "index" && $0.sql == nil && $0.tableName == entry.tableName
-        } == 1
-      guard isOnly, let definition = schema.table(named: entry.tableName)?.definition,
-        definition.rowIDColumn == nil, !definition.primaryKey.isEmpty
-      else { continue }
-      indexes.append(
-        Index(
-          name: entry.name, table: entry.tableName,
-          columns: definition.primaryKey.map { definition.columns[$0].name }))
+      indexes[entry.tableName.lowercased(), default: []].append(
+        Index(name: entry.name, columns: columns))
     }
   }
 
-  /// What the rows of a table add to the sums of its indexes.
-  mutating func parts(
-    of table: String, _ definition: TableDefinition, _ records: inout RecordCheck,
-    _ encoding: DatabaseHeader.TextEncoding
-  ) -> ContiguousArray<IndexSum.Part> {
-    var parts: ContiguousArray<IndexSum.Part> = []
+  /// Says in a table's rules what its rows add to the sums of its indexes. `sumCount` counts the sums given out.
+  mutating func apply(
+    to rules: inout RecordRules, of table: String, _ definition: TableDefinition,
+    _ encoding: DatabaseHeader.TextEncoding, _ sumCount: inout Int
+  ) {
+    guard let own = indexes.removeValue(forKey: table.lowercased()) else { return }
     let order = definition.storedOrder
-    records.absentHashes = []
     var hasUnknownDefault: Set<Int> = []
     for (field, place) in order.enumerated() {
       let hash = Self.hash(definition.columns[place], encoding)
       if hash == nil { hasUnknownDefault.insert(field) }
-      records.absentHashes.append(hash ?? IndexSum.null)
+      rules.absentHashes.append(hash ?? IndexSum.null)
     }
-    for number in indexes.indices
-    where indexes[number].table.lowercased() == table.lowercased() && indexes[number].rows < 0 {
-      var fields: ContiguousArray<Int32> = []
-      for name in indexes[number].columns {
-        guard
-          let place = definition.columns.firstIndex(where: {
-            $0.name.lowercased() == name.lowercased()
-          })
-        else { break }
-        if place == definition.rowIDColumn {
-          fields.append(-1)
-        } else if let field = order.firstIndex(of: place), !hasUnknownDefault.contains(field) {
-          fields.append(Int32(field))
-        } else {
-          break
+    let fieldOfPlace = Dictionary(
+      order.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
+    let placeOfName = Dictionary(
+      definition.columns.enumerated().map { ($1.name.lowercased(), $0) },
+      uniquingKeysWith: { first, _ in first })
+    for index in own where sums[index.name] == nil {
+      let fields = index.columns.compactMap { name -> Int32? in
+        guard let place = placeOfName[name.lowercased()] else { return nil }
+        if place == definition.rowIDColumn { return -1 }
+        guard let field = fieldOfPlace[place], !hasUnknownDefault.contains(field) else {
+          return nil
         }
+        return Int32(field)
       }
-      guard fields.count == indexes[number].columns.count else { continue }
-      indexes[number].rows = records.sums.count
-      records.sums.append(0)
-      indexes[number].entries = records.sums.count
-      records.sums.append(0)
-      parts.append(IndexSum.Part(sum: indexes[number].rows, fields: fields))
+      guard fields.count == index.columns.count else { continue }
+      sums[index.name] = (sumCount, sumCount + 1)
+      rules.sums.append(IndexSum.Part(sum: sumCount, fields: ContiguousArray(fields)))
+      sumCount += 2
     }
-    return parts
-  }
-
-  /// The two sums of an index; nil when it is not compared.
-  func sum(of index: String) -> (rows: Int, entries: Int)? {
-    guard let found = indexes.first(where: { $0.name == index }), found.rows >= 0 else {
-      return nil
-    }
-    return (found.rows, found.entries)
   }
 
   /// What a row that is older than the column has there; nil when it would have to be computed.

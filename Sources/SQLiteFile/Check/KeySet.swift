@@ -67,4 +67,24 @@ struct KeySet {
     }
     return count
   }
+
+  /// Adds the keys of another set.
+  mutating func merge(_ other: KeySet) {
+    if !other.isComplete { isComplete = false }
+    for (place, start) in other.places.enumerated() where start >= 0 {
+      while places.count <= place { places.append(-1) }
+      if places[place] < 0 {
+        guard words.count < Self.mostBitmaps * Self.bitmapWords else {
+          isComplete = false
+          return
+        }
+        places[place] = Int32(words.count)
+        words.append(contentsOf: repeatElement(0, count: Self.bitmapWords))
+      }
+      let own = Int(places[place])
+      for index in 0..<Self.bitmapWords {
+        words[own + index] |= other.words[Int(start) + index]
+      }
+    }
+  }
 }

@@ -75,6 +75,29 @@ struct PageMap {
     pieces[Int(page / Self.pieceLength)]?.kinds[Int(page % Self.pieceLength)] = kind.rawValue
   }
 
+  /// Takes the claims of another map of the same file; false when a page is claimed in both, and then the map is of
+  /// no use.
+  mutating func merge(_ other: PageMap) -> Bool {
+    for (number, piece) in other.pieces.enumerated() {
+      guard let piece else { continue }
+      guard let own = pieces[number] else {
+        pieces[number] = piece
+        continue
+      }
+      for index in 0..<Int(Self.pieceLength) where piece.kinds[index] != 0 {
+        guard own.kinds[index] == 0 else { return false }
+        own.kinds[index] = piece.kinds[index]
+        own.owners[index] = piece.owners[index]
+        own.parents[index] = piece.parents[index]
+      }
+    }
+    for (page, entry) in other.others {
+      guard others[page] == nil else { return false }
+      others[page] = entry
+    }
+    return true
+  }
+
   /// Runs of pages from 1 to `last` that nobody has claimed.
   func orphans(upTo last: UInt32, _ body: (ClosedRange<UInt32>) -> Void) {
     var start: UInt32?

@@ -31,8 +31,6 @@ struct RecordCheck: ~Copyable {
   private let encoding: DatabaseHeader.TextEncoding
   private var tallies: [Subject: Tally] = [:]
   private var hashes: ContiguousArray<UInt64> = []
-  /// What columns that a record has no field for add to a sum, by field.
-  var absentHashes: ContiguousArray<UInt64> = []
 
   init(encoding: DatabaseHeader.TextEncoding) { self.encoding = encoding }
 
@@ -136,7 +134,8 @@ struct RecordCheck: ~Copyable {
             field < 0
             ? IndexSum.of(rowID ?? 0)
             : field < count
-              ? hashes[field] : field < absentHashes.count ? absentHashes[field] : IndexSum.null
+              ? hashes[field]
+              : field < rules.absentHashes.count ? rules.absentHashes[field] : IndexSum.null
           hash = IndexSum.combine(hash, value)
           part &+= 1
         }
@@ -238,6 +237,24 @@ struct RecordCheck: ~Copyable {
       return UTF16Scan.isValid(text, isBigEndian: encoding == .utf16BigEndian)
     }
     return UTF8Scan.isValid(text)
+  }
+
+  // MARK: - Together
+
+  /// Asks for the same as another check, with nothing found yet.
+  mutating func prepare(as other: borrowing RecordCheck) {
+    demands = other.demands
+    keys = ContiguousArray(repeating: KeySet(), count: other.keys.count)
+    references = ContiguousArray(repeating: KeySet(), count: other.references.count)
+    sums = ContiguousArray(repeating: 0, count: other.sums.count)
+  }
+
+  /// Takes the keys and sums of a check that asked for the same.
+  mutating func merge(_ other: borrowing RecordCheck) {
+    for index in keys.indices { keys[index].merge(other.keys[index]) }
+    for index in references.indices { references[index].merge(other.references[index]) }
+    for index in sums.indices { sums[index] &+= other.sums[index] }
+    incompleteSums.formUnion(other.incompleteSums)
   }
 
   // MARK: - What was found

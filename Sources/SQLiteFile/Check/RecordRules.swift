@@ -32,6 +32,8 @@ struct RecordRules {
   var endsWithRowID = false
   /// What the rows add to the sums of their indexes, or an entry to its own; see ``IndexSum``.
   var sums: ContiguousArray<IndexSum.Part> = []
+  /// What columns that a record has no field for add to a sum, by field.
+  var absentHashes: ContiguousArray<UInt64> = []
 
   /// The rules of a b-tree of which nothing is known.
   init() {}

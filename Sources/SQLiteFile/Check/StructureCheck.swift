@@ -24,6 +24,8 @@ struct StructureCheck: ~Copyable {
   /// Key sets by the name of the table in small letters.
   private var keySets: [String: Int] = [:]
   private var rowCounts: [String: BTreeCheck.Counts] = [:]
+  /// The numbers of demands by the name of the table in small letters.
+  private var demandsByTable: [String: [Int]] = [:]
   private let pageLimit: UInt32
 
   init(
@@ -41,7 +43,8 @@ struct StructureCheck: ~Copyable {
     tree = BTreeCheck(mainPageCount: mainPages, encoding: database.header.textEncoding)
     tree.onPages = onPages
     tree.records.demands = ContiguousArray(demands)
-    for demand in demands {
+    for (number, demand) in demands.enumerated() {
+      demandsByTable[demand.table.lowercased(), default: []].append(number)
       guard let target = demand.rowIDsOf?.lowercased(), keySets[target] == nil else { continue }
       keySets[target] = tree.records.keys.count
       tree.records.keys.append(KeySet())
@@ -99,57 +102,147 @@ struct StructureCheck: ~Copyable {
   // MARK: - B-trees
 
   private mutating func walkTrees() throws(SQLiteFileError) {
-    var rules = RecordRules(Schema.definition)
-    rules.mostFields = nil
-    _ = try walk(
-      Owner(name: "sqlite_schema", table: "sqlite_schema", root: 1, isIndex: false), true, rules)
-    report.tableCount += 1
-    let entries = database.schema.entries.filter {
-      ($0.type == "table" || $0.type == "index") && $0.rootPage > 0
-    }
     var plan = IndexPlan(database.schema)
-    for entry in entries where entry.type == "table" {
-      try walkTable(entry, &plan)
+    let jobs = jobs(&plan)
+    owners = jobs.map(\.owner)
+    var results: [TreeResult]?
+    if pageLimit >= ParallelTrees.leastPageCount {
+      results = try ParallelTrees.run(jobs, &tree, reader)
+      // The b-trees share pages: once more, one after the other.
+      if results == nil { try startAgain() }
     }
-    for entry in entries where entry.type == "index" {
-      try walkIndex(entry, plan)
+    // Gathered in one value that nobody else holds, so that nothing is copied for each b-tree.
+    var gathered = Gathered()
+    for (number, job) in jobs.enumerated() {
+      if let results, number < results.count {
+        gathered.take(results[number], of: job)
+      } else {
+        gathered.take(try tree.run(job, number: number, &reader), of: job)
+      }
     }
+    for job in jobs {
+      if case .index(let place) = job.subject {
+        checkIndex(place, plan, &gathered)
+      }
+    }
+    finish(gathered)
     for entry in database.schema.entries where entry.rootPage == 0 {
       checkRootless(entry)
     }
   }
 
-  private mutating func walkTable(_ entry: SchemaEntry, _ plan: inout IndexPlan)
-    throws(SQLiteFileError)
-  {
-    let table = database.schema.tables.first {
-      $0.name == entry.name && $0.rootPage == entry.rootPage
+  /// The b-trees of the schema: its own, those of tables, those of indexes.
+  private mutating func jobs(_ plan: inout IndexPlan) -> [TreeJob] {
+    var rules = RecordRules(Schema.definition)
+    rules.mostFields = nil
+    let name = "sqlite_schema"
+    var jobs = [
+      TreeJob(
+        subject: .schema, owner: Owner(name: name, table: name, root: 1, isIndex: false),
+        isTable: true, rules: rules)
+    ]
+    var sumCount = 0
+    for table in database.schema.tables { jobs.append(job(of: table, &plan, &sumCount)) }
+    tree.records.sums = ContiguousArray(repeating: 0, count: sumCount)
+    for (place, entry) in database.schema.entries.enumerated()
+    where entry.type == "index" && entry.rootPage > 0 {
+      jobs.append(job(of: entry, place, plan))
     }
-    let definition = table?.definition
+    return jobs
+  }
+
+  private mutating func job(of table: Table, _ plan: inout IndexPlan, _ sumCount: inout Int)
+    -> TreeJob
+  {
+    let definition = table.definition
     if definition == nil {
       report.findings.add(
         Finding(
-          "schema.unreadable", "the CREATE statement of \(entry.name) is not readable",
-          table: entry.name))
+          "schema.unreadable", "the CREATE statement of \(table.name) is not readable",
+          table: table.name))
     }
     var rules = definition.map { RecordRules($0) } ?? RecordRules()
-    let name = entry.name.lowercased()
+    let name = table.name.lowercased()
     if let set = keySets[name], definition?.isWithoutRowID != true { rules.keys = set }
     apply(demandsOn: name, to: &rules)
     if depth == .full, let definition, !definition.isWithoutRowID {
-      rules.sums = plan.parts(
-        of: entry.name, definition, &tree.records, database.header.textEncoding)
+      plan.apply(to: &rules, of: name, definition, database.header.textEncoding, &sumCount)
     }
-    let counts = try walk(
-      Owner(name: entry.name, table: entry.name, root: entry.rootPage, isIndex: false),
-      definition.map { !$0.isWithoutRowID }, rules)
-    rowCounts[name] = counts
-    report.tableCount += 1
-    report.rowCount += counts.entries
+    return TreeJob(
+      subject: .table(name),
+      owner: Owner(name: table.name, table: table.name, root: table.rootPage, isIndex: false),
+      isTable: definition.map { !$0.isWithoutRowID }, rules: rules)
+  }
+
+  private func job(of entry: SchemaEntry, _ place: Int, _ plan: IndexPlan) -> TreeJob {
+    let definition = entry.sql.flatMap { IndexDefinition(sql: $0) }
+    let table = database.schema.table(named: entry.tableName)
+    let isRowIDTable = table?.definition.map { !$0.isWithoutRowID } ?? false
+    var rules = RecordRules(indexOf: definition?.columns?.count, endsWithRowID: isRowIDTable)
+    if let sum = plan.sums[entry.name] {
+      rules.sums = [IndexSum.Part(sum: sum.entries, fields: [])]
+    }
+    return TreeJob(
+      subject: .index(place),
+      owner: Owner(
+        name: entry.name, table: entry.tableName, root: entry.rootPage, isIndex: true),
+      isTable: false, rules: rules)
+  }
+
+  /// Forgets what a walk has claimed, and claims again what stands before the b-trees.
+  private mutating func startAgain() throws(SQLiteFileError) {
+    let onPages = tree.onPages
+    var fresh = tree.another()
+    fresh.onPages = onPages
+    tree = fresh
+    claimFixedPages()
+    var freelist = FreelistCheck()
+    try freelist.run(database.header, pageCount: pageLimit, &tree, &reader)
+  }
+
+  private mutating func finish(_ gathered: Gathered) {
+    var findings = tree.findings
+    findings.add(gathered.findings)
+    tree.findings = findings
+    breaches = gathered.breaches
+    rowCounts = gathered.rowCounts
+    report.checkedPageCount += gathered.checkedPages
+    report.overflowPageCount = gathered.overflowPages
+    report.cellCount = gathered.cells
+    report.tableCount = gathered.rowCounts.count + 1
+    report.rowCount = gathered.rows
+    report.indexCount = gathered.indexCounts.count
+    report.indexEntryCount = gathered.indexEntries
+  }
+
+  /// Compares the number of entries with that of the rows, and the sums where there are any.
+  private func checkIndex(_ number: Int, _ plan: IndexPlan, _ gathered: inout Gathered) {
+    let entry = database.schema.entries[number]
+    let isPartial = entry.sql.flatMap { IndexDefinition(sql: $0) }?.isPartial ?? false
+    guard let rows = gathered.rowCounts[entry.tableName.lowercased()], rows.isWhole,
+      let counts = gathered.indexCounts[number], counts.isWhole, !isPartial
+    else { return }
+    let place = reader.location(of: entry.rootPage)
+    if rows.entries != counts.entries {
+      gathered.findings.add(
+        Finding(
+          "index.badCount",
+          "the index has \(counts.entries) entries, its table \(rows.entries) rows",
+          member: place.member, page: entry.rootPage, offset: place.offset, table: entry.name))
+    } else if let sum = plan.sums[entry.name], !tree.records.incompleteSums.contains(sum.rows),
+      !tree.records.incompleteSums.contains(sum.entries),
+      tree.records.sums[sum.rows] != tree.records.sums[sum.entries]
+    {
+      gathered.findings.add(
+        Finding(
+          "index.badEntries", "the entries of the index are not those that the rows call for",
+          member: place.member, page: entry.rootPage, offset: place.offset, table: entry.name))
+    }
   }
 
   private mutating func apply(demandsOn table: String, to rules: inout RecordRules) {
-    for (number, demand) in demands.enumerated() where demand.table.lowercased() == table {
+    for number in demandsByTable[table] ?? [] {
+      let demand = demands[number]
       guard
         let field = rules.fields.firstIndex(where: { Int($0.column) == demand.column }),
         number <= Int(Int16.max)
@@ -166,58 +259,6 @@ struct StructureCheck: ~Copyable {
       }
       rules.fields[field].watched = watched
     }
-  }
-
-  private mutating func walkIndex(_ entry: SchemaEntry, _ plan: IndexPlan) throws(SQLiteFileError) {
-    let definition = entry.sql.flatMap { IndexDefinition(sql: $0) }
-    let table = database.schema.table(named: entry.tableName)
-    let isRowIDTable = table?.definition.map { !$0.isWithoutRowID } ?? false
-    var rules = RecordRules(
-      indexOf: definition?.columns?.count, endsWithRowID: isRowIDTable)
-    let sum = depth == .full ? plan.sum(of: entry.name) : nil
-    if let sum { rules.sums = [IndexSum.Part(sum: sum.entries, fields: [])] }
-    let counts = try walk(
-      Owner(name: entry.name, table: entry.tableName, root: entry.rootPage, isIndex: true), false,
-      rules)
-    report.indexCount += 1
-    report.indexEntryCount += counts.entries
-    guard let rows = rowCounts[entry.tableName.lowercased()], rows.isWhole, counts.isWhole,
-      definition?.isPartial != true
-    else { return }
-    let place = reader.location(of: entry.rootPage)
-    if rows.entries != counts.entries {
-      report.findings.add(
-        Finding(
-          "index.badCount",
-          "the index has \(counts.entries) entries, its table \(rows.entries) rows",
-          member: place.member, page: entry.rootPage, offset: place.offset, table: entry.name))
-    } else if let sum, !tree.records.incompleteSums.contains(sum.rows),
-      !tree.records.incompleteSums.contains(sum.entries),
-      tree.records.sums[sum.rows] != tree.records.sums[sum.entries]
-    {
-      report.findings.add(
-        Finding(
-          "index.badEntries", "the entries of the index are not those that the rows call for",
-          member: place.member, page: entry.rootPage, offset: place.offset, table: entry.name))
-    }
-  }
-
-  private mutating func walk(_ owner: Owner, _ isTable: Bool?, _ rules: RecordRules)
-    throws(SQLiteFileError) -> BTreeCheck.Counts
-  {
-    let number = UInt32(owners.count)
-    owners.append(owner)
-    let counts = try tree.run(
-      BTreeCheck.Tree(
-        name: owner.name, number: number, root: owner.root, isTable: isTable, rules: rules),
-      &reader)
-    let found = tree.records.takeFindings(owner.name, rules.names)
-    for finding in found.findings { tree.findings.add(finding) }
-    breaches += found.breaches
-    report.checkedPageCount += counts.pages + counts.overflowPages
-    report.overflowPageCount += counts.overflowPages
-    report.cellCount += counts.cells
-    return counts
   }
 
   /// An entry without a root page: right for views, triggers and virtual tables (section 2.6).
@@ -267,38 +308,54 @@ struct StructureCheck: ~Copyable {
   /// Finds the values that refer to rows that are not there. The key sets say whether there are any; only then are
   /// the tables read once more.
   private mutating func checkReferences() throws(SQLiteFileError) {
+    var broken: Set<Int> = []
     for (target, set) in keySets.sorted(by: { $0.value < $1.value }) {
+      guard rowCounts[target]?.isWhole ?? false else { continue }
       let keys = tree.records.keys[set]
-      let isRead = rowCounts[target]?.isWhole ?? false
-      guard isRead else { continue }
       guard keys.isComplete, tree.records.references[set].isComplete else {
-        report.findings.add(
+        tree.findings.add(
           Finding(
             "coredata.keysNotChecked",
             "the keys that refer to \(target) are too scattered to be checked", severity: .note,
             table: target))
         continue
       }
-      guard tree.records.references[set].countMissing(in: keys) > 0 else { continue }
-      for (number, demand) in demands.enumerated() where demand.rowIDsOf?.lowercased() == target {
-        guard let table = database.schema.table(named: demand.table) else { continue }
-        var count = 0
-        var first: Int64?
-        try database.forEachRow(of: table) { row in
-          if demand.column < row.values.count, case .integer(let key) = row.values[demand.column],
-            !keys.contains(key)
-          {
-            count += 1
-            if first == nil { first = row.rowID }
-          }
-          return true
-        }
-        guard count > 0 else { continue }
-        breaches.append(
-          DemandBreach(
-            demand: number, kind: .rowID, count: count,
-            first: ValuePlace(member: .main, page: 0, offset: 0, rowID: first)))
+      if tree.records.references[set].countMissing(in: keys) > 0 { broken.insert(set) }
+    }
+    guard !broken.isEmpty else { return }
+    for (name, numbers) in demandsByTable.sorted(by: { $0.key < $1.key }) {
+      let concerned = numbers.compactMap { number -> (number: Int, column: Int, set: Int)? in
+        guard let target = demands[number].rowIDsOf, let set = keySets[target.lowercased()],
+          broken.contains(set)
+        else { return nil }
+        return (number, demands[number].column, set)
       }
+      guard !concerned.isEmpty, let table = database.schema.table(named: name) else { continue }
+      try findBroken(concerned, in: table)
+    }
+  }
+
+  private mutating func findBroken(
+    _ concerned: [(number: Int, column: Int, set: Int)], in table: Table
+  ) throws(SQLiteFileError) {
+    let keys = tree.records.keys
+    var counts = [Int](repeating: 0, count: concerned.count)
+    var first = [Int64?](repeating: nil, count: concerned.count)
+    try database.forEachRow(of: table) { row in
+      for (index, demand) in concerned.enumerated() where demand.column < row.values.count {
+        guard case .integer(let key) = row.values[demand.column],
+          !keys[demand.set].contains(key)
+        else { continue }
+        counts[index] += 1
+        if first[index] == nil { first[index] = row.rowID }
+      }
+      return true
+    }
+    for (index, demand) in concerned.enumerated() where counts[index] > 0 {
+      breaches.append(
+        DemandBreach(
+          demand: demand.number, kind: .rowID, count: counts[index],
+          first: ValuePlace(member: .main, page: 0, offset: 0, rowID: first[index])))
     }
   }
 }
