@@ -57,7 +57,8 @@ enum UTF8Scan {
     let two = bytes.word(at: offset &- 2)
     let isTrail = word & ~(word << 1)
     let leads = one & one << 1
-    let wanted = leads | (two & two << 1 & two << 2) | (three & three << 1 & three << 2 & three << 3)
+    let far = three & three << 1 & three << 2 & three << 3
+    let wanted = leads | (two & two << 1 & two << 2) | far
     if (isTrail ^ wanted) & tops != 0 { return false }
     // Leads after which not every trail byte will do: C0, C1, E0, ED, F0 and above.
     let low = one << 4 | one << 5 | one << 6

@@ -57,16 +57,6 @@ struct BTreeCheck: ~Copyable {
     var rowID: Int64?
   }
 
-  /// What was wrong with the cells of one page, one finding for each kind.
-  private struct CellTrouble {
-    var pointers = 0
-    var lengths = 0
-    var ends = 0
-    var overlaps = 0
-    var keys = 0
-    var first: [Int] = [0, 0, 0, 0, 0]
-  }
-
   /// SQLite itself never goes deeper than 20 levels (BTCURSOR_MAX_DEPTH).
   private static let deepest: Int32 = 20
   /// How much of one payload is gathered; values behind it are not looked at.
@@ -224,7 +214,7 @@ struct BTreeCheck: ~Copyable {
       defer { index &+= 1 }
       let start = Int(page.uint16(at: header.pointers &+ 2 &* index))
       guard start >= floor, start &+ 4 <= usableSize else {
-        Self.count(&trouble.pointers, &trouble.first[0], index)
+        trouble.pointers.add(index)
         isAccountable = false
         if !isLeaf { counts.isWhole = false }
         continue
@@ -242,7 +232,7 @@ struct BTreeCheck: ~Copyable {
         guard let length = Varint.read(page, at: offset, end: usableSize),
           length.value <= UInt64(limit)
         else {
-          Self.count(&trouble.lengths, &trouble.first[1], index)
+          trouble.lengths.add(index)
           isAccountable = false
           continue
         }
@@ -252,7 +242,7 @@ struct BTreeCheck: ~Copyable {
       var rowID: Int64?
       if isTable {
         guard let key = Varint.read(page, at: offset, end: usableSize) else {
-          Self.count(&trouble.ends, &trouble.first[2], index)
+          trouble.ends.add(index)
           isAccountable = false
           continue
         }
@@ -260,7 +250,7 @@ struct BTreeCheck: ~Copyable {
         let value = Int64(bitPattern: key.value)
         rowID = value
         if value <= lower && lower != .min || value > pending.upper {
-          Self.count(&trouble.keys, &trouble.first[4], index)
+          trouble.keys.add(index)
         }
         lower = max(lower, value)
         if !isLeaf { stack[stack.count &- 1].upper = min(value, pending.upper) }
@@ -270,13 +260,13 @@ struct BTreeCheck: ~Copyable {
         ? BTreePage.localLength(payload: total, usableSize: usableSize, isTableLeaf: isTable) : 0
       let end = offset &+ local &+ (local < total ? 4 : 0)
       guard end <= usableSize else {
-        Self.count(&trouble.ends, &trouble.first[2], index)
+        trouble.ends.add(index)
         isAccountable = false
         continue
       }
       // The smallest cell takes four bytes.
       if !space.take(start, max(4, end &- start)) {
-        Self.count(&trouble.overlaps, &trouble.first[3], index)
+        trouble.overlaps.add(index)
         isAccountable = false
       }
       guard isLeaf || !isTable else { continue }
@@ -307,17 +297,11 @@ struct BTreeCheck: ~Copyable {
           upper: pending.upper))
       stack[stackStart...].reverse()
     }
-    if trouble.pointers | trouble.lengths | trouble.ends | trouble.overlaps | trouble.keys != 0 {
-      report(trouble, pending.page, at, tree.name)
+    if trouble.isAny {
+      for found in trouble.findings { report(found.id, found.message, pending.page, at, tree.name) }
     }
     accountForSpace(
       page, header, headerStart, contentStart, isAccountable, pending.page, at, tree.name)
-  }
-
-  @inline(__always)
-  private static func count(_ count: inout Int, _ first: inout Int, _ index: Int) {
-    if count == 0 { first = index }
-    count &+= 1
   }
 
   /// Follows the chain of freeblocks and compares what is left with the header's count of fragments.
@@ -465,51 +449,6 @@ struct BTreeCheck: ~Copyable {
   }
 
   // MARK: - Findings
-
-  @inline(never)
-  private mutating func report(
-    _ trouble: CellTrouble, _ page: UInt32, _ at: (member: Finding.Member, offset: Int64),
-    _ name: String
-  ) {
-    func words(_ count: Int, _ first: Int, _ one: String, _ many: String) -> String {
-      count == 1 ? "cell \(first) \(one)" : "\(count) cells \(many), first cell \(first)"
-    }
-    let first = trouble.first
-    if trouble.pointers > 0 {
-      report(
-        "cell.badPointer",
-        words(
-          trouble.pointers, first[0], "lies outside the page's cells",
-          "lie outside the page's cells"),
-        page, at, name)
-    }
-    if trouble.lengths > 0 {
-      report(
-        "cell.badLength",
-        words(
-          trouble.lengths, first[1], "has a payload longer than the file",
-          "have payloads longer than the file"), page, at, name)
-    }
-    if trouble.ends > 0 {
-      report(
-        "cell.pastEnd",
-        words(
-          trouble.ends, first[2], "runs past the end of its page",
-          "run past the end of their page"), page, at, name)
-    }
-    if trouble.overlaps > 0 {
-      report(
-        "cell.overlap",
-        words(trouble.overlaps, first[3], "covers bytes of another", "cover bytes of others"), page,
-        at, name)
-    }
-    if trouble.keys > 0 {
-      report(
-        "tree.keyOrder",
-        words(trouble.keys, first[4], "has a row id out of order", "have row ids out of order"),
-        page, at, name)
-    }
-  }
 
   @inline(never)
   private mutating func report(

@@ -80,6 +80,7 @@ struct ParallelTrees {
   ///   - tree: has the pages that are claimed already.
   ///   - reader: a reader of the files.
   /// - Returns: a result for each job; nil when the b-trees share pages, and then `tree` is of no use.
+  /// - Throws: ``SQLiteFileError`` when the device fails.
   static func run(_ jobs: [TreeJob], _ tree: inout BTreeCheck, _ reader: borrowing PageReader)
     throws(SQLiteFileError) -> [TreeResult]?
   {
