@@ -26,7 +26,9 @@ struct Lifeboat: ParsableCommand {
     groupedSubcommands: [
       CommandGroup(
         name: "Look",
-        subcommands: [Inspect.self, Model.self, Rows.self, Timeline.self, Compare.self]),
+        subcommands: [
+          Inspect.self, Check.self, Model.self, Rows.self, Pages.self, Timeline.self, Compare.self,
+        ]),
       CommandGroup(name: "Save", subcommands: [Recover.self, Extract.self, Rescue.self]),
       CommandGroup(name: "Pass on", subcommands: [Bundle.self]),
       CommandGroup(name: "Keep house", subcommands: [IncidentsCommand.self]),

@@ -129,6 +129,10 @@ public final class SQLiteDatabase {
       return true
     }
     schema = Schema(rows: rows)
+    // A header in the clear, and everything behind it encrypted.
+    if rows.isEmpty, try reader.kind(of: 1) == nil, try Entropy.looksEncrypted(main) {
+      throw Self.encrypted(main)
+    }
     for table in schema.tables where table.definition == nil {
       self.findings.add(
         Finding(
@@ -136,6 +140,9 @@ public final class SQLiteDatabase {
           table: table.name))
     }
   }
+
+  /// Another reader of the same pages.
+  func anotherReader() -> PageReader { reader.another() }
 
   // MARK: - Rows
 
@@ -363,24 +370,26 @@ public final class SQLiteDatabase {
     }
   }
 
+  private static func encrypted(_ main: ByteFile) -> SQLiteFileError {
+    SQLiteFileError(
+      .looksEncrypted,
+      "not a readable SQLite database: its bytes look random, as encrypted ones do",
+      path: main.path, offset: 0)
+  }
+
   private static func failure(_ defect: DatabaseHeader.Defect, _ main: ByteFile)
     throws(SQLiteFileError) -> SQLiteFileError
   {
     func bad(_ message: String, _ offset: Int64) -> SQLiteFileError {
       SQLiteFileError(.badHeader, message, path: main.path, offset: offset)
     }
+    // Some encryptions leave the first bytes as they are, so that the magic alone says nothing.
+    if try Entropy.looksEncrypted(main) { return encrypted(main) }
     switch defect {
     case .tooShort:
       return SQLiteFileError(
         .notADatabase, "not an SQLite database: only \(main.size) bytes", path: main.path)
     case .magic:
-      let sample = try main.bytes(at: 0, count: 65_536)
-      if Entropy.looksRandom(sample) {
-        return SQLiteFileError(
-          .looksEncrypted,
-          "not a readable SQLite database: its bytes look random, as encrypted ones do",
-          path: main.path, offset: 0)
-      }
       return SQLiteFileError(
         .notADatabase, "not an SQLite database: it does not start like one", path: main.path,
         offset: 0)
