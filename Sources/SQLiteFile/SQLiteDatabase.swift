@@ -130,8 +130,8 @@ public final class SQLiteDatabase {
     }
     schema = Schema(rows: rows)
     // A header in the clear, and everything behind it encrypted.
-    if rows.isEmpty, try reader.kind(of: 1) == nil, try Entropy.looksEncrypted(main) {
-      throw Self.encrypted(main)
+    if rows.isEmpty, try reader.kind(of: 1) == nil, try Entropy.looksEncrypted(parts.main) {
+      throw Self.encrypted(parts.main)
     }
     for table in schema.tables where table.definition == nil {
       self.findings.add(
@@ -276,9 +276,6 @@ public final class SQLiteDatabase {
       mainPageCount: mainPageCount)
   }
 
-  /// Another reader of the same files, with windows of its own.
-  func anotherReader() -> PageReader { reader.another() }
-
   /// Takes over what another reader has found.
   package func add(_ other: FindingList) { findings.add(other) }
 
@@ -370,7 +367,7 @@ public final class SQLiteDatabase {
     }
   }
 
-  private static func encrypted(_ main: ByteFile) -> SQLiteFileError {
+  static func encrypted(_ main: ByteFile) -> SQLiteFileError {
     SQLiteFileError(
       .looksEncrypted,
       "not a readable SQLite database: its bytes look random, as encrypted ones do",

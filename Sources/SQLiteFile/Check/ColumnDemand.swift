@@ -1,15 +1,3 @@
-/// The storage classes of SQLite ("Datatypes In SQLite", section 2).
-package struct StorageClasses: OptionSet, Sendable {
-  package let rawValue: UInt8
-  package init(rawValue: UInt8) { self.rawValue = rawValue }
-
-  package static let null = Self(rawValue: 1)
-  package static let integer = Self(rawValue: 2)
-  package static let real = Self(rawValue: 4)
-  package static let text = Self(rawValue: 8)
-  package static let blob = Self(rawValue: 16)
-}
-
 /// What the values of a column must be by rules that SQLite does not know: Core Data's.
 package struct ColumnDemand: Sendable {
   /// The table.

@@ -53,7 +53,7 @@ public final class DamagedDatabase {
     let overlays = sides?.overlays ?? []
     // A newer page 1 knows better.
     for overlay in overlays.reversed() {
-      guard let offset = overlay.offsets[1] else { continue }
+      guard let offset = overlay.offset(of: 1) else { continue }
       let bytes = ContiguousArray(
         try overlay.file.bytes(at: offset, count: DatabaseHeader.length))
       guard let header = try? DatabaseHeader(parsing: bytes.rawSpan),
@@ -67,7 +67,7 @@ public final class DamagedDatabase {
     if let sides { findings.add(sides.findings) }
     let stored = (main.size - voted.origin + Int64(voted.pageSize) - 1) / Int64(voted.pageSize)
     mainPageCount = UInt32(clamping: max(0, stored))
-    let newest = overlays.reduce(mainPageCount) { max($0, $1.offsets.keys.max() ?? 0) }
+    let newest = overlays.reduce(mainPageCount) { max($0, $1.highestPage) }
     pageCount = newest
     reader = PageReader(
       main: main, pageSize: voted.pageSize, usableSize: voted.usableSize, pageLimit: newest,
@@ -139,12 +139,7 @@ public final class DamagedDatabase {
   }
 
   private static func refusal(_ main: ByteFile) throws(SQLiteFileError) -> SQLiteFileError {
-    let sample = try main.bytes(at: 0, count: 1 << 20)
-    if Entropy.looksRandom(sample) {
-      return SQLiteFileError(
-        .looksEncrypted, "no page of it looks like a database's, and all of it looks random: encrypted",
-        path: main.path)
-    }
+    if try Entropy.looksEncrypted(main) { return SQLiteDatabase.encrypted(main) }
     return SQLiteFileError(
       .notADatabase, "no page of it looks like a page of a database", path: main.path)
   }
