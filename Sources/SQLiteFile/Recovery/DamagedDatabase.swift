@@ -25,7 +25,8 @@ public final class DamagedDatabase {
   var census: PageCensus
   let map: PointerMap
   let sides: SideFiles?
-  var gatherer: PayloadGatherer
+  /// Overflow pages that live rows hold, as far as those have been read.
+  var claimed: PageSet
   var shapes: [RowShape] = []
   /// Pages that the pointer map has children of.
   var interiors: PageSet
@@ -74,7 +75,7 @@ public final class DamagedDatabase {
       origin: voted.origin, overlays: overlays)
     census = PageCensus(pageCount: newest)
     map = PointerMap(layout: voted, pageCount: newest)
-    gatherer = PayloadGatherer(map: map, pageCount: newest)
+    claimed = PageSet(pageCount: newest)
     interiors = PageSet(pageCount: newest)
     // No payload is longer than the file, nor than SQLite's own limit.
     mostPayload = min(1 << 31, reader.storedPageCount * voted.pageSize)
@@ -184,7 +185,15 @@ public final class DamagedDatabase {
   ) throws(SQLiteFileError) {
     var sink = RecoveredJSONSink(
       output: OutputBuffer(descriptor: descriptor), tables: tables, limit: limit)
-    try emit(selection, places(names), &sink)
+    let wanted = places(names)
+    if selection != .deleted {
+      if sink.isUnlimited, pageCount >= ParallelRecovery.leastPageCount {
+        try ParallelRecovery.write(self, wanted, to: &sink)
+      } else {
+        try emitLive(wanted, &sink)
+      }
+    }
+    if selection != .live, sink.wantsMore { try emitDeleted(wanted, &sink) }
     try sink.finish()
   }
 
