@@ -9,6 +9,7 @@ extension DamagedDatabase {
   /// How deep b-trees can be (BTCURSOR_MAX_DEPTH of SQLite's is 20).
   private static let deepest = 24
   private static let sampleCount = 12
+  private static let mostCompared = 512
   /// B-trees with rows that look alike of which indexes are asked.
   private static let mostAlike = 64
 
@@ -175,6 +176,10 @@ extension DamagedDatabase {
     var buffer = ContiguousArray<UInt8>()
     var fits = [Int](repeating: 0, count: shapes.count)
     var rows = 0
+    // With very many tables only the one that the schema names is looked at.
+    let compared =
+      shapes.count <= Self.mostCompared
+      ? Array(shapes.indices) : named.map { [$0] } ?? Array(0..<Self.mostCompared)
     for page in group.sample {
       let available = try reader.copy(page, into: &buffer)
       guard available > 0 else { continue }
@@ -185,7 +190,9 @@ extension DamagedDatabase {
         guard parse(cell, buffer.rawSpan, &types) else { continue }
         rows += 1
         let body = cell.record + cell.payload - types.bodyLength
-        for (index, shape) in shapes.enumerated() where shape.fits(types) {
+        for index in compared {
+          let shape = shapes[index]
+          guard shape.fits(types) else { continue }
           if shape.rowIDs.contains(cell.rowID),
             shape.fitsValues(
               types, buffer.rawSpan, body: body, end: cell.record + cell.local,

@@ -145,8 +145,12 @@ public final class DamagedDatabase {
       .notADatabase, "no page of it looks like a page of a database", path: main.path)
   }
 
+  /// Tables of which each page can be given to one. SQLite knows no limit; nobody's app has as many.
+  static let mostTables = 16_384
+
   /// Tells which tables to expect, and gives every page to one of them.
   public func expect(_ tables: [ExpectedTable]) throws(SQLiteFileError) {
+    let tables = Array(tables.prefix(Self.mostTables))
     self.tables = tables
     shapes = tables.enumerated().map { RowShape($1, table: $0) }
     layouts = tables.map { RowLayout($0.definition) }

@@ -14,10 +14,15 @@ struct PayloadGatherer: ~Copyable {
   /// Pages that something leads to; made when the first chain breaks off in a file without pointer map.
   private var referenced: PageSet?
   private let map: PointerMap
+  private var allowance: Int
 
-  /// - Parameter claimed: overflow pages that are known to be live rows'.
-  init(map: PointerMap, claimed: PageSet) {
+  /// - Parameters:
+  ///   - claimed: overflow pages that are known to be live rows'.
+  ///   - storedBytes: size of all files; four times as much is read from overflow pages in all. The rows of a
+  ///     sound file share no overflow page; those of a hostile one may all claim the same long chain.
+  init(map: PointerMap, claimed: PageSet, storedBytes: Int) {
     self.map = map
+    allowance = 4 * storedBytes + 1 << 20
     self.claimed = claimed
   }
 
@@ -52,7 +57,8 @@ struct PayloadGatherer: ~Copyable {
       if map.isPresent, isLive {
         next = try confirmed(next, after: previous, isFirst: isFirst, census, &reader)
       }
-      guard next >= 2, next != landmark, isOverflow(next, isLive, census),
+      allowance -= wanted
+      guard allowance > 0, next >= 2, next != landmark, isOverflow(next, isLive, census),
         try reader.copy(next, into: &buffer) == reader.pageSize
       else { return }
       let following = buffer.rawSpan.uint32(at: 0)

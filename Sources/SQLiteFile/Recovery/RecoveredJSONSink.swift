@@ -1,3 +1,16 @@
+extension OutputBuffer {
+  /// `],"attribution":"…"`, in words where it is what nearly all rows say.
+  @inline(__always)
+  fileprivate mutating func append(attribution: Attribution) {
+    guard attribution == .root else {
+      return append("],\"attribution\":\"\(attribution.name)\"")
+    }
+    append(word: 0x6972_7474_6122_2c5d, length: 8)
+    append(word: 0x3a22_6e6f_6974_7562, length: 8)
+    append(word: 0x2274_6f6f_7222, length: 6)
+  }
+}
+
 /// Writes recovered rows as NDJSON: `table`, `rowid` and `values` as an ordinary row has them, then what makes
 /// it no ordinary one.
 struct RecoveredJSONSink: RecoverySink, ~Copyable {
@@ -7,13 +20,14 @@ struct RecoveredJSONSink: RecoverySink, ~Copyable {
   private var partial: [PartialValue] = []
   private var column = 0
   private var left: Int
-  /// The start of a line for each table, rendered once.
-  private let starts: [[UInt8]]
+  /// The start of a line for each table, rendered once, and which of them the output has at hand.
+  private let starts: [String]
+  private var templateTable = Int.min
 
   init(output: consuming OutputBuffer, tables: [ExpectedTable], limit: Int?) {
     self.output = output
     names = tables.map { ($0.name, $0.definition.columns.map(\.name)) }
-    starts = tables.map { Array(("{\"table\":" + JSONLiteral.string($0.name) + ",\"rowid\":").utf8) }
+    starts = tables.map { "{\"table\":" + JSONLiteral.string($0.name) + ",\"rowid\":" }
     left = limit ?? .max
   }
 
@@ -27,11 +41,13 @@ struct RecoveredJSONSink: RecoverySink, ~Copyable {
   }
 
   mutating func beginRow(_ rowID: Int64?) {
-    if let table = origin.table, table < starts.count {
-      output.append(starts[table])
-    } else {
-      output.append("{\"table\":null,\"rowid\":")
+    let table = origin.table ?? -1
+    if table != templateTable {
+      templateTable = table
+      output.setTemplate(
+        table >= 0 && table < starts.count ? starts[table] : "{\"table\":null,\"rowid\":")
     }
+    output.appendTemplate()
     if let rowID { output.append(integer: rowID) } else { output.append("null") }
     output.append(word: 0x7365_756c_6176_222c, length: 8)
     output.append(word: 0x5b3a_22, length: 3)
@@ -88,9 +104,7 @@ struct RecoveredJSONSink: RecoverySink, ~Copyable {
   }
 
   mutating func endRow() {
-    output.append("],\"attribution\":\"")
-    output.append(origin.attribution.name)
-    output.append("\"")
+    output.append(attribution: origin.attribution)
     if origin.state != nil || !partial.isEmpty || origin.table == nil || origin.confidence < 100 {
       appendOrigin()
     }
@@ -134,7 +148,7 @@ struct RecoveredJSONSink: RecoverySink, ~Copyable {
 
   private init(
     output: consuming OutputBuffer, names: [(table: String, columns: [String])],
-    starts: [[UInt8]], left: Int
+    starts: [String], left: Int
   ) {
     self.output = output
     self.names = names

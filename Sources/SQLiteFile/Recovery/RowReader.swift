@@ -22,7 +22,9 @@ struct RowReader: ~Copyable {
     layouts = database.layouts
     names = database.tables.map(\.name)
     reader = database.reader.another()
-    gatherer = PayloadGatherer(map: map, claimed: database.claimed)
+    gatherer = PayloadGatherer(
+      map: map, claimed: database.claimed,
+      storedBytes: database.reader.storedPageCount * database.layout.pageSize)
     reading = database.newReading()
     decoder = RecordDecoder(encoding: database.layout.textEncoding)
   }
@@ -130,7 +132,7 @@ struct RowReader: ~Copyable {
 
   /// Decodes one cell and hands its row to the sink.
   mutating func emit<Sink: RecoverySink & ~Copyable>(
-    _ cell: LeafCell, of page: UInt32, _ bytes: RawSpan, _ origin: RowOrigin, _ layout: RowLayout,
+    _ cell: LeafCell, of page: UInt32, _ bytes: RawSpan, _ origin: RowOrigin, _ layout: borrowing RowLayout,
     isLive: Bool, _ sink: inout Sink
   ) throws(SQLiteFileError) {
     let rowID = cell.hasRowID ? cell.rowID : nil
@@ -172,7 +174,7 @@ struct RowReader: ~Copyable {
 
   /// A row no value of which is certain: its bytes, under the first column.
   private func emitWrecked<Sink: RecoverySink & ~Copyable>(
-    _ cell: LeafCell, _ bytes: RawSpan, _ origin: RowOrigin, _ layout: RowLayout, _ sink: inout Sink
+    _ cell: LeafCell, _ bytes: RawSpan, _ origin: RowOrigin, _ layout: borrowing RowLayout, _ sink: inout Sink
   ) {
     let columns = max(1, layout.rules.count)
     let payload = bytes.part(cell.record, cell.local).array()
@@ -193,7 +195,7 @@ struct RowReader: ~Copyable {
   /// The values of a gathered record that are not whole. What is missing of the record is filled with zeros so
   /// that it can be decoded; none of them is ever shown.
   private func partialValues(
-    _ cell: LeafCell, _ record: inout ContiguousArray<UInt8>, _ layout: RowLayout
+    _ cell: LeafCell, _ record: inout ContiguousArray<UInt8>, _ layout: borrowing RowLayout
   ) -> [PartialValue] {
     let have = gatherer.have
     let doubts = gatherer.doubts
