@@ -6,7 +6,7 @@ import Testing
 @Suite struct HelpTests {
   static let commands = [
     ["inspect"], ["info"], ["model"], ["model", "show"], ["model", "hash"], ["model", "identify"],
-    ["model", "diff"], ["rows"], ["extract"], ["export"], ["rescue"], ["bundle"],
+    ["model", "diff"], ["rows"], ["extract"], ["export"], ["recover"], ["rescue"], ["bundle"],
     ["bundle", "create"], ["bundle", "verify"], ["bundle", "list"], ["incidents"],
     ["incidents", "list"], ["incidents", "show"], ["incidents", "restore"], ["demo"],
   ]
@@ -35,7 +35,7 @@ import Testing
 
   @Test(arguments: [
     ["nonsense"], ["inspect"], ["rows", "--bogus", "x"], ["rows", "x", "--limit", "-1"],
-    ["rows", "x", "--format", "xml"], ["extract", "x"], ["rescue", "x"], ["bundle", "nonsense"],
+    ["rows", "x", "--format", "xml"], ["extract", "x"], ["recover", "x"], ["rescue", "x"], ["bundle", "nonsense"],
     ["bundle", "create", "x"], ["insp", "x"], ["model", "diff", "x"],
   ])
   func wrongUsageIs64(_ arguments: [String]) throws {

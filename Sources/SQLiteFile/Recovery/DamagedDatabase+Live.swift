@@ -22,6 +22,8 @@ extension DamagedDatabase {
       let available = try reader.copy(page, into: &buffer)
       guard available > 0 else { continue }
       let owner = census.owner(page)
+      // The schema table's own rows are no table's.
+      if owner == nil, schemaLeaves.contains(page) { continue }
       if isIndex {
         reading.readIndex(buffer.rawSpan, isInterior: kind == .indexInterior)
       } else {

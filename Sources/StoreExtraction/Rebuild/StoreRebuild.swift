@@ -129,6 +129,7 @@ struct RebuildCount {
     var result = result
     if includesDeleted { result.deletedCount = 0 }
     let isCoreData = store.kind != .sqlite
+    let tables = store.database.tables
     try store.database.forEachBufferedRow(includesDeleted ? .all : .live) { row in
       if row.origin.state != nil {
         result.deletedCount? += 1
@@ -136,7 +137,9 @@ struct RebuildCount {
         return true
       }
       progress?(Int64(row.origin.page), total)
-      guard let place = row.origin.table else {
+      guard let place = row.origin.table, !tables[place].isDropped,
+        row.rowID == nil || !tables[place].definition.isWithoutRowID
+      else {
         result.unattributedCount += 1
         return true
       }
@@ -146,12 +149,8 @@ struct RebuildCount {
       }
       return true
     }
-    for place in result.tables.indices {
-      let table = store.database.tables[place]
-      guard table.definition.isWithoutRowID, result.tables[place].rowCount == 0 else { continue }
-      result.tables[place].rowCount = HealthyRows.count(of: table, in: store.database.path)
-    }
     result.finish(RebuildFindings.all(of: store, result))
+    result.tables = zip(tables, result.tables).filter { !$0.isDropped || $1.deletedCount > 0 }.map(\.1)
     self.result = result
   }
 }
