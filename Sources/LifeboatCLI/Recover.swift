@@ -37,7 +37,9 @@ struct Recover: ParsableCommand, RecordedCommand {
   @Option(name: .shortAndLong, help: "The file to make.")
   var output: String?
 
-  @Flag(name: [.customShort("n"), .customLong("dry-run")], help: "Make no file; say what would be in it.")
+  @Flag(
+    name: [.customShort("n"), .customLong("dry-run")],
+    help: "Make no file; say what would be in it.")
   var dryRun = false
 
   @Flag(name: .long, help: "Also deleted rows, in tables of their own.")

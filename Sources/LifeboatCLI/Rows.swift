@@ -31,7 +31,9 @@ struct Rows: ParsableCommand, RecordedCommand {
   @Flag(name: .long, help: "Rows of tables as SQLite stores them, no names or types of the model.")
   var raw = false
 
-  @Flag(name: .long, help: "Everything that can be read: rows of damaged pages, and deleted rows marked as such.")
+  @Flag(
+    name: .long,
+    help: "Everything that can be read: rows of damaged pages, and deleted rows marked as such.")
   var all = false
 
   @Flag(name: .long, help: "Only rows that were deleted or replaced.")

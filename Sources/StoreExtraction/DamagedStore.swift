@@ -35,22 +35,22 @@ public final class DamagedStore {
   /// - Parameters:
   ///   - path: the main file; its log and journal are found beside it.
   ///   - logView: which part of the write-ahead log counts.
-  ///   - likes: paths of models (anything that ``ModelCollection`` reads) and of healthy stores, the most trusted
+  ///   - like: paths of models (anything that ``ModelCollection`` reads) and of healthy stores, the most trusted
   ///     first. They complete what the file itself does not say.
   ///   - model: the model to name rows by; nil for the one that the file carries.
   /// - Throws: `SQLiteFileError` when the file is no database, `ModelError` and ``ExtractionError`` when a path
-  ///   in `likes` holds nothing of use.
+  ///   in `like` holds nothing of use.
   public init(
-    path: String, logView: SQLiteDatabase.LogView = .committed, like likes: [String] = [],
-    model given: ManagedObjectModel? = nil
+    path: String, logView: SQLiteDatabase.LogView = .committed, like: [String] = [],
+    model: ManagedObjectModel? = nil
   ) throws {
-    let examples = try likes.map { try Example($0) }
+    let examples = try like.map { try Example($0) }
     database = try DamagedDatabase(path: path, logView: logView)
     let named = Set(database.tables.map { $0.name.lowercased() })
-    try CoreDataExpectations.expect(in: database, model: given)
+    try CoreDataExpectations.expect(in: database, model: model)
     let facts = try Facts(database)
     entities = facts.entities
-    model = given ?? facts.model
+    self.model = model ?? facts.model
     companions = database.schemaEntries.filter { $0.type != "table" || $0.rootPage == 0 }
     sources = database.tables.map { named.contains($0.name.lowercased()) ? .schema : .model }
 
@@ -59,7 +59,7 @@ public final class DamagedStore {
     var contents: [Example.Content] = []
     for example in examples {
       let content = try example.content(for: facts)
-      if model == nil { model = content.model }
+      if self.model == nil { self.model = content.model }
       contents.append(content)
     }
     guard !isWhole else {
@@ -81,7 +81,8 @@ public final class DamagedStore {
   }
 
   /// Takes over what the file's own schema does not say: tables, and what belongs to them.
-  private func complete(_ content: Example.Content, as source: TableSource) throws(SQLiteFileError) {
+  private func complete(_ content: Example.Content, as source: TableSource) throws(SQLiteFileError)
+  {
     var tables = database.tables
     var places = Dictionary(
       tables.enumerated().map { ($1.name.lowercased(), $0) }, uniquingKeysWith: { one, _ in one })

@@ -97,8 +97,8 @@ public struct RecoveredRowOutput {
     var output = OutputBuffer(descriptor: descriptor)
     let outcome = try forEachRow(selection) { managed, columns, row in
       output.append(
-        membersOf: managed, key: row.rowID == nil && managed.primaryKey == 0 ? nil : managed.primaryKey,
-        blobs: blobs)
+        membersOf: managed,
+        key: row.rowID == nil && managed.primaryKey == 0 ? nil : managed.primaryKey, blobs: blobs)
       output.append(originOf: row, managed, columns)
       output.append("}\n")
       return !output.isBroken
@@ -110,18 +110,19 @@ public struct RecoveredRowOutput {
 
 extension OutputBuffer {
   /// The members that tell where a row comes from, the same as of raw rows; values that are not whole by property.
-  fileprivate mutating func append(originOf row: RecoveredRow, _ managed: ManagedRow, _ columns: [Int])
-  {
+  fileprivate mutating func append(
+    originOf row: RecoveredRow, _ managed: ManagedRow, _ columns: [Int]
+  ) {
     let origin = row.origin
     append(",\"attribution\":\"\(origin.attribution.name)\"")
-    guard origin.state != nil || !row.partial.isEmpty || origin.table == nil
-      || origin.confidence < 100
+    guard
+      origin.state != nil || !row.partial.isEmpty || origin.table == nil
+        || origin.confidence < 100
     else { return }
     if let state = origin.state { append(",\"state\":\"\(state.rawValue)\"") }
     if origin.table == nil { append(",\"isGuess\":true") }
-    append(
-      ",\"place\":\"\(origin.place.rawValue)\",\"file\":\"\(origin.member.rawValue)\",\"page\":\(origin.page),\"offset\":\(origin.offset),\"confidence\":"
-    )
+    append(",\"place\":\"\(origin.place.rawValue)\",\"file\":\"\(origin.member.rawValue)\"")
+    append(",\"page\":\(origin.page),\"offset\":\(origin.offset),\"confidence\":")
     append(origin.confidence >= 100 ? "1" : "\(Double(origin.confidence) / 100)")
     guard !row.partial.isEmpty else { return }
     append(",\"partial\":{")

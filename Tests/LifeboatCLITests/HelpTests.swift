@@ -35,7 +35,8 @@ import Testing
 
   @Test(arguments: [
     ["nonsense"], ["inspect"], ["rows", "--bogus", "x"], ["rows", "x", "--limit", "-1"],
-    ["rows", "x", "--format", "xml"], ["extract", "x"], ["recover", "x"], ["rescue", "x"], ["bundle", "nonsense"],
+    ["rows", "x", "--format", "xml"], ["extract", "x"], ["recover", "x"], ["rescue", "x"],
+    ["bundle", "nonsense"],
     ["bundle", "create", "x"], ["insp", "x"], ["model", "diff", "x"],
   ])
   func wrongUsageIs64(_ arguments: [String]) throws {

@@ -74,8 +74,10 @@ import Testing
       try database.rows("SELECT ZTITLE FROM ZNOTE ORDER BY 1")
         == healthy.rows("SELECT ZTITLE FROM ZNOTE ORDER BY 1"))
     #expect(
-      try database.rows("SELECT name FROM sqlite_schema WHERE type = 'index' AND sql NOT NULL ORDER BY 1")
-        == healthy.rows("SELECT name FROM sqlite_schema WHERE type = 'index' AND sql NOT NULL ORDER BY 1"))
+      try database.rows(
+        "SELECT name FROM sqlite_schema WHERE type = 'index' AND sql NOT NULL ORDER BY 1")
+        == healthy.rows(
+          "SELECT name FROM sqlite_schema WHERE type = 'index' AND sql NOT NULL ORDER BY 1"))
   }
 
   @Test func refusals() throws {
@@ -93,7 +95,8 @@ import Testing
       try status(demo.kept.path, "-o", demo.kept.path + "-wal") == (73, "output.isEvidence"))
     #expect(try status(demo.kept.path, "-o", demo.kept.path).0 == 73)
     #expect(
-      try status(demo.kept.path, "-o", folder.url.path + "/no/where") == (73, "writer.cannotCreate"))
+      try status(demo.kept.path, "-o", folder.url.path + "/no/where") == (73, "writer.cannotCreate")
+    )
     #expect(try status(folder.url.path + "/none", "-o", folder.url.path + "/x").0 == 66)
     #expect(try status(taken.path, "-o", folder.url.path + "/x").0 == 65)
     #expect(
@@ -145,7 +148,8 @@ import Testing
         "rows", "--all", "--format", "ndjson", store.path, "--entity", name, "--limit", "2")
       #expect(try chosen.lines().map { $0["entity"]?.string } == ["Note", "Note"])
       let raw = try Program.run(
-        "rows", "--all", "--raw", "--format", "ndjson", store.path, "--entity", name, "--limit", "2")
+        "rows", "--all", "--raw", "--format", "ndjson", store.path, "--entity", name, "--limit", "2"
+      )
       #expect(try raw.lines().map { $0["table"]?.string } == ["ZNOTE", "ZNOTE"])
     }
     let text = try Program.run("rows", "--all", store.path, "--entity", "Note")

@@ -140,8 +140,8 @@ extension RebuildRun {
         guard error.isRefusal else { throw error }
         result.findings.append(
           Finding(
-            "recover.virtualTable", "virtual table \(entry.name) cannot be entered: \(error.message)",
-            table: entry.name))
+            "recover.virtualTable",
+            "virtual table \(entry.name) cannot be entered: \(error.message)", table: entry.name))
         result.damageCount += 1
       }
     }

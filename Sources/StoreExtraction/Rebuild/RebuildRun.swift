@@ -68,7 +68,8 @@ final class RebuildRun {
 
     // Two entries of the schema can be one table.
     var met: Set<String> = []
-    result.tables = targets.compactMap { $0 }.filter { met.insert($0.target).inserted }.map(\.result)
+    result.tables = targets.compactMap { $0 }.filter { met.insert($0.target).inserted }
+      .map(\.result)
     var all = RebuildFindings.all(of: store, result)
     all.add(findings)
     result.finish(all)

@@ -25,9 +25,8 @@ final class RebuildTable {
   private var keptBack: LooseTable?
   private let keptBackName: (String) -> String
 
-  /// Prepares to fill a table that the new file has already.
-  ///
-  /// - Parameter keptBackName: gives a free name like the one it gets.
+  /// Prepares to fill a table that the new file has already; `keptBackName` gives a free name like the one it
+  /// gets.
   init(
     _ expected: ExpectedTable, target: String, source: DamagedStore.TableSource,
     in writer: SQLiteWriter, keptBackName: @escaping (String) -> String
@@ -192,8 +191,8 @@ final class RebuildTable {
 
   static let lostRowID = "the row id is lost"
 
-  /// Gives rows whose row id is lost a new one, where row ids mean nothing to the owner of the table.
-  /// - Parameter moved: hears where each row was and its new row id.
+  /// Gives rows whose row id is lost a new one, where row ids mean nothing to the owner of the table. `moved`
+  /// hears where each row was and its new row id.
   func placeRowsWithoutRowID(_ moved: (_ from: String, _ old: Int64, _ new: Int64) throws -> Void)
     throws
   {

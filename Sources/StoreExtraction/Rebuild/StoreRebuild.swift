@@ -39,8 +39,8 @@ public struct StoreRebuild: Sendable {
 
   /// Writes the new file.
   ///
-  /// - Parameter output: its path; nothing may be there. Until it is finished and has passed SQLite's own check
-  ///   the file has another name in the same folder.
+  /// Nothing may be at its path. Until it is finished and has passed SQLite's own check the file has another
+  /// name in the same folder.
   /// - Throws: `SQLiteFileError`, `SQLiteWriterError`, ``ExtractionError``. What was written is removed then.
   public func run(_ store: DamagedStore, to output: String) throws -> RebuildResult {
     let watch = EvidenceWatch(store.database.path)
@@ -96,7 +96,7 @@ public struct StoreRebuild: Sendable {
       options.autoVacuum = layout.header?.isIncrementalVacuum ?? true ? .incremental : .full
     }
     options.isSynchronous = false
-    options.cacheKiB = 8 * 1024
+    options.cacheKiB = 4 * 1024
     return options
   }
 }
@@ -150,7 +150,8 @@ struct RebuildCount {
       return true
     }
     result.finish(RebuildFindings.all(of: store, result))
-    result.tables = zip(tables, result.tables).filter { !$0.isDropped || $1.deletedCount > 0 }.map(\.1)
+    result.tables = zip(tables, result.tables).filter { !$0.isDropped || $1.deletedCount > 0 }.map(
+      \.1)
     self.result = result
   }
 }
