@@ -126,6 +126,7 @@ struct RebuildCount {
     includesDeleted: Bool, _ progress: (@Sendable (Int64, Int64) -> Void)?
   ) throws(SQLiteFileError) {
     let total = Int64(store.database.pageCount)
+    var nextReport: UInt32 = 0
     var result = result
     if includesDeleted { result.deletedCount = 0 }
     let isCoreData = store.kind != .sqlite
@@ -136,7 +137,10 @@ struct RebuildCount {
         if let place = row.origin.table { result.tables[place].deletedCount += 1 }
         return true
       }
-      progress?(Int64(row.origin.page), total)
+      if row.origin.page >= nextReport {
+        progress?(Int64(row.origin.page), total)
+        nextReport = row.origin.page + 512
+      }
       guard let place = row.origin.table, !tables[place].isDropped,
         row.rowID == nil || !tables[place].definition.isWithoutRowID
       else {
