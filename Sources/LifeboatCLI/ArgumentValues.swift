@@ -9,3 +9,5 @@ extension SQLiteDatabase.LogView: ExpressibleByArgument {}
 extension BlobForm: ExpressibleByArgument {}
 extension StoreExport.Format: ExpressibleByArgument {}
 extension StoreRebuild.Provenance: ExpressibleByArgument {}
+extension CheckDepth: ExpressibleByArgument {}
+extension ProgressMode: ExpressibleByArgument {}

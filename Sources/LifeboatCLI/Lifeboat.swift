@@ -24,7 +24,11 @@ struct Lifeboat: ParsableCommand {
     version: Tool.version,
     subcommands: [],
     groupedSubcommands: [
-      CommandGroup(name: "Look", subcommands: [Inspect.self, Model.self, Rows.self]),
+      CommandGroup(
+        name: "Look",
+        subcommands: [
+          Inspect.self, Check.self, Model.self, Rows.self, Pages.self, Timeline.self, Compare.self,
+        ]),
       CommandGroup(name: "Save", subcommands: [Recover.self, Extract.self, Rescue.self]),
       CommandGroup(name: "Pass on", subcommands: [Bundle.self]),
       CommandGroup(name: "Keep house", subcommands: [IncidentsCommand.self]),

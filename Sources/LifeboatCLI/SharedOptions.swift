@@ -51,6 +51,13 @@ struct DisplayOptions: ParsableArguments {
     try write(JSONText.pretty(value))
   }
 
+  /// Writes values as JSON, a line for each.
+  func write(lines values: some Sequence<some Encodable>) throws {
+    let output = StandardStream(descriptor: 1)
+    for value in values { try output.write(JSONText.line(value)) }
+    try output.flush()
+  }
+
   /// Ends with the code for findings, unless asked for 0.
   func exitWithFindings() throws {
     if !exitZero { throw ExitCode(1) }
@@ -116,12 +123,34 @@ struct StoreOptions: ParsableArguments {
   var wal: SQLiteDatabase.LogView = .committed
 }
 
+/// How long work shows how far it is, on standard error.
+struct ProgressOptions: ParsableArguments {
+  @Option(
+    name: .long, help: "How progress is shown: auto, plain, json or none.")
+  var progress: ProgressMode = .auto
+
+  /// A meter of one operation; silent where the user wants quiet and has not asked for progress.
+  func meter(_ operation: String, unit: ProgressUnit, _ display: DisplayOptions) -> ProgressMeter {
+    ProgressMeter(
+      operation: operation, total: nil, unit: unit,
+      mode: display.quiet && progress == .auto ? .none : progress)
+  }
+}
+
 /// JSON as the commands write it.
 enum JSONText {
   /// One object, keys in order, dates in ISO 8601, with a line end.
   static func pretty(_ value: some Encodable) throws -> String {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
+    encoder.dateEncodingStrategy = .iso8601
+    return String(decoding: try encoder.encode(value), as: UTF8.self) + "\n"
+  }
+
+  /// One object on one line.
+  static func line(_ value: some Encodable) throws -> String {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     encoder.dateEncodingStrategy = .iso8601
     return String(decoding: try encoder.encode(value), as: UTF8.self) + "\n"
   }

@@ -10,6 +10,8 @@ struct BTreeScan: ~Copyable {
   var findings = FindingList()
   /// Rows that are there but could not be decoded.
   private(set) var lostRowCount = 0
+  /// The pages above those that ``leaves(below:reader:)`` gave.
+  private(set) var interiorPages: [UInt32] = []
   private var decoder: RecordDecoder
   private var visited: PageSet
   private var payload = ContiguousArray<UInt8>()
@@ -117,6 +119,7 @@ struct BTreeScan: ~Copyable {
     var levels: [Level] = []
     var sink = CountSink()
     let layout = RowLayout()
+    interiorPages.append(root)
     try visit(root, &levels, layout, &reader, &sink)
     while let level = levels.last {
       guard level.next <= level.count else {
@@ -126,6 +129,7 @@ struct BTreeScan: ~Copyable {
       levels[levels.count - 1].next += 1
       guard let child = try child(level.next, of: level.page, &reader) else { continue }
       if levels.count < depth {
+        interiorPages.append(child)
         try visit(child, &levels, layout, &reader, &sink)
       } else if visited.insert(child) {
         leaves.append(child)

@@ -13,6 +13,15 @@ public struct DatabaseHeader: Sendable, Equatable {
     case utf16LittleEndian = 2
     /// UTF-16, high byte first.
     case utf16BigEndian = 3
+
+    /// The name in messages.
+    public var name: String {
+      switch self {
+      case .utf8: "UTF-8"
+      case .utf16LittleEndian: "UTF-16LE"
+      case .utf16BigEndian: "UTF-16BE"
+      }
+    }
   }
 
   /// Page size in bytes, a power of two from 512 to 65,536 (offset 16; 1 stands for 65,536).

@@ -14,4 +14,26 @@ enum Entropy {
     }
     return sum < 400
   }
+
+  /// Bytes that are judged together: enough for the test, and no more than most pages have.
+  private static let blockLength = 4096
+  private static let mostBlocks = 64
+
+  /// Whether a file is random all through, as an encrypted one is: every one of up to 64 blocks spread over it. A
+  /// database whose start was overwritten with noise has other blocks.
+  static func looksEncrypted(_ file: ByteFile) throws(SQLiteFileError) -> Bool {
+    // Past a header that may stand in the clear.
+    let start: Int64 = file.size >= Int64(blockLength) + 512 ? 512 : 0
+    let count = (file.size - start) / Int64(blockLength)
+    guard count > 0 else { return false }
+    let taken = min(count, Int64(mostBlocks))
+    for index in 0..<taken {
+      // The first and the last block are among them.
+      let block = taken == 1 ? 0 : index * (count - 1) / (taken - 1)
+      let bytes = try file.bytes(
+        at: start + block * Int64(blockLength), count: blockLength)
+      guard looksRandom(bytes) else { return false }
+    }
+    return true
+  }
 }

@@ -8,6 +8,21 @@ struct PageReader: ~Copyable {
     var file: ByteFile
     var member: Finding.Member
     var offsets: [UInt32: Int64]
+    /// A log as it was after some of its frames; in place of `offsets`.
+    var history: LogIndex?
+
+    /// Where the page is; nil when this overlay has none.
+    @inline(__always)
+    func offset(of page: UInt32) -> Int64? {
+      if let history { return history.offset(of: page) }
+      return offsets[page]
+    }
+
+    /// The number of pages, of a history at most so many.
+    var count: Int { history?.count ?? offsets.count }
+
+    /// The highest page number; 0 without pages.
+    var highestPage: UInt32 { history?.highestPage ?? offsets.keys.max() ?? 0 }
   }
 
   let main: ByteFile
@@ -35,7 +50,7 @@ struct PageReader: ~Copyable {
     self.pageLimit = pageLimit
     self.overlays = overlays
     let mainPageCount = (main.size + Int64(pageSize) - 1) / Int64(pageSize)
-    storedPageCount = overlays.reduce(Int(mainPageCount)) { $0 + $1.offsets.count }
+    storedPageCount = overlays.reduce(Int(mainPageCount)) { $0 + $1.count }
     windows = WindowCache()
   }
 
@@ -49,7 +64,7 @@ struct PageReader: ~Copyable {
   /// Where a page's bytes are: the member and the offset in it.
   func location(of page: UInt32) -> (member: Finding.Member, offset: Int64) {
     for overlay in overlays {
-      if let offset = overlay.offsets[page] { return (overlay.member, offset) }
+      if let offset = overlay.offset(of: page) { return (overlay.member, offset) }
     }
     return (.main, origin + (Int64(page) - 1) * Int64(pageSize))
   }
@@ -59,7 +74,7 @@ struct PageReader: ~Copyable {
   mutating func page(_ number: UInt32) throws(SQLiteFileError) -> RawSpan? {
     guard number >= 1, number <= pageLimit else { return nil }
     for (index, overlay) in overlays.enumerated() {
-      guard let offset = overlay.offsets[number] else { continue }
+      guard let offset = overlay.offset(of: number) else { continue }
       let bytes = unsafe try windows.bytes(
         of: overlay.file, source: index + 1, at: offset, count: pageSize)
       return unsafe span(bytes)

@@ -42,7 +42,7 @@ public final class SQLiteDatabase {
   ///
   /// - Throws: ``SQLiteFileError`` when the file cannot be opened or is no database. A damaged page is no
   ///   error but one of the ``findings``.
-  public init(path: String, logView: LogView = .committed) throws(SQLiteFileError) {
+  public convenience init(path: String, logView: LogView = .committed) throws(SQLiteFileError) {
     let main = try ByteFile(path)
     var findings = FindingList()
     let journal = try Self.journal(beside: path, &findings)
@@ -81,19 +81,45 @@ public final class SQLiteDatabase {
           "the header counts \(pageCount) pages, the file ends after \(main.size / Int64(header.pageSize))",
           offset: main.size))
     }
-    let newest = overlays.reduce(mainPages) { max($0, $1.offsets.keys.max() ?? 0) }
-    self.path = path
-    self.logView = logView
+    try self.init(
+      Parts(
+        path: path, logView: logView, main: main, header: header, overlays: overlays,
+        pageCount: pageCount, log: log?.value, journal: journal?.value, findings: findings))
+  }
+
+  /// What a database is put together from.
+  struct Parts {
+    var path: String
+    var logView: LogView
+    var main: ByteFile
+    var header: DatabaseHeader
+    var overlays: [PageReader.Overlay]
+    var pageCount: UInt32
+    var log: WriteAheadLog?
+    var journal: RollbackJournal?
+    var findings: FindingList
+  }
+
+  /// Opens a database of these parts and reads its schema.
+  init(_ parts: Parts) throws(SQLiteFileError) {
+    let header = parts.header
+    let mainPages = UInt32(
+      min(
+        (parts.main.size + Int64(header.pageSize) - 1) / Int64(header.pageSize),
+        Int64(UInt32.max - 1)))
+    let newest = parts.overlays.reduce(mainPages) { max($0, $1.highestPage) }
+    path = parts.path
+    logView = parts.logView
     self.header = header
-    writeAheadLog = log?.value
-    self.journal = journal?.value
-    sizeBytes = main.size
-    self.pageCount = pageCount
+    writeAheadLog = parts.log
+    journal = parts.journal
+    sizeBytes = parts.main.size
+    pageCount = parts.pageCount
     mainPageCount = mainPages
     reader = PageReader(
-      main: main, pageSize: header.pageSize, usableSize: header.usableSize, pageLimit: newest,
-      overlays: overlays)
-    self.findings = findings
+      main: parts.main, pageSize: header.pageSize, usableSize: header.usableSize,
+      pageLimit: newest, overlays: parts.overlays)
+    findings = parts.findings
     schema = Schema(rows: [])
     var rows: [StoredRow] = []
     try readRows(
@@ -103,6 +129,10 @@ public final class SQLiteDatabase {
       return true
     }
     schema = Schema(rows: rows)
+    // A header in the clear, and everything behind it encrypted.
+    if rows.isEmpty, try reader.kind(of: 1) == nil, try Entropy.looksEncrypted(parts.main) {
+      throw Self.encrypted(parts.main)
+    }
     for table in schema.tables where table.definition == nil {
       self.findings.add(
         Finding(
@@ -110,6 +140,9 @@ public final class SQLiteDatabase {
           table: table.name))
     }
   }
+
+  /// Another reader of the same pages.
+  func anotherReader() -> PageReader { reader.another() }
 
   // MARK: - Rows
 
@@ -237,11 +270,14 @@ public final class SQLiteDatabase {
     try result.get()
   }
 
-  private func newScan(of table: Table, _ isRowIDTable: Bool) -> BTreeScan {
+  func newScan(of table: Table, _ isRowIDTable: Bool) -> BTreeScan {
     BTreeScan(
       table: table.name, isRowIDTable: isRowIDTable, encoding: header.textEncoding,
       mainPageCount: mainPageCount)
   }
+
+  /// Takes over what another reader has found.
+  package func add(_ other: FindingList) { findings.add(other) }
 
   private func readRows(
     root: UInt32, isRowIDTable: Bool, layout: RowLayout, table: String,
@@ -254,7 +290,7 @@ public final class SQLiteDatabase {
 
   /// How the rows of a table are laid out; without a readable CREATE statement the root page tells what kind
   /// of b-tree it is, and the fields come as they are.
-  private func layout(of table: Table) throws(SQLiteFileError) -> (RowLayout, isRowIDTable: Bool) {
+  func layout(of table: Table) throws(SQLiteFileError) -> (RowLayout, isRowIDTable: Bool) {
     if let definition = table.definition {
       return (RowLayout(definition), !definition.isWithoutRowID)
     }
@@ -331,24 +367,26 @@ public final class SQLiteDatabase {
     }
   }
 
+  static func encrypted(_ main: ByteFile) -> SQLiteFileError {
+    SQLiteFileError(
+      .looksEncrypted,
+      "not a readable SQLite database: its bytes look random, as encrypted ones do",
+      path: main.path, offset: 0)
+  }
+
   private static func failure(_ defect: DatabaseHeader.Defect, _ main: ByteFile)
     throws(SQLiteFileError) -> SQLiteFileError
   {
     func bad(_ message: String, _ offset: Int64) -> SQLiteFileError {
       SQLiteFileError(.badHeader, message, path: main.path, offset: offset)
     }
+    // Some encryptions leave the first bytes as they are, so that the magic alone says nothing.
+    if try Entropy.looksEncrypted(main) { return encrypted(main) }
     switch defect {
     case .tooShort:
       return SQLiteFileError(
         .notADatabase, "not an SQLite database: only \(main.size) bytes", path: main.path)
     case .magic:
-      let sample = try main.bytes(at: 0, count: 65_536)
-      if Entropy.looksRandom(sample) {
-        return SQLiteFileError(
-          .looksEncrypted,
-          "not a readable SQLite database: its bytes look random, as encrypted ones do",
-          path: main.path, offset: 0)
-      }
       return SQLiteFileError(
         .notADatabase, "not an SQLite database: it does not start like one", path: main.path,
         offset: 0)

@@ -78,7 +78,7 @@ public struct Schema: Sendable, Equatable {
     .map { name, type in
       TableDefinition.Column(
         name: name, declaredType: type, affinity: .init(declaredType: type), defaultValue: .null,
-        collation: "BINARY", generation: .none)
+        collation: "BINARY", generation: .none, isNotNull: false)
     },
     rowIDColumn: nil, primaryKey: [], isWithoutRowID: false, isStrict: false)
 }

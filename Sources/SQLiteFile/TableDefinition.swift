@@ -39,8 +39,8 @@ public struct TableDefinition: Sendable, Hashable {
     public let collation: String
     /// Whether the value is computed.
     public let generation: Generation
-    /// Whether it is declared NOT NULL.
-    public var isNotNull = false
+    /// Whether NULL is forbidden by a NOT NULL of the column itself.
+    public let isNotNull: Bool
   }
 
   /// The columns in order.

@@ -134,13 +134,13 @@ struct TableParser {
         _ = take("KEY")
         draft.isPrimaryKey = true
         if take("DESC") { draft.isDescendingKey = true }
+      case "NOT":
+        if take("NULL") { draft.isNotNull = true }
       case "COLLATE":
         if let collation = current {
           draft.collation = collation.text
           position += 1
         }
-      case "NOT":
-        if take("NULL") { draft.isNotNull = true }
       case "DEFAULT":
         draft.defaultTokens = defaultTokens()
       case "SET":

@@ -221,16 +221,10 @@ public struct StoreInspection: Sendable, Codable {
 extension StoreInspection.File {
   init(_ database: SQLiteDatabase) {
     let header = database.header
-    let textEncoding =
-      switch header.textEncoding {
-      case .utf8: "UTF-8"
-      case .utf16LittleEndian: "UTF-16LE"
-      case .utf16BigEndian: "UTF-16BE"
-      }
     self.init(
       sizeBytes: database.sizeBytes, pageSizeBytes: header.pageSize,
       pageCount: database.pageCount, freePageCount: header.freelistPageCount,
-      textEncoding: textEncoding,
+      textEncoding: header.textEncoding.name,
       autoVacuum: header.hasPointerMap
         ? header.isIncrementalVacuum ? "incremental" : "full" : "none",
       journalMode: header.readVersion == 2 ? "wal" : "rollback",

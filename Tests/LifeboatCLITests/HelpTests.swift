@@ -5,8 +5,9 @@ import Testing
 /// Help, version and wrong usage.
 @Suite struct HelpTests {
   static let commands = [
-    ["inspect"], ["info"], ["model"], ["model", "show"], ["model", "hash"], ["model", "identify"],
-    ["model", "diff"], ["rows"], ["extract"], ["export"], ["recover"], ["rescue"], ["bundle"],
+    ["inspect"], ["info"], ["check"], ["pages"], ["model"], ["model", "show"], ["model", "hash"],
+    ["model", "identify"], ["model", "diff"], ["rows"], ["timeline"], ["compare"], ["extract"],
+    ["export"], ["recover"], ["rescue"], ["bundle"],
     ["bundle", "create"], ["bundle", "verify"], ["bundle", "list"], ["incidents"],
     ["incidents", "list"], ["incidents", "show"], ["incidents", "restore"], ["demo"],
   ]
@@ -35,8 +36,9 @@ import Testing
 
   @Test(arguments: [
     ["nonsense"], ["inspect"], ["rows", "--bogus", "x"], ["rows", "x", "--limit", "-1"],
-    ["rows", "x", "--format", "xml"], ["extract", "x"], ["recover", "x"], ["rescue", "x"],
-    ["bundle", "nonsense"],
+    ["rows", "x", "--format", "xml"], ["check"], ["timeline", "x", "--limit", "-1"],
+    ["check", "x", "--depth", "9"], ["pages", "x", "--page", "-1"], ["extract", "x"],
+    ["recover", "x"], ["rescue", "x"], ["bundle", "nonsense"], ["compare", "x"],
     ["bundle", "create", "x"], ["insp", "x"], ["model", "diff", "x"],
   ])
   func wrongUsageIs64(_ arguments: [String]) throws {

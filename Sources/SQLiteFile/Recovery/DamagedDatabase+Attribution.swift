@@ -9,6 +9,8 @@ extension DamagedDatabase {
   /// How deep b-trees can be (BTCURSOR_MAX_DEPTH of SQLite's is 20).
   private static let deepest = 24
   private static let sampleCount = 12
+  /// B-trees with rows that look alike of which indexes are asked.
+  private static let mostAlike = 64
 
   /// The root that leads to a page, as far up as anything leads.
   func root(of page: UInt32, _ roots: [UInt32: Int]) throws(SQLiteFileError) -> (
@@ -43,7 +45,15 @@ extension DamagedDatabase {
     guard !tables.isEmpty else { return }
     var roots: [UInt32: Int] = [:]
     for (index, table) in tables.enumerated() {
-      if let root = table.rootPage, !table.isDropped { roots[root] = index }
+      guard let root = table.rootPage, !table.isDropped else { continue }
+      if try isChild(root) {
+        findings.add(
+          Finding(
+            "schema.badRoot", "the schema gives this page as a root; it is inside another b-tree",
+            page: root, offset: reader.location(of: root).offset, table: table.name))
+      } else {
+        roots[root] = index
+      }
     }
     var groups: [UInt32: Group] = [:]
     try forEachLeaf(roots) { page, root, attribution in
@@ -56,9 +66,24 @@ extension DamagedDatabase {
       groups[root] = group
     }
     var owners: [UInt32: (table: Int, attribution: Attribution)] = [:]
+    var alike: [UInt32: [Int]] = [:]
     for root in groups.keys.sorted() {
       guard let group = groups[root] else { continue }
-      if let owner = try owner(of: group, root, roots[root]) { owners[root] = owner }
+      let found = try owner(of: group, root, roots[root])
+      if let owner = found.owner { owners[root] = owner }
+      if found.alike.count > 1, alike.count < Self.mostAlike { alike[root] = found.alike }
+    }
+    if alike.count > 1 {
+      let candidates = Set(alike.values.joined())
+      for (root, table) in try testimony(of: alike.keys.sorted(), candidates.sorted())
+      where owners[root]?.table != table {
+        findings.add(
+          Finding(
+            "schema.otherRoot",
+            "the schema gives this b-tree to another table; the index of \(tables[table].name) agrees with its rows",
+            page: root, offset: reader.location(of: root).offset, table: tables[table].name))
+        owners[root] = (table, .shape)
+      }
     }
     self.roots = roots
     self.owners = owners.mapValues(\.table)
@@ -79,17 +104,38 @@ extension DamagedDatabase {
     [.indexLeaf, .indexInterior].contains(census.kind(page))
   }
 
+  /// Whether an interior page leads to a page by keys that agree with the page's own row ids.
+  private func isChild(_ page: UInt32) throws(SQLiteFileError) -> Bool {
+    let parent = census.parent(page)
+    guard parent != 0, !census.free.contains(parent), census.kind(page) == .tableLeaf else {
+      return false
+    }
+    if let entry = try map.entry(of: page, &reader) { return entry.kind == .bTree }
+    var buffer = ContiguousArray<UInt8>()
+    guard try reader.copy(page, into: &buffer) == layout.pageSize else { return false }
+    var reading = newReading()
+    reading.read(buffer.rawSpan, number: page, available: layout.pageSize, shape: nil)
+    guard let least = reading.cells.map(\.rowID).min(), let most = reading.cells.map(\.rowID).max(),
+      try reader.copy(parent, into: &buffer) == layout.pageSize
+    else { return false }
+    let bytes = buffer.rawSpan
+    let count = min(Int(bytes.uint16(at: 3)), (layout.usableSize - 12) / 2)
+    var floor = Int64.min
+    for index in 0..<count {
+      let start = Int(bytes.uint16(at: 12 + 2 * index))
+      guard start + 5 <= layout.usableSize,
+        let key = Varint.read(bytes, at: start + 4, end: layout.usableSize)
+      else { return false }
+      let ceiling = Int64(bitPattern: key.value)
+      if bytes.uint32(at: start) == page { return least > floor && most <= ceiling }
+      floor = ceiling
+    }
+    return least > floor && bytes.uint32(at: 8) == page
+  }
+
   /// The table whose b-tree an interior page is of; nil when that is not known.
   func owner(ofInterior page: UInt32) throws(SQLiteFileError) -> Int? {
     owners[try root(of: page, roots).page]
-  }
-
-  /// Whether a page is read as a leaf of a live table.
-  func isLiveLeaf(_ page: UInt32) -> Bool {
-    switch census.kind(page) {
-    case .tableLeaf, .ruinedLeaf: !census.free.contains(page) || census.parent(page) != 0
-    default: false
-    }
   }
 
   private func forEachLeaf(
@@ -102,7 +148,7 @@ extension DamagedDatabase {
       if census.kind(page) == .other, try isRuinedLeaf(page, roots) {
         census.set(page, .ruinedLeaf)
       }
-      guard isLiveLeaf(page), page > 1 else { continue }
+      guard census.isLiveLeaf(page), page > 1 else { continue }
       let found = try root(of: page, roots)
       visit(page, found.page, found.attribution)
     }
@@ -110,7 +156,7 @@ extension DamagedDatabase {
 
   /// Whether all that leads to a page says that it is a b-tree page, although its header does not.
   private func isRuinedLeaf(_ page: UInt32, _ roots: [UInt32: Int]) throws(SQLiteFileError) -> Bool {
-    if census.free.contains(page) { return false }
+    if census.free.contains(page) || interiors.contains(page) { return false }
     if let table = roots[page] { return !tables[table].definition.isWithoutRowID }
     let parent = census.parent(page)
     if parent != 0 { return census.kind(parent) == .tableInterior }
@@ -120,11 +166,12 @@ extension DamagedDatabase {
   }
 
   /// The table that a b-tree's rows are of.
+  ///
+  /// - Returns: the table, nil when nothing decides; and the tables whose rows look like these.
   private func owner(of group: Group, _ root: UInt32, _ named: Int?) throws(SQLiteFileError) -> (
-    table: Int, attribution: Attribution
-  )? {
-    var reading = LeafReading(
-      usableSize: layout.usableSize, mostPayload: mostPayload, encoding: layout.textEncoding)
+    owner: (table: Int, attribution: Attribution)?, alike: [Int]
+  ) {
+    var reading = newReading()
     var buffer = ContiguousArray<UInt8>()
     var fits = [Int](repeating: 0, count: shapes.count)
     var rows = 0
@@ -149,17 +196,19 @@ extension DamagedDatabase {
         }
       }
     }
+    let alike = rows == 0 ? [] : fits.indices.filter { fits[$0] == rows }
     if let named {
-      if rows == 0 || fits[named] * 2 >= rows { return (named, .root) }
+      if rows == 0 || fits[named] * 2 >= rows { return ((named, .root), alike) }
       // The schema leads to rows that are not this table's: another's root, or columns that hold anything.
-      if !fits.contains(where: { $0 * 10 >= rows * 9 }) { return (named, .root) }
+      if !fits.contains(where: { $0 * 10 >= rows * 9 }) { return ((named, .root), alike) }
     }
-    guard rows > 0 else { return nil }
+    guard rows > 0 else { return (nil, []) }
     let good = fits.indices.filter { fits[$0] * 10 >= rows * 8 }
-    guard let best = good.max(by: { weight($0, fits) < weight($1, fits) }) else { return nil }
+    guard let best = good.max(by: { weight($0, fits) < weight($1, fits) }) else {
+      return (nil, alike)
+    }
     let rivals = good.filter { weight($0, fits) == weight(best, fits) }
-    guard rivals.count == 1 else { return nil }
-    return (best, .shape)
+    return (rivals.count == 1 ? (best, .shape) : nil, alike)
   }
 
   private func weight(_ table: Int, _ fits: [Int]) -> Int {

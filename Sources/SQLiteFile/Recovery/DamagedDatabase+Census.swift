@@ -3,8 +3,7 @@ extension DamagedDatabase {
   func takeCensus() throws(SQLiteFileError) {
     try readFreeList()
     var buffer = ContiguousArray<UInt8>()
-    var reading = LeafReading(
-      usableSize: layout.usableSize, mostPayload: mostPayload, encoding: layout.textEncoding)
+    var reading = newReading()
     var number: UInt32 = 1
     while number <= pageCount {
       let available = try reader.copy(number, into: &buffer)
@@ -51,9 +50,23 @@ extension DamagedDatabase {
   private func readMap() throws(SQLiteFileError) {
     guard map.isPresent else { return }
     var number: UInt32 = 3
+    // Entries that can be true, of the map page at hand.
+    var good = 0
     while number <= pageCount {
+      if map.isMap(number) || number == pageCount {
+        let page = map.mapPage(of: number - 1)
+        if good == 0, number - page > 2 {
+          findings.add(
+            Finding(
+              "ptrmap.unreadable", "no entry of this pointer-map page can be true", page: page,
+              offset: reader.location(of: page).offset))
+        }
+        good = 0
+      }
       if let entry = try map.entry(of: number, &reader) {
+        good += 1
         if entry.kind == .free { census.setFree(number) }
+        if entry.kind == .bTree { _ = interiors.insert(entry.parent) }
       }
       number += 1
     }
@@ -72,6 +85,7 @@ extension DamagedDatabase {
     let count = Int(page.uint16(at: base + 3))
     switch kind {
     case .leafTable:
+      if isPlainLeaf(page, base, count) { return census.set(number, .tableLeaf) }
       reading.read(page, number: number, available: available, shape: nil)
       let isEmpty =
         count == 0 && (Int(page.uint16(at: base + 5)) == usable % 65_536 || page.uint16(at: base + 1) != 0)
@@ -94,20 +108,47 @@ extension DamagedDatabase {
     }
   }
 
+  /// Whether a page reads as a table leaf at first sight: its first, middle and last cells are whole.
+  private func isPlainLeaf(_ page: RawSpan, _ base: Int, _ count: Int) -> Bool {
+    let usable = layout.usableSize
+    let floor = base + 8 + 2 * count
+    guard count > 0, floor + 4 * count <= usable else { return false }
+    var types = RecordTypes()
+    for index in [0, count / 2, count - 1] {
+      let start = Int(page.uint16(at: base + 8 + 2 * index))
+      guard start >= floor, start + 4 <= usable,
+        LeafCell.parse(
+          page, at: start, limit: usable, usableSize: usable, mostPayload: mostPayload, &types)
+          != nil
+      else { return false }
+    }
+    return true
+  }
+
   private func judgeInterior(_ page: RawSpan, _ number: UInt32, _ base: Int, _ count: Int) -> Bool {
     let usable = layout.usableSize
     let pointers = base + 12
     guard pointers + 2 * count <= usable else { return false }
+    // Children may lie behind the end of a file that was cut off, so they prove the page but their absence
+    // disproves nothing; keys in order do as well.
     var good = 0
+    var ordered = 0
+    var last = Int64.min
     for index in 0..<count {
       let start = Int(page.uint16(at: pointers + 2 * index))
-      guard start >= pointers + 2 * count, start + 5 <= usable else { continue }
+      guard start >= pointers + 2 * count, start + 5 <= usable,
+        let key = Varint.read(page, at: start + 4, end: usable)
+      else { continue }
       let child = page.uint32(at: start)
       if child >= 2, child <= pageCount, child != number { good += 1 }
+      if Int64(bitPattern: key.value) > last, child >= 2 { ordered += 1 }
+      last = Int64(bitPattern: key.value)
     }
     let right = page.uint32(at: base + 8)
     if right >= 2, right <= pageCount, right != number { good += 1 }
-    guard good * 2 > count + 1 || good == count + 1 else { return false }
+    guard good * 2 > count + 1 || good == count + 1 || (count > 1 && ordered == count) else {
+      return false
+    }
     for index in 0...count { setChild(page, base, pointers, index, count, number) }
     return true
   }

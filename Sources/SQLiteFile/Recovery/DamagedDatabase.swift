@@ -25,8 +25,11 @@ public final class DamagedDatabase {
   var census: PageCensus
   let map: PointerMap
   let sides: SideFiles?
-  var gatherer: PayloadGatherer
+  /// Overflow pages that live rows hold, as far as those have been read.
+  var claimed: PageSet
   var shapes: [RowShape] = []
+  /// Pages that the pointer map has children of.
+  var interiors: PageSet
   /// Tables by the root pages that the schema gives, and by those that rows gave them to.
   var roots: [UInt32: Int] = [:]
   var owners: [UInt32: Int] = [:]
@@ -51,7 +54,7 @@ public final class DamagedDatabase {
     let overlays = sides?.overlays ?? []
     // A newer page 1 knows better.
     for overlay in overlays.reversed() {
-      guard let offset = overlay.offsets[1] else { continue }
+      guard let offset = overlay.offset(of: 1) else { continue }
       let bytes = ContiguousArray(
         try overlay.file.bytes(at: offset, count: DatabaseHeader.length))
       guard let header = try? DatabaseHeader(parsing: bytes.rawSpan),
@@ -65,22 +68,29 @@ public final class DamagedDatabase {
     if let sides { findings.add(sides.findings) }
     let stored = (main.size - voted.origin + Int64(voted.pageSize) - 1) / Int64(voted.pageSize)
     mainPageCount = UInt32(clamping: max(0, stored))
-    let newest = overlays.reduce(mainPageCount) { max($0, $1.offsets.keys.max() ?? 0) }
+    let newest = overlays.reduce(mainPageCount) { max($0, $1.highestPage) }
     pageCount = newest
     reader = PageReader(
       main: main, pageSize: voted.pageSize, usableSize: voted.usableSize, pageLimit: newest,
       origin: voted.origin, overlays: overlays)
     census = PageCensus(pageCount: newest)
     map = PointerMap(layout: voted, pageCount: newest)
-    gatherer = PayloadGatherer(map: map, pageCount: newest)
+    claimed = PageSet(pageCount: newest)
+    interiors = PageSet(pageCount: newest)
     // No payload is longer than the file, nor than SQLite's own limit.
     mostPayload = min(1 << 31, reader.storedPageCount * voted.pageSize)
     // Pages behind the end that the last commit gave the database are no part of it.
     if let count = sides?.databasePageCount, count < newest {
       for page in count..<newest { census.setFree(page + 1) }
     }
+    reportLayout(main)
     try takeCensus()
     schemaEntries = try readSchema()
+    if schemaEntries.isEmpty, census.kind(1) != .tableLeaf {
+      findings.add(
+        Finding(
+          "schema.lost", "the schema table is not readable; tables are told by their rows", page: 1))
+    }
     var tables = schemaEntries.compactMap { entry -> ExpectedTable? in
       guard entry.type == "table", entry.rootPage > 0, let sql = entry.sql else { return nil }
       return ExpectedTable(name: entry.name, sql: sql, rootPage: entry.rootPage)
@@ -96,13 +106,41 @@ public final class DamagedDatabase {
     try expect(tables)
   }
 
-  private static func refusal(_ main: ByteFile) throws(SQLiteFileError) -> SQLiteFileError {
-    let sample = try main.bytes(at: 0, count: 1 << 20)
-    if Entropy.looksRandom(sample) {
-      return SQLiteFileError(
-        .looksEncrypted, "no page of it looks like a database's, and all of it looks random: encrypted",
-        path: main.path)
+  /// Says where the file's own header was not believed.
+  private func reportLayout(_ main: ByteFile) {
+    let facts =
+      "pages of \(layout.pageSize) bytes, text in \(layout.textEncoding.name), by what the pages themselves say"
+    if layout.origin < 0 {
+      findings.add(
+        Finding(
+          "file.headMissing",
+          "the first \(-layout.origin) bytes of the database are missing; \(facts)", offset: 0))
+    } else if layout.origin > 0 {
+      findings.add(
+        Finding(
+          "file.headMoved", "the database begins \(layout.origin) bytes into the file; \(facts)",
+          offset: 0))
+    } else if layout.header == nil {
+      findings.add(
+        Finding("header.unreadable", "the database header is not to be believed; \(facts)", offset: 0))
+    } else if layout.encodingSource == .pages {
+      findings.add(
+        Finding(
+          "header.otherEncoding", "the header names another text encoding; \(facts)", offset: 56))
     }
+    if let header = layout.header, header.isPageCountValid, sides?.overlays.isEmpty ?? true,
+      header.pageCount > mainPageCount
+    {
+      findings.add(
+        Finding(
+          "file.truncated",
+          "the header counts \(header.pageCount) pages, the file ends after \(main.size / Int64(layout.pageSize))",
+          offset: main.size))
+    }
+  }
+
+  private static func refusal(_ main: ByteFile) throws(SQLiteFileError) -> SQLiteFileError {
+    if try Entropy.looksEncrypted(main) { return SQLiteDatabase.encrypted(main) }
     return SQLiteFileError(
       .notADatabase, "no page of it looks like a page of a database", path: main.path)
   }
@@ -147,7 +185,15 @@ public final class DamagedDatabase {
   ) throws(SQLiteFileError) {
     var sink = RecoveredJSONSink(
       output: OutputBuffer(descriptor: descriptor), tables: tables, limit: limit)
-    try emit(selection, places(names), &sink)
+    let wanted = places(names)
+    if selection != .deleted {
+      if sink.isUnlimited, pageCount >= ParallelRecovery.leastPageCount {
+        try ParallelRecovery.write(self, wanted, to: &sink)
+      } else {
+        try emitLive(wanted, &sink)
+      }
+    }
+    if selection != .live, sink.wantsMore { try emitDeleted(wanted, &sink) }
     try sink.finish()
   }
 

@@ -41,6 +41,8 @@ struct JournalScan {
   private static let sectorSizes: [Int64] = [512, 4096, 1024, 2048, 8192, 16_384, 32_768, 65_536]
   /// Ruined records in a row past which the segment is taken to have ended.
   private static let mostRuinedRecords = 8
+  /// How far behind a record the next one is looked for, in bytes: a hole in a file may be as large as you like.
+  private static let farthestSearch: Int64 = 64 << 20
   private static let pageSizes = [4096, 1024, 2048, 8192, 16_384, 32_768, 65_536, 512]
 
   private let file: ByteFile
@@ -235,6 +237,7 @@ struct JournalScan {
     -> (offset: Int64, isHeader: Bool)?
   {
     var offset = (start + 7) / 8 * 8
+    let limit = start + Self.farthestSearch
     while true {
       if offset % sectorSize == 0, try header(at: offset) != nil { return (offset, true) }
       guard let start = try window.hold(offset, 2 * recordLength) else { return nil }
@@ -245,6 +248,7 @@ struct JournalScan {
         return (offset, false)
       }
       offset += 8
+      if offset > limit { return nil }
     }
   }
 }

@@ -57,6 +57,23 @@ struct LogSalvage {
   private let firstFrame: Int64
   private let packed: ContiguousArray<PackedFrame>
 
+  /// A log without frames.
+  static let empty = LogSalvage()
+
+  private init() {
+    pageSize = 0
+    headerLost = false
+    headLost = false
+    isBigEndian = false
+    checkpointSequence = nil
+    commitCount = 0
+    databasePageCount = nil
+    pageOffsets = [:]
+    findings = []
+    firstFrame = 0
+    packed = []
+  }
+
   /// Reads a log once from start to end.
   ///
   /// - Parameters:

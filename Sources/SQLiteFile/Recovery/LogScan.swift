@@ -14,6 +14,10 @@ struct LogScan {
   private var brokenFrame: Int?
   private var lostVerifiedCount = 0
   private var liveCount = 0
+  private var emptyCount = 0
+
+  /// Zeros past which nothing more is looked for, in bytes.
+  private static let longestHole = 16 << 20
 
   init(_ file: ByteFile, _ basis: LogBasis) {
     self.file = file
@@ -24,20 +28,23 @@ struct LogScan {
 
   mutating func run() throws(SQLiteFileError) {
     let stride = basis.stride
-    let wholeFrames = (file.size - basis.firstFrame) / Int64(stride)
-    frames.reserveCapacity(Int(clamping: max(0, wholeFrames)))
     var window = ForwardWindow(file)
     var before = basis.headerSum
     var offset = basis.firstFrame
     while let start = try window.hold(offset, stride) {
       let bytes = window.bytes.rawSpan
-      take(bytes.part(start, stride), at: offset, &before)
+      take(bytes.part(start, stride), &before)
       offset += Int64(stride)
+      // A hole that is as large as you like costs nothing on disk.
+      let isEmpty = frames.last.map { $0.page == 0 && $0.salts == 0 } ?? false
+      emptyCount = isEmpty ? emptyCount + 1 : 0
+      if emptyCount * stride > Self.longestHole { break }
     }
+    frames.removeLast(emptyCount)
   }
 
   /// Takes one frame; `before` is the checksum that the frame before it has stored.
-  private mutating func take(_ bytes: RawSpan, at offset: Int64, _ before: inout LogChecksum?) {
+  private mutating func take(_ bytes: RawSpan, _ before: inout LogChecksum?) {
     let index = frames.count
     let page = bytes.uint32(at: 0)
     let commitPageCount = bytes.uint32(at: 4)

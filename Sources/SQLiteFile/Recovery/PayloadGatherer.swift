@@ -6,16 +6,19 @@ struct PayloadGatherer: ~Copyable {
   private(set) var doubts: [Range<Int>] = []
   /// Bytes from the start that are there at all.
   private(set) var have = 0
+  /// Steps of the chain that were taken against the number that the page before has.
+  private(set) var mendedCount = 0
   /// Overflow pages that live rows hold.
-  private var claimed: PageSet
+  private(set) var claimed: PageSet
   private var successors: ContiguousArray<(parent: UInt32, page: UInt32)>?
   /// Pages that something leads to; made when the first chain breaks off in a file without pointer map.
   private var referenced: PageSet?
   private let map: PointerMap
 
-  init(map: PointerMap, pageCount: UInt32) {
+  /// - Parameter claimed: overflow pages that are known to be live rows'.
+  init(map: PointerMap, claimed: PageSet) {
     self.map = map
-    claimed = PageSet(pageCount: pageCount)
+    self.claimed = claimed
   }
 
   /// Puts the payload of a cell together.
@@ -29,6 +32,7 @@ struct PayloadGatherer: ~Copyable {
   ) throws(SQLiteFileError) {
     payload.removeAll(keepingCapacity: true)
     doubts.removeAll(keepingCapacity: true)
+    mendedCount = 0
     let lost = cell.lostHeader
     payload.append(contentsOf: lost)
     let local = max(0, cell.local - lost.count)
@@ -69,6 +73,7 @@ struct PayloadGatherer: ~Copyable {
         next == 0 || next == previous || next > census.pageCount || !isOverflow(next, true, census)
       {
         next = try neighbour(of: previous, census, &reader)
+        if next != 0 { mendedCount += 1 }
       }
       isFirst = false
     }
@@ -149,6 +154,7 @@ struct PayloadGatherer: ~Copyable {
     }
     guard low < all.count, all[low].parent == previous, census.kind(all[low].page) != .tableLeaf
     else { return try isTaken(next, census, &reader) ? 0 : next }
+    mendedCount += 1
     return all[low].page
   }
 

@@ -49,27 +49,3 @@ struct RecordTypes {
     return true
   }
 }
-
-/// The storage classes that a field may have, as a set of bits.
-struct StorageClasses: OptionSet, BitwiseCopyable {
-  let rawValue: UInt8
-  static let null = StorageClasses(rawValue: 1)
-  static let integer = StorageClasses(rawValue: 2)
-  static let real = StorageClasses(rawValue: 4)
-  static let text = StorageClasses(rawValue: 8)
-  static let blob = StorageClasses(rawValue: 16)
-  static let any: StorageClasses = [.null, .integer, .real, .text, .blob]
-
-  init(rawValue: UInt8) { self.rawValue = rawValue }
-
-  /// The class of a serial type (file format, section 2.1).
-  @inline(__always)
-  init(serialType type: UInt64) {
-    switch type {
-    case 0: self = .null
-    case 7: self = .real
-    case 1...6, 8, 9: self = .integer
-    default: self = type & 1 == 0 ? .blob : .text
-    }
-  }
-}

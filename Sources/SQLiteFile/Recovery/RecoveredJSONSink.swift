@@ -17,6 +17,8 @@ struct RecoveredJSONSink: RecoverySink, ~Copyable {
     left = limit ?? .max
   }
 
+  private(set) var undecodableCount = 0
+
   var wantsMore: Bool { left > 0 && !output.isBroken }
 
   mutating func begin(_ origin: RowOrigin, partial: [PartialValue]) {
@@ -67,15 +69,14 @@ struct RecoveredJSONSink: RecoverySink, ~Copyable {
 
   mutating func text(_ bytes: RawSpan) {
     guard starts() else { return }
-    guard TextCheck.decodes(bytes, .utf8) else {
+    if !output.appendIfValid(jsonString: bytes) {
+      undecodableCount += 1
       output.append(word: 0x6c6c_756e, length: 4)
       partial.append(
         PartialValue(
           column: column - 1, have: bytes.byteCount, of: bytes.byteCount, isDoubtful: true,
           bytes: bytes.array()))
-      return
     }
-    _ = output.append(jsonString: bytes)
   }
 
   mutating func blob(_ bytes: RawSpan) {
@@ -124,6 +125,41 @@ struct RecoveredJSONSink: RecoverySink, ~Copyable {
     }
     output.append("}")
   }
+
+  /// Another sink for the same tables that keeps its lines until they are taken.
+  func another(capacity: Int) -> RecoveredJSONSink {
+    RecoveredJSONSink(
+      output: OutputBuffer(capacity: capacity), names: names, starts: starts, left: .max)
+  }
+
+  private init(
+    output: consuming OutputBuffer, names: [(table: String, columns: [String])],
+    starts: [[UInt8]], left: Int
+  ) {
+    self.output = output
+    self.names = names
+    self.starts = starts
+    self.left = left
+  }
+
+  /// Whether lines were lost because the output took no more.
+  var isBroken: Bool { output.isBroken }
+
+  /// Moves the lines that another sink has gathered behind those of this one.
+  mutating func take(_ other: inout RecoveredJSONSink) {
+    output.append(movingFrom: &other.output)
+    undecodableCount += other.undecodableCount
+    other.undecodableCount = 0
+  }
+
+  /// Forgets the lines gathered, for a sink that gathered too many.
+  mutating func forget() {
+    output.removeAll()
+    undecodableCount = 0
+  }
+
+  /// Whether any number of lines is wanted.
+  var isUnlimited: Bool { left == .max }
 
   mutating func finish() throws(SQLiteFileError) { try output.finish() }
 }

@@ -91,6 +91,7 @@ struct BufferedRowSink: RecoverySink, ~Copyable {
   private let receive: (borrowing RecoveredRowBuffer) -> Bool
   private var row = RecoveredRowBuffer()
   private(set) var wantsMore = true
+  private(set) var undecodableCount = 0
 
   init(receive: @escaping (borrowing RecoveredRowBuffer) -> Bool) { self.receive = receive }
 
@@ -103,7 +104,10 @@ struct BufferedRowSink: RecoverySink, ~Copyable {
   }
   mutating func text(_ bytes: RawSpan) { row.append(.text, bytes) }
   mutating func blob(_ bytes: RawSpan) { row.append(.blob, bytes) }
-  mutating func endRow() { wantsMore = receive(row) }
+  mutating func endRow() {
+    if row.hasInvalidText { undecodableCount += 1 }
+    wantsMore = receive(row)
+  }
 }
 
 extension DamagedDatabase {

@@ -77,6 +77,8 @@ public struct PartialValue: Sendable, Hashable {
 /// which a partial value was told gets NULL.
 protocol RecoverySink: RowSink, ~Copyable {
   mutating func begin(_ origin: RowOrigin, partial: [PartialValue])
+  /// Texts met so far that are none in the encoding of the file.
+  var undecodableCount: Int { get }
 }
 
 /// A row with values and all that is known about it.
@@ -96,6 +98,7 @@ struct RecoveredValueSink: RecoverySink, ~Copyable {
   private let receive: (RecoveredRow) -> Bool
   private var row = RecoveredRow(origin: RowOrigin(), rowID: nil, values: [], partial: [])
   private(set) var wantsMore = true
+  private(set) var undecodableCount = 0
 
   init(receive: @escaping (RecoveredRow) -> Bool) { self.receive = receive }
 
@@ -121,6 +124,7 @@ struct RecoveredValueSink: RecoverySink, ~Copyable {
   mutating func text(_ bytes: RawSpan) {
     let value = bytes.array()
     if !TextCheck.decodes(bytes, .utf8), !row.partial.contains(where: { $0.column == row.values.count }) {
+      undecodableCount += 1
       row.partial.append(
         PartialValue(
           column: row.values.count, have: value.count, of: value.count, isDoubtful: true,

@@ -29,6 +29,9 @@ struct SideFiles {
   /// - Throws: ``SQLiteFileError`` when a side file is there and cannot be read: without it the rows would be
   ///   wrong in silence.
   init(beside path: String, main: ByteFile, pageSize: Int) throws(SQLiteFileError) {
+    guard pageSize >= 512, pageSize <= 65_536, pageSize & (pageSize - 1) == 0 else {
+      throw SQLiteFileError(.badHeader, "impossible page size of \(pageSize) bytes", path: path)
+    }
     var build = Build(main: main, pageSize: pageSize)
     if let file = try Self.companion(path + "-journal") { try build.addJournal(file) }
     if let file = try Self.companion(path + "-wal") { try build.addLog(file) }

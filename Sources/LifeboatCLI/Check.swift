@@ -1,0 +1,146 @@
+import ArgumentParser
+import CoreDataStore
+import Foundation
+import SQLiteFile
+import StoreExtraction
+import Terminal
+
+/// `lifeboat check`
+struct Check: ParsableCommand, RecordedCommand {
+  enum Format: String, ExpressibleByArgument, CaseIterable {
+    case text, json, ndjson
+  }
+
+  static let configuration = CommandConfiguration(
+    abstract: "Check a store: pages, b-trees, records, Core Data's rules.",
+    discussion: """
+      Examples: lifeboat check Notes.sqlite
+                lifeboat check --depth full --format ndjson Notes.sqlite
+
+      Nothing is repaired or written. What SQLite's own integrity check finds is found, in files too that SQLite \
+      does not open.
+
+      Exit status: 1 when damage was found; 0 also with notes; 65 when the file is no store that is understood; 75 \
+      when it changed while it was read.
+      """)
+
+  @Argument(help: "The store.")
+  var path: String
+
+  @Option(
+    name: .long,
+    help: "quick, or full: also compare the entries of indexes with the rows.")
+  var depth: CheckDepth = .quick
+
+  @Option(name: .long, help: "text, json, or ndjson: a line for each finding.")
+  var format: Format?
+
+  @OptionGroup var store: StoreOptions
+  @OptionGroup var custody: CustodyOptions
+  @OptionGroup var progress: ProgressOptions
+  @OptionGroup(title: "Display") var display: DisplayOptions
+
+  var evidencePaths: [String] { [path] }
+  var outputPaths: [String] { [] }
+
+  func run() throws {
+    let meter = progress.meter("Checking", unit: .pages, display)
+    let check = try StoreCheck(path: path, logView: store.wal, depth: depth) { done, total in
+      meter.update(UInt64(done), of: UInt64(total))
+    }
+    meter.finish()
+    guard check.changedDuringRead.isEmpty else {
+      throw Failure(
+        75, "evidence.changedDuringRead",
+        "the store changed while it was read: \(check.changedDuringRead.joined(separator: ", "))",
+        hint: "close whatever writes to the store and try again")
+    }
+    switch format ?? (display.json ? .json : .text) {
+    case .text: try display.write(CheckText(check, display).text)
+    case .json: try display.write(json: check)
+    case .ndjson: try display.write(lines: check.findings)
+    }
+    if !check.isSound { try display.exitWithFindings() }
+  }
+}
+
+/// A check as a person reads it.
+struct CheckText {
+  /// Findings shown without `-v`.
+  private static let most = 50
+  private let check: StoreCheck
+  private let display: DisplayOptions
+
+  init(_ check: StoreCheck, _ display: DisplayOptions) {
+    self.check = check
+    self.display = display
+  }
+
+  var text: String {
+    var block = KeyValueBlock()
+    block.add("Verdict", verdict, tone: check.isSound ? .green : .red)
+    block.add("Checked", counts)
+    block.add("Next", suggestions)
+    return block.text(width: display.width, style: display.style) + findings
+  }
+
+  private var verdict: String {
+    let notes = check.findingCount - check.damageCount
+    let noteText = notes == 0 ? "" : ", \(Quantity.count(notes)) \(notes == 1 ? "note" : "notes")"
+    guard !check.isSound else {
+      let also = check.kind == .coreData ? ", and Core Data's rules hold" : ""
+      return "sound: every page, cell and record is as it should be\(also)\(noteText)"
+    }
+    let pages = Set(check.findings.filter { $0.severity == .damage }.compactMap(\.page)).count
+    let count = check.damageCount
+    return
+      "damaged: \(Quantity.count(count)) \(count == 1 ? "finding" : "findings") on \(Quantity.count(pages)) \(pages == 1 ? "page" : "pages")\(noteText)"
+  }
+
+  private var counts: String {
+    func words(_ count: Int, _ one: String, _ many: String) -> String {
+      "\(Quantity.count(count)) \(count == 1 ? one : many)"
+    }
+    let counts = check.counts
+    let entries =
+      check.depth == .full
+      ? "entries compared with the rows" : "entries counted, not compared (--depth full does)"
+    return words(counts.checkedPages, "page", "pages") + " of \(Quantity.count(counts.pages)) ("
+      + "\(Quantity.count(counts.overflowPages)) overflow, \(Quantity.count(counts.freePages)) free), "
+      + words(counts.rows, "row", "rows") + " of " + words(counts.tables - 1, "table", "tables")
+      + ", " + words(counts.indexEntries, "entry", "entries") + " of "
+      + words(counts.indexes, "index", "indexes") + (counts.indexes > 0 ? "; \(entries)" : "")
+  }
+
+  private var suggestions: [KeyValueBlock.Suggestion] {
+    let path = ShellText.quoted(check.path)
+    var all: [KeyValueBlock.Suggestion] = []
+    if !check.isSound {
+      if let page = check.findings.first(where: { $0.severity == .damage && $0.page != nil })?.page
+      {
+        all.append(.init("lifeboat pages --page \(page) \(path)", "look at the first damaged page"))
+      }
+      all.append(.init("lifeboat extract \(path) -o DIR", "save every row that can be read"))
+    } else {
+      all.append(.init("lifeboat inspect \(path)", "what the store is"))
+    }
+    return all
+  }
+
+  private var findings: String {
+    let shown = check.findings.filter { !display.quiet || $0.severity == .damage }
+    guard !shown.isEmpty else { return "" }
+    var text = "\nFindings\n"
+    let most = display.verbose > 0 ? shown.count : Self.most
+    for finding in shown.prefix(most) {
+      let mark = finding.severity == .note ? "note: " : ""
+      text += "  " + mark + FindingText.line(finding) + "\n"
+    }
+    let rest = shown.count - min(most, shown.count) + check.findingCount - check.findings.count
+    if rest > 0 {
+      text +=
+        "  and \(Quantity.count(rest)) more (-v shows up to \(Quantity.count(FindingList.limit)))\n"
+    }
+    return text
+  }
+}

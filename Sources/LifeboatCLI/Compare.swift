@@ -1,0 +1,139 @@
+import ArgumentParser
+import SQLiteFile
+import StoreExtraction
+import Terminal
+
+/// `lifeboat compare`
+struct Compare: ParsableCommand, RecordedCommand {
+  enum Format: String, ExpressibleByArgument, CaseIterable {
+    case text, json, ndjson
+  }
+
+  static let configuration = CommandConfiguration(
+    abstract: "Say what differs between two stores, row by row.",
+    discussion: """
+      Examples: lifeboat compare Old.sqlite New.sqlite
+                lifeboat compare Old.sqlite New.sqlite --entity Note --format ndjson
+
+      Exit status: 0 when nothing differs, 1 when something does or damage was met; 65 when a file is no store \
+      that is understood; 75 when one changed while it was read.
+      """)
+
+  @Argument(help: "The older store.")
+  var old: String
+
+  @Argument(help: "The newer store.")
+  var new: String
+
+  @Option(name: .long, help: "text, json or ndjson; text by default.")
+  var format: Format?
+
+  @Option(name: .long, help: "Only rows of this entity or table; may be repeated.")
+  var entity: [String] = []
+
+  @Option(name: .long, help: "List at most so many rows; all are counted.")
+  var limit: Int?
+
+  @OptionGroup var store: StoreOptions
+  @OptionGroup var custody: CustodyOptions
+  @OptionGroup(title: "Display") var display: DisplayOptions
+
+  var evidencePaths: [String] { [old, new] }
+  var outputPaths: [String] { [] }
+
+  func validate() throws {
+    if let limit, limit < 0 { throw ValidationError("--limit takes a number of rows, 0 or more.") }
+  }
+
+  func run() throws {
+    let watches = [EvidenceWatch(old), EvidenceWatch(new)]
+    let comparison = try StoreComparison(
+      old, new, entityNames: entity.isEmpty ? nil : Set(entity), logView: store.wal)
+    let report: StoreComparison.Report
+    switch format ?? (display.json ? .json : .text) {
+    case .text:
+      var text = ComparisonText(limit: limit ?? 50)
+      report = try comparison.run { row in
+        text.add(row)
+        return text.wantsMore
+      }
+      try display.write(text.text(report, display))
+    case .json: report = try comparison.writeJSON(as: .object, limit: limit, to: 1)
+    case .ndjson: report = try comparison.writeJSON(as: .lines, limit: limit, to: 1)
+    }
+    for watch in watches { try watch.requireUnchanged() }
+    for (path, list) in comparison.findings { display.note(list.kept, of: path) }
+    if !report.isEqual || report.damageCount > 0 { try display.exitWithFindings() }
+  }
+}
+
+/// Differences for people.
+struct ComparisonText {
+  private let limit: Int
+  private var rows: [String] = []
+
+  init(limit: Int) { self.limit = limit }
+
+  var wantsMore: Bool { rows.count < limit }
+
+  /// Keeps a row while there is room.
+  mutating func add(_ row: StoreComparison.Row) {
+    guard wantsMore else { return }
+    let mark = ["added": "+", "removed": "-"][row.kind] ?? "~"
+    var line = "  \(mark) \(row.entity ?? row.table)"
+    if let rowID = row.rowID { line += " \(rowID)" }
+    if row.kind == "changed" { line += ": " + row.columnNames.joined(separator: ", ") }
+    rows.append(DisplayText.visible(line))
+  }
+
+  /// Hashes by their first digits.
+  private func short(_ value: String?) -> String {
+    guard let value else { return "nothing" }
+    return value.count > 44 ? value.prefix(12) + "…" : value
+  }
+
+  func text(_ report: StoreComparison.Report, _ display: DisplayOptions) -> String {
+    var lines: [String] = []
+    for change in report.schemaChanges {
+      var line = "\(change.change) \(change.type) \(change.name)"
+      if change.type == "column", change.change == "changed" {
+        line += " from \(change.old ?? "") to \(change.new ?? "")"
+      }
+      lines.append(DisplayText.visible(line))
+    }
+    for change in report.metadataChanges {
+      let (was, now) = (short(change.old), short(change.new))
+      lines.append(DisplayText.visible("\(change.name): \(was) became \(now)"))
+    }
+    if !report.tables.isEmpty {
+      var table = TextTable([
+        .init("Table", .leading, isFlexible: true), .init("Added", .trailing),
+        .init("Removed", .trailing), .init("Changed", .trailing), .init("Before", .trailing),
+        .init("After", .trailing), .init("", .leading, isFlexible: true),
+      ])
+      for difference in report.tables {
+        table.add([
+          difference.table, Quantity.count(difference.addedCount),
+          Quantity.count(difference.removedCount), Quantity.count(difference.changedCount),
+          Quantity.count(difference.oldRowCount), Quantity.count(difference.newRowCount),
+          difference.problem ?? "",
+        ])
+      }
+      lines.append(table.text(width: display.width, style: display.style))
+      lines += rows
+      let total = report.addedCount + report.removedCount + report.changedCount
+      if total > rows.count {
+        lines.append(
+          "\(Quantity.count(rows.count)) of \(Quantity.count(total)) rows shown; --limit shows more"
+        )
+      }
+    }
+    if report.isEqual { lines.append("no difference") }
+    let (old, new) = (report.old, report.new)
+    if old.pageCount != new.pageCount {
+      lines.append(
+        "pages: \(Quantity.count(old.pageCount)) before, \(Quantity.count(new.pageCount)) after")
+    }
+    return lines.joined(separator: "\n") + "\n"
+  }
+}

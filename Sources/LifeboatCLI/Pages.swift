@@ -1,0 +1,162 @@
+import ArgumentParser
+import CoreDataStore
+import Foundation
+import SQLiteFile
+import StoreExtraction
+import Terminal
+
+/// `lifeboat pages`
+struct Pages: ParsableCommand, RecordedCommand {
+  enum Format: String, ExpressibleByArgument, CaseIterable {
+    case text, json, ndjson
+  }
+
+  static let configuration = CommandConfiguration(
+    abstract: "Show what each page of a store is for, or all of one page.",
+    discussion: """
+      Examples: lifeboat pages Notes.sqlite
+                lifeboat pages --page 214 Notes.sqlite
+                lifeboat pages --format ndjson Notes.sqlite
+
+      Exit status: 0 also when pages are damaged (this command describes); 64 when there is no such page; 65 when \
+      the file is no store that is understood; 75 when it changed while it was read.
+      """)
+
+  @Argument(help: "The store.")
+  var path: String
+
+  @Option(name: .long, help: "All of this page: header, cells, free blocks, bytes.")
+  var page: UInt32?
+
+  @Option(name: .long, help: "text, json, or ndjson: a line for each page.")
+  var format: Format?
+
+  @OptionGroup var store: StoreOptions
+  @OptionGroup var custody: CustodyOptions
+  @OptionGroup var progress: ProgressOptions
+  @OptionGroup(title: "Display") var display: DisplayOptions
+
+  var evidencePaths: [String] { [path] }
+  var outputPaths: [String] { [] }
+
+  func run() throws {
+    let watch = EvidenceWatch(path)
+    let database = try SQLiteDatabase(path: path, logView: store.wal)
+    let format = format ?? (display.json ? .json : .text)
+    let meter = progress.meter("Reading", unit: .pages, display)
+    let total = UInt64(database.pageCount)
+    let report: (Int) -> Void = { meter.update(min(UInt64($0), total), of: total) }
+    if let page {
+      try writeDetail(of: page, database, format, meter, report)
+    } else if format == .ndjson {
+      try writeLines(database, meter, report)
+    } else {
+      var map = PageSummary(database)
+      map.owners = try database.listPages(progress: report) { map.add($0) }
+      meter.finish()
+      if format == .json {
+        try display.write(json: map.report(path))
+      } else {
+        try display.write(map.text(display))
+      }
+    }
+    let changed = watch.changes()
+    guard changed.isEmpty else {
+      throw Failure(
+        75, "evidence.changedDuringRead",
+        "the store changed while it was read: \(changed.joined(separator: ", "))",
+        hint: "close whatever writes to the store and try again")
+    }
+  }
+
+  private func writeLines(
+    _ database: SQLiteDatabase, _ meter: ProgressMeter, _ report: @escaping (Int) -> Void
+  ) throws {
+    let output = StandardStream(descriptor: 1)
+    var failure: (any Error)?
+    var names: [String: String] = [:]
+    _ = try database.listPages(progress: report) { entry in
+      guard failure == nil else { return }
+      do {
+        let owner = try entry.owner.map { owner in
+          if let known = names[owner] { return known }
+          let quoted = try String(JSONText.line(owner).dropLast())
+          names[owner] = quoted
+          return quoted
+        }
+        try output.write(PageText.line(entry, quotedOwner: owner))
+      } catch {
+        failure = error
+      }
+    }
+    meter.finish()
+    if let failure { throw failure }
+    try output.flush()
+  }
+
+  private func writeDetail(
+    of page: UInt32, _ database: SQLiteDatabase, _ format: Format, _ meter: ProgressMeter,
+    _ report: @escaping (Int) -> Void
+  ) throws {
+    let detail = try database.detail(ofPage: page, progress: report)
+    meter.finish()
+    guard let detail else {
+      throw Failure(
+        64, "usage.noSuchPage",
+        "there is no page \(Quantity.count(page)); the store has \(Quantity.count(database.pageCount))",
+        hint: "see them with: lifeboat pages \(ShellText.quoted(path))")
+    }
+    switch format {
+    case .text: try display.write(PageDetailText(detail, database, display).text)
+    case .json: try display.write(json: PageDetailReport(detail))
+    case .ndjson: try display.write(lines: [PageDetailReport(detail)])
+    }
+  }
+}
+
+/// Pages as lines.
+enum PageText {
+  /// The page as one JSON object, keys in order, with a line end.
+  static func line(_ entry: PageEntry, quotedOwner: String?) -> String {
+    var text = "{"
+    if let cells = entry.cellCount { text += "\"cells\":\(cells)," }
+    if let free = entry.freeBytes { text += "\"freeBytes\":\(free)," }
+    text += "\"kind\":\"\(entry.kind.name)\",\"member\":\"\(entry.member.rawValue)\","
+    text += "\"offset\":\(entry.offset),"
+    if let quotedOwner { text += "\"owner\":\(quotedOwner)," }
+    text += "\"page\":\(entry.page)"
+    if let parent = entry.parent { text += ",\"parent\":\(parent)" }
+    return text + "}\n"
+  }
+
+  /// Bytes as a dump: offset, 16 bytes, and what of them is ASCII. Everything else is a dot, so that no byte of
+  /// evidence steers a terminal.
+  static func dump(_ bytes: [UInt8], from first: Int64) -> String {
+    let digits = Array("0123456789abcdef".utf8)
+    var text: [UInt8] = []
+    text.reserveCapacity(bytes.count / 16 * 80)
+    func hex(_ value: UInt64, _ count: Int) {
+      for shift in stride(from: (count - 1) * 4, through: 0, by: -4) {
+        text.append(digits[Int(value >> UInt64(shift) & 15)])
+      }
+    }
+    for start in stride(from: 0, to: bytes.count, by: 16) {
+      let row = bytes[start..<min(start + 16, bytes.count)]
+      hex(UInt64(bitPattern: first + Int64(start)), 10)
+      text.append(0x20)
+      for column in 0..<16 {
+        text.append(0x20)
+        if column == 8 { text.append(0x20) }
+        if column < row.count {
+          hex(UInt64(row[start + column]), 2)
+        } else {
+          text += [0x20, 0x20]
+        }
+      }
+      text += [0x20, 0x20, 0x7c]
+      for byte in row { text.append(byte >= 0x20 && byte < 0x7f ? byte : 0x2e) }
+      text += [0x7c, 0x0a]
+    }
+    return String(decoding: text, as: UTF8.self)
+  }
+}

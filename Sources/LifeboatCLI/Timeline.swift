@@ -1,0 +1,108 @@
+import ArgumentParser
+import CoreDataStore
+import SQLiteFile
+import StoreExtraction
+import Terminal
+
+/// `lifeboat timeline`
+struct Timeline: ParsableCommand, RecordedCommand {
+  enum Format: String, ExpressibleByArgument, CaseIterable {
+    case text, ndjson, timesketch
+  }
+
+  static let configuration = CommandConfiguration(
+    abstract: "Say what happened to a store, and when.",
+    discussion: """
+      Examples: lifeboat timeline Notes.sqlite
+                lifeboat timeline Notes.sqlite --dates --format timesketch > Notes.jsonl
+
+      The changes that Core Data's persistent history recorded, then the commits in the write-ahead log and \
+      what each did to rows. With --dates the dates in rows too.
+
+      Exit status: 1 when damage was met; 65 when the file is no store that is understood; 75 when it changed \
+      while it was read.
+      """)
+
+  @Argument(help: "The store.")
+  var path: String
+
+  @Option(name: .long, help: "text, ndjson or timesketch; text by default.")
+  var format: Format?
+
+  @Flag(name: .long, help: "The dates in rows are events too.")
+  var dates = false
+
+  @Option(name: .long, help: "At most so many events.")
+  var limit: Int?
+
+  @OptionGroup var custody: CustodyOptions
+  @OptionGroup(title: "Display") var display: DisplayOptions
+
+  var evidencePaths: [String] { [path] }
+  var outputPaths: [String] { [] }
+
+  func validate() throws {
+    if let limit, limit < 0 {
+      throw ValidationError("--limit takes a number of events, 0 or more.")
+    }
+  }
+
+  func run() throws {
+    let watch = EvidenceWatch(path)
+    let timeline = try StoreTimeline(path: path, includesDates: dates)
+    switch format ?? (display.json ? .ndjson : .text) {
+    case .text: try writeText(timeline)
+    case .ndjson: _ = try timeline.write(as: .ndjson, limit: limit, to: 1)
+    case .timesketch:
+      let written = try timeline.write(as: .timesketch, limit: limit, to: 1)
+      if written.undatedCount > 0 {
+        display.note(
+          "note: \(Quantity.count(written.undatedCount)) events without a date are left out")
+      }
+    }
+    try watch.requireUnchanged()
+    if timeline.omittedDateCount > 0 {
+      display.note(
+        "note: \(Quantity.count(timeline.omittedDateCount)) dates are left out: too many to put in order"
+      )
+    }
+    display.note(timeline.findings.kept, of: path)
+    if timeline.findings.damageCount > 0 { try display.exitWithFindings() }
+  }
+
+  /// A line for each event: the date, or a dash, and what happened.
+  private func writeText(_ timeline: StoreTimeline) throws {
+    let output = StandardStream(descriptor: 1)
+    var count = 0
+    var failure: (any Error)?
+    if limit != 0 {
+      try timeline.forEachEvent { event in
+        let date = event.date?.iso8601 ?? "-"
+        let padding = String(repeating: " ", count: max(0, 28 - date.count))
+        do {
+          try output.writeLine(date + padding + DisplayText.visible(event.sentence))
+        } catch {
+          failure = error
+        }
+        count += 1
+        return failure == nil && limit.map { count < $0 } ?? true
+      }
+    }
+    if let failure { throw failure }
+    if count == 0 { try output.writeLine("no events") }
+    try output.flush()
+  }
+}
+
+extension EvidenceWatch {
+  /// Throws when the evidence has changed since.
+  func requireUnchanged() throws {
+    let changed = changes()
+    guard changed.isEmpty else {
+      throw Failure(
+        75, "evidence.changedDuringRead",
+        "the store changed while it was read: \(changed.joined(separator: ", "))",
+        hint: "close whatever writes to the store and try again")
+    }
+  }
+}

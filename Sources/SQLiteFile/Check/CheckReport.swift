@@ -1,0 +1,34 @@
+/// How deep a check goes.
+public enum CheckDepth: String, Sendable, Hashable, Codable, CaseIterable {
+  /// Pages, b-trees, freelist, records, counts of index entries.
+  case quick
+  /// Also whether the entries of each index are those that the rows call for.
+  case full
+}
+
+/// What a check has found and what it has looked at.
+public struct CheckReport: Sendable, Equatable {
+  /// What is wrong or noteworthy, in the order met.
+  public internal(set) var findings = FindingList()
+  /// Pages of the database after the last commit.
+  public internal(set) var pageCount = 0
+  /// Pages that were looked at, free ones and pointer maps included.
+  public internal(set) var checkedPageCount = 0
+  /// Pages on the freelist.
+  public internal(set) var freePageCount = 0
+  /// Pages that hold the rest of long payloads.
+  public internal(set) var overflowPageCount = 0
+  /// B-trees of tables.
+  public internal(set) var tableCount = 0
+  /// B-trees of indexes.
+  public internal(set) var indexCount = 0
+  /// Cells of all b-trees.
+  public internal(set) var cellCount = 0
+  /// Rows of all tables, the schema's included.
+  public internal(set) var rowCount = 0
+  /// Entries of all indexes.
+  public internal(set) var indexEntryCount = 0
+
+  /// Adds what another check has found of the same file.
+  public mutating func add(_ finding: Finding) { findings.add(finding) }
+}

@@ -1,0 +1,82 @@
+/// What the fields of the records in one b-tree must be.
+struct RecordRules {
+  /// The rule of one field, small and plain: it is looked up for each value of each row.
+  struct Field: BitwiseCopyable {
+    /// The classes that SQLite would not have stored here.
+    var refused: UInt8 = 0
+    /// The classes whose values need a closer look.
+    var watched: UInt8 = 0
+    /// The place of the column in the table.
+    var column: Int32 = -1
+    /// Whether text that looks like a number is wrong (numeric affinities convert it).
+    var refusesNumericText = false
+    /// Whether the field stands for the row id, so that it is NULL.
+    var isRowID = false
+    /// The number of a demand; -1 without one.
+    var demand: Int16 = -1
+    /// The number of the key set that integers here refer to; -1 without one.
+    var target: Int16 = -1
+    /// Whether an index has the field.
+    var isIndexed = false
+  }
+
+  /// A rule for each field in stored order.
+  var fields: ContiguousArray<Field> = []
+  /// The most fields a record may have; nil when that is not known.
+  var mostFields: Int?
+  /// The names of the columns, for messages.
+  var names: [String] = []
+  /// The number of the key set that the row ids go to; -1 without one.
+  var keys = -1
+  /// Whether the last field is the row id that an index entry leads to.
+  var endsWithRowID = false
+  /// What the rows add to the sums of their indexes, or an entry to its own; see ``IndexSum``.
+  var sums: ContiguousArray<IndexSum.Part> = []
+  /// What columns that a record has no field for add to a sum, by field.
+  var absentHashes: ContiguousArray<UInt64> = []
+
+  /// The rules of a b-tree of which nothing is known.
+  init() {}
+
+  /// The rules that a table's declaration makes.
+  init(_ table: TableDefinition) {
+    let key = table.isWithoutRowID ? Set(table.primaryKey) : []
+    fields = ContiguousArray(
+      table.storedOrder.map { place in
+        let column = table.columns[place]
+        var field = Field(column: Int32(place))
+        var refused = Self.refused(column, isStrict: table.isStrict)
+        if table.rowIDColumn == place {
+          field.isRowID = true
+          refused = StorageClasses([.integer, .real, .text, .blob])
+        } else if column.isNotNull || key.contains(place) {
+          refused.insert(.null)
+        }
+        field.refused = refused.rawValue
+        field.refusesNumericText =
+          !table.isStrict && column.affinity != .text && column.affinity != .blob
+        return field
+      })
+    names = table.columns.map(\.name)
+    mostFields = fields.count
+  }
+
+  /// The rules of an index's entries: so many columns, and behind them the row id or the primary key.
+  init(indexOf columnCount: Int?, endsWithRowID: Bool) {
+    self.endsWithRowID = endsWithRowID
+    if let columnCount, endsWithRowID { mostFields = columnCount + 1 }
+  }
+
+  /// The classes that a column cannot have: what `PRAGMA integrity_check` calls a NUMERIC or non-INT value in a
+  /// column (pragma.c).
+  private static func refused(_ column: TableDefinition.Column, isStrict: Bool) -> StorageClasses {
+    guard isStrict else { return column.affinity == .text ? [.integer, .real] : [] }
+    return switch column.declaredType.uppercased() {
+    case "INT", "INTEGER": [.real, .text, .blob]
+    case "REAL": [.text, .blob]
+    case "TEXT": [.integer, .real, .blob]
+    case "BLOB": [.integer, .real, .text]
+    default: []
+    }
+  }
+}

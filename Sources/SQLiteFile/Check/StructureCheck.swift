@@ -1,0 +1,361 @@
+/// Checks a whole database: header, freelist, b-trees and their records, pointer map, orphans, index counts.
+///
+/// Memory: 9 bytes a page for the page map, the key sets of the tables that others refer to (``KeySet``), and the
+/// payload at hand.
+struct StructureCheck: ~Copyable {
+  /// A b-tree of the schema.
+  struct Owner {
+    var name: String
+    /// The table that it belongs to; its own name for a table.
+    var table: String
+    var root: UInt32
+    var isIndex: Bool
+  }
+
+  private let database: SQLiteDatabase
+  private let depth: CheckDepth
+  private var reader: PageReader
+  private(set) var tree: BTreeCheck
+  private(set) var report = CheckReport()
+  /// The b-trees by the numbers that the page map has.
+  private(set) var owners: [Owner] = []
+  private(set) var breaches: [DemandBreach] = []
+  private let demands: [ColumnDemand]
+  /// Key sets by the name of the table in small letters.
+  private var keySets: [String: Int] = [:]
+  private var rowCounts: [String: BTreeCheck.Counts] = [:]
+  /// The numbers of demands by the name of the table in small letters.
+  private var demandsByTable: [String: [Int]] = [:]
+  private let pageLimit: UInt32
+
+  init(
+    _ database: SQLiteDatabase, depth: CheckDepth, demands: [ColumnDemand] = [],
+    onPages: ((Int) -> Void)? = nil
+  ) {
+    self.database = database
+    self.depth = depth
+    self.demands = demands
+    reader = database.anotherReader()
+    let pageSize = Int64(database.header.pageSize)
+    let mainPages = UInt32(
+      min((database.sizeBytes + pageSize - 1) / pageSize, Int64(UInt32.max - 1)))
+    pageLimit = min(database.pageCount, reader.pageLimit)
+    tree = BTreeCheck(mainPageCount: mainPages, encoding: database.header.textEncoding)
+    tree.onPages = onPages
+    tree.records.demands = ContiguousArray(demands)
+    for (number, demand) in demands.enumerated() {
+      demandsByTable[demand.table.lowercased(), default: []].append(number)
+      guard let target = demand.rowIDsOf?.lowercased(), keySets[target] == nil else { continue }
+      keySets[target] = tree.records.keys.count
+      tree.records.keys.append(KeySet())
+      tree.records.references.append(KeySet())
+    }
+  }
+
+  /// Runs all parts.
+  /// - Throws: ``SQLiteFileError`` when the device fails; damage never throws.
+  mutating func run() throws(SQLiteFileError) {
+    report.pageCount = Int(database.pageCount)
+    // What opening has found of pages and rows is found again by the walk.
+    let families = ["file.", "wal.", "journal."]
+    for finding in database.findings.kept where families.contains(where: finding.id.hasPrefix) {
+      report.findings.add(finding)
+    }
+    for finding in try HeaderCheck.run(database, &reader) { report.findings.add(finding) }
+    claimFixedPages()
+    var freelist = FreelistCheck()
+    try freelist.run(database.header, pageCount: pageLimit, &tree, &reader)
+    report.freePageCount = freelist.pageCount
+    try walkTrees()
+    // Causes before what follows from them.
+    report.findings.add(tree.findings)
+    tree.findings = FindingList()
+    checkOrphans()
+    if database.header.hasPointerMap {
+      try PointerMapCheck.run(upTo: pageLimit, &tree, &reader)
+    }
+    try checkReferences()
+    report.findings.add(tree.findings)
+  }
+
+  /// The highest row id of each table that has one, by the name in small letters.
+  var highestRowIDs: [String: Int64] { rowCounts.compactMapValues(\.highestRowID) }
+
+  /// Hands on the map, for a listing of pages.
+  consuming func finished() -> (map: PageMap, owners: [Owner]) { (tree.map, owners) }
+
+  private mutating func claimFixedPages() {
+    let header = database.header
+    let lock = PointerMapCheck.lockBytePage(header.pageSize)
+    if lock <= pageLimit {
+      _ = tree.map.claim(lock, as: .lockByte, owner: PageMap.noOwner, parent: 0)
+    }
+    guard header.hasPointerMap else { return }
+    let pages = PointerMapCheck.mapPages(
+      upTo: pageLimit, usableSize: header.usableSize, pageSize: header.pageSize)
+    for page in pages {
+      _ = tree.map.claim(page, as: .pointerMap, owner: PageMap.noOwner, parent: 0)
+    }
+    tree.count(pages: pages.count)
+  }
+
+  // MARK: - B-trees
+
+  private mutating func walkTrees() throws(SQLiteFileError) {
+    var plan = IndexPlan(database.schema)
+    let jobs = jobs(&plan)
+    owners = jobs.map(\.owner)
+    var results: [TreeResult]?
+    if pageLimit >= ParallelTrees.leastPageCount {
+      results = try ParallelTrees.run(jobs, &tree, reader)
+      // The b-trees share pages: once more, one after the other.
+      if results == nil { try startAgain() }
+    }
+    // Gathered in one value that nobody else holds, so that nothing is copied for each b-tree.
+    var gathered = Gathered()
+    for (number, job) in jobs.enumerated() {
+      if let results, number < results.count {
+        gathered.take(results[number], of: job)
+      } else {
+        gathered.take(try tree.run(job, number: number, &reader), of: job)
+      }
+    }
+    for job in jobs {
+      if case .index(let place) = job.subject {
+        checkIndex(place, plan, &gathered)
+      }
+    }
+    finish(gathered)
+    for entry in database.schema.entries where entry.rootPage == 0 {
+      checkRootless(entry)
+    }
+  }
+
+  /// The b-trees of the schema: its own, those of tables, those of indexes.
+  private mutating func jobs(_ plan: inout IndexPlan) -> [TreeJob] {
+    var rules = RecordRules(Schema.definition)
+    rules.mostFields = nil
+    let name = "sqlite_schema"
+    var jobs = [
+      TreeJob(
+        subject: .schema, owner: Owner(name: name, table: name, root: 1, isIndex: false),
+        isTable: true, rules: rules)
+    ]
+    var sumCount = 0
+    for table in database.schema.tables { jobs.append(job(of: table, &plan, &sumCount)) }
+    tree.records.sums = ContiguousArray(repeating: 0, count: sumCount)
+    for (place, entry) in database.schema.entries.enumerated()
+    where entry.type == "index" && entry.rootPage > 0 {
+      jobs.append(job(of: entry, place, plan))
+    }
+    return jobs
+  }
+
+  private mutating func job(of table: Table, _ plan: inout IndexPlan, _ sumCount: inout Int)
+    -> TreeJob
+  {
+    let definition = table.definition
+    if definition == nil {
+      report.findings.add(
+        Finding(
+          "schema.unreadable", "the CREATE statement of \(table.name) is not readable",
+          table: table.name))
+    }
+    var rules = definition.map { RecordRules($0) } ?? RecordRules()
+    let name = table.name.lowercased()
+    if let set = keySets[name], definition?.isWithoutRowID != true { rules.keys = set }
+    apply(demandsOn: name, to: &rules)
+    if depth == .full, let definition, !definition.isWithoutRowID {
+      plan.apply(to: &rules, of: name, definition, database.header.textEncoding, &sumCount)
+    }
+    return TreeJob(
+      subject: .table(name),
+      owner: Owner(name: table.name, table: table.name, root: table.rootPage, isIndex: false),
+      isTable: definition.map { !$0.isWithoutRowID }, rules: rules)
+  }
+
+  private func job(of entry: SchemaEntry, _ place: Int, _ plan: IndexPlan) -> TreeJob {
+    let definition = entry.sql.flatMap { IndexDefinition(sql: $0) }
+    let table = database.schema.table(named: entry.tableName)
+    let isRowIDTable = table?.definition.map { !$0.isWithoutRowID } ?? false
+    var rules = RecordRules(indexOf: definition?.columns?.count, endsWithRowID: isRowIDTable)
+    if let sum = plan.sums[entry.name] {
+      rules.sums = [IndexSum.Part(sum: sum.entries, fields: [])]
+    }
+    return TreeJob(
+      subject: .index(place),
+      owner: Owner(
+        name: entry.name, table: entry.tableName, root: entry.rootPage, isIndex: true),
+      isTable: false, rules: rules)
+  }
+
+  /// Forgets what a walk has claimed, and claims again what stands before the b-trees.
+  private mutating func startAgain() throws(SQLiteFileError) {
+    let onPages = tree.onPages
+    var fresh = tree.another()
+    fresh.onPages = onPages
+    tree = fresh
+    claimFixedPages()
+    var freelist = FreelistCheck()
+    try freelist.run(database.header, pageCount: pageLimit, &tree, &reader)
+  }
+
+  private mutating func finish(_ gathered: Gathered) {
+    var findings = tree.findings
+    findings.add(gathered.findings)
+    tree.findings = findings
+    breaches = gathered.breaches
+    rowCounts = gathered.rowCounts
+    report.checkedPageCount += gathered.checkedPages
+    report.overflowPageCount = gathered.overflowPages
+    report.cellCount = gathered.cells
+    report.tableCount = gathered.rowCounts.count + 1
+    report.rowCount = gathered.rows
+    report.indexCount = gathered.indexCounts.count
+    report.indexEntryCount = gathered.indexEntries
+  }
+
+  /// Compares the number of entries with that of the rows, and the sums where there are any.
+  private func checkIndex(_ number: Int, _ plan: IndexPlan, _ gathered: inout Gathered) {
+    let entry = database.schema.entries[number]
+    let isPartial = entry.sql.flatMap { IndexDefinition(sql: $0) }?.isPartial ?? false
+    guard let rows = gathered.rowCounts[entry.tableName.lowercased()], rows.isWhole,
+      let counts = gathered.indexCounts[number], counts.isWhole, !isPartial
+    else { return }
+    let place = reader.location(of: entry.rootPage)
+    if rows.entries != counts.entries {
+      gathered.findings.add(
+        Finding(
+          "index.badCount",
+          "the index has \(counts.entries) entries, its table \(rows.entries) rows",
+          member: place.member, page: entry.rootPage, offset: place.offset, table: entry.name))
+    } else if let sum = plan.sums[entry.name], !tree.records.incompleteSums.contains(sum.rows),
+      !tree.records.incompleteSums.contains(sum.entries),
+      tree.records.sums[sum.rows] != tree.records.sums[sum.entries]
+    {
+      gathered.findings.add(
+        Finding(
+          "index.badEntries", "the entries of the index are not those that the rows call for",
+          member: place.member, page: entry.rootPage, offset: place.offset, table: entry.name))
+    }
+  }
+
+  private mutating func apply(demandsOn table: String, to rules: inout RecordRules) {
+    for number in demandsByTable[table] ?? [] {
+      let demand = demands[number]
+      guard
+        let field = rules.fields.firstIndex(where: { Int($0.column) == demand.column }),
+        number <= Int(Int16.max)
+      else { continue }
+      rules.fields[field].demand = Int16(number)
+      var watched = ~demand.classes.rawValue & 0x1f & ~StorageClasses.null.rawValue
+      if let target = demand.rowIDsOf.flatMap({ keySets[$0.lowercased()] }) {
+        rules.fields[field].target = Int16(truncatingIfNeeded: target)
+        watched |= StorageClasses.integer.rawValue
+      }
+      if demand.numbers != nil { watched |= StorageClasses.integer.rawValue }
+      if demand.blobLength != nil || demand.holds != nil {
+        watched |= StorageClasses.blob.rawValue
+      }
+      rules.fields[field].watched = watched
+    }
+  }
+
+  /// An entry without a root page: right for views, triggers and virtual tables (section 2.6).
+  private mutating func checkRootless(_ entry: SchemaEntry) {
+    let isVirtual =
+      entry.sql.map {
+        let tokens = SQLToken.all(in: Array($0.utf8.prefix(200)))
+        return tokens.count > 1 && tokens[1].isKeyword("VIRTUAL")
+      } ?? false
+    guard entry.type == "index" || (entry.type == "table" && !isVirtual) else { return }
+    report.findings.add(
+      Finding(
+        "schema.noRoot", "the schema names no root page for the \(entry.type) \(entry.name)",
+        table: entry.name))
+  }
+
+  // MARK: - The whole
+
+  private mutating func checkOrphans() {
+    let reader = reader.another()
+    var found: [Finding] = []
+    tree.map.orphans(upTo: pageLimit) { pages in
+      guard found.count < FindingList.limit else { return }
+      let place = reader.location(of: pages.lowerBound)
+      found.append(
+        Finding(
+          "page.orphan",
+          pages.count == 1
+            ? "nothing leads to this page, and it is not on the freelist"
+            : "nothing leads to pages \(pages.lowerBound) to \(pages.upperBound), and they are not on the freelist",
+          member: place.member, page: pages.lowerBound, offset: place.offset))
+    }
+    for finding in found { report.findings.add(finding) }
+    report.checkedPageCount += report.freePageCount
+    if PointerMapCheck.lockBytePage(database.header.pageSize) <= pageLimit {
+      report.checkedPageCount += 1
+    }
+    if database.header.hasPointerMap {
+      report.checkedPageCount +=
+        PointerMapCheck.mapPages(
+          upTo: pageLimit, usableSize: database.header.usableSize,
+          pageSize: database.header.pageSize
+        ).count
+    }
+  }
+
+  /// Finds the values that refer to rows that are not there. The key sets say whether there are any; only then are
+  /// the tables read once more.
+  private mutating func checkReferences() throws(SQLiteFileError) {
+    var broken: Set<Int> = []
+    for (target, set) in keySets.sorted(by: { $0.value < $1.value }) {
+      guard rowCounts[target]?.isWhole ?? false else { continue }
+      let keys = tree.records.keys[set]
+      guard keys.isComplete, tree.records.references[set].isComplete else {
+        tree.findings.add(
+          Finding(
+            "coredata.keysNotChecked",
+            "the keys that refer to \(target) are too scattered to be checked", severity: .note,
+            table: target))
+        continue
+      }
+      if tree.records.references[set].countMissing(in: keys) > 0 { broken.insert(set) }
+    }
+    guard !broken.isEmpty else { return }
+    for (name, numbers) in demandsByTable.sorted(by: { $0.key < $1.key }) {
+      let concerned = numbers.compactMap { number -> (number: Int, column: Int, set: Int)? in
+        guard let target = demands[number].rowIDsOf, let set = keySets[target.lowercased()],
+          broken.contains(set)
+        else { return nil }
+        return (number, demands[number].column, set)
+      }
+      guard !concerned.isEmpty, let table = database.schema.table(named: name) else { continue }
+      try findBroken(concerned, in: table)
+    }
+  }
+
+  private mutating func findBroken(
+    _ concerned: [(number: Int, column: Int, set: Int)], in table: Table
+  ) throws(SQLiteFileError) {
+    let keys = tree.records.keys
+    var counts = [Int](repeating: 0, count: concerned.count)
+    var first = [Int64?](repeating: nil, count: concerned.count)
+    try database.forEachRow(of: table) { row in
+      for (index, demand) in concerned.enumerated() where demand.column < row.values.count {
+        guard case .integer(let key) = row.values[demand.column],
+          !keys[demand.set].contains(key)
+        else { continue }
+        counts[index] += 1
+        if first[index] == nil { first[index] = row.rowID }
+      }
+      return true
+    }
+    for (index, demand) in concerned.enumerated() where counts[index] > 0 {
+      breaches.append(
+        DemandBreach(
+          demand: demand.number, kind: .rowID, count: counts[index],
+          first: ValuePlace(member: .main, page: 0, offset: 0, rowID: first[index])))
+    }
+  }
+}

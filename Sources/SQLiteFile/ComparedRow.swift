@@ -1,0 +1,78 @@
+/// A value small enough to be kept while rows are compared.
+package enum ComparedValue: Sendable, Hashable {
+  /// The value itself.
+  case stored(StoredValue)
+  /// Text or bytes of which only the size and two sums are kept.
+  case long(LongValue)
+
+  /// What stands for a long value.
+  package struct LongValue: Sendable, Hashable {
+    /// Whether it is text; else it is a blob.
+    package let isText: Bool
+    /// Its size in bytes, of text as UTF-8.
+    package let sizeBytes: Int
+    let first: UInt64
+    let second: UInt64
+  }
+
+  /// Values longer than this are kept as sums, in bytes.
+  package static let longest = 1024
+
+  init(_ bytes: RawSpan, isText: Bool) {
+    guard bytes.byteCount > Self.longest else {
+      self = .stored(
+        isText ? .text(StoredText(utf8: bytes.array())) : .blob(bytes.array()))
+      return
+    }
+    // Two sums of 64 bits with unlike multipliers (FNV-1a's and Knuth's): equal by chance they will not be.
+    var first: UInt64 = 0xcbf2_9ce4_8422_2325
+    var second: UInt64 = 0x9e37_79b9_7f4a_7c15
+    var offset = 0
+    while offset &+ 8 <= bytes.byteCount {
+      let word = bytes.word(at: offset)
+      first = (first ^ word) &* 0x100_0000_01b3
+      first ^= first >> 29
+      second = (second &+ word) &* 6_364_136_223_846_793_005
+      second ^= second >> 32
+      offset &+= 8
+    }
+    while offset < bytes.byteCount {
+      let byte = UInt64(bytes.byte(at: offset))
+      first = (first ^ byte) &* 0x100_0000_01b3
+      second = (second &+ byte) &* 6_364_136_223_846_793_005
+      offset &+= 1
+    }
+    self = .long(
+      LongValue(isText: isText, sizeBytes: bytes.byteCount, first: first, second: second))
+  }
+}
+
+/// A row as it is compared.
+package struct ComparedRow: Sendable, Hashable {
+  /// The row id; nil in a WITHOUT ROWID table.
+  package let rowID: Int64?
+  /// A value for each column.
+  package let values: [ComparedValue]
+}
+
+/// Gathers rows for a comparison.
+struct ComparedRowSink: RowSink, ~Copyable {
+  var rows: [ComparedRow] = []
+  private var rowID: Int64?
+  private var values: [ComparedValue] = []
+
+  init() {}
+
+  var wantsMore: Bool { true }
+
+  mutating func beginRow(_ rowID: Int64?) {
+    self.rowID = rowID
+    values.removeAll(keepingCapacity: true)
+  }
+  mutating func null() { values.append(.stored(.null)) }
+  mutating func integer(_ value: Int64) { values.append(.stored(.integer(value))) }
+  mutating func real(_ value: Double) { values.append(.stored(.real(value))) }
+  mutating func text(_ bytes: RawSpan) { values.append(ComparedValue(bytes, isText: true)) }
+  mutating func blob(_ bytes: RawSpan) { values.append(ComparedValue(bytes, isText: false)) }
+  mutating func endRow() { rows.append(ComparedRow(rowID: rowID, values: values)) }
+}

@@ -1,0 +1,132 @@
+extension DamagedDatabase {
+  private static let witnessCount = 32
+
+  /// Which of several tables with rows that look alike a b-tree belongs to, by their indexes: an index holds
+  /// values and the row ids that have them, so it tells which table it is of whatever root the schema names.
+  ///
+  /// - Parameters:
+  ///   - roots: the root pages in question.
+  ///   - candidates: the tables in question.
+  /// - Returns: the table of each root that indexes agree on.
+  func testimony(of roots: [UInt32], _ candidates: [Int]) throws(SQLiteFileError) -> [UInt32: Int] {
+    var scores: [UInt32: [Int: Int]] = [:]
+    for table in candidates {
+      for index in schemaEntries
+      where index.type == "index" && index.tableName == tables[table].name && index.rootPage > 1 {
+        guard let column = firstColumn(of: index, table) else { continue }
+        for (value, rowID) in try entries(ofIndex: index.rootPage) {
+          for root in roots {
+            if try self.value(column, rowID, in: root, table) == value {
+              scores[root, default: [:]][table, default: 0] += 1
+            }
+          }
+        }
+      }
+    }
+    var found: [UInt32: Int] = [:]
+    for (root, votes) in scores {
+      guard let best = votes.max(by: { $0.value < $1.value }),
+        votes.count(where: { $0.value == best.value }) == 1
+      else { continue }
+      found[root] = best.key
+    }
+    return found
+  }
+
+  /// The column that an index begins with; nil when its statement does not say so plainly.
+  private func firstColumn(of index: SchemaEntry, _ table: Int) -> Int? {
+    let definition = tables[table].definition
+    guard let sql = index.sql else {
+      return index.name.hasSuffix("_1") ? definition.primaryKey.first : nil
+    }
+    guard let open = sql.lastIndex(of: "(") else { return nil }
+    let name = sql[sql.index(after: open)...].prefix { $0 != "," && $0 != ")" && $0 != " " }
+      .trimming { "\"'`[]".contains($0) }
+    return definition.columns.firstIndex { $0.name.lowercased() == name.lowercased() }
+  }
+
+  /// The first values and row ids of some entries of an index.
+  private func entries(ofIndex root: UInt32) throws(SQLiteFileError) -> [(
+    value: StoredValue, rowID: Int64
+  )] {
+    var page = root
+    var buffer = ContiguousArray<UInt8>()
+    for _ in 0..<24 {
+      guard try reader.copy(page, into: &buffer) == layout.pageSize else { return [] }
+      guard census.kind(page) == .indexInterior else { break }
+      let start = Int(buffer.rawSpan.uint16(at: 12))
+      guard start + 4 <= layout.usableSize else { return [] }
+      page = buffer.rawSpan.uint32(at: start)
+    }
+    guard census.kind(page) == .indexLeaf else { return [] }
+    var reading = newReading()
+    reading.readIndex(buffer.rawSpan, isInterior: false)
+    var found: [(value: StoredValue, rowID: Int64)] = []
+    for cell in reading.cells.prefix(Self.witnessCount) where !cell.spills {
+      let values = decode(cell, buffer.rawSpan, RowLayout(), rowID: nil)
+      if let first = values.first, values.count > 1, case .integer(let rowID)? = values.last {
+        found.append((first, rowID))
+      }
+    }
+    return found
+  }
+
+  /// The value of a column in the row of this row id, looked up in the b-tree of a root.
+  private func value(_ column: Int, _ rowID: Int64, in root: UInt32, _ table: Int)
+    throws(SQLiteFileError) -> StoredValue?
+  {
+    var page = root
+    var buffer = ContiguousArray<UInt8>()
+    var steps = 0
+    while steps < 24, try reader.copy(page, into: &buffer) == layout.pageSize {
+      steps += 1
+      let bytes = buffer.rawSpan
+      guard census.kind(page) == .tableInterior else { break }
+      let base = page == 1 ? DatabaseHeader.length : 0
+      let count = min(Int(bytes.uint16(at: base + 3)), (layout.usableSize - base - 12) / 2)
+      var next = bytes.uint32(at: base + 8)
+      for index in 0..<count {
+        let start = Int(bytes.uint16(at: base + 12 + 2 * index))
+        guard start + 5 <= layout.usableSize,
+          let key = Varint.read(bytes, at: start + 4, end: layout.usableSize)
+        else { continue }
+        if rowID <= Int64(bitPattern: key.value) {
+          next = bytes.uint32(at: start)
+          break
+        }
+      }
+      page = next
+    }
+    guard census.kind(page) == .tableLeaf else { return nil }
+    var reading = newReading()
+    reading.read(buffer.rawSpan, number: page, available: layout.pageSize, shape: shapes[table])
+    guard let cell = reading.cells.first(where: { $0.rowID == rowID && !$0.spills }) else {
+      return nil
+    }
+    let values = decode(cell, buffer.rawSpan, layouts[table], rowID: rowID)
+    return column < values.count ? values[column] : nil
+  }
+
+  private func decode(_ cell: LeafCell, _ page: RawSpan, _ layout: RowLayout, rowID: Int64?)
+    -> [StoredValue]
+  {
+    var values: [StoredValue] = []
+    var decoder = RecordDecoder(encoding: self.layout.textEncoding)
+    var sink = ValueSink { row in
+      values = row.values
+      return true
+    }
+    _ = decoder.decode(
+      page.part(cell.record, cell.payload), rowID: rowID, layout: layout, into: &sink)
+    return values
+  }
+}
+
+extension Substring {
+  /// Without the characters at both ends for which `isOuter` holds.
+  fileprivate func trimming(_ isOuter: (Character) -> Bool) -> Substring {
+    var part = drop(while: isOuter)
+    while let last = part.last, isOuter(last) { part.removeLast() }
+    return part
+  }
+}

@@ -1,0 +1,101 @@
+/// Rows of a table one after another, for those who read two tables side by side. It holds the rows of one leaf.
+package final class RowCursor {
+  /// Pages that hold the rows, in key order.
+  package let leaves: [UInt32]
+  /// Pages above them; empty when the leaves were given.
+  package var interior: [UInt32] { scan.interiorPages }
+  /// What was found on the way.
+  package var findings: FindingList { scan.findings }
+
+  private let layout: RowLayout
+  private var reader: PageReader
+  private var scan: BTreeScan
+  private var sink = ComparedRowSink()
+  private var nextLeaf = 0
+  private var position = 0
+
+  /// A cursor in front of the first row.
+  ///
+  /// - Parameters:
+  ///   - table: a table with row ids.
+  ///   - database: the database; it may go on being used.
+  ///   - chosen: only these of its leaves; nil for all.
+  /// - Throws: ``SQLiteFileError`` when the device fails.
+  package init(
+    of table: Table, in database: SQLiteDatabase, onlyLeaves chosen: [UInt32]? = nil
+  ) throws(SQLiteFileError) {
+    var reader = database.anotherReader()
+    var scan = database.newScan(of: table, true)
+    scan.begin(reader)
+    layout = try database.layout(of: table).0
+    if let chosen {
+      leaves = chosen
+    } else {
+      leaves = try scan.leaves(below: table.rootPage, reader: &reader)
+    }
+    self.reader = reader
+    self.scan = scan
+  }
+
+  /// The next row; nil behind the last. Only a damaged table gives rows out of order.
+  package func next() throws(SQLiteFileError) -> ComparedRow? {
+    while position >= sink.rows.count {
+      guard nextLeaf < leaves.count else { return nil }
+      sink.rows.removeAll(keepingCapacity: true)
+      position = 0
+      let leaf = leaves[nextLeaf]
+      nextLeaf += 1
+      try scan.read(leaf: leaf, layout: layout, reader: &reader, sink: &sink)
+    }
+    position += 1
+    return sink.rows[position - 1]
+  }
+}
+
+extension SQLiteDatabase {
+  /// How many of these pages are no b-tree pages: they go on with long values, are free, or hold pointers.
+  package func otherPageCount(_ pages: [UInt32]) throws(SQLiteFileError) -> Int {
+    var reader = anotherReader()
+    var count = 0
+    for page in pages {
+      if try reader.kind(of: page) == nil { count += 1 }
+    }
+    return count
+  }
+
+  /// Whether a table's rows are keyed by row id, so that a ``RowCursor`` can read them.
+  package func hasRowIDs(_ table: Table) throws(SQLiteFileError) -> Bool {
+    try layout(of: table).isRowIDTable
+  }
+
+  /// The pages of a table with row ids: its leaves in key order, and those above them.
+  package func pages(of table: Table) throws(SQLiteFileError) -> (
+    leaves: [UInt32], interior: [UInt32]
+  ) {
+    let cursor = try RowCursor(of: table, in: self)
+    return (cursor.leaves, cursor.interior)
+  }
+
+  /// Hands each row of a table without row ids to `receive`, in key order, until it returns false.
+  package func forEachComparedRow(
+    of table: Table, _ receive: (ComparedRow) -> Bool
+  ) throws(SQLiteFileError) {
+    try forEachRow(of: table) { row in
+      receive(ComparedRow(rowID: row.rowID, values: row.values.map(ComparedValue.init)))
+    }
+  }
+}
+
+extension ComparedValue {
+  init(_ value: StoredValue) {
+    switch value {
+    case .text(let text):
+      let bytes = ContiguousArray(text.utf8)
+      self.init(bytes.rawSpan, isText: true)
+    case .blob(let blob):
+      let bytes = ContiguousArray(blob)
+      self.init(bytes.rawSpan, isText: false)
+    default: self = .stored(value)
+    }
+  }
+}

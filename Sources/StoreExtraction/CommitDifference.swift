@@ -1,0 +1,188 @@
+import SQLiteFile
+
+/// What a commit in the write-ahead log did to the rows of one table.
+public struct CommittedChange: Sendable, Equatable {
+  /// The table's name.
+  public let table: String
+  /// Whether the commit made the table, removed it, or neither.
+  public let tableChange: TableChange
+  /// Rows that were added.
+  public private(set) var added = 0
+  /// Rows whose values changed.
+  public private(set) var changed = 0
+  /// Rows that were removed.
+  public private(set) var removed = 0
+  /// Their row ids, the first ``keyLimit`` of each kind.
+  public private(set) var addedKeys: [Int64] = []
+  /// Their row ids, the first ``keyLimit`` of each kind.
+  public private(set) var changedKeys: [Int64] = []
+  /// Their row ids, the first ``keyLimit`` of each kind.
+  public private(set) var removedKeys: [Int64] = []
+
+  /// The most row ids of each kind that are kept.
+  public static let keyLimit = 20
+
+  /// What became of the table itself.
+  public enum TableChange: String, Sendable {
+    /// It is in both states.
+    case none
+    /// The commit made it.
+    case created
+    /// The commit removed it.
+    case dropped
+  }
+
+  init(table: String, tableChange: TableChange) {
+    self.table = table
+    self.tableChange = tableChange
+  }
+
+  mutating func add(_ kind: RowChange.Kind, _ rowID: Int64?) {
+    switch kind {
+    case .added:
+      added += 1
+      if let rowID, addedKeys.count < Self.keyLimit { addedKeys.append(rowID) }
+    case .changed:
+      changed += 1
+      if let rowID, changedKeys.count < Self.keyLimit { changedKeys.append(rowID) }
+    case .removed:
+      removed += 1
+      if let rowID, removedKeys.count < Self.keyLimit { removedKeys.append(rowID) }
+    }
+  }
+
+  var isEmpty: Bool { tableChange == .none && added + changed + removed == 0 }
+}
+
+/// Compares the state before a commit with the state after it, reading only leaves that differ.
+struct CommitDifference {
+  /// The changes by table, in the order of the schema.
+  private(set) var changes: [CommittedChange] = []
+  /// Tables without row ids that the commit may have changed; their rows are not compared.
+  private(set) var tablesNotCompared: [String] = []
+  /// What was found on the way.
+  private(set) var findings = FindingList()
+  private var trees: Trees
+
+  /// The b-trees of the newer state, by name of the table in lower case: the older ones for the next commit.
+  struct Trees {
+    fileprivate struct Tree {
+      let root: UInt32
+      let leaves: [UInt32]
+      let interior: [UInt32]
+    }
+
+    fileprivate var byTable: [String: Tree] = [:]
+
+    /// None known.
+    init() {}
+  }
+
+  /// Compares.
+  ///
+  /// - Parameters:
+  ///   - old: the state before; nil when there was none.
+  ///   - new: the state after.
+  ///   - pages: the pages that the commit wrote.
+  ///   - trees: those of the older state, as far as they are known; then those of the newer one.
+  /// - Throws: `SQLiteFileError` when the device fails.
+  init(
+    from old: SQLiteDatabase?, to new: SQLiteDatabase, pages: [UInt32], trees: inout Trees
+  ) throws(SQLiteFileError) {
+    let written = Set(pages)
+    self.trees = trees
+    for table in new.schema.tables {
+      try compare(old?.schema.table(named: table.name), in: old, table, in: new, written)
+    }
+    for table in old?.schema.tables ?? [] where new.schema.table(named: table.name) == nil {
+      try compare(table, in: old, nil, in: new, written)
+      self.trees.byTable[table.name.lowercased()] = nil
+    }
+    trees = self.trees
+  }
+
+  private mutating func compare(
+    _ before: Table?, in old: SQLiteDatabase?, _ after: Table?, in new: SQLiteDatabase,
+    _ written: Set<UInt32>
+  ) throws(SQLiteFileError) {
+    guard let name = (after ?? before)?.name else { return }
+    var change = CommittedChange(
+      table: name, tableChange: before == nil ? .created : after == nil ? .dropped : .none)
+    var oldLeaves: [UInt32] = []
+    var newLeaves: [UInt32] = []
+    if let before, let old {
+      guard try old.hasRowIDs(before) else { return notCompared(name, before, written) }
+      oldLeaves = try leaves(of: before, in: old)
+    }
+    if let after {
+      guard try new.hasRowIDs(after) else { return notCompared(name, after, written) }
+      if !isSameTree(after, written) { trees.byTable[name.lowercased()] = nil }
+      newLeaves = try leaves(of: after, in: new)
+    }
+    if oldLeaves == newLeaves {
+      // A leaf that the commit did not write is the same in both.
+      oldLeaves = oldLeaves.filter { written.contains($0) }
+      newLeaves = oldLeaves
+    } else {
+      let (one, other) = (Set(oldLeaves), Set(newLeaves))
+      oldLeaves = oldLeaves.filter { written.contains($0) || !other.contains($0) }
+      newLeaves = newLeaves.filter { written.contains($0) || !one.contains($0) }
+    }
+    var from: RowCursor?
+    var to: RowCursor?
+    if let before, let old, !oldLeaves.isEmpty {
+      from = try RowCursor(of: before, in: old, onlyLeaves: oldLeaves)
+    }
+    if let after, !newLeaves.isEmpty {
+      to = try RowCursor(of: after, in: new, onlyLeaves: newLeaves)
+    }
+    let isEqual = Self.equality(before, after)
+    try RowChange.forEach(from: from, to: to, isEqual: isEqual) { row in
+      change.add(row.kind, row.rowID)
+      return true
+    }
+    if let to { findings.add(to.findings) }
+    if !change.isEmpty { changes.append(change) }
+  }
+
+  /// The leaves of a table, from memory where they are known.
+  private mutating func leaves(of table: Table, in database: SQLiteDatabase)
+    throws(SQLiteFileError) -> [UInt32]
+  {
+    if let known = trees.byTable[table.name.lowercased()] { return known.leaves }
+    let pages = try database.pages(of: table)
+    trees.byTable[table.name.lowercased()] = Trees.Tree(
+      root: table.rootPage, leaves: pages.leaves, interior: pages.interior)
+    return pages.leaves
+  }
+
+  /// Whether the commit left the known tree of a table as it was, apart from what its leaves hold.
+  private func isSameTree(_ table: Table, _ written: Set<UInt32>) -> Bool {
+    guard let known = trees.byTable[table.name.lowercased()] else { return false }
+    return known.root == table.rootPage && !written.contains(known.root)
+      && !known.interior.contains { written.contains($0) }
+  }
+
+  /// A column that the commit added shows its default in each row, which changes no row.
+  private static func equality(_ before: Table?, _ after: Table?) -> (ComparedRow, ComparedRow) ->
+    Bool
+  {
+    let (old, new) = (before?.columnNames ?? [], after?.columnNames ?? [])
+    guard !old.isEmpty, !new.isEmpty, old != new else { return { $0 == $1 } }
+    let positions = Dictionary(
+      old.enumerated().map { ($1.lowercased(), $0) }, uniquingKeysWith: { first, _ in first })
+    let pairs = new.enumerated().compactMap { index, name in
+      positions[name.lowercased()].map { ($0, index) }
+    }
+    return { one, other in
+      pairs.allSatisfy { left, right in
+        left < one.values.count && right < other.values.count
+          && one.values[left] == other.values[right]
+      }
+    }
+  }
+
+  private mutating func notCompared(_ name: String, _ table: Table, _ written: Set<UInt32>) {
+    if written.contains(table.rootPage) { tablesNotCompared.append(name) }
+  }
+}

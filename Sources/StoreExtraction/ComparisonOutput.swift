@@ -1,0 +1,66 @@
+import Foundation
+public import SQLiteFile
+
+extension StoreComparison {
+  /// Compares and writes the differences as JSON.
+  ///
+  /// As lines: one for each row that differs, and a last one with the report, whose `change` is `summary`. As an
+  /// object: the report, with the rows under `rows`.
+  ///
+  /// - Parameters:
+  ///   - form: lines, or one object.
+  ///   - limit: the most rows that are written; nil for all. All are counted.
+  ///   - descriptor: an open file descriptor; it is not closed.
+  /// - Returns: the report.
+  /// - Throws: `SQLiteFileError` when the device fails or the output cannot be written.
+  public func writeJSON(as form: JSONForm, limit: Int? = nil, to descriptor: Int32) throws -> Report
+  {
+    var output = OutputBuffer(descriptor: descriptor)
+    var written = 0
+    if form == .object { output.append("{\"rows\":[\n") }
+    let report = try run { row in
+      guard limit.map({ written < $0 }) ?? true, !output.isBroken else { return false }
+      if form == .object, written > 0 { output.append(",\n") }
+      output.append(json: row)
+      if form == .lines { output.append("\n") }
+      written += 1
+      return true
+    }
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    let text = String(decoding: try encoder.encode(report), as: UTF8.self)
+    // The report's own members go on where the rows end.
+    output.append(form == .object ? "\n]," : "{\"change\":\"summary\",")
+    output.append(String(text.dropFirst()))
+    output.append("\n")
+    try output.finish()
+    return report
+  }
+}
+
+extension OutputBuffer {
+  /// Appends a row that differs: `columns` has the old and the new value of each column that differs.
+  fileprivate mutating func append(json row: StoreComparison.Row) {
+    append("{\"change\":\"" + row.kind + "\",\"table\":")
+    append(jsonString: row.table)
+    member("entity", row.entity)
+    append(row.entity == nil ? ",\"rowid\":" : ",\"pk\":")
+    if let rowID = row.rowID { append(integer: rowID) } else { append("null") }
+    append(",\"columns\":{")
+    for (index, column) in row.columns.enumerated() {
+      if index > 0 { append(UInt8(ascii: ",")) }
+      append(jsonString: column.name)
+      append(":{")
+      if let place = column.old, let old = row.change.old {
+        append("\"old\":")
+        append(json: old.values[safe: place])
+      }
+      if let place = column.new, let new = row.change.new {
+        append(column.old == nil ? "\"new\":" : ",\"new\":")
+        append(json: new.values[safe: place])
+      }
+      append("}")
+    }
+    append("}}")
+  }
+}

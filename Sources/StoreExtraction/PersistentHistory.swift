@@ -1,0 +1,144 @@
+import CoreDataStore
+import SQLiteFile
+
+/// Core Data's persistent history (ATRANSACTION, ACHANGE, ATRANSACTIONSTRING).
+///
+/// Newer stores keep texts in a table of their own and point at it from the `Z…TS` columns; older ones keep them in
+/// the transaction.
+struct PersistentHistory {
+  /// A transaction, its texts by their keys.
+  struct Transaction {
+    let key: Int64
+    let seconds: Double?
+    let author: Int32
+    let context: Int32
+    let process: Int32
+    let bundle: Int32
+    var hasChanges = false
+  }
+
+  private(set) var transactions: [Transaction] = []
+  private var positions: [Int64: Int] = [:]
+  private var texts: [String] = []
+  private var textNumbers: [String: Int32] = [:]
+  private let changes: Table?
+  private let database: SQLiteDatabase
+
+  /// The most transactions and texts that are kept.
+  private static let limit = 4_000_000
+
+  /// Reads transactions and texts; the changes are streamed later.
+  init(_ database: SQLiteDatabase) throws(SQLiteFileError) {
+    self.database = database
+    changes = database.schema.table(named: "ACHANGE")
+    guard let table = database.schema.table(named: "ATRANSACTION") else { return }
+    var strings: [Int64: String] = [:]
+    if let table = database.schema.table(named: "ATRANSACTIONSTRING") {
+      let name = Columns(table)["ZNAME"]
+      try database.forEachRow(of: table) { row in
+        if let key = row.rowID, let name, case .text(let text) = row.values[name] {
+          strings[key] = text.string
+        }
+        return strings.count < Self.limit
+      }
+    }
+    let columns = Columns(table)
+    var found: [Transaction] = []
+    try database.forEachRow(of: table) { row in
+      guard let key = row.rowID else { return true }
+      func text(_ name: String) -> Int32 {
+        if let number = columns.integer(name + "TS", row), let text = strings[number] {
+          return self.number(of: text)
+        }
+        return columns.text(name, row).map { self.number(of: $0) } ?? -1
+      }
+      found.append(
+        Transaction(
+          key: key, seconds: columns.real("ZTIMESTAMP", row), author: text("ZAUTHOR"),
+          context: text("ZCONTEXTNAME"), process: text("ZPROCESSID"), bundle: text("ZBUNDLEID")))
+      return found.count < Self.limit
+    }
+    transactions = found
+    positions = Dictionary(
+      found.enumerated().map { ($1.key, $0) }, uniquingKeysWith: { first, _ in first })
+    if let changes {
+      let columns = Columns(changes)
+      try database.forEachRow(of: changes) { row in
+        if let key = columns.integer("ZTRANSACTIONID", row), let index = positions[key] {
+          transactions[index].hasChanges = true
+        }
+        return true
+      }
+    }
+  }
+
+  private mutating func number(of text: String) -> Int32 {
+    if let known = textNumbers[text] { return known }
+    let number = Int32(clamping: texts.count)
+    texts.append(text)
+    textNumbers[text] = number
+    return number
+  }
+
+  /// A text of a transaction; nil when it has none.
+  func text(_ number: Int32) -> String? {
+    texts.indices.contains(Int(number)) ? texts[Int(number)] : nil
+  }
+
+  /// The transaction with this key; nil when it is not there.
+  func transaction(_ key: Int64) -> Transaction? { positions[key].map { transactions[$0] } }
+
+  /// Hands on each change in the order in which they were written.
+  func forEachChange(
+    _ receive: (
+      _ transaction: Int64?, _ entity: Int64?, _ key: Int64?, _ type: Int64?,
+      _ tombstones: [StoredValue]
+    ) -> Bool
+  ) throws(SQLiteFileError) {
+    guard let changes else { return }
+    let columns = Columns(changes)
+    let tombstones = changes.columnNames.indices.filter {
+      changes.columnNames[$0].uppercased().hasPrefix("ZTOMBSTONE")
+    }
+    try database.forEachRow(of: changes) { row in
+      receive(
+        columns.integer("ZTRANSACTIONID", row), columns.integer("ZENTITY", row),
+        columns.integer("ZENTITYPK", row), columns.integer("ZCHANGETYPE", row),
+        tombstones.compactMap { row.values.indices.contains($0) ? row.values[$0] : nil })
+    }
+  }
+
+  /// Columns of a table by name.
+  private struct Columns {
+    private let positions: [String: Int]
+
+    init(_ table: Table) {
+      positions = Dictionary(
+        table.columnNames.enumerated().map { ($1.uppercased(), $0) },
+        uniquingKeysWith: { first, _ in first })
+    }
+
+    subscript(name: String) -> Int? { positions[name] }
+
+    private func value(_ name: String, _ row: StoredRow) -> StoredValue? {
+      guard let index = positions[name], row.values.indices.contains(index) else { return nil }
+      return row.values[index]
+    }
+
+    func integer(_ name: String, _ row: StoredRow) -> Int64? {
+      if case .integer(let number)? = value(name, row) { number } else { nil }
+    }
+
+    func real(_ name: String, _ row: StoredRow) -> Double? {
+      switch value(name, row) {
+      case .real(let number): number
+      case .integer(let number): Double(number)
+      default: nil
+      }
+    }
+
+    func text(_ name: String, _ row: StoredRow) -> String? {
+      if case .text(let text)? = value(name, row) { text.string } else { nil }
+    }
+  }
+}

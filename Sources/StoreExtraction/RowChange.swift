@@ -1,0 +1,77 @@
+package import SQLiteFile
+
+/// A row that one state of a table has and another has not, or has with other values.
+package struct RowChange: Sendable {
+  /// What happened to it from the old state to the new one.
+  package enum Kind: String, Sendable {
+    /// Only the new state has it.
+    case added
+    /// Only the old state has it.
+    case removed
+    /// Both have it, with values that differ.
+    case changed
+  }
+
+  /// What happened to it.
+  package let kind: Kind
+  /// The row as it was; nil when it was added.
+  package let old: ComparedRow?
+  /// The row as it is; nil when it was removed.
+  package let new: ComparedRow?
+
+  /// The row id.
+  package var rowID: Int64? { (new ?? old)?.rowID }
+
+  /// Reads two tables side by side in key order.
+  ///
+  /// - Parameters:
+  ///   - old: the rows of the old state; nil for none.
+  ///   - new: the rows of the new state; nil for none.
+  ///   - isEqual: whether two rows with one key are the same.
+  ///   - receive: gets each change and says whether it wants the next.
+  /// - Returns: how many rows each side has, as far as they were read.
+  /// - Throws: ``SQLiteFileError`` when the device fails.
+  @discardableResult
+  static func forEach(
+    from old: RowCursor?, to new: RowCursor?, isEqual: (ComparedRow, ComparedRow) -> Bool,
+    _ receive: (RowChange) -> Bool
+  ) throws(SQLiteFileError) -> (old: Int, new: Int) {
+    var left = try old?.next()
+    var right = try new?.next()
+    var counts = (old: left == nil ? 0 : 1, new: right == nil ? 0 : 1)
+    while true {
+      var goesOn = true
+      var takesLeft = false
+      var takesRight = false
+      switch (left, right) {
+      case (nil, nil): return counts
+      case (let row?, nil):
+        takesLeft = true
+        goesOn = receive(RowChange(kind: .removed, old: row, new: nil))
+      case (nil, let row?):
+        takesRight = true
+        goesOn = receive(RowChange(kind: .added, old: nil, new: row))
+      case (let one?, let other?):
+        let (key, otherKey) = (one.rowID ?? 0, other.rowID ?? 0)
+        takesLeft = key <= otherKey
+        takesRight = otherKey <= key
+        if key < otherKey {
+          goesOn = receive(RowChange(kind: .removed, old: one, new: nil))
+        } else if key > otherKey {
+          goesOn = receive(RowChange(kind: .added, old: nil, new: other))
+        } else if !isEqual(one, other) {
+          goesOn = receive(RowChange(kind: .changed, old: one, new: other))
+        }
+      }
+      guard goesOn else { return counts }
+      if takesLeft {
+        left = try old?.next()
+        if left != nil { counts.old += 1 }
+      }
+      if takesRight {
+        right = try new?.next()
+        if right != nil { counts.new += 1 }
+      }
+    }
+  }
+}

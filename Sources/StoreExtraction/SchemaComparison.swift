@@ -1,0 +1,100 @@
+import CoreDataStore
+import ObjectModel
+import SQLiteFile
+
+/// Differences of tables, columns, indexes, views and triggers.
+enum SchemaComparison {
+  static func changes(_ old: Schema, _ new: Schema) -> [StoreComparison.SchemaChange] {
+    var changes: [StoreComparison.SchemaChange] = []
+    let before = entries(old)
+    let after = entries(new)
+    for (key, entry) in before.sorted(by: { $0.key < $1.key }) where after[key] == nil {
+      changes.append(
+        .init(change: "removed", type: entry.type, name: entry.name, old: entry.sql, new: nil))
+    }
+    for (key, entry) in after.sorted(by: { $0.key < $1.key }) {
+      guard let was = before[key] else {
+        changes.append(
+          .init(change: "added", type: entry.type, name: entry.name, old: nil, new: entry.sql))
+        continue
+      }
+      guard was.sql != entry.sql else { continue }
+      if entry.type == "table", let one = old.table(named: entry.name)?.definition,
+        let other = new.table(named: entry.name)?.definition
+      {
+        let columns = columnChanges(entry.name, one, other)
+        changes += columns
+        if !columns.isEmpty { continue }
+      }
+      changes.append(
+        .init(change: "changed", type: entry.type, name: entry.name, old: was.sql, new: entry.sql))
+    }
+    return changes
+  }
+
+  private static func entries(_ schema: Schema) -> [String: SchemaEntry] {
+    Dictionary(
+      schema.entries.map { ("\($0.type) \($0.name.lowercased())", $0) },
+      uniquingKeysWith: { first, _ in first })
+  }
+
+  private static func columnChanges(
+    _ table: String, _ old: TableDefinition, _ new: TableDefinition
+  ) -> [StoreComparison.SchemaChange] {
+    func types(_ definition: TableDefinition) -> [(name: String, type: String)] {
+      definition.columns.map { ($0.name, $0.declaredType) }
+    }
+    let before = Dictionary(
+      types(old).map { ($0.name.lowercased(), $0.type) }, uniquingKeysWith: { first, _ in first })
+    let after = Dictionary(
+      types(new).map { ($0.name.lowercased(), $0.type) }, uniquingKeysWith: { first, _ in first })
+    var changes: [StoreComparison.SchemaChange] = []
+    for (name, type) in types(old) where after[name.lowercased()] == nil {
+      changes.append(
+        .init(change: "removed", type: "column", name: "\(table).\(name)", old: type, new: nil))
+    }
+    for (name, type) in types(new) {
+      let was = before[name.lowercased()]
+      guard was != type else { continue }
+      changes.append(
+        .init(
+          change: was == nil ? "added" : "changed", type: "column", name: "\(table).\(name)",
+          old: was, new: type))
+    }
+    return changes
+  }
+}
+
+/// Differences of what two stores say of themselves, and of their pages.
+enum MetadataComparison {
+  static func changes(_ old: CoreDataStore, _ new: CoreDataStore)
+    -> [StoreComparison.MetadataChange]
+  {
+    let before = facts(old)
+    let after = facts(new)
+    return Set(before.keys).union(after.keys).sorted()
+      .filter { before[$0] != after[$0] }
+      .map { .init(name: $0, old: before[$0], new: after[$0]) }
+  }
+
+  private static func facts(_ store: CoreDataStore) -> [String: String] {
+    let header = store.database.header
+    var facts = [
+      "kind": store.kind.rawValue, "pageSize": String(header.pageSize),
+      "userVersion": String(header.userVersion), "applicationID": String(header.applicationID),
+      "textEncoding": "\(header.textEncoding)",
+    ]
+    if let metadata = store.metadata {
+      facts["uuid"] = metadata.uuid
+      facts["frameworkVersion"] = metadata.frameworkVersion.map { String($0) }
+      facts["versionIdentifiers"] = metadata.versionIdentifiers.joined(separator: ", ")
+      facts["digest"] = metadata.digest
+      facts["checksum"] = metadata.checksum
+      for (name, hash) in metadata.versionHashes { facts["versionHash.\(name)"] = hash.hex }
+      for key in metadata.otherKeys {
+        facts["key.\(key.name)"] = "\(key.kind) of \(key.sizeBytes) bytes"
+      }
+    }
+    return facts
+  }
+}

@@ -1,0 +1,81 @@
+public import CoreDataStore
+public import SQLiteFile
+
+/// The result of checking a store.
+public struct StoreCheck: Sendable, Codable {
+  /// The name of the schema of the JSON form.
+  public var schema = "lifeboat.check"
+  /// The version of that schema; it only grows.
+  public var version = 1
+  /// The path as given.
+  public let path: String
+  /// `coreData`, `coreDataShaped` or `sqlite`.
+  public let kind: CoreDataStore.Kind
+  /// `quick` or `full`.
+  public let depth: CheckDepth
+  /// Whether nothing worse than notes was found.
+  public let isSound: Bool
+  /// What was looked at.
+  public let counts: Counts
+  /// What is wrong or noteworthy, at most ``FindingList/limit`` of them.
+  public let findings: [Finding]
+  /// How many findings there are.
+  public let findingCount: Int
+  /// How many of them are damage.
+  public let damageCount: Int
+  /// The members that changed while the store was read; empty is as it should be.
+  public let changedDuringRead: [String]
+
+  /// What a check has looked at.
+  public struct Counts: Sendable, Codable {
+    /// Pages of the database after the last commit.
+    public let pages: Int
+    /// Pages that were looked at.
+    public let checkedPages: Int
+    /// Pages on the freelist.
+    public let freePages: Int
+    /// Pages that hold the rest of long payloads.
+    public let overflowPages: Int
+    /// Tables, the schema's included.
+    public let tables: Int
+    /// Indexes.
+    public let indexes: Int
+    /// Cells of all b-trees.
+    public let cells: Int
+    /// Rows of all tables but the schema's.
+    public let rows: Int
+    /// Entries of all indexes.
+    public let indexEntries: Int
+  }
+
+  /// Checks the store at `path`.
+  ///
+  /// - Parameters:
+  ///   - path: the main file of the store.
+  ///   - logView: which part of the write-ahead log counts.
+  ///   - depth: whether the entries of indexes are compared with the rows too.
+  ///   - progress: told now and then how many pages of how many have been looked at.
+  /// - Throws: `SQLiteFileError` when the file cannot be opened or is no database.
+  public init(
+    path: String, logView: SQLiteDatabase.LogView = .committed, depth: CheckDepth = .quick,
+    progress: ((_ done: Int, _ total: Int) -> Void)? = nil
+  ) throws {
+    let watch = EvidenceWatch(path)
+    let store = try CoreDataStore(path: path, logView: logView)
+    let total = Int(store.database.pageCount)
+    let report = try store.check(depth: depth) { done in progress?(min(done, total), total) }
+    self.path = path
+    kind = store.kind
+    self.depth = depth
+    isSound = report.findings.damageCount == 0
+    counts = Counts(
+      pages: report.pageCount, checkedPages: report.checkedPageCount,
+      freePages: report.freePageCount, overflowPages: report.overflowPageCount,
+      tables: report.tableCount, indexes: report.indexCount, cells: report.cellCount,
+      rows: report.rowCount, indexEntries: report.indexEntryCount)
+    findings = report.findings.kept
+    findingCount = report.findings.count
+    damageCount = report.findings.damageCount
+    changedDuringRead = watch.changes()
+  }
+}

@@ -1,0 +1,445 @@
+public import CoreDataStore
+public import SQLiteFile
+
+/// What differs between two stores, row by row.
+///
+/// Tables are compared by name and columns by name. Tables with row ids are read side by side in key order, so that
+/// memory stays flat; of others the sums of the rows are kept.
+public final class StoreComparison {
+  /// What differs, without the rows themselves.
+  public struct Report: Sendable, Codable {
+    /// The name of the schema of the JSON form.
+    public var schema = "lifeboat.comparison"
+    /// The version of that schema; it only grows.
+    public var version = 1
+    /// The first store.
+    public var old: Side
+    /// The second store.
+    public var new: Side
+    /// Whether nothing differs.
+    public var isEqual = true
+    /// Differences of tables, columns, indexes, views and triggers.
+    public var schemaChanges: [SchemaChange] = []
+    /// Differences of the metadata and of the recorded version hashes.
+    public var metadataChanges: [MetadataChange] = []
+    /// Tables whose rows differ or could not be compared.
+    public var tables: [TableDifference] = []
+    /// Rows added in all tables.
+    public var addedCount = 0
+    /// Rows removed in all tables.
+    public var removedCount = 0
+    /// Rows changed in all tables.
+    public var changedCount = 0
+    /// How many findings of damage were met in both; rows may differ only because of them.
+    public var damageCount = 0
+  }
+
+  /// One of the two stores.
+  public struct Side: Sendable, Codable {
+    /// The path as given.
+    public var path: String
+    /// Size of the main file in bytes.
+    public var sizeBytes: Int64
+    /// Bytes in a page.
+    public var pageSizeBytes: Int
+    /// Pages after the last commit.
+    public var pageCount: UInt32
+    /// Pages that are free.
+    public var freePageCount: UInt32
+  }
+
+  /// A difference of the schema.
+  public struct SchemaChange: Sendable, Codable, Equatable {
+    /// `added`, `removed` or `changed`.
+    public var change: String
+    /// `table`, `column`, `index`, `view` or `trigger`.
+    public var type: String
+    /// The name; of a column with its table, as `ZNOTE.ZTITLE`.
+    public var name: String
+    /// The declared type or the statement as it was; nil when it was added.
+    public var old: String?
+    /// The declared type or the statement as it is; nil when it was removed.
+    public var new: String?
+  }
+
+  /// A difference of the metadata.
+  public struct MetadataChange: Sendable, Codable, Equatable {
+    /// What differs, such as `uuid` or `versionHash.Note`.
+    public var name: String
+    /// As it was; nil when it was not there.
+    public var old: String?
+    /// As it is; nil when it is not there.
+    public var new: String?
+  }
+
+  /// The rows of a table.
+  public struct TableDifference: Sendable, Codable, Equatable {
+    /// The table.
+    public var table: String
+    /// Rows that only the second store has.
+    public var addedCount = 0
+    /// Rows that only the first store has.
+    public var removedCount = 0
+    /// Rows with the same key and other values.
+    public var changedCount = 0
+    /// Rows of the first store.
+    public var oldRowCount = 0
+    /// Rows of the second store.
+    public var newRowCount = 0
+    /// Why rows were not compared; nil when they were.
+    public var problem: String?
+
+    var isEqual: Bool { addedCount + removedCount + changedCount == 0 && problem == nil }
+  }
+
+  /// A row that differs.
+  public struct Row: Sendable {
+    let change: RowChange
+    /// The table.
+    public let table: String
+    /// The entity; nil for rows that are no entity's.
+    public let entity: String?
+    /// The columns that differ, with their places in the old and the new row; of a row that was added or removed
+    /// all of them.
+    let columns: [(name: String, old: Int?, new: Int?)]
+    /// `added`, `removed` or `changed`.
+    public var kind: String { change.kind.rawValue }
+    /// The row id, which is the primary key of an entity's row; nil in a table without row ids.
+    public var rowID: Int64? { change.rowID }
+    /// The names of the columns that differ.
+    public var columnNames: [String] { columns.map(\.name) }
+  }
+
+  /// The first store.
+  public let old: CoreDataStore
+  /// The second store.
+  public let new: CoreDataStore
+  private let entityNames: Set<String>?
+  private var wanted: (old: Set<String>, new: Set<String>)?
+
+  /// The most rows of a table without row ids that are compared; each takes about 64 bytes.
+  static let keylessLimit = 2_000_000
+
+  /// Opens both stores.
+  ///
+  /// - Parameters:
+  ///   - oldPath: the first store.
+  ///   - newPath: the second store.
+  ///   - entityNames: only rows of these entities and of those that inherit from them, or of these tables; nil for all.
+  ///   - logView: which part of the write-ahead logs counts.
+  /// - Throws: `SQLiteFileError` when a file cannot be opened or is no database; ``ExtractionError`` for a name that
+  ///   neither store has.
+  public init(
+    _ oldPath: String, _ newPath: String, entityNames: Set<String>? = nil,
+    logView: SQLiteDatabase.LogView = .committed
+  ) throws {
+    old = try CoreDataStore(path: oldPath, logView: logView)
+    new = try CoreDataStore(path: newPath, logView: logView)
+    self.entityNames = entityNames
+    guard let entityNames else { return }
+    wanted = (old.withDescendants(entityNames), new.withDescendants(entityNames))
+    for name in entityNames.sorted() {
+      let isKnown = [old, new].contains { store in
+        store.database.schema.table(named: name) != nil
+          || store.entities.contains { store.entityName(ofNumber: $0.number) == name }
+      }
+      guard isKnown else {
+        throw ExtractionError(.unknownName, "neither store has an entity or table \(name)")
+      }
+    }
+  }
+
+  /// Compares, and hands on each row that differs.
+  ///
+  /// - Parameter receive: gets a row and says whether it wants to see further ones; all are counted in any case.
+  /// - Returns: the report.
+  /// - Throws: `SQLiteFileError` when the device fails.
+  public func run(_ receive: (Row) -> Bool) throws -> Report {
+    var report = Report(old: Side(old.database), new: Side(new.database))
+    if entityNames == nil {
+      report.schemaChanges = SchemaComparison.changes(old.database.schema, new.database.schema)
+      report.metadataChanges = MetadataComparison.changes(old, new)
+    }
+    var wantsRows = true
+    for pair in pairs() {
+      var difference = TableDifference(table: pair.name)
+      try compare(pair, &difference) { row in
+        if wantsRows { wantsRows = receive(row) }
+      }
+      report.addedCount += difference.addedCount
+      report.removedCount += difference.removedCount
+      report.changedCount += difference.changedCount
+      if !difference.isEqual { report.tables.append(difference) }
+    }
+    report.damageCount = old.findings.damageCount + new.findings.damageCount
+    report.isEqual =
+      report.schemaChanges.isEmpty && report.metadataChanges.isEmpty && report.tables.isEmpty
+    return report
+  }
+
+  /// What was found while reading both.
+  public var findings: [(path: String, list: FindingList)] {
+    [(old.database.path, old.findings), (new.database.path, new.findings)]
+  }
+
+  // MARK: - Tables
+
+  /// A table of both stores, or of one.
+  private struct Pair {
+    let name: String
+    let old: Table?
+    let new: Table?
+    let entitiesOnly: Bool
+  }
+
+  private func pairs() -> [Pair] {
+    let (one, other) = (old.database.schema, new.database.schema)
+    var pairs = other.tables.map { table in
+      Pair(name: table.name, old: one.table(named: table.name), new: table, entitiesOnly: false)
+    }
+    pairs += one.tables.filter { other.table(named: $0.name) == nil }.map {
+      Pair(name: $0.name, old: $0, new: nil, entitiesOnly: false)
+    }
+    guard let entityNames else { return pairs }
+    let names = Set(entityNames.map { $0.lowercased() })
+    let tables = Set((old.entityTables + new.entityTables).map { $0.name.lowercased() })
+    return pairs.compactMap { pair in
+      if names.contains(pair.name.lowercased()) { return pair }
+      guard tables.contains(pair.name.lowercased()) else { return nil }
+      return Pair(name: pair.name, old: pair.old, new: pair.new, entitiesOnly: true)
+    }
+  }
+
+  private func compare(_ pair: Pair, _ difference: inout TableDifference, _ receive: (Row) -> Void)
+    throws
+  {
+    let columns = ColumnPairs(pair.old, pair.new)
+    let oldHasRowIDs = try pair.old.map { try old.database.hasRowIDs($0) }
+    let newHasRowIDs = try pair.new.map { try new.database.hasRowIDs($0) }
+    if let oldHasRowIDs, let newHasRowIDs, oldHasRowIDs != newHasRowIDs {
+      difference.problem = "only one of the two tables has row ids"
+      return
+    }
+    guard oldHasRowIDs ?? newHasRowIDs ?? true else {
+      return try compareKeyless(pair, columns, &difference, receive)
+    }
+    let from = try pair.old.map { try RowCursor(of: $0, in: old.database) }
+    let to = try pair.new.map { try RowCursor(of: $0, in: new.database) }
+    var counted = difference
+    let isEqual: (ComparedRow, ComparedRow) -> Bool = { one, other in
+      columns.common.allSatisfy { self.isSame(one, $0.old, other, $0.new, columns) }
+    }
+    let counts = try RowChange.forEach(from: from, to: to, isEqual: isEqual) { change in
+      let entity = self.entity(of: change, columns)
+      if pair.entitiesOnly, !self.isWanted(change, columns) { return true }
+      switch change.kind {
+      case .added: counted.addedCount += 1
+      case .removed: counted.removedCount += 1
+      case .changed: counted.changedCount += 1
+      }
+      receive(
+        Row(
+          change: change, table: pair.name, entity: entity, columns: self.differing(change, columns)
+        ))
+      return true
+    }
+    difference = counted
+    difference.oldRowCount = counts.old
+    difference.newRowCount = counts.new
+    if let from { old.database.add(from.findings) }
+    if let to { new.database.add(to.findings) }
+  }
+
+  /// Rows of a table without row ids: each is its own key, so that there are no changed ones.
+  private func compareKeyless(
+    _ pair: Pair, _ columns: ColumnPairs, _ difference: inout TableDifference,
+    _ receive: (Row) -> Void
+  ) throws {
+    var rows: [RowSum: Int] = [:]
+    var oldCount = 0
+    var newCount = 0
+    if let table = pair.old {
+      try old.database.forEachComparedRow(of: table) { row in
+        oldCount += 1
+        rows[RowSum(columns.common.lazy.map { row.values[safe: $0.old] }), default: 0] += 1
+        return oldCount <= Self.keylessLimit
+      }
+    }
+    guard oldCount <= Self.keylessLimit else {
+      difference.problem = "more than \(Self.keylessLimit) rows without row ids"
+      return
+    }
+    var added = 0
+    if let table = pair.new {
+      try new.database.forEachComparedRow(of: table) { row in
+        newCount += 1
+        let key = RowSum(columns.common.lazy.map { row.values[safe: $0.new] })
+        if let count = rows[key], count > 0 {
+          rows[key] = count == 1 ? nil : count - 1
+        } else {
+          added += 1
+          let change = RowChange(kind: .added, old: nil, new: row)
+          receive(
+            Row(
+              change: change, table: pair.name, entity: nil,
+              columns: self.differing(change, columns)))
+        }
+        return true
+      }
+    }
+    if let table = pair.old, !rows.isEmpty {
+      try old.database.forEachComparedRow(of: table) { row in
+        let key = RowSum(columns.common.lazy.map { row.values[safe: $0.old] })
+        guard let count = rows[key], count > 0 else { return true }
+        rows[key] = count == 1 ? nil : count - 1
+        let change = RowChange(kind: .removed, old: row, new: nil)
+        receive(
+          Row(
+            change: change, table: pair.name, entity: nil, columns: self.differing(change, columns))
+        )
+        difference.removedCount += 1
+        return true
+      }
+    }
+    difference.addedCount = added
+    difference.oldRowCount = oldCount
+    difference.newRowCount = newCount
+  }
+
+  // MARK: - Rows
+
+  /// Whether two values are the same. Entity numbers count as the entities that they stand for, since another
+  /// version of the model numbers them otherwise.
+  private func isSame(
+    _ one: ComparedRow, _ oldPlace: Int, _ other: ComparedRow, _ newPlace: Int,
+    _ columns: ColumnPairs
+  ) -> Bool {
+    let (left, right) = (one.values[safe: oldPlace], other.values[safe: newPlace])
+    if oldPlace == columns.oldEntity, newPlace == columns.newEntity,
+      let name = name(left, in: old), let otherName = self.name(right, in: new)
+    {
+      return name == otherName
+    }
+    return left == right
+  }
+
+  private func differing(_ change: RowChange, _ columns: ColumnPairs) -> [(
+    name: String, old: Int?, new: Int?
+  )] {
+    switch (change.old, change.new) {
+    case (let one?, let other?):
+      columns.common.filter { !isSame(one, $0.old, other, $0.new, columns) }
+        .map { ($0.name, $0.old, $0.new) }
+    case (let one?, nil):
+      one.values.indices.map { (columns.oldNames[safe: $0] ?? "column \($0 + 1)", $0, nil) }
+    case (nil, let other?):
+      other.values.indices.map { (columns.newNames[safe: $0] ?? "column \($0 + 1)", nil, $0) }
+    case (nil, nil): []
+    }
+  }
+
+  private func name(_ value: ComparedValue, in store: CoreDataStore) -> String? {
+    guard case .stored(.integer(let number)) = value else { return nil }
+    return store.entityName(ofNumber: number)
+  }
+
+  private func entity(of change: RowChange, _ columns: ColumnPairs) -> String? {
+    if let row = change.new, let place = columns.newEntity {
+      return name(row.values[safe: place], in: new)
+    }
+    if let row = change.old, let place = columns.oldEntity {
+      return name(row.values[safe: place], in: old)
+    }
+    return nil
+  }
+
+  private func isWanted(_ change: RowChange, _ columns: ColumnPairs) -> Bool {
+    guard let wanted else { return true }
+    if let row = change.new, let place = columns.newEntity,
+      let name = name(row.values[safe: place], in: new), wanted.new.contains(name)
+    {
+      return true
+    }
+    if let row = change.old, let place = columns.oldEntity,
+      let name = name(row.values[safe: place], in: old), wanted.old.contains(name)
+    {
+      return true
+    }
+    return false
+  }
+}
+
+/// What stands for a row without a key: two keyed sums of its values.
+private struct RowSum: Hashable {
+  private let first: Int
+  private let second: Int
+
+  init(_ values: some Sequence<ComparedValue>) {
+    var one = Hasher()
+    var other = Hasher()
+    other.combine(1)
+    for value in values {
+      one.combine(value)
+      other.combine(value)
+    }
+    first = one.finalize()
+    second = other.finalize()
+  }
+}
+
+/// The columns of two tables by name.
+struct ColumnPairs {
+  let common: [(name: String, old: Int, new: Int)]
+  let oldNames: [String]
+  let newNames: [String]
+  /// The column with the number of the entity.
+  let oldEntity: Int?
+  let newEntity: Int?
+
+  init(_ old: Table?, _ new: Table?) {
+    oldNames = old?.columnNames ?? []
+    newNames = new?.columnNames ?? []
+    oldEntity = Self.entityColumn(oldNames)
+    newEntity = Self.entityColumn(newNames)
+    let (one, other) = (old ?? new, new ?? old)
+    guard one?.definition != nil, other?.definition != nil else {
+      // Without a readable statement columns have places only; no table has more than 32,767.
+      common = (0..<2000).map { ("column \($0 + 1)", $0, $0) }
+      return
+    }
+    let positions = Dictionary(
+      (one?.columnNames ?? []).enumerated().map { ($1.lowercased(), $0) },
+      uniquingKeysWith: { first, _ in first })
+    common = (other?.columnNames ?? []).enumerated().compactMap { index, name in
+      positions[name.lowercased()].map { (name, $0, index) }
+    }
+  }
+}
+
+extension ColumnPairs {
+  /// The column that tells a row's entity; Z_PRIMARYKEY has one of the same name that does not.
+  private static func entityColumn(_ names: [String]) -> Int? {
+    guard names.contains(where: { $0.uppercased() == "Z_PK" }) else { return nil }
+    return names.firstIndex { $0.uppercased() == "Z_ENT" }
+  }
+}
+
+extension StoreComparison.Side {
+  init(_ database: SQLiteDatabase) {
+    self.init(
+      path: database.path, sizeBytes: database.sizeBytes, pageSizeBytes: database.header.pageSize,
+      pageCount: database.pageCount, freePageCount: database.header.freelistPageCount)
+  }
+}
+
+extension [ComparedValue] {
+  /// The value at a place; NULL behind the last, as SQLite has it.
+  subscript(safe index: Int) -> ComparedValue {
+    indices.contains(index) ? self[index] : .stored(.null)
+  }
+}
+
+extension [String] {
+  /// The name at a place; nil behind the last.
+  fileprivate subscript(safe index: Int) -> String? { indices.contains(index) ? self[index] : nil }
+}

@@ -1,0 +1,276 @@
+public import CoreDataStore
+public import SQLiteFile
+
+/// What happened to a store, as far as it tells: its persistent history, the commits in its write-ahead log, what is
+/// left there of others, and on request the dates in its rows.
+public final class StoreTimeline {
+  /// Something that happened.
+  public enum Event: Sendable {
+    /// A change that the persistent history recorded.
+    case change(HistoryChange)
+    /// A transaction of the persistent history of which no change is recorded any more.
+    case transaction(HistoryTransaction)
+    /// A date in a row.
+    case date(RowDate)
+    /// A commit in the write-ahead log.
+    case commit(LogCommit)
+    /// Frames in the log that belong to no commit of this generation.
+    case frames(LogRemainder)
+  }
+
+  /// A transaction of the persistent history.
+  public struct HistoryTransaction: Sendable {
+    /// Its primary key; nil when the change does not say.
+    public let key: Int64?
+    /// When it was; nil when the store does not say.
+    public let date: ReferenceDate?
+    /// The author that the app gave.
+    public let author: String?
+    /// The name of the context.
+    public let context: String?
+    /// The process.
+    public let process: String?
+    /// The bundle.
+    public let bundle: String?
+  }
+
+  /// A change that the persistent history recorded.
+  public struct HistoryChange: Sendable {
+    /// `insert`, `update`, `delete`, or the number of an unknown kind.
+    public let change: String
+    /// The entity; nil when its number is that of none.
+    public let entity: String?
+    /// The number of the entity.
+    public let entityNumber: Int64?
+    /// The primary key of the row.
+    public let primaryKey: Int64?
+    /// What the app asked to keep of a deleted row, in the store's order.
+    public let tombstones: [StoredValue]
+    /// The transaction.
+    public let transaction: HistoryTransaction
+  }
+
+  /// A date in a row.
+  public struct RowDate: Sendable {
+    /// The date.
+    public let date: ReferenceDate
+    /// The entity.
+    public let entity: String
+    /// The primary key of the row.
+    public let primaryKey: Int64
+    /// The attribute that holds it.
+    public let property: String
+  }
+
+  /// A commit in the write-ahead log. It has an order and no time.
+  public struct LogCommit: Sendable {
+    /// Its number, from 1.
+    public let number: Int
+    /// Frames that it wrote.
+    public let frameCount: Int
+    /// Different pages among them.
+    public let pageCount: Int
+    /// Size of the database in pages after it.
+    public let databasePageCount: UInt32
+    /// Pages among them that are no b-tree pages: they go on with long values, are free, or hold pointers. A change
+    /// that only they show is not among ``tables``. Nil when the state cannot be read.
+    public let otherPageCount: Int?
+    /// What it did to rows, by table; nil when a state cannot be read.
+    public let tables: [CommittedChange]?
+    /// Tables that it may have changed and whose rows have no row ids to compare by.
+    public let tablesNotCompared: [String]
+    /// When the persistent history dates it: the transaction that was committed with it.
+    public let date: ReferenceDate?
+  }
+
+  /// Frames in the log that belong to no commit of this generation.
+  public struct LogRemainder: Sendable {
+    /// `uncommitted`, `stale` or `unverified`.
+    public let kind: String
+    /// Frames.
+    public let frameCount: Int
+    /// Commits among them.
+    public let commitCount: Int
+    /// Frames that agree with their checksums.
+    public let verifiedCount: Int
+  }
+
+  /// The store.
+  public let store: CoreDataStore
+  /// What was found on the way.
+  public private(set) var findings = FindingList()
+  /// Dates that were left out because there are too many to be put in order.
+  public private(set) var omittedDateCount = 0
+
+  private let includesDates: Bool
+
+  /// The most dates that are put in order, of 24 bytes each.
+  private static let dateLimit = 2_000_000
+
+  /// Opens a store.
+  ///
+  /// - Parameters:
+  ///   - path: the main file.
+  ///   - includesDates: whether the dates in rows are events too.
+  /// - Throws: `SQLiteFileError` when the file cannot be opened or is no database.
+  public init(path: String, includesDates: Bool = false) throws {
+    store = try CoreDataStore(path: path)
+    self.includesDates = includesDates
+  }
+
+  /// Hands on the events: those with a date in its order, then those of the log from oldest to newest.
+  ///
+  /// Changes of the persistent history come in the order in which they were written, also where a clock was set back.
+  ///
+  /// - Parameter receive: gets an event and says whether it wants the next.
+  /// - Throws: `SQLiteFileError` when the device fails.
+  public func forEachEvent(_ receive: (Event) -> Bool) throws {
+    var goesOn = true
+    let history = try PersistentHistory(store.database)
+    var dated = try datedEntries(history)
+    dated.entries.sort { $0.seconds < $1.seconds }
+    var next = 0
+    func handOn(upTo seconds: Double) {
+      while goesOn, next < dated.entries.count, dated.entries[next].seconds <= seconds {
+        goesOn = receive(event(dated.entries[next], dated.names, history))
+        next += 1
+      }
+    }
+    try history.forEachChange { transaction, entity, key, type, tombstones in
+      let known = transaction.flatMap { history.transaction($0) }
+      if let seconds = known?.seconds { handOn(upTo: seconds) }
+      guard goesOn else { return false }
+      goesOn = receive(
+        .change(
+          HistoryChange(
+            change: ["insert", "update", "delete"][checked: type] ?? "type \(type ?? -1)",
+            entity: entity.flatMap { store.entityName(ofNumber: $0) }, entityNumber: entity,
+            primaryKey: key, tombstones: tombstones.contains { $0 != .null } ? tombstones : [],
+            transaction: Self.transaction(transaction, known, history))))
+      return goesOn
+    }
+    handOn(upTo: .infinity)
+    if goesOn { try logEvents(history, receive) }
+    findings.add(store.findings)
+  }
+
+  // MARK: - Dates
+
+  /// A date that is yet to be put in order: a row's, or that of a transaction without changes.
+  private struct Entry: BitwiseCopyable {
+    let seconds: Double
+    let key: Int64
+    /// Which entity and attribute; -1 for a transaction.
+    let name: Int32
+  }
+
+  private func datedEntries(_ history: PersistentHistory) throws -> (
+    entries: [Entry], names: [(entity: String, property: String)]
+  ) {
+    var entries: [Entry] = []
+    for transaction in history.transactions where !transaction.hasChanges {
+      entries.append(
+        Entry(seconds: transaction.seconds ?? -.infinity, key: transaction.key, name: -1))
+    }
+    var names: [(entity: String, property: String)] = []
+    guard includesDates else { return (entries, names) }
+    var numbers: [String: Int32] = [:]
+    var omitted = 0
+    try store.forEachRow { row in
+      guard let entity = row.entityName else { return true }
+      for property in row.properties {
+        guard case .date(let date) = property.value, date.seconds.isFinite else { continue }
+        guard entries.count < Self.dateLimit else {
+          omitted += 1
+          continue
+        }
+        let id = entity + "\0" + property.name
+        let number = numbers[id] ?? Int32(clamping: names.count)
+        if numbers[id] == nil {
+          numbers[id] = number
+          names.append((entity, property.name))
+        }
+        entries.append(Entry(seconds: date.seconds, key: row.primaryKey, name: number))
+      }
+      return true
+    }
+    omittedDateCount = omitted
+    return (entries, names)
+  }
+
+  private func event(
+    _ entry: Entry, _ names: [(entity: String, property: String)], _ history: PersistentHistory
+  ) -> Event {
+    guard entry.name >= 0 else {
+      return .transaction(Self.transaction(entry.key, history.transaction(entry.key), history))
+    }
+    let name = names[Int(entry.name)]
+    return .date(
+      RowDate(
+        date: ReferenceDate(seconds: entry.seconds), entity: name.entity, primaryKey: entry.key,
+        property: name.property))
+  }
+
+  private static func transaction(
+    _ key: Int64?, _ known: PersistentHistory.Transaction?, _ history: PersistentHistory
+  ) -> HistoryTransaction {
+    HistoryTransaction(
+      key: key, date: known?.seconds.map { ReferenceDate(seconds: $0) },
+      author: known.flatMap { history.text($0.author) },
+      context: known.flatMap { history.text($0.context) },
+      process: known.flatMap { history.text($0.process) },
+      bundle: known.flatMap { history.text($0.bundle) })
+  }
+
+  // MARK: - The log
+
+  private func logEvents(_ history: PersistentHistory, _ receive: (Event) -> Bool) throws {
+    let states = try LogStates(of: store.database)
+    findings.add(states.findings)
+    for remainder in states.remainders where remainder.kind != .uncommitted {
+      guard receive(.frames(LogRemainder(remainder))) else { return }
+    }
+    var before = try? states.database(after: 0)
+    var trees = CommitDifference.Trees()
+    for commit in states.commits {
+      let after = try? states.database(after: commit.number)
+      // The first commit of a store that had nothing before it is compared with nothing.
+      var difference: CommitDifference?
+      if after == nil { trees = CommitDifference.Trees() }
+      if let after, before != nil || commit.number == 1 {
+        difference = try CommitDifference(
+          from: before, to: after, pages: commit.pages, trees: &trees)
+      }
+      if let found = difference?.findings { findings.add(found) }
+      let dated = difference?.changes.first { $0.table.uppercased() == "ATRANSACTION" }?.addedKeys
+      let seconds = dated?.last.flatMap { history.transaction($0)?.seconds }
+      let event = LogCommit(
+        number: commit.number, frameCount: commit.frameCount, pageCount: commit.pages.count,
+        databasePageCount: commit.databasePageCount,
+        otherPageCount: try after?.otherPageCount(commit.pages), tables: difference?.changes,
+        tablesNotCompared: difference?.tablesNotCompared ?? [],
+        date: seconds.map { ReferenceDate(seconds: $0) })
+      guard receive(.commit(event)) else { return }
+      before = after
+    }
+    for remainder in states.remainders where remainder.kind == .uncommitted {
+      guard receive(.frames(LogRemainder(remainder))) else { return }
+    }
+  }
+}
+
+extension StoreTimeline.LogRemainder {
+  fileprivate init(_ remainder: LogStates.Remainder) {
+    self.init(
+      kind: remainder.kind.rawValue, frameCount: remainder.frameCount,
+      commitCount: remainder.commitCount, verifiedCount: remainder.verifiedCount)
+  }
+}
+
+extension Array {
+  /// The element at a place that came from a file; nil when there is none.
+  fileprivate subscript(checked index: Int64?) -> Element? {
+    guard let index, let place = Int(exactly: index), indices.contains(place) else { return nil }
+    return self[place]
+  }
+}

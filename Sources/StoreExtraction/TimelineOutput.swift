@@ -1,0 +1,295 @@
+public import CoreDataStore
+import SQLiteFile
+
+/// The forms in which a timeline is written for programs.
+public enum TimelineForm: String, Sendable, CaseIterable {
+  /// An object of JSON on each line.
+  case ndjson
+  /// The same for Timesketch: `message`, `datetime` and `timestamp_desc`; events without a date are left out.
+  case timesketch
+}
+
+extension StoreTimeline.Event {
+  /// When it was; nil when that is not known.
+  public var date: ReferenceDate? {
+    switch self {
+    case .change(let change): change.transaction.date
+    case .transaction(let transaction): transaction.date
+    case .date(let date): date.date
+    case .commit(let commit): commit.date
+    case .frames: nil
+    }
+  }
+
+  /// What happened, in a sentence without a full stop.
+  public var sentence: String {
+    switch self {
+    case .change(let change):
+      "\(change.verb) \(change.entityText) \(change.primaryKey.map(String.init) ?? "?")"
+        + change.transaction.origin
+    case .transaction(let transaction):
+      "transaction \(transaction.key.map(String.init) ?? "?") without recorded changes"
+        + transaction.origin
+    case .date(let date): "\(date.property) of \(date.entity) \(date.primaryKey)"
+    case .commit(let commit): commit.sentence
+    case .frames(let frames): frames.sentence
+    }
+  }
+}
+
+extension StoreTimeline.HistoryChange {
+  var verb: String {
+    switch change {
+    case "insert": "inserted"
+    case "update": "updated"
+    case "delete": "deleted"
+    default: "changed (\(change))"
+    }
+  }
+
+  var entityText: String { entity ?? "entity \(entityNumber.map(String.init) ?? "?")" }
+}
+
+extension StoreTimeline.HistoryTransaction {
+  var origin: String {
+    let parts = [
+      ("author", author), ("context", context), ("process", process), ("bundle", bundle),
+    ]
+    .compactMap { name, text in text.map { "\(name) \($0)" } }
+    return parts.isEmpty ? "" : ", " + parts.joined(separator: ", ")
+  }
+}
+
+extension StoreTimeline.LogCommit {
+  var sentence: String {
+    var parts = ["commit \(number) of the log, \(pageCount) pages"]
+    if let tables {
+      parts += tables.map { change in
+        var text = change.table
+        if change.tableChange != .none { text += " \(change.tableChange.rawValue)" }
+        if change.added > 0 { text += " +\(change.added)" }
+        if change.changed > 0 { text += " ~\(change.changed)" }
+        if change.removed > 0 { text += " -\(change.removed)" }
+        return text
+      }
+      parts += tablesNotCompared.map { "\($0) written" }
+      if tables.isEmpty, tablesNotCompared.isEmpty {
+        // Bytes far behind the beginning of a long value may have changed, in pages of their own.
+        parts.append(otherPageCount ?? 0 > 0 ? "no row is seen to change" : "no rows changed")
+      }
+    } else {
+      parts.append("its state cannot be read")
+    }
+    return parts.joined(separator: ", ")
+  }
+}
+
+extension StoreTimeline.LogRemainder {
+  var sentence: String {
+    switch kind {
+    case "uncommitted": "\(frameCount) frames of a transaction that was never finished"
+    case "stale":
+      "\(frameCount) frames of an earlier generation of the log, \(commitCount) commits among them"
+    default: "\(frameCount) frames behind one that does not agree with its checksum"
+    }
+  }
+}
+
+extension StoreTimeline {
+  /// How many events were written, and how many left out because they have no date.
+  public struct Written: Sendable {
+    /// Events written.
+    public var eventCount = 0
+    /// Events left out because the form asks for a date.
+    public var undatedCount = 0
+  }
+
+  /// Writes the events.
+  ///
+  /// - Parameters:
+  ///   - form: the form.
+  ///   - limit: the most events; nil for all.
+  ///   - descriptor: an open file descriptor; it is not closed.
+  /// - Returns: how many events were written.
+  /// - Throws: `SQLiteFileError` when the device fails or the output cannot be written.
+  public func write(as form: TimelineForm, limit: Int? = nil, to descriptor: Int32) throws
+    -> Written
+  {
+    var output = OutputBuffer(descriptor: descriptor)
+    var written = Written()
+    if limit != 0 {
+      try forEachEvent { event in
+        if form == .timesketch {
+          guard let text = event.date?.iso8601 else {
+            written.undatedCount += 1
+            return true
+          }
+          output.append("{\"message\":")
+          output.append(jsonString: event.sentence)
+          // Timesketch wants an offset, which Z does not give everywhere.
+          output.append(",\"datetime\":\"" + text.dropLast() + "+00:00\",\"timestamp_desc\":")
+          output.append(jsonString: event.timestampDescription)
+          output.append(",\"data_type\":")
+          output.append(jsonString: "lifeboat:" + event.kind)
+          output.append(",\"source\":")
+          output.append(jsonString: self.store.database.path)
+          output.append("}\n")
+        } else {
+          output.append(json: event)
+        }
+        written.eventCount += 1
+        return !output.isBroken && limit.map { written.eventCount < $0 } ?? true
+      }
+    }
+    try output.finish()
+    return written
+  }
+}
+
+extension StoreTimeline.Event {
+  var kind: String {
+    switch self {
+    case .change: "change"
+    case .transaction: "transaction"
+    case .date: "date"
+    case .commit: "commit"
+    case .frames: "frames"
+    }
+  }
+
+  var timestampDescription: String {
+    switch self {
+    case .change, .transaction: "Core Data history transaction"
+    case .date(let date): "\(date.entity).\(date.property)"
+    case .commit: "Core Data history transaction in a log commit"
+    case .frames: "Not a time"
+    }
+  }
+}
+
+extension OutputBuffer {
+  fileprivate mutating func append(json event: StoreTimeline.Event) {
+    append("{\"event\":\"" + event.kind + "\"")
+    member("time", event.date?.iso8601)
+    switch event {
+    case .change(let change):
+      member("change", change.change)
+      member("entity", change.entity)
+      if change.entity == nil { member("entityNumber", change.entityNumber) }
+      member("pk", change.primaryKey)
+      if !change.tombstones.isEmpty {
+        append(",\"tombstones\":[")
+        for (index, value) in change.tombstones.enumerated() {
+          if index > 0 { append(UInt8(ascii: ",")) }
+          append(json: ComparedValue.stored(value))
+        }
+        append("]")
+      }
+      members(of: change.transaction)
+    case .transaction(let transaction): members(of: transaction)
+    case .date(let date):
+      member("entity", date.entity)
+      member("pk", date.primaryKey)
+      member("property", date.property)
+    case .commit(let commit):
+      member("commit", Int64(commit.number))
+      member("frameCount", Int64(commit.frameCount))
+      member("pageCount", Int64(commit.pageCount))
+      member("databasePageCount", Int64(commit.databasePageCount))
+      member("otherPageCount", commit.otherPageCount.map { Int64($0) })
+      if let tables = commit.tables {
+        append(",\"tables\":[")
+        for (index, change) in tables.enumerated() {
+          if index > 0 { append(UInt8(ascii: ",")) }
+          append(json: change)
+        }
+        append("]")
+      }
+      if !commit.tablesNotCompared.isEmpty {
+        append(",\"tablesNotCompared\":[")
+        for (index, name) in commit.tablesNotCompared.enumerated() {
+          if index > 0 { append(UInt8(ascii: ",")) }
+          append(jsonString: name)
+        }
+        append("]")
+      }
+    case .frames(let frames):
+      member("kind", frames.kind)
+      member("frameCount", Int64(frames.frameCount))
+      member("commitCount", Int64(frames.commitCount))
+      member("verifiedCount", Int64(frames.verifiedCount))
+    }
+    append("}\n")
+  }
+
+  private mutating func members(of transaction: StoreTimeline.HistoryTransaction) {
+    member("transaction", transaction.key)
+    member("author", transaction.author)
+    member("context", transaction.context)
+    member("process", transaction.process)
+    member("bundle", transaction.bundle)
+  }
+
+  private mutating func append(json change: CommittedChange) {
+    append("{\"table\":")
+    append(jsonString: change.table)
+    if change.tableChange != .none { member("tableChange", change.tableChange.rawValue) }
+    for (name, count, keys) in [
+      ("added", change.added, change.addedKeys), ("changed", change.changed, change.changedKeys),
+      ("removed", change.removed, change.removedKeys),
+    ] {
+      member(name, Int64(count))
+      guard !keys.isEmpty else { continue }
+      append(",\"" + name + "Keys\":[")
+      append(keys.map(String.init).joined(separator: ","))
+      append("]")
+    }
+    append("}")
+  }
+
+  /// Appends a member behind others; nothing for nil.
+  mutating func member(_ name: String, _ text: String?) {
+    guard let text else { return }
+    append(",\"" + name + "\":")
+    append(jsonString: text)
+  }
+
+  /// Appends a member behind others; nothing for nil.
+  mutating func member(_ name: String, _ number: Int64?) {
+    guard let number else { return }
+    append(",\"" + name + "\":")
+    append(integer: number)
+  }
+
+  /// Appends a value as SQLite stores it.
+  mutating func append(json value: ComparedValue) {
+    switch value {
+    case .stored(.null): append("null")
+    case .stored(.integer(let number)): append(integer: number)
+    case .stored(.real(let number)): append(jsonReal: number)
+    case .stored(.text(let text)):
+      if text.isValid {
+        append(jsonString: text.string)
+      } else {
+        append("{\"text\":")
+        append(jsonString: text.string)
+        append(",\"hex\":\"")
+        append(hex: text.utf8)
+        append("\"}")
+      }
+    case .stored(.blob(let bytes)):
+      append("{\"hex\":\"")
+      append(hex: bytes)
+      append("\"}")
+    case .long(let long):
+      append("{\"sizeBytes\":")
+      append(integer: Int64(long.sizeBytes))
+      append(long.isText ? ",\"type\":\"text\"}" : ",\"type\":\"blob\"}")
+    }
+  }
+
+  private mutating func append(hex bytes: [UInt8]) {
+    let bytes = ContiguousArray(bytes)
+    append(hexadecimal: bytes.rawSpan)
+  }
+}

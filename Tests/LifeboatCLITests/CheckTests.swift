@@ -1,0 +1,127 @@
+import Fixtures
+import Foundation
+import Testing
+
+/// `lifeboat check` and `lifeboat pages`
+@Suite struct CheckTests {
+  @Test func aSoundStoreIsCalledSound() throws {
+    let demo = try Demonstration()
+    let before = treeState(of: demo.folder)
+    let outcome = try Program.run("check", "--depth", "full", demo.kept.path)
+    #expect(outcome.status == 0)
+    #expect(outcome.errors == "")
+    for part in ["sound", "Core Data's rules hold", "compared with the rows", "lifeboat inspect"] {
+      #expect(outcome.text.contains(part), "\(part)")
+    }
+    let report = try Program.run("check", "--json", demo.kept.path).json()
+    #expect(report["schema"]?.string == "lifeboat.check")
+    #expect(report["isSound"]?.boolean == true)
+    #expect(report["counts"]?["checkedPages"] == report["counts"]?["pages"])
+    #expect(treeState(of: demo.folder) == before)
+  }
+
+  @Test func damageIs1AndNamesThePage() throws {
+    let folder = try TemporaryFolder()
+    let store = try StoreFixtures.named("page-512").make(folder.url)
+    try overwrite(store, at: 512 * 4, bytes: [99])
+    let outcome = try Program.run("check", store.path)
+    #expect(outcome.status == 1)
+    for part in ["damaged: ", "page 5, offset 2,048 (page.badType)", "lifeboat pages --page"] {
+      #expect(outcome.text.contains(part), "\(part)")
+    }
+    #expect(try Program.run("check", "--exit-zero", store.path).status == 0)
+    let lines = try Program.run("check", "--format", "ndjson", store.path).lines()
+    #expect(lines.contains { $0["id"]?.string == "page.badType" && $0["page"]?.integer == 5 })
+    let report = try Program.run("check", "--json", store.path)
+    #expect(report.status == 1)
+    #expect(try report.json()["findingCount"]?.integer == Int64(lines.count))
+  }
+
+  @Test func notesAloneAreNoDamage() throws {
+    let folder = try TemporaryFolder()
+    let store = try StoreFixtures.named("page-512").make(folder.url)
+    let size = try bytes(of: store).count
+    try overwrite(store, at: size, bytes: [1, 2, 3])
+    let outcome = try Program.run("check", store.path)
+    #expect(outcome.status == 0)
+    #expect(outcome.text.contains("1 note"))
+    #expect(outcome.text.contains("note: 3 bytes behind the last"))
+    #expect(!(try Program.run("check", "--quiet", store.path)).text.contains("file.trailing"))
+  }
+
+  /// An encrypted file is called that, with its header in the clear too; a ruined start is not.
+  @Test func encryptionIsToldFromRuin() throws {
+    let folder = try TemporaryFolder()
+    let store = try StoreFixtures.named("deep-table").make(folder.url)
+    let sound = try bytes(of: store)
+    try #require(sound.count > 200_000)
+    var generator = SplitMix64(seed: 9)
+    for clear in [0, 32, 100] {
+      try Data(sound[..<clear] + generator.bytes(sound.count - clear)).write(to: store)
+      let outcome = try Program.run("check", store.path)
+      #expect(outcome.status == 65, "\(clear)")
+      #expect(outcome.errorCode == "file.looksEncrypted", "\(clear): \(outcome.errors)")
+    }
+    try Data(generator.bytes(65_536) + sound[65_536...]).write(to: store)
+    #expect(try Program.run("check", store.path).errorCode == "file.notADatabase")
+  }
+
+  @Test func progressIsOnStandardError() throws {
+    let folder = try TemporaryFolder()
+    let store = try StoreFixtures.named("deep-table").make(folder.url)
+    let outcome = try Program.run("check", "--progress", "json", store.path)
+    let lines = outcome.errors.split(separator: "\n")
+    #expect(lines.last?.contains(#""type":"finished""#) == true)
+    #expect(lines.last?.contains(#""unit":"pages""#) == true)
+    #expect(try Program.run("pages", "--progress", "none", store.path).errors == "")
+  }
+
+  @Test func pagesAreListed() throws {
+    let folder = try TemporaryFolder()
+    let store = try StoreFixtures.named("auto-vacuum-full").make(folder.url)
+    let report = try Program.run("pages", "--json", store.path).json()
+    #expect(report["schema"]?.string == "lifeboat.pages")
+    let runs = try #require(report["runs"]?.array)
+    let lines = try Program.run("pages", "--format", "ndjson", store.path).lines()
+    #expect(Int64(lines.count) == report["pageCount"]?.integer)
+    #expect(runs.reduce(0) { $0 + ($1["pageCount"]?.integer ?? 0) } == Int64(lines.count))
+    for (index, line) in lines.enumerated() { #expect(line["page"]?.integer == Int64(index + 1)) }
+    #expect(lines[1]["kind"]?.string == "pointerMap")
+    let text = try Program.run("pages", store.path).text
+    #expect(text.contains("pointerMap") && text.contains("Owner") && text.contains("Overflow"))
+  }
+
+  @Test func onePageIsShownDamagedOrNot() throws {
+    let folder = try TemporaryFolder()
+    let store = try StoreFixtures.named("page-512").make(folder.url)
+    let first = try Program.run("pages", "--page", "1", store.path)
+    #expect(first.status == 0)
+    #expect(first.text.contains("|SQLite format 3.|"))
+    #expect(
+      first.text.contains("a table leaf of sqlite_schema")
+        || first.text.contains("an inner table page"))
+    #expect(first.text.utf8.allSatisfy { $0 == 10 || $0 >= 32 })
+    try overwrite(store, at: 512 * 4, bytes: [0x1b, 0x5b, 0x33, 0x31, 0x6d])
+    let ruined = try Program.run("pages", "--page", "5", store.path)
+    #expect(ruined.status == 0)
+    #expect(ruined.text.contains("a page that is not readable"))
+    #expect(ruined.text.contains("0000000800  1b 5b 33 31 6d"))
+    #expect(ruined.text.contains("|.[31m"))
+    #expect(!ruined.text.contains("\u{1b}"))
+    let report = try Program.run("pages", "--page", "5", "--json", store.path).json()
+    #expect(report["hex"]?.string?.hasPrefix("1b5b33316d") == true)
+    #expect(report["hex"]?.string?.count == 1024)
+    let none = try Program.run("pages", "--page", "999999", store.path)
+    #expect(none.status == 64 && none.errorCode == "usage.noSuchPage")
+  }
+
+  @Test func runsAreRecorded() throws {
+    let folder = try TemporaryFolder()
+    let store = try StoreFixtures.named("page-512").make(folder.url)
+    let log = folder.url.appendingPathComponent("custody.ndjson")
+    for command in ["check", "pages"] {
+      #expect(try Program.run(command, "--custody-log", log.path, store.path).status == 0)
+    }
+    #expect(try bytes(of: log).count { $0 == 10 } == 2)
+  }
+}

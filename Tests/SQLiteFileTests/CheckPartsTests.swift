@@ -1,0 +1,143 @@
+import Fixtures
+import Foundation
+import Testing
+
+@testable import SQLiteFile
+
+/// The parts of the check that stand alone.
+@Suite struct CheckPartsTests {
+  @Test func keySetsKeepKeys() {
+    var generator = SplitMix64(seed: 5)
+    var set = KeySet()
+    var other = KeySet()
+    var truth: Set<Int64> = []
+    var otherTruth: Set<Int64> = []
+    for _ in 0..<5000 {
+      let key = Int64.random(in: 0..<3_000_000, using: &generator)
+      set.insert(key)
+      truth.insert(key)
+      if Bool.random(using: &generator) {
+        other.insert(key)
+        otherTruth.insert(key)
+      }
+    }
+    #expect(truth.allSatisfy { set.contains($0) })
+    for key in Int64(0)..<20_000 { #expect(set.contains(key) == truth.contains(key)) }
+    #expect(set.countMissing(in: other) == truth.subtracting(otherTruth).count)
+    #expect(other.countMissing(in: set) == 0)
+    #expect(set.isComplete)
+  }
+
+  @Test(arguments: [-1, Int64.min, Int64.max, 1 << 31]) func keysOutOfReachAreNotKept(_ key: Int64)
+  {
+    var set = KeySet()
+    set.insert(key)
+    #expect(!set.isComplete)
+    #expect(!set.contains(key))
+  }
+
+  @Test func scatteredKeysAreBounded() {
+    var set = KeySet()
+    for index in Int64(0)..<60_000 { set.insert(index << 15) }
+    #expect(!set.isComplete)
+    #expect(set.contains(0) && set.contains(2047 << 15) && !set.contains(2048 << 15))
+  }
+
+  @Test func spaceOfAPageIsAccountedFor() {
+    var generator = SplitMix64(seed: 6)
+    for _ in 0..<200 {
+      var space = PageSpace()
+      space.reset(4096)
+      var truth = [Bool](repeating: false, count: 4096)
+      for _ in 0..<20 {
+        let start = Int.random(in: 0..<4096, using: &generator)
+        let count = Int.random(in: 1...min(300, 4096 - start), using: &generator)
+        let isFree = !truth[start..<start + count].contains(true)
+        #expect(space.take(start, count) == isFree)
+        for index in start..<start + count { truth[index] = true }
+      }
+    }
+  }
+
+  @Test(
+    arguments: [
+      ("CREATE INDEX a ON t(x)", ["x"], false),
+      (
+        "CREATE UNIQUE INDEX IF NOT EXISTS \"a b\" ON \"t\" (x COLLATE BINARY ASC, \"y z\" DESC)",
+        ["x", "y z"], false
+      ),
+      ("create index a on t(x) where x > (1)", ["x"], true),
+      ("CREATE INDEX a ON t(x, lower(y))", nil, false),
+      ("CREATE INDEX a ON t(x+1)", nil, false),
+      ("CREATE INDEX a ON t('x')", nil, false),
+    ] as [(String, [String]?, Bool)])
+  func indexesAreRead(_ sql: String, _ columns: [String]?, _ isPartial: Bool) throws {
+    let index = try #require(IndexDefinition(sql: sql))
+    #expect(index.columns == columns)
+    #expect(index.isPartial == isPartial)
+  }
+
+  @Test(arguments: [
+    "", "CREATE", "CREATE INDEX", "CREATE INDEX a ON t", "CREATE TABLE t(x)",
+    "CREATE INDEX a ON t(",
+  ])
+  func noIndexIsNone(_ sql: String) {
+    #expect(IndexDefinition(sql: sql)?.columns == nil)
+  }
+
+  /// Against the standard library's own judgement.
+  @Test func validTextIsToldFromOther() {
+    var generator = SplitMix64(seed: 8)
+    let pieces: [[UInt8]] = [
+      Array("a".utf8), Array("ascii text of some length".utf8), Array("ü".utf8), Array("東京".utf8),
+      Array("🎉".utf8), [0xc0, 0x80], [0xe0, 0x80, 0x80], [0xed, 0xa0, 0x80],
+      [0xf4, 0x90, 0x80, 0x80],
+      [0x80], [0xff], [0xe2, 0x82], [0xc3], [0xef, 0xbf, 0xbf], [0xed, 0x9f, 0xbf],
+      [0xf0, 0x90, 0x80, 0x80],
+    ]
+    var valid = 0
+    for round in 0..<20_000 {
+      var bytes = ContiguousArray<UInt8>()
+      for _ in 0..<Int.random(in: 0...(round % 3 == 0 ? 60 : 8), using: &generator) {
+        let last = round % 2 == 0 ? 5 : pieces.count
+        bytes += pieces[Int.random(in: 0..<last, using: &generator)]
+      }
+      let truth = String(validating: bytes, as: UTF8.self) != nil
+      if truth { valid += 1 }
+      #expect(UTF8Scan.isValid(bytes.rawSpan) == truth, "\(Array(bytes))")
+      var wide = ContiguousArray<UInt8>()
+      var units: [UInt16] = []
+      for _ in 0..<Int.random(in: 0...5, using: &generator) {
+        let unit = [0x41, 0xd800, 0xdc00, 0xdbff, 0x6771].randomElement(using: &generator) ?? 0x41
+        units.append(UInt16(unit))
+        wide += [UInt8(unit & 0xff), UInt8(unit >> 8)]
+      }
+      #expect(
+        UTF16Scan.isValid(wide.rawSpan, isBigEndian: false)
+          == (String(validating: units, as: UTF16.self) != nil))
+    }
+    #expect(valid > 5000)
+  }
+
+  @Test func mapsKeepClaims() {
+    var map = PageMap(mainPageCount: 5000)
+    #expect(map.claim(7, as: .leafTable, owner: 3, parent: 2) == nil)
+    #expect(map.claim(7, as: .overflow, owner: 4, parent: 9)?.kind == .leafTable)
+    #expect(map[7] == PageMap.Entry(kind: .leafTable, owner: 3, parent: 2))
+    #expect(map.claim(.max, as: .overflow, owner: 1, parent: 1) == nil)
+    #expect(map[.max].kind == .overflow)
+    _ = map.claim(4100, as: .leafIndex, owner: 0, parent: 1)
+    _ = map.claim(5002, as: .leafIndex, owner: 0, parent: 1)
+    var runs: [ClosedRange<UInt32>] = []
+    map.orphans(upTo: 5004) { runs.append($0) }
+    #expect(runs == [1...6, 8...4099, 4101...5001, 5003...5004])
+  }
+
+  /// Page numbers of pointer maps as btree.c computes them.
+  @Test func pointerMapsAreWhereSQLiteHasThem() {
+    #expect(PointerMapCheck.mapPages(upTo: 300, usableSize: 512, pageSize: 512) == [2, 105, 208])
+    #expect(PointerMapCheck.mapPage(of: 104, usableSize: 512, pageSize: 512) == 2)
+    #expect(PointerMapCheck.mapPage(of: 106, usableSize: 512, pageSize: 512) == 105)
+    #expect(PointerMapCheck.lockBytePage(4096) == 262_145)
+  }
+}

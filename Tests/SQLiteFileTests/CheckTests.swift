@@ -1,0 +1,294 @@
+import Fixtures
+import Foundation
+import SQLiteFile
+import Testing
+
+/// The check of a file, against `PRAGMA integrity_check` on a private copy.
+@Suite struct CheckTests {
+  /// What SQLite says of a copy of a store: nil when it cannot even look.
+  static func verdict(_ url: URL) throws -> [String]? {
+    let folder = try TemporaryFolder()
+    let copy = try SQLiteConnection.copyStore(url, into: folder.url)
+    guard let connection = try? SQLiteConnection(copy) else { return nil }
+    defer { connection.close() }
+    return try? connection.rows("PRAGMA integrity_check(20)").map { row in
+      guard case .text(let bytes)? = row.first else { return "" }
+      return String(decoding: bytes, as: UTF8.self)
+    }
+  }
+
+  /// The ids of damage that we find; nil when the file is refused.
+  static func damage(_ url: URL, _ depth: CheckDepth = .full) throws -> [String]? {
+    let database: SQLiteDatabase
+    do { database = try SQLiteDatabase(path: url.path) } catch {
+      #expect(![.io, .permission, .missing].contains(error.code))
+      return nil
+    }
+    return try database.check(depth: depth).findings.kept.filter { $0.severity == .damage }
+      .map(\.id)
+  }
+
+  @Test(arguments: StoreFixtures.all) func freshStoresAreSound(_ fixture: StoreFixture) throws {
+    let folder = try TemporaryFolder()
+    let url = try fixture.make(folder.url)
+    let before = treeState(of: folder.url)
+    #expect(try Self.verdict(url) == ["ok"])
+    for depth in CheckDepth.allCases {
+      guard let database = try? SQLiteDatabase(path: url.path) else { continue }
+      let report = try database.check(depth: depth)
+      let damage = report.findings.kept.filter { $0.severity == .damage }
+      // Sidecars that were damaged on purpose are found by opening.
+      #expect(
+        damage.filter { !$0.id.hasPrefix("wal.") && !$0.id.hasPrefix("journal.") } == [],
+        "\(fixture.name)")
+      #expect(report.checkedPageCount == report.pageCount, "\(fixture.name)")
+    }
+    #expect(treeState(of: folder.url) == before)
+  }
+
+  @Test(arguments: RealStores.all) func storesOfCoreDataAreSound(_ store: RealStore) throws {
+    #expect(try Self.verdict(store.url) == ["ok"])
+    let database = try SQLiteDatabase(path: store.url.path)
+    let report = try database.check(depth: .full)
+    #expect(report.findings.damageCount == 0, "\(report.findings.kept)")
+    #expect(report.checkedPageCount == report.pageCount)
+    var rows = 0
+    for table in database.schema.tables { rows += try database.rowCount(of: table).count }
+    #expect(report.rowCount == rows)
+  }
+
+  /// Files whose schema holds SQL that SQLite's parser refuses, and from which rows can be read all the same.
+  static let onlyTheSQLIsWrong: Set<String> = [
+    "fuzzdata3/00121.db", "fuzzdata3/00165.db", "fuzzdata3/00170.db", "fuzzdata3/00176.db",
+    "fuzzdata3/00181.db", "fuzzdata3/00187.db", "fuzzdata3/00489.db", "fuzzdata3/01998.db",
+    "sqlite-tests/fts5corrupt3-27.db", "sqlite-tests/fts5corrupt3-34.db",
+    "sqlite-tests/gencol1-00.db",
+  ]
+
+  /// Values of serial types 10 and 11, which SQLite reads as NULL without a word.
+  static let sqliteIsSilent: Set<String> = ["nemetz-v2/15/15-13_antifor.db"]
+
+  @Test func damagedFilesOfOthersAreJudgedAsSQLiteJudgesThem() throws {
+    guard let shared = Shared.require("damaged files of others") else { return }
+    let root = shared.appendingPathComponent("stores/corrupt")
+    let names =
+      FileManager.default.enumerator(atPath: root.path)?.compactMap { $0 as? String } ?? []
+    var agreed = 0
+    for name in names.sorted() {
+      let url = root.appendingPathComponent(name)
+      guard let file = try? FileHandle(forReadingFrom: url),
+        let lead = try? file.read(upToCount: 16), lead == Data("SQLite format 3\0".utf8)
+      else { continue }
+      try? file.close()
+      let verdict = try Self.verdict(url)
+      let damage = try Self.damage(url)
+      if verdict == ["ok"] {
+        let expected = Self.sqliteIsSilent.contains(name) ? ["record.reservedType"] : []
+        #expect(damage == expected, "\(name)")
+      } else if Self.onlyTheSQLIsWrong.contains(name) {
+        #expect(damage == [], "\(name)")
+      } else {
+        #expect(damage?.isEmpty != true, "\(name): SQLite says \(verdict ?? ["nothing"])")
+      }
+      agreed += 1
+    }
+    #expect(agreed > 400, "\(agreed)")
+  }
+
+  /// What was done to these files on purpose, and what gives it away.
+  @Test(arguments: [
+    ("15/15-01_antifor.db", "page.badFragments"), ("15/15-03_antifor.db", "cell.overlap"),
+    ("15/15-04_antifor.db", "cell.pastEnd"), ("15/15-13_antifor.db", "record.reservedType"),
+    ("17/17-01_antifor.db", "freeblock.badChain"), ("17/17-09_antifor.db", "page.badFragments"),
+    ("18/18-02_antifor.db", "freelist.cycle"), ("18/18-03_antifor.db", "freelist.cycle"),
+    ("19/19-02_antifor.db", "page.missing"), ("19/19-03_antifor.db", "page.missing"),
+    ("19/19-04_antifor.db", "file.truncated"), ("11/11-01_antifor.db", "index.badEntries"),
+    ("13/13-05_antifor.db", "overflow.broken"), ("14/14-01_antifor.db", "cell.badPointer"),
+  ])
+  func tamperingShows(_ name: String, _ id: String) throws {
+    guard let shared = Shared.require("tampered files") else { return }
+    let url = shared.appendingPathComponent("stores/corrupt/nemetz-v2/" + name)
+    let damage = try Self.damage(url) ?? []
+    #expect(damage.contains(id), "\(damage)")
+  }
+
+  /// One byte after the other is changed; whatever SQLite notices is noticed.
+  @Test(arguments: ["free-blocks", "auto-vacuum-full", "free-pages", "without-rowid", "page-512"])
+  func aChangedByteThatSQLiteNoticesIsNoticed(_ name: String) throws {
+    let folder = try TemporaryFolder()
+    let url = try StoreFixtures.named(name).make(folder.url)
+    let sound = try bytes(of: url)
+    let pageSize = try SQLiteDatabase(path: url.path).header.pageSize
+    var generator = SplitMix64(seed: 0xc4ec)
+    var noticed = 0
+    for round in 0..<150 {
+      // Half of the bytes are in the first bytes of a page, where its own figures are.
+      let page = Int.random(in: 0..<sound.count / pageSize, using: &generator)
+      let inPage = Int.random(in: 0..<(round % 2 == 0 ? 24 : pageSize), using: &generator)
+      let offset = page * pageSize + inPage
+      let value = sound[offset] ^ UInt8(1 << Int.random(in: 0..<8, using: &generator))
+      try overwrite(url, at: offset, bytes: [value])
+      let verdict = try Self.verdict(url)
+      if verdict != ["ok"] {
+        noticed += 1
+        let damage = try Self.damage(url)
+        #expect(
+          damage?.isEmpty != true || Self.isBeyondUs(verdict, page: page + 1),
+          "\(name), byte \(offset) to \(value): \(verdict ?? ["refused"])")
+      }
+      try overwrite(url, at: offset, bytes: [sound[offset]])
+    }
+    #expect(noticed > 10, "\(noticed)")
+    #expect(try Self.damage(url) == [])
+  }
+
+  /// Whether all that SQLite says concerns what is not checked: the order of index entries, entries of a table that
+  /// keeps its rows in an index (WITHOUT ROWID), or the SQL in the schema, which makes it refuse the file.
+  static func isBeyondUs(_ verdict: [String]?, page: Int) -> Bool {
+    guard let verdict else { return page == 1 }
+    return verdict.allSatisfy {
+      $0.contains("missing from index") || $0.contains("out of order")
+        || $0.contains("not in PRIMARY KEY order")
+    }
+  }
+
+  @Test func declarationsAreKept() throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("a.sqlite")
+    let connection = try SQLiteConnection(url)
+    try connection.exec(
+      """
+      CREATE TABLE t(id INTEGER PRIMARY KEY, n, w TEXT, k INTEGER);
+      CREATE INDEX tk ON t(k); CREATE INDEX tp ON t(n) WHERE n > 1;
+      INSERT INTO t VALUES(1, NULL, 'a', 1), (2, 2, 'b', 2), (3, 3, 'c', 3);
+      """)
+    connection.close()
+    #expect(try Self.damage(url) == [])
+    // The declaration changes under the rows: the same page, other words of the same length.
+    try Self.edit(
+      url,
+      """
+      UPDATE sqlite_schema SET sql =
+        'CREATE TABLE t(id INTEGER PRIMARY KEY, n NOT NULL, w INTEGER, k TEXT)' WHERE name = 't';
+      """)
+    let findings = try SQLiteDatabase(path: url.path).check().findings.kept
+    #expect(findings.map(\.id).sorted() == ["record.affinity", "record.null"])
+    let null = try #require(findings.first { $0.id == "record.null" })
+    #expect(null.message.contains("1 value of column n") && null.message.contains("row 1"))
+    #expect(null.page == 2 && null.table == "t")
+    #expect(try #require(try Self.verdict(url)).contains("NULL value in t.n"))
+  }
+
+  @Test func indexesAreComparedWithTheirRows() throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("a.sqlite")
+    let connection = try SQLiteConnection(url)
+    try connection.exec(
+      """
+      CREATE TABLE t(id INTEGER PRIMARY KEY, a TEXT, b REAL); CREATE INDEX ta ON t(a DESC, b);
+      CREATE TABLE u(a TEXT, b REAL); CREATE INDEX ua ON u(a);
+      INSERT INTO t VALUES(1, 'one', 1.0), (2, 'two', 2.5), (3, NULL, 3);
+      INSERT INTO u SELECT a, b FROM t; INSERT INTO u VALUES('more', 1);
+      ALTER TABLE t ADD COLUMN c TEXT DEFAULT 'later'; CREATE INDEX tc ON t(c, id);
+      """)
+    connection.close()
+    #expect(try Self.damage(url) == [])
+    // The index of one table is made the other's, which has as many rows less one.
+    try Self.edit(
+      url,
+      """
+      UPDATE sqlite_schema SET rootpage = (SELECT rootpage FROM sqlite_schema WHERE name = 'ta')
+        WHERE name = 'ua';
+      DELETE FROM sqlite_schema WHERE name = 'ta';
+      """)
+    #expect(
+      try Set(Self.damage(url, .quick) ?? [])
+        == ["index.badCount", "page.orphan", "record.tooManyFields"])
+  }
+
+  static func edit(_ url: URL, _ sql: String) throws {
+    let connection = try SQLiteConnection(url)
+    defer { connection.close() }
+    // SQLITE_DBCONFIG_DEFENSIVE is off by default in the library.
+    try connection.exec("PRAGMA writable_schema = ON; " + sql)
+  }
+
+  @Test func findingsNameThePlace() throws {
+    let folder = try TemporaryFolder()
+    let url = try StoreFixtures.named("page-512").make(folder.url)
+    var pages = 0
+    _ = try SQLiteDatabase(path: url.path).listPages { entry in
+      if entry.kind == .leafTable { pages = Int(entry.page) }
+    }
+    try overwrite(url, at: 512 * (pages - 1) + 7, bytes: [33])
+    let findings = try SQLiteDatabase(path: url.path).check().findings.kept
+    #expect(findings.count == 1)
+    let finding = try #require(findings.first)
+    #expect(finding.id == "page.badFragments")
+    #expect(finding.page == UInt32(pages) && finding.offset == Int64(512 * (pages - 1) + 7))
+  }
+
+  /// Enough pages for two threads. Two tables that share pages are found whatever thread takes which table, and what
+  /// is said of them is the same each time.
+  @Test func sharedPagesAreFoundAmongMany() throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("a.sqlite")
+    let connection = try SQLiteConnection(url)
+    try connection.exec(
+      """
+      PRAGMA page_size = 512; CREATE TABLE a(x, y); CREATE TABLE b(x, y);
+      CREATE INDEX ax ON a(x); CREATE INDEX bx ON b(x, y);
+      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 12000)
+        INSERT INTO a SELECT i, hex(randomblob(30)) FROM n;
+      INSERT INTO b SELECT * FROM a;
+      """)
+    connection.close()
+    let sound = try SQLiteDatabase(path: url.path)
+    #expect(sound.pageCount > 4096)
+    let report = try sound.check(depth: .full)
+    #expect(report.findings.count == 0, "\(report.findings.kept)")
+    #expect(report.rowCount == 24_000 && report.indexEntryCount == 24_000)
+    #expect(report.checkedPageCount == report.pageCount)
+    // The root of b, an inner page, gets the rightmost child of a's root.
+    let roots = sound.schema.tables.map { Int($0.rootPage) }
+    let all = try bytes(of: url)
+    let child = (roots[0] - 1) * 512 + 8
+    try overwrite(url, at: (roots[1] - 1) * 512 + 8, bytes: Array(all[child..<child + 4]))
+    let first = try SQLiteDatabase(path: url.path).check(depth: .full)
+    let ids = Set(first.findings.kept.map(\.id))
+    #expect(ids.contains("page.referencedTwice") && ids.contains("page.orphan"))
+    for _ in 0..<5 {
+      #expect(try SQLiteDatabase(path: url.path).check(depth: .full) == first)
+    }
+    // An index whose entries are as many as before, and one of them another.
+    try Data(all).write(to: url)
+    var leaf = 0
+    _ = try sound.listPages { if $0.kind == .leafIndex, $0.owner == "bx" { leaf = Int($0.page) } }
+    try overwrite(url, at: leaf * 512 - 2, bytes: [0x21])
+    let other = try SQLiteDatabase(path: url.path)
+    #expect(try other.check(depth: .quick).findings.damageCount == 0)
+    #expect(try other.check(depth: .full).findings.kept.map(\.id) == ["index.badEntries"])
+    #expect(try Self.verdict(url) != ["ok"])
+  }
+
+  /// Random bytes all over: the check ends, and finds something or refuses.
+  @Test(arguments: ["free-blocks", "auto-vacuum-full", "without-rowid", "wal-committed"])
+  func noiseEndsTheCheck(_ name: String) throws {
+    var generator = SplitMix64(seed: 77)
+    let folder = try TemporaryFolder()
+    let url = try StoreFixtures.named(name).make(folder.url)
+    let sound = try bytes(of: url)
+    for _ in 0..<60 {
+      var ruined = sound
+      for _ in 0..<Int.random(in: 1...200, using: &generator) {
+        ruined[Int.random(in: 100..<sound.count, using: &generator)] = UInt8.random(
+          in: 0...255, using: &generator)
+      }
+      try Data(ruined).write(to: url)
+      guard let database = try? SQLiteDatabase(path: url.path) else { continue }
+      let report = try database.check(depth: .full)
+      #expect(report.checkedPageCount <= report.pageCount + 1)
+      for page in 1...min(database.pageCount, 40) { _ = try database.detail(ofPage: page) }
+    }
+  }
+}
