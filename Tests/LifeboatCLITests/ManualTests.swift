@@ -113,7 +113,7 @@ import Testing
   @Test func everyCodeIsExplainedAndNoOtherIs() throws {
     let families =
       "file|header|freelist|ptrmap|freeblock|index|page|tree|cell|record|row|text|overflow|schema|wal|journal|coredata|model|plist|evidence|seal|store"
-      + "|quarantine|incident|restore|hold|bundle|input|output|stream|writer|usage|custody|demo"
+      + "|quarantine|incident|restore|recover|hold|bundle|input|output|stream|writer|usage|custody|demo"
     let quoted = try Regex(
       "\"((?:\(families))\\.[a-z][A-Za-z]+)\"", as: (Substring, Substring).self)
     var codes: Set<String> = []

@@ -6,6 +6,7 @@ struct RowReader: ~Copyable {
   private let shapes: [RowShape]
   private let layouts: [RowLayout]
   private let names: [String]
+  private let schemaLeaves: Set<UInt32>
   private var reader: PageReader
   private(set) var gatherer: PayloadGatherer
   private var reading: LeafReading
@@ -21,6 +22,7 @@ struct RowReader: ~Copyable {
     shapes = database.shapes
     layouts = database.layouts
     names = database.tables.map(\.name)
+    schemaLeaves = Set(database.schemaLeaves)
     reader = database.reader.another()
     gatherer = PayloadGatherer(
       map: map, claimed: database.claimed,
@@ -55,6 +57,8 @@ struct RowReader: ~Copyable {
     if let wanted {
       guard let owner, wanted.contains(owner.table) else { return }
     }
+    // The schema table's own rows are no table's.
+    if owner == nil, schemaLeaves.contains(page) { return }
     // The page's own memory, so that others can be read while it is looked at.
     var bytes = ContiguousArray<UInt8>()
     swap(&bytes, &buffer)
