@@ -19,12 +19,14 @@ extension DamagedDatabase {
         if kind == .zero { try reportZero(page) }
         continue
       }
+      let owner = census.owner(page)
       if let wanted {
-        guard let owner = census.owner(page), wanted.contains(owner.table) else { continue }
+        guard let owner, wanted.contains(owner.table) else { continue }
       }
+      // The schema's own rows are no rows of a table.
+      if owner == nil, schemaLeaves.contains(page) { continue }
       let available = try reader.copy(page, into: &buffer)
       guard available > 0 else { continue }
-      let owner = census.owner(page)
       if isIndex {
         reading.readIndex(buffer.rawSpan, isInterior: kind == .indexInterior)
       } else {
