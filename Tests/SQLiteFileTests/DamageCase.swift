@@ -241,12 +241,12 @@ struct Judgement {
         if let rowID = row.rowID {
           guard let place = places[table]?[rowID] else { continue }
           isKnown = true
-          if Self.agrees(row, rows[place].values, isNamed: name != nil, isUTF8) {
+          if Self.agrees(row, rows[place], isNamed: name != nil, isUTF8) {
             found = Key(table: table, place: place)
           }
         } else {
           let place = rows.indices.first {
-            Self.agrees(row, rows[$0].values, isNamed: name != nil, isUTF8)
+            Self.agrees(row, rows[$0], isNamed: name != nil, isUTF8)
               && !exact.contains(Key(table: table, place: $0))
           }
           if let place {
@@ -277,8 +277,9 @@ struct Judgement {
 
   /// Whether all values that are given as whole are the row's, and the others begin as it does.
   static func agrees(
-    _ row: RecoveredRow, _ wanted: [FixtureValue], isNamed: Bool, _ isUTF8: Bool
+    _ row: RecoveredRow, _ truth: SQLiteConnection.FixtureRow, isNamed: Bool, _ isUTF8: Bool
   ) -> Bool {
+    let wanted = truth.values
     guard isNamed ? row.values.count == wanted.count : row.values.count <= wanted.count else {
       return false
     }
@@ -292,6 +293,10 @@ struct Judgement {
           if partial.of != bytes.count || !bytes.starts(with: partial.bytes) { return false }
         default: break
         }
+        continue
+      }
+      // A row id in doubt is given in no column either.
+      if row.rowID == nil, value == .null, let rowID = truth.rowid, wanted[column] == .integer(rowID) {
         continue
       }
       if !isSame(FixtureValue(value), wanted[column], isNamed: isNamed) { return false }

@@ -99,15 +99,23 @@ extension DamagedDatabase {
     let pointers = base + 12
     guard pointers + 2 * count <= usable else { return false }
     var good = 0
+    // Children may lie behind the end of a file that was cut short; then the keys tell.
+    var ascending = 0
+    var last = Int64.min
     for index in 0..<count {
       let start = Int(page.uint16(at: pointers + 2 * index))
       guard start >= pointers + 2 * count, start + 5 <= usable else { continue }
       let child = page.uint32(at: start)
       if child >= 2, child <= pageCount, child != number { good += 1 }
+      guard child >= 2, let key = Varint.read(page, at: start + 4, end: usable) else { continue }
+      if index == 0 || Int64(bitPattern: key.value) > last { ascending += 1 }
+      last = Int64(bitPattern: key.value)
     }
     let right = page.uint32(at: base + 8)
     if right >= 2, right <= pageCount, right != number { good += 1 }
-    guard good * 2 > count + 1 || good == count + 1 else { return false }
+    guard good * 2 > count + 1 || good == count + 1 || (ascending == count && count >= 2) else {
+      return false
+    }
     for index in 0...count { setChild(page, base, pointers, index, count, number) }
     return true
   }
