@@ -31,13 +31,12 @@ extension DamagedDatabase {
         try rowReader.emit(
           cell, of: page, buffer.rawSpan, RowOrigin(), schemaLayout, isLive: false, &sink)
       }
-      if page > 1, !rows.isEmpty { schemaLeaves.append(page) }
-      for entry in rows.compactMap(SchemaEntry.init(row:)) {
-        guard ["table", "index", "view", "trigger"].contains(entry.type),
-          entry.sql?.lowercased().hasPrefix("create") ?? true
-        else { continue }
-        if seen.insert(entry).inserted { entries.append(entry) }
+      let found = rows.compactMap(SchemaEntry.init(row:)).filter { entry in
+        ["table", "index", "view", "trigger"].contains(entry.type)
+          && entry.sql?.lowercased().hasPrefix("create") ?? true
       }
+      if page > 1, !found.isEmpty { schemaLeaves.append(page) }
+      for entry in found where seen.insert(entry).inserted { entries.append(entry) }
     }
     return entries
   }

@@ -17,9 +17,9 @@ struct LayoutVote {
       let found = try score(size, base)
       if found.score > (best?.score ?? 0) * 1.05 { best = found }
     }
-    if (best?.score ?? 0) < 0.02, header == nil {
-      // Nothing at page boundaries counted from the file's start: look for another start.
-      if let shifted = try findBase() {
+    if (best?.score ?? 0) < 0.5, header == nil {
+      // Little at page boundaries counted from the file's start: look for another start.
+      if let shifted = try findBase(), shifted.score.score > (best?.score ?? 0) * 1.5 {
         base = shifted.base
         best = shifted.score
       }
@@ -54,6 +54,13 @@ struct LayoutVote {
     }
     if layout.header == nil {
       try placeHead(&layout)
+      let head = layout.origin > 0 ? try file.bytes(at: layout.origin, count: DatabaseHeader.length) : []
+      if let header = try? DatabaseHeader(parsing: ContiguousArray(head).rawSpan),
+        header.pageSize == layout.pageSize
+      {
+        layout.header = header
+        layout.hasPointerMap = header.hasPointerMap
+      }
     }
     if layout.header == nil { layout.hasPointerMap = try votedPointerMap(layout) }
     return layout
@@ -307,7 +314,9 @@ struct LayoutVote {
         let parent = Int64(page.rawSpan.uint32(at: index * 5 + 1))
         if (1...5).contains(type), parent <= most, (parent == 0) == (type <= 2) { entries += 1 }
       }
-      if entries >= 16 || (entries > 0 && most < 20) { held += 1 }
+      // Pages behind the map page have an entry each, so far as there are any.
+      let due = min(Int64(min(32, layout.usableSize / 5)), most - (number - stride))
+      if entries * 2 > due { held += 1 }
     }
     return held * 2 > looked
   }

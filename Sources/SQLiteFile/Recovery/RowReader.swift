@@ -59,6 +59,8 @@ struct RowReader: ~Copyable {
     }
     // The schema table's own rows are no table's.
     if owner == nil, schemaLeaves.contains(page) { return }
+    // The schema's own rows are no rows of a table.
+    if owner == nil, schemaLeaves.contains(page) { return }
     // The page's own memory, so that others can be read while it is looked at.
     var bytes = ContiguousArray<UInt8>()
     swap(&bytes, &buffer)
