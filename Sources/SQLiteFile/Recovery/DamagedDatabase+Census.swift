@@ -118,8 +118,8 @@ extension DamagedDatabase {
       let start = Int(page.uint16(at: base + 8 + 2 * index))
       guard start >= floor, start + 4 <= usable,
         LeafCell.parse(
-          page, at: start, limit: usable, usableSize: usable, mostPayload: mostPayload, &types)
-          != nil
+          page, at: start, limit: usable, usableSize: usable, mostPayload: mostPayload,
+          isPointedAt: true, &types) != nil
       else { return false }
     }
     return true

@@ -129,7 +129,8 @@ struct LeafReading {
       index &+= 1
       guard start >= contentFloor, start &+ 4 <= limit else { continue }
       if let cell = LeafCell.parse(
-        page, at: start, limit: limit, usableSize: usableSize, mostPayload: mostPayload, &types)
+        page, at: start, limit: limit, usableSize: usableSize, mostPayload: mostPayload,
+        isPointedAt: true, &types)
       {
         cells.append(cell)
       }
