@@ -80,8 +80,7 @@ public enum CoreDataExpectations {
       try database.expect(known + missing)
     }
     var model = given
-    var highest: [Int64: Int64] = [:]
-    var numbers: [Int64: String] = [:]
+    var knowsEntities = false
     let described = database.tables
     try database.forEachRow(.live, of: ["Z_MODELCACHE", "Z_PRIMARYKEY"]) { row in
       guard let table = row.origin.table, row.partial.isEmpty else { return true }
@@ -91,31 +90,24 @@ public enum CoreDataExpectations {
           model = try? ModelCache.model(from: content)
         }
       default:
-        if let key = row.rowID, row.values.count >= 4, case .text(let name) = row.values[1],
-          case .integer(let most) = row.values[3]
-        {
-          highest[key] = most
-          numbers[key] = name.string
-        }
+        if row.values.count >= 4, case .text = row.values[1] { knowsEntities = true }
       }
       return true
     }
-    guard let model else {
-      if !missing.isEmpty, !isStore, numbers.isEmpty { try database.expect(known) }
-      return
+    if !missing.isEmpty, !isStore, knowsEntities || model != nil { known = database.tables }
+    // Every row of an entity's table says which entity it is of.
+    for index in known.indices {
+      let names = known[index].definition.columns.prefix(2).map(\.name)
+      if names == ["Z_PK", "Z_ENT"] { known[index].notNull.insert(1) }
     }
-    let fresh = tables(of: model) + history
-    var changed = !missing.isEmpty && !isStore
-    if changed { known = database.tables }
-    for table in fresh {
+    for table in model.map({ tables(of: $0) + history }) ?? [] {
       if let index = known.firstIndex(where: { $0.name == table.name }) {
         known[index].integers.merge(table.integers) { old, _ in old }
         known[index].notNull.formUnion(table.notNull)
       } else if !isStore {
         known.append(table)
-        changed = true
       }
     }
-    if changed || !fresh.isEmpty { try database.expect(known) }
+    try database.expect(known)
   }
 }
