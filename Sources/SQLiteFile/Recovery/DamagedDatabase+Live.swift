@@ -76,7 +76,7 @@ extension DamagedDatabase {
   /// A page of zeros is damage only where something leads to it.
   private func reportZero(_ page: UInt32) throws(SQLiteFileError) {
     guard !census.free.contains(page) else { return }
-    if census.parent(page) == 0 {
+    if census.parent(page) == 0, roots[page] == nil {
       guard let entry = try map.entry(of: page, &reader), entry.kind != .free else { return }
     }
     let place = reader.location(of: page)
@@ -159,9 +159,17 @@ extension DamagedDatabase {
       record.append(contentsOf: repeatElement(0, count: cell.payload - record.count))
     }
     guard have < cell.payload || !doubts.isEmpty || cell.isDoubtful else { return [] }
+    // A doubt in the record's header makes all values from there on doubtful, NULLs too.
+    let firstDoubtfulField = doubts.contains { $0.lowerBound < header }
+      ? fieldCount(record.rawSpan, until: doubts.map(\.lowerBound).min() ?? 0, header) : Int.max
     var partial: [PartialValue] = []
     var offset = header
     for (field, type) in types.types.enumerated() {
+      if field >= firstDoubtfulField {
+        let column = layout.rules.firstIndex { Int($0.field) == field } ?? field
+        partial.append(PartialValue(column: column, have: 0, of: 0, isDoubtful: true, bytes: []))
+        continue
+      }
       let length = RecordDecoder.length(ofType: type)
       let range = offset..<offset + length
       offset += length
@@ -184,5 +192,18 @@ extension DamagedDatabase {
           bytes: Array(record[range.lowerBound..<range.lowerBound + whole])))
     }
     return partial
+  }
+
+  /// Fields of a record whose types stand before an offset in its header.
+  private func fieldCount(_ record: RawSpan, until end: Int, _ header: Int) -> Int {
+    guard var offset = Varint.read(record, at: 0, end: header)?.length else { return 0 }
+    var count = 0
+    while offset < header, let type = Varint.read(record, at: offset, end: header),
+      offset + type.length <= end
+    {
+      offset += type.length
+      count += 1
+    }
+    return count
   }
 }
