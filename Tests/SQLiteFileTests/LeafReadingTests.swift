@@ -103,8 +103,10 @@ import Testing
   }
 
   @Test(arguments: Form.all)
-  func oneFlippedPointerCostsNothing(_ form: Form) throws {
+  func oneFlippedPointerCostsItsRowAtMost(_ form: Form) throws {
     let store = try form.make()
+    var lost = 0
+    var flipped = 0
     for leaf in Self.leaves(store, 2) {
       for cell in Self.cells(store, leaf).prefix(4) {
         for bit in 0..<16 {
@@ -114,10 +116,14 @@ import Testing
           let judgement = Judgement(recovered, store)
           let comment: Comment = "bit \(bit) of pointer \(cell.place), page \(leaf.number) of \(leaf.table)"
           judgement.expectHonest(comment)
-          #expect(judgement.missing.isEmpty, comment)
+          // Now and then what the pointer leads to instead looks like a row, too.
+          #expect(judgement.missing.allSatisfy { $0 == Self.key(leaf, cell) }, comment)
+          lost += judgement.missing.count
+          flipped += 1
         }
       }
     }
+    #expect(lost * 100 <= flipped, "\(lost) of \(flipped)")
   }
 
   /// A cell whose payload length is wrong costs itself at most.

@@ -47,9 +47,10 @@ import Testing
     #expect(judgement.exact.count == judgement.total - 1, comment, sourceLocation: sourceLocation)
     #expect(recovered.findings.contains("row.partial"), comment, sourceLocation: sourceLocation)
     let row = try #require(recovered.live.first { !$0.partial.isEmpty })
-    #expect(row.partial.map(\.column) == [5], comment, sourceLocation: sourceLocation)
-    let value = try #require(row.partial.first)
-    #expect(value.bytes.count == value.have && value.have < value.of)
+    // What stood behind the value's first bytes may be the end of others too.
+    #expect(row.partial.last?.column == 5 && row.partial.count <= 3, comment, sourceLocation: sourceLocation)
+    #expect(row.partial.allSatisfy { $0.bytes.count == $0.have && $0.have < $0.of })
+    let value = try #require(row.partial.last)
     if let have {
       #expect(have.contains(value.have), comment, sourceLocation: sourceLocation)
     }
@@ -146,7 +147,7 @@ import Testing
     let number = (0..<4).map { UInt8(truncatingIfNeeded: chain.pages[0] >> (24 - 8 * $0)) }
     let page = store.range(store.places(of: "note")[chain.place][0])
     let place = try #require(
-      page.dropLast(4).first { Array(store.bytes[$0..<$0 + 4]) == number })
+      page.dropLast(3).first { Array(store.bytes[$0..<$0 + 4]) == number })
     for target in [0, 1, other.pages[0], other.pages[1], store.pageCount + 5, 0xffff_ffff] {
       let recovered = try store.recover { Self.put(target, &$0, place) }
       let comment: Comment = "row \(chain.place) leads to \(target); chain \(chain.pages), other \(other.pages)"

@@ -158,12 +158,52 @@ extension DamagedDatabase {
   /// Whether all that leads to a page says that it is a b-tree page, although its header does not.
   private func isRuinedLeaf(_ page: UInt32, _ roots: [UInt32: Int]) throws(SQLiteFileError) -> Bool {
     if census.free.contains(page) || interiors.contains(page) { return false }
-    if let table = roots[page] { return !tables[table].definition.isWithoutRowID }
+    if let table = roots[page] {
+      if tables[table].definition.isWithoutRowID { return false }
+      return try !isRuinedInterior(page)
+    }
     let parent = census.parent(page)
-    if parent != 0 { return census.kind(parent) == .tableInterior }
+    if parent != 0 {
+      guard census.kind(parent) == .tableInterior else { return false }
+      return try !isRuinedInterior(page)
+    }
     guard let entry = try map.entry(of: page, &reader), entry.kind == .bTree || entry.kind == .root
     else { return false }
-    return true
+    return try !isRuinedInterior(page)
+  }
+
+  /// Whether the last cells of a page without header lead to b-tree pages that nothing else leads to, or the pointer
+  /// map has children of it: then it was an interior page, and rows on it are left over from before that.
+  private func isRuinedInterior(_ page: UInt32) throws(SQLiteFileError) -> Bool {
+    var buffer = ContiguousArray<UInt8>()
+    guard try reader.copy(page, into: &buffer) == layout.pageSize else { return false }
+    let end = layout.usableSize
+    // A cell: the number of the child, and a key (file format, section 1.6).
+    for length in 5...13 {
+      let start = end - length
+      let child = buffer.rawSpan.uint32(at: start)
+      guard child >= 2, child <= pageCount, child != page,
+        let key = Varint.read(buffer.rawSpan, at: start + 4, end: end), key.length == length - 4
+      else { continue }
+      if let entry = try map.entry(of: child, &reader) {
+        if entry.kind == .bTree, entry.parent == page { return true }
+        continue
+      }
+      guard census.parent(child) == 0, !census.free.contains(child) else { continue }
+      switch census.kind(child) {
+      case .tableInterior: return true
+      case .tableLeaf:
+        var content = ContiguousArray<UInt8>()
+        let available = try reader.copy(child, into: &content)
+        var reading = LeafReading(
+          usableSize: layout.usableSize, mostPayload: mostPayload, encoding: layout.textEncoding)
+        reading.read(content.rawSpan, number: child, available: available, shape: nil)
+        let most = reading.cells.map(\.rowID).max()
+        if let most, most <= Int64(bitPattern: key.value) { return true }
+      default: continue
+      }
+    }
+    return false
   }
 
   /// The table that a b-tree's rows are of.

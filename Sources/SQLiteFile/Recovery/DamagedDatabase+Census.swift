@@ -80,13 +80,20 @@ extension DamagedDatabase {
     let base = number == 1 ? DatabaseHeader.length : 0
     let usable = layout.usableSize
     guard base + 12 <= usable, let kind = BTreePage.Kind(rawValue: page.byte(at: base)) else {
-      return census.set(number, isZero(page) ? .zero : isTrunk(page, number) ? .trunk : .other)
+      census.set(number, isZero(page) ? .zero : isTrunk(page, number) ? .trunk : .other)
+      if census.kind(number) == .other { census.follow(page.uint32(at: 0)) }
+      return
     }
     let count = Int(page.uint16(at: base + 3))
     switch kind {
     case .leafTable:
       if isPlainLeaf(page, base, count) { return census.set(number, .tableLeaf) }
       reading.read(page, number: number, available: available, shape: nil)
+      if !map.isPresent {
+        for cell in reading.cells where cell.spills {
+          census.follow(page.uint32(at: cell.record + cell.local))
+        }
+      }
       let isEmpty =
         count == 0 && (Int(page.uint16(at: base + 5)) == usable % 65_536 || page.uint16(at: base + 1) != 0)
       census.set(number, reading.cells.count * 2 > count || isEmpty ? .tableLeaf : .other)

@@ -72,6 +72,15 @@ struct LeafReading {
       method = .pointers
       return
     }
+    if chainHolds, contentStart <= usableSize,
+      let wholeCount = trueCount(page, base, contentStart, limit), wholeCount != count
+    {
+      cells.removeAll(keepingCapacity: true)
+      contentFloor = base + 8 + 2 * wholeCount
+      readPointers(page, base + 8, wholeCount, limit)
+      method = .mended
+      return
+    }
     if cells.count == count { doubtOutOfOrder() }
     mend(page, base + 8, count, limit, chainHolds ? contentStart : pointersEnd, shape)
   }
@@ -100,24 +109,36 @@ struct LeafReading {
     method = .pointers
   }
 
-  /// Pointers are in the order of row ids: those outside the longest ascending run are not to be trusted.
+  /// Pointers are in the order of row ids: those that are not in every longest ascending run are not to be trusted.
   private mutating func doubtOutOfOrder() {
-    // Patience sorting; `tails[k]` ends the best run of length k + 1.
-    var tails: [Int] = []
-    var previous = [Int](repeating: -1, count: cells.count)
-    for index in cells.indices {
-      let key = cells[index].rowID
-      let place = tails.firstIndex { cells[$0].rowID >= key } ?? tails.count
-      if place > 0 { previous[index] = tails[place - 1] }
-      if place == tails.count { tails.append(index) } else { tails[place] = index }
+    let keys = cells.map(\.rowID)
+    let before = Self.runLengths(keys)
+    // The longest run that begins at a cell is the one that ends at it when all is read backwards and negated.
+    let after = Array(Self.runLengths(keys.reversed().map { ~$0 }).reversed())
+    guard let most = before.max(), most < cells.count else { return }
+    var level = [Int](repeating: 0, count: most + 1)
+    for index in cells.indices where before[index] + after[index] == most + 1 {
+      level[before[index]] += 1
     }
-    guard tails.count < cells.count, var index = tails.last else { return }
-    var isInRun = [Bool](repeating: false, count: cells.count)
-    while index >= 0 {
-      isInRun[index] = true
-      index = previous[index]
+    for index in cells.indices
+    where before[index] + after[index] != most + 1 || level[before[index]] > 1 {
+      cells[index].hasRowID = false
     }
-    for index in cells.indices where !isInRun[index] { cells[index].hasRowID = false }
+  }
+
+  /// The length of the longest ascending run that ends at each key, by patience sorting.
+  private static func runLengths(_ keys: [Int64]) -> [Int] {
+    var tails: [Int64] = []
+    return keys.map { key in
+      var low = 0
+      var high = tails.count
+      while low < high {
+        let middle = (low + high) / 2
+        if tails[middle] < key { low = middle + 1 } else { high = middle }
+      }
+      if low == tails.count { tails.append(key) } else { tails[low] = key }
+      return low + 1
+    }
   }
 
   // MARK: - By pointers
@@ -135,6 +156,29 @@ struct LeafReading {
         cells.append(cell)
       }
     }
+  }
+
+  /// How many pointers from the first one on lead to cells that make up the page with its free blocks: then that is
+  /// their count, whatever the header says. Nil when no number of them does.
+  private mutating func trueCount(
+    _ page: RawSpan, _ base: Int, _ contentStart: Int, _ limit: Int
+  ) -> Int? {
+    var sum = contentStart + Int(page.byte(at: base + 7))
+    for block in freeBlocks { sum += block.count }
+    var offset = base + 8
+    var last: Int64?
+    while offset + 2 <= contentStart, sum < usableSize {
+      let start = Int(page.uint16(at: offset))
+      guard start >= contentStart, start + 4 <= limit,
+        let cell = LeafCell.parse(
+          page, at: start, limit: limit, usableSize: usableSize, mostPayload: mostPayload, &types),
+        last.map({ $0 < cell.rowID }) ?? true
+      else { return nil }
+      last = cell.rowID
+      sum += cell.length
+      offset += 2
+    }
+    return sum == usableSize && last != nil ? (offset - base - 8) / 2 : nil
   }
 
   private var isAscending: Bool {

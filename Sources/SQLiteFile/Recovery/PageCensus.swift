@@ -30,6 +30,9 @@ struct PageCensus {
   private var evidence: ContiguousArray<UInt8>
   /// Pages on the free list.
   private(set) var free: PageSet
+  /// Pages to which a cell or an overflow page leads, and those to which several do.
+  private(set) var followed: PageSet
+  private(set) var contested: PageSet
   /// Pages to which two interior pages lead.
   private(set) var disputed: PageSet
 
@@ -41,6 +44,8 @@ struct PageCensus {
     owners = ContiguousArray(repeating: 0, count: count)
     evidence = ContiguousArray(repeating: 0, count: count)
     free = PageSet(pageCount: pageCount)
+    followed = PageSet(pageCount: pageCount)
+    contested = PageSet(pageCount: pageCount)
     disputed = PageSet(pageCount: pageCount)
   }
 
@@ -88,6 +93,12 @@ struct PageCensus {
     case .tableLeaf, .ruinedLeaf: !free.contains(page) || parent(page) != 0
     default: false
     }
+  }
+
+  /// Notes that an overflow chain goes on at a page.
+  mutating func follow(_ page: UInt32) {
+    guard page >= 2, page <= pageCount else { return }
+    if !followed.insert(page) { _ = contested.insert(page) }
   }
 
   mutating func setFree(_ page: UInt32) {

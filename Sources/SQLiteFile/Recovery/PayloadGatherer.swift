@@ -11,8 +11,8 @@ struct PayloadGatherer: ~Copyable {
   /// Overflow pages that live rows hold.
   private(set) var claimed: PageSet
   private var successors: ContiguousArray<(parent: UInt32, page: UInt32)>?
-  /// Pages that something leads to; made when the first chain breaks off in a file without pointer map.
-  private var referenced: PageSet?
+  /// Pages that two chains go through; made when the first one is met in a file without pointer map.
+  private var shared: PageSet?
   private let map: PointerMap
   private var allowance: Int
 
@@ -52,6 +52,7 @@ struct PayloadGatherer: ~Copyable {
     var buffer = ContiguousArray<UInt8>()
     var steps = 0
     var landmark: UInt32 = 0
+    var isShared = false
     while payload.count < cell.payload {
       let wanted = min(piece, cell.payload - payload.count)
       if map.isPresent, isLive {
@@ -63,7 +64,12 @@ struct PayloadGatherer: ~Copyable {
       else { return }
       let following = buffer.rawSpan.uint32(at: 0)
       let start = payload.count
+      if !map.isPresent, isLive, !isShared, census.contested.contains(next) {
+        if shared == nil { shared = try sharedPages(census, &reader) }
+        isShared = shared?.contains(next) ?? false
+      }
       append(buffer.rawSpan.part(4, wanted))
+      if isShared { doubts.append(start..<payload.count) }
       addZeroSectors(buffer.rawSpan, 4..<4 + wanted, at: start)
       let isLast = payload.count >= cell.payload
       // The last page of a chain says 0. Another page number is a slip of that number; what is no page number
@@ -78,7 +84,7 @@ struct PayloadGatherer: ~Copyable {
       if !isLast, !map.isPresent, isLive,
         next == 0 || next == previous || next > census.pageCount || !isOverflow(next, true, census)
       {
-        next = try neighbour(of: previous, census, &reader)
+        next = neighbour(of: previous, census)
         if next != 0 { mendedCount += 1 }
       }
       isFirst = false
@@ -87,44 +93,48 @@ struct PayloadGatherer: ~Copyable {
 
   /// The page behind a page whose chain breaks off, where nothing else leads to it: SQLite takes the pages of a
   /// chain one after the other where it can. 0 for none.
-  private mutating func neighbour(
-    of page: UInt32, _ census: borrowing PageCensus, _ reader: inout PageReader
-  ) throws(SQLiteFileError) -> UInt32 {
+  private func neighbour(of page: UInt32, _ census: borrowing PageCensus) -> UInt32 {
     let next = page &+ 1
     guard next <= census.pageCount, census.kind(next) == .other, !census.free.contains(next),
       !claimed.contains(next)
     else { return 0 }
-    if referenced == nil { referenced = try references(census, &reader) }
-    return referenced?.contains(next) ?? true ? 0 : next
+    return census.followed.contains(next) ? 0 : next
   }
 
-  /// All pages that a cell or an overflow page leads to.
-  private func references(_ census: borrowing PageCensus, _ reader: inout PageReader)
+  /// Pages that the chains of two rows go through, or one chain twice: only one of them can be right, and nothing
+  /// tells which. Walks all chains once; only asked where a page is led to twice, and there is no pointer map.
+  private func sharedPages(_ census: borrowing PageCensus, _ reader: inout PageReader)
     throws(SQLiteFileError) -> PageSet
   {
-    var found = PageSet(pageCount: census.pageCount)
+    var met = PageSet(pageCount: census.pageCount)
+    var shared = PageSet(pageCount: census.pageCount)
     var buffer = ContiguousArray<UInt8>()
+    var chain = ContiguousArray<UInt8>()
     var reading = LeafReading(
       usableSize: reader.usableSize, mostPayload: 1 << 31, encoding: .utf8)
+    let piece = reader.usableSize - 4
     var page: UInt32 = 1
     while page <= census.pageCount {
       defer { page += 1 }
-      let kind = census.kind(page)
-      guard kind == .other || kind == .tableLeaf, !census.free.contains(page) else { continue }
+      guard census.kind(page) == .tableLeaf, !census.free.contains(page) else { continue }
       let available = try reader.copy(page, into: &buffer)
       guard available > 0 else { continue }
-      if kind == .other {
-        let next = buffer.rawSpan.uint32(at: 0)
-        if next != page, next <= census.pageCount { _ = found.insert(next) }
-        continue
-      }
       reading.read(buffer.rawSpan, number: page, available: available, shape: nil)
       for cell in reading.cells where cell.spills {
-        let next = buffer.rawSpan.uint32(at: cell.record + cell.local)
-        if next <= census.pageCount { _ = found.insert(next) }
+        var next = buffer.rawSpan.uint32(at: cell.record + cell.local)
+        var left = cell.payload - cell.local
+        while left > 0, next >= 2, next <= census.pageCount, isOverflow(next, true, census) {
+          if !met.insert(next) {
+            _ = shared.insert(next)
+            break
+          }
+          guard try reader.copy(next, into: &chain) == reader.pageSize else { break }
+          next = chain.rawSpan.uint32(at: 0)
+          left -= piece
+        }
       }
     }
-    return found
+    return shared
   }
 
   private func isOverflow(_ page: UInt32, _ isLive: Bool, _ census: borrowing PageCensus) -> Bool {

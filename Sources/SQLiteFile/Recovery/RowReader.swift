@@ -7,6 +7,7 @@ struct RowReader: ~Copyable {
   private let layouts: [RowLayout]
   private let names: [String]
   private let schemaLeaves: Set<UInt32>
+  private let roots: Set<UInt32>
   private var reader: PageReader
   private(set) var gatherer: PayloadGatherer
   private var reading: LeafReading
@@ -23,6 +24,7 @@ struct RowReader: ~Copyable {
     layouts = database.layouts
     names = database.tables.map(\.name)
     schemaLeaves = Set(database.schemaLeaves)
+    roots = Set(database.roots.keys)
     reader = database.reader.another()
     gatherer = PayloadGatherer(
       map: map, claimed: database.claimed,
@@ -58,8 +60,6 @@ struct RowReader: ~Copyable {
       guard let owner, wanted.contains(owner.table) else { return }
     }
     // The schema table's own rows are no table's.
-    if owner == nil, schemaLeaves.contains(page) { return }
-    // The schema's own rows are no rows of a table.
     if owner == nil, schemaLeaves.contains(page) { return }
     // The page's own memory, so that others can be read while it is looked at.
     var bytes = ContiguousArray<UInt8>()
@@ -124,7 +124,7 @@ struct RowReader: ~Copyable {
     guard !census.free.contains(page) else { return }
     let entry = try map.entry(of: page, &reader)
     let isUsed = entry.map({ $0.kind != .free }) ?? false
-    let isTree = census.parent(page) != 0 || entry?.kind == .bTree || entry?.kind == .root
+    let isTree = census.parent(page) != 0 || roots.contains(page) || entry?.kind == .bTree || entry?.kind == .root
     guard isTree || (kind == .zero && isUsed) else { return }
     let place = reader.location(of: page)
     findings.add(
@@ -217,9 +217,19 @@ struct RowReader: ~Copyable {
       record.append(contentsOf: repeatElement(0, count: cell.payload - record.count))
     }
     guard have < cell.payload || !doubts.isEmpty || cell.isDoubtful else { return [] }
+    // A doubt in the record's header makes all values from there on doubtful, NULLs too.
+    let firstDoubtfulField =
+      doubts.contains { $0.lowerBound < header }
+      ? fieldCount(record.rawSpan, until: doubts.map(\.lowerBound).min() ?? 0, header) : Int.max
     var partial: [PartialValue] = []
     var offset = header
     for (field, type) in types.types.enumerated() {
+      if field >= firstDoubtfulField {
+        let column = layout.rules.firstIndex { Int($0.field) == field } ?? field
+        partial.append(
+          PartialValue(column: column, have: 0, of: 0, isDoubtful: true, bytes: []))
+        continue
+      }
       let length = RecordDecoder.length(ofType: type)
       let range = offset..<offset + length
       offset += length
@@ -242,6 +252,19 @@ struct RowReader: ~Copyable {
           bytes: Array(record[range.lowerBound..<range.lowerBound + whole])))
     }
     return partial
+  }
+
+  /// Fields of a record whose types stand before an offset in its header.
+  private func fieldCount(_ record: RawSpan, until end: Int, _ header: Int) -> Int {
+    guard var offset = Varint.read(record, at: 0, end: header)?.length else { return 0 }
+    var count = 0
+    while offset < header, let type = Varint.read(record, at: offset, end: header),
+      offset + type.length <= end
+    {
+      offset += type.length
+      count += 1
+    }
+    return count
   }
 }
 

@@ -1,0 +1,138 @@
+import Fixtures
+import Foundation
+import SQLiteFile
+import Testing
+
+/// To which table rows are given when the schema says something else, or nothing.
+@Suite struct AttributionTests {
+  /// The same store with two root pages exchanged in its schema table.
+  private static func swapRoots(_ store: DamageCase, _ one: String, _ two: String) throws -> [UInt8] {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("swapped.sqlite")
+    try Data(store.bytes).write(to: url)
+    let connection = try SQLiteConnection(url)
+    func root(_ name: String) throws -> Int64 {
+      try connection.integer("SELECT rootpage FROM sqlite_schema WHERE name = '\(name)'") ?? 0
+    }
+    let roots = (try root(one), try root(two))
+    try connection.exec(
+      """
+      PRAGMA writable_schema = ON;
+      UPDATE sqlite_schema SET rootpage = \(roots.1) WHERE name = '\(one)';
+      UPDATE sqlite_schema SET rootpage = \(roots.0) WHERE name = '\(two)';
+      """)
+    connection.close()
+    return try bytes(of: url)
+  }
+
+  private static func twins(_ connection: SQLiteConnection, hasIndexes: Bool) throws {
+    var generator = SplitMix64(seed: 5)
+    for name in ["apple", "pear"] {
+      try connection.exec("CREATE TABLE \(name)(id INTEGER PRIMARY KEY, label TEXT, size INTEGER)")
+      if hasIndexes { try connection.exec("CREATE INDEX \(name)_size ON \(name)(size)") }
+      try connection.insert(
+        "INSERT INTO \(name) VALUES(?, ?, ?)",
+        (1...300).map {
+          [
+            .integer(Int64($0)), Notebook.text(&generator, 5),
+            .integer(Int64.random(in: 0...1_000_000, using: &generator)),
+          ]
+        })
+    }
+  }
+
+  /// Tables with rows of different shapes are told apart by them.
+  @Test(arguments: [["note", "folder"], ["folder", "event"], ["note", "event"]])
+  func exchangedRootsOfDifferentTablesShow(_ names: [String]) throws {
+    let store = try DamageCase { try Notebook.fill($0, rows: 200) }
+    let swapped = try Self.swapRoots(store, names[0], names[1])
+    Judgement(try store.recover { $0 = swapped }, store).expectAll()
+  }
+
+  /// Tables with rows that look alike are told apart by their indexes.
+  @Test func exchangedRootsOfTwinsAreToldByTheirIndexes() throws {
+    let store = try DamageCase { try Self.twins($0, hasIndexes: true) }
+    let swapped = try Self.swapRoots(store, "apple", "pear")
+    let recovered = try store.recover { $0 = swapped }
+    Judgement(recovered, store).expectAll()
+    #expect(recovered.findings.filter { $0 == "schema.otherRoot" }.count == 2)
+    // A sound schema is believed.
+    let sound = try store.recover { _ in }
+    Judgement(sound, store).expectAll()
+    #expect(sound.findings.isEmpty)
+  }
+
+  /// A root that is a leaf of another table's b-tree is no root.
+  @Test func aRootInsideAnotherTreeIsNoRoot() throws {
+    let store = try DamageCase { try Notebook.fill($0, rows: 400) }
+    let leaf = try #require(store.pages("leaf", of: "note").dropFirst(3).first)
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("t.sqlite")
+    try Data(store.bytes).write(to: url)
+    let connection = try SQLiteConnection(url)
+    try connection.exec(
+      "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET rootpage = \(leaf.number) WHERE name = 'event'"
+    )
+    connection.close()
+    let content = try bytes(of: url)
+    let recovered = try store.recover { $0 = content }
+    #expect(recovered.findings.contains("schema.badRoot"))
+    Judgement(recovered, store).expectAll()
+  }
+
+  /// Two tables of one shape and nothing that leads to their rows: values and row ids are right, and no table is
+  /// named.
+  @Test func whatNothingDecidesIsLeftOpen() throws {
+    let store = try DamageCase { try Self.twins($0, hasIndexes: true) }
+    let statements = ["apple", "pear"].map {
+      "CREATE TABLE \($0)(id INTEGER PRIMARY KEY, label TEXT, size INTEGER)"
+    }
+    for told in [[], statements] {
+      let recovered = try store.recover(expect: told) {
+        $0.replaceSubrange(store.range(1), with: repeatElement(0, count: store.pageSize))
+      }
+      #expect(recovered.live.count == 600)
+      #expect(recovered.live.allSatisfy { $0.origin.table == nil && $0.origin.attribution == .unknown })
+      // Both tables have the row ids, so each row is one of the two.
+      for row in recovered.live {
+        let isThere = store.truth.values.contains { rows in
+          rows.contains {
+            $0.rowid == row.rowID && Judgement.agrees(row, $0, isNamed: false, true)
+          }
+        }
+        #expect(isThere)
+      }
+    }
+  }
+
+  /// What is known of a table's integers tells it from its twin.
+  @Test func rangesOfIntegersTellTwinsApart() throws {
+    let statements = ["one", "two"].map {
+      "CREATE TABLE \($0)(id INTEGER PRIMARY KEY, kind INTEGER, label TEXT)"
+    }
+    let store = try DamageCase { connection in
+      for (index, sql) in statements.enumerated() {
+        try connection.exec(sql)
+        try connection.insert(
+          "INSERT INTO \(Recovered.name(in: sql)) VALUES(?, ?, ?)",
+          (1...200).map { [.integer(Int64($0)), .integer(Int64(index + 1)), .string("row \($0)")] })
+      }
+    }
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("t.sqlite")
+    var content = store.bytes
+    content.replaceSubrange(store.range(1), with: repeatElement(0, count: store.pageSize))
+    try Data(content).write(to: url)
+    let database = try DamagedDatabase(path: url.path)
+    var tables = statements.compactMap { ExpectedTable(name: Recovered.name(in: $0), sql: $0) }
+    for index in tables.indices { tables[index].integers[1] = Int64(index + 1)...Int64(index + 1) }
+    try database.expect(tables)
+    var counts: [Int?: Int] = [:]
+    try database.forEachRow(.live) { row in
+      counts[row.origin.table, default: 0] += 1
+      if let table = row.origin.table { #expect(row.values[1] == .integer(Int64(table + 1))) }
+      return true
+    }
+    #expect(counts == [0: 200, 1: 200])
+  }
+}

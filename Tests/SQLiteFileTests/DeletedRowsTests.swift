@@ -1,0 +1,299 @@
+import Fixtures
+import Foundation
+import SQLiteFile
+import Testing
+
+/// Rows that were deleted, replaced or dropped, against what SQLite read before they were.
+@Suite struct DeletedRowsTests {
+  /// A store before and after a change.
+  struct Change {
+    /// Every row that was ever true, by table, and whether it still is.
+    var versions: [String: [(row: SQLiteConnection.FixtureRow, isLive: Bool)]] = [:]
+    var after: DamageCase
+
+    /// - Parameter steps: what is done to the filled store, a truth taken after each.
+    init(
+      pageSize: Int = 1024, pragmas: String = "", fill: (SQLiteConnection) throws -> Void,
+      steps: [(SQLiteConnection) throws -> Void]
+    ) throws {
+      let folder = try TemporaryFolder()
+      let url = folder.url.appendingPathComponent("made.sqlite")
+      let connection = try SQLiteConnection(url)
+      defer { connection.close() }
+      try connection.exec("PRAGMA page_size = \(pageSize); PRAGMA synchronous = OFF")
+      try connection.exec("PRAGMA secure_delete = OFF; \(pragmas)")
+      try fill(connection)
+      var states = [try DamageCase(connection, url)]
+      for step in steps {
+        try step(connection)
+        states.append(try DamageCase(connection, url))
+      }
+      after = states[states.count - 1]
+      for (table, rows) in states.flatMap(\.truth) {
+        for row in rows where !(versions[table] ?? []).contains(where: { Self.same($0.row, row) }) {
+          let isLive = after.truth[table]?.contains { Self.same($0, row) } ?? false
+          versions[table, default: []].append((row, isLive))
+        }
+      }
+    }
+
+    private static func same(
+      _ one: SQLiteConnection.FixtureRow, _ two: SQLiteConnection.FixtureRow
+    ) -> Bool { one.rowid == two.rowid && one.values == two.values }
+
+    func dead(_ table: String) -> Int { versions[table]?.count { !$0.isLive } ?? 0 }
+    var dead: Int { versions.keys.reduce(0) { $0 + dead($1) } }
+  }
+
+  /// Dead rows that were recovered, held against all that was ever true.
+  struct Finds {
+    /// Places among the versions of each table.
+    var found: [String: Set<Int>] = [:]
+    var wrong: [String] = []
+    var living: [String] = []
+    var repeated: [String] = []
+
+    init(_ recovered: Recovered, _ change: Change) {
+      for row in recovered.dead {
+        let guess = recovered.table(of: row) ?? row.origin.guess.map { recovered.tables[$0] }
+        let tables = guess.map { [$0] } ?? change.versions.keys.sorted()
+        var match: (table: String, place: Int)?
+        var alive: String?
+        var known: String?
+        for table in tables {
+          for (place, version) in (change.versions[table] ?? []).enumerated() {
+            if let rowID = row.rowID, rowID != version.row.rowid { continue }
+            guard Judgement.agrees(row, version.row, isNamed: guess != nil, true) else { continue }
+            if version.isLive {
+              alive = "\(table) \(row.rowID ?? -1)"
+            } else if found[table]?.contains(place) ?? false {
+              known = "\(table) \(row.rowID ?? -1)"
+            } else {
+              match = (table, place)
+              break
+            }
+          }
+          if match != nil { break }
+        }
+        if let match {
+          found[match.table, default: []].insert(match.place)
+        } else if let known {
+          repeated.append("\(known) page \(row.origin.page) \(row.origin.place)")
+        } else if let alive {
+          living.append("\(alive) page \(row.origin.page) \(row.origin.place)")
+        } else {
+          wrong.append(
+            "\(guess ?? "?") \(row.rowID ?? -1) \(row.values.map { FixtureValue($0) }) \(row.origin.place) page \(row.origin.page) \(row.origin.confidence)"
+          )
+        }
+      }
+    }
+
+    var count: Int { found.values.reduce(0) { $0 + $1.count } }
+
+    func expectHonest(
+      _ comment: Comment? = nil, sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+      #expect(wrong.isEmpty, comment, sourceLocation: sourceLocation)
+      #expect(living.isEmpty, comment, sourceLocation: sourceLocation)
+      #expect(repeated.isEmpty, comment, sourceLocation: sourceLocation)
+    }
+  }
+
+  private static let fill: @Sendable (SQLiteConnection) throws -> Void = { try Notebook.fill($0, rows: 200) }
+
+  /// Live rows stay as SQLite reads them whatever is carved beside them.
+  private static func recover(_ change: Change) throws -> (all: Recovered, finds: Finds) {
+    let all = try change.after.recover(.all) { _ in }
+    Judgement(all, change.after).expectAll()
+    let only = try change.after.recover(.deleted) { _ in }
+    #expect(only.rows == all.dead)
+    return (all, Finds(all, change))
+  }
+
+  struct Delete: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    let condition: String
+    var pageSize = 1024
+    var vacuum = "NONE"
+  }
+
+  /// Deleted rows whose pages stay in use: whole cells in the gap, free blocks that lost four bytes, blocks that
+  /// were joined.
+  @Test(arguments: [
+    Delete(testDescription: "one here and there", condition: "id % 23 = 5"),
+    Delete(testDescription: "every third", condition: "id % 3 = 1"),
+    Delete(testDescription: "three in a row", condition: "id % 17 < 3"),
+    Delete(testDescription: "every third, large pages", condition: "id % 3 = 1", pageSize: 4096),
+    Delete(testDescription: "every other, small pages", condition: "id % 2 = 1", pageSize: 512),
+    Delete(testDescription: "pointer map", condition: "id % 5 = 1", vacuum: "INCREMENTAL"),
+  ])
+  func deletedRowsOfLivePagesAreFound(_ delete: Delete) throws {
+    let change = try Change(
+      pageSize: delete.pageSize, pragmas: "PRAGMA auto_vacuum = \(delete.vacuum)", fill: Self.fill,
+      steps: [{ try $0.exec("DELETE FROM note WHERE \(delete.condition)") }])
+    let (all, finds) = try Self.recover(change)
+    finds.expectHonest()
+    // What a merge of two pages overwrites is gone.
+    let part = Double(finds.found["note"]?.count ?? 0) / Double(change.dead("note"))
+    #expect(part >= (delete.condition.contains("% 2") ? 0.5 : 0.85), "\(part)")
+    #expect(all.dead.allSatisfy { $0.origin.state == .deleted && $0.origin.confidence <= 100 })
+  }
+
+  /// All rows of a page in the order in which they can be deleted: from its end, from its start, from within.
+  @Test(arguments: ["id DESC", "id", "id % 5, id", "id % 2 DESC, id DESC"])
+  func theOrderOfDeletionDoesNotMatter(_ order: String) throws {
+    let change = try Change(
+      pageSize: 4096, fill: { try Notebook.fill($0, rows: 16) },
+      steps: [
+        { connection in
+          let rows = try connection.rows("SELECT id FROM note WHERE id <> 8 ORDER BY \(order)")
+          for row in rows { try connection.rows("DELETE FROM note WHERE id = ?", row) }
+        }
+      ])
+    let (_, finds) = try Self.recover(change)
+    finds.expectHonest(Comment(rawValue: order))
+    #expect(finds.count >= change.dead - 1, "\(order): \(finds.count) of \(change.dead)")
+  }
+
+  @Test(arguments: ["NONE", "INCREMENTAL"])
+  func rowsOnFreePagesAreFound(_ vacuum: String) throws {
+    let change = try Change(
+      pragmas: "PRAGMA auto_vacuum = \(vacuum)",
+      fill: { try Notebook.fill($0, rows: 400) },
+      steps: [{ try $0.exec("DELETE FROM note") }])
+    let (all, finds) = try Self.recover(change)
+    finds.expectHonest()
+    #expect(finds.count * 100 >= change.dead * 95, "\(finds.count) of \(change.dead)")
+    #expect(Set(all.dead.map(\.origin.place)).contains(.freePage))
+    let named = all.dead.count { $0.origin.table != nil }
+    #expect(named * 10 >= all.dead.count * 9, "\(named) of \(all.dead.count)")
+  }
+
+  @Test(arguments: ["NONE", "INCREMENTAL"])
+  func aDroppedTableIsFoundWithItsName(_ vacuum: String) throws {
+    let change = try Change(
+      pragmas: "PRAGMA auto_vacuum = \(vacuum)",
+      fill: { try Notebook.fill($0, rows: 400) }, steps: [{ try $0.exec("DROP TABLE event") }])
+    let (all, finds) = try Self.recover(change)
+    finds.expectHonest()
+    #expect(all.tables.contains("event"))
+    let found = finds.found["event"]?.count ?? 0
+    #expect(found * 100 >= change.dead("event") * 90, "\(found) of \(change.dead("event"))")
+    #expect(!all.live.contains { all.table(of: $0) == "event" })
+  }
+
+  @Test func longValuesOfDeletedRowsAreWholeOrMarked() throws {
+    let change = try Change(
+      fill: { try Notebook.fill($0, rows: 200, longest: 5000) },
+      steps: [{ try $0.exec("DELETE FROM note WHERE id % 10 = 0 AND id > 50") }])
+    let (_, finds) = try Self.recover(change)
+    finds.expectHonest()
+    #expect(finds.count * 10 >= change.dead * 7, "\(finds.count) of \(change.dead)")
+  }
+
+  @Test func updatedRowsGiveTheirOldVersions() throws {
+    let change = try Change(
+      fill: Self.fill,
+      steps: [{ try $0.exec("UPDATE note SET title = title || ' and more of it' WHERE id % 40 = 3") }])
+    let (_, finds) = try Self.recover(change)
+    finds.expectHonest()
+    #expect(finds.count * 2 >= change.dead, "\(finds.count) of \(change.dead)")
+  }
+
+  // MARK: - What was never deleted
+
+  /// Rows that moved when their pages were split or merged, or when auto-vacuum moved their pages, live.
+  @Test(arguments: [512, 1024, 4096], ["NONE", "FULL"])
+  func rowsThatMovedWereNotDeleted(_ pageSize: Int, _ vacuum: String) throws {
+    let change = try Change(
+      pageSize: pageSize, pragmas: "PRAGMA auto_vacuum = \(vacuum)",
+      fill: {
+        try Notebook.fill($0, rows: 100)
+        try $0.exec("CREATE TABLE filler(a, b)")
+        try $0.insert(
+          "INSERT INTO filler VALUES(?, ?)",
+          (0..<200).map { [.integer(Int64($0)), .string("filler \($0)")] })
+      },
+      steps: [
+        { connection in
+          // Keys between those that are there, in no order.
+          var generator = SplitMix64(seed: 3)
+          let keys = (1000..<1600).shuffled(using: &generator)
+          try connection.insert(
+            "INSERT INTO note VALUES(?, ?, ?, ?, ?, ?)",
+            keys.map { key in
+              [
+                .integer(Int64(key)), .integer(1), .string("title \(key)"),
+                .string(String(repeating: "b\(key) ", count: key % 9)), .real(Double(key)), .null,
+              ]
+            })
+        }
+      ])
+    let (all, finds) = try Self.recover(change)
+    #expect(all.dead.isEmpty, "\(all.dead.count)")
+    finds.expectHonest()
+  }
+
+  @Test func aVacuumLeavesNothing() throws {
+    let change = try Change(
+      fill: Self.fill,
+      steps: [{ try $0.exec("DELETE FROM note WHERE id % 3 = 0; DROP TABLE event; VACUUM") }])
+    let (all, _) = try Self.recover(change)
+    #expect(all.dead.isEmpty)
+    #expect(!all.tables.contains("event"))
+  }
+
+  /// Fixtures from which nothing was ever deleted, or whose deletions were vacuumed away.
+  @Test(arguments: ["layout-simple", "deep-table", "page-512", "page-65536", "many-tables"])
+  func storesWithoutDeletionsHaveNone(_ name: String) throws {
+    guard let fixture = StoreFixtures.all.first(where: { $0.name == name }) else { return }
+    let folder = try TemporaryFolder()
+    let store = try fixture.make(folder.url)
+    let connection = try SQLiteConnection(store)
+    try connection.exec("VACUUM")
+    connection.close()
+    #expect(try Recovered(path: store.path, .deleted).rows.isEmpty)
+  }
+
+  // MARK: - Logs and journals
+
+  @Test(arguments: [1024, 4096])
+  func replacedVersionsInTheLogAreFound(_ pageSize: Int) throws {
+    let change = try Change(
+      pageSize: pageSize,
+      pragmas: "PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0",
+      fill: {
+        try Notebook.fill($0, rows: 100)
+        try $0.exec("PRAGMA wal_checkpoint(TRUNCATE)")
+      },
+      steps: (1...4).map { round in
+        { connection in
+          try connection.exec(
+            "UPDATE note SET title = 'round \(round) ' || id WHERE id % 20 < 4")
+          try connection.exec("DELETE FROM folder WHERE id = \(round * 9)")
+        }
+      })
+    try #require(change.after.sides["-wal"] != nil)
+    let (all, finds) = try Self.recover(change)
+    finds.expectHonest()
+    #expect(finds.count == change.dead, "\(finds.count) of \(change.dead)")
+    #expect(all.dead.contains { $0.origin.state == .superseded && $0.origin.member == .wal })
+  }
+
+  @Test func theJournalHasWhatTheLastTransactionChanged() throws {
+    let change = try Change(
+      pragmas: "PRAGMA journal_mode = PERSIST", fill: Self.fill,
+      steps: [
+        { connection in
+          try connection.exec(
+            "UPDATE note SET title = 'new title ' || id, body = NULL WHERE id % 10 = 4")
+        }
+      ])
+    try #require(change.after.sides["-journal"] != nil)
+    let (all, finds) = try Self.recover(change)
+    finds.expectHonest()
+    #expect(finds.count == change.dead, "\(finds.count) of \(change.dead)")
+    #expect(all.dead.contains { $0.origin.state == .beforeImage && $0.origin.member == .journal })
+  }
+}
