@@ -129,7 +129,10 @@ struct PayloadGatherer: ~Copyable {
             break
           }
           guard try reader.copy(next, into: &chain) == reader.pageSize else { break }
-          next = chain.rawSpan.uint32(at: 0)
+          let following = chain.rawSpan.uint32(at: 0)
+          // A page that leads to itself breaks its chain off; nobody else has a part in it.
+          if following == next { break }
+          next = following
           left -= piece
         }
       }
