@@ -54,26 +54,7 @@ extension CoreDataStore {
         continue
       }
       let lineage = Set([name] + layout.model.ancestors(of: name).map(\.name))
-      let own = place.columns.filter { lineage.contains($0.entityName) }
-      var fields: [RowPlan.Field] = []
-      for column in own {
-        guard let index = columns[column.name.uppercased()] else { continue }
-        switch column.role {
-        case .attribute(let attribute):
-          fields.append(.init(name: attribute.name, kind: .attribute(attribute), column: index))
-        case .toOne(let relationship):
-          let companion = own.first { $0.role == .destinationEntity(relationship) }
-          fields.append(
-            .init(
-              name: relationship.name,
-              kind: .toOne(
-                destination: relationship.destinationEntityName,
-                entityColumn: companion.flatMap { columns[$0.name.uppercased()] }),
-              column: index))
-        default: break
-        }
-      }
-      fields.sort { $0.name < $1.name }
+      let fields = RowPlan.fields(of: name, in: definition, layout)
       plans[record.number] = RowPlan.EntityPlan(
         name: name, fields: fields, links: try links(of: lineage, layout))
     }

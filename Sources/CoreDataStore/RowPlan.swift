@@ -48,6 +48,37 @@ struct RowPlan {
   /// For rows whose number is that of no entity: the columns as declared.
   let fallback: [Field]
 
+  /// The columns of an entity's rows, by the names of its properties.
+  static func fields(of entity: String, in definition: TableDefinition, _ layout: TableLayout)
+    -> [Field]
+  {
+    guard let place = layout.table(of: entity) else { return [] }
+    let columns = Dictionary(
+      definition.columns.enumerated().map { ($1.name.uppercased(), $0) },
+      uniquingKeysWith: { first, _ in first })
+    let lineage = Set([entity] + layout.model.ancestors(of: entity).map(\.name))
+    let own = place.columns.filter { lineage.contains($0.entityName) }
+    var fields: [Field] = []
+    for column in own {
+      guard let index = columns[column.name.uppercased()] else { continue }
+      switch column.role {
+      case .attribute(let attribute):
+        fields.append(Field(name: attribute.name, kind: .attribute(attribute), column: index))
+      case .toOne(let relationship):
+        let companion = own.first { $0.role == .destinationEntity(relationship) }
+        fields.append(
+          Field(
+            name: relationship.name,
+            kind: .toOne(
+              destination: relationship.destinationEntityName,
+              entityColumn: companion.flatMap { columns[$0.name.uppercased()] }),
+            column: index))
+      default: break
+      }
+    }
+    return fields.sorted { $0.name < $1.name }
+  }
+
   /// The columns of a table that has no model, by their declared names and types.
   static func declaredFields(of definition: TableDefinition) -> [Field] {
     definition.columns.enumerated().compactMap { index, column in

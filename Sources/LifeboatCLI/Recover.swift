@@ -37,7 +37,9 @@ struct Recover: ParsableCommand, RecordedCommand {
   @Option(name: .shortAndLong, help: "The file to make.")
   var output: String?
 
-  @Flag(name: [.customShort("n"), .customLong("dry-run")], help: "Make no file; say what would be in it.")
+  @Flag(
+    name: [.customShort("n"), .customLong("dry-run")],
+    help: "Make no file; say what would be in it.")
   var dryRun = false
 
   @Flag(name: .long, help: "Also deleted rows, in tables of their own.")
@@ -51,6 +53,7 @@ struct Recover: ParsableCommand, RecordedCommand {
   @OptionGroup var likes: LikeOptions
   @OptionGroup var store: StoreOptions
   @OptionGroup var custody: CustodyOptions
+  @OptionGroup var progress: ProgressOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
 
   var evidencePaths: [String] { [path] }
@@ -70,10 +73,16 @@ struct Recover: ParsableCommand, RecordedCommand {
     rebuild.provenance = provenance
     rebuild.includesDeleted = deleted
     rebuild.created = interruption.made
+    let meter = progress.meter("Recovering", unit: .pages, display)
+    rebuild.progress = { done, total in
+      meter.update(UInt64(clamping: done), of: UInt64(clamping: total))
+    }
+    defer { meter.finish() }
     let result = try withExtendedLifetime(interruption) {
       if let output { return try rebuild.run(damaged, to: output) }
       return try rebuild.survey(damaged)
     }
+    meter.finish()
     if display.json {
       try display.write(json: result)
     } else if !display.quiet {

@@ -31,7 +31,9 @@ struct Rows: ParsableCommand, RecordedCommand {
   @Flag(name: .long, help: "Rows of tables as SQLite stores them, no names or types of the model.")
   var raw = false
 
-  @Flag(name: .long, help: "Everything that can be read: rows of damaged pages, and deleted rows marked as such.")
+  @Flag(
+    name: .long,
+    help: "Everything that can be read: rows of damaged pages, and deleted rows marked as such.")
   var all = false
 
   @Flag(name: .long, help: "Only rows that were deleted or replaced.")
@@ -41,6 +43,7 @@ struct Rows: ParsableCommand, RecordedCommand {
   var format: Format?
 
   @OptionGroup var rows: RowOptions
+  @OptionGroup var likes: LikeOptions
   @OptionGroup var store: StoreOptions
   @OptionGroup var custody: CustodyOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
@@ -48,15 +51,22 @@ struct Rows: ParsableCommand, RecordedCommand {
   var evidencePaths: [String] { [path] }
   var outputPaths: [String] { [] }
 
+  func validate() throws {
+    guard likes.like.isEmpty || all || deleted else {
+      throw ValidationError("--like goes with --all or --deleted.")
+    }
+  }
+
   func run() throws {
     let watch = EvidenceWatch(path)
     let format = format ?? (display.json ? .json : .text)
     let findings: FindingList
+    var isPartial = false
     if all || deleted {
-      let database = try DamagedDatabase(path: path, logView: store.wal)
-      try CoreDataExpectations.expect(in: database)
-      try database.writeJSON(deleted ? .deleted : .all, limit: rows.limit, to: 1)
-      findings = database.findings
+      (findings, isPartial) = try RecoveredRows(
+        path: path, selection: deleted ? .deleted : .all, raw: raw, format: format, options: rows,
+        store: store, likes: likes, display: display
+      ).run()
     } else if raw {
       findings = try writeRaw(format)
     } else {
@@ -70,7 +80,7 @@ struct Rows: ParsableCommand, RecordedCommand {
         hint: "close whatever writes to the store and try again")
     }
     display.note(findings.kept, of: path)
-    if findings.damageCount > 0 { try display.exitWithFindings() }
+    if findings.damageCount > 0 || isPartial { try display.exitWithFindings() }
   }
 
   // MARK: - Raw

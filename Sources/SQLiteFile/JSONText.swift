@@ -1,4 +1,15 @@
 extension OutputBuffer {
+  /// Appends text as a JSON string if it is valid UTF-8, else nothing.
+  mutating func appendIfValid(jsonString bytes: RawSpan) -> Bool {
+    guard let start = mark(for: bytes.byteCount &* 6 &+ 64) else {
+      guard TextCheck.decodes(bytes, .utf8) else { return false }
+      return append(jsonString: bytes)
+    }
+    if append(jsonString: bytes) { return true }
+    takeBack(to: start)
+    return false
+  }
+
   /// Appends text between quotes, escaped as JSON asks (RFC 8259, section 7).
   ///
   /// - Returns: false when the bytes are not valid UTF-8; U+FFFD stands for each byte that is not.

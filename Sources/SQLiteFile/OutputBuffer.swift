@@ -62,6 +62,17 @@
     if count &+ bytes > capacity { flush() }
   }
 
+  /// Makes room for `bytes`; the place to which ``takeBack(to:)`` leads, nil when that much never fits.
+  @inline(__always)
+  mutating func mark(for bytes: Int) -> Int? {
+    guard bytes <= capacity else { return nil }
+    reserve(bytes)
+    return count
+  }
+
+  /// Forgets what was appended since the mark.
+  mutating func takeBack(to mark: Int) { count = mark }
+
   // Where many small pieces follow each other the position is kept in a local variable: `room` makes sure of the
   // space, `put` writes, `advance` settles.
 

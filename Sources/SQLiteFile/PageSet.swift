@@ -35,4 +35,10 @@ struct PageSet {
     }
     bits[word] &= ~(UInt64(1) << UInt64(page % 64))
   }
+
+  /// Adds the pages of another set for the same file.
+  mutating func formUnion(_ other: PageSet) {
+    for index in bits.indices where index < other.bits.count { bits[index] |= other.bits[index] }
+    others.formUnion(other.others)
+  }
 }

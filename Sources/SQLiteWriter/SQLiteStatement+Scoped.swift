@@ -32,6 +32,22 @@ extension SQLiteStatement {
           sqlite3_uint64(length), nil, UInt8(truncatingIfNeeded: SQLITE_UTF8)))
     }
 
+    /// Binds text in the byte order of this machine's UTF-16; it is copied. The only way to keep a surrogate that
+    /// stands alone.
+    public mutating func text(utf16 units: [UInt16], at index: Int) {
+      // SQLITE_TRANSIENT, see SQLiteStatement+Binding.
+      let copied = unsafe unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+      note(
+        unsafe units.withUnsafeBytes { bytes in
+          guard let start = bytes.baseAddress, units.count > 0 else {
+            return unsafe sqlite3_bind_zeroblob(handle, Int32(truncatingIfNeeded: index), 0)
+          }
+          return unsafe sqlite3_bind_text64(
+            handle, Int32(truncatingIfNeeded: index), start.assumingMemoryBound(to: CChar.self),
+            sqlite3_uint64(bytes.count), copied, UInt8(truncatingIfNeeded: SQLITE_UTF16))
+        })
+    }
+
     /// Binds a part of the bytes as a blob; what does not lie in them is NULL.
     public mutating func blob(_ offset: Int, _ length: Int, at index: Int) {
       guard length > 0, let part = unsafe part(offset, length) else {

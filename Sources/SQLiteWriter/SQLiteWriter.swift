@@ -162,7 +162,11 @@ import CSQLite
     try execute("PRAGMA foreign_keys = OFF")
     try execute("PRAGMA synchronous = \(options.isSynchronous ? "FULL" : "OFF")")
     if let size = options.cacheKiB { try execute("PRAGMA cache_size = -\(max(0, size))") }
-    if !options.isSynchronous { try execute("PRAGMA locking_mode = EXCLUSIVE") }
+    if !options.isSynchronous {
+      try execute("PRAGMA locking_mode = EXCLUSIVE")
+      // Sorting for a large index has a thread of its own; where there are none this changes nothing.
+      try execute("PRAGMA threads = 1")
+    }
     #if canImport(Darwin)
       // fsync on Apple platforms does not reach the medium; F_FULLFSYNC does.
       try execute("PRAGMA fullfsync = ON")

@@ -35,34 +35,44 @@ public final class DamagedStore {
   /// - Parameters:
   ///   - path: the main file; its log and journal are found beside it.
   ///   - logView: which part of the write-ahead log counts.
-  ///   - likes: paths of models (anything that ``ModelCollection`` reads) and of healthy stores, the most trusted
+  ///   - like: paths of models (anything that ``ModelCollection`` reads) and of healthy stores, the most trusted
   ///     first. They complete what the file itself does not say.
   ///   - model: the model to name rows by; nil for the one that the file carries.
   /// - Throws: `SQLiteFileError` when the file is no database, `ModelError` and ``ExtractionError`` when a path
-  ///   in `likes` holds nothing of use.
+  ///   in `like` holds nothing of use.
   public init(
-    path: String, logView: SQLiteDatabase.LogView = .committed, like likes: [String] = [],
-    model given: ManagedObjectModel? = nil
+    path: String, logView: SQLiteDatabase.LogView = .committed, like: [String] = [],
+    model: ManagedObjectModel? = nil
   ) throws {
-    let examples = try likes.map { try Example($0) }
+    let examples = try like.map { try Example($0) }
     database = try DamagedDatabase(path: path, logView: logView)
     let named = Set(database.tables.map { $0.name.lowercased() })
-    try CoreDataExpectations.expect(in: database, model: given)
+    try CoreDataExpectations.expect(in: database, model: model)
     let facts = try Facts(database)
     entities = facts.entities
-    model = given ?? facts.model
+    self.model = model ?? facts.model
     companions = database.schemaEntries.filter { $0.type != "table" || $0.rootPage == 0 }
     sources = database.tables.map { named.contains($0.name.lowercased()) ? .schema : .model }
 
     let isWhole = Self.isSchemaWhole(path, logView)
-    if !isWhole, let model = facts.model {
-      try complete(Example.described(by: model), as: .model)
-    }
+    // Stores first: they have the statements themselves, where a model only tells what they must have been.
+    var contents: [Example.Content] = []
     for example in examples {
       let content = try example.content(for: facts)
-      if model == nil { model = content.model }
-      if !isWhole { try complete(content, as: .like) }
+      if self.model == nil { self.model = content.model }
+      contents.append(content)
     }
+    guard !isWhole else {
+      settleKind()
+      return
+    }
+    contents = contents.filter(\.isStore) + contents.filter { !$0.isStore }
+    for content in contents { try complete(content, as: .like) }
+    if let model = facts.model { try complete(Example.described(by: model), as: .model) }
+    settleKind()
+  }
+
+  private func settleKind() {
     let names = Set(database.tables.map { $0.name.uppercased() })
     kind =
       names.contains("Z_METADATA") && names.contains("Z_PRIMARYKEY")
@@ -70,23 +80,44 @@ public final class DamagedStore {
       : names.contains("Z_METADATA") || names.contains("Z_PRIMARYKEY") ? .coreDataShaped : .sqlite
   }
 
-  /// Adds the tables that are not known yet, with their indexes.
-  private func complete(_ content: Example.Content, as source: TableSource) throws(SQLiteFileError) {
-    var known = Set(database.tables.map { $0.name.lowercased() })
+  /// Takes over what the file's own schema does not say: tables, and what belongs to them.
+  private func complete(_ content: Example.Content, as source: TableSource) throws(SQLiteFileError)
+  {
     var tables = database.tables
-    var added: Set<String> = []
-    for table in content.tables where known.insert(table.name.lowercased()).inserted {
-      tables.append(table)
-      sources.append(source)
-      added.insert(table.name.lowercased())
+    var places = Dictionary(
+      tables.enumerated().map { ($1.name.lowercased(), $0) }, uniquingKeysWith: { one, _ in one })
+    var isChanged = false
+    var own: Set<String> = []
+    for table in content.tables {
+      let key = table.name.lowercased()
+      if let place = places[key] {
+        guard sources[place] != .schema else { continue }
+        own.insert(key)
+        // The model says which columns; a store says in which order and how they are written.
+        guard content.isStore, sources[place] == .model, table.hasColumns(of: tables[place]) else {
+          continue
+        }
+        var taken = table
+        if taken.integers.isEmpty { taken.integers = tables[place].integers(inOrderOf: table) }
+        tables[place] = taken
+        sources[place] = source
+      } else {
+        places[key] = tables.count
+        tables.append(table)
+        sources.append(source)
+        own.insert(key)
+      }
+      isChanged = true
     }
-    guard !added.isEmpty else { return }
     var taken = Set(companions.map { $0.name.lowercased() })
-    for entry in content.companions
-    where added.contains(entry.tableName.lowercased()) || entry.type == "view" {
+    let done = Set(companions.map { $0.tableName.lowercased() })
+    for entry in content.companions {
+      let table = entry.tableName.lowercased()
+      let isFree = ["view", "table"].contains(entry.type)
+      guard isFree || (own.contains(table) && !done.contains(table)) else { continue }
       if taken.insert(entry.name.lowercased()).inserted { companions.append(entry) }
     }
-    try database.expect(tables)
+    if isChanged { try database.expect(tables) }
   }
 
   /// Whether the ordinary reader finds a schema and nothing wrong with it; then there is nothing to complete.
@@ -136,5 +167,25 @@ public final class DamagedStore {
       self.entities = entities.sorted { $0.number < $1.number }
       self.hashes = hashes
     }
+  }
+}
+
+extension ExpectedTable {
+  /// Whether two tables have the same columns, in whatever order.
+  fileprivate func hasColumns(of other: ExpectedTable) -> Bool {
+    Set(definition.columns.map { $0.name.lowercased() })
+      == Set(other.definition.columns.map { $0.name.lowercased() })
+  }
+
+  /// What integers columns can hold, for a table with the same columns in another order.
+  fileprivate func integers(inOrderOf other: ExpectedTable) -> [Int: ClosedRange<Int64>] {
+    var ranges: [Int: ClosedRange<Int64>] = [:]
+    for (column, range) in integers where column < definition.columns.count {
+      let name = definition.columns[column].name.lowercased()
+      if let place = other.definition.columns.firstIndex(where: { $0.name.lowercased() == name }) {
+        ranges[place] = range
+      }
+    }
+    return ranges
   }
 }

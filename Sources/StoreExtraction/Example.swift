@@ -10,6 +10,8 @@ struct Example {
     /// Indexes, views, triggers and virtual tables.
     var companions: [SchemaEntry]
     var model: ManagedObjectModel?
+    /// Whether the statements are a store's own.
+    var isStore = false
   }
 
   private enum Kind {
@@ -99,7 +101,7 @@ struct Example {
       companions: companions.map {
         SchemaEntry(
           type: $0.type, name: $0.name, tableName: $0.tableName, rootPage: 0, sql: $0.sql)
-      }, model: store.model)
+      }, model: store.model, isStore: true)
   }
 }
 

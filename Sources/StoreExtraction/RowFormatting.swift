@@ -13,6 +13,12 @@ extension OutputBuffer {
   /// Appends a row of an entity as a JSON object:
   /// `{"entity":"Note","pk":1,"values":{"title":"…","folder":{"entity":"Folder","pk":2}}}`.
   mutating func append(json row: ManagedRow, blobs: BlobForm) {
+    append(membersOf: row, key: row.primaryKey, blobs: blobs)
+    append("}")
+  }
+
+  /// The same without the last brace, for a row with more to tell.
+  mutating func append(membersOf row: ManagedRow, key: Int64?, blobs: BlobForm) {
     append("{\"entity\":")
     if let name = row.entityName { append(jsonString: name) } else { append("null") }
     if row.entityName == nil {
@@ -20,7 +26,7 @@ extension OutputBuffer {
       if let number = row.entityNumber { append(integer: number) } else { append("null") }
     }
     append(",\"pk\":")
-    append(integer: row.primaryKey)
+    if let key { append(integer: key) } else { append("null") }
     append(",\"values\":{")
     for (index, property) in row.properties.enumerated() {
       if index > 0 { append(UInt8(ascii: ",")) }
@@ -28,7 +34,7 @@ extension OutputBuffer {
       append(UInt8(ascii: ":"))
       append(json: property.value, blobs: blobs)
     }
-    append("}}")
+    append("}")
   }
 
   private mutating func append(json value: PropertyValue, blobs: BlobForm) {
@@ -115,7 +121,7 @@ extension OutputBuffer {
     append("}")
   }
 
-  private mutating func append(hexadecimal bytes: [UInt8]) {
+  mutating func append(hexadecimal bytes: [UInt8]) {
     let bytes = ContiguousArray(bytes)
     append(hexadecimal: bytes.rawSpan)
   }

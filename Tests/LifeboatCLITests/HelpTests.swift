@@ -7,7 +7,7 @@ import Testing
   static let commands = [
     ["inspect"], ["info"], ["check"], ["pages"], ["model"], ["model", "show"], ["model", "hash"],
     ["model", "identify"], ["model", "diff"], ["rows"], ["timeline"], ["compare"], ["extract"],
-    ["export"], ["rescue"], ["bundle"],
+    ["export"], ["recover"], ["rescue"], ["bundle"],
     ["bundle", "create"], ["bundle", "verify"], ["bundle", "list"], ["incidents"],
     ["incidents", "list"], ["incidents", "show"], ["incidents", "restore"], ["demo"],
   ]
@@ -38,7 +38,7 @@ import Testing
     ["nonsense"], ["inspect"], ["rows", "--bogus", "x"], ["rows", "x", "--limit", "-1"],
     ["rows", "x", "--format", "xml"], ["check"], ["timeline", "x", "--limit", "-1"],
     ["check", "x", "--depth", "9"], ["pages", "x", "--page", "-1"], ["extract", "x"],
-    ["rescue", "x"], ["bundle", "nonsense"], ["compare", "x"],
+    ["recover", "x"], ["rescue", "x"], ["bundle", "nonsense"], ["compare", "x"],
     ["bundle", "create", "x"], ["insp", "x"], ["model", "diff", "x"],
   ])
   func wrongUsageIs64(_ arguments: [String]) throws {

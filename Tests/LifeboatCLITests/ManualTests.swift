@@ -112,8 +112,8 @@ import Testing
   /// Codes, finding ids and rules stand in the sources as texts in quotes.
   @Test func everyCodeIsExplainedAndNoOtherIs() throws {
     let families =
-      "file|header|freelist|ptrmap|freeblock|index|page|tree|cell|record|overflow|schema|wal|journal|coredata|model|plist|evidence|seal|store"
-      + "|quarantine|incident|restore|hold|bundle|input|output|stream|writer|usage|custody|demo"
+      "file|header|freelist|ptrmap|freeblock|index|page|tree|cell|record|row|text|overflow|schema|wal|journal|coredata|model|plist|evidence|seal|store"
+      + "|quarantine|incident|restore|recover|hold|bundle|input|output|stream|writer|usage|custody|demo"
     let quoted = try Regex(
       "\"((?:\(families))\\.[a-z][A-Za-z]+)\"", as: (Substring, Substring).self)
     var codes: Set<String> = []

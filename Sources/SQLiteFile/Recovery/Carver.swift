@@ -41,6 +41,7 @@ struct Carver {
     wholeOnly: Bool = false
   ) {
     guard region.count >= 4, region.upperBound <= page.byteCount else { return }
+    types.renewBudget(usableSize: usableSize)
     var offset = region.lowerBound
     var block = 0
     // Where a cell must begin if cells lie here without gaps.

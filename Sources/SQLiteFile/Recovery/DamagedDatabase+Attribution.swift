@@ -9,6 +9,7 @@ extension DamagedDatabase {
   /// How deep b-trees can be (BTCURSOR_MAX_DEPTH of SQLite's is 20).
   private static let deepest = 24
   private static let sampleCount = 12
+  private static let mostCompared = 512
   /// B-trees with rows that look alike of which indexes are asked.
   private static let mostAlike = 64
 
@@ -113,8 +114,7 @@ extension DamagedDatabase {
     if let entry = try map.entry(of: page, &reader) { return entry.kind == .bTree }
     var buffer = ContiguousArray<UInt8>()
     guard try reader.copy(page, into: &buffer) == layout.pageSize else { return false }
-    var reading = LeafReading(
-      usableSize: layout.usableSize, mostPayload: mostPayload, encoding: layout.textEncoding)
+    var reading = newReading()
     reading.read(buffer.rawSpan, number: page, available: layout.pageSize, shape: nil)
     guard let least = reading.cells.map(\.rowID).min(), let most = reading.cells.map(\.rowID).max(),
       try reader.copy(parent, into: &buffer) == layout.pageSize
@@ -139,14 +139,6 @@ extension DamagedDatabase {
     owners[try root(of: page, roots).page]
   }
 
-  /// Whether a page is read as a leaf of a live table.
-  func isLiveLeaf(_ page: UInt32) -> Bool {
-    switch census.kind(page) {
-    case .tableLeaf, .ruinedLeaf: !census.free.contains(page) || census.parent(page) != 0
-    default: false
-    }
-  }
-
   private func forEachLeaf(
     _ roots: [UInt32: Int],
     _ visit: (_ page: UInt32, _ root: UInt32, _ attribution: Attribution) -> Void
@@ -157,7 +149,7 @@ extension DamagedDatabase {
       if census.kind(page) == .other, try isRuinedLeaf(page, roots) {
         census.set(page, .ruinedLeaf)
       }
-      guard isLiveLeaf(page), page > 1 else { continue }
+      guard census.isLiveLeaf(page), page > 1 else { continue }
       let found = try root(of: page, roots)
       visit(page, found.page, found.attribution)
     }
@@ -180,11 +172,14 @@ extension DamagedDatabase {
   private func owner(of group: Group, _ root: UInt32, _ named: Int?) throws(SQLiteFileError) -> (
     owner: (table: Int, attribution: Attribution)?, alike: [Int]
   ) {
-    var reading = LeafReading(
-      usableSize: layout.usableSize, mostPayload: mostPayload, encoding: layout.textEncoding)
+    var reading = newReading()
     var buffer = ContiguousArray<UInt8>()
     var fits = [Int](repeating: 0, count: shapes.count)
     var rows = 0
+    // With very many tables only the one that the schema names is looked at.
+    let compared =
+      shapes.count <= Self.mostCompared
+      ? Array(shapes.indices) : named.map { [$0] } ?? Array(0..<Self.mostCompared)
     for page in group.sample {
       let available = try reader.copy(page, into: &buffer)
       guard available > 0 else { continue }
@@ -195,7 +190,9 @@ extension DamagedDatabase {
         guard parse(cell, buffer.rawSpan, &types) else { continue }
         rows += 1
         let body = cell.record + cell.payload - types.bodyLength
-        for (index, shape) in shapes.enumerated() where shape.fits(types) {
+        for index in compared {
+          let shape = shapes[index]
+          guard shape.fits(types) else { continue }
           if shape.rowIDs.contains(cell.rowID),
             shape.fitsValues(
               types, buffer.rawSpan, body: body, end: cell.record + cell.local,

@@ -3,8 +3,7 @@ extension DamagedDatabase {
   func takeCensus() throws(SQLiteFileError) {
     try readFreeList()
     var buffer = ContiguousArray<UInt8>()
-    var reading = LeafReading(
-      usableSize: layout.usableSize, mostPayload: mostPayload, encoding: layout.textEncoding)
+    var reading = newReading()
     var number: UInt32 = 1
     while number <= pageCount {
       let available = try reader.copy(number, into: &buffer)
@@ -51,8 +50,21 @@ extension DamagedDatabase {
   private func readMap() throws(SQLiteFileError) {
     guard map.isPresent else { return }
     var number: UInt32 = 3
+    // Entries that can be true, of the map page at hand.
+    var good = 0
     while number <= pageCount {
+      if map.isMap(number) || number == pageCount {
+        let page = map.mapPage(of: number - 1)
+        if good == 0, number - page > 2 {
+          findings.add(
+            Finding(
+              "ptrmap.unreadable", "no entry of this pointer-map page can be true", page: page,
+              offset: reader.location(of: page).offset))
+        }
+        good = 0
+      }
       if let entry = try map.entry(of: number, &reader) {
+        good += 1
         if entry.kind == .free { census.setFree(number) }
         if entry.kind == .bTree { _ = interiors.insert(entry.parent) }
       }
@@ -73,6 +85,7 @@ extension DamagedDatabase {
     let count = Int(page.uint16(at: base + 3))
     switch kind {
     case .leafTable:
+      if isPlainLeaf(page, base, count) { return census.set(number, .tableLeaf) }
       reading.read(page, number: number, available: available, shape: nil)
       let isEmpty =
         count == 0 && (Int(page.uint16(at: base + 5)) == usable % 65_536 || page.uint16(at: base + 1) != 0)
@@ -93,6 +106,23 @@ extension DamagedDatabase {
         for index in 0...count { setChild(page, base, pointers, index, count, number) }
       }
     }
+  }
+
+  /// Whether a page reads as a table leaf at first sight: its first, middle and last cells are whole.
+  private func isPlainLeaf(_ page: RawSpan, _ base: Int, _ count: Int) -> Bool {
+    let usable = layout.usableSize
+    let floor = base + 8 + 2 * count
+    guard count > 0, floor + 4 * count <= usable else { return false }
+    var types = RecordTypes()
+    for index in [0, count / 2, count - 1] {
+      let start = Int(page.uint16(at: base + 8 + 2 * index))
+      guard start >= floor, start + 4 <= usable,
+        LeafCell.parse(
+          page, at: start, limit: usable, usableSize: usable, mostPayload: mostPayload,
+          isPointedAt: true, &types) != nil
+      else { return false }
+    }
+    return true
   }
 
   private func judgeInterior(_ page: RawSpan, _ number: UInt32, _ base: Int, _ count: Int) -> Bool {

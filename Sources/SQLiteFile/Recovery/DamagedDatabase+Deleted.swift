@@ -23,8 +23,7 @@ extension DamagedDatabase {
     var collection = Collection(
       carver: Carver(
         usableSize: layout.usableSize, mostPayload: mostPayload, encoding: layout.textEncoding),
-      reading: LeafReading(
-        usableSize: layout.usableSize, mostPayload: mostPayload, encoding: layout.textEncoding))
+      reading: newReading())
     collection.carver.firstTypes = try learn()
     var buffer = ContiguousArray<UInt8>()
     var page: UInt32 = 1
@@ -60,13 +59,12 @@ extension DamagedDatabase {
     var counts = [[UInt64: Int]](repeating: [:], count: tables.count)
     var looked = [Int](repeating: 0, count: tables.count)
     var buffer = ContiguousArray<UInt8>()
-    var reading = LeafReading(
-      usableSize: layout.usableSize, mostPayload: mostPayload, encoding: layout.textEncoding)
+    var reading = newReading()
     var types = RecordTypes()
     var page: UInt32 = 2
     while page <= pageCount {
       defer { page += 1 }
-      guard isLiveLeaf(page), let owner = census.owner(page), looked[owner.table] < 200,
+      guard census.isLiveLeaf(page), let owner = census.owner(page), looked[owner.table] < 200,
         try reader.copy(page, into: &buffer) == layout.pageSize
       else { continue }
       looked[owner.table] += 1
@@ -95,7 +93,7 @@ extension DamagedDatabase {
     switch census.kind(number) {
     case .tableLeaf, .ruinedLeaf:
       if number == 1 { return }
-      if isLiveLeaf(number) {
+      if census.isLiveLeaf(number) {
         let own = census.owner(number)?.table
         collection.reading.read(
           page, number: number, available: available, shape: own.map { shapes[$0] })
@@ -178,10 +176,26 @@ extension DamagedDatabase {
   ) {
     let floor = collection.reading.contentFloor
     let blocks = collection.reading.freeBlocks
+    if collection.reading.method == .pointers, blocks.isEmpty {
+      // Nothing but the gap is free.
+      var content = limit
+      for cell in collection.reading.cells where cell.start < content { content = cell.start }
+      // A free block's header may begin with zeros.
+      let from = max(floor, firstNonZero(page, floor, content) - 4)
+      if from + 4 < content { carve(page, from..<content, [], own, number, .gap, &collection) }
+      return
+    }
     for gap in collection.reading.gaps(from: floor, to: limit, without: []) {
       let inside = blocks.filter { gap.contains($0.lowerBound) }
       carve(page, gap, inside, own, number, inside.isEmpty ? .gap : .freeBlock, &collection)
     }
+  }
+
+  /// About where zeros end: the first byte that is not zero, but for up to seven before it.
+  private func firstNonZero(_ page: RawSpan, _ start: Int, _ end: Int) -> Int {
+    var offset = start
+    while offset + 8 <= end, page.word(at: offset) == 0 { offset += 8 }
+    return offset + 8 > end && (offset..<end).allSatisfy { page.byte(at: $0) == 0 } ? end : offset
   }
 
   private func carve(
@@ -256,9 +270,9 @@ extension DamagedDatabase {
     var entries = collection.index.entries
     entries.removeAll { $0.flags & CarvedIndex.lives != 0 }
     entries.sort { ($0.source, $0.page, $0.start) < ($1.source, $1.page, $1.start) }
-    var decoder = RecordDecoder(encoding: layout.textEncoding)
     var buffer = ContiguousArray<UInt8>()
     let unknown = RowLayout()
+    var rowReader = RowReader(self)
     var loaded: (source: UInt8, page: UInt32)?
     for entry in entries where sink.wantsMore {
       let hasRowID = entry.flags & CarvedIndex.hasRowID != 0
@@ -284,9 +298,9 @@ extension DamagedDatabase {
       cell.firstType = UInt64(entry.firstType)
       cell.headerLength = Int(entry.headerLength)
       cell.isDoubtful = entry.flags & CarvedIndex.isDoubtful != 0
-      try emit(
+      try rowReader.emit(
         cell, of: origin.page, buffer.rawSpan, origin, table.map { layouts[$0] } ?? unknown,
-        isLive: false, &decoder, &sink)
+        isLive: false, &sink)
     }
     collection.index.removeAll()
   }
@@ -348,7 +362,7 @@ extension DamagedDatabase {
     var page: UInt32 = 2
     while page <= pageCount {
       defer { page += 1 }
-      guard isLiveLeaf(page) else { continue }
+      guard census.isLiveLeaf(page) else { continue }
       let available = try reader.copy(page, into: &buffer)
       guard available > 0 else { continue }
       let own = census.owner(page)?.table

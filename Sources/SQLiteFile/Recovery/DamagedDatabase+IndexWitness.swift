@@ -59,8 +59,7 @@ extension DamagedDatabase {
       page = buffer.rawSpan.uint32(at: start)
     }
     guard census.kind(page) == .indexLeaf else { return [] }
-    var reading = LeafReading(
-      usableSize: layout.usableSize, mostPayload: mostPayload, encoding: layout.textEncoding)
+    var reading = newReading()
     reading.readIndex(buffer.rawSpan, isInterior: false)
     var found: [(value: StoredValue, rowID: Int64)] = []
     for cell in reading.cells.prefix(Self.witnessCount) where !cell.spills {
@@ -99,8 +98,7 @@ extension DamagedDatabase {
       page = next
     }
     guard census.kind(page) == .tableLeaf else { return nil }
-    var reading = LeafReading(
-      usableSize: layout.usableSize, mostPayload: mostPayload, encoding: layout.textEncoding)
+    var reading = newReading()
     reading.read(buffer.rawSpan, number: page, available: layout.pageSize, shape: shapes[table])
     guard let cell = reading.cells.first(where: { $0.rowID == rowID && !$0.spills }) else {
       return nil

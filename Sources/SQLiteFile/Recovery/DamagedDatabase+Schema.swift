@@ -3,10 +3,10 @@ extension DamagedDatabase {
   /// it were one of them.
   func readSchema() throws(SQLiteFileError) -> [SchemaEntry] {
     var entries: [SchemaEntry] = []
+    var rowReader = RowReader(self)
     var seen: Set<SchemaEntry> = []
     var buffer = ContiguousArray<UInt8>()
-    var reading = LeafReading(
-      usableSize: layout.usableSize, mostPayload: mostPayload, encoding: layout.textEncoding)
+    var reading = newReading()
     guard let expected = Self.schemaTable else { return [] }
     let shape = RowShape(expected, table: 0)
     let schemaLayout = RowLayout(expected.definition)
@@ -23,22 +23,20 @@ extension DamagedDatabase {
       }
       reading.read(buffer.rawSpan, number: page, available: available, shape: shape)
       var rows: [StoredRow] = []
-      var decoder = RecordDecoder(encoding: layout.textEncoding)
       for cell in reading.cells {
         var sink = RecoveredValueSink { row in
           if row.partial.isEmpty { rows.append(StoredRow(rowID: row.rowID, values: row.values)) }
           return true
         }
-        try emit(
-          cell, of: page, buffer.rawSpan, RowOrigin(), schemaLayout, isLive: false, &decoder, &sink)
+        try rowReader.emit(
+          cell, of: page, buffer.rawSpan, RowOrigin(), schemaLayout, isLive: false, &sink)
       }
-      if page > 1, !rows.isEmpty { schemaLeaves.append(page) }
-      for entry in rows.compactMap(SchemaEntry.init(row:)) {
-        guard ["table", "index", "view", "trigger"].contains(entry.type),
-          entry.sql?.lowercased().hasPrefix("create") ?? true
-        else { continue }
-        if seen.insert(entry).inserted { entries.append(entry) }
+      let found = rows.compactMap(SchemaEntry.init(row:)).filter { entry in
+        ["table", "index", "view", "trigger"].contains(entry.type)
+          && entry.sql?.lowercased().hasPrefix("create") ?? true
       }
+      if page > 1, !found.isEmpty { schemaLeaves.append(page) }
+      for entry in found where seen.insert(entry).inserted { entries.append(entry) }
     }
     return entries
   }
@@ -55,9 +53,9 @@ extension DamagedDatabase {
       usableSize: layout.usableSize, mostPayload: mostPayload, encoding: layout.textEncoding)
     // table, view, index, trigger
     carver.firstTypes = layout.textEncoding == .utf8 ? [[23, 21, 27]] : [[33, 29, 41]]
-    var reading = LeafReading(
-      usableSize: layout.usableSize, mostPayload: mostPayload, encoding: layout.textEncoding)
+    var reading = newReading()
     var entries: [SchemaEntry] = []
+    var rowReader = RowReader(self)
     var pages: [ContiguousArray<UInt8>] = []
     var buffer = ContiguousArray<UInt8>()
     for page in [1] + schemaLeaves where try reader.copy(page, into: &buffer) == layout.pageSize {
@@ -80,7 +78,6 @@ extension DamagedDatabase {
       }
       var cells = carver.finds.map(\.cell)
       if index > schemaLeaves.count { cells += reading.cells }
-      var decoder = RecordDecoder(encoding: layout.textEncoding)
       for cell in cells {
         var sink = RecoveredValueSink { row in
           if let entry = SchemaEntry(row: StoredRow(rowID: nil, values: row.values)),
@@ -90,8 +87,8 @@ extension DamagedDatabase {
           }
           return true
         }
-        try emit(
-          cell, of: number, bytes, RowOrigin(), schemaLayout, isLive: false, &decoder, &sink)
+        try rowReader.emit(
+          cell, of: number, bytes, RowOrigin(), schemaLayout, isLive: false, &sink)
       }
     }
     return entries

@@ -25,7 +25,8 @@ public final class DamagedDatabase {
   var census: PageCensus
   let map: PointerMap
   let sides: SideFiles?
-  var gatherer: PayloadGatherer
+  /// Overflow pages that live rows hold, as far as those have been read.
+  var claimed: PageSet
   var shapes: [RowShape] = []
   /// Pages that the pointer map has children of.
   var interiors: PageSet
@@ -53,7 +54,7 @@ public final class DamagedDatabase {
     reader = survey.reader()
     census = PageCensus(pageCount: newest)
     map = PointerMap(layout: survey.layout, pageCount: newest)
-    gatherer = PayloadGatherer(map: map, pageCount: newest)
+    claimed = PageSet(pageCount: newest)
     interiors = PageSet(pageCount: newest)
     // No payload is longer than the file, nor than SQLite's own limit.
     mostPayload = min(1 << 31, reader.storedPageCount * survey.layout.pageSize)
@@ -88,8 +89,12 @@ public final class DamagedDatabase {
       .notADatabase, "no page of it looks like a page of a database", path: main.path)
   }
 
+  /// Tables of which each page can be given to one. SQLite knows no limit; nobody's app has as many.
+  static let mostTables = 16_384
+
   /// Tells which tables to expect, and gives every page to one of them.
   public func expect(_ tables: [ExpectedTable]) throws(SQLiteFileError) {
+    let tables = Array(tables.prefix(Self.mostTables))
     self.tables = tables
     shapes = tables.enumerated().map { RowShape($1, table: $0) }
     layouts = tables.map { RowLayout($0.definition) }
@@ -128,7 +133,15 @@ public final class DamagedDatabase {
   ) throws(SQLiteFileError) {
     var sink = RecoveredJSONSink(
       output: OutputBuffer(descriptor: descriptor), tables: tables, limit: limit)
-    try emit(selection, places(names), &sink)
+    let wanted = places(names)
+    if selection != .deleted {
+      if sink.isUnlimited, pageCount >= ParallelRecovery.leastPageCount {
+        try ParallelRecovery.write(self, wanted, to: &sink)
+      } else {
+        try emitLive(wanted, &sink)
+      }
+    }
+    if selection != .live, sink.wantsMore { try emitDeleted(wanted, &sink) }
     try sink.finish()
   }
 

@@ -11,28 +11,35 @@ struct LayoutVote {
   func decide(sidePageSize: Int?) throws(SQLiteFileError) -> FileLayout? {
     let first = ContiguousArray(try file.bytes(at: 0, count: DatabaseHeader.length))
     let header = try? DatabaseHeader(parsing: first.rawSpan)
+    // Reserved bytes are rare, and few: a header that has another number is wrong.
+    let reserved = min(header?.reservedBytes ?? 0, 255)
     var base: Int64 = 0
     var best: Score?
+    var own: Score?
     for size in Self.sizes {
-      let found = try score(size, base)
+      let found = try score(size, base, reserved: reserved)
+      if size == header?.pageSize { own = found }
       if found.score > (best?.score ?? 0) * 1.05 { best = found }
     }
-    if (best?.score ?? 0) < 0.02, header == nil {
-      // Nothing at page boundaries counted from the file's start: look for another start.
-      if let found = try findHeader() {
-        return FileLayout(
-          pageSize: found.header.pageSize, reservedBytes: found.header.reservedBytes,
-          textEncoding: found.header.textEncoding, origin: found.offset,
-          hasPointerMap: found.header.hasPointerMap, header: found.header, pageSizeSource: .header,
-          encodingSource: .header)
-      }
-      if let shifted = try findBase() {
+    if (best?.score ?? 0) < 0.02, header == nil, let found = try findHeader() {
+      return FileLayout(
+        pageSize: found.header.pageSize, reservedBytes: found.header.reservedBytes,
+        textEncoding: found.header.textEncoding, origin: found.offset,
+        hasPointerMap: found.header.hasPointerMap, header: found.header, pageSizeSource: .header,
+        encodingSource: .header)
+    }
+    if (best?.score ?? 0) < 0.5, header == nil {
+      // Little at page boundaries counted from the file's start: look for another start.
+      if let shifted = try findBase(), shifted.score.score > (best?.score ?? 0) * 1.5 {
         base = shifted.base
         best = shifted.score
       }
     }
     var layout: FileLayout
-    if let header, best == nil || best?.size == header.pageSize || (best?.score ?? 0) < 0.02 {
+    // A header is overruled by several pages that agree, and not by one that happens to look like a larger one.
+    let isOverruled =
+      best.map { $0.count >= 3 && $0.score > 2 * (own?.score ?? 0) && $0.score >= 0.02 } ?? false
+    if let header, !isOverruled {
       layout = FileLayout(
         pageSize: header.pageSize, reservedBytes: header.reservedBytes,
         textEncoding: header.textEncoding, origin: 0, hasPointerMap: header.hasPointerMap,
@@ -62,6 +69,13 @@ struct LayoutVote {
     }
     if layout.header == nil {
       try placeHead(&layout)
+      let head = layout.origin > 0 ? try file.bytes(at: layout.origin, count: DatabaseHeader.length) : []
+      if let header = try? DatabaseHeader(parsing: ContiguousArray(head).rawSpan),
+        header.pageSize == layout.pageSize
+      {
+        layout.header = header
+        layout.hasPointerMap = header.hasPointerMap
+      }
     }
     if layout.header == nil { layout.hasPointerMap = try votedPointerMap(layout) }
     return layout
@@ -76,9 +90,11 @@ struct LayoutVote {
     /// The bytes that most of them leave free at their end, and how many leave how many.
     var reserved = 0
     var ends: [Int: Int] = [:]
+    /// How many pages they are.
+    var count = 0
   }
 
-  private func score(_ size: Int, _ base: Int64) throws(SQLiteFileError) -> Score {
+  private func score(_ size: Int, _ base: Int64, reserved: Int) throws(SQLiteFileError) -> Score {
     let count = (file.size - base) / Int64(size)
     guard count > 0 else { return Score(size: size) }
     let step = max(1, count / Int64(Self.sampleCount))
@@ -91,14 +107,15 @@ struct LayoutVote {
       if bytes.count == size {
         sampled += 1
         let start = index == 0 && base == 0 && Self.isPageOne(bytes.rawSpan) ? 100 : 0
-        if let end = Self.contentEnd(bytes.rawSpan, start) { ends[size - end, default: 0] += 1 }
+        if let end = Self.contentEnd(bytes.rawSpan, start, reserved: reserved) { ends[size - end, default: 0] += 1 }
       }
       index += step
     }
     guard sampled > 0, let most = ends.max(by: { ($0.value, -$0.key) < ($1.value, -$1.key) })
     else { return Score(size: size) }
     return Score(
-      size: size, score: Double(most.value) / Double(sampled), reserved: most.key, ends: ends)
+      size: size, score: Double(most.value) / Double(sampled), reserved: most.key, ends: ends,
+      count: most.value)
   }
 
   private static func isPageOne(_ page: RawSpan) -> Bool {
@@ -107,7 +124,7 @@ struct LayoutVote {
 
   /// Where the content of a b-tree page ends, counted from its start; nil when it is none. The lengths of
   /// cells are not looked at beyond what tells where the last one ends.
-  private static func contentEnd(_ page: RawSpan, _ base: Int) -> Int? {
+  private static func contentEnd(_ page: RawSpan, _ base: Int, reserved: Int) -> Int? {
     let size = page.byteCount
     guard base + 12 <= size, let kind = BTreePage.Kind(rawValue: page.byte(at: base)) else {
       return nil
@@ -136,13 +153,12 @@ struct LayoutVote {
         offset += key.length
       }
       guard payload.value <= 1 << 31 else { return nil }
-      // The local length depends on the usable size, which may be less by the reserved bytes; a payload that
-      // spills says nothing about where the page ends.
+      // Of a payload that spills the local part depends on the usable size, so that one with another number of
+      // reserved bytes bears no witness.
       let total = Int(payload.value)
       let local = BTreePage.localLength(
-        payload: total, usableSize: size, isTableLeaf: kind == .leafTable)
+        payload: total, usableSize: size - reserved, isTableLeaf: kind == .leafTable)
       end = max(last + 4, offset + local + (local < total ? 4 : 0))
-      if local < total { end = size }
     case .interiorTable:
       guard let key = Varint.read(page, at: last + 4, end: size) else { return nil }
       end = last + 4 + key.length
@@ -188,7 +204,7 @@ struct LayoutVote {
       var offset = 0
       while offset + size <= block.count {
         if BTreePage.Kind(rawValue: bytes.byte(at: offset)) != nil,
-          let end = Self.contentEnd(bytes.part(offset, size), 0), size - end <= 64
+          let end = Self.contentEnd(bytes.part(offset, size), 0, reserved: 0), size - end <= 64
         {
           counts[offset % size, default: 0] += 1
         }
@@ -197,7 +213,7 @@ struct LayoutVote {
       guard let most = counts.max(by: { ($0.value, -$0.key) < ($1.value, -$1.key) }),
         most.value >= 3
       else { continue }
-      let found = try score(size, Int64(most.key))
+      let found = try score(size, Int64(most.key), reserved: 0)
       if found.score > (best?.score.score ?? 0.01) { best = (Int64(most.key), found) }
     }
     return best
@@ -338,13 +354,14 @@ struct LayoutVote {
       guard page.count == layout.pageSize else { continue }
       looked += 1
       var entries = 0
-      let described = min(32, layout.usableSize / 5, Int(most - number + stride))
-      for index in 0..<max(0, described) {
+      for index in 0..<min(32, layout.usableSize / 5) {
         let type = page.rawSpan.byte(at: index * 5)
         let parent = Int64(page.rawSpan.uint32(at: index * 5 + 1))
         if (1...5).contains(type), parent <= most, (parent == 0) == (type <= 2) { entries += 1 }
       }
-      if entries > 0, entries * 4 >= described * 3 { held += 1 }
+      // Pages behind the map page have an entry each, so far as there are any.
+      let due = min(Int64(min(32, layout.usableSize / 5)), most - (number - stride))
+      if entries * 2 > due { held += 1 }
     }
     return held * 2 > looked
   }

@@ -43,10 +43,11 @@ struct LeafCell: BitwiseCopyable {
   /// - Parameters:
   ///   - limit: where the cell must end at the latest.
   ///   - mostPayload: a payload that the file cannot hold is none.
+  ///   - isPointedAt: takes also a record whose header goes on in overflow pages, which nothing here can check.
   @inline(__always)
   static func parse(
     _ page: RawSpan, at start: Int, limit: Int, usableSize: Int, mostPayload: Int,
-    _ types: inout RecordTypes
+    isPointedAt: Bool = false, _ types: inout RecordTypes
   ) -> LeafCell? {
     guard let payload = Varint.read(page, at: start, end: limit), payload.value >= 2,
       payload.value <= UInt64(mostPayload)
@@ -59,8 +60,14 @@ struct LeafCell: BitwiseCopyable {
     let spills = local < total
     guard offset &+ local &+ (spills ? 4 : 0) <= limit else { return nil }
     guard let header = Varint.read(page, at: offset, end: limit), header.value >= 2,
-      header.value <= UInt64(local), header.value > UInt64(header.length)
+      header.value > UInt64(header.length)
     else { return nil }
+    if header.value > UInt64(local) {
+      guard isPointedAt, spills, header.value <= payload.value else { return nil }
+      return LeafCell(
+        start: start, length: offset &- start &+ local &+ 4, rowID: Int64(bitPattern: key.value),
+        record: offset, payload: total, local: local)
+    }
     let headerEnd = offset &+ Int(header.value)
     guard types.read(page, offset &+ header.length..<headerEnd),
       types.bodyLength &+ Int(header.value) == total

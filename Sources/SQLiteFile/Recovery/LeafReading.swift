@@ -48,6 +48,7 @@ struct LeafReading {
     cells.removeAll(keepingCapacity: true)
     freeBlocks.removeAll(keepingCapacity: true)
     lostCount = 0
+    types.renewBudget(usableSize: usableSize)
     let base = number == 1 ? DatabaseHeader.length : 0
     let limit = min(usableSize, available)
     contentFloor = base + 8
@@ -83,6 +84,7 @@ struct LeafReading {
     let count = min(Int(page.uint16(at: 3)), (usableSize - pointers) / 2)
     contentFloor = pointers + 2 * count
     lostCount = 0
+    types.renewBudget(usableSize: usableSize)
     for index in 0..<count {
       let start = Int(page.uint16(at: pointers + 2 * index))
       if start >= contentFloor, start + 4 <= usableSize,
@@ -127,7 +129,8 @@ struct LeafReading {
       index &+= 1
       guard start >= contentFloor, start &+ 4 <= limit else { continue }
       if let cell = LeafCell.parse(
-        page, at: start, limit: limit, usableSize: usableSize, mostPayload: mostPayload, &types)
+        page, at: start, limit: limit, usableSize: usableSize, mostPayload: mostPayload,
+        isPointedAt: true, &types)
       {
         cells.append(cell)
       }
@@ -185,7 +188,7 @@ struct LeafReading {
     // A pointer that holds may lead to a cell whose payload length does not; the record tells the true one.
     for index in 0..<count where lost > 0 {
       let start = Int(page.uint16(at: pointers + 2 * index))
-      guard start >= contentFloor, start + 4 <= limit, !covers(start),
+      guard start >= contentFloor, start + 4 <= limit, !covers(start..<start + 1),
         let room = room(at: start, limit: limit),
         let cell = LeafCell.parseRepairing(
           page, at: start, limit: room, usableSize: usableSize, mostPayload: mostPayload, &types),
@@ -198,7 +201,7 @@ struct LeafReading {
     if let shape {
       for index in 0..<count where lost > 0 {
         let start = Int(page.uint16(at: pointers + 2 * index))
-        guard start >= contentFloor, start + 4 <= limit, !covers(start),
+        guard start >= contentFloor, start + 4 <= limit, !covers(start..<start + 1),
           let room = room(at: start, limit: limit),
           let cell = LeafCell.parseMisfit(
             page, at: start, room: room, usableSize: usableSize, shape: shape, &types)
@@ -340,23 +343,32 @@ struct LeafReading {
       && shape.fitsValues(types, page, body: body, end: end, encoding: encoding)
   }
 
-  private mutating func insert(_ cell: LeafCell) {
-    let index = cells.firstIndex { $0.start > cell.start } ?? cells.endIndex
-    cells.insert(cell, at: index)
+  /// The place of the first cell that begins behind an offset; the cells are in that order here.
+  private func place(behind offset: Int) -> Int {
+    var low = 0
+    var high = cells.count
+    while low < high {
+      let middle = (low + high) / 2
+      if cells[middle].start <= offset { low = middle + 1 } else { high = middle }
+    }
+    return low
   }
 
-  private func covers(_ offset: Int) -> Bool {
-    cells.contains { $0.start <= offset && offset < $0.end }
+  private mutating func insert(_ cell: LeafCell) {
+    cells.insert(cell, at: place(behind: cell.start))
   }
 
   private func covers(_ range: Range<Int>) -> Bool {
-    cells.contains { $0.start < range.upperBound && range.lowerBound < $0.end }
+    let next = place(behind: range.lowerBound)
+    if next > 0, cells[next - 1].end > range.lowerBound { return true }
+    return next < cells.count && cells[next].start < range.upperBound
   }
 
   /// Where the next cell begins behind an offset.
   private func room(at start: Int, limit: Int) -> Int? {
-    let next = cells.first { $0.start > start }?.start ?? limit
-    return next > start ? next : nil
+    let next = place(behind: start)
+    let end = next < cells.count ? cells[next].start : limit
+    return end > start ? end : nil
   }
 
   /// Two cells that overlap cannot both be right: the one that is no row of the table goes, else the later one.

@@ -82,6 +82,14 @@ struct PageCensus {
     }
   }
 
+  /// Whether a page is read as a leaf of a live table: one that is free by the free list may still be reached.
+  func isLiveLeaf(_ page: UInt32) -> Bool {
+    switch kind(page) {
+    case .tableLeaf, .ruinedLeaf: !free.contains(page) || parent(page) != 0
+    default: false
+    }
+  }
+
   mutating func setFree(_ page: UInt32) {
     if page >= 1, page <= pageCount { _ = free.insert(page) }
   }

@@ -6,16 +6,24 @@ struct PayloadGatherer: ~Copyable {
   private(set) var doubts: [Range<Int>] = []
   /// Bytes from the start that are there at all.
   private(set) var have = 0
+  /// Steps of the chain that were taken against the number that the page before has.
+  private(set) var mendedCount = 0
   /// Overflow pages that live rows hold.
-  private var claimed: PageSet
+  private(set) var claimed: PageSet
   private var successors: ContiguousArray<(parent: UInt32, page: UInt32)>?
   /// Pages that something leads to; made when the first chain breaks off in a file without pointer map.
   private var referenced: PageSet?
   private let map: PointerMap
+  private var allowance: Int
 
-  init(map: PointerMap, pageCount: UInt32) {
+  /// - Parameters:
+  ///   - claimed: overflow pages that are known to be live rows'.
+  ///   - storedBytes: size of all files; four times as much is read from overflow pages in all. The rows of a
+  ///     sound file share no overflow page; those of a hostile one may all claim the same long chain.
+  init(map: PointerMap, claimed: PageSet, storedBytes: Int) {
     self.map = map
-    claimed = PageSet(pageCount: pageCount)
+    allowance = 4 * storedBytes + 1 << 20
+    self.claimed = claimed
   }
 
   /// Puts the payload of a cell together.
@@ -29,6 +37,7 @@ struct PayloadGatherer: ~Copyable {
   ) throws(SQLiteFileError) {
     payload.removeAll(keepingCapacity: true)
     doubts.removeAll(keepingCapacity: true)
+    mendedCount = 0
     let lost = cell.lostHeader
     payload.append(contentsOf: lost)
     let local = max(0, cell.local - lost.count)
@@ -48,7 +57,8 @@ struct PayloadGatherer: ~Copyable {
       if map.isPresent, isLive {
         next = try confirmed(next, after: previous, isFirst: isFirst, census, &reader)
       }
-      guard next >= 2, next != landmark, isOverflow(next, isLive, census),
+      allowance -= wanted
+      guard allowance > 0, next >= 2, next != landmark, isOverflow(next, isLive, census),
         try reader.copy(next, into: &buffer) == reader.pageSize
       else { return }
       let following = buffer.rawSpan.uint32(at: 0)
@@ -69,6 +79,7 @@ struct PayloadGatherer: ~Copyable {
         next == 0 || next == previous || next > census.pageCount || !isOverflow(next, true, census)
       {
         next = try neighbour(of: previous, census, &reader)
+        if next != 0 { mendedCount += 1 }
       }
       isFirst = false
     }
@@ -149,6 +160,7 @@ struct PayloadGatherer: ~Copyable {
     }
     guard low < all.count, all[low].parent == previous, census.kind(all[low].page) != .tableLeaf
     else { return try isTaken(next, census, &reader) ? 0 : next }
+    mendedCount += 1
     return all[low].page
   }
 

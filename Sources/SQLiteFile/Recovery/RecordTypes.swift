@@ -6,6 +6,12 @@ struct RecordTypes {
   private(set) var types: ContiguousArray<UInt64> = []
   /// Bytes of all values together.
   private(set) var bodyLength = 0
+  /// Types that may still be read. A page made for it has thousands of places where a record of thousands of
+  /// types seems to begin.
+  private var budget = Int.max
+
+  /// Sets the bound of what is read from one page.
+  mutating func renewBudget(usableSize: Int) { budget = usableSize * 128 }
 
   /// Reads the types in `range`; false when they do not end exactly at its end, or one is reserved.
   mutating func read(_ bytes: RawSpan, _ range: Range<Int>) -> Bool {
@@ -46,6 +52,7 @@ struct RecordTypes {
     offset &+= type.length
     bodyLength &+= RecordDecoder.length(ofType: type.value)
     types.append(type.value)
-    return true
+    budget &-= 1
+    return budget > 0
   }
 }

@@ -1,3 +1,16 @@
+extension OutputBuffer {
+  /// `],"attribution":"…"`, in words where it is what nearly all rows say.
+  @inline(__always)
+  fileprivate mutating func append(attribution: Attribution) {
+    guard attribution == .root else {
+      return append("],\"attribution\":\"\(attribution.name)\"")
+    }
+    append(word: 0x6972_7474_6122_2c5d, length: 8)
+    append(word: 0x3a22_6e6f_6974_7562, length: 8)
+    append(word: 0x2274_6f6f_7222, length: 6)
+  }
+}
+
 /// Writes recovered rows as NDJSON: `table`, `rowid` and `values` as an ordinary row has them, then what makes
 /// it no ordinary one.
 struct RecoveredJSONSink: RecoverySink, ~Copyable {
@@ -7,13 +20,14 @@ struct RecoveredJSONSink: RecoverySink, ~Copyable {
   private var partial: [PartialValue] = []
   private var column = 0
   private var left: Int
-  /// The start of a line for each table, rendered once.
-  private let starts: [[UInt8]]
+  /// The start of a line for each table, rendered once, and which of them the output has at hand.
+  private let starts: [String]
+  private var templateTable = Int.min
 
   init(output: consuming OutputBuffer, tables: [ExpectedTable], limit: Int?) {
     self.output = output
     names = tables.map { ($0.name, $0.definition.columns.map(\.name)) }
-    starts = tables.map { Array(("{\"table\":" + JSONLiteral.string($0.name) + ",\"rowid\":").utf8) }
+    starts = tables.map { "{\"table\":" + JSONLiteral.string($0.name) + ",\"rowid\":" }
     left = limit ?? .max
   }
 
@@ -27,11 +41,13 @@ struct RecoveredJSONSink: RecoverySink, ~Copyable {
   }
 
   mutating func beginRow(_ rowID: Int64?) {
-    if let table = origin.table, table < starts.count {
-      output.append(starts[table])
-    } else {
-      output.append("{\"table\":null,\"rowid\":")
+    let table = origin.table ?? -1
+    if table != templateTable {
+      templateTable = table
+      output.setTemplate(
+        table >= 0 && table < starts.count ? starts[table] : "{\"table\":null,\"rowid\":")
     }
+    output.appendTemplate()
     if let rowID { output.append(integer: rowID) } else { output.append("null") }
     output.append(word: 0x7365_756c_6176_222c, length: 8)
     output.append(word: 0x5b3a_22, length: 3)
@@ -69,16 +85,14 @@ struct RecoveredJSONSink: RecoverySink, ~Copyable {
 
   mutating func text(_ bytes: RawSpan) {
     guard starts() else { return }
-    guard TextCheck.decodes(bytes, .utf8) else {
+    if !output.appendIfValid(jsonString: bytes) {
       undecodableCount += 1
       output.append(word: 0x6c6c_756e, length: 4)
       partial.append(
         PartialValue(
           column: column - 1, have: bytes.byteCount, of: bytes.byteCount, isDoubtful: true,
           bytes: bytes.array()))
-      return
     }
-    _ = output.append(jsonString: bytes)
   }
 
   mutating func blob(_ bytes: RawSpan) {
@@ -90,9 +104,7 @@ struct RecoveredJSONSink: RecoverySink, ~Copyable {
   }
 
   mutating func endRow() {
-    output.append("],\"attribution\":\"")
-    output.append(origin.attribution.name)
-    output.append("\"")
+    output.append(attribution: origin.attribution)
     if origin.state != nil || !partial.isEmpty || origin.table == nil || origin.confidence < 100 {
       appendOrigin()
     }
@@ -127,6 +139,41 @@ struct RecoveredJSONSink: RecoverySink, ~Copyable {
     }
     output.append("}")
   }
+
+  /// Another sink for the same tables that keeps its lines until they are taken.
+  func another(capacity: Int) -> RecoveredJSONSink {
+    RecoveredJSONSink(
+      output: OutputBuffer(capacity: capacity), names: names, starts: starts, left: .max)
+  }
+
+  private init(
+    output: consuming OutputBuffer, names: [(table: String, columns: [String])],
+    starts: [String], left: Int
+  ) {
+    self.output = output
+    self.names = names
+    self.starts = starts
+    self.left = left
+  }
+
+  /// Whether lines were lost because the output took no more.
+  var isBroken: Bool { output.isBroken }
+
+  /// Moves the lines that another sink has gathered behind those of this one.
+  mutating func take(_ other: inout RecoveredJSONSink) {
+    output.append(movingFrom: &other.output)
+    undecodableCount += other.undecodableCount
+    other.undecodableCount = 0
+  }
+
+  /// Forgets the lines gathered, for a sink that gathered too many.
+  mutating func forget() {
+    output.removeAll()
+    undecodableCount = 0
+  }
+
+  /// Whether any number of lines is wanted.
+  var isUnlimited: Bool { left == .max }
 
   mutating func finish() throws(SQLiteFileError) { try output.finish() }
 }

@@ -111,9 +111,8 @@ struct BufferedRowSink: RecoverySink, ~Copyable {
 }
 
 extension DamagedDatabase {
-  /// Hands rows to `receive` until it returns false, each in the same memory.
-  ///
-  /// - Parameter names: the tables wanted; nil for all, and for the rows of no known table.
+  /// Hands rows to `receive` until it returns false, each in the same memory: those of the tables named, or all,
+  /// then also those of no known table.
   /// - Throws: ``SQLiteFileError`` when the device fails.
   public func forEachBufferedRow(
     _ selection: Selection, of names: Set<String>? = nil,

@@ -17,8 +17,7 @@ final class LooseTable {
   /// SQLite's own limit of columns, less ours.
   private static let mostColumns = 1990
 
-  /// - Parameter columns: the columns of the rows; nil when they are not known: `c0`, `c1` and so on, as many as
-  ///   the widest row has.
+  /// Makes a table. Without `columns` they are `c0`, `c1` and so on, as many as the widest row has.
   init(_ name: String, columns: [String]?, in writer: SQLiteWriter) throws {
     self.name = name
     self.writer = writer

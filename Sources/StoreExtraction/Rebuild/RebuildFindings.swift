@@ -6,7 +6,8 @@ enum RebuildFindings {
   static func all(of store: DamagedStore, _ result: RebuildResult) -> FindingList {
     var list = store.database.findings
     let (pages, count) = store.database.unreadablePages()
-    for page in pages {
+    let told = Set(list.kept.compactMap(\.page))
+    for page in pages where !told.contains(page) {
       let place = store.database.place(of: page)
       list.add(
         Finding(
@@ -22,6 +23,17 @@ enum RebuildFindings {
         Finding(
           "recover.unattributed",
           "\(result.unattributedCount) rows may be of any of several tables"))
+    }
+    let empty = Set(result.tables.filter { $0.rowCount == 0 }.map(\.name))
+    for expected in store.database.tables
+    where expected.definition.isWithoutRowID && expected.rootPage == nil
+      && empty.contains(expected.name)
+    {
+      list.add(
+        Finding(
+          "recover.withoutRowID",
+          "rows of a table WITHOUT ROWID are only found through its root page, which is not known",
+          table: expected.name))
     }
     for table in result.tables {
       if table.partialRowCount > 0 {
@@ -52,17 +64,5 @@ enum RebuildFindings {
       }
     }
     return list
-  }
-}
-
-/// Rows of tables that the page-by-page reader has none of, from the ordinary reader.
-enum HealthyRows {
-  /// How many rows a table has; 0 when it cannot be read.
-  static func count(of table: ExpectedTable, in path: String) -> Int {
-    guard let database = try? SQLiteDatabase(path: path),
-      let found = database.schema.table(named: table.name),
-      let count = try? database.rowCount(of: found)
-    else { return 0 }
-    return count.count
   }
 }

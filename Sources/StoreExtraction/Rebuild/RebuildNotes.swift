@@ -9,7 +9,7 @@ final class RebuildNotes {
   private var provenance: SQLiteStatement?
   private var moved: SQLiteStatement?
 
-  /// - Parameter name: gives a free name like the one it gets.
+  /// Notes for a new file; `name` gives a free name like the one it gets.
   init(_ writer: SQLiteWriter, name: @escaping (String) -> String) {
     self.writer = writer
     self.name = name

@@ -15,7 +15,8 @@ extension RebuildRun {
     }
     for (place, expected) in tables.enumerated() {
       let key = expected.name.lowercased()
-      if key == "sqlite_sequence" {
+      // A dropped table has only deleted rows, and those have tables of their own.
+      if key == "sqlite_sequence" || expected.isDropped {
         targets.append(nil)
         continue
       }
@@ -139,8 +140,8 @@ extension RebuildRun {
         guard error.isRefusal else { throw error }
         result.findings.append(
           Finding(
-            "recover.virtualTable", "virtual table \(entry.name) cannot be entered: \(error.message)",
-            table: entry.name))
+            "recover.virtualTable",
+            "virtual table \(entry.name) cannot be entered: \(error.message)", table: entry.name))
         result.damageCount += 1
       }
     }

@@ -19,6 +19,7 @@ final class RebuildRun {
   private var deleted: [Int: LooseTable] = [:]
   private let notes: RebuildNotes
   private let dropsInvalidText: Bool
+  private let invalidText: RebuildTable.InvalidText
   private var failure: (any Error)?
   private var nextReport: UInt32 = 0
 
@@ -34,6 +35,8 @@ final class RebuildRun {
     if options.includesDeleted { result.deletedCount = 0 }
     // Core Data writes nothing but valid UTF-8; elsewhere text may be what its owner made it.
     dropsInvalidText = store.kind != .sqlite
+    invalidText =
+      dropsInvalidText ? .drop : store.database.layout.textEncoding == .utf8 ? .keep : .transcode
     let box = NameBox()
     notes = RebuildNotes(writer) { box.unique($0) }
     names.take(store.database.tables.map(\.name) + store.companions.map(\.name))
@@ -50,7 +53,6 @@ final class RebuildRun {
     try writer.execute("BEGIN IMMEDIATE")
     try makeTables()
     try read(.live)
-    try readTablesWithoutRowIDs()
     for table in targets.compactMap({ $0 }) {
       try table.placeRowsWithoutRowID { from, old, new in
         try notes.move(from: from, old, to: table.target, new)
@@ -64,14 +66,23 @@ final class RebuildRun {
     try writer.execute("COMMIT")
     try makeCompanions()
 
-    result.tables = targets.enumerated().map { place, table in
-      table?.result
-        ?? .init(
-          name: store.database.tables[place].name, target: "", source: store.sources[place])
-    }
+    // Two entries of the schema can be one table.
+    var met: Set<String> = []
+    result.tables = targets.compactMap { $0 }.filter { met.insert($0.target).inserted }
+      .map(\.result)
     var all = RebuildFindings.all(of: store, result)
     all.add(findings)
     result.finish(all)
+    if !result.isLossless {
+      for entry in store.companions where entry.type == "table" {
+        all.add(
+          Finding(
+            "recover.virtualTable",
+            "virtual table \(entry.name) may not agree with the rows that are left; have it rebuilt",
+            severity: .note, table: entry.name))
+      }
+      result.finish(all)
+    }
     try writer.execute("BEGIN IMMEDIATE")
     try notes.write(all.kept)
     if let header = store.database.layout.header {
@@ -113,16 +124,18 @@ final class RebuildRun {
     }
     guard let place = row.origin.table else { return try takeUnattributed(row) }
     guard let table = targets[place] else {
-      if place == sequencePlace { noteSequence(row) }
-      return
+      if place == sequencePlace { return noteSequence(row) }
+      return try takeUnattributed(row)
     }
+    // A row with a row id is none of a table WITHOUT ROWID, however much it looks like one.
+    if !table.needsRowID, row.rowID != nil { return try takeUnattributed(row) }
     let isPartial = !row.partial.isEmpty || (dropsInvalidText && row.hasInvalidText)
     guard table.takes(row) else {
       let kept = try table.keepBack(row, reason: RebuildTable.lostRowID)
       return try note(row, in: kept.table, kept.rowID, table)
     }
     do throws(SQLiteWriterError) {
-      try table.add(row, dropsInvalidText: dropsInvalidText)
+      try table.add(row, invalidText)
     } catch {
       guard error.code == .constraint || error.code == .tooBig else { throw error }
       if try table.has(row) {
@@ -163,7 +176,7 @@ final class RebuildRun {
         names.unique("_lifeboat_unattributed"), columns: nil, in: writer)
     }
     guard let unattributed else { return }
-    let guess = row.origin.guess.map { store.database.tables[$0].name }
+    let guess = (row.origin.guess ?? row.origin.table).map { store.database.tables[$0].name }
     let id = try unattributed.add(row, note: guess, confidence: row.origin.confidence)
     result.unattributedCount += 1
     try note(row, in: unattributed.name, id, nil)
@@ -185,45 +198,6 @@ final class RebuildRun {
     result.deletedCount? += 1
     if place >= 0 { targets[place]?.result.deletedCount += 1 }
     try note(row, in: table.name, id, place < 0 ? nil : targets[place])
-  }
-
-  // MARK: - WITHOUT ROWID
-
-  /// The page-by-page reader gives rows of tables with row ids; where it has none of another table the ordinary
-  /// reader may.
-  private func readTablesWithoutRowIDs() throws {
-    let missing = targets.compactMap { $0 }.filter {
-      $0.expected.definition.isWithoutRowID && $0.result.rowCount + $0.result.conflictCount == 0
-    }
-    guard !missing.isEmpty else { return }
-    guard let healthy = try? SQLiteDatabase(path: store.database.path) else {
-      for table in missing { findings.add(Self.withoutRowIDs(table)) }
-      return
-    }
-    for table in missing {
-      guard let found = healthy.schema.table(named: table.expected.name) else {
-        findings.add(Self.withoutRowIDs(table))
-        continue
-      }
-      let before = healthy.findings.damageCount
-      try healthy.forEachRow(of: found) { row in
-        do {
-          try table.add(row.values)
-          return true
-        } catch {
-          failure = error
-          return false
-        }
-      }
-      if let failure { throw failure }
-      if healthy.findings.damageCount > before { findings.add(healthy.findings) }
-    }
-  }
-
-  private static func withoutRowIDs(_ table: RebuildTable) -> Finding {
-    Finding(
-      "recover.withoutRowID", "the rows of a table WITHOUT ROWID cannot be read from a damaged file",
-      table: table.expected.name)
   }
 
   // MARK: - sqlite_sequence

@@ -25,9 +25,8 @@ final class RebuildTable {
   private var keptBack: LooseTable?
   private let keptBackName: (String) -> String
 
-  /// Prepares to fill a table that the new file has already.
-  ///
-  /// - Parameter keptBackName: gives a free name like the one it gets.
+  /// Prepares to fill a table that the new file has already; `keptBackName` gives a free name like the one it
+  /// gets.
   init(
     _ expected: ExpectedTable, target: String, source: DamagedStore.TableSource,
     in writer: SQLiteWriter, keptBackName: @escaping (String) -> String
@@ -76,7 +75,7 @@ final class RebuildTable {
   /// Puts a row in.
   /// - Throws: `SQLiteWriterError` with the code `constraint` when the table refuses it.
   @inline(__always)
-  func add(_ row: borrowing RecoveredRowBuffer, dropsInvalidText: Bool)
+  func add(_ row: borrowing RecoveredRowBuffer, _ invalidText: InvalidText)
     throws(SQLiteWriterError)
   {
     try insert.run(over: row.bytes.rawSpan) { binding in
@@ -85,7 +84,7 @@ final class RebuildTable {
       while column < count {
         let parameter = parameters[column]
         if parameter > 0 {
-          Self.bind(row.values[column], at: parameter, &binding, dropsInvalidText)
+          Self.bind(row.values[column], of: row.bytes, at: parameter, &binding, invalidText)
         }
         column &+= 1
       }
@@ -100,25 +99,20 @@ final class RebuildTable {
     result.rowCount &+= 1
   }
 
-  /// Puts a row of a table WITHOUT ROWID in, as the ordinary reader has it.
-  func add(_ values: [StoredValue]) throws(SQLiteWriterError) {
-    var bound = [SQLiteValue](repeating: .null, count: columns.count)
-    for (value, parameter) in zip(values, parameters) where parameter > 0 {
-      bound[parameter - 1] = SQLiteValue(value)
-    }
-    do throws(SQLiteWriterError) {
-      try insert.run(bound)
-      result.rowCount += 1
-    } catch {
-      guard error.code == .constraint else { throw error }
-      result.repeatedCount += 1
-    }
+  /// What is done with text that is no valid Unicode.
+  enum InvalidText {
+    /// It is kept byte by byte.
+    case keep
+    /// NULL stands in its place.
+    case drop
+    /// It is given as UTF-16, for a file whose text is.
+    case transcode
   }
 
   @inline(__always)
-  static func bind(
-    _ value: RecoveredRowBuffer.Value, at parameter: Int,
-    _ binding: inout SQLiteStatement.ScopedBinding, _ dropsInvalidText: Bool
+  private static func bind(
+    _ value: RecoveredRowBuffer.Value, of bytes: ContiguousArray<UInt8>, at parameter: Int,
+    _ binding: inout SQLiteStatement.ScopedBinding, _ invalidText: InvalidText
   ) {
     switch value.kind {
     case .null: binding.null(at: parameter)
@@ -126,7 +120,15 @@ final class RebuildTable {
     case .real:
       binding.real(Double(bitPattern: UInt64(bitPattern: value.bits)), at: parameter)
     case .text:
-      if dropsInvalidText, !value.isValid { return binding.null(at: parameter) }
+      if !value.isValid {
+        switch invalidText {
+        case .keep: break
+        case .drop: return binding.null(at: parameter)
+        case .transcode:
+          let units = UTF16Text.units(of: bytes, value.offset..<value.offset + value.count)
+          return binding.text(utf16: units, at: parameter)
+        }
+      }
       binding.text(value.offset, value.count, at: parameter)
     case .blob: binding.blob(value.offset, value.count, at: parameter)
     }
@@ -189,8 +191,8 @@ final class RebuildTable {
 
   static let lostRowID = "the row id is lost"
 
-  /// Gives rows whose row id is lost a new one, where row ids mean nothing to the owner of the table.
-  /// - Parameter moved: hears where each row was and its new row id.
+  /// Gives rows whose row id is lost a new one, where row ids mean nothing to the owner of the table. `moved`
+  /// hears where each row was and its new row id.
   func placeRowsWithoutRowID(_ moved: (_ from: String, _ old: Int64, _ new: Int64) throws -> Void)
     throws
   {

@@ -39,8 +39,8 @@ public struct StoreRebuild: Sendable {
 
   /// Writes the new file.
   ///
-  /// - Parameter output: its path; nothing may be there. Until it is finished and has passed SQLite's own check
-  ///   the file has another name in the same folder.
+  /// Nothing may be at its path. Until it is finished and has passed SQLite's own check the file has another
+  /// name in the same folder.
   /// - Throws: `SQLiteFileError`, `SQLiteWriterError`, ``ExtractionError``. What was written is removed then.
   public func run(_ store: DamagedStore, to output: String) throws -> RebuildResult {
     let watch = EvidenceWatch(store.database.path)
@@ -96,7 +96,7 @@ public struct StoreRebuild: Sendable {
       options.autoVacuum = layout.header?.isIncrementalVacuum ?? true ? .incremental : .full
     }
     options.isSynchronous = false
-    options.cacheKiB = 8 * 1024
+    options.cacheKiB = 4 * 1024
     return options
   }
 }
@@ -126,17 +126,24 @@ struct RebuildCount {
     includesDeleted: Bool, _ progress: (@Sendable (Int64, Int64) -> Void)?
   ) throws(SQLiteFileError) {
     let total = Int64(store.database.pageCount)
+    var nextReport: UInt32 = 0
     var result = result
     if includesDeleted { result.deletedCount = 0 }
     let isCoreData = store.kind != .sqlite
+    let tables = store.database.tables
     try store.database.forEachBufferedRow(includesDeleted ? .all : .live) { row in
       if row.origin.state != nil {
         result.deletedCount? += 1
         if let place = row.origin.table { result.tables[place].deletedCount += 1 }
         return true
       }
-      progress?(Int64(row.origin.page), total)
-      guard let place = row.origin.table else {
+      if row.origin.page >= nextReport {
+        progress?(Int64(row.origin.page), total)
+        nextReport = row.origin.page + 512
+      }
+      guard let place = row.origin.table, !tables[place].isDropped,
+        row.rowID == nil || !tables[place].definition.isWithoutRowID
+      else {
         result.unattributedCount += 1
         return true
       }
@@ -146,12 +153,9 @@ struct RebuildCount {
       }
       return true
     }
-    for place in result.tables.indices {
-      let table = store.database.tables[place]
-      guard table.definition.isWithoutRowID, result.tables[place].rowCount == 0 else { continue }
-      result.tables[place].rowCount = HealthyRows.count(of: table, in: store.database.path)
-    }
     result.finish(RebuildFindings.all(of: store, result))
+    result.tables = zip(tables, result.tables).filter { !$0.isDropped || $1.deletedCount > 0 }.map(
+      \.1)
     self.result = result
   }
 }

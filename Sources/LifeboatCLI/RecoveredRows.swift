@@ -1,0 +1,127 @@
+import CoreDataStore
+import SQLiteFile
+import StoreExtraction
+import Terminal
+
+/// The part of `lifeboat rows` that reads page by page: `--all` and `--deleted`.
+struct RecoveredRows {
+  let path: String
+  let selection: DamagedDatabase.Selection
+  let raw: Bool
+  let format: Rows.Format
+  let options: RowOptions
+  let store: StoreOptions
+  let likes: LikeOptions
+  let display: DisplayOptions
+
+  /// Prints the rows.
+  /// - Returns: what was found, and whether a live row is not whole.
+  func run() throws -> (findings: FindingList, isPartial: Bool) {
+    guard format == .ndjson || format == .text else {
+      throw Failure(
+        64, "usage.format",
+        "\(format.rawValue) cannot tell deleted rows and parts of values from others",
+        hint: "use --format ndjson, or without --all and --deleted --format \(format.rawValue)")
+    }
+    let model = try options.model.map {
+      try ModelChoice.version(at: $0, named: options.modelVersion).model
+    }
+    let damaged = try DamagedStore(
+      path: path, logView: store.wal, like: likes.like, model: model)
+    var output = RecoveredRowOutput(damaged)
+    output.names = options.entity.isEmpty ? nil : Set(options.entity)
+    output.limit = options.limit
+    output.blobs = options.blobs
+    var isRaw = raw
+    if !raw, damaged.kind == .sqlite {
+      display.note("note: no Core Data store; the tables follow as they are (--raw)")
+      isRaw = true
+    }
+    var isPartial = false
+    switch (format, isRaw) {
+    case (.ndjson, true):
+      try damaged.database.writeJSON(
+        selection, of: try output.tableNames(), limit: options.limit, to: 1)
+    case (.ndjson, false):
+      isPartial = note(try output.writeJSON(selection, to: 1))
+    case (_, true): isPartial = try writeTables(damaged, try output.tableNames())
+    case (_, false): isPartial = try writeEntities(output)
+    }
+    return (damaged.database.findings, isPartial)
+  }
+
+  /// Says what an outcome leaves out.
+  private func note(_ outcome: RecoveredRowOutput.Outcome) -> Bool {
+    if outcome.unattributedCount > 0 {
+      display.note(
+        "note: \(Quantity.count(outcome.unattributedCount)) rows of no certain table are left out; --raw shows them"
+      )
+    }
+    return outcome.partialCount > 0
+  }
+
+  private func writeEntities(_ output: RecoveredRowOutput) throws -> Bool {
+    var texts: [String: RowText] = [:]
+    var order: [String] = []
+    var output = output
+    // As text the limit is one of each entity.
+    output.limit = nil
+    let outcome = try output.forEachRow(selection) { row, columns, recovered in
+      let name = row.entityName ?? "entity \(row.entityNumber.map { String($0) } ?? "?")"
+      if texts[name] == nil {
+        texts[name] = RowText(
+          name, ["pk", "state"] + row.properties.map(\.name), limit: options.limit ?? 50)
+        order.append(name)
+      }
+      texts[name]?.add {
+        let cells = zip(columns, row.properties).map { column, property in
+          Self.partial(recovered, column) ?? CellText.text(property.value)
+        }
+        return [
+          recovered.rowID == nil && row.primaryKey == 0 ? "?" : String(row.primaryKey),
+          recovered.origin.state?.rawValue ?? "",
+        ] + cells
+      }
+      return true
+    }
+    for name in order.sorted() { try display.write(texts[name]?.text(display) ?? "") }
+    return note(outcome)
+  }
+
+  private func writeTables(_ damaged: DamagedStore, _ names: Set<String>?) throws -> Bool {
+    let tables = damaged.database.tables
+    // Rows of no certain table come last, under -1.
+    var texts: [Int: RowText] = [:]
+    var isPartial = false
+    try damaged.database.forEachRow(selection, of: names) { row in
+      let place = row.origin.table ?? -1
+      if texts[place] == nil {
+        let columns =
+          place < 0 ? (0..<16).map { "c\($0)" } : tables[place].definition.columns.map(\.name)
+        texts[place] = RowText(
+          place < 0 ? "of no certain table" : tables[place].name, ["rowid", "state"] + columns,
+          limit: options.limit ?? 50)
+      }
+      if row.origin.state == nil, !row.partial.isEmpty { isPartial = true }
+      texts[place]?.add {
+        let width = place < 0 ? 16 : tables[place].definition.columns.count
+        var cells = row.values.prefix(width).enumerated().map { column, value in
+          Self.partial(row, column) ?? CellText.text(value)
+        }
+        cells += Array(repeating: "", count: max(0, width - cells.count))
+        return [row.rowID.map { String($0) } ?? "?", row.origin.state?.rawValue ?? ""] + cells
+      }
+      return true
+    }
+    for place in texts.keys.sorted(by: { ($0 < 0 ? .max : $0) < ($1 < 0 ? .max : $1) }) {
+      try display.write(texts[place]?.text(display) ?? "")
+    }
+    return isPartial
+  }
+
+  private static func partial(_ row: RecoveredRow, _ column: Int) -> String? {
+    row.partial.first { $0.column == column }.map {
+      "(\(Quantity.count($0.have)) of \(Quantity.count($0.of)) bytes)"
+    }
+  }
+}

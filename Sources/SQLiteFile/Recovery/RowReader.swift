@@ -1,0 +1,282 @@
+/// Reads rows page by page, with windows and memory of its own, so that two can work side by side.
+struct RowReader: ~Copyable {
+  private let layout: FileLayout
+  private let census: PageCensus
+  private let map: PointerMap
+  private let shapes: [RowShape]
+  private let layouts: [RowLayout]
+  private let names: [String]
+  private let schemaLeaves: Set<UInt32>
+  private var reader: PageReader
+  private(set) var gatherer: PayloadGatherer
+  private var reading: LeafReading
+  private var decoder: RecordDecoder
+  private var buffer = ContiguousArray<UInt8>()
+  private let unknown = RowLayout()
+  private(set) var findings = FindingList()
+
+  init(_ database: DamagedDatabase) {
+    layout = database.layout
+    census = database.census
+    map = database.map
+    shapes = database.shapes
+    layouts = database.layouts
+    names = database.tables.map(\.name)
+    schemaLeaves = Set(database.schemaLeaves)
+    reader = database.reader.another()
+    gatherer = PayloadGatherer(
+      map: map, claimed: database.claimed,
+      storedBytes: database.reader.storedPageCount * database.layout.pageSize)
+    reading = database.newReading()
+    decoder = RecordDecoder(encoding: database.layout.textEncoding)
+  }
+
+  /// Hands the rows of some pages to the sink, in the order of pages.
+  ///
+  /// - Parameter wanted: the places of the tables wanted; nil for all rows.
+  mutating func read<Sink: RecoverySink & ~Copyable>(
+    _ pages: Range<UInt32>, _ wanted: Set<Int>?, _ sink: inout Sink
+  ) throws(SQLiteFileError) {
+    var page = pages.lowerBound
+    while page < pages.upperBound, sink.wantsMore {
+      try read(page, wanted, &sink)
+      page += 1
+    }
+  }
+
+  private mutating func read<Sink: RecoverySink & ~Copyable>(
+    _ page: UInt32, _ wanted: Set<Int>?, _ sink: inout Sink
+  ) throws(SQLiteFileError) {
+    let kind = census.kind(page)
+    let isIndex = kind == .indexLeaf || kind == .indexInterior
+    let owner = census.owner(page)
+    guard isIndex ? owner != nil : census.isLiveLeaf(page) else {
+      if kind == .zero || kind == .other { try reportUnreadable(page, kind) }
+      return
+    }
+    if let wanted {
+      guard let owner, wanted.contains(owner.table) else { return }
+    }
+    // The schema table's own rows are no table's.
+    if owner == nil, schemaLeaves.contains(page) { return }
+    // The schema's own rows are no rows of a table.
+    if owner == nil, schemaLeaves.contains(page) { return }
+    // The page's own memory, so that others can be read while it is looked at.
+    var bytes = ContiguousArray<UInt8>()
+    swap(&bytes, &buffer)
+    defer { swap(&bytes, &buffer) }
+    let available = try reader.copy(page, into: &bytes)
+    guard available > 0 else { return }
+    if isIndex {
+      reading.readIndex(bytes.rawSpan, isInterior: kind == .indexInterior)
+    } else {
+      reading.read(
+        bytes.rawSpan, number: page, available: available, shape: owner.map { shapes[$0.table] })
+    }
+    if reading.method != .pointers || reading.lostCount > 0 { report(page, owner?.table) }
+    let place = reader.location(of: page)
+    var origin = RowOrigin()
+    origin.table = owner?.table
+    origin.attribution = owner?.evidence ?? .unknown
+    origin.page = page
+    origin.member = place.member
+    let rowLayout = owner.map { layouts[$0.table] } ?? unknown
+    for index in reading.cells.indices where sink.wantsMore {
+      let cell = reading.cells[index]
+      origin.offset = place.offset + Int64(cell.start)
+      try emit(cell, of: page, bytes.rawSpan, origin, rowLayout, isLive: true, &sink)
+    }
+  }
+
+  /// Says what state a page was read in.
+  private mutating func report(_ page: UInt32, _ table: Int?) {
+    let name = table.map { names[$0] }
+    let place = reader.location(of: page)
+    var told: [(id: String, message: String)] = []
+    switch reading.method {
+    case .pointers: break
+    case .mended:
+      told.append(
+        ("page.mended", "the page contradicts itself; its rows are those that hold by themselves"))
+    case .pointersAlone:
+      told.append(
+        ("page.headerLost", "the page's header is ruined; its rows were found by their pointers"))
+    case .cells:
+      told.append(
+        ("page.headerLost", "the page's header is ruined; its rows were found by themselves"))
+    case .nothing:
+      told.append(("page.unreadable", "a page of a table holds no row that can be read"))
+    }
+    if reading.lostCount > 0 {
+      told.append(("page.rowsLost", "\(reading.lostCount) rows of the page cannot be read"))
+    }
+    for one in told {
+      findings.add(
+        Finding(
+          one.id, one.message, member: place.member, page: page, offset: place.offset, table: name))
+    }
+  }
+
+  /// A page that cannot be read is damage only where something leads to it.
+  private mutating func reportUnreadable(_ page: UInt32, _ kind: PageCensus.Kind)
+    throws(SQLiteFileError)
+  {
+    guard !census.free.contains(page) else { return }
+    let entry = try map.entry(of: page, &reader)
+    let isUsed = entry.map({ $0.kind != .free }) ?? false
+    let isTree = census.parent(page) != 0 || entry?.kind == .bTree || entry?.kind == .root
+    guard isTree || (kind == .zero && isUsed) else { return }
+    let place = reader.location(of: page)
+    findings.add(
+      Finding(
+        "page.unreadable",
+        kind == .zero
+          ? "the page is all zero, although it is in use"
+          : "a page of a b-tree is not readable as one", member: place.member, page: page,
+        offset: place.offset))
+  }
+
+  /// Decodes one cell and hands its row to the sink.
+  mutating func emit<Sink: RecoverySink & ~Copyable>(
+    _ cell: LeafCell, of page: UInt32, _ bytes: RawSpan, _ origin: RowOrigin, _ layout: borrowing RowLayout,
+    isLive: Bool, _ sink: inout Sink
+  ) throws(SQLiteFileError) {
+    let rowID = cell.hasRowID ? cell.rowID : nil
+    if !cell.spills, !cell.isHeadless, !cell.isWrecked, cell.patch == nil,
+      !PayloadGatherer.touchesZeroSector(bytes, cell.start..<cell.end)
+    {
+      sink.begin(origin, partial: [])
+      _ = decoder.decode(
+        bytes.part(cell.record, cell.payload), rowID: rowID, layout: layout, into: &sink)
+      return
+    }
+    try gatherer.gather(
+      cell, of: page, bytes: bytes, isLive: isLive, census: census, reader: &reader)
+    var record = gatherer.payload
+    if let patch = cell.patch, patch.offset < record.count { record[patch.offset] = patch.type }
+    if cell.isWrecked {
+      return emitWrecked(cell, bytes, origin, layout, &sink)
+    }
+    let partial = partialValues(cell, &record, layout)
+    if isLive, gatherer.mendedCount > 0 {
+      findings.add(
+        Finding(
+          "overflow.mended",
+          "an overflow chain led astray; the pointer map or the page behind told where it goes on",
+          member: origin.member, page: page, offset: origin.offset,
+          table: origin.table.map { names[$0] }))
+    }
+    if isLive, !partial.isEmpty {
+      findings.add(
+        Finding(
+          "row.partial",
+          "\(partial.count) value\(partial.count == 1 ? " is" : "s are") not whole in row \(rowID.map { String($0) } ?? "?")",
+          member: origin.member, page: page, offset: origin.offset,
+          table: origin.table.map { names[$0] }))
+    }
+    sink.begin(origin, partial: partial)
+    _ = decoder.decode(record.rawSpan, rowID: rowID, layout: layout, into: &sink)
+  }
+
+  /// A row no value of which is certain: its bytes, under the first column.
+  private func emitWrecked<Sink: RecoverySink & ~Copyable>(
+    _ cell: LeafCell, _ bytes: RawSpan, _ origin: RowOrigin, _ layout: borrowing RowLayout, _ sink: inout Sink
+  ) {
+    let columns = max(1, layout.rules.count)
+    let payload = bytes.part(cell.record, cell.local).array()
+    var origin = origin
+    origin.confidence = min(origin.confidence, 50)
+    sink.begin(
+      origin,
+      partial: (0..<columns).map { column in
+        PartialValue(
+          column: column, have: column == 0 ? payload.count : 0, of: column == 0 ? payload.count : 0,
+          isDoubtful: true, bytes: column == 0 ? payload : [])
+      })
+    sink.beginRow(cell.hasRowID ? cell.rowID : nil)
+    for _ in 0..<columns { sink.null() }
+    sink.endRow()
+  }
+
+  /// The values of a gathered record that are not whole. What is missing of the record is filled with zeros so
+  /// that it can be decoded; none of them is ever shown.
+  private func partialValues(
+    _ cell: LeafCell, _ record: inout ContiguousArray<UInt8>, _ layout: borrowing RowLayout
+  ) -> [PartialValue] {
+    let have = gatherer.have
+    let doubts = gatherer.doubts
+    var types = RecordTypes()
+    var header = 0
+    if let length = Varint.read(record.rawSpan, at: 0, end: record.count),
+      length.value <= UInt64(record.count), length.value > UInt64(length.length)
+    {
+      header = Int(length.value)
+      guard types.read(record.rawSpan, length.length..<header) else { return [] }
+    }
+    if record.count < cell.payload {
+      record.append(contentsOf: repeatElement(0, count: cell.payload - record.count))
+    }
+    guard have < cell.payload || !doubts.isEmpty || cell.isDoubtful else { return [] }
+    var partial: [PartialValue] = []
+    var offset = header
+    for (field, type) in types.types.enumerated() {
+      let length = RecordDecoder.length(ofType: type)
+      let range = offset..<offset + length
+      offset += length
+      guard length > 0 else { continue }
+      var whole = max(0, min(have, range.upperBound) - range.lowerBound)
+      var isDoubtful = false
+      if let doubt = doubts.first(where: { $0.overlaps(range) }) {
+        isDoubtful = true
+        whole = min(whole, max(0, doubt.lowerBound - range.lowerBound))
+      }
+      if field == 0, cell.isDoubtful {
+        isDoubtful = true
+      } else if whole >= length {
+        continue
+      }
+      let column = layout.rules.firstIndex { Int($0.field) == field } ?? field
+      partial.append(
+        PartialValue(
+          column: column, have: whole, of: length, isDoubtful: isDoubtful,
+          bytes: Array(record[range.lowerBound..<range.lowerBound + whole])))
+    }
+    return partial
+  }
+}
+
+extension DamagedDatabase {
+  /// Hands all live rows to the sink, in the order of pages.
+  ///
+  /// - Parameter wanted: the places of the tables wanted; nil for all rows.
+  func emitLive<Sink: RecoverySink & ~Copyable>(_ wanted: Set<Int>?, _ sink: inout Sink)
+    throws(SQLiteFileError)
+  {
+    var live = RowReader(self)
+    let result = Result { () throws(SQLiteFileError) in
+      try live.read(2..<pageCount + 1, wanted, &sink)
+    }
+    take(live)
+    reportUndecodable(sink.undecodableCount)
+    try result.get()
+  }
+
+  /// Takes over what a reader of live rows has found.
+  func take(_ live: borrowing RowReader) {
+    findings.add(live.findings)
+    claimed.formUnion(live.gatherer.claimed)
+  }
+
+  func reportUndecodable(_ count: Int) {
+    guard count > 0 else { return }
+    findings.add(
+      Finding(
+        "text.undecodable",
+        "\(count) texts are none in \(layout.textEncoding.name); their bytes are given instead"))
+  }
+
+  func newReading() -> LeafReading {
+    LeafReading(
+      usableSize: layout.usableSize, mostPayload: mostPayload, encoding: layout.textEncoding)
+  }
+}

@@ -1,0 +1,141 @@
+public import CoreDataStore
+import ObjectModel
+public import SQLiteFile
+
+/// Writes rows of a damaged store, deleted ones too, to an open file descriptor.
+public struct RecoveredRowOutput {
+  /// What was written.
+  public struct Outcome: Sendable {
+    /// Rows written.
+    public var rowCount = 0
+    /// Live rows among them of which a value is not whole.
+    public var partialCount = 0
+    /// Rows of no certain table, which have no entity to be shown under.
+    public var unattributedCount = 0
+  }
+
+  /// Entities wanted, their descendants included, and tables; nil for all.
+  public var names: Set<String>?
+  /// The most rows; nil for all.
+  public var limit: Int?
+  /// How binary values are written.
+  public var blobs = BlobForm.hex
+  private let store: DamagedStore
+  private let naming: RecoveredNaming
+
+  /// An output of all rows of a store.
+  public init(_ store: DamagedStore) {
+    self.store = store
+    naming = RecoveredNaming(
+      tables: store.database.tables, entities: store.entities, model: store.model,
+      storePath: store.database.path)
+  }
+
+  /// The tables that ``names`` mean: by their own name, or by that of an entity.
+  /// - Throws: ``ExtractionError`` with `unknownName`.
+  public func tableNames() throws(ExtractionError) -> Set<String>? {
+    guard let names else { return nil }
+    var found: Set<String> = []
+    for name in names {
+      let tables = store.database.tables.map(\.name)
+      if let table = tables.first(where: { $0 == name })
+        ?? tables.first(where: { $0.lowercased() == name.lowercased() })
+        ?? table(ofEntity: name)
+      {
+        found.insert(table)
+      } else {
+        throw ExtractionError(
+          .unknownName, "nothing tells of an entity or table \(name)", path: store.database.path)
+      }
+    }
+    return found
+  }
+
+  private func table(ofEntity name: String) -> String? {
+    if let model = store.model, model.entities[name] != nil {
+      return TableLayout(model).table(of: name)?.name
+    }
+    guard naming.entityNames.values.contains(name) else { return nil }
+    let wanted = "Z" + name.uppercased()
+    return store.database.tables.first { $0.name.uppercased() == wanted }?.name
+  }
+
+  /// Hands rows of entities to `receive`, with their state and what is not whole of them, until it returns false.
+  /// - Throws: ``ExtractionError`` with `unknownName`; `SQLiteFileError` when the device fails.
+  public func forEachRow(
+    _ selection: DamagedDatabase.Selection,
+    _ receive: (_ row: ManagedRow, _ columns: [Int], _ recovered: RecoveredRow) -> Bool
+  ) throws -> Outcome {
+    let tables = try tableNames()
+    let entities = names.map { naming.withDescendants($0) }
+    let places = store.database.tables
+    var outcome = Outcome()
+    guard limit != 0 else { return outcome }
+    try store.database.forEachRow(selection, of: tables) { row in
+      guard let place = row.origin.table ?? row.origin.guess else {
+        outcome.unattributedCount += 1
+        return true
+      }
+      guard let (managed, columns) = naming.managedRow(row) else { return true }
+      if let entities, !entities.contains(managed.entityName ?? ""),
+        !entities.contains(places[place].name)
+      {
+        return true
+      }
+      outcome.rowCount += 1
+      if row.origin.state == nil, !row.partial.isEmpty { outcome.partialCount += 1 }
+      return receive(managed, columns, row) && limit.map { outcome.rowCount < $0 } ?? true
+    }
+    return outcome
+  }
+
+  /// Writes rows of entities as NDJSON: as ordinary ones, then what makes them none.
+  /// - Throws: as ``forEachRow(_:_:)``, and when the output cannot be written.
+  public func writeJSON(_ selection: DamagedDatabase.Selection, to descriptor: Int32) throws
+    -> Outcome
+  {
+    var output = OutputBuffer(descriptor: descriptor)
+    let outcome = try forEachRow(selection) { managed, columns, row in
+      output.append(
+        membersOf: managed,
+        key: row.rowID == nil && managed.primaryKey == 0 ? nil : managed.primaryKey, blobs: blobs)
+      output.append(originOf: row, managed, columns)
+      output.append("}\n")
+      return !output.isBroken
+    }
+    try output.finish()
+    return outcome
+  }
+}
+
+extension OutputBuffer {
+  /// The members that tell where a row comes from, the same as of raw rows; values that are not whole by property.
+  fileprivate mutating func append(
+    originOf row: RecoveredRow, _ managed: ManagedRow, _ columns: [Int]
+  ) {
+    let origin = row.origin
+    append(",\"attribution\":\"\(origin.attribution.name)\"")
+    guard
+      origin.state != nil || !row.partial.isEmpty || origin.table == nil
+        || origin.confidence < 100
+    else { return }
+    if let state = origin.state { append(",\"state\":\"\(state.rawValue)\"") }
+    if origin.table == nil { append(",\"isGuess\":true") }
+    append(",\"place\":\"\(origin.place.rawValue)\",\"file\":\"\(origin.member.rawValue)\"")
+    append(",\"page\":\(origin.page),\"offset\":\(origin.offset),\"confidence\":")
+    append(origin.confidence >= 100 ? "1" : "\(Double(origin.confidence) / 100)")
+    guard !row.partial.isEmpty else { return }
+    append(",\"partial\":{")
+    for (index, value) in row.partial.enumerated() {
+      if index > 0 { append(UInt8(ascii: ",")) }
+      let place = columns.firstIndex(of: value.column)
+      append(jsonString: place.map { managed.properties[$0].name } ?? "c\(value.column)")
+      append(":{\"have\":\(value.have),\"of\":\(value.of),")
+      if value.isDoubtful { append("\"doubtful\":true,") }
+      append("\"hex\":\"")
+      append(hexadecimal: value.bytes)
+      append("\"}")
+    }
+    append("}")
+  }
+}

@@ -1,0 +1,177 @@
+import Fixtures
+import Foundation
+import Testing
+
+/// `lifeboat recover`, and the rows of damaged stores
+@Suite struct RecoverTests {
+  /// A demo store whose first page is lost.
+  private static func damaged(_ demo: Demonstration, in folder: TemporaryFolder) throws -> URL {
+    let url = try SQLiteConnection.copyStore(demo.kept, into: folder.url)
+    // Its rows are in the log; now they are in the file itself.
+    let database = try SQLiteConnection(url)
+    try database.exec("PRAGMA journal_mode = DELETE")
+    database.close()
+    try overwrite(url, at: 0, bytes: [UInt8](repeating: 0, count: 4096))
+    return url
+  }
+
+  @Test func aWholeStoreIsRecoveredWhole() throws {
+    let demo = try Demonstration()
+    let before = treeState(of: demo.folder)
+    let folder = try TemporaryFolder()
+    let output = folder.url.appendingPathComponent("new.sqlite")
+    let log = folder.url.appendingPathComponent("log.ndjson")
+    let outcome = try Program.run(
+      "recover", demo.kept.path, "-o", output.path, "--json", "--custody-log", log.path)
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    #expect(outcome.errors == "")
+    let report = try outcome.json()
+    #expect(report["schema"]?.string == "lifeboat.recover")
+    #expect(report["output"]?.string == output.path)
+    let database = try SQLiteConnection(output)
+    defer { database.close() }
+    #expect(try database.integrityCheck() == ["ok"])
+    #expect(try database.integer("SELECT count(*) FROM ZNOTE") == 6)
+    let line = try #require(String(contentsOf: log, encoding: .utf8).split(separator: "\n").first)
+    let record = try JSONDecoder().decode(JSON.self, from: Data(line.utf8))
+    #expect(record["outputs"]?[output.path]?.string == hex(of: try Data(contentsOf: output)))
+    #expect(treeState(of: demo.folder) == before)
+    let rows = try Program.run("rows", "--format", "ndjson", output.path)
+    #expect(try rows.lines().count == 11)
+    let text = try Program.run(
+      "recover", demo.kept.path, "-o", folder.url.appendingPathComponent("other").path)
+    #expect(text.text.contains("lifeboat inspect"))
+  }
+
+  @Test func aTrialMakesNothing() throws {
+    let demo = try Demonstration()
+    let folder = try TemporaryFolder()
+    let store = try Self.damaged(demo, in: folder)
+    let before = treeState(of: folder.url)
+    for arguments in [["-n"], ["--dry-run", "--deleted"], ["-n", "--json"]] {
+      let outcome = try Program.run(["recover", store.path] + arguments)
+      #expect(outcome.status == 1)
+      #expect(outcome.text.contains("ZNOTE"))
+    }
+    #expect(try Program.run("recover", store.path, "-n", "--exit-zero").status == 0)
+    #expect(treeState(of: folder.url) == before)
+  }
+
+  @Test func anotherStoreTellsTheSchema() throws {
+    let demo = try Demonstration()
+    let folder = try TemporaryFolder()
+    let store = try Self.damaged(demo, in: folder)
+    let output = folder.url.appendingPathComponent("new.sqlite")
+    let outcome = try Program.run(
+      "recover", store.path, "--like", demo.kept.path, "-o", output.path)
+    #expect(outcome.status == 1)
+    let database = try SQLiteConnection(output)
+    defer { database.close() }
+    let healthy = try SQLiteConnection(
+      SQLiteConnection.copyStore(demo.kept, into: try TemporaryFolder.kept(folder)))
+    defer { healthy.close() }
+    #expect(
+      try database.rows("SELECT ZTITLE FROM ZNOTE ORDER BY 1")
+        == healthy.rows("SELECT ZTITLE FROM ZNOTE ORDER BY 1"))
+    #expect(
+      try database.rows(
+        "SELECT name FROM sqlite_schema WHERE type = 'index' AND sql NOT NULL ORDER BY 1")
+        == healthy.rows(
+          "SELECT name FROM sqlite_schema WHERE type = 'index' AND sql NOT NULL ORDER BY 1"))
+  }
+
+  @Test func refusals() throws {
+    let demo = try Demonstration()
+    let folder = try TemporaryFolder()
+    let taken = folder.url.appendingPathComponent("taken")
+    try Data("mine".utf8).write(to: taken)
+    let before = treeState(of: folder.url)
+    func status(_ arguments: String...) throws -> (Int32, String?) {
+      let outcome = try Program.run(["recover"] + arguments)
+      return (outcome.status, outcome.errorCode)
+    }
+    #expect(try status(demo.kept.path, "-o", taken.path) == (73, "writer.exists"))
+    #expect(
+      try status(demo.kept.path, "-o", demo.kept.path + "-wal") == (73, "output.isEvidence"))
+    #expect(try status(demo.kept.path, "-o", demo.kept.path).0 == 73)
+    #expect(
+      try status(demo.kept.path, "-o", folder.url.path + "/no/where") == (73, "writer.cannotCreate")
+    )
+    #expect(try status(folder.url.path + "/none", "-o", folder.url.path + "/x").0 == 66)
+    #expect(try status(taken.path, "-o", folder.url.path + "/x").0 == 65)
+    #expect(
+      try status(demo.kept.path, "-o", folder.url.path + "/x", "--like", taken.path + "no").0 == 66)
+    #expect(try Program.run("recover", demo.kept.path).status == 64)
+    #expect(treeState(of: folder.url) == before)
+  }
+
+  /// An interruption takes back what the run made.
+  @Test func anInterruptionLeavesNothing() throws {
+    let program = try #require(Program.path)
+    let folder = try TemporaryFolder()
+    let store = folder.url.appendingPathComponent("large.sqlite")
+    try smallRows(megabytes: 60, at: store)
+    let output = folder.url.appendingPathComponent("out")
+    try FileManager.default.createDirectory(at: output, withIntermediateDirectories: false)
+    let script = """
+      "$1" recover "$2" -o "$3/new.sqlite" &
+      running=$!
+      tries=0
+      while [ -z "$(ls -A "$3")" ] && [ $tries -lt 200 ]; do sleep 0.05; tries=$((tries + 1)); done
+      kill -INT $running
+      wait $running
+      echo $?
+      """
+    let result = try run("/bin/sh", ["-c", script, "sh", program, store.path, output.path])
+    #expect(String(decoding: result.stdout, as: UTF8.self).hasSuffix("130\n"))
+    #expect(try FileManager.default.contentsOfDirectory(atPath: output.path).isEmpty)
+  }
+
+  // MARK: - rows --all
+
+  @Test func rowsOfADamagedStoreHaveTheirNames() throws {
+    let demo = try Demonstration()
+    let folder = try TemporaryFolder()
+    let store = try Self.damaged(demo, in: folder)
+    let before = treeState(of: folder.url)
+    let outcome = try Program.run(
+      "rows", "--all", "--format", "ndjson", store.path, "--like", demo.kept.path)
+    let rows = try outcome.lines().filter { $0["state"] == nil }
+    let notes = rows.filter { $0["entity"]?.string == "Note" }
+    #expect(notes.count == 6)
+    let boat = try #require(notes.first { $0["pk"]?.integer == 2 })
+    #expect(boat["values"]?["title"] == .string("Boat"))
+    #expect(boat["values"]?["created"] == .string("2025-11-29T05:20:00.25Z"))
+    #expect(boat["values"]?["folder"]?["entity"] == .string("Folder"))
+    for name in ["Note", "ZNOTE"] {
+      let chosen = try Program.run(
+        "rows", "--all", "--format", "ndjson", store.path, "--entity", name, "--limit", "2")
+      #expect(try chosen.lines().map { $0["entity"]?.string } == ["Note", "Note"])
+      let raw = try Program.run(
+        "rows", "--all", "--raw", "--format", "ndjson", store.path, "--entity", name, "--limit", "2"
+      )
+      #expect(try raw.lines().map { $0["table"]?.string } == ["ZNOTE", "ZNOTE"])
+    }
+    let text = try Program.run("rows", "--all", store.path, "--entity", "Note")
+    #expect(text.text.contains("Boat"))
+    #expect(try Program.run("rows", "--all", "--raw", store.path).text.contains("ZNOTE"))
+    for format in ["csv", "json"] {
+      let refused = try Program.run("rows", "--all", store.path, "--format", format)
+      #expect(refused.status == 64)
+      #expect(refused.errorCode == "usage.format")
+    }
+    let unknown = try Program.run("rows", "--all", store.path, "--entity", "Nothing")
+    #expect(unknown.errorCode == "input.unknownName")
+    #expect(try Program.run("rows", store.path, "--like", demo.kept.path).status == 64)
+    #expect(treeState(of: folder.url) == before)
+  }
+}
+
+extension TemporaryFolder {
+  /// A folder within another.
+  fileprivate static func kept(_ folder: TemporaryFolder) throws -> URL {
+    let url = folder.url.appendingPathComponent("kept")
+    try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+    return url
+  }
+}

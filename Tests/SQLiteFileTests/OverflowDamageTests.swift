@@ -1,0 +1,179 @@
+import Fixtures
+import Foundation
+import SQLiteFile
+import Testing
+
+/// Long values whose overflow pages are ruined: the value is marked, or mended where the pointer map tells how,
+/// and never given as whole when it is not.
+@Suite struct OverflowDamageTests {
+  struct Form: Sendable, CustomTestStringConvertible {
+    let pageSize: Int
+    let vacuum: String
+    var hasMap: Bool { vacuum != "NONE" }
+    var testDescription: String { "\(pageSize) \(vacuum)" }
+    static let all = [
+      Form(pageSize: 512, vacuum: "NONE"), Form(pageSize: 1024, vacuum: "FULL"),
+      Form(pageSize: 1024, vacuum: "NONE"), Form(pageSize: 4096, vacuum: "INCREMENTAL"),
+    ]
+
+    func make() throws -> DamageCase {
+      try DamageCase(pageSize: pageSize, pragmas: "PRAGMA auto_vacuum = \(vacuum)") {
+        try Notebook.fill($0, rows: 120, longest: pageSize * 6)
+      }
+    }
+  }
+
+  /// Rows of notes with three overflow pages or more: the place of the row, and the pages of its chain.
+  private static func chains(_ store: DamageCase, _ most: Int = 3) -> [(place: Int, pages: [Int])] {
+    store.places(of: "note").enumerated().filter { $0.element.count > 3 }
+      .map { ($0.offset, Array($0.element.dropFirst())) }.prefix(most).map { $0 }
+  }
+
+  private static func put(_ number: Int, _ bytes: inout [UInt8], _ at: Int) {
+    for offset in 0..<4 {
+      bytes[at + offset] = UInt8(truncatingIfNeeded: number >> (24 - 8 * offset))
+    }
+  }
+
+  /// One value is marked, begins as it should, and everything else is as it was.
+  private static func expectOnePartial(
+    _ recovered: Recovered, _ store: DamageCase, _ place: Int, have: Range<Int>? = nil,
+    _ comment: Comment, sourceLocation: SourceLocation = #_sourceLocation
+  ) throws {
+    let judgement = Judgement(recovered, store)
+    judgement.expectHonest(comment, sourceLocation: sourceLocation)
+    let key = Judgement.Key(table: "note", place: place)
+    #expect(judgement.partial == [key], comment, sourceLocation: sourceLocation)
+    #expect(judgement.exact.count == judgement.total - 1, comment, sourceLocation: sourceLocation)
+    #expect(recovered.findings.contains("row.partial"), comment, sourceLocation: sourceLocation)
+    let row = try #require(recovered.live.first { !$0.partial.isEmpty })
+    #expect(row.partial.map(\.column) == [5], comment, sourceLocation: sourceLocation)
+    let value = try #require(row.partial.first)
+    #expect(value.bytes.count == value.have && value.have < value.of)
+    if let have {
+      #expect(have.contains(value.have), comment, sourceLocation: sourceLocation)
+    }
+  }
+
+  @Test(arguments: Form.all)
+  func aWholeStoreIsWhole(_ form: Form) throws {
+    let store = try form.make()
+    try #require(Self.chains(store).count == 3)
+    Judgement(try store.recover { _ in }, store).expectAll()
+  }
+
+  @Test(arguments: Form.all)
+  func aPageOfZerosMarksItsValue(_ form: Form) throws {
+    let store = try form.make()
+    for chain in Self.chains(store) {
+      for (position, page) in chain.pages.enumerated() {
+        let recovered = try store.recover {
+          $0.replaceSubrange(store.range(page), with: repeatElement(0, count: store.pageSize))
+        }
+        let piece = store.pageSize - 4
+        try Self.expectOnePartial(
+          recovered, store, chain.place,
+          have: max(0, position * piece - 400)..<(position * piece + store.pageSize),
+          "page \(position) of \(chain.pages.count), row \(chain.place)")
+      }
+    }
+  }
+
+  /// Noise in the place of an overflow page shows by the number of the next page only, which is none.
+  @Test(arguments: Form.all)
+  func aPageOfNoiseMarksItsValue(_ form: Form) throws {
+    let store = try form.make()
+    for chain in Self.chains(store) {
+      for (position, page) in chain.pages.enumerated() {
+        var generator = SplitMix64(seed: UInt64(page))
+        let noise = generator.bytes(store.pageSize)
+        let recovered = try store.recover { $0.replaceSubrange(store.range(page), with: noise) }
+        try Self.expectOnePartial(
+          recovered, store, chain.place, "page \(position) of \(chain.pages.count)")
+      }
+    }
+  }
+
+  @Test(arguments: Form.all.filter { $0.pageSize > 512 })
+  func aSectorOfZerosMarksItsValue(_ form: Form) throws {
+    let store = try form.make()
+    for chain in Self.chains(store, 2) {
+      for page in chain.pages.dropLast() {
+        for sector in 0..<store.pageSize / 512 {
+          let start = store.range(page).lowerBound + 512 * sector
+          let recovered = try store.recover {
+            $0.replaceSubrange(start..<start + 512, with: repeatElement(0, count: 512))
+          }
+          try Self.expectOnePartial(
+            recovered, store, chain.place, "sector \(sector) of page \(page)")
+        }
+      }
+    }
+  }
+
+  /// The number of the next page is wrong. With a pointer map the right one is known.
+  @Test(arguments: Form.all)
+  func aWrongNextPageNeverMixesRows(_ form: Form) throws {
+    let store = try form.make()
+    let chains = Self.chains(store, 4)
+    let chain = try #require(chains.first)
+    let other = try #require(chains.last)
+    let leaf = try #require(store.pages("leaf", of: "event").first)
+    for (position, page) in chain.pages.dropLast().enumerated() {
+      let targets = [
+        0, 1, page, chain.pages[0], other.pages[0], other.pages[1], other.pages[other.pages.count - 1],
+        leaf.number, store.pageCount + 5, 0x7fff_ffff, 0xffff_ffff,
+      ]
+      for target in targets where target != chain.pages[position + 1] {
+        let recovered = try store.recover { Self.put(target, &$0, store.range(page).lowerBound) }
+        let comment: Comment = "page \(position) of row \(chain.place) leads to \(target); chain \(chain.pages), other \(other.pages)"
+        let judgement = Judgement(recovered, store)
+        judgement.expectHonest(comment)
+        #expect(judgement.missing.isEmpty, comment)
+        #expect(judgement.exact.count >= judgement.total - 2, comment)
+        if form.hasMap, target <= store.pageCount { judgement.expectAll(comment) }
+      }
+    }
+  }
+
+  /// The number of the first overflow page, on the leaf, is wrong.
+  @Test(arguments: Form.all)
+  func aWrongFirstPageNeverMixesRows(_ form: Form) throws {
+    let store = try form.make()
+    let chains = Self.chains(store, 4)
+    let chain = try #require(chains.first)
+    let other = try #require(chains.last)
+    let number = (0..<4).map { UInt8(truncatingIfNeeded: chain.pages[0] >> (24 - 8 * $0)) }
+    let page = store.range(store.places(of: "note")[chain.place][0])
+    let place = try #require(
+      page.dropLast(4).first { Array(store.bytes[$0..<$0 + 4]) == number })
+    for target in [0, 1, other.pages[0], other.pages[1], store.pageCount + 5, 0xffff_ffff] {
+      let recovered = try store.recover { Self.put(target, &$0, place) }
+      let comment: Comment = "row \(chain.place) leads to \(target); chain \(chain.pages), other \(other.pages)"
+      let judgement = Judgement(recovered, store)
+      judgement.expectHonest(comment)
+      #expect(judgement.missing.isEmpty, comment)
+      #expect(judgement.exact.count >= judgement.total - 2, comment)
+    }
+  }
+
+  @Test(arguments: Form.all)
+  func aTruncatedFileMarksWhatItCuts(_ form: Form) throws {
+    let store = try form.make()
+    let places = store.places(of: "note")
+    for percent in [40, 60, 80, 95] {
+      let last = store.pageCount * percent / 100
+      let recovered = try store.recover { $0.removeLast($0.count - last * store.pageSize - 100) }
+      let judgement = Judgement(recovered, store)
+      judgement.expectHonest("\(percent)")
+      for (place, pages) in places.enumerated() where pages[0] <= last {
+        let key = Judgement.Key(table: "note", place: place)
+        if pages.allSatisfy({ $0 <= last }) {
+          #expect(judgement.exact.contains(key), "\(percent): \(place) of \(pages)")
+        } else {
+          #expect(judgement.partial.contains(key), "\(percent): \(place) of \(pages)")
+        }
+      }
+    }
+  }
+}

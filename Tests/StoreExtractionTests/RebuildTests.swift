@@ -1,0 +1,331 @@
+import CoreDataStore
+import Fixtures
+import Foundation
+import SQLiteFile
+import SQLiteWriter
+import StoreExtraction
+import Testing
+
+/// Rebuilt files, held against SQLite's own view of the source.
+@Suite struct RebuildTests {
+  // MARK: - Undamaged
+
+  @Test(arguments: StoreFixtures.all.map(\.name))
+  func anUndamagedStoreComesOutEqual(_ name: String) throws {
+    let folder = try TemporaryFolder()
+    let source = try StoreFixtures.named(name).make(folder.url)
+    if Self.misread.contains(name) {
+      withKnownIssue("the page-by-page reader misreads \(name)", isIntermittent: true) {
+        try Self.compareWhole(source, name)
+      }
+    } else {
+      try Self.compareWhole(source, name)
+    }
+  }
+
+  /// Stores of which `DamagedDatabase` itself has another view than SQLite.
+  private static let misread: Set = [
+    "wide-2000-columns", "wide-page-512", "journal-hot-from-nothing", "journal-hot-over-old",
+  ]
+
+  @Test(arguments: [
+    "Moody.moody", "Bookmarks_V3.sqlite", "SampleModel2_V2.sqlite", "default.store",
+    "store2-24-1.wiredatabase", "ios/Accounts3.sqlite", "kik.sqlite", "NotesV7.storedata",
+    "SampleModel_V2.sqlite", "ios17-mastodon/shared.sqlite",
+  ])
+  func aRealStoreComesOutEqual(_ name: String) throws {
+    guard Shared.require("rebuilding \(name)") != nil else { return }
+    try Self.compareWhole(try RealStores.named(name).url, name)
+  }
+
+  private static func compareWhole(_ source: URL, _ name: String) throws {
+    let before = treeState(of: source.deletingLastPathComponent())
+    let place = try TemporaryFolder()
+    let output = place.url.appendingPathComponent("new.sqlite")
+    let store: DamagedStore
+    do {
+      store = try DamagedStore(path: source.path)
+    } catch let error as SQLiteFileError where error.code == .empty {
+      return
+    }
+    let result = try StoreRebuild().run(store, to: output.path)
+    #expect(treeState(of: source.deletingLastPathComponent()) == before)
+    #expect(
+      try FileManager.default.contentsOfDirectory(atPath: place.url.path) == ["new.sqlite"])
+    #expect(result.conflictCount == 0, "\(result.findings)")
+    #expect(result.partialRowCount == 0, "\(result.findings)")
+    #expect(result.unattributedCount == 0, "\(result.findings)")
+    let wanted = try SQLiteConnection.rowsOfEveryTable(inCopyOf: source)
+    let given = try SQLiteConnection.rowsOfEveryTable(inCopyOf: output)
+      .filter { !$0.key.hasPrefix("_lifeboat_") }
+    #expect(Set(given.keys) == Set(wanted.keys), "\(result.findings)")
+    for (table, rows) in wanted {
+      let new = given[table] ?? []
+      #expect(new.count == rows.count, "\(name) \(table)")
+      for (one, other) in zip(rows, new)
+      where one.values != other.values || one.rowid != other.rowid {
+        Issue.record("\(name) \(table): \(one) became \(other)")
+        break
+      }
+    }
+    let copy = try SQLiteConnection.copyStore(source, into: place.url)
+    let old = try SQLiteConnection(copy)
+    defer { old.close() }
+    let new = try SQLiteConnection(output)
+    defer { new.close() }
+    #expect(try schema(of: new) == schema(of: old))
+    #expect(try new.integrityCheck() == ["ok"])
+    for pragma in ["page_size", "encoding", "auto_vacuum", "user_version", "application_id"] {
+      #expect(try new.rows("PRAGMA \(pragma)") == old.rows("PRAGMA \(pragma)"), "\(pragma)")
+    }
+  }
+
+  private static func schema(of database: SQLiteConnection) throws -> Set<[FixtureValue]> {
+    Set(
+      try database.rows(
+        "SELECT type, name, tbl_name, sql FROM sqlite_schema WHERE name NOT LIKE '\\_lifeboat\\_%' ESCAPE '\\'"
+      ))
+  }
+
+  // MARK: - Damaged
+
+  /// A store with some thousand rows, and SQLite's own list of them.
+  private struct Case {
+    let folder: TemporaryFolder
+    let url: URL
+    let healthy: URL
+    var output: URL { folder.url.appendingPathComponent("new.sqlite") }
+
+    init(_ name: String = "core-data-shape") throws {
+      folder = try TemporaryFolder()
+      url = try StoreFixtures.named(name).make(folder.url)
+      healthy = folder.url.appendingPathComponent("healthy")
+      try FileManager.default.copyItem(at: url, to: healthy)
+    }
+
+    /// The pages of a table's b-tree by type.
+    func pages(_ kind: UInt8, pageSize: Int = 4096) throws -> [Int] {
+      let content = try bytes(of: url)
+      return stride(from: pageSize, to: content.count, by: pageSize).filter { content[$0] == kind }
+        .map { $0 / pageSize + 1 }
+    }
+
+    func rebuild(_ likes: [String] = [], _ change: (inout StoreRebuild) -> Void = { _ in }) throws
+      -> RebuildResult
+    {
+      var rebuild = StoreRebuild()
+      change(&rebuild)
+      return try rebuild.run(try DamagedStore(path: url.path, like: likes), to: output.path)
+    }
+
+    func rows(_ url: URL) throws -> [String: [SQLiteConnection.FixtureRow]] {
+      try SQLiteConnection.rowsOfEveryTable(inCopyOf: url)
+    }
+  }
+
+  @Test func withoutPageOneAnotherStoreTellsTheSchema() throws {
+    let damaged = try Case()
+    try overwrite(damaged.url, at: 0, bytes: [UInt8](repeating: 0, count: 4096))
+    let result = try damaged.rebuild([damaged.healthy.path])
+    #expect(!result.isLossless)
+    #expect(result.tables.allSatisfy { $0.source == .like || $0.source == .model })
+    let wanted = try damaged.rows(damaged.healthy)
+    let given = try damaged.rows(damaged.output)
+    // Tables of some rows are told by the look of them.
+    for (table, rows) in wanted where rows.count > 20 {
+      #expect(given[table]?.map(\.values) == rows.map(\.values), "\(table)")
+    }
+    let total = given.filter { !$0.key.hasPrefix("_lifeboat_") || $0.key.contains("unattributed") }
+      .values.reduce(0) { $0 + $1.count }
+    #expect(total == wanted.values.reduce(0) { $0 + $1.count })
+    let database = try SQLiteConnection(damaged.output)
+    defer { database.close() }
+    #expect(try database.integrityCheck() == ["ok"])
+    let healthy = try SQLiteConnection(damaged.healthy)
+    defer { healthy.close() }
+    let difference = try Self.schema(of: database).symmetricDifference(Self.schema(of: healthy))
+    #expect(difference.isEmpty, "\(difference)")
+    #expect(
+      try database.integer("SELECT count(*) FROM _lifeboat_findings WHERE severity = 'damage'")
+        != 0)
+  }
+
+  @Test func interiorPagesAreNotNeeded() throws {
+    let damaged = try Case()
+    let interiors = try damaged.pages(5)
+    #expect(!interiors.isEmpty)
+    for page in interiors {
+      try overwrite(
+        damaged.url, at: (page - 1) * 4096, bytes: [UInt8](repeating: 0, count: 4096))
+    }
+    let result = try damaged.rebuild()
+    #expect(!result.isLossless)
+    let wanted = try damaged.rows(damaged.healthy)
+    let given = try damaged.rows(damaged.output)
+    let total = given.filter { !$0.key.hasPrefix("_lifeboat_") || $0.key.contains("unattributed") }
+      .values.reduce(0) { $0 + $1.count }
+    #expect(total == wanted.values.reduce(0) { $0 + $1.count })
+  }
+
+  @Test func aLeafWithoutHeaderKeepsItsRows() throws {
+    let damaged = try Case()
+    let leaves = try damaged.pages(13)
+    let page = try #require(leaves.dropFirst(leaves.count / 2).first)
+    try overwrite(damaged.url, at: (page - 1) * 4096, bytes: [UInt8](repeating: 0, count: 8))
+    let result = try damaged.rebuild()
+    #expect(result.rowCount > 0)
+    let wanted = try damaged.rows(damaged.healthy)
+    let given = try damaged.rows(damaged.output)
+    for (table, rows) in wanted {
+      #expect(given[table]?.map(\.values) == rows.map(\.values), "\(table)")
+    }
+  }
+
+  @Test func rowsThatAConstraintRefusesAreKept() throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("twice.sqlite")
+    let database = try SQLiteConnection(url)
+    try database.exec(
+      """
+      CREATE TABLE t(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE ON CONFLICT REPLACE, n INT);
+      WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM c WHERE i < 400)
+      INSERT INTO t SELECT i, 'name ' || i || hex(zeroblob(40)), i * 3 FROM c;
+      """)
+    let wanted = try database.rowsOfTable("t")
+    database.close()
+    // The second leaf becomes a copy of the first with other numbers in one row: the same keys twice.
+    var content = try bytes(of: url)
+    let leaves = stride(from: 4096, to: content.count, by: 4096).filter { content[$0] == 13 }
+    let first = leaves[0]
+    let second = leaves[1]
+    content.replaceSubrange(second..<second + 4096, with: content[first..<first + 4096])
+    // The last byte of the page belongs to the first row: its number.
+    content[second + 4095] ^= 1
+    try Data(content).write(to: url)
+    let output = folder.url.appendingPathComponent("new.sqlite")
+    let result = try StoreRebuild().run(try DamagedStore(path: url.path), to: output.path)
+    #expect(!result.isLossless)
+    let new = try SQLiteConnection(output)
+    defer { new.close() }
+    let table = try #require(result.tables.first)
+    #expect(table.conflictCount + table.repeatedCount > 1)
+    #expect(try new.integer("SELECT count(*) FROM t") == Int64(table.rowCount))
+    #expect(
+      try new.integer("SELECT count(*) FROM _lifeboat_conflicts_t") == Int64(table.conflictCount))
+    // Nothing was replaced: what is there is what was.
+    let names = Dictionary(wanted.compactMap { row in row.rowid.map { ($0, row.values) } }) {
+      one, _ in one
+    }
+    var different = 0
+    for row in try new.rowsOfTable("t") where names[row.rowid ?? 0] != row.values { different += 1 }
+    #expect(different <= 1)
+    #expect(try new.integrityCheck() == ["ok"])
+    #expect(
+      try new.integer(
+        "SELECT count(*) FROM _lifeboat_provenance WHERE \"table\" = '_lifeboat_conflicts_t' AND page > 0"
+      ) == Int64(table.conflictCount))
+  }
+
+  @Test func aUniqueIndexThatRowsContradictIsAFinding() throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("index.sqlite")
+    let database = try SQLiteConnection(url)
+    try database.exec(
+      """
+      CREATE TABLE t(a INT, b TEXT); CREATE UNIQUE INDEX u ON t(a); CREATE INDEX good ON t(b);
+      INSERT INTO t VALUES(100, 'x'), (101, 'y');
+      """)
+    database.close()
+    var content = try bytes(of: url)
+    // 101 becomes 100: the bytes of the value in its row on the table's page.
+    let page = 4096
+    let place = try #require(
+      (page..<2 * page).first { content[$0] == 101 && content[$0 + 1] == UInt8(ascii: "y") })
+    content[place] = 100
+    try Data(content).write(to: url)
+    let output = folder.url.appendingPathComponent("new.sqlite")
+    let result = try StoreRebuild().run(try DamagedStore(path: url.path), to: output.path)
+    #expect(result.rowCount == 2)
+    #expect(result.findings.contains { $0.id == "recover.indexNotBuilt" })
+    let new = try SQLiteConnection(output)
+    defer { new.close() }
+    #expect(try new.integrityCheck() == ["ok"])
+    #expect(
+      try new.rows("SELECT name FROM sqlite_schema WHERE type = 'index'") == [[.string("good")]])
+  }
+
+  @Test func deletedRowsHaveTablesOfTheirOwn() throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("deleted.sqlite")
+    let database = try SQLiteConnection(url)
+    try database.exec("PRAGMA secure_delete = OFF; CREATE TABLE t(id INTEGER PRIMARY KEY, v TEXT);")
+    try database.insert(
+      "INSERT INTO t VALUES(?, ?)",
+      (1...20).map { [.integer($0), .string("the text of row \($0)")] })
+    try database.exec("DELETE FROM t WHERE id IN (5, 12)")
+    database.close()
+    let store = try DamagedStore(path: url.path)
+    var rebuild = StoreRebuild()
+    rebuild.includesDeleted = true
+    let survey = try rebuild.survey(store)
+    let output = folder.url.appendingPathComponent("new.sqlite")
+    let result = try rebuild.run(try DamagedStore(path: url.path), to: output.path)
+    #expect(survey.rowCount == 18)
+    #expect(result.rowCount == 18)
+    #expect(result.deletedCount == 2)
+    #expect(survey.deletedCount == 2)
+    let new = try SQLiteConnection(output)
+    defer { new.close() }
+    #expect(
+      try new.rows("SELECT v, _note FROM _lifeboat_deleted_t ORDER BY v") == [
+        [.string("the text of row 12"), .string("deleted")],
+        [.string("the text of row 5"), .string("deleted")],
+      ])
+    #expect(try new.integer("SELECT count(*) FROM t") == 18)
+  }
+
+  @Test func provenanceOfAllRows() throws {
+    let whole = try Case("page-512")
+    let result = try whole.rebuild { $0.provenance = .all }
+    let new = try SQLiteConnection(whole.output)
+    defer { new.close() }
+    #expect(
+      try new.integer("SELECT count(*) FROM _lifeboat_provenance WHERE page > 0")
+        == Int64(result.rowCount))
+  }
+
+  // MARK: - The file itself
+
+  @Test(arguments: ["", "-wal", "-journal"]) func nothingIsOverwritten(_ suffix: String) throws {
+    let whole = try Case("page-512")
+    let taken = URL(fileURLWithPath: whole.output.path + suffix)
+    try Data("mine".utf8).write(to: taken)
+    let before = treeState(of: whole.folder.url)
+    do {
+      _ = try whole.rebuild()
+      Issue.record("it was overwritten")
+    } catch let error as SQLiteWriterError {
+      #expect(error.code == .exists)
+    }
+    #expect(treeState(of: whole.folder.url) == before)
+  }
+
+  /// Names in CREATE INDEX statements of our own making.
+  @Test func aStoreWithAModelBesideItHasItsIndexes() throws {
+    guard Shared.require("a store without its first page") != nil else { return }
+    let folder = try TemporaryFolder()
+    let healthy = try RealStores.named("SampleModel2_V2.sqlite")
+    let url = try healthy.copy(into: folder.url)
+    let database = try SQLiteConnection(url)
+    try database.exec("PRAGMA journal_mode = DELETE")
+    database.close()
+    var content = try bytes(of: url)
+    content.replaceSubrange(0..<4096, with: [UInt8](repeating: 0, count: 4096))
+    try Data(content).write(to: url)
+    let store = try DamagedStore(path: url.path, like: [healthy.url.path])
+    #expect(store.database.tables.count > 3)
+    #expect(store.companions.contains { $0.type == "index" })
+    #expect(store.model != nil)
+    #expect(store.kind == .coreData)
+  }
+}
