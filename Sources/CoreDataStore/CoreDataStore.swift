@@ -48,11 +48,21 @@ public final class CoreDataStore {
   ///   - model: the model to read rows by; nil for the one that the store carries.
   ///   - logView: which part of the write-ahead log counts.
   /// - Throws: ``SQLiteFileError`` when the file cannot be opened or is no database.
-  public init(
+  public convenience init(
     path: String, model: ManagedObjectModel? = nil,
     logView: SQLiteDatabase.LogView = .committed
   ) throws(SQLiteFileError) {
-    let database = try SQLiteDatabase(path: path, logView: logView)
+    try self.init(SQLiteDatabase(path: path, logView: logView), model: model)
+  }
+
+  /// The store in a database that is open.
+  ///
+  /// - Parameters:
+  ///   - database: the file.
+  ///   - model: the model to read rows by; nil for the one that the store carries.
+  /// - Throws: ``SQLiteFileError`` when the device fails.
+  public init(_ database: SQLiteDatabase, model: ManagedObjectModel? = nil) throws(SQLiteFileError)
+  {
     self.database = database
     let schema = database.schema
     let metadataTable = schema.table(named: "Z_METADATA")

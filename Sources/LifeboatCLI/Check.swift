@@ -66,6 +66,11 @@ struct Check: ParsableCommand, RecordedCommand {
 
 /// A check as a person reads it.
 struct CheckText {
+  /// What says that the file's header was not believed.
+  static let layoutFindings: Set = [
+    "file.headMissing", "file.headMoved", "header.unreadable", "header.otherPageSize",
+    "header.otherEncoding",
+  ]
   /// Findings shown without `-v`.
   private static let most = 50
   private let check: StoreCheck
@@ -93,8 +98,10 @@ struct CheckText {
     }
     let pages = Set(check.findings.filter { $0.severity == .damage }.compactMap(\.page)).count
     let count = check.damageCount
+    let places =
+      pages == 0 ? "" : " on \(Quantity.count(pages)) \(pages == 1 ? "page" : "pages")"
     return
-      "damaged: \(Quantity.count(count)) \(count == 1 ? "finding" : "findings") on \(Quantity.count(pages)) \(pages == 1 ? "page" : "pages")\(noteText)"
+      "damaged: \(Quantity.count(count)) \(count == 1 ? "finding" : "findings")\(places)\(noteText)"
   }
 
   private var counts: String {
@@ -102,12 +109,17 @@ struct CheckText {
       "\(Quantity.count(count)) \(count == 1 ? one : many)"
     }
     let counts = check.counts
+    let loose =
+      counts.looseTrees == 0
+      ? ""
+      : " and of " + words(counts.looseTrees, "b-tree", "b-trees") + " that nothing names"
     let entries =
       check.depth == .full
       ? "entries compared with the rows" : "entries counted, not compared (--depth full does)"
     return words(counts.checkedPages, "page", "pages") + " of \(Quantity.count(counts.pages)) ("
       + "\(Quantity.count(counts.overflowPages)) overflow, \(Quantity.count(counts.freePages)) free), "
-      + words(counts.rows, "row", "rows") + " of " + words(counts.tables - 1, "table", "tables")
+      + words(counts.rows, "row", "rows") + " of "
+      + words(max(0, counts.tables - 1), "table", "tables") + loose
       + ", " + words(counts.indexEntries, "entry", "entries") + " of "
       + words(counts.indexes, "index", "indexes") + (counts.indexes > 0 ? "; \(entries)" : "")
   }
@@ -116,15 +128,35 @@ struct CheckText {
     let path = ShellText.quoted(check.path)
     var all: [KeyValueBlock.Suggestion] = []
     if !check.isSound {
-      if let page = check.findings.first(where: { $0.severity == .damage && $0.page != nil })?.page
-      {
+      if let page = firstPage {
         all.append(.init("lifeboat pages --page \(page) \(path)", "look at the first damaged page"))
       }
-      all.append(.init("lifeboat extract \(path) -o DIR", "save every row that can be read"))
+      if needsRecovery {
+        all.append(.init("lifeboat rows --all \(path)", "every row that is left, deleted ones too"))
+        all.append(
+          .init("lifeboat recover \(path) -o NEW.sqlite", "a fresh file with what can be saved"))
+      } else {
+        all.append(.init("lifeboat extract \(path) -o DIR", "save every row that can be read"))
+      }
     } else {
       all.append(.init("lifeboat inspect \(path)", "what the store is"))
     }
     return all
+  }
+
+  /// The first damaged page that is in the file.
+  private var firstPage: UInt32? {
+    let gone: Set = ["page.missing", "freelist.outOfRange", "schema.lost"]
+    return check.findings.first {
+      $0.severity == .damage && $0.page != nil && $0.offset != nil && !gone.contains($0.id)
+    }?.page
+  }
+
+  /// Whether the commands that read by the header and the schema are of no use.
+  private var needsRecovery: Bool {
+    check.findings.contains {
+      Self.layoutFindings.contains($0.id) || $0.id == "schema.lost"
+    }
   }
 
   private var findings: String {

@@ -30,6 +30,8 @@ struct PageSummary {
   var owners: [PageOwner] = []
   private let pageSize: Int
   private let pageCount: UInt32
+  /// What is wrong with the header; nil when nothing is.
+  private let headerTrouble: String?
   private var kinds: [PageKind: Int] = [:]
   private var members: [Finding.Member: Int] = [:]
   private var runs: [Run] = []
@@ -37,6 +39,10 @@ struct PageSummary {
   init(_ database: SQLiteDatabase) {
     pageSize = database.header.pageSize
     pageCount = database.pageCount
+    headerTrouble =
+      database.votedLayout == nil
+      ? nil
+      : database.findings.kept.first { CheckText.layoutFindings.contains($0.id) }?.message
   }
 
   mutating func add(_ entry: PageEntry) {
@@ -67,6 +73,7 @@ struct PageSummary {
     block.add(
       "Pages",
       "\(Quantity.count(pageCount)) of \(Quantity.count(pageSize)) bytes\(sources)")
+    if let headerTrouble { block.add("Header", headerTrouble, tone: .red) }
     let parts = PageKind.allCases.filter { kinds[$0] != nil }
       .map { "\(Quantity.count(kinds[$0] ?? 0)) \($0.name)" }
     block.add("Kinds", parts.joined(separator: ", "))

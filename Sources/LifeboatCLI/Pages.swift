@@ -18,6 +18,8 @@ struct Pages: ParsableCommand, RecordedCommand {
                 lifeboat pages --page 214 Notes.sqlite
                 lifeboat pages --format ndjson Notes.sqlite
 
+      Where the header is lost, the pages themselves tell their size.
+
       Exit status: 0 also when pages are damaged (this command describes); 64 when there is no such page; 65 when \
       the file is no store that is understood; 75 when it changed while it was read.
       """)
@@ -41,7 +43,7 @@ struct Pages: ParsableCommand, RecordedCommand {
 
   func run() throws {
     let watch = EvidenceWatch(path)
-    let database = try SQLiteDatabase(path: path, logView: store.wal)
+    let database = try SQLiteDatabase.surveyed(path: path, logView: store.wal)
     let format = format ?? (display.json ? .json : .text)
     let meter = progress.meter("Reading", unit: .pages, display)
     let total = UInt64(database.pageCount)

@@ -99,9 +99,29 @@ public struct DatabaseHeader: Sendable, Equatable {
       throw .encoding(encoding)
     }
     guard bytes.byte(at: 19) <= 2 else { throw .readVersion(bytes.byte(at: 19)) }
-    pageSize = size
-    reservedBytes = reserved
+    self.init(
+      fields: bytes, pageSize: size, reservedBytes: reserved, textEncoding: textEncoding,
+      largestRootPage: bytes.uint32(at: 52))
+  }
+
+  /// A header in place of one that is lost or contradicted: what must be known to read pages comes from `layout`,
+  /// the other fields from `bytes`, as many as a header has.
+  init(_ layout: FileLayout, remains bytes: RawSpan) {
+    let stored = bytes.uint32(at: 52)
+    self.init(
+      fields: bytes, pageSize: layout.pageSize, reservedBytes: layout.reservedBytes,
+      textEncoding: layout.textEncoding,
+      largestRootPage: layout.hasPointerMap ? max(1, stored) : 0)
+  }
+
+  private init(
+    fields bytes: RawSpan, pageSize: Int, reservedBytes: Int, textEncoding: TextEncoding,
+    largestRootPage: UInt32
+  ) {
+    self.pageSize = pageSize
+    self.reservedBytes = reservedBytes
     self.textEncoding = textEncoding
+    self.largestRootPage = largestRootPage
     writeVersion = bytes.byte(at: 18)
     readVersion = bytes.byte(at: 19)
     changeCounter = bytes.uint32(at: 24)
@@ -110,7 +130,6 @@ public struct DatabaseHeader: Sendable, Equatable {
     freelistPageCount = bytes.uint32(at: 36)
     schemaCookie = bytes.uint32(at: 40)
     schemaFormat = bytes.uint32(at: 44)
-    largestRootPage = bytes.uint32(at: 52)
     userVersion = Int32(bitPattern: bytes.uint32(at: 60))
     isIncrementalVacuum = bytes.uint32(at: 64) != 0
     applicationID = bytes.uint32(at: 68)

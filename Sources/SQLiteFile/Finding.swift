@@ -43,7 +43,8 @@ public struct Finding: Sendable, Hashable, Codable {
     self.message = message
     self.member = member
     self.page = page
-    self.offset = offset
+    // A page that stood before what is left of the file has no place in it.
+    self.offset = offset.flatMap { $0 < 0 ? nil : $0 }
     self.table = table
   }
 }

@@ -32,11 +32,18 @@ public final class SQLiteDatabase {
   public let pageCount: UInt32
   /// What the schema table says.
   public private(set) var schema: Schema
+  /// What the pages have voted for where the header is lost or contradicted; nil as a rule, and then the header
+  /// is that of page 1. With a layout ``header`` has only the layout's facts and what else could be believed.
+  public let votedLayout: FileLayout?
   /// What was found while opening and by all reading since.
   public private(set) var findings = FindingList()
 
   private var reader: PageReader
-  private let mainPageCount: UInt32
+  let mainPageCount: UInt32
+  /// Whether nothing of the header is left, that is, nothing but its layout is known.
+  let isHeaderLost: Bool
+  /// Whether a log or journal has pages.
+  let hasOverlays: Bool
 
   /// Opens the database at `path` and reads its schema.
   ///
@@ -98,15 +105,18 @@ public final class SQLiteDatabase {
     var log: WriteAheadLog?
     var journal: RollbackJournal?
     var findings: FindingList
+    /// Offset of page 1 in the main file.
+    var origin: Int64 = 0
+    var votedLayout: FileLayout?
+    var isHeaderLost = false
   }
 
   /// Opens a database of these parts and reads its schema.
   init(_ parts: Parts) throws(SQLiteFileError) {
     let header = parts.header
+    let stored = parts.main.size - parts.origin + Int64(header.pageSize) - 1
     let mainPages = UInt32(
-      min(
-        (parts.main.size + Int64(header.pageSize) - 1) / Int64(header.pageSize),
-        Int64(UInt32.max - 1)))
+      min(max(0, stored / Int64(header.pageSize)), Int64(UInt32.max - 1)))
     let newest = parts.overlays.reduce(mainPages) { max($0, $1.highestPage) }
     path = parts.path
     logView = parts.logView
@@ -115,10 +125,13 @@ public final class SQLiteDatabase {
     journal = parts.journal
     sizeBytes = parts.main.size
     pageCount = parts.pageCount
+    votedLayout = parts.votedLayout
+    isHeaderLost = parts.isHeaderLost
+    hasOverlays = !parts.overlays.isEmpty
     mainPageCount = mainPages
     reader = PageReader(
       main: parts.main, pageSize: header.pageSize, usableSize: header.usableSize,
-      pageLimit: newest, overlays: parts.overlays)
+      pageLimit: newest, origin: parts.origin, overlays: parts.overlays)
     findings = parts.findings
     schema = Schema(rows: [])
     var rows: [StoredRow] = []

@@ -38,13 +38,15 @@ public struct StoreCheck: Sendable, Codable {
     public let overflowPages: Int
     /// Tables, the schema's included.
     public let tables: Int
+    /// B-trees, or pieces of such, that no schema names; only looked for where the schema is lost.
+    public let looseTrees: Int
     /// Indexes.
     public let indexes: Int
     /// Cells of all b-trees.
     public let cells: Int
-    /// Rows of all tables but the schema's.
+    /// Rows of all tables but the schema's, those in loose b-trees included.
     public let rows: Int
-    /// Entries of all indexes.
+    /// Entries of all indexes, those in loose b-trees included.
     public let indexEntries: Int
   }
 
@@ -55,13 +57,14 @@ public struct StoreCheck: Sendable, Codable {
   ///   - logView: which part of the write-ahead log counts.
   ///   - depth: whether the entries of indexes are compared with the rows too.
   ///   - progress: told now and then how many pages of how many have been looked at.
-  /// - Throws: `SQLiteFileError` when the file cannot be opened or is no database.
+  /// - Throws: `SQLiteFileError` when the file cannot be opened, or nothing in it is a page of a database. A header
+  ///   that is lost is a finding.
   public init(
     path: String, logView: SQLiteDatabase.LogView = .committed, depth: CheckDepth = .quick,
     progress: ((_ done: Int, _ total: Int) -> Void)? = nil
   ) throws {
     let watch = EvidenceWatch(path)
-    let store = try CoreDataStore(path: path, logView: logView)
+    let store = try CoreDataStore(SQLiteDatabase.surveyed(path: path, logView: logView))
     let total = Int(store.database.pageCount)
     let report = try store.check(depth: depth) { done in progress?(min(done, total), total) }
     self.path = path
@@ -71,7 +74,8 @@ public struct StoreCheck: Sendable, Codable {
     counts = Counts(
       pages: report.pageCount, checkedPages: report.checkedPageCount,
       freePages: report.freePageCount, overflowPages: report.overflowPageCount,
-      tables: report.tableCount, indexes: report.indexCount, cells: report.cellCount,
+      tables: report.tableCount, looseTrees: report.looseTreeCount, indexes: report.indexCount,
+      cells: report.cellCount,
       rows: report.rowCount, indexEntries: report.indexEntryCount)
     findings = report.findings.kept
     findingCount = report.findings.count

@@ -63,7 +63,48 @@ import Testing
       #expect(outcome.errorCode == "file.looksEncrypted", "\(clear): \(outcome.errors)")
     }
     try Data(generator.bytes(65_536) + sound[65_536...]).write(to: store)
-    #expect(try Program.run("check", store.path).errorCode == "file.notADatabase")
+    #expect(try Program.run("inspect", store.path).errorCode == "file.notADatabase")
+    #expect(try Program.run("check", store.path).status == 1)
+  }
+
+  @Test func aLostHeaderIsAFindingAndTheNextStepIsNamed() throws {
+    let folder = try TemporaryFolder()
+    let store = try StoreFixtures.named("deep-table").make(folder.url)
+    let sound = try Program.run("check", "--json", store.path).json()
+    try overwrite(store, at: 0, bytes: [UInt8](repeating: 0, count: 100))
+    let before = treeState(of: folder.url)
+    let outcome = try Program.run("check", store.path)
+    #expect(outcome.status == 1)
+    for part in ["(header.unreadable)", "lifeboat rows --all", "lifeboat recover"] {
+      #expect(outcome.text.contains(part), "\(part)")
+    }
+    let report = try Program.run("check", "--json", store.path).json()
+    #expect(report["counts"]?["rows"] == sound["counts"]?["rows"])
+    let pages = try Program.run("pages", store.path)
+    #expect(pages.status == 0)
+    #expect(pages.text.contains("the database header is not to be believed"))
+    #expect(treeState(of: folder.url) == before)
+  }
+
+  @Test func aLostSchemaLeavesPagesByKind() throws {
+    let folder = try TemporaryFolder()
+    let store = try StoreFixtures.named("deep-table").make(folder.url)
+    let pageSize = try #require(
+      try Program.run("pages", "--json", store.path).json()["pageSizeBytes"]?.integer)
+    try overwrite(store, at: 0, bytes: [UInt8](repeating: 0, count: Int(pageSize)))
+    let outcome = try Program.run("check", store.path)
+    #expect(outcome.status == 1)
+    for part in ["(schema.lost)", "that nothing names", "lifeboat recover"] {
+      #expect(outcome.text.contains(part), "\(part)")
+    }
+    let kinds = try Program.run("pages", "--json", store.path).json()["kinds"]
+    #expect((kinds?["leafTable"]?.integer ?? 0) > 10)
+    #expect((kinds?["interiorTable"]?.integer ?? 0) > 0)
+    let leaf = try #require(
+      try Program.run("pages", "--format", "ndjson", store.path).lines()
+        .first { $0["kind"]?.string == "leafTable" }?["page"]?.integer)
+    let detail = try Program.run("pages", "--page", "\(leaf)", store.path)
+    #expect(detail.status == 0 && detail.text.contains("a table leaf"))
   }
 
   @Test func progressIsOnStandardError() throws {

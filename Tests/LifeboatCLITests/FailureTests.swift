@@ -60,6 +60,8 @@ import Testing
 
   static let commands: [Command] = [
     Command(arguments: ["inspect", "INPUT"], expected: asStore),
+    Command(arguments: ["check", "INPUT"], expected: asStore),
+    Command(arguments: ["pages", "INPUT"], expected: asStore),
     Command(arguments: ["rows", "INPUT"], expected: asStore),
     Command(arguments: ["rows", "--raw", "--format", "ndjson", "INPUT"], expected: asStore),
     Command(arguments: ["extract", "INPUT", "-o", "OUTPUT"], expected: asStore),

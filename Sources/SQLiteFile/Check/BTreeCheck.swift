@@ -5,7 +5,7 @@
 struct BTreeCheck: ~Copyable {
   /// A b-tree to walk.
   struct Tree {
-    /// The name for findings.
+    /// The name for findings; empty when it has none.
     var name: String
     /// Its number in the page map.
     var number: UInt32
@@ -458,6 +458,7 @@ struct BTreeCheck: ~Copyable {
     findings.add(
       Finding(
         id, message, member: place.member, page: page,
-        offset: page == 0 ? nil : place.offset + Int64(offsetInPage), table: table))
+        offset: page == 0 ? nil : place.offset + Int64(offsetInPage),
+        table: table.isEmpty ? nil : table))
   }
 }

@@ -20,6 +20,8 @@ public struct CheckReport: Sendable, Equatable {
   public internal(set) var overflowPageCount = 0
   /// B-trees of tables.
   public internal(set) var tableCount = 0
+  /// B-trees that no schema names, and pieces of such: only looked for where the schema is lost.
+  public internal(set) var looseTreeCount = 0
   /// B-trees of indexes.
   public internal(set) var indexCount = 0
   /// Cells of all b-trees.

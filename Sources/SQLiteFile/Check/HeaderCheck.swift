@@ -64,7 +64,8 @@ enum HeaderCheck {
   /// main file may have any.
   private static func size(_ database: SQLiteDatabase) -> [Finding] {
     let pageSize = Int64(database.header.pageSize)
-    guard database.writeAheadLog?.pageOffsets.isEmpty ?? true, database.journal?.state != .hot
+    guard database.writeAheadLog?.pageOffsets.isEmpty ?? true, database.journal?.state != .hot,
+      database.votedLayout == nil
     else { return [] }
     let wanted = Int64(database.pageCount) * pageSize
     guard database.sizeBytes > wanted else { return [] }

@@ -298,7 +298,7 @@ struct RecordCheck: ~Copyable {
       findings.append(
         Finding(
           id, values + " " + text + row, severity: severity, member: place.member,
-          page: place.page, offset: place.offset, table: table))
+          page: place.page, offset: place.offset, table: table.isEmpty ? nil : table))
     }
     return (findings, breaches)
   }

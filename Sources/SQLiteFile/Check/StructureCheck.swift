@@ -27,6 +27,8 @@ struct StructureCheck: ~Copyable {
   /// The numbers of demands by the name of the table in small letters.
   private var demandsByTable: [String: [Int]] = [:]
   private let pageLimit: UInt32
+  /// Whether nothing is left that names tables.
+  private let isSchemaLost: Bool
 
   init(
     _ database: SQLiteDatabase, depth: CheckDepth, demands: [ColumnDemand] = [],
@@ -36,11 +38,12 @@ struct StructureCheck: ~Copyable {
     self.depth = depth
     self.demands = demands
     reader = database.anotherReader()
-    let pageSize = Int64(database.header.pageSize)
-    let mainPages = UInt32(
-      min((database.sizeBytes + pageSize - 1) / pageSize, Int64(UInt32.max - 1)))
     pageLimit = min(database.pageCount, reader.pageLimit)
-    tree = BTreeCheck(mainPageCount: mainPages, encoding: database.header.textEncoding)
+    isSchemaLost =
+      database.schema.entries.isEmpty
+      && database.findings.kept.contains { $0.severity == .damage && $0.table == "sqlite_schema" }
+    tree = BTreeCheck(
+      mainPageCount: database.mainPageCount, encoding: database.header.textEncoding)
     tree.onPages = onPages
     tree.records.demands = ContiguousArray(demands)
     for (number, demand) in demands.enumerated() {
@@ -57,21 +60,25 @@ struct StructureCheck: ~Copyable {
   mutating func run() throws(SQLiteFileError) {
     report.pageCount = Int(database.pageCount)
     // What opening has found of pages and rows is found again by the walk.
-    let families = ["file.", "wal.", "journal."]
+    let families = ["file.", "header.", "wal.", "journal."]
     for finding in database.findings.kept where families.contains(where: finding.id.hasPrefix) {
       report.findings.add(finding)
     }
-    for finding in try HeaderCheck.run(database, &reader) { report.findings.add(finding) }
+    if isSchemaLost { report.findings.add(FileSurvey.schemaLost) }
+    if !database.isHeaderLost {
+      for finding in try HeaderCheck.run(database, &reader) { report.findings.add(finding) }
+    }
     claimFixedPages()
     var freelist = FreelistCheck()
     try freelist.run(database.header, pageCount: pageLimit, &tree, &reader)
     report.freePageCount = freelist.pageCount
     try walkTrees()
+    try checkLoosePages()
     // Causes before what follows from them.
     report.findings.add(tree.findings)
     tree.findings = FindingList()
     checkOrphans()
-    if database.header.hasPointerMap {
+    if database.header.hasPointerMap, !isSchemaLost {
       try PointerMapCheck.run(upTo: pageLimit, &tree, &reader)
     }
     try checkReferences()
@@ -277,18 +284,43 @@ struct StructureCheck: ~Copyable {
 
   // MARK: - The whole
 
+  /// Looks for free pages without a freelist, and for b-trees without a schema.
+  private mutating func checkLoosePages() throws(SQLiteFileError) {
+    guard database.isHeaderLost || isSchemaLost else { return }
+    var loose = LoosePages(upTo: pageLimit)
+    if database.isHeaderLost {
+      let map = database.votedLayout.map { PointerMap(layout: $0, pageCount: pageLimit) }
+      try loose.claimFree(map, &tree, &reader)
+      report.freePageCount += loose.freePages
+    }
+    if isSchemaLost {
+      try loose.walk(&tree, &reader)
+      report.checkedPageCount += loose.checkedPages
+      report.overflowPageCount += loose.overflowPages
+      report.cellCount += loose.cells
+      report.rowCount += loose.rows
+      report.indexEntryCount += loose.indexEntries
+      report.looseTreeCount = loose.trees
+    }
+    // What stood before the file's first byte is no orphan but gone.
+    var page: UInt32 = 1
+    while page <= pageLimit, reader.location(of: page).offset < 0 {
+      _ = tree.map.claim(page, as: .unreadable, owner: PageMap.noOwner, parent: 0)
+      page += 1
+    }
+  }
+
   private mutating func checkOrphans() {
     let reader = reader.another()
     var found: [Finding] = []
+    let isFreelistLost = database.isHeaderLost
     tree.map.orphans(upTo: pageLimit) { pages in
       guard found.count < FindingList.limit else { return }
       let place = reader.location(of: pages.lowerBound)
       found.append(
         Finding(
           "page.orphan",
-          pages.count == 1
-            ? "nothing leads to this page, and it is not on the freelist"
-            : "nothing leads to pages \(pages.lowerBound) to \(pages.upperBound), and they are not on the freelist",
+          Self.orphanWords(pages, isFreelistLost: isFreelistLost),
           member: place.member, page: pages.lowerBound, offset: place.offset))
     }
     for finding in found { report.findings.add(finding) }
@@ -303,6 +335,18 @@ struct StructureCheck: ~Copyable {
           pageSize: database.header.pageSize
         ).count
     }
+  }
+
+  private static func orphanWords(_ pages: ClosedRange<UInt32>, isFreelistLost: Bool) -> String {
+    let subject =
+      pages.count == 1 ? "this page" : "pages \(pages.lowerBound) to \(pages.upperBound)"
+    let pronoun = pages.count == 1 ? "it" : "they"
+    let free =
+      isFreelistLost
+      ? "; the freelist is lost, so \(pronoun) may be free"
+      : pages.count == 1
+        ? ", and it is not on the freelist" : ", and they are not on the freelist"
+    return "nothing leads to \(subject)\(free)"
   }
 
   /// Finds the values that refer to rows that are not there. The key sets say whether there are any; only then are

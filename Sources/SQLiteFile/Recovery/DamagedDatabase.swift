@@ -44,52 +44,29 @@ public final class DamagedDatabase {
     self.path = path
     let main = try ByteFile(path)
     guard main.size > 0 else { throw SQLiteFileError(.empty, "empty file", path: path) }
-    guard var voted = try LayoutVote(main).decide(sidePageSize: logView == .ignore ? nil : SideFiles.pageSizes(beside: path).first) else {
-      throw try Self.refusal(main)
-    }
-    let sides =
-      logView == .ignore
-      ? nil : try SideFiles(beside: path, main: main, pageSize: voted.pageSize)
-    self.sides = sides
-    let overlays = sides?.overlays ?? []
-    // A newer page 1 knows better.
-    for overlay in overlays.reversed() {
-      guard let offset = overlay.offset(of: 1) else { continue }
-      let bytes = ContiguousArray(
-        try overlay.file.bytes(at: offset, count: DatabaseHeader.length))
-      guard let header = try? DatabaseHeader(parsing: bytes.rawSpan),
-        header.pageSize == voted.pageSize
-      else { continue }
-      voted.header = header
-      voted.hasPointerMap = header.hasPointerMap
-      voted.textEncoding = header.textEncoding
-    }
-    layout = voted
+    guard let survey = try FileSurvey(main, logView) else { throw try Self.refusal(main) }
+    sides = survey.sides
+    layout = survey.layout
     if let sides { findings.add(sides.findings) }
-    let stored = (main.size - voted.origin + Int64(voted.pageSize) - 1) / Int64(voted.pageSize)
-    mainPageCount = UInt32(clamping: max(0, stored))
-    let newest = overlays.reduce(mainPageCount) { max($0, $1.highestPage) }
+    mainPageCount = survey.mainPageCount
+    let newest = survey.pageCount
     pageCount = newest
-    reader = PageReader(
-      main: main, pageSize: voted.pageSize, usableSize: voted.usableSize, pageLimit: newest,
-      origin: voted.origin, overlays: overlays)
+    reader = survey.reader()
     census = PageCensus(pageCount: newest)
-    map = PointerMap(layout: voted, pageCount: newest)
+    map = PointerMap(layout: survey.layout, pageCount: newest)
     claimed = PageSet(pageCount: newest)
     interiors = PageSet(pageCount: newest)
     // No payload is longer than the file, nor than SQLite's own limit.
-    mostPayload = min(1 << 31, reader.storedPageCount * voted.pageSize)
+    mostPayload = min(1 << 31, reader.storedPageCount * survey.layout.pageSize)
     // Pages behind the end that the last commit gave the database are no part of it.
     if let count = sides?.databasePageCount, count < newest {
       for page in count..<newest { census.setFree(page + 1) }
     }
-    reportLayout(main)
+    for finding in survey.findings { findings.add(finding) }
     try takeCensus()
     schemaEntries = try readSchema()
     if schemaEntries.isEmpty, census.kind(1) != .tableLeaf {
-      findings.add(
-        Finding(
-          "schema.lost", "the schema table is not readable; tables are told by their rows", page: 1))
+      findings.add(FileSurvey.schemaLost)
     }
     var tables = schemaEntries.compactMap { entry -> ExpectedTable? in
       guard entry.type == "table", entry.rootPage > 0, let sql = entry.sql else { return nil }
@@ -104,39 +81,6 @@ public final class DamagedDatabase {
       tables.append(table)
     }
     try expect(tables)
-  }
-
-  /// Says where the file's own header was not believed.
-  private func reportLayout(_ main: ByteFile) {
-    let facts =
-      "pages of \(layout.pageSize) bytes, text in \(layout.textEncoding.name), by what the pages themselves say"
-    if layout.origin < 0 {
-      findings.add(
-        Finding(
-          "file.headMissing",
-          "the first \(-layout.origin) bytes of the database are missing; \(facts)", offset: 0))
-    } else if layout.origin > 0 {
-      findings.add(
-        Finding(
-          "file.headMoved", "the database begins \(layout.origin) bytes into the file; \(facts)",
-          offset: 0))
-    } else if layout.header == nil {
-      findings.add(
-        Finding("header.unreadable", "the database header is not to be believed; \(facts)", offset: 0))
-    } else if layout.encodingSource == .pages {
-      findings.add(
-        Finding(
-          "header.otherEncoding", "the header names another text encoding; \(facts)", offset: 56))
-    }
-    if let header = layout.header, header.isPageCountValid, sides?.overlays.isEmpty ?? true,
-      header.pageCount > mainPageCount
-    {
-      findings.add(
-        Finding(
-          "file.truncated",
-          "the header counts \(header.pageCount) pages, the file ends after \(main.size / Int64(layout.pageSize))",
-          offset: main.size))
-    }
   }
 
   private static func refusal(_ main: ByteFile) throws(SQLiteFileError) -> SQLiteFileError {

@@ -25,6 +25,8 @@ public struct FileLayout: Sendable, Equatable {
   public internal(set) var hasPointerMap: Bool
   /// The header of page 1; nil when it is not readable.
   public internal(set) var header: DatabaseHeader?
+  /// A header that reads well and that the pages contradict; nil as a rule.
+  public internal(set) var refusedHeader: DatabaseHeader?
   /// Who decided the page size.
   public internal(set) var pageSizeSource: Source
   /// Who decided the encoding.

@@ -21,6 +21,13 @@ struct LayoutVote {
       if size == header?.pageSize { own = found }
       if found.score > (best?.score ?? 0) * 1.05 { best = found }
     }
+    if (best?.score ?? 0) < 0.02, header == nil, let found = try findHeader() {
+      return FileLayout(
+        pageSize: found.header.pageSize, reservedBytes: found.header.reservedBytes,
+        textEncoding: found.header.textEncoding, origin: found.offset,
+        hasPointerMap: found.header.hasPointerMap, header: found.header, pageSizeSource: .header,
+        encodingSource: .header)
+    }
     if (best?.score ?? 0) < 0.5, header == nil {
       // Little at page boundaries counted from the file's start: look for another start.
       if let shifted = try findBase(), shifted.score.score > (best?.score ?? 0) * 1.5 {
@@ -40,7 +47,8 @@ struct LayoutVote {
     } else if let best {
       layout = FileLayout(
         pageSize: best.size, reservedBytes: best.reserved, textEncoding: .utf8, origin: base,
-        hasPointerMap: false, header: nil, pageSizeSource: .pages, encodingSource: .assumed)
+        hasPointerMap: false, header: nil, refusedHeader: header, pageSizeSource: .pages,
+        encodingSource: .assumed)
     } else if let sidePageSize {
       layout = FileLayout(
         pageSize: sidePageSize, reservedBytes: 0, textEncoding: .utf8, origin: 0,
@@ -55,7 +63,7 @@ struct LayoutVote {
       layout.reservedBytes = best.reserved
     }
     let encoding = try votedEncoding(layout)
-    if let encoding, layout.header == nil || (encoding == .utf8) != (layout.textEncoding == .utf8) {
+    if let encoding, layout.header == nil || encoding != layout.textEncoding {
       layout.textEncoding = encoding
       layout.encodingSource = .pages
     }
@@ -170,6 +178,22 @@ struct LayoutVote {
     return end
   }
 
+  /// Looks for a header with a page behind it at every offset of the file's first 4 MiB.
+  private func findHeader() throws(SQLiteFileError) -> (offset: Int64, header: DatabaseHeader)? {
+    let block = ContiguousArray(try file.bytes(at: 0, count: 4 << 20))
+    let bytes = block.rawSpan
+    var offset = 0
+    while offset + DatabaseHeader.length < block.count {
+      defer { offset += 1 }
+      guard bytes.byte(at: offset) == DatabaseHeader.magic[0],
+        let header = try? DatabaseHeader(parsing: bytes.part(offset, DatabaseHeader.length)),
+        BTreePage.Kind(rawValue: bytes.byte(at: offset + DatabaseHeader.length)) != nil
+      else { continue }
+      return (Int64(offset), header)
+    }
+    return nil
+  }
+
   /// Looks for page starts at every offset.
   private func findBase() throws(SQLiteFileError) -> (base: Int64, score: Score)? {
     let block = ContiguousArray(try file.bytes(at: 0, count: 4 << 20))
@@ -210,6 +234,9 @@ struct LayoutVote {
     var even = 0
     var odd = 0
     var total = 0
+    // Texts, and those of them that are valid UTF-8.
+    var texts = 0
+    var valid = 0
     var index: Int64 = 0
     while index < count, total < 200_000 {
       let page = ContiguousArray(try file.bytes(at: base + index * size, count: layout.pageSize))
@@ -235,6 +262,8 @@ struct LayoutVote {
               if position & 1 == 0 { even += 1 } else { odd += 1 }
             }
             total += length
+            texts += 1
+            if UTF8Scan.isValid(bytes.part(offset, length)) { valid += 1 }
           }
           offset += length
           if offset > found.record + found.local { break }
@@ -242,7 +271,8 @@ struct LayoutVote {
       }
     }
     guard total > 0 else { return nil }
-    guard (even + odd) * 10 > total else { return .utf8 }
+    // UTF-16 of scripts that are not Latin has few zeros; then nothing is said of the two byte orders.
+    guard (even + odd) * 10 > total else { return valid * 2 > texts ? .utf8 : nil }
     return odd > even ? .utf16LittleEndian : .utf16BigEndian
   }
 
@@ -265,6 +295,12 @@ struct LayoutVote {
       let bytes = page.rawSpan
       let kind = BTreePage.Kind(rawValue: bytes.byte(at: 0))
       let cells = Int(bytes.uint16(at: 3))
+      if bytes.byte(at: 0) == DatabaseHeader.magic[0],
+        let header = try? DatabaseHeader(parsing: bytes), header.pageSize == layout.pageSize
+      {
+        // Page 1 itself: a database inside a value does not begin where a page does.
+        votes[-index, default: 0] += 1000
+      }
       if kind == .leafTable, cells > 0, 8 + 2 * cells <= layout.usableSize, keys.count < 200_000 {
         let place = Int(bytes.uint16(at: 8 + 2 * (cells - 1)))
         if place + 4 <= layout.usableSize,

@@ -1,0 +1,99 @@
+/// The files of a database with the layout that all of them together testify to.
+struct FileSurvey {
+  let main: ByteFile
+  let layout: FileLayout
+  /// What is beside the main file; nil when that is not to count.
+  let sides: SideFiles?
+  /// Pages of the main file, those before a head that is cut off counted, and a last one that is not whole.
+  let mainPageCount: UInt32
+  /// The highest page of the main file and of what overlays it.
+  let pageCount: UInt32
+
+  /// Votes on the layout of a file; nil when nothing in it looks like a database.
+  ///
+  /// - Throws: ``SQLiteFileError`` when the file or one beside it cannot be read.
+  init?(_ main: ByteFile, _ logView: SQLiteDatabase.LogView) throws(SQLiteFileError) {
+    let sidePageSize =
+      logView == .ignore ? nil : try SideFiles.pageSizes(beside: main.path).first
+    guard var voted = try LayoutVote(main).decide(sidePageSize: sidePageSize) else { return nil }
+    let sides =
+      logView == .ignore
+      ? nil : try SideFiles(beside: main.path, main: main, pageSize: voted.pageSize)
+    self.main = main
+    self.sides = sides
+    let overlays = sides?.overlays ?? []
+    // A newer page 1 knows better.
+    for overlay in overlays.reversed() {
+      guard let offset = overlay.offset(of: 1) else { continue }
+      let bytes = ContiguousArray(
+        try overlay.file.bytes(at: offset, count: DatabaseHeader.length))
+      guard let header = try? DatabaseHeader(parsing: bytes.rawSpan),
+        header.pageSize == voted.pageSize
+      else { continue }
+      voted.header = header
+      voted.hasPointerMap = header.hasPointerMap
+      voted.textEncoding = header.textEncoding
+    }
+    layout = voted
+    let stored = (main.size - voted.origin + Int64(voted.pageSize) - 1) / Int64(voted.pageSize)
+    mainPageCount = UInt32(clamping: max(0, stored))
+    pageCount = overlays.reduce(mainPageCount) { max($0, $1.highestPage) }
+  }
+
+  /// A reader of the pages.
+  func reader() -> PageReader {
+    PageReader(
+      main: main, pageSize: layout.pageSize, usableSize: layout.usableSize, pageLimit: pageCount,
+      origin: layout.origin, overlays: sides?.overlays ?? [])
+  }
+
+  // MARK: - What is wrong with the file's own facts
+
+  /// Says that nothing names the tables.
+  static var schemaLost: Finding {
+    Finding(
+      "schema.lost", "the schema table is not readable; tables are told by their rows", page: 1)
+  }
+
+  /// Where the file's own header was not believed.
+  var findings: [Finding] {
+    var findings: [Finding] = []
+    let facts =
+      "pages of \(layout.pageSize) bytes, text in \(layout.textEncoding.name), by what the pages themselves say"
+    if layout.origin < 0 {
+      findings.append(
+        Finding(
+          "file.headMissing",
+          "the first \(-layout.origin) bytes of the database are missing; \(facts)", offset: 0))
+    } else if layout.origin > 0 {
+      findings.append(
+        Finding(
+          "file.headMoved", "the database begins \(layout.origin) bytes into the file; \(facts)",
+          offset: 0))
+    } else if let refused = layout.refusedHeader {
+      findings.append(
+        Finding(
+          "header.otherPageSize",
+          "the database header says that pages have \(refused.pageSize) bytes; \(facts)", offset: 16
+        ))
+    } else if layout.header == nil {
+      findings.append(
+        Finding(
+          "header.unreadable", "the database header is not to be believed; \(facts)", offset: 0))
+    } else if layout.encodingSource == .pages {
+      findings.append(
+        Finding(
+          "header.otherEncoding", "the header names another text encoding; \(facts)", offset: 56))
+    }
+    if let header = layout.header, header.isPageCountValid, sides?.overlays.isEmpty ?? true,
+      header.pageCount > mainPageCount
+    {
+      findings.append(
+        Finding(
+          "file.truncated",
+          "the header counts \(header.pageCount) pages, the file ends after \(main.size / Int64(layout.pageSize))",
+          offset: main.size))
+    }
+    return findings
+  }
+}
