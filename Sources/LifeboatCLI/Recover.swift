@@ -113,7 +113,10 @@ struct RecoverText {
     block.add("Rows", rows, tone: result.isLossless ? .green : .yellow)
     if result.unreadablePageCount > 0 {
       block.add(
-        "Lost", "\(Quantity.count(result.unreadablePageCount)) pages cannot be read", tone: .red)
+        "Lost",
+        result.unreadablePageCount == 1
+          ? "1 page cannot be read"
+          : "\(Quantity.count(result.unreadablePageCount)) pages cannot be read", tone: .red)
     }
     if let count = result.deletedCount { block.add("Deleted rows", Quantity.count(count)) }
     if let output = result.output {

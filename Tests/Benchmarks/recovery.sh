@@ -38,7 +38,7 @@ rows = shlex.quote(executable) + " rows --raw --all --format ndjson"
 tools = [{"name": "lifeboat", "cmd": rows + " {db} > {out}", "adapter": "ndjson"}]
 # A store whose head is gone has no schema: whoever has a healthy store of the same app can say so.
 if os.system(shlex.quote(executable) + " rows --help | grep -q -- --like") == 0:
-    tools.append({"name": "lifeboat --like", "cmd": rows + f" --like {shlex.quote(base)} {{db}} > {{out}}",
+    tools.append({"name": "lifeboat-like", "cmd": rows + f" --like {shlex.quote(base)} {{db}} > {{out}}",
                   "adapter": "ndjson", "damage": ["head_lost"]})
 json.dump(tools, open(os.path.join(work, "tools.json"), "w"))
 json.dump(tools[:1], open(os.path.join(work, "tools-corpus.json"), "w"))
