@@ -223,7 +223,9 @@ struct Judgement {
         rows.enumerated().compactMap { place, row in row.rowid.map { ($0, place) } },
         uniquingKeysWith: { one, _ in one })
     }
-    for row in recovered.live {
+    // Those whose row id is certain first, so that the others find what is left.
+    let live = recovered.live
+    for row in live.filter({ $0.rowID != nil }) + live.filter({ $0.rowID == nil }) {
       let name = recovered.table(of: row)
       if let name, truth[name] == nil {
         wrong.append("a row of \(name), which is no table")
@@ -248,6 +250,7 @@ struct Judgement {
           let place = rows.indices.first {
             Self.agrees(row, rows[$0], isNamed: name != nil, isUTF8)
               && !exact.contains(Key(table: table, place: $0))
+              && !nameless.contains(Key(table: table, place: $0))
           }
           if let place {
             found = Key(table: table, place: place)
