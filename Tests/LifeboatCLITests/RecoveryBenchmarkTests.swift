@@ -8,7 +8,8 @@ import Testing
   private static let isLong = ProcessInfo.processInfo.environment["LIFEBOAT_LONG"] == "1"
   /// One of each kind; the others differ in degree.
   private static let some = [
-    "healthy", "hdr_pagesize", "page1_random", "zero_5", "flip_50", "sector_5", "cellptr_5", "trunc_50",
+    "healthy", "hdr_pagesize", "page1_random", "zero_5", "flip_50", "sector_5", "cellptr_5",
+    "trunc_50",
     "head_lost", "interior_all_page1", "overflow_next", "deleted_page1", "dropped", "wal_hdr_zero",
     "journal_nohdr",
   ]

@@ -299,7 +299,9 @@ struct Judgement {
         continue
       }
       // A row id in doubt is given in no column either.
-      if row.rowID == nil, value == .null, let rowID = truth.rowid, wanted[column] == .integer(rowID) {
+      if row.rowID == nil, value == .null, let rowID = truth.rowid,
+        wanted[column] == .integer(rowID)
+      {
         continue
       }
       if !isSame(FixtureValue(value), wanted[column], isNamed: isNamed) { return false }

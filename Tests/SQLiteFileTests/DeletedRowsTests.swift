@@ -113,7 +113,9 @@ import Testing
     }
   }
 
-  private static let fill: @Sendable (SQLiteConnection) throws -> Void = { try Notebook.fill($0, rows: 200) }
+  private static let fill: @Sendable (SQLiteConnection) throws -> Void = {
+    try Notebook.fill($0, rows: 200)
+  }
 
   /// Live rows stay as SQLite reads them whatever is carved beside them.
   private static func recover(_ change: Change) throws -> (all: Recovered, finds: Finds) {
@@ -198,8 +200,8 @@ import Testing
 
   @Test func longValuesOfDeletedRowsAreWholeOrMarked() throws {
     let change = try Change(
-      fill: { try Notebook.fill($0, rows: 200, longest: 5000) },
-      steps: [{ try $0.exec("DELETE FROM note WHERE id % 10 = 0 AND id > 50") }])
+      fill: { try Notebook.fill($0, rows: 600, longest: 5000) },
+      steps: [{ try $0.exec("DELETE FROM note WHERE id % 40 = 0") }])
     let (_, finds) = try Self.recover(change)
     finds.expectHonest()
     let present = change.presentNotes()
@@ -211,7 +213,9 @@ import Testing
   @Test func updatedRowsGiveTheirOldVersions() throws {
     let change = try Change(
       fill: Self.fill,
-      steps: [{ try $0.exec("UPDATE note SET title = title || ' and more of it' WHERE id % 10 = 3") }])
+      steps: [
+        { try $0.exec("UPDATE note SET title = title || ' and more of it' WHERE id % 10 = 3") }
+      ])
     let (_, finds) = try Self.recover(change)
     finds.expectHonest()
     let present = change.presentNotes()
