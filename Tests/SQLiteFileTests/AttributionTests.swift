@@ -6,7 +6,8 @@ import Testing
 /// To which table rows are given when the schema says something else, or nothing.
 @Suite struct AttributionTests {
   /// The same store with two root pages exchanged in its schema table.
-  private static func swapRoots(_ store: DamageCase, _ one: String, _ two: String) throws -> [UInt8] {
+  private static func swapRoots(_ store: DamageCase, _ one: String, _ two: String) throws -> [UInt8]
+  {
     let folder = try TemporaryFolder()
     let url = folder.url.appendingPathComponent("swapped.sqlite")
     try Data(store.bytes).write(to: url)
@@ -92,7 +93,8 @@ import Testing
         $0.replaceSubrange(store.range(1), with: repeatElement(0, count: store.pageSize))
       }
       #expect(recovered.live.count == 600)
-      #expect(recovered.live.allSatisfy { $0.origin.table == nil && $0.origin.attribution == .unknown })
+      #expect(
+        recovered.live.allSatisfy { $0.origin.table == nil && $0.origin.attribution == .unknown })
       // Both tables have the row ids, so each row is one of the two.
       for row in recovered.live {
         let isThere = store.truth.values.contains { rows in

@@ -223,7 +223,9 @@ struct Judgement {
         rows.enumerated().compactMap { place, row in row.rowid.map { ($0, place) } },
         uniquingKeysWith: { one, _ in one })
     }
-    for row in recovered.live {
+    // Those whose row id is certain first, so that the others find what is left.
+    let live = recovered.live
+    for row in live.filter({ $0.rowID != nil }) + live.filter({ $0.rowID == nil }) {
       let name = recovered.table(of: row)
       if let name, truth[name] == nil {
         wrong.append("a row of \(name), which is no table")
@@ -248,6 +250,7 @@ struct Judgement {
           let place = rows.indices.first {
             Self.agrees(row, rows[$0], isNamed: name != nil, isUTF8)
               && !exact.contains(Key(table: table, place: $0))
+              && !nameless.contains(Key(table: table, place: $0))
           }
           if let place {
             found = Key(table: table, place: place)
@@ -296,7 +299,9 @@ struct Judgement {
         continue
       }
       // A row id in doubt is given in no column either.
-      if row.rowID == nil, value == .null, let rowID = truth.rowid, wanted[column] == .integer(rowID) {
+      if row.rowID == nil, value == .null, let rowID = truth.rowid,
+        wanted[column] == .integer(rowID)
+      {
         continue
       }
       if !isSame(FixtureValue(value), wanted[column], isNamed: isNamed) { return false }

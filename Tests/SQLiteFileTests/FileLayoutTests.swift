@@ -53,13 +53,16 @@ import Testing
     #expect(recovered.layout.encodingSource == .header)
     #expect(recovered.findings.isEmpty, "\(recovered.findings)")
     Judgement(recovered, store).expectAll()
-    #expect(recovered.rows.allSatisfy { $0.origin.attribution == .root && $0.origin.confidence == 100 })
+    #expect(
+      recovered.rows.allSatisfy { $0.origin.attribution == .root && $0.origin.confidence == 100 })
   }
 
   @Test(arguments: forms)
   func aHeaderOfZerosCostsNothing(_ form: Form) throws {
     let store = try form.make(longest: form.pageSize * 3)
-    let recovered = try store.recover { $0.replaceSubrange(0..<100, with: repeatElement(0, count: 100)) }
+    let recovered = try store.recover {
+      $0.replaceSubrange(0..<100, with: repeatElement(0, count: 100))
+    }
     Self.expect(recovered.layout, form)
     #expect(recovered.layout.pageSizeSource == .pages)
     #expect(recovered.findings.contains("header.unreadable"))
@@ -89,6 +92,27 @@ import Testing
       #expect(recovered.layout.encodingSource == .pages)
       #expect(recovered.findings.contains("header.otherEncoding"))
       Judgement(recovered, store).expectAll(Comment(rawValue: name))
+    }
+  }
+
+  /// Rows that became shorter leave fragments at the end of pages, which are no reserved bytes.
+  @Test(arguments: [0, 12] as [Int32])
+  func fragmentsAreNoReservedBytes(_ reserved: Int32) throws {
+    let store = try DamageCase(pageSize: 1024, reserved: reserved) { connection in
+      try connection.exec("CREATE TABLE short(id INTEGER PRIMARY KEY, note TEXT, half REAL)")
+      try connection.insert(
+        "INSERT INTO short VALUES(?, ?, ?)",
+        (1...3000).map {
+          [.integer(Int64($0)), .string("note number \($0)"), .real(Double($0) / 2)]
+        })
+      try connection.exec("UPDATE short SET note = 'committed ' || id")
+    }
+    for length in [0, 100] {
+      let recovered = try store.recover {
+        $0.replaceSubrange(0..<length, with: repeatElement(0, count: length))
+      }
+      #expect(recovered.layout.reservedBytes == Int(reserved))
+      Judgement(recovered, store).expectAll("\(length)")
     }
   }
 

@@ -42,7 +42,9 @@ import Testing
       isKilled: true),
   ]
 
-  private static func read(_ store: DamageCase, _ content: [UInt8], _ seed: UInt64) throws -> Recovered? {
+  private static func read(_ store: DamageCase, _ content: [UInt8], _ seed: UInt64) throws
+    -> Recovered?
+  {
     let folder = try TemporaryFolder()
     let url = folder.url.appendingPathComponent("mutant.sqlite")
     try Data(content).write(to: url)
@@ -84,22 +86,32 @@ import Testing
     let end = min(page + pageSize, content.count)
     guard page < end else { return }
     switch Int.random(in: 0..<10, using: &generator) {
-    case 0: content[Int.random(in: 0..<min(112, content.count), using: &generator)] = .random(in: 0...255, using: &generator)
+    case 0:
+      content[Int.random(in: 0..<min(112, content.count), using: &generator)] = .random(
+        in: 0...255, using: &generator)
     case 1:
       // The head of a page, where small numbers do most.
       let offset = min(page + Int.random(in: 0..<16, using: &generator), end - 1)
       content[offset] = [0, 1, 2, 5, 10, 13, 127, 128, 255].randomElement(using: &generator) ?? 0
-    case 2: content[Int.random(in: page..<end, using: &generator)] ^= 1 << UInt8.random(in: 0...7, using: &generator)
+    case 2:
+      content[Int.random(in: page..<end, using: &generator)] ^=
+        1 << UInt8.random(in: 0...7, using: &generator)
     case 3:
       let start = Int.random(in: page..<end, using: &generator)
-      for offset in start..<min(end, start + 20) { content[offset] = .random(in: 0...255, using: &generator) }
+      for offset in start..<min(end, start + 20) {
+        content[offset] = .random(in: 0...255, using: &generator)
+      }
     case 4:
       let other = Int.random(in: 0..<pages, using: &generator) * pageSize
-      for offset in 0..<min(end - page, content.count - other) { content[page + offset] = content[other + offset] }
+      for offset in 0..<min(end - page, content.count - other) {
+        content[page + offset] = content[other + offset]
+      }
     case 5: content.replaceSubrange(page..<end, with: repeatElement(255, count: end - page))
     case 6: content.replaceSubrange(page..<end, with: generator.bytes(end - page))
     case 7: content.removeLast(Int.random(in: 0..<max(1, content.count / 4), using: &generator))
-    case 8: content.insert(contentsOf: generator.bytes(Int.random(in: 1...pageSize, using: &generator)), at: page)
+    case 8:
+      content.insert(
+        contentsOf: generator.bytes(Int.random(in: 1...pageSize, using: &generator)), at: page)
     default: content.removeSubrange(page..<end)
     }
   }

@@ -96,7 +96,9 @@ import Testing
       let start = store.range(leaf.number).lowerBound + 8
       var generator = SplitMix64(seed: UInt64(leaf.number))
       let noise = generator.bytes(2 * leaf.cellCount)
-      let recovered = try store.recover { $0.replaceSubrange(start..<start + noise.count, with: noise) }
+      let recovered = try store.recover {
+        $0.replaceSubrange(start..<start + noise.count, with: noise)
+      }
       Judgement(recovered, store).expectAll("page \(leaf.number) of \(leaf.table)")
       #expect(recovered.findings == ["page.mended"], "page \(leaf.number) of \(leaf.table)")
     }
@@ -114,7 +116,8 @@ import Testing
             $0[cell.pointer + bit / 8] ^= 1 << UInt8(bit % 8)
           }
           let judgement = Judgement(recovered, store)
-          let comment: Comment = "bit \(bit) of pointer \(cell.place), page \(leaf.number) of \(leaf.table)"
+          let comment: Comment =
+            "bit \(bit) of pointer \(cell.place), page \(leaf.number) of \(leaf.table)"
           judgement.expectHonest(comment)
           // Now and then what the pointer leads to instead looks like a row, too.
           #expect(judgement.missing.allSatisfy { $0 == Self.key(leaf, cell) }, comment)
@@ -135,7 +138,8 @@ import Testing
         for bit in 0..<8 {
           let recovered = try store.recover { $0[cell.range.lowerBound] ^= 1 << UInt8(bit) }
           let judgement = Judgement(recovered, store)
-          let comment: Comment = "bit \(bit) of row \(cell.place), page \(leaf.number) of \(leaf.table)"
+          let comment: Comment =
+            "bit \(bit) of row \(cell.place), page \(leaf.number) of \(leaf.table)"
           judgement.expectHonest(comment)
           let others = judgement.missing.filter { $0 != Self.key(leaf, cell) }
           #expect(others.isEmpty, comment)
@@ -174,7 +178,8 @@ import Testing
           $0.replaceSubrange(lost, with: repeatElement(0, count: 512))
         }
         let judgement = Judgement(recovered, store)
-        let comment: Comment = "sector at \(start - page.lowerBound) of page \(leaf.number) of \(leaf.table)"
+        let comment: Comment =
+          "sector at \(start - page.lowerBound) of page \(leaf.number) of \(leaf.table)"
         judgement.expectHonest(comment)
         let hit = Set(
           Self.cells(store, leaf).filter { $0.range.overlaps(lost) }.map { Self.key(leaf, $0) })
@@ -191,7 +196,9 @@ import Testing
       var generator = SplitMix64(seed: UInt64(leaf.number))
       let content =
         isNoise ? generator.bytes(store.pageSize) : [UInt8](repeating: 0, count: store.pageSize)
-      let recovered = try store.recover { $0.replaceSubrange(store.range(leaf.number), with: content) }
+      let recovered = try store.recover {
+        $0.replaceSubrange(store.range(leaf.number), with: content)
+      }
       let judgement = Judgement(recovered, store)
       let comment: Comment = "page \(leaf.number) of \(leaf.table)"
       judgement.expectHonest(comment)

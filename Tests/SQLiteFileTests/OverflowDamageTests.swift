@@ -48,7 +48,9 @@ import Testing
     #expect(recovered.findings.contains("row.partial"), comment, sourceLocation: sourceLocation)
     let row = try #require(recovered.live.first { !$0.partial.isEmpty })
     // What stood behind the value's first bytes may be the end of others too.
-    #expect(row.partial.last?.column == 5 && row.partial.count <= 3, comment, sourceLocation: sourceLocation)
+    #expect(
+      row.partial.last?.column == 5 && row.partial.count <= 3, comment,
+      sourceLocation: sourceLocation)
     #expect(row.partial.allSatisfy { $0.bytes.count == $0.have && $0.have < $0.of })
     let value = try #require(row.partial.last)
     if let have {
@@ -122,12 +124,14 @@ import Testing
     let leaf = try #require(store.pages("leaf", of: "event").first)
     for (position, page) in chain.pages.dropLast().enumerated() {
       let targets = [
-        0, 1, page, chain.pages[0], other.pages[0], other.pages[1], other.pages[other.pages.count - 1],
+        0, 1, page, chain.pages[0], other.pages[0], other.pages[1],
+        other.pages[other.pages.count - 1],
         leaf.number, store.pageCount + 5, 0x7fff_ffff, 0xffff_ffff,
       ]
       for target in targets where target != chain.pages[position + 1] {
         let recovered = try store.recover { Self.put(target, &$0, store.range(page).lowerBound) }
-        let comment: Comment = "page \(position) of row \(chain.place) leads to \(target); chain \(chain.pages), other \(other.pages)"
+        let comment: Comment =
+          "page \(position) of row \(chain.place) leads to \(target); chain \(chain.pages), other \(other.pages)"
         let judgement = Judgement(recovered, store)
         judgement.expectHonest(comment)
         #expect(judgement.missing.isEmpty, comment)
@@ -150,7 +154,8 @@ import Testing
       page.dropLast(3).first { Array(store.bytes[$0..<$0 + 4]) == number })
     for target in [0, 1, other.pages[0], other.pages[1], store.pageCount + 5, 0xffff_ffff] {
       let recovered = try store.recover { Self.put(target, &$0, place) }
-      let comment: Comment = "row \(chain.place) leads to \(target); chain \(chain.pages), other \(other.pages)"
+      let comment: Comment =
+        "row \(chain.place) leads to \(target); chain \(chain.pages), other \(other.pages)"
       let judgement = Judgement(recovered, store)
       judgement.expectHonest(comment)
       #expect(judgement.missing.isEmpty, comment)

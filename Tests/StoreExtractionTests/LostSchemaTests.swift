@@ -86,20 +86,24 @@ import Testing
       INSERT OR REPLACE INTO Z_PRIMARYKEY VALUES
         (1, 'Guest', 0, 120), (2, 'Place', 0, 120), (3, 'Harbour', 2, 120), (4, 'Visit', 0, 120);
       """)
-    for table in try connection.ordinaryTables() where !table.hasPrefix("Z_") || table.contains("VISITS") {
+    for table in try connection.ordinaryTables()
+    where !table.hasPrefix("Z_") || table.contains("VISITS") {
       let columns = try connection.rows("SELECT name, type FROM pragma_table_info('\(table)')")
       let count = table.hasPrefix("ATRANSACTIONSTRING") ? 8 : 120
       var rows: [[FixtureValue]] = []
       for number in 1...count {
         rows.append(
           columns.map { column in
-            guard case .text(let name) = column[0], case .text(let type) = column[1] else { return .null }
+            guard case .text(let name) = column[0], case .text(let type) = column[1] else {
+              return .null
+            }
             switch (String(decoding: name, as: UTF8.self), String(decoding: type, as: UTF8.self)) {
             case ("Z_PK", _): return .integer(Int64(number))
             case ("Z_ENT", _): return .integer(entities[table]?.lowerBound ?? 1)
             case ("Z_OPT", _): return .integer(Int64(number % 7 + 1))
             case (let name, "INTEGER"):
-              return name.hasPrefix("Z_FOK") || name.hasPrefix("Z2_") ? .null : .integer(Int64(number))
+              return name.hasPrefix("Z_FOK") || name.hasPrefix("Z2_")
+                ? .null : .integer(Int64(number))
             case (_, "TIMESTAMP"), (_, "FLOAT"): return .real(7e8 + Double(number) / 4)
             case (_, "BLOB"):
               return number % 5 == 0 ? .blob(generator.bytes(number % 25 == 0 ? 9000 : 40)) : .null
@@ -111,7 +115,9 @@ import Testing
       try connection.insert("INSERT INTO \(table) VALUES(\(marks))", rows)
     }
     var truth: [String: [SQLiteConnection.FixtureRow]] = [:]
-    for table in try connection.ordinaryTables() { truth[table] = try connection.rowsOfTable(table) }
+    for table in try connection.ordinaryTables() {
+      truth[table] = try connection.rowsOfTable(table)
+    }
     return Store(folder: folder, url: url, truth: truth)
   }
 

@@ -195,6 +195,13 @@ struct Carver {
           if cell.payload - cell.headerLength < (own == nil ? 16 : exact == nil || isStale ? 6 : 0) {
             continue
           }
+          // Zeros look like a row of NULLs anywhere, and where any column holds anything so do all bytes: then only
+          // a block of just this length says that there was a cell.
+          if Self.isBlank(page, start + 4..<cell.end)
+            || (shape.isFormless && exact.map { cell.end != start + $0 } ?? true)
+          {
+            continue
+          }
           let find = Find(
             cell: cell, shape: index, isAmbiguous: own == nil && order.count > 1, confidence: 70)
           if lands(page, cell, start, limit, exact, shape) { return find }
@@ -207,6 +214,10 @@ struct Carver {
       }
     }
     return fallback
+  }
+
+  private static func isBlank(_ page: RawSpan, _ range: Range<Int>) -> Bool {
+    range.allSatisfy { page.byte(at: $0) == 0 }
   }
 
   /// Whether a cell ends where another one begins, or where the block does.

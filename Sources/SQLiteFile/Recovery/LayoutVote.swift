@@ -163,15 +163,25 @@ struct LayoutVote {
       guard let key = Varint.read(page, at: last + 4, end: size) else { return nil }
       end = last + 4 + key.length
     }
+    let lastEnd = end
     // A free block may stand behind the last cell.
+    var blocks = 0
     var free = Int(page.uint16(at: base + 1))
     var steps = 0
     while free != 0, free + 4 <= size, steps < size / 4 {
       end = max(end, free + Int(page.uint16(at: free + 2)))
+      blocks += Int(page.uint16(at: free + 2))
       let next = Int(page.uint16(at: free))
       guard next == 0 || next > free else { return nil }
       free = next
       steps += 1
+    }
+    // Where no payload spills, cells, free blocks and fragments make up the page: fragments may be at its end.
+    if kind == .leafTable, end < size, lastEnd < size, page.byte(at: base + 7) > 0,
+      let cells = cellsLength(page, pointers, count)
+    {
+      let whole = content + cells + blocks + Int(page.byte(at: base + 7))
+      if whole >= end, whole <= size { end = whole }
     }
     // The header keeps the reserved bytes in one byte (file format, section 1.3.4).
     guard end <= size, size - end <= 255 else { return nil }
@@ -192,6 +202,23 @@ struct LayoutVote {
       return (Int64(offset), header)
     }
     return nil
+  }
+
+  /// Bytes of all cells of a table leaf; nil when one of them spills or is none.
+  private static func cellsLength(_ page: RawSpan, _ pointers: Int, _ count: Int) -> Int? {
+    let size = page.byteCount
+    var sum = 0
+    for index in 0..<count {
+      let start = Int(page.uint16(at: pointers + 2 * index))
+      guard let payload = Varint.read(page, at: start, end: size), payload.value <= UInt64(size),
+        let key = Varint.read(page, at: start + payload.length, end: size)
+      else { return nil }
+      let total = Int(payload.value)
+      guard BTreePage.localLength(payload: total, usableSize: size, isTableLeaf: true) == total
+      else { return nil }
+      sum += max(4, payload.length + key.length + total)
+    }
+    return sum
   }
 
   /// Looks for page starts at every offset.

@@ -112,6 +112,9 @@ struct RowShape {
     return true
   }
 
+  /// Whether nothing is known of any field, so that all types fit.
+  var isFormless: Bool { fields.allSatisfy { $0.classes == .any } }
+
   /// How much a fit says: fields whose class the table prescribes, more for those that exclude NULL.
   var weight: Int {
     fields.reduce(0) { sum, field in
