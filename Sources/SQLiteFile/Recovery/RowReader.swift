@@ -158,6 +158,16 @@ struct RowReader: ~Copyable {
       return emitWrecked(cell, bytes, origin, layout, &sink)
     }
     let partial = partialValues(cell, &record, layout)
+    // With its header gone hardly a value is left that could be told from any other row's.
+    if isLive, partial.count(where: { $0.of == 0 }) * 2 > layout.rules.count {
+      findings.add(
+        Finding(
+          "page.rowsLost",
+          "the record of row \(rowID.map { String($0) } ?? "?") has lost its header",
+          member: origin.member, page: page, offset: origin.offset,
+          table: origin.table.map { names[$0] }))
+      return
+    }
     if isLive, gatherer.mendedCount > 0 {
       findings.add(
         Finding(
