@@ -68,7 +68,9 @@ extension DamagedDatabase {
     let usable = layout.usableSize
     guard base + 12 <= usable, let kind = BTreePage.Kind(rawValue: page.byte(at: base)) else {
       census.set(number, isZero(page) ? .zero : isTrunk(page, number) ? .trunk : .other)
-      if census.kind(number) == .other { census.follow(page.uint32(at: 0)) }
+      if census.kind(number) == .other, page.uint32(at: 0) != number {
+        census.follow(page.uint32(at: 0))
+      }
       return
     }
     let count = Int(page.uint16(at: base + 3))

@@ -56,7 +56,7 @@ extension DamagedDatabase {
   }
 
   /// Widens the shapes of the tables by what their rows really hold, and counts the types that rows begin with.
-  private func learn() throws(SQLiteFileError) -> [[UInt64]] {
+  func learn() throws(SQLiteFileError) -> [[UInt64]] {
     var counts = [[UInt64: Int]](repeating: [:], count: tables.count)
     var looked = [Int](repeating: 0, count: tables.count)
     var buffer = ContiguousArray<UInt8>()

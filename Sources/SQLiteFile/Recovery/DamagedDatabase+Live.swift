@@ -10,6 +10,10 @@ extension DamagedDatabase {
     var decoder = RecordDecoder(encoding: layout.textEncoding)
     var buffer = ContiguousArray<UInt8>()
     let unknown = RowLayout()
+    // Where cells are found by what rows look like, older rows with fewer fields must be known.
+    if pageCount > 1, (2...pageCount).contains(where: { census.kind($0) == .ruinedLeaf }) {
+      _ = try learn()
+    }
     var page: UInt32 = 2
     while page <= pageCount, sink.wantsMore {
       defer { page += 1 }
@@ -108,6 +112,15 @@ extension DamagedDatabase {
       return emitWrecked(cell, bytes, origin, layout, &sink)
     }
     let partial = partialValues(cell, &record, layout)
+    // With its header gone hardly a value is left that could be told from any other row's.
+    if isLive, partial.count(where: { $0.of == 0 }) * 2 > layout.rules.count {
+      findings.add(
+        Finding(
+          "page.rowsLost", "the record of row \(rowID.map { String($0) } ?? "?") has lost its header",
+          member: origin.member, page: page, offset: origin.offset,
+          table: origin.table.map { tables[$0].name }))
+      return
+    }
     if isLive, !partial.isEmpty {
       findings.add(
         Finding(

@@ -44,6 +44,7 @@ struct PayloadGatherer: ~Copyable {
     var steps = 0
     var landmark: UInt32 = 0
     var isShared = false
+    var own: Set<UInt32> = []
     while payload.count < cell.payload {
       let wanted = min(piece, cell.payload - payload.count)
       if map.isPresent, isLive {
@@ -55,6 +56,7 @@ struct PayloadGatherer: ~Copyable {
       let following = buffer.rawSpan.uint32(at: 0)
       let start = payload.count
       if !map.isPresent, isLive, !isShared, census.contested.contains(next) {
+        own.insert(next)
         if shared == nil { shared = try sharedPages(census, &reader) }
         isShared = shared?.contains(next) ?? false
       }
@@ -72,7 +74,8 @@ struct PayloadGatherer: ~Copyable {
       previous = next
       next = following
       if !isLast, !map.isPresent, isLive,
-        next == 0 || next == previous || next > census.pageCount || !isOverflow(next, true, census)
+        next == 0 || next == previous || next > census.pageCount || own.contains(next)
+          || !isOverflow(next, true, census)
       {
         next = neighbour(of: previous, census)
       }
@@ -112,7 +115,10 @@ struct PayloadGatherer: ~Copyable {
       for cell in reading.cells where cell.spills {
         var next = buffer.rawSpan.uint32(at: cell.record + cell.local)
         var left = cell.payload - cell.local
+        var own: Set<UInt32> = []
         while left > 0, next >= 2, next <= census.pageCount, isOverflow(next, true, census) {
+          // A chain that comes back to a page of its own took a wrong turn behind that page.
+          if census.contested.contains(next), !own.insert(next).inserted { break }
           if !met.insert(next) {
             _ = shared.insert(next)
             break
