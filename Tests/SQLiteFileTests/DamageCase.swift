@@ -29,9 +29,7 @@ struct DamageCase {
 
   var pageCount: Int { bytes.count / pageSize }
 
-  /// - Parameters:
-  ///   - pragmas: what must be set before the first table.
-  ///   - build: fills the database.
+  /// Makes a database: `pragmas` is what must be set before the first table, `build` fills it.
   init(
     pageSize: Int = 1024, reserved: Int32 = 0, pragmas: String = "",
     _ build: (SQLiteConnection) throws -> Void
@@ -119,11 +117,8 @@ struct DamageCase {
 
   // MARK: - Recovery
 
-  /// Writes a ruined form of the file and reads it.
-  ///
-  /// - Parameters:
-  ///   - expect: statements of tables that the reader is told to expect beside its own.
-  ///   - ruin: changes the bytes.
+  /// Writes a ruined form of the file and reads it. `expect` are statements of tables that the reader is told to
+  /// expect beside its own.
   func recover(
     _ selection: DamagedDatabase.Selection = .live, expect: [String] = [],
     _ ruin: (inout [UInt8]) throws -> Void
@@ -360,9 +355,8 @@ enum Notebook {
         .joined(separator: " "))
   }
 
-  /// - Parameters:
-  ///   - rows: notes; folders and events are fewer.
-  ///   - longest: bytes of the longest pictures, which take overflow pages.
+  /// Fills so many notes, and fewer folders and events. `longest` are the bytes of the longest pictures, which
+  /// take overflow pages.
   static func fill(
     _ connection: SQLiteConnection, rows: Int = 300, longest: Int = 0, seed: UInt64 = 7
   ) throws {

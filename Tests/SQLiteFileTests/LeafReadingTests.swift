@@ -148,6 +148,25 @@ import Testing
     }
   }
 
+  /// Whatever a record's header says, it is read to its end, for live and for deleted rows.
+  @Test(arguments: Form.all)
+  func anyByteOfARecordMayBeAnything(_ form: Form) throws {
+    let store = try form.make()
+    for leaf in Self.leaves(store, 1) {
+      for cell in Self.cells(store, leaf).prefix(3) {
+        for offset in 2..<10 where offset < cell.range.count {
+          for flip in [0x01, 0x20, 0x40, 0x80] as [UInt8] {
+            let recovered = try store.recover(.all) { $0[cell.range.lowerBound + offset] ^= flip }
+            let judgement = Judgement(recovered, store)
+            #expect(
+              judgement.exact.count >= judgement.total - 2,
+              "byte \(offset) of row \(cell.place) of \(leaf.table)")
+          }
+        }
+      }
+    }
+  }
+
   /// A row id out of order is in doubt, and all values of its row are given.
   @Test(arguments: Form.all)
   func aFlippedRowIDIsInDoubt(_ form: Form) throws {

@@ -60,7 +60,7 @@ import Testing
     }
   }
 
-  /// - Parameter hasCache: whether the store carries its model.
+  /// Makes a store that carries its model or not.
   private static func make(hasCache: Bool, hasHistory: Bool = true) throws -> Store {
     let folder = try TemporaryFolder()
     let url = folder.url.appendingPathComponent("Log.sqlite")

@@ -262,12 +262,13 @@ extension DamagedDatabase {
     fits[table] * 4 + shapes[table].weight
   }
 
-  /// The types of a whole cell.
+  /// The types of a whole cell; false where they contradict its payload.
   func parse(_ cell: LeafCell, _ page: RawSpan, _ types: inout RecordTypes) -> Bool {
     let limit = cell.record + cell.local
     guard let header = Varint.read(page, at: cell.record, end: limit),
       header.value <= UInt64(cell.local), header.value > UInt64(header.length)
     else { return false }
     return types.read(page, cell.record + header.length..<cell.record + Int(header.value))
+      && types.bodyLength + Int(header.value) == cell.payload
   }
 }

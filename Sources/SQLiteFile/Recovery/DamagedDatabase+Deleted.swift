@@ -55,7 +55,7 @@ extension DamagedDatabase {
   }
 
   /// Widens the shapes of the tables by what their rows really hold, and counts the types that rows begin with.
-  private func learn() throws(SQLiteFileError) -> [[UInt64]] {
+  func learn() throws(SQLiteFileError) -> [[UInt64]] {
     var counts = [[UInt64: Int]](repeating: [:], count: tables.count)
     var looked = [Int](repeating: 0, count: tables.count)
     var buffer = ContiguousArray<UInt8>()
@@ -78,9 +78,11 @@ extension DamagedDatabase {
         }
       }
     }
-    return counts.map { counts in
+    let found = counts.map { counts in
       counts.sorted { ($0.value, $1.key) > ($1.value, $0.key) }.prefix(6).map(\.key)
     }
+    firstTypes = found
+    return found
   }
 
   // MARK: - Looking

@@ -33,6 +33,8 @@ public final class DamagedDatabase {
   /// Tables by the root pages that the schema gives, and by those that rows gave them to.
   var roots: [UInt32: Int] = [:]
   var owners: [UInt32: Int] = [:]
+  /// The types that rows of each table begin with; nil before they have been counted.
+  var firstTypes: [[UInt64]]?
   var layouts: [RowLayout] = []
   let mostPayload: Int
   let mainPageCount: UInt32
@@ -96,6 +98,7 @@ public final class DamagedDatabase {
   public func expect(_ tables: [ExpectedTable]) throws(SQLiteFileError) {
     let tables = Array(tables.prefix(Self.mostTables))
     self.tables = tables
+    firstTypes = nil
     shapes = tables.enumerated().map { RowShape($1, table: $0) }
     layouts = tables.map { RowLayout($0.definition) }
     try attribute()

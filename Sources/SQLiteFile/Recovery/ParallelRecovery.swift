@@ -35,6 +35,7 @@ struct ParallelRecovery {
   static func write(
     _ database: DamagedDatabase, _ wanted: Set<Int>?, to sink: inout RecoveredJSONSink
   ) throws(SQLiteFileError) {
+    try database.learnBeforeMending()
     let workers = (0..<workerCount).map { _ in
       Worker(rows: RowReader(database), sink: sink.another(capacity: bufferBytes))
     }

@@ -285,6 +285,7 @@ extension DamagedDatabase {
   func emitLive<Sink: RecoverySink & ~Copyable>(_ wanted: Set<Int>?, _ sink: inout Sink)
     throws(SQLiteFileError)
   {
+    try learnBeforeMending()
     var live = RowReader(self)
     let result = Result { () throws(SQLiteFileError) in
       try live.read(2..<pageCount + 1, wanted, &sink)
@@ -292,6 +293,13 @@ extension DamagedDatabase {
     take(live)
     reportUndecodable(sink.undecodableCount)
     try result.get()
+  }
+
+  /// Where cells are found by what rows look like, older rows with fewer fields must be known.
+  func learnBeforeMending() throws(SQLiteFileError) {
+    var page: UInt32 = 2
+    while page <= pageCount, census.kind(page) != .ruinedLeaf { page += 1 }
+    if page <= pageCount { try learn() }
   }
 
   /// Takes over what a reader of live rows has found.
