@@ -299,7 +299,7 @@ extension DamagedDatabase {
   func learnBeforeMending() throws(SQLiteFileError) {
     var page: UInt32 = 2
     while page <= pageCount, census.kind(page) != .ruinedLeaf { page += 1 }
-    if page <= pageCount { try learn() }
+    if page <= pageCount { _ = try learn() }
   }
 
   /// Takes over what a reader of live rows has found.
