@@ -89,7 +89,10 @@ extension DamagedDatabase {
     let count = Int(page.uint16(at: base + 3))
     switch kind {
     case .leafTable:
-      if isPlainLeaf(page, base, count) { return census.set(number, .tableLeaf) }
+      // Without a pointer map each cell must be seen, for the overflow page that it leads to.
+      if map.isPresent, isPlainLeaf(page, base, count) {
+        return census.set(number, .tableLeaf)
+      }
       reading.read(page, number: number, available: available, shape: nil)
       if !map.isPresent {
         for cell in reading.cells where cell.spills {
@@ -128,7 +131,7 @@ extension DamagedDatabase {
       guard start >= floor, start + 4 <= usable,
         LeafCell.parse(
           page, at: start, limit: usable, usableSize: usable, mostPayload: mostPayload,
-          isPointedAt: true, &types) != nil
+          longestHeader: .max, &types) != nil
       else { return false }
     }
     return true

@@ -11,13 +11,17 @@ struct LayoutVote {
   func decide(sidePageSize: Int?) throws(SQLiteFileError) -> FileLayout? {
     let first = ContiguousArray(try file.bytes(at: 0, count: DatabaseHeader.length))
     let header = try? DatabaseHeader(parsing: first.rawSpan)
-    // Reserved bytes are rare, and few: a header that has another number is wrong.
+    // Reserved bytes are rare: the header's number of them counts only where the pages agree.
     let reserved = min(header?.reservedBytes ?? 0, 255)
     var base: Int64 = 0
     var best: Score?
     var own: Score?
     for size in Self.sizes {
-      let found = try score(size, base, reserved: reserved)
+      var found = try score(size, base, reserved: 0)
+      if reserved > 0 {
+        let other = try score(size, base, reserved: reserved)
+        if other.score > found.score { found = other }
+      }
       if size == header?.pageSize { own = found }
       if found.score > (best?.score ?? 0) * 1.05 { best = found }
     }

@@ -43,11 +43,12 @@ struct LeafCell: BitwiseCopyable {
   /// - Parameters:
   ///   - limit: where the cell must end at the latest.
   ///   - mostPayload: a payload that the file cannot hold is none.
-  ///   - isPointedAt: takes also a record whose header goes on in overflow pages, which nothing here can check.
+  ///   - longestHeader: a record's header that goes on in overflow pages, which nothing here can check, is taken
+  ///     up to this length.
   @inline(__always)
   static func parse(
     _ page: RawSpan, at start: Int, limit: Int, usableSize: Int, mostPayload: Int,
-    isPointedAt: Bool = false, _ types: inout RecordTypes
+    longestHeader: Int = 0, _ types: inout RecordTypes
   ) -> LeafCell? {
     guard let payload = Varint.read(page, at: start, end: limit), payload.value >= 2,
       payload.value <= UInt64(mostPayload)
@@ -63,7 +64,9 @@ struct LeafCell: BitwiseCopyable {
       header.value > UInt64(header.length)
     else { return nil }
     if header.value > UInt64(local) {
-      guard isPointedAt, spills, header.value <= payload.value else { return nil }
+      guard header.value <= UInt64(longestHeader), spills, header.value <= payload.value else {
+        return nil
+      }
       return LeafCell(
         start: start, length: offset &- start &+ local &+ 4, rowID: Int64(bitPattern: key.value),
         record: offset, payload: total, local: local)

@@ -62,7 +62,7 @@ struct LeafReading {
       return readWithoutHeader(page, base, limit, shape)
     }
     contentFloor = pointersEnd
-    readPointers(page, base + 8, count, limit)
+    readPointers(page, base + 8, count, limit, shape)
     var contentStart = Int(page.uint16(at: base + 5))
     if contentStart == 0 { contentStart = 65_536 }
     let chainHolds = readFreeBlocks(page, Int(page.uint16(at: base + 1)), pointersEnd)
@@ -143,7 +143,11 @@ struct LeafReading {
 
   // MARK: - By pointers
 
-  private mutating func readPointers(_ page: RawSpan, _ pointers: Int, _ count: Int, _ limit: Int) {
+  private mutating func readPointers(
+    _ page: RawSpan, _ pointers: Int, _ count: Int, _ limit: Int, _ shape: RowShape?
+  ) {
+    // A type takes nine bytes at most, and mostly one or two.
+    let longestHeader = shape.map { $0.fields.count * 5 + 9 } ?? 0
     var index = 0
     while index < count {
       let start = Int(page.uint16(at: pointers &+ 2 &* index))
@@ -151,7 +155,7 @@ struct LeafReading {
       guard start >= contentFloor, start &+ 4 <= limit else { continue }
       if let cell = LeafCell.parse(
         page, at: start, limit: limit, usableSize: usableSize, mostPayload: mostPayload,
-        isPointedAt: true, &types)
+        longestHeader: longestHeader, &types)
       {
         cells.append(cell)
       }
