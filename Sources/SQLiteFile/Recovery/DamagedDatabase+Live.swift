@@ -116,7 +116,8 @@ extension DamagedDatabase {
     if isLive, partial.count(where: { $0.of == 0 }) * 2 > layout.rules.count {
       findings.add(
         Finding(
-          "page.rowsLost", "the record of row \(rowID.map { String($0) } ?? "?") has lost its header",
+          "page.rowsLost",
+          "the record of row \(rowID.map { String($0) } ?? "?") has lost its header",
           member: origin.member, page: page, offset: origin.offset,
           table: origin.table.map { tables[$0].name }))
       return
@@ -173,7 +174,8 @@ extension DamagedDatabase {
     }
     guard have < cell.payload || !doubts.isEmpty || cell.isDoubtful else { return [] }
     // A doubt in the record's header makes all values from there on doubtful, NULLs too.
-    let firstDoubtfulField = doubts.contains { $0.lowerBound < header }
+    let firstDoubtfulField =
+      doubts.contains { $0.lowerBound < header }
       ? fieldCount(record.rawSpan, until: doubts.map(\.lowerBound).min() ?? 0, header) : Int.max
     var partial: [PartialValue] = []
     var offset = header
