@@ -271,11 +271,10 @@ import Testing
   }
 
   /// Fixtures from which nothing was ever deleted, or whose deletions were vacuumed away.
-  @Test(arguments: ["layout-simple", "deep-table", "page-512", "page-65536", "many-tables"])
+  @Test(arguments: ["deep-table", "deep-index", "page-512", "free-blocks", "auto-vacuum-full"])
   func storesWithoutDeletionsHaveNone(_ name: String) throws {
-    guard let fixture = StoreFixtures.all.first(where: { $0.name == name }) else { return }
     let folder = try TemporaryFolder()
-    let store = try fixture.make(folder.url)
+    let store = try StoreFixtures.named(name).make(folder.url)
     let connection = try SQLiteConnection(store)
     try connection.exec("VACUUM")
     connection.close()

@@ -73,7 +73,8 @@ struct LayoutVote {
     }
     if layout.header == nil {
       try placeHead(&layout)
-      let head = layout.origin > 0 ? try file.bytes(at: layout.origin, count: DatabaseHeader.length) : []
+      let head =
+        layout.origin > 0 ? try file.bytes(at: layout.origin, count: DatabaseHeader.length) : []
       if let header = try? DatabaseHeader(parsing: ContiguousArray(head).rawSpan),
         header.pageSize == layout.pageSize
       {
