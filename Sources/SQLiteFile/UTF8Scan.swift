@@ -10,6 +10,10 @@ enum UTF8Scan {
         guard let length = characterLength(bytes, at: offset) else { return false }
         offset &+= length
       }
+      while offset &+ 32 <= end {
+        guard isValidBlock(bytes, at: offset) else { return false }
+        offset &+= 32
+      }
       while offset &+ 8 <= end {
         guard isValidWord(bytes, at: offset) else { return false }
         offset &+= 8
@@ -27,6 +31,10 @@ enum UTF8Scan {
       }
     }
     while offset < end {
+      // Fewer than eight bytes left: those before them were looked at, and may be once more.
+      if offset &+ 8 > end, end >= 8, bytes.word(at: end &- 8) & 0x8080_8080_8080_8080 == 0 {
+        return true
+      }
       if offset &+ 8 <= end, bytes.word(at: offset) & 0x8080_8080_8080_8080 == 0 {
         offset &+= 8
         continue
@@ -42,6 +50,37 @@ enum UTF8Scan {
     if bytes.byte(at: offset) < 0x80 { return 1 }
     let length = sequenceLength(bytes, at: offset)
     return length == 0 ? nil : length
+  }
+
+  /// The same for 32 bytes at once; see ``isValidWord(_:at:)``, which also looks at the rarer leads.
+  @inline(__always)
+  private static func isValidBlock(_ bytes: RawSpan, at offset: Int) -> Bool {
+    let tops = SIMD4<UInt64>(repeating: 0x8080_8080_8080_8080)
+    let block = bytes.block(at: offset)
+    let three = bytes.block(at: offset &- 3)
+    if isZero((block | three) & tops) { return true }
+    let one = bytes.block(at: offset &- 1)
+    let two = bytes.block(at: offset &- 2)
+    let isTrail = block & ~(block &<< 1)
+    let leads = one & one &<< 1
+    let far = three & three &<< 1 & three &<< 2 & three &<< 3
+    let wanted = leads | (two & two &<< 1 & two &<< 2) | far
+    if !isZero((isTrail ^ wanted) & tops) { return false }
+    let low = one &<< 4 | one &<< 5 | one &<< 6
+    let isShort = ~(one &<< 2) & ~(one &<< 3 | low)
+    let isLong = one &<< 2 & ~(one &<< 3)
+    let isE0 = ~(low | one &<< 7)
+    let isED = one &<< 4 & one &<< 5 & ~(one &<< 6) & one &<< 7
+    let special = leads & tops & (isShort | isLong & (isE0 | isED) | one &<< 2 & one &<< 3)
+    if isZero(special) { return true }
+    return isValidWord(bytes, at: offset) && isValidWord(bytes, at: offset &+ 8)
+      && isValidWord(bytes, at: offset &+ 16) && isValidWord(bytes, at: offset &+ 24)
+  }
+
+  @inline(__always)
+  private static func isZero(_ block: SIMD4<UInt64>) -> Bool {
+    let half = block.lowHalf | block.highHalf
+    return half.x | half.y == 0
   }
 
   /// Whether eight bytes go on well from the three before them. What a byte must be follows from those three: a trail
