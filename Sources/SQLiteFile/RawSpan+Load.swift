@@ -29,6 +29,12 @@ extension RawSpan {
     unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
   }
 
+  /// 32 bytes as they lie in memory.
+  @inline(__always)
+  func block(at offset: Int) -> SIMD4<UInt64> {
+    unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: SIMD4<UInt64>.self)
+  }
+
   /// A part of the span; the caller has checked that it lies inside.
   @inline(__always)
   @_lifetime(copy self)

@@ -228,6 +228,51 @@ import Testing
     #expect(finding.page == UInt32(pages) && finding.offset == Int64(512 * (pages - 1) + 7))
   }
 
+  /// A table that is taken apart for two threads: what is wrong with its pages is told in their order, and what is
+  /// wrong with values is counted together.
+  @Test func partsOfATableAreJudgedTogether() throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("large.sqlite")
+    let connection = try SQLiteConnection(url)
+    try connection.exec("PRAGMA page_size = 512; PRAGMA synchronous = OFF")
+    try connection.exec(
+      """
+      CREATE TABLE t(id INTEGER PRIMARY KEY, v TEXT);
+      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 12000)
+      INSERT INTO t SELECT i, printf('row %06d ', i) || replace(hex(zeroblob(60)), '0', 'x') FROM n;
+      """)
+    connection.close()
+    var content = try bytes(of: url)
+    try #require(content.count > 512 * 2048)
+    // Every 700th row's text is no UTF-8.
+    var ruinedRows = 0
+    for row in stride(from: 700, through: 12_000, by: 700) {
+      let mark = Array("row \(String(repeating: "0", count: 6 - String(row).count))\(row) ".utf8)
+      let found = try #require(Data(content).firstRange(of: Data(mark)))
+      content[found.lowerBound] = 0xff
+      ruinedRows += 1
+    }
+    try Data(content).write(to: url)
+    var leaves: [(page: UInt32, cells: Int)] = []
+    _ = try SQLiteDatabase(path: url.path).listPages { entry in
+      if entry.owner == "t", entry.kind == .leafTable {
+        leaves.append((entry.page, entry.cellCount ?? 0))
+      }
+    }
+    let values = try SQLiteDatabase(path: url.path).check().findings.kept
+    #expect(values.map(\.id) == ["record.badText"])
+    #expect(values.first?.message.hasPrefix("\(ruinedRows) values of column v") == true)
+    #expect(values.first?.message.hasSuffix("first in row 700") == true)
+
+    let ruined = stride(from: 40, to: leaves.count, by: 333).map { leaves[$0] }
+    for leaf in ruined { try overwrite(url, at: Int(leaf.page - 1) * 512, bytes: [99]) }
+    let report = try SQLiteDatabase(path: url.path).check()
+    let broken = report.findings.kept.filter { $0.id == "page.badType" }.compactMap(\.page)
+    #expect(broken == ruined.map(\.page).sorted())
+    #expect(report.rowCount == 12_000 - ruined.reduce(0) { $0 + $1.cells })
+    #expect(report.checkedPageCount == report.pageCount - ruined.count)
+  }
+
   /// Enough pages for two threads. Two tables that share pages are found whatever thread takes which table, and what
   /// is said of them is the same each time.
   @Test func sharedPagesAreFoundAmongMany() throws {

@@ -15,19 +15,6 @@ struct BTreeCheck: ~Copyable {
     var rules: RecordRules
   }
 
-  /// What a walk has counted.
-  struct Counts {
-    var cells = 0
-    /// Cells that are rows or entries: in a table those of the leaves, in an index all.
-    var entries = 0
-    var pages = 0
-    var overflowPages = 0
-    /// The highest row id of a table; nil without rows or row ids.
-    var highestRowID: Int64?
-    /// Whether every page below the root was read.
-    var isWhole = true
-  }
-
   var map: PageMap
   var records: RecordCheck
   var findings = FindingList()
@@ -35,17 +22,6 @@ struct BTreeCheck: ~Copyable {
   private(set) var pagesDone = 0
   /// Told how many pages have been looked at, every now and then.
   var onPages: ((Int) -> Void)?
-
-  /// A page that waits to be looked at, and the row ids that may stand below it.
-  private struct Pending {
-    var page: UInt32
-    var parent: UInt32
-    var depth: Int32
-    /// Row ids below are greater than this.
-    var lower: Int64
-    /// Row ids below are at most this.
-    var upper: Int64
-  }
 
   /// A cell whose payload goes on in overflow pages.
   private struct Spill {
@@ -91,19 +67,64 @@ struct BTreeCheck: ~Copyable {
     -> Counts
   {
     var counts = Counts()
-    leafDepth = -1
+    try run(start(of: tree, &reader), tree, &counts, &reader)
+    return counts
+  }
+
+  /// Where a walk begins.
+  private mutating func start(of tree: borrowing Tree, _ reader: inout PageReader)
+    throws(SQLiteFileError) -> Part
+  {
+    let kind: Bool
     if let isTable = tree.isTable {
-      self.isTable = isTable
+      kind = isTable
     } else {
-      isTable = try reader.kind(of: tree.root)?.isTable ?? true
+      kind = try reader.kind(of: tree.root)?.isTable ?? true
     }
+    let root = Pending(page: tree.root, parent: 0, depth: 0, lower: .min, upper: .max)
+    return Part(pages: [root], isTable: kind)
+  }
+
+  /// Checks all below the pages of a part.
+  mutating func run(
+    _ part: borrowing Part, _ tree: borrowing Tree, _ counts: inout Counts,
+    _ reader: inout PageReader
+  ) throws(SQLiteFileError) {
+    leafDepth = -1
+    isTable = part.isTable
     stack.removeAll(keepingCapacity: true)
-    stack.append(Pending(page: tree.root, parent: 0, depth: 0, lower: .min, upper: .max))
+    stack.append(contentsOf: part.pages.reversed())
     while let next = stack.popLast() {
       try visit(next, tree, &counts, &reader)
       try finishSpills(next, tree, &counts, &reader)
     }
-    return counts
+    counts.leafDepth = leafDepth
+  }
+
+  /// Checks the root alone.
+  /// - Returns: the pages below it, in parts of at least so many pages that can be walked in any order; one part
+  ///   where that is not worth while.
+  mutating func split(
+    _ tree: borrowing Tree, least: Int, most: Int, _ counts: inout Counts,
+    _ reader: inout PageReader
+  ) throws(SQLiteFileError) -> [Part] {
+    let whole = try start(of: tree, &reader)
+    leafDepth = -1
+    isTable = whole.isTable
+    stack.removeAll(keepingCapacity: true)
+    for root in whole.pages {
+      try visit(root, tree, &counts, &reader)
+      try finishSpills(root, tree, &counts, &reader)
+    }
+    counts.leafDepth = leafDepth
+    let pages = ContiguousArray(stack.reversed())
+    stack.removeAll(keepingCapacity: true)
+    let length = max(least, (pages.count + most - 1) / most)
+    return stride(from: 0, to: pages.count, by: length).map { start in
+      Part(
+        pages: ContiguousArray(pages[start..<min(start + length, pages.count)]),
+        isTable: whole.isTable)
+    }
   }
 
   /// Counts pages that other checks have looked at.

@@ -13,7 +13,7 @@ struct RecordCheck: ~Copyable {
     var first: ValuePlace
   }
 
-  private struct Subject: Hashable {
+  struct Subject: Hashable {
     var problem: UInt8
     /// The column, or the number of the demand.
     var column: Int32
@@ -270,8 +270,21 @@ struct RecordCheck: ~Copyable {
     }
   }
 
+  /// What was found about the values read since the last call.
+  mutating func takeTallies() -> [Subject: Tally] {
+    defer { tallies.removeAll(keepingCapacity: true) }
+    return tallies
+  }
+
   /// The findings about values of the b-tree just read, and the demands not met.
   mutating func takeFindings(_ table: String, _ names: [String]) -> (
+    findings: [Finding], breaches: [DemandBreach]
+  ) {
+    Self.findings(takeTallies(), table, names)
+  }
+
+  /// The findings that tallies make, and the demands not met.
+  static func findings(_ tallies: [Subject: Tally], _ table: String, _ names: [String]) -> (
     findings: [Finding], breaches: [DemandBreach]
   ) {
     var findings: [Finding] = []
@@ -279,10 +292,9 @@ struct RecordCheck: ~Copyable {
     let all = tallies.sorted {
       ($0.key.column, $0.key.problem) < ($1.key.column, $1.key.problem)
     }
-    tallies.removeAll(keepingCapacity: true)
     for (subject, tally) in all {
       guard let problem = Problem(rawValue: subject.problem) else { continue }
-      if let kind = Self.breach(problem) {
+      if let kind = breach(problem) {
         breaches.append(
           DemandBreach(
             demand: Int(subject.column), kind: kind, count: tally.count, first: tally.first))
@@ -294,7 +306,7 @@ struct RecordCheck: ~Copyable {
         ? " of column \(names[Int(subject.column)])" : ""
       let values = tally.count == 1 ? "1 value\(column) is" : "\(tally.count) values\(column) are"
       let row = place.rowID.map { ", first in row \($0)" } ?? ""
-      let (id, text, severity) = Self.words(problem)
+      let (id, text, severity) = words(problem)
       findings.append(
         Finding(
           id, values + " " + text + row, severity: severity, member: place.member,
