@@ -77,7 +77,7 @@ struct LeafReading {
     {
       cells.removeAll(keepingCapacity: true)
       contentFloor = base + 8 + 2 * wholeCount
-      readPointers(page, base + 8, wholeCount, limit)
+      readPointers(page, base + 8, wholeCount, limit, shape)
       method = .mended
       return
     }
