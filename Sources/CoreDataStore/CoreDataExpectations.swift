@@ -6,7 +6,10 @@ public import SQLiteFile
 public enum CoreDataExpectations {
   /// The tables of Core Data's own, which are the same in every store (macOS 10.12 and later).
   public static let bookkeeping: [ExpectedTable] = [
-    ("Z_METADATA", "CREATE TABLE Z_METADATA (Z_VERSION INTEGER PRIMARY KEY, Z_UUID VARCHAR(255), Z_PLIST BLOB)"),
+    (
+      "Z_METADATA",
+      "CREATE TABLE Z_METADATA (Z_VERSION INTEGER PRIMARY KEY, Z_UUID VARCHAR(255), Z_PLIST BLOB)"
+    ),
     (
       "Z_PRIMARYKEY",
       "CREATE TABLE Z_PRIMARYKEY (Z_ENT INTEGER PRIMARY KEY, Z_NAME VARCHAR, Z_SUPER INTEGER, Z_MAX INTEGER)"
@@ -42,7 +45,6 @@ public enum CoreDataExpectations {
 
   /// The tables of a model, with the entity numbers that their rows can have.
   ///
-  /// - Parameter statements: the CREATE statements of a store of this model.
   public static func tables(of model: ManagedObjectModel) -> [ExpectedTable] {
     let layout = TableLayout(model)
     guard let schema = try? FreshStoreSchema(model) else { return [] }

@@ -129,10 +129,10 @@ struct SeenRows {
 
 /// A hash over what a record holds, the same for a whole cell and for what is left of a freed one.
 enum ContentHash {
-  /// - Parameters:
-  ///   - skipsFirst: leaves the first field out, whose type a freed cell may have lost.
-  ///   - body: where the values begin.
-  ///   - end: where what stands on the page ends, the number of the first overflow page included.
+  ///
+  /// `skipsFirst`: leaves the first field out, whose type a freed cell may have lost.
+  /// `body`: where the values begin.
+  /// `end`: where what stands on the page ends, the number of the first overflow page included.
   static func of(
     _ types: borrowing RecordTypes, _ page: RawSpan, body: Int, end: Int, skipsFirst: Bool
   ) -> UInt64 {

@@ -30,12 +30,11 @@ struct Carver {
 
   /// Carves a region of a page.
   ///
-  /// - Parameters:
-  ///   - freeBlocks: those inside the region, by their start.
-  ///   - shapes: what rows may look like.
-  ///   - wholeOnly: leaves cells without their heads out, for pages that were no leaves.
-  ///   - own: the table of the page, whose rows are looked for first and also without their heads; nil when it is
-  ///     not known.
+  /// `freeBlocks`: those inside the region, by their start.
+  /// `shapes`: what rows may look like.
+  /// `wholeOnly`: leaves cells without their heads out, for pages that were no leaves.
+  /// `own`: the table of the page, whose rows are looked for first and also without their heads; nil when it is
+  /// not known.
   mutating func carve(
     _ page: RawSpan, _ region: Range<Int>, freeBlocks: [Range<Int>], shapes: [RowShape], own: Int?,
     wholeOnly: Bool = false
@@ -63,7 +62,8 @@ struct Carver {
         continue
       }
       let stale = exact == nil && !wholeOnly ? staleBlock(page, offset, region.upperBound) : nil
-      if let stale, let find = headless(
+      if let stale,
+        let find = headless(
           page, offset, region.upperBound, stale, isStale: true, shapes, own),
         own != nil || find.cell.end == offset + stale
       {
@@ -173,7 +173,7 @@ struct Carver {
 
   /// A cell at `start` whose first four bytes are lost.
   ///
-  /// - Parameter exact: the size of the free block that starts here, which is that of the cell unless it was
+  /// `exact`: the size of the free block that starts here, which is that of the cell unless it was
   ///   joined with others.
   private mutating func headless(
     _ page: RawSpan, _ start: Int, _ limit: Int, _ exact: Int?, isStale: Bool = false,
@@ -192,7 +192,8 @@ struct Carver {
               page, start, headerStart, limit, exact, shape, fieldCount: count)
           else { continue }
           // A few bytes look like a row of small integers all too often: then a free block must say so.
-          if cell.payload - cell.headerLength < (own == nil ? 16 : exact == nil || isStale ? 6 : 0) {
+          if cell.payload - cell.headerLength < (own == nil ? 16 : exact == nil || isStale ? 6 : 0)
+          {
             continue
           }
           // Zeros look like a row of NULLs anywhere, and where any column holds anything so do all bytes: then only

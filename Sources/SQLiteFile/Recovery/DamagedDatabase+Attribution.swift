@@ -156,7 +156,8 @@ extension DamagedDatabase {
   }
 
   /// Whether all that leads to a page says that it is a b-tree page, although its header does not.
-  private func isRuinedLeaf(_ page: UInt32, _ roots: [UInt32: Int]) throws(SQLiteFileError) -> Bool {
+  private func isRuinedLeaf(_ page: UInt32, _ roots: [UInt32: Int]) throws(SQLiteFileError) -> Bool
+  {
     if census.free.contains(page) || interiors.contains(page) { return false }
     if let table = roots[page] {
       if tables[table].definition.isWithoutRowID { return false }

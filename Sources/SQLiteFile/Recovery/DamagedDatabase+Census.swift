@@ -31,7 +31,8 @@ extension DamagedDatabase {
       guard count <= most else {
         findings.add(
           Finding(
-            "freelist.badTrunk", "a trunk page of the free list counts \(count) pages, more than fit",
+            "freelist.badTrunk",
+            "a trunk page of the free list counts \(count) pages, more than fit",
             page: trunk, offset: reader.location(of: trunk).offset))
         return
       }
@@ -100,7 +101,8 @@ extension DamagedDatabase {
         }
       }
       let isEmpty =
-        count == 0 && (Int(page.uint16(at: base + 5)) == usable % 65_536 || page.uint16(at: base + 1) != 0)
+        count == 0
+        && (Int(page.uint16(at: base + 5)) == usable % 65_536 || page.uint16(at: base + 1) != 0)
       census.set(number, reading.cells.count * 2 > count || isEmpty ? .tableLeaf : .other)
     case .interiorTable:
       census.set(number, judgeInterior(page, number, base, count) ? .tableInterior : .other)

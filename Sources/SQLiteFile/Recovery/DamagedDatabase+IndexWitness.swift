@@ -4,10 +4,9 @@ extension DamagedDatabase {
   /// Which of several tables with rows that look alike a b-tree belongs to, by their indexes: an index holds
   /// values and the row ids that have them, so it tells which table it is of whatever root the schema names.
   ///
-  /// - Parameters:
-  ///   - roots: the root pages in question.
-  ///   - candidates: the tables in question.
-  /// - Returns: the table of each root that indexes agree on.
+  /// `roots`: the root pages in question.
+  /// `candidates`: the tables in question.
+  /// Gives: the table of each root that indexes agree on.
   func testimony(of roots: [UInt32], _ candidates: [Int]) throws(SQLiteFileError) -> [UInt32: Int] {
     var scores: [UInt32: [Int: Int]] = [:]
     for table in candidates {

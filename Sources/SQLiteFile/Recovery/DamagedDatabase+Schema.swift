@@ -98,7 +98,8 @@ extension DamagedDatabase {
   static var schemaTable: ExpectedTable? {
     ExpectedTable(
       name: "sqlite_schema",
-      sql: "CREATE TABLE sqlite_schema(type text, name text, tbl_name text, rootpage int, sql text)",
+      sql:
+        "CREATE TABLE sqlite_schema(type text, name text, tbl_name text, rootpage int, sql text)",
       rootPage: 1)
   }
 

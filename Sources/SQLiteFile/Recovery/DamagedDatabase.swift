@@ -118,7 +118,7 @@ public final class DamagedDatabase {
 
   /// Hands rows to `receive` until it returns false.
   ///
-  /// - Parameter names: the tables wanted; nil for all, and for the rows of no known table.
+  /// `names`: the tables wanted; nil for all, and for the rows of no known table.
   /// - Throws: ``SQLiteFileError`` when the device fails.
   public func forEachRow(
     _ selection: Selection, of names: Set<String>? = nil, _ receive: (RecoveredRow) -> Bool

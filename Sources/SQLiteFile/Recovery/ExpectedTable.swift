@@ -17,10 +17,10 @@ public struct ExpectedTable: Sendable, Hashable {
   /// The root page that the schema gives; nil when it is not known.
   public var rootPage: UInt32?
 
-  /// - Parameters:
-  ///   - sql: the CREATE statement.
-  ///   - name: the name, as the schema has it.
-  /// - Returns: nil when the statement is no readable CREATE TABLE.
+  ///
+  /// `sql`: the CREATE statement.
+  /// `name`: the name, as the schema has it.
+  /// Gives: nil when the statement is no readable CREATE TABLE.
   public init?(name: String, sql: String, rootPage: UInt32? = nil) {
     guard let definition = TableDefinition(sql: sql) else { return nil }
     self.name = name

@@ -6,8 +6,8 @@ struct LayoutVote {
 
   init(_ file: ByteFile) { self.file = file }
 
-  /// - Parameter sidePageSize: the page size that the files beside it have; nil when they tell none.
-  /// - Returns: nil when nothing in the file looks like a database.
+  /// `sidePageSize`: the page size that the files beside it have; nil when they tell none.
+  /// Gives: nil when nothing in the file looks like a database.
   func decide(sidePageSize: Int?) throws(SQLiteFileError) -> FileLayout? {
     let first = ContiguousArray(try file.bytes(at: 0, count: DatabaseHeader.length))
     let header = try? DatabaseHeader(parsing: first.rawSpan)
@@ -112,7 +112,9 @@ struct LayoutVote {
       if bytes.count == size {
         sampled += 1
         let start = index == 0 && base == 0 && Self.isPageOne(bytes.rawSpan) ? 100 : 0
-        if let end = Self.contentEnd(bytes.rawSpan, start, reserved: reserved) { ends[size - end, default: 0] += 1 }
+        if let end = Self.contentEnd(bytes.rawSpan, start, reserved: reserved) {
+          ends[size - end, default: 0] += 1
+        }
       }
       index += step
     }

@@ -5,7 +5,7 @@ extension LeafCell {
   /// others leave, and that tells the type. Where none or several are, no value can be told from its neighbours,
   /// and all of them are in doubt.
   ///
-  /// - Parameter room: where the cell must end at the latest.
+  /// `room`: where the cell must end at the latest.
   static func parseMisfit(
     _ page: RawSpan, at start: Int, room: Int, usableSize: Int, shape: RowShape,
     _ types: inout RecordTypes
@@ -26,7 +26,8 @@ extension LeafCell {
     var fields: [(type: UInt64, place: Int)] = []
     var place = offset + 1
     while place < headerEnd {
-      guard let type = Varint.read(page, at: place, end: headerEnd), fields.count < shape.fields.count
+      guard let type = Varint.read(page, at: place, end: headerEnd),
+        fields.count < shape.fields.count
       else { return nil }
       fields.append((type.value, place))
       place += type.length

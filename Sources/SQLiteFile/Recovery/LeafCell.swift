@@ -40,11 +40,10 @@ struct LeafCell: BitwiseCopyable {
 
   /// Parses the cell at `start`; nil unless all its lengths agree.
   ///
-  /// - Parameters:
-  ///   - limit: where the cell must end at the latest.
-  ///   - mostPayload: a payload that the file cannot hold is none.
-  ///   - longestHeader: a record's header that goes on in overflow pages, which nothing here can check, is taken
-  ///     up to this length.
+  /// `limit`: where the cell must end at the latest.
+  /// `mostPayload`: a payload that the file cannot hold is none.
+  /// `longestHeader`: a record's header that goes on in overflow pages, which nothing here can check, is taken
+  /// up to this length.
   @inline(__always)
   static func parse(
     _ page: RawSpan, at start: Int, limit: Int, usableSize: Int, mostPayload: Int,

@@ -39,9 +39,8 @@ struct LeafReading {
 
   /// Reads a page.
   ///
-  /// - Parameters:
-  ///   - available: how many bytes of the page are there.
-  ///   - shape: what rows of its table look like; nil when the table is not known.
+  /// `available`: how many bytes of the page are there.
+  /// `shape`: what rows of its table look like; nil when the table is not known.
   mutating func read(
     _ page: RawSpan, number: UInt32, available: Int, shape: RowShape?
   ) {

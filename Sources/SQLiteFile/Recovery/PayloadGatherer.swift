@@ -16,10 +16,10 @@ struct PayloadGatherer: ~Copyable {
   private let map: PointerMap
   private var allowance: Int
 
-  /// - Parameters:
-  ///   - claimed: overflow pages that are known to be live rows'.
-  ///   - storedBytes: size of all files; four times as much is read from overflow pages in all. The rows of a
-  ///     sound file share no overflow page; those of a hostile one may all claim the same long chain.
+  ///
+  /// `claimed`: overflow pages that are known to be live rows'.
+  /// `storedBytes`: size of all files; four times as much is read from overflow pages in all. The rows of a
+  /// sound file share no overflow page; those of a hostile one may all claim the same long chain.
   init(map: PointerMap, claimed: PageSet, storedBytes: Int) {
     self.map = map
     allowance = 4 * storedBytes + 1 << 20
@@ -28,9 +28,8 @@ struct PayloadGatherer: ~Copyable {
 
   /// Puts the payload of a cell together.
   ///
-  /// - Parameters:
-  ///   - isLive: whether the row is live, so that its pages are its own from now on; the pages of a dead row
-  ///     must be nobody's.
+  /// `isLive`: whether the row is live, so that its pages are its own from now on; the pages of a dead row
+  /// must be nobody's.
   mutating func gather(
     _ cell: LeafCell, of page: UInt32, bytes: RawSpan, isLive: Bool, census: borrowing PageCensus,
     reader: inout PageReader
@@ -204,7 +203,8 @@ struct PayloadGatherer: ~Copyable {
       while end + 8 <= page.byteCount, page.word(at: end) == 0 { end += 8 }
       guard end >= sector + 512 else { continue }
       // Zeros that begin before the sector, or end behind a border, may be content.
-      let beginsAtBorder = sector == 0 || page.byte(at: sector - 1) != 0 || page.word(at: sector - 8) != 0
+      let beginsAtBorder =
+        sector == 0 || page.byte(at: sector - 1) != 0 || page.word(at: sector - 8) != 0
       while end < page.byteCount, page.byte(at: end) == 0 { end += 1 }
       let isWholePage = sector == 0 && end == page.byteCount
       guard beginsAtBorder, end % 512 < 8 || isWholePage || end == page.byteCount else { continue }

@@ -125,7 +125,9 @@ struct RecoveredJSONSink: RecoverySink, ~Copyable {
     output.append(Double(origin.confidence) / 100 == 1 ? "1" : "\(Double(origin.confidence) / 100)")
     guard !partial.isEmpty else { return }
     output.append(",\"partial\":{")
-    let columns = (origin.table ?? origin.guess).flatMap { $0 < names.count ? names[$0].columns : nil }
+    let columns = (origin.table ?? origin.guess).flatMap {
+      $0 < names.count ? names[$0].columns : nil
+    }
     for (index, value) in partial.enumerated() {
       if index > 0 { output.append(UInt8(ascii: ",")) }
       let name = columns.flatMap { value.column < $0.count ? $0[value.column] : nil }

@@ -35,7 +35,7 @@ struct RowReader: ~Copyable {
 
   /// Hands the rows of some pages to the sink, in the order of pages.
   ///
-  /// - Parameter wanted: the places of the tables wanted; nil for all rows.
+  /// `wanted`: the places of the tables wanted; nil for all rows.
   mutating func read<Sink: RecoverySink & ~Copyable>(
     _ pages: Range<UInt32>, _ wanted: Set<Int>?, _ sink: inout Sink
   ) throws(SQLiteFileError) {
@@ -124,7 +124,9 @@ struct RowReader: ~Copyable {
     guard !census.free.contains(page) else { return }
     let entry = try map.entry(of: page, &reader)
     let isUsed = entry.map({ $0.kind != .free }) ?? false
-    let isTree = census.parent(page) != 0 || roots.contains(page) || entry?.kind == .bTree || entry?.kind == .root
+    let isTree =
+      census.parent(page) != 0 || roots.contains(page) || entry?.kind == .bTree
+      || entry?.kind == .root
     guard isTree || (kind == .zero && isUsed) else { return }
     let place = reader.location(of: page)
     findings.add(
@@ -138,7 +140,8 @@ struct RowReader: ~Copyable {
 
   /// Decodes one cell and hands its row to the sink.
   mutating func emit<Sink: RecoverySink & ~Copyable>(
-    _ cell: LeafCell, of page: UInt32, _ bytes: RawSpan, _ origin: RowOrigin, _ layout: borrowing RowLayout,
+    _ cell: LeafCell, of page: UInt32, _ bytes: RawSpan, _ origin: RowOrigin,
+    _ layout: borrowing RowLayout,
     isLive: Bool, _ sink: inout Sink
   ) throws(SQLiteFileError) {
     let rowID = cell.hasRowID ? cell.rowID : nil
@@ -190,7 +193,8 @@ struct RowReader: ~Copyable {
 
   /// A row no value of which is certain: its bytes, under the first column.
   private func emitWrecked<Sink: RecoverySink & ~Copyable>(
-    _ cell: LeafCell, _ bytes: RawSpan, _ origin: RowOrigin, _ layout: borrowing RowLayout, _ sink: inout Sink
+    _ cell: LeafCell, _ bytes: RawSpan, _ origin: RowOrigin, _ layout: borrowing RowLayout,
+    _ sink: inout Sink
   ) {
     let columns = max(1, layout.rules.count)
     let payload = bytes.part(cell.record, cell.local).array()
@@ -200,7 +204,8 @@ struct RowReader: ~Copyable {
       origin,
       partial: (0..<columns).map { column in
         PartialValue(
-          column: column, have: column == 0 ? payload.count : 0, of: column == 0 ? payload.count : 0,
+          column: column, have: column == 0 ? payload.count : 0,
+          of: column == 0 ? payload.count : 0,
           isDoubtful: true, bytes: column == 0 ? payload : [])
       })
     sink.beginRow(cell.hasRowID ? cell.rowID : nil)
@@ -281,7 +286,7 @@ struct RowReader: ~Copyable {
 extension DamagedDatabase {
   /// Hands all live rows to the sink, in the order of pages.
   ///
-  /// - Parameter wanted: the places of the tables wanted; nil for all rows.
+  /// `wanted`: the places of the tables wanted; nil for all rows.
   func emitLive<Sink: RecoverySink & ~Copyable>(_ wanted: Set<Int>?, _ sink: inout Sink)
     throws(SQLiteFileError)
   {

@@ -94,7 +94,9 @@ struct RowShape {
       let length = RecordDecoder.length(ofType: type)
       if index < fields.count {
         let field = fields[index]
-        if field.least != .min || field.most != .max, (1...6).contains(type) || type == 8 || type == 9 {
+        if field.least != .min || field.most != .max,
+          (1...6).contains(type) || type == 8 || type == 9
+        {
           guard type >= 8 || offset + length <= end else { return true }
           let value = type >= 8 ? Int64(type - 8) : page.signed(at: offset, length)
           guard value >= field.least, value <= field.most else { return false }
@@ -140,8 +142,9 @@ extension RawSpan {
 
 /// Whether bytes are text as people write it.
 enum TextCheck {
-  /// - Parameter whole: false where the text goes on elsewhere, so that a broken last character is no fault.
-  static func isText(_ bytes: RawSpan, whole: Bool, _ encoding: DatabaseHeader.TextEncoding) -> Bool {
+  /// `whole`: false where the text goes on elsewhere, so that a broken last character is no fault.
+  static func isText(_ bytes: RawSpan, whole: Bool, _ encoding: DatabaseHeader.TextEncoding) -> Bool
+  {
     guard encoding == .utf8 else {
       // UTF-16 without its zero bytes: control characters and lone surrogates tell.
       if whole, bytes.byteCount & 1 == 1 { return false }
