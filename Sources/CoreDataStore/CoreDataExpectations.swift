@@ -44,7 +44,6 @@ public enum CoreDataExpectations {
   }
 
   /// The tables of a model, with the entity numbers that their rows can have.
-  ///
   public static func tables(of model: ManagedObjectModel) -> [ExpectedTable] {
     let layout = TableLayout(model)
     guard let schema = try? FreshStoreSchema(model) else { return [] }
