@@ -50,10 +50,7 @@ struct Check: ParsableCommand, RecordedCommand {
     }
     meter.finish()
     guard check.changedDuringRead.isEmpty else {
-      throw Failure(
-        75, "evidence.changedDuringRead",
-        "the store changed while it was read: \(check.changedDuringRead.joined(separator: ", "))",
-        hint: "close whatever writes to the store and try again")
+      throw Failure.changedDuringRead(check.changedDuringRead)
     }
     switch format ?? (display.json ? .json : .text) {
     case .text: try display.write(CheckText(check, display).text)

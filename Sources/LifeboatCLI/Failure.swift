@@ -22,6 +22,15 @@ struct Failure: Error {
     self.hint = hint
   }
 
+  /// What a reading command ends with when the evidence is not what it was when reading began;
+  /// `members` are the names of the files that changed.
+  static func changedDuringRead(_ members: [String]) -> Failure {
+    Failure(
+      75, "evidence.changedDuringRead",
+      "the store changed while it was read: \(members.joined(separator: ", "))",
+      hint: "close whatever writes to the store and try again")
+  }
+
   /// The failure behind an error; nil for an error that is the argument parser's.
   init?(_ error: any Error) {
     switch error {
@@ -190,5 +199,13 @@ struct Failure: Error {
       }
     }
     try? errors.flush()
+  }
+}
+
+extension EvidenceWatch {
+  /// Throws when the evidence has changed since.
+  func requireUnchanged() throws {
+    let changed = changes()
+    guard changed.isEmpty else { throw Failure.changedDuringRead(changed) }
   }
 }

@@ -68,12 +68,7 @@ struct Inspect: ParsableCommand, RecordedCommand {
       throw ExitCode(worst.exitCode)
     }
     let changed = inspections.flatMap(\.changedDuringRead)
-    if !changed.isEmpty {
-      throw Failure(
-        75, "evidence.changedDuringRead",
-        "the store changed while it was read: \(changed.joined(separator: ", "))",
-        hint: "close whatever writes to the store and try again")
-    }
+    if !changed.isEmpty { throw Failure.changedDuringRead(changed) }
   }
 }
 

@@ -62,13 +62,7 @@ struct Pages: ParsableCommand, RecordedCommand {
         try display.write(map.text(display))
       }
     }
-    let changed = watch.changes()
-    guard changed.isEmpty else {
-      throw Failure(
-        75, "evidence.changedDuringRead",
-        "the store changed while it was read: \(changed.joined(separator: ", "))",
-        hint: "close whatever writes to the store and try again")
-    }
+    try watch.requireUnchanged()
   }
 
   private func writeLines(

@@ -72,13 +72,7 @@ struct Rows: ParsableCommand, RecordedCommand {
     } else {
       findings = try writeEntities(format)
     }
-    let changed = watch.changes()
-    guard changed.isEmpty else {
-      throw Failure(
-        75, "evidence.changedDuringRead",
-        "the store changed while it was read: \(changed.joined(separator: ", "))",
-        hint: "close whatever writes to the store and try again")
-    }
+    try watch.requireUnchanged()
     display.note(findings.kept, of: path)
     if findings.damageCount > 0 || isPartial { try display.exitWithFindings() }
   }

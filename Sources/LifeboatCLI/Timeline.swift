@@ -93,16 +93,3 @@ struct Timeline: ParsableCommand, RecordedCommand {
     try output.flush()
   }
 }
-
-extension EvidenceWatch {
-  /// Throws when the evidence has changed since.
-  func requireUnchanged() throws {
-    let changed = changes()
-    guard changed.isEmpty else {
-      throw Failure(
-        75, "evidence.changedDuringRead",
-        "the store changed while it was read: \(changed.joined(separator: ", "))",
-        hint: "close whatever writes to the store and try again")
-    }
-  }
-}

@@ -2,7 +2,7 @@ extension OutputBuffer {
   /// Appends text as a JSON string if it is valid UTF-8, else nothing.
   mutating func appendIfValid(jsonString bytes: RawSpan) -> Bool {
     guard let start = mark(for: bytes.byteCount &* 6 &+ 64) else {
-      guard TextCheck.decodes(bytes, .utf8) else { return false }
+      guard UTF8Scan.isValid(bytes) else { return false }
       return append(jsonString: bytes)
     }
     if append(jsonString: bytes) { return true }

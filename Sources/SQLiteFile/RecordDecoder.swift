@@ -177,7 +177,7 @@ struct RecordDecoder: ~Copyable {
   /// A big-endian two's-complement integer of 1, 2, 3, 4, 6 or 8 bytes: one load and a shift where eight
   /// bytes are there to load.
   @inline(__always)
-  private static func integer(_ payload: RawSpan, _ offset: Int, _ length: Int) -> Int64 {
+  static func integer(_ payload: RawSpan, _ offset: Int, _ length: Int) -> Int64 {
     if offset &+ 8 <= payload.byteCount {
       return Int64(bitPattern: payload.uint64(at: offset)) >> Int64(64 &- 8 &* length)
     }

@@ -13,11 +13,13 @@ package struct StorageClasses: OptionSet, BitwiseCopyable, Sendable {
   /// The class of a serial type (file format, section 2.1).
   @inline(__always)
   init(serialType type: UInt64) {
-    switch type {
-    case 0: self = .null
-    case 7: self = .real
-    case 1...6, 8, 9: self = .integer
-    default: self = type & 1 == 0 ? .blob : .text
+    // Types 10 and 11 are reserved; SQLite reads NULL.
+    if type >= 12 {
+      self = type & 1 == 0 ? .blob : .text
+    } else if type == 7 {
+      self = .real
+    } else {
+      self = type == 0 || type > 9 ? .null : .integer
     }
   }
 }

@@ -66,7 +66,7 @@ struct RecordCheck: ~Copyable {
           needed: length > total ? length : body &+ length &- headerEnd, have: total &- headerEnd
         ).finding
       }
-      let kind = Self.storageClass(type.value)
+      let kind = StorageClasses(serialType: type.value).rawValue
       lastClass = kind
       var column: Int32 = -1
       if number < known {
@@ -159,29 +159,11 @@ struct RecordCheck: ~Copyable {
     }
   }
 
-  @inline(__always)
-  private static func storageClass(_ type: UInt64) -> UInt8 {
-    if type >= 12 {
-      return type & 1 == 1 ? StorageClasses.text.rawValue : StorageClasses.blob.rawValue
-    }
-    switch type {
-    case 0, 10, 11: return StorageClasses.null.rawValue
-    case 7: return StorageClasses.real.rawValue
-    default: return StorageClasses.integer.rawValue
-    }
-  }
-
   private static func integer(_ payload: RawSpan, _ type: UInt64, _ offset: Int, _ length: Int)
     -> Int64
   {
     if type >= 8 { return Int64(type &- 8) }
-    var value = Int64(Int8(bitPattern: payload.byte(at: offset)))
-    var index = 1
-    while index < length {
-      value = value << 8 | Int64(payload.byte(at: offset &+ index))
-      index &+= 1
-    }
-    return value
+    return RecordDecoder.integer(payload, offset, length)
   }
 
   // MARK: - Values

@@ -112,7 +112,7 @@ struct Carver {
     let bodyLength = types.bodyLength
     let body = cell.record + cell.payload - bodyLength
     let end = min(cell.record + cell.local, limit)
-    guard let (shape, count) = best(page, body, end, cell.rowID, shapes, own) else { return nil }
+    guard let (shape, count) = best(page, body, end, shapes, own) else { return nil }
     if hasNewer(page, offset, cell.end, limit, shapes[shape]) { return nil }
     // Outside the page's own table, and where no cell was expected, a few small integers prove nothing.
     guard shape == own || shapes[shape].fields.count > 2 && bodyLength >= (atBoundary ? 8 : 12)
@@ -144,10 +144,10 @@ struct Carver {
 
   /// The shape that the types at hand fit, the page's own first; and how many fit as well.
   private func best(
-    _ page: RawSpan, _ body: Int, _ end: Int, _ rowID: Int64?, _ shapes: [RowShape], _ own: Int?
+    _ page: RawSpan, _ body: Int, _ end: Int, _ shapes: [RowShape], _ own: Int?
   ) -> (shape: Int, count: Int)? {
     func fits(_ shape: RowShape) -> Bool {
-      shape.fits(types) && rowID.map { shape.rowIDs.contains($0) } ?? true
+      shape.fits(types)
         && shape.fitsValues(types, page, body: body, end: end, encoding: encoding)
     }
     if let own, fits(shapes[own]) { return (own, 1) }

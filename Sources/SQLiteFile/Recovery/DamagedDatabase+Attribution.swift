@@ -3,7 +3,6 @@ extension DamagedDatabase {
   struct Group {
     var sample: [UInt32] = []
     var pageCount = 0
-    var attribution = Attribution.root
   }
 
   /// How deep b-trees can be (BTCURSOR_MAX_DEPTH of SQLite's is 20).
@@ -70,7 +69,7 @@ extension DamagedDatabase {
     var alike: [UInt32: [Int]] = [:]
     for root in groups.keys.sorted() {
       guard let group = groups[root] else { continue }
-      let found = try owner(of: group, root, roots[root])
+      let found = try owner(of: group, roots[root])
       if let owner = found.owner { owners[root] = owner }
       if found.alike.count > 1, alike.count < Self.mostAlike { alike[root] = found.alike }
     }
@@ -196,8 +195,7 @@ extension DamagedDatabase {
       case .tableLeaf:
         var content = ContiguousArray<UInt8>()
         let available = try reader.copy(child, into: &content)
-        var reading = LeafReading(
-          usableSize: layout.usableSize, mostPayload: mostPayload, encoding: layout.textEncoding)
+        var reading = newReading()
         reading.read(content.rawSpan, number: child, available: available, shape: nil)
         let most = reading.cells.map(\.rowID).max()
         if let most, most <= Int64(bitPattern: key.value) { return true }
@@ -210,13 +208,14 @@ extension DamagedDatabase {
   /// The table that a b-tree's rows are of.
   ///
   /// - Returns: the table, nil when nothing decides; and the tables whose rows look like these.
-  private func owner(of group: Group, _ root: UInt32, _ named: Int?) throws(SQLiteFileError) -> (
+  private func owner(of group: Group, _ named: Int?) throws(SQLiteFileError) -> (
     owner: (table: Int, attribution: Attribution)?, alike: [Int]
   ) {
     var reading = newReading()
     var buffer = ContiguousArray<UInt8>()
     var fits = [Int](repeating: 0, count: shapes.count)
     var rows = 0
+    var types = RecordTypes()
     // With very many tables only the one that the schema names is looked at.
     let compared =
       shapes.count <= Self.mostCompared
@@ -226,23 +225,7 @@ extension DamagedDatabase {
       guard available > 0 else { continue }
       reading.read(
         buffer.rawSpan, number: page, available: available, shape: named.map { shapes[$0] })
-      for cell in reading.cells {
-        var types = RecordTypes()
-        guard parse(cell, buffer.rawSpan, &types) else { continue }
-        rows += 1
-        let body = cell.record + cell.payload - types.bodyLength
-        for index in compared {
-          let shape = shapes[index]
-          guard shape.fits(types) else { continue }
-          if shape.rowIDs.contains(cell.rowID),
-            shape.fitsValues(
-              types, buffer.rawSpan, body: body, end: cell.record + cell.local,
-              encoding: layout.textEncoding)
-          {
-            fits[index] += 1
-          }
-        }
-      }
+      rows += tally(reading.cells, buffer.rawSpan, compared, &types, &fits)
     }
     let alike = rows == 0 ? [] : fits.indices.filter { fits[$0] == rows }
     if let named {
@@ -257,6 +240,28 @@ extension DamagedDatabase {
     }
     let rivals = good.filter { weight($0, fits) == weight(best, fits) }
     return (rivals.count == 1 ? (best, .shape) : nil, alike)
+  }
+
+  /// Counts for each of some tables which cells of a page can be its rows.
+  ///
+  /// - Returns: the number of cells that are rows of anything.
+  func tally(
+    _ cells: ContiguousArray<LeafCell>, _ page: RawSpan, _ compared: [Int],
+    _ types: inout RecordTypes, _ fits: inout [Int]
+  ) -> Int {
+    var rows = 0
+    for cell in cells where parse(cell, page, &types) {
+      rows += 1
+      let body = cell.record + cell.payload - types.bodyLength
+      for index in compared where shapes[index].fits(types) {
+        if shapes[index].fitsValues(
+          types, page, body: body, end: cell.record + cell.local, encoding: layout.textEncoding)
+        {
+          fits[index] += 1
+        }
+      }
+    }
+    return rows
   }
 
   private func weight(_ table: Int, _ fits: [Int]) -> Int {

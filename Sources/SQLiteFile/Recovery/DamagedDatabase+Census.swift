@@ -56,7 +56,7 @@ extension DamagedDatabase {
     while number <= pageCount {
       if map.isMap(number) || number == pageCount {
         let page = map.mapPage(of: number - 1)
-        if good == 0, number - page > 2 {
+        if good == 0, number > page, number - page > 2 {
           findings.add(
             Finding(
               "ptrmap.unreadable", "no entry of this pointer-map page can be true", page: page,

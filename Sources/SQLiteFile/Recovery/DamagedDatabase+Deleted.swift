@@ -152,19 +152,8 @@ extension DamagedDatabase {
   ) -> Int? {
     collection.reading.read(page, number: number, available: available, shape: nil)
     var fits = [Int](repeating: 0, count: shapes.count)
-    var rows = 0
-    for cell in collection.reading.cells where parse(cell, page, &collection.types) {
-      rows += 1
-      let body = cell.record + cell.payload - collection.types.bodyLength
-      for (index, shape) in shapes.enumerated() where shape.fits(collection.types) {
-        if shape.fitsValues(
-          collection.types, page, body: body, end: cell.record + cell.local,
-          encoding: layout.textEncoding)
-        {
-          fits[index] += 1
-        }
-      }
-    }
+    let rows = tally(
+      collection.reading.cells, page, Array(shapes.indices), &collection.types, &fits)
     guard rows > 0 else { return nil }
     let good = fits.indices.filter { fits[$0] * 10 >= rows * 9 }
     guard let best = good.max(by: { shapes[$0].weight < shapes[$1].weight }),

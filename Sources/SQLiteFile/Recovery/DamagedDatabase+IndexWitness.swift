@@ -6,7 +6,7 @@ extension DamagedDatabase {
   ///
   /// `roots`: the root pages in question.
   /// `candidates`: the tables in question.
-  /// Gives: the table of each root that indexes agree on.
+  /// Returns the table of each root that indexes agree on.
   func testimony(of roots: [UInt32], _ candidates: [Int]) throws(SQLiteFileError) -> [UInt32: Int] {
     var scores: [UInt32: [Int: Int]] = [:]
     for table in candidates {

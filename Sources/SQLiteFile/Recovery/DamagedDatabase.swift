@@ -37,7 +37,6 @@ public final class DamagedDatabase {
   var firstTypes: [[UInt64]]?
   var layouts: [RowLayout] = []
   let mostPayload: Int
-  let mainPageCount: UInt32
 
   /// Reads every page once to see what each of them is.
   ///
@@ -50,7 +49,6 @@ public final class DamagedDatabase {
     sides = survey.sides
     layout = survey.layout
     if let sides { findings.add(sides.findings) }
-    mainPageCount = survey.mainPageCount
     let newest = survey.pageCount
     pageCount = newest
     reader = survey.reader()
@@ -148,11 +146,11 @@ public final class DamagedDatabase {
     try sink.finish()
   }
 
-  private func places(_ names: Set<String>?) -> Set<Int>? {
+  func places(_ names: Set<String>?) -> Set<Int>? {
     names.map { names in Set(tables.indices.filter { names.contains(tables[$0].name) }) }
   }
 
-  private func emit<Sink: RecoverySink & ~Copyable>(
+  func emit<Sink: RecoverySink & ~Copyable>(
     _ selection: Selection, _ wanted: Set<Int>?, _ sink: inout Sink
   ) throws(SQLiteFileError) {
     if selection != .deleted { try emitLive(wanted, &sink) }

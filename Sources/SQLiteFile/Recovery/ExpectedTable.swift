@@ -10,17 +10,17 @@ public struct ExpectedTable: Sendable, Hashable {
   public var notNull: Set<Int> = []
   /// By the place of a column, the integers that it can hold: the entity numbers of Core Data's `Z_ENT`.
   public var integers: [Int: ClosedRange<Int64>] = [:]
-  /// The row ids that can occur; nil for all.
-  public var rowIDs: ClosedRange<Int64>?
   /// Whether only a deleted row of the schema table tells of it.
   public internal(set) var isDropped = false
   /// The root page that the schema gives; nil when it is not known.
   public var rootPage: UInt32?
 
+  /// A table by its CREATE statement; nil when that is no readable CREATE TABLE.
   ///
-  /// `sql`: the CREATE statement.
-  /// `name`: the name, as the schema has it.
-  /// Gives: nil when the statement is no readable CREATE TABLE.
+  /// - Parameters:
+  ///   - name: the name, as the schema has it.
+  ///   - sql: the CREATE statement.
+  ///   - rootPage: the root page that the schema gives; nil when it is not known.
   public init?(name: String, sql: String, rootPage: UInt32? = nil) {
     guard let definition = TableDefinition(sql: sql) else { return nil }
     self.name = name

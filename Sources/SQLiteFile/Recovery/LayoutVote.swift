@@ -7,7 +7,7 @@ struct LayoutVote {
   init(_ file: ByteFile) { self.file = file }
 
   /// `sidePageSize`: the page size that the files beside it have; nil when they tell none.
-  /// Gives: nil when nothing in the file looks like a database.
+  /// Returns nil when nothing in the file looks like a database.
   func decide(sidePageSize: Int?) throws(SQLiteFileError) -> FileLayout? {
     let first = ContiguousArray(try file.bytes(at: 0, count: DatabaseHeader.length))
     let header = try? DatabaseHeader(parsing: first.rawSpan)

@@ -386,7 +386,7 @@ struct LeafReading {
     guard let shape else {
       return RowShape.anyText(types, page, body: body, end: end, encoding: encoding)
     }
-    return shape.fits(types) && shape.rowIDs.contains(cell.rowID)
+    return shape.fits(types)
       && shape.fitsValues(types, page, body: body, end: end, encoding: encoding)
   }
 

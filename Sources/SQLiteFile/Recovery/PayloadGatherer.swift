@@ -16,7 +16,6 @@ struct PayloadGatherer: ~Copyable {
   private let map: PointerMap
   private var allowance: Int
 
-  ///
   /// `claimed`: overflow pages that are known to be live rows'.
   /// `storedBytes`: size of all files; four times as much is read from overflow pages in all. The rows of a
   /// sound file share no overflow page; those of a hostile one may all claim the same long chain.
@@ -164,9 +163,8 @@ struct PayloadGatherer: ~Copyable {
     }
     // A leaf has many chains that start on it, and nothing tells which of them this is.
     if isFirst { return try isTaken(next, census, &reader) ? 0 : next }
-    let all: ContiguousArray<(parent: UInt32, page: UInt32)>
-    if let successors { all = successors } else { all = try map.successors(&reader) }
-    successors = all
+    if successors == nil { successors = try map.successors(&reader) }
+    guard let all = successors else { return next }
     var low = 0
     var high = all.count
     while low < high {

@@ -14,20 +14,23 @@ struct PointerMap {
     var parent: UInt32
   }
 
+  private let pageSize: Int
+  private let usableSize: Int
   private let entriesPerPage: UInt32
   private let pageCount: UInt32
   let isPresent: Bool
 
   init(layout: FileLayout, pageCount: UInt32) {
-    entriesPerPage = UInt32(layout.usableSize / 5)
+    pageSize = layout.pageSize
+    usableSize = layout.usableSize
+    entriesPerPage = PointerMapCheck.span(usableSize)
     self.pageCount = pageCount
     isPresent = layout.hasPointerMap && entriesPerPage > 0
   }
 
   /// The pointer-map page that has the entry of a page.
   func mapPage(of page: UInt32) -> UInt32 {
-    let stride = entriesPerPage + 1
-    return (page - 2) / stride * stride + 2
+    PointerMapCheck.mapPage(of: page, usableSize: usableSize, pageSize: pageSize)
   }
 
   /// Whether a page is a pointer-map page by its place.
@@ -37,6 +40,8 @@ struct PointerMap {
   func entry(of page: UInt32, _ reader: inout PageReader) throws(SQLiteFileError) -> Entry? {
     guard isPresent, page > 2, !isMap(page) else { return nil }
     let map = mapPage(of: page)
+    // The page of the lock bytes has no entry, and may stand before its map page.
+    guard map < page else { return nil }
     let offset = Int(page - map - 1) * 5
     guard offset + 5 <= reader.usableSize, let bytes = try reader.page(map),
       let kind = Entry.Kind(rawValue: bytes.byte(at: offset))
@@ -56,8 +61,9 @@ struct PointerMap {
   > {
     var found: ContiguousArray<(parent: UInt32, page: UInt32)> = []
     guard isPresent else { return found }
-    var map: UInt32 = 2
-    while map <= pageCount {
+    for map in PointerMapCheck.mapPages(
+      upTo: pageCount, usableSize: usableSize, pageSize: pageSize)
+    {
       for index in 0..<entriesPerPage {
         let page = map + 1 + index
         guard page <= pageCount, let bytes = try reader.page(map) else { break }
@@ -65,9 +71,6 @@ struct PointerMap {
         guard kind == 3 || kind == 4 else { continue }
         found.append((bytes.uint32(at: Int(index) * 5 + 1), page))
       }
-      let (next, overflow) = map.addingReportingOverflow(entriesPerPage + 1)
-      if overflow { break }
-      map = next
     }
     found.sort { ($0.parent, $0.page) < ($1.parent, $1.page) }
     return found

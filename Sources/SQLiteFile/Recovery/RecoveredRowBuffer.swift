@@ -72,7 +72,7 @@ public struct RecoveredRowBuffer: ~Copyable {
     }
     let offset = bytes.count
     unsafe span.withUnsafeBytes { unsafe bytes.append(contentsOf: $0) }
-    let isValid = kind == .blob || TextCheck.decodes(span, .utf8)
+    let isValid = kind == .blob || UTF8Scan.isValid(span)
     if !isValid { hasInvalidText = true }
     values.append(
       Value(kind: kind, isValid: isValid, bits: 0, offset: offset, count: span.byteCount))
@@ -118,13 +118,9 @@ extension DamagedDatabase {
     _ selection: Selection, of names: Set<String>? = nil,
     _ receive: (borrowing RecoveredRowBuffer) -> Bool
   ) throws(SQLiteFileError) {
-    let wanted = names.map { names in
-      Set(tables.indices.filter { names.contains(tables[$0].name) })
-    }
     try withoutActuallyEscaping(receive) { receive throws(SQLiteFileError) in
       var sink = BufferedRowSink(receive: receive)
-      if selection != .deleted { try emitLive(wanted, &sink) }
-      if selection != .live, sink.wantsMore { try emitDeleted(wanted, &sink) }
+      try emit(selection, places(names), &sink)
     }
   }
 }

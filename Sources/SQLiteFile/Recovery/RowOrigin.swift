@@ -123,7 +123,7 @@ struct RecoveredValueSink: RecoverySink, ~Copyable {
   mutating func blob(_ bytes: RawSpan) { add(.blob(bytes.array())) }
   mutating func text(_ bytes: RawSpan) {
     let value = bytes.array()
-    if !TextCheck.decodes(bytes, .utf8),
+    if !UTF8Scan.isValid(bytes),
       !row.partial.contains(where: { $0.column == row.values.count })
     {
       undecodableCount += 1

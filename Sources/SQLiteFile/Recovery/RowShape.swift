@@ -17,8 +17,6 @@ struct RowShape {
   var leastFieldCount: Int
   /// The field that is NULL because the row id stands for it.
   let rowIDField: Int?
-  /// Row ids outside are no keys of this table.
-  var rowIDs: ClosedRange<Int64> = .min ... .max
 
   init(_ expected: ExpectedTable, table: Int) {
     self.table = table
@@ -41,7 +39,6 @@ struct RowShape {
     }
     self.fields = fields
     self.rowIDField = rowIDField
-    if let range = expected.rowIDs { rowIDs = range }
     // A default tells of a column that may have been added to rows without it.
     leastFieldCount = fields.count
   }
@@ -98,7 +95,7 @@ struct RowShape {
           (1...6).contains(type) || type == 8 || type == 9
         {
           guard type >= 8 || offset + length <= end else { return true }
-          let value = type >= 8 ? Int64(type - 8) : page.signed(at: offset, length)
+          let value = type >= 8 ? Int64(type - 8) : RecordDecoder.integer(page, offset, length)
           guard value >= field.least, value <= field.most else { return false }
         }
       }
@@ -123,20 +120,6 @@ struct RowShape {
       sum + (field.classes == .any ? 0 : field.classes.contains(.null) ? 2 : 3)
         + (field.least == .min && field.most == .max ? 0 : 4)
     }
-  }
-}
-
-extension RawSpan {
-  /// A big-endian two's-complement integer of 1 to 8 bytes.
-  @inline(__always)
-  func signed(at offset: Int, _ length: Int) -> Int64 {
-    var value = Int64(Int8(bitPattern: byte(at: offset)))
-    var index = 1
-    while index < length {
-      value = value << 8 | Int64(byte(at: offset &+ index))
-      index &+= 1
-    }
-    return value
   }
 }
 
@@ -169,25 +152,6 @@ enum TextCheck {
       let length = UTF8Scan.sequenceLength(bytes, at: offset)
       if length == 0 { return !whole && offset + 4 > bytes.byteCount }
       offset &+= length
-    }
-    return true
-  }
-
-  /// Whether bytes decode in the encoding at all, whatever they say.
-  static func decodes(_ bytes: RawSpan, _ encoding: DatabaseHeader.TextEncoding) -> Bool {
-    guard encoding == .utf8 else { return bytes.byteCount & 1 == 0 }
-    var offset = 0
-    let end = bytes.byteCount
-    while offset &+ 8 <= end, bytes.word(at: offset) & 0x8080_8080_8080_8080 == 0 { offset &+= 8 }
-    while offset < end {
-      if bytes.byte(at: offset) < 0x80 {
-        offset &+= 1
-        continue
-      }
-      let length = UTF8Scan.sequenceLength(bytes, at: offset)
-      if length == 0 { return false }
-      offset &+= length
-      while offset &+ 8 <= end, bytes.word(at: offset) & 0x8080_8080_8080_8080 == 0 { offset &+= 8 }
     }
     return true
   }
