@@ -17,6 +17,9 @@ extension OutputBuffer {
   package mutating func append(jsonString bytes: RawSpan) -> Bool {
     append(UInt8(ascii: "\""))
     var isValid = true
+    // What is not ASCII is looked at once, from the first such byte on; if all is well it goes on in words like the rest.
+    var passes: UInt64 = 0
+    var isChecked = false
     var offset = 0
     let end = bytes.byteCount
     while offset < end {
@@ -25,6 +28,15 @@ extension OutputBuffer {
       var cursor = room(for: part &* 6 &+ 24)
       let stop = offset &+ part
       while offset < stop {
+        while offset &+ 32 <= stop {
+          let block = bytes.block(at: offset)
+          let hits = Self.specialBytes(block, passes)
+          if (hits.x | hits.y | hits.z | hits.w) != 0 { break }
+          put(block, at: cursor)
+          cursor &+= 32
+          offset &+= 32
+        }
+        if offset == stop { break }
         var special: UInt8
         if end >= 8 {
           // The last bytes are read with those before them, shifted out; spaces fill the rest of the word.
@@ -34,7 +46,7 @@ extension OutputBuffer {
             let shift = UInt64(truncatingIfNeeded: missing &* 8)
             word = word >> shift | Self.spaces << (64 &- shift)
           }
-          let hits = Self.specialBytes(word)
+          let hits = Self.specialBytes(word, passes)
           let plain = hits == 0 ? 8 &- missing : hits.trailingZeroBitCount >> 3
           put(word, at: cursor)
           cursor &+= plain
@@ -50,6 +62,13 @@ extension OutputBuffer {
           cursor &+= length
           offset &+= 1
           continue
+        }
+        if !isChecked {
+          isChecked = true
+          if UTF8Scan.isValid(bytes.part(offset, end &- offset)) {
+            passes = Self.tops
+            if end >= 8 { continue }
+          }
         }
         let length = UTF8Scan.sequenceLength(bytes, at: offset)
         if length == 0 {
@@ -74,17 +93,27 @@ extension OutputBuffer {
 
   private static let spaces: UInt64 = 0x2020_2020_2020_2020
 
-  /// The top bit of each byte that is a control character, a quote, a backslash or not ASCII. Behind the lowest
-  /// such byte others may be marked too.
+  private static let tops: UInt64 = 0x8080_8080_8080_8080
+
+  /// The top bit of each byte that is a control character, a quote, a backslash or, unless `passes` has all top bits, not
+  /// ASCII. Behind the lowest such byte others may be marked too.
   @inline(__always)
-  private static func specialBytes(_ word: UInt64) -> UInt64 {
+  private static func specialBytes(_ word: UInt64, _ passes: UInt64) -> UInt64 {
     let ones: UInt64 = 0x0101_0101_0101_0101
-    let tops: UInt64 = 0x8080_8080_8080_8080
     // Subtracting brings up the top bit of a byte below 0x20, or of one that the exclusive or made 0.
     let control = word &- ones &* 0x20
     let quote = (word ^ ones &* 0x22) &- ones
     let backslash = (word ^ ones &* 0x5c) &- ones
-    return (control | quote | backslash | word) & tops
+    return ((control | quote | backslash) & ~word | word & ~passes) & tops
+  }
+
+  /// The same for 32 bytes at once.
+  @inline(__always)
+  private static func specialBytes(_ block: SIMD4<UInt64>, _ passes: UInt64) -> SIMD4<UInt64> {
+    let control = block &- 0x2020_2020_2020_2020
+    let quote = (block ^ 0x2222_2222_2222_2222) &- 0x0101_0101_0101_0101
+    let backslash = (block ^ 0x5c5c_5c5c_5c5c_5c5c) &- 0x0101_0101_0101_0101
+    return ((control | quote | backslash) & ~block | block & ~SIMD4(repeating: passes)) & tops
   }
 
   /// What stands for an ASCII character, the first byte lowest, and its length.
@@ -116,13 +145,33 @@ extension OutputBuffer {
       append(value < 0 ? "-9e999" : "9e999")
     } else if value.isNaN {
       append("null")
-    } else {
+    } else if !append(shortReal: value) {
       var text = DigitStream()
       value.write(to: &text)
       append(word: text.low.littleEndian, length: min(8, text.count))
       if text.count > 8 { append(word: text.middle.littleEndian, length: min(8, text.count - 8)) }
       if text.count > 16 { append(word: text.high.littleEndian, length: text.count - 16) }
     }
+  }
+}
+
+extension OutputBuffer {
+  /// Appends a number that has at most 15 digits, six of them behind the point, as most dates and amounts do; false for
+  /// any other.
+  ///
+  /// No two decimals of 15 digits read back as the same number, so one that does is the shortest. The quotient is the
+  /// number nearest to the decimal, because both of its parts are exact.
+  @inline(__always)
+  private mutating func append(shortReal value: Double) -> Bool {
+    let size = value.magnitude
+    guard size >= 0.001, size < 1e9 else { return false }
+    let scaled = (size * 1e6).rounded()
+    guard scaled / 1e6 == size else { return false }
+    let (whole, part) = UInt64(scaled).quotientAndRemainder(dividingBy: 1_000_000)
+    if value < 0 { append(UInt8(ascii: "-")) }
+    append(integer: Int64(truncatingIfNeeded: whole))
+    append(fraction: part)
+    return true
   }
 }
 
@@ -150,6 +199,14 @@ private struct DigitStream: TextOutputStream {
 
   /// The standard library hands numbers over here when a stream has it, and to `write(_:)` otherwise.
   mutating func _writeASCII(_ buffer: UnsafeBufferPointer<UInt8>) {
-    for index in 0..<buffer.count { append(unsafe buffer[index]) }
+    let bytes = unsafe RawSpan(_unsafeElements: buffer)
+    guard count == 0, bytes.byteCount >= 16, bytes.byteCount <= 24 else {
+      for index in 0..<bytes.byteCount { append(bytes.byte(at: index)) }
+      return
+    }
+    low = bytes.word(at: 0).littleEndian
+    middle = bytes.word(at: 8).littleEndian
+    count = 16
+    for index in 16..<bytes.byteCount { append(bytes.byte(at: index)) }
   }
 }

@@ -90,6 +90,13 @@
     unsafe memory.storeBytes(of: word.littleEndian, toByteOffset: position, as: UInt64.self)
   }
 
+  /// Puts 32 bytes as they lie in memory at a position for which there is room.
+  @inline(__always)
+  mutating func put(_ block: SIMD4<UInt64>, at position: Int) {
+    guard position >= 0, position &+ 32 <= capacity else { return }
+    unsafe memory.storeBytes(of: block, toByteOffset: position, as: SIMD4<UInt64>.self)
+  }
+
   /// What was put up to `position` counts.
   @inline(__always)
   mutating func advance(to position: Int) {
@@ -110,6 +117,16 @@
     reserve(8)
     unsafe memory.storeBytes(of: word, toByteOffset: count, as: UInt64.self)
     count &+= length
+  }
+
+  /// Appends 32 bytes, the lowest of each lane first.
+  @inline(__always)
+  private mutating func append(block: SIMD4<UInt64>) {
+    reserve(32)
+    let ordered = SIMD4(
+      block.x.littleEndian, block.y.littleEndian, block.z.littleEndian, block.w.littleEndian)
+    unsafe memory.storeBytes(of: ordered, toByteOffset: count, as: SIMD4<UInt64>.self)
+    count &+= 32
   }
 
   /// Appends bytes of any length.
@@ -200,6 +217,14 @@
     advance(to: cursor)
   }
 
+  /// Appends a point and millionths, without zeros at the end but one digit at least.
+  mutating func append(fraction millionths: UInt64) {
+    // Of the eight digits the first two are 0; the point takes the place of the second.
+    let digits = Self.digits(millionths) >> 8
+    let used = max(2, 8 &- digits.leadingZeroBitCount >> 3)
+    append(word: ((digits | Self.zeros) & ~0xff | 0x2e).littleEndian, length: used)
+  }
+
   private static let zeros: UInt64 = 0x3030_3030_3030_3030
 
   /// Puts a number below 100,000,000 without leading zeros, and gives the position behind it.
@@ -227,6 +252,18 @@
   package mutating func append(hexadecimal bytes: RawSpan) {
     var offset = 0
     let end = bytes.byteCount
+    while offset &+ 16 <= end {
+      // 16 bytes, four in each lane, are spread so that each has a zero byte above it; then as below.
+      var lanes = bytes.quarters(at: offset)
+      lanes = (lanes | lanes &<< 16) & 0x0000_ffff_0000_ffff
+      lanes = (lanes | lanes &<< 8) & 0x00ff_00ff_00ff_00ff
+      let nibbles = (lanes &>> 4 | lanes &<< 8) & 0x0f0f_0f0f_0f0f_0f0f
+      let letters = (nibbles &+ 0x0606_0606_0606_0606) &>> 4 & 0x0101_0101_0101_0101
+      // 39 times: a vector has no product of 64-bit lanes.
+      let added = letters &<< 5 &+ letters &<< 2 &+ letters &<< 1 &+ letters
+      append(block: nibbles &+ 0x3030_3030_3030_3030 &+ added)
+      offset &+= 16
+    }
     while offset < end {
       // A nibble in each byte, then to a digit: 0-9 add 48, a-f add 39 more.
       let byte = UInt64(bytes.byte(at: offset))

@@ -35,6 +35,15 @@ extension RawSpan {
     unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: SIMD4<UInt64>.self)
   }
 
+  /// 16 bytes, four of them in the lower half of each lane, the first lowest.
+  @inline(__always)
+  func quarters(at offset: Int) -> SIMD4<UInt64> {
+    let four = unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: SIMD4<UInt32>.self)
+    return SIMD4(
+      UInt64(UInt32(littleEndian: four.x)), UInt64(UInt32(littleEndian: four.y)),
+      UInt64(UInt32(littleEndian: four.z)), UInt64(UInt32(littleEndian: four.w)))
+  }
+
   /// A part of the span; the caller has checked that it lies inside.
   @inline(__always)
   @_lifetime(copy self)

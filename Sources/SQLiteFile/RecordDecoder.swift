@@ -62,6 +62,24 @@ struct RecordDecoder: ~Copyable {
     return nil
   }
 
+  /// Decodes a record of which it is known that its lengths agree: that its types end where its header does, and its
+  /// values where it does.
+  @inline(__always)
+  mutating func decodeMeasured<Sink: RowSink & ~Copyable>(
+    _ payload: RawSpan, rowID: Int64?, layout: borrowing RowLayout, into sink: inout Sink
+  ) {
+    guard layout.isInOrder,
+      let header = Varint.read(payload, at: 0, end: payload.byteCount),
+      header.value <= UInt64(payload.byteCount)
+    else {
+      _ = decode(payload, rowID: rowID, layout: layout, into: &sink)
+      return
+    }
+    sink.beginRow(rowID)
+    emitInOrder(payload, header.length, Int(header.value), rowID, layout, &sink)
+    sink.endRow()
+  }
+
   @inline(__always)
   private mutating func emitInOrder<Sink: RowSink & ~Copyable>(
     _ payload: RawSpan, _ headerStart: Int, _ headerEnd: Int, _ rowID: Int64?,

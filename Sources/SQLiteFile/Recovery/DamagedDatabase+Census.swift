@@ -133,7 +133,7 @@ extension DamagedDatabase {
       guard start >= floor, start + 4 <= usable,
         LeafCell.parse(
           page, at: start, limit: usable, usableSize: usable, mostPayload: mostPayload,
-          longestHeader: .max, &types) != nil
+          longestHeader: .max, keepsTypes: false, &types) != nil
       else { return false }
     }
     return true

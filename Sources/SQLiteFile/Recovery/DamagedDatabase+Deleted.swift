@@ -28,10 +28,11 @@ extension DamagedDatabase {
     var buffer = ContiguousArray<UInt8>()
     var page: UInt32 = 1
     while page <= pageCount, sink.wantsMore {
+      defer { page += 1 }
+      if barren.contains(page) { continue }
       let available = try reader.copy(page, into: &buffer)
       if available > 0 { try look(at: page, buffer.rawSpan, available, &collection) }
       if collection.index.isFull { try flush(&collection, wanted, &sink) }
-      page += 1
     }
     for (source, list) in [(Source.shadowed, sides?.shadowed), (.version, sides?.versions)] {
       guard let list else { continue }
@@ -167,26 +168,16 @@ extension DamagedDatabase {
   ) {
     let floor = collection.reading.contentFloor
     let blocks = collection.reading.freeBlocks
-    if collection.reading.method == .pointers, blocks.isEmpty {
-      // Nothing but the gap is free.
-      var content = limit
-      for cell in collection.reading.cells where cell.start < content { content = cell.start }
-      // A free block's header may begin with zeros.
-      let from = max(floor, firstNonZero(page, floor, content) - 4)
-      if from + 4 < content { carve(page, from..<content, [], own, number, .gap, &collection) }
+    if collection.reading.isTight {
+      if let gap = collection.reading.usedGap(page, limit) {
+        carve(page, gap, [], own, number, .gap, &collection)
+      }
       return
     }
     for gap in collection.reading.gaps(from: floor, to: limit, without: []) {
       let inside = blocks.filter { gap.contains($0.lowerBound) }
       carve(page, gap, inside, own, number, inside.isEmpty ? .gap : .freeBlock, &collection)
     }
-  }
-
-  /// About where zeros end: the first byte that is not zero, but for up to seven before it.
-  private func firstNonZero(_ page: RawSpan, _ start: Int, _ end: Int) -> Int {
-    var offset = start
-    while offset + 8 <= end, page.word(at: offset) == 0 { offset += 8 }
-    return offset + 8 > end && (offset..<end).allSatisfy { page.byte(at: $0) == 0 } ? end : offset
   }
 
   private func carve(
@@ -349,14 +340,24 @@ extension DamagedDatabase {
 
   /// Marks the entries that a live row has the content of.
   private func meetLiving(_ collection: inout Collection) throws(SQLiteFileError) {
+    // A row that can be of one table only lives in that one, or on a page that is nobody's.
+    var concerned: Set<Int>? = []
+    for entry in collection.index.entries {
+      guard entry.table > 0, entry.flags & CarvedIndex.isAmbiguous == 0 else {
+        concerned = nil
+        break
+      }
+      concerned?.insert(Int(entry.table) - 1)
+    }
     var buffer = ContiguousArray<UInt8>()
     var page: UInt32 = 2
     while page <= pageCount {
       defer { page += 1 }
       guard census.isLiveLeaf(page) else { continue }
+      let own = census.owner(page)?.table
+      if let concerned, let own, !concerned.contains(own) { continue }
       let available = try reader.copy(page, into: &buffer)
       guard available > 0 else { continue }
-      let own = census.owner(page)?.table
       collection.reading.read(
         buffer.rawSpan, number: page, available: available, shape: own.map { shapes[$0] })
       let skipsFirst = own.map { shapes[$0].rowIDField == 0 } ?? false

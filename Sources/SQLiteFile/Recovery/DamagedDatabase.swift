@@ -27,6 +27,8 @@ public final class DamagedDatabase {
   let sides: SideFiles?
   /// Overflow pages that live rows hold, as far as those have been read.
   var claimed: PageSet
+  /// Pages that were read and have no room in which a dead row could stand.
+  var barren: PageSet
   var shapes: [RowShape] = []
   /// Pages that the pointer map has children of.
   var interiors: PageSet
@@ -56,6 +58,7 @@ public final class DamagedDatabase {
     map = PointerMap(layout: survey.layout, pageCount: newest)
     claimed = PageSet(pageCount: newest)
     interiors = PageSet(pageCount: newest)
+    barren = PageSet(pageCount: newest)
     // No payload is longer than the file, nor than SQLite's own limit.
     mostPayload = min(1 << 31, reader.storedPageCount * survey.layout.pageSize)
     // Pages behind the end that the last commit gave the database are no part of it.

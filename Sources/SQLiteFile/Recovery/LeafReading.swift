@@ -84,6 +84,24 @@ struct LeafReading {
     mend(page, base + 8, count, limit, chainHolds ? contentStart : pointersEnd, shape)
   }
 
+  /// Whether a sound page has nothing free but the gap between its pointers and its cells.
+  var isTight: Bool { method == .pointers && freeBlocks.isEmpty }
+
+  /// The part of a tight page's gap in which something was written once; nil when there is none.
+  func usedGap(_ page: RawSpan, _ limit: Int) -> Range<Int>? {
+    var content = limit
+    for cell in cells where cell.start < content { content = cell.start }
+    var offset = contentFloor
+    while offset &+ 8 <= content, page.word(at: offset) == 0 { offset &+= 8 }
+    if offset &+ 8 > content {
+      while offset < content, page.byte(at: offset) == 0 { offset &+= 1 }
+      if offset >= content { return nil }
+    }
+    // A free block's header may begin with zeros.
+    let from = max(contentFloor, offset - 4)
+    return from + 4 < content ? from..<content : nil
+  }
+
   /// Reads a page of the index b-tree of a WITHOUT ROWID table by its pointers.
   mutating func readIndex(_ page: RawSpan, isInterior: Bool) {
     cells.removeAll(keepingCapacity: true)
@@ -154,7 +172,7 @@ struct LeafReading {
       guard start >= contentFloor, start &+ 4 <= limit else { continue }
       if let cell = LeafCell.parse(
         page, at: start, limit: limit, usableSize: usableSize, mostPayload: mostPayload,
-        longestHeader: longestHeader, &types)
+        longestHeader: longestHeader, keepsTypes: false, &types)
       {
         cells.append(cell)
       }

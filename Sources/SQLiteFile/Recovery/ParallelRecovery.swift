@@ -23,8 +23,11 @@ struct ParallelRecovery {
     }
 
     func read(_ pages: Range<UInt32>, _ wanted: Set<Int>?) {
+      let findings = rows.findings
       do throws(SQLiteFileError) {
         try rows.read(pages, wanted, &sink)
+        // A block that does not fit is read once more by another reader, which finds the same.
+        if sink.isBroken { rows.takeBack(to: findings) }
       } catch {
         failure = error
       }

@@ -2,6 +2,8 @@
 struct RecordTypes {
   /// Most fields that a record of SQLite's can have (SQLITE_MAX_COLUMN's upper limit).
   static let mostFields = 32_767
+  /// No value is longer than 2 GiB (SQLITE_MAX_LENGTH).
+  private static let longestType: UInt64 = 0x1_0000_0000
 
   private(set) var types: ContiguousArray<UInt64> = []
   /// Bytes of all values together.
@@ -26,6 +28,32 @@ struct RecordTypes {
     return true
   }
 
+  /// Adds up the lengths of the types in `range` without keeping them; false as for ``read(_:_:)``.
+  @inline(__always)
+  mutating func measure(_ bytes: RawSpan, _ range: Range<Int>) -> Bool {
+    var sum = 0
+    var count = 0
+    var offset = range.lowerBound
+    while offset < range.upperBound {
+      var type = UInt64(bytes.byte(at: offset))
+      var length = 1
+      if type >= 0x80 {
+        guard let long = Varint.read(bytes, at: offset, end: range.upperBound),
+          long.value <= Self.longestType
+        else { return false }
+        type = long.value
+        length = long.length
+      }
+      guard type &- 10 > 1 else { return false }
+      sum &+= RecordDecoder.length(ofType: type)
+      count &+= 1
+      offset &+= length
+    }
+    budget &-= count
+    bodyLength = sum
+    return budget > 0 && count <= Self.mostFields
+  }
+
   /// Reads `count` types from `offset` on.
   /// - Returns: the offset behind them; nil when they run past `end`.
   mutating func read(_ bytes: RawSpan, at offset: Int, count: Int, end: Int) -> Int? {
@@ -47,7 +75,7 @@ struct RecordTypes {
   @inline(__always)
   private mutating func append(_ bytes: RawSpan, _ offset: inout Int, end: Int) -> Bool {
     guard let type = Varint.read(bytes, at: offset, end: end), type.value != 10, type.value != 11,
-      type.value <= 0x1_0000_0000
+      type.value <= Self.longestType
     else { return false }
     offset &+= type.length
     bodyLength &+= RecordDecoder.length(ofType: type.value)

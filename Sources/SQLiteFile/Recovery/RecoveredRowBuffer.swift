@@ -78,6 +78,19 @@ public struct RecoveredRowBuffer: ~Copyable {
       Value(kind: kind, isValid: isValid, bits: 0, offset: offset, count: span.byteCount))
   }
 
+  /// Becomes a copy of one row of a batch.
+  mutating func copy(_ index: Int, of batch: borrowing RowBatch) {
+    let head = batch.heads[index]
+    origin = head.origin
+    rowID = head.rowID
+    hasInvalidText = head.hasInvalidText
+    partial = head.partial.map { batch.partials[$0] } ?? []
+    values.removeAll(keepingCapacity: true)
+    values.append(contentsOf: batch.values[head.values])
+    bytes.removeAll(keepingCapacity: bytes.count <= Self.keptBytes)
+    bytes.append(contentsOf: batch.bytes[head.bytes])
+  }
+
   private func isWhole(_ column: Int) -> Bool { !partial.contains { $0.column == column } }
 
   /// The text or blob of a value.
@@ -108,6 +121,16 @@ struct BufferedRowSink: RecoverySink, ~Copyable {
     if row.hasInvalidText { undecodableCount += 1 }
     wantsMore = receive(row)
   }
+
+  /// Hands on the rows of a batch.
+  mutating func receive(_ batch: borrowing RowBatch) {
+    var index = 0
+    while index < batch.heads.count, wantsMore {
+      row.copy(index, of: batch)
+      endRow()
+      index &+= 1
+    }
+  }
 }
 
 extension DamagedDatabase {
@@ -120,7 +143,11 @@ extension DamagedDatabase {
   ) throws(SQLiteFileError) {
     try withoutActuallyEscaping(receive) { receive throws(SQLiteFileError) in
       var sink = BufferedRowSink(receive: receive)
-      try emit(selection, places(names), &sink)
+      guard selection != .deleted, pageCount >= ParallelRecovery.leastPageCount else {
+        return try emit(selection, places(names), &sink)
+      }
+      let wantsMore = try RowPipeline.read(self, places(names), receive)
+      if selection == .all, wantsMore { try emitDeleted(places(names), &sink) }
     }
   }
 }

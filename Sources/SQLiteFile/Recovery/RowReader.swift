@@ -15,6 +15,8 @@ struct RowReader: ~Copyable {
   private var buffer = ContiguousArray<UInt8>()
   private let unknown = RowLayout()
   private(set) var findings = FindingList()
+  /// Pages that have no room in which a dead row could stand.
+  private(set) var barren: PageSet
 
   init(_ database: DamagedDatabase) {
     layout = database.layout
@@ -31,7 +33,11 @@ struct RowReader: ~Copyable {
       storedBytes: database.reader.storedPageCount * database.layout.pageSize)
     reading = database.newReading()
     decoder = RecordDecoder(encoding: database.layout.textEncoding)
+    barren = PageSet(pageCount: database.pageCount)
   }
+
+  /// Forgets what was found since; for pages that are read once more.
+  mutating func takeBack(to findings: FindingList) { self.findings = findings }
 
   /// Hands the rows of some pages to the sink, in the order of pages.
   ///
@@ -72,6 +78,9 @@ struct RowReader: ~Copyable {
     } else {
       reading.read(
         bytes.rawSpan, number: page, available: available, shape: owner.map { shapes[$0.table] })
+      if reading.isTight, reading.usedGap(bytes.rawSpan, min(available, layout.usableSize)) == nil {
+        _ = barren.insert(page)
+      }
     }
     if reading.method != .pointers || reading.lostCount > 0 { report(page, owner?.table) }
     let place = reader.location(of: page)
@@ -138,7 +147,7 @@ struct RowReader: ~Copyable {
         offset: place.offset))
   }
 
-  /// Decodes one cell and hands its row to the sink.
+  /// Decodes one cell and hands its row to the sink. A cell that is measured was so in these very bytes.
   mutating func emit<Sink: RecoverySink & ~Copyable>(
     _ cell: LeafCell, of page: UInt32, _ bytes: RawSpan, _ origin: RowOrigin,
     _ layout: borrowing RowLayout,
@@ -149,8 +158,12 @@ struct RowReader: ~Copyable {
       !PayloadGatherer.touchesZeroSector(bytes, cell.start..<cell.end)
     {
       sink.begin(origin, partial: [])
-      _ = decoder.decode(
-        bytes.part(cell.record, cell.payload), rowID: rowID, layout: layout, into: &sink)
+      let record = bytes.part(cell.record, cell.payload)
+      if cell.isMeasured {
+        decoder.decodeMeasured(record, rowID: rowID, layout: layout, into: &sink)
+      } else {
+        _ = decoder.decode(record, rowID: rowID, layout: layout, into: &sink)
+      }
       return
     }
     try gatherer.gather(
@@ -311,6 +324,7 @@ extension DamagedDatabase {
   func take(_ live: borrowing RowReader) {
     findings.add(live.findings)
     claimed.formUnion(live.gatherer.claimed)
+    barren.formUnion(live.barren)
   }
 
   func reportUndecodable(_ count: Int) {

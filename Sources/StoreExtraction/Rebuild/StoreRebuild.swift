@@ -96,7 +96,7 @@ public struct StoreRebuild: Sendable {
       options.autoVacuum = layout.header?.isIncrementalVacuum ?? true ? .incremental : .full
     }
     options.isSynchronous = false
-    options.cacheKiB = 4 * 1024
+    options.cacheKiB = 3 * 1024
     return options
   }
 }

@@ -1,0 +1,119 @@
+import Fixtures
+import Foundation
+import Testing
+
+@testable import SQLiteFile
+
+/// The quick ways through text, digits and blobs, against the plain ones of the standard library.
+@Suite struct JSONTextTests {
+  private func written(_ write: (inout OutputBuffer) -> Void) throws -> [UInt8] {
+    let folder = try TemporaryFolder()
+    let file = folder.url.appendingPathComponent("out")
+    _ = FileManager.default.createFile(atPath: file.path, contents: nil)
+    let handle = try FileHandle(forWritingTo: file)
+    defer { try? handle.close() }
+    var buffer = OutputBuffer(descriptor: handle.fileDescriptor)
+    write(&buffer)
+    try buffer.finish()
+    return try bytes(of: file)
+  }
+
+  @Test func realsAreTheShortestThatReadBack() throws {
+    var random = SplitMix64(seed: 11)
+    var values: [Double] = [
+      0, -0.0, 0.1, 0.001, 0.000999, 1e-7, 1, -1, 9.5, 1e9, 999_999_999.999999, 1e15, 1e16, 1e300,
+      0.1 + 0.2, 700_000_000.000001, 123.456789, 123.4567891, .leastNonzeroMagnitude, 123_456_789.123_456_7,
+    ]
+    for _ in 0..<20_000 {
+      let millionths = Int64.random(
+        in: -2_000_000_000_000_000...2_000_000_000_000_000, using: &random)
+      values.append(Double(millionths) / 1e6)
+      values.append(Double(millionths / 1_000_000) / 8)
+      values.append(Double(bitPattern: random.next()))
+      values.append(Double.random(in: -1000...1000, using: &random))
+    }
+    values.removeAll { !$0.isFinite }
+    let text = try written { buffer in
+      for value in values {
+        buffer.append(jsonReal: value)
+        buffer.append(UInt8(ascii: "\n"))
+      }
+    }
+    let lines = String(decoding: text, as: UTF8.self).split(separator: "\n").map(String.init)
+    #expect(lines == values.map(\.description))
+  }
+
+  @Test func blobsOfEveryLengthAreHexadecimal() throws {
+    var random = SplitMix64(seed: 3)
+    for length in 0..<100 {
+      let blob = ContiguousArray(random.bytes(length))
+      let text = try written { $0.append(hexadecimal: blob.rawSpan) }
+      let plain = blob.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+      #expect(String(decoding: text, as: UTF8.self) == plain)
+    }
+  }
+
+  /// Pieces that stand at every distance from the ends of words and blocks.
+  @Test func textIsEscapedAndJudgedWhereverItStands() throws {
+    let pieces: [[UInt8]] = [
+      [0x22], [0x5c], [0x0a], [0x01], [0x1f], [0x7f], Array("é".utf8), Array("東".utf8),
+      Array("🛟".utf8), [0xff], [0xc3], [0xe2, 0x82], [0xed, 0xa0, 0x80], [0xf4, 0x90, 0x80, 0x80],
+      [0xc0, 0xaf], [0x80],
+    ]
+    var random = SplitMix64(seed: 8)
+    for length in [0, 3, 7, 8, 9, 15, 31, 32, 33, 40, 63, 64, 65, 100, 4095, 4097, 9000] {
+      for _ in 0..<40 {
+        var text: [UInt8] = []
+        while text.count < length { text.append(UInt8.random(in: 0x20...0x7e, using: &random)) }
+        for _ in 0..<Int.random(in: 0...3, using: &random) {
+          text.insert(
+            contentsOf: pieces.randomElement(using: &random) ?? [],
+            at: Int.random(in: 0...text.count, using: &random))
+        }
+        try compare(text)
+      }
+    }
+  }
+
+  private func compare(_ text: [UInt8]) throws {
+    let input = ContiguousArray(text)
+    var isValid = true
+    let output = try written { isValid = $0.append(jsonString: input.rawSpan) }
+    let expected = String(validating: text, as: UTF8.self)
+    #expect(isValid == (expected != nil))
+    let parsed =
+      try JSONSerialization.jsonObject(
+        with: Data(output), options: .fragmentsAllowed) as? String
+    if let expected {
+      #expect(parsed == expected)
+      var kept = output
+      #expect(try written { isValid = $0.appendIfValid(jsonString: input.rawSpan) } == kept)
+      kept.removeAll()
+    } else {
+      // A replacement for each byte that is not part of a character.
+      var plain = ""
+      var rest = text[...]
+      while let first = rest.first {
+        let length = (1...4).first {
+          $0 <= rest.count && String(validating: rest.prefix($0), as: UTF8.self) != nil
+        }
+        plain += length.map { String(decoding: rest.prefix($0), as: UTF8.self) } ?? "\u{fffd}"
+        rest = rest.dropFirst(length ?? 1)
+        _ = first
+      }
+      #expect(parsed == plain)
+      #expect(try written { isValid = $0.appendIfValid(jsonString: input.rawSpan) }.isEmpty)
+    }
+    #expect(isValid == (expected != nil))
+  }
+
+  /// Judging the rest anew at each character would take the square of the length.
+  @Test func aLongTextWithABadEndIsReadOnce() throws {
+    var text = ContiguousArray<UInt8>()
+    while text.count < 8 << 20 { text.append(contentsOf: "é".utf8) }
+    text.append(0xff)
+    var isValid = true
+    let output = try written { isValid = $0.append(jsonString: text.rawSpan) }
+    #expect(!isValid && output.count == text.count + 4)
+  }
+}

@@ -1,0 +1,102 @@
+import Fixtures
+import Foundation
+import SQLiteFile
+import Testing
+
+/// Rows that one thread reads and another takes, against those that one thread hands over by itself.
+@Suite struct RowPipelineTests {
+  private struct Row: Hashable {
+    let origin: RowOrigin
+    let rowID: Int64?
+    let values: [StoredValue]
+    let partial: [PartialValue]
+  }
+
+  private func mixed(_ url: URL) throws {
+    let connection = try SQLiteConnection(url)
+    try connection.exec(
+      """
+      CREATE TABLE mixed(id INTEGER PRIMARY KEY, body BLOB, title TEXT, size REAL);
+      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2500)
+        INSERT INTO mixed SELECT i, zeroblob(1000), printf('%.900c', 'a'), i / 7.0 FROM n;
+      WITH RECURSIVE n(i) AS (SELECT 5000 UNION ALL SELECT i + 1 FROM n WHERE i < 5040)
+        INSERT INTO mixed SELECT i, randomblob(300000), 'b', NULL FROM n;
+      WITH RECURSIVE n(i) AS (SELECT 9000 UNION ALL SELECT i + 1 FROM n WHERE i < 29000)
+        INSERT INTO mixed SELECT i, x'', 'c', i FROM n;
+      DELETE FROM mixed WHERE id % 97 = 0;
+      """)
+    connection.close()
+  }
+
+  private func damage(_ url: URL) throws {
+    var random = SplitMix64(seed: 5)
+    let size = try bytes(of: url).count
+    for _ in 0..<80 {
+      let offset = Int.random(in: 8192..<size - 64, using: &random)
+      try overwrite(url, at: offset, bytes: random.bytes(Int.random(in: 1...48, using: &random)))
+    }
+  }
+
+  @Test(arguments: [false, true])
+  func rowsAndFindingsAreTheSame(_ isDamaged: Bool) throws {
+    let folder = try TemporaryFolder()
+    let store = folder.url.appendingPathComponent("mixed.sqlite")
+    try mixed(store)
+    if isDamaged { try damage(store) }
+    let one = try DamagedDatabase(path: store.path)
+    #expect(one.pageCount > 4000)
+    var plain: [Row] = []
+    try one.forEachRow(.all) {
+      plain.append(
+        Row(origin: $0.origin, rowID: $0.rowID, values: $0.values, partial: $0.partial))
+      return true
+    }
+    let two = try DamagedDatabase(path: store.path)
+    var buffered: [Row] = []
+    /// Text that does not decode is given to whoever takes the row as it is, and otherwise counts as not whole.
+    var undecodable: Set<Int> = []
+    try two.forEachBufferedRow(.all) { row in
+      if row.hasInvalidText { undecodable.insert(buffered.count) }
+      buffered.append(
+        Row(
+          origin: row.origin, rowID: row.rowID,
+          values: row.values.indices.map { index in
+            let value = row.values[index]
+            return switch value.kind {
+            case .null: .null
+            case .integer: .integer(value.bits)
+            case .real: .real(Double(bitPattern: UInt64(bitPattern: value.bits)))
+            case .text: .text(StoredText(utf8: row.content(of: value)))
+            case .blob: .blob(row.content(of: value))
+            }
+          }, partial: row.partial))
+      return true
+    }
+    #expect(plain.count > 20_000)
+    #expect(buffered.count == plain.count)
+    for (index, (left, right)) in zip(buffered, plain).enumerated() where left != right {
+      if undecodable.contains(index), left.origin == right.origin, left.rowID == right.rowID {
+        continue
+      }
+      Issue.record("\(left.origin) \(left.rowID ?? -1) is not \(right.origin) \(right.rowID ?? -1)")
+      break
+    }
+    #expect(undecodable.count < 200)
+    #expect(Set(one.findings.kept) == Set(two.findings.kept))
+    #expect(one.findings.damageCount == two.findings.damageCount)
+    #expect(isDamaged == (one.findings.damageCount > 0))
+  }
+
+  @Test func itEndsWhenNoMoreRowsAreWanted() throws {
+    let folder = try TemporaryFolder()
+    let store = folder.url.appendingPathComponent("mixed.sqlite")
+    try mixed(store)
+    let database = try DamagedDatabase(path: store.path)
+    var count = 0
+    try database.forEachBufferedRow(.all) { _ in
+      count += 1
+      return count < 1000
+    }
+    #expect(count == 1000)
+  }
+}
