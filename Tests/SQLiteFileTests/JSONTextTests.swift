@@ -22,7 +22,8 @@ import Testing
     var random = SplitMix64(seed: 11)
     var values: [Double] = [
       0, -0.0, 0.1, 0.001, 0.000999, 1e-7, 1, -1, 9.5, 1e9, 999_999_999.999999, 1e15, 1e16, 1e300,
-      0.1 + 0.2, 700_000_000.000001, 123.456789, 123.4567891, .leastNonzeroMagnitude, 123_456_789.123_456_7,
+      0.1 + 0.2, 700_000_000.000001, 123.456789, 123.4567891, .leastNonzeroMagnitude,
+      123_456_789.123_456_7,
     ]
     for _ in 0..<20_000 {
       let millionths = Int64.random(
