@@ -1,4 +1,5 @@
 import CoreDataStore
+import ObjectModel
 import SQLiteFile
 import StoreExtraction
 import Terminal
@@ -17,12 +18,6 @@ struct RecoveredRows {
   /// Prints the rows.
   /// - Returns: what was found, and whether a live row is not whole.
   func run() throws -> (findings: FindingList, isPartial: Bool) {
-    guard format == .ndjson || format == .text else {
-      throw Failure(
-        64, "usage.format",
-        "\(format.rawValue) cannot tell deleted rows and parts of values from others",
-        hint: "use --format ndjson, or without --all and --deleted --format \(format.rawValue)")
-    }
     let model = try options.model.map {
       try ModelChoice.version(at: $0, named: options.modelVersion).model
     }
@@ -32,6 +27,7 @@ struct RecoveredRows {
     output.names = options.entity.isEmpty ? nil : Set(options.entity)
     output.limit = options.limit
     output.blobs = options.blobs
+    output.isSafeForSpreadsheets = options.output.isSafeForSpreadsheets
     var isRaw = raw
     if !raw, damaged.kind == .sqlite {
       display.note("note: no Core Data store; the tables follow as they are (--raw)")
@@ -39,15 +35,41 @@ struct RecoveredRows {
     }
     var isPartial = false
     switch (format, isRaw) {
-    case (.ndjson, true):
+    case (.ndjson, true), (.json, true):
       try damaged.database.writeJSON(
-        selection, of: try output.tableNames(), limit: options.limit, to: 1)
-    case (.ndjson, false):
-      isPartial = note(try output.writeJSON(selection, to: 1))
-    case (_, true): isPartial = try writeTables(damaged, try output.tableNames())
-    case (_, false): isPartial = try writeEntities(output)
+        selection, of: try output.tableNames(), as: format == .json ? .object : .lines,
+        limit: options.limit, to: 1)
+    case (.ndjson, false), (.json, false):
+      isPartial = note(
+        try output.writeJSON(selection, as: format == .json ? .object : .lines, to: 1))
+    case (.csv, true):
+      let names = try output.tableNames()
+      let table = try only(
+        names ?? Set(damaged.database.tables.map(\.name)), "usage.oneTable", "table")
+      isPartial = note(try output.writeTableCSV(selection, of: table, to: 1))
+    case (.csv, false):
+      _ = try output.tableNames()
+      let known = Set(damaged.entities.map(\.name)).union(damaged.model?.entityNames ?? [])
+      let entity = try only(output.names ?? known, "usage.oneEntity", "entity")
+      guard known.contains(entity) else {
+        throw Failure(
+          64, "usage.oneEntity", "\(entity) is a table, and no entity", hint: "add --raw")
+      }
+      isPartial = note(try output.writeCSV(selection, of: entity, to: 1))
+    case (.text, true): isPartial = try writeTables(damaged, try output.tableNames())
+    case (.text, false): isPartial = try writeEntities(output)
     }
     return (damaged.database.findings, isPartial)
+  }
+
+  /// The one name of a set.
+  private func only(_ names: Set<String>, _ code: String, _ noun: String) throws -> String {
+    guard let name = names.first, names.count == 1 else {
+      throw Failure(
+        64, code, "CSV holds one \(noun); \(names.count) are there",
+        hint: "name one with --entity, or use --format ndjson")
+    }
+    return name
   }
 
   /// Says what an outcome leaves out.

@@ -23,7 +23,7 @@ struct JSONRowSink: RowSink, ~Copyable {
   /// Writes what comes before the first row.
   mutating func start() {
     if form == .object {
-      output.append("{\"schema\":\"lifeboat.rows\",\"version\":1,\"rows\":[\n")
+      output.append(form.opening)
     }
   }
 
@@ -125,7 +125,7 @@ struct JSONRowSink: RowSink, ~Copyable {
 
   /// Writes what is left.
   mutating func finish() throws(SQLiteFileError) {
-    if form == .object { output.append("\n]}\n") }
+    if form == .object { output.append(form.closing) }
     try output.finish()
   }
 }
@@ -136,11 +136,16 @@ public enum JSONForm: Sendable {
   case lines
   /// One object, the rows in an array.
   case object
+
+  /// What stands before the first row of an object.
+  package var opening: String { "{\"schema\":\"lifeboat.rows\",\"version\":1,\"rows\":[\n" }
+  /// What stands behind the last row of an object.
+  package var closing: String { "\n]}\n" }
 }
 
 /// JSON literals for what is rendered once rather than for each row.
-enum JSONLiteral {
-  static func string(_ text: String) -> String {
+package enum JSONLiteral {
+  package static func string(_ text: String) -> String {
     var literal = "\""
     for scalar in text.unicodeScalars {
       switch scalar {

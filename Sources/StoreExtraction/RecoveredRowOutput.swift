@@ -20,7 +20,9 @@ public struct RecoveredRowOutput {
   public var limit: Int?
   /// How binary values are written.
   public var blobs = BlobForm.hex
-  private let store: DamagedStore
+  /// Whether text in CSV that a spreadsheet would take for a formula gets an apostrophe.
+  public var isSafeForSpreadsheets = false
+  let store: DamagedStore
   private let naming: RecoveredNaming
 
   /// An output of all rows of a store.
@@ -89,20 +91,25 @@ public struct RecoveredRowOutput {
     return outcome
   }
 
-  /// Writes rows of entities as NDJSON: as ordinary ones, then what makes them none.
+  /// Writes rows of entities as JSON: as ordinary ones, then what makes them none.
   /// - Throws: as ``forEachRow(_:_:)``, and when the output cannot be written.
-  public func writeJSON(_ selection: DamagedDatabase.Selection, to descriptor: Int32) throws
-    -> Outcome
-  {
+  public func writeJSON(
+    _ selection: DamagedDatabase.Selection, as form: JSONForm = .lines, to descriptor: Int32
+  ) throws -> Outcome {
     var output = OutputBuffer(descriptor: descriptor)
+    var isFirst = true
+    if form == .object { output.append(form.opening) }
     let outcome = try forEachRow(selection) { managed, columns, row in
+      if form == .object, !isFirst { output.append(",\n") }
+      isFirst = false
       output.append(
         membersOf: managed,
         key: row.rowID == nil && managed.primaryKey == 0 ? nil : managed.primaryKey, blobs: blobs)
       output.append(originOf: row, managed, columns)
-      output.append("}\n")
+      output.append(form == .lines ? "}\n" : "}")
       return !output.isBroken
     }
+    if form == .object { output.append(form.closing) }
     try output.finish()
     return outcome
   }
@@ -125,17 +132,32 @@ extension OutputBuffer {
     append(",\"page\":\(origin.page),\"offset\":\(origin.offset),\"confidence\":")
     append(origin.confidence >= 100 ? "1" : "\(Double(origin.confidence) / 100)")
     guard !row.partial.isEmpty else { return }
-    append(",\"partial\":{")
-    for (index, value) in row.partial.enumerated() {
-      if index > 0 { append(UInt8(ascii: ",")) }
-      let place = columns.firstIndex(of: value.column)
-      append(jsonString: place.map { managed.properties[$0].name } ?? "c\(value.column)")
-      append(":{\"have\":\(value.have),\"of\":\(value.of),")
-      if value.isDoubtful { append("\"doubtful\":true,") }
-      append("\"hex\":\"")
-      append(hexadecimal: value.bytes)
-      append("\"}")
+    append(",\"partial\":")
+    append(
+      PartialText.json(row.partial) { column in
+        columns.firstIndex(of: column).map { managed.properties[$0].name }
+      })
+  }
+}
+
+/// Values that are not whole, for output.
+enum PartialText {
+  /// An object of JSON with a member for each; one whose column has no name goes by the column's number.
+  static func json(_ values: [PartialValue], name: (_ column: Int) -> String?) -> [UInt8] {
+    var text: [UInt8] = []
+    for value in values {
+      text.append(UInt8(ascii: text.isEmpty ? "{" : ","))
+      text += JSONLiteral.string(name(value.column) ?? "c\(value.column)").utf8
+      text += ":{\"have\":\(value.have),\"of\":\(value.of),".utf8
+      if value.isDoubtful { text += "\"doubtful\":true,".utf8 }
+      text += "\"hex\":\"".utf8
+      let digits = Array("0123456789abcdef".utf8)
+      for byte in value.bytes {
+        text.append(digits[Int(byte >> 4)])
+        text.append(digits[Int(byte & 15)])
+      }
+      text += "\"}".utf8
     }
-    append("}")
+    return text + "}".utf8
   }
 }

@@ -130,6 +130,12 @@ extension OutputBuffer {
   /// of them apart by a space.
   mutating func append(csv row: ManagedRow, safeForSpreadsheets isSafe: Bool) {
     append(integer: row.primaryKey)
+    append(csvPropertiesOf: row, safeForSpreadsheets: isSafe)
+    append("\r\n")
+  }
+
+  /// Appends the properties of a row, a comma before each.
+  mutating func append(csvPropertiesOf row: ManagedRow, safeForSpreadsheets isSafe: Bool) {
     for property in row.properties {
       append(UInt8(ascii: ","))
       switch property.value {
@@ -147,7 +153,6 @@ extension OutputBuffer {
         append(references.map { String($0.primaryKey) }.joined(separator: " "))
       }
     }
-    append("\r\n")
   }
 
   private mutating func append(csv text: [UInt8], _ isSafe: Bool) {

@@ -155,15 +155,85 @@ import Testing
     let text = try Program.run("rows", "--all", store.path, "--entity", "Note")
     #expect(text.text.contains("Boat"))
     #expect(try Program.run("rows", "--all", "--raw", store.path).text.contains("ZNOTE"))
-    for format in ["csv", "json"] {
-      let refused = try Program.run("rows", "--all", store.path, "--format", format)
-      #expect(refused.status == 64)
-      #expect(refused.errorCode == "usage.format")
-    }
+    let refused = try Program.run("rows", "--all", store.path, "--format", "csv")
+    #expect(refused.status == 64)
+    #expect(refused.errorCode == "usage.oneEntity")
+    let table = try Program.run(
+      "rows", "--all", store.path, "--format", "csv", "--entity", "ZNOTE")
+    #expect(table.errorCode == "usage.oneEntity")
     let unknown = try Program.run("rows", "--all", store.path, "--entity", "Nothing")
     #expect(unknown.errorCode == "input.unknownName")
     #expect(try Program.run("rows", store.path, "--like", demo.kept.path).status == 64)
     #expect(treeState(of: folder.url) == before)
+  }
+
+  /// Every form tells the same of the same rows: deleted ones, and a long value that has lost an overflow page.
+  @Test(arguments: [true, false]) func allFormsTellWhatIsNotWhole(_ raw: Bool) throws {
+    let folder = try TemporaryFolder()
+    let store = folder.url.appendingPathComponent("note.sqlite")
+    let connection = try SQLiteConnection(store)
+    try connection.exec(
+      """
+      PRAGMA page_size = 1024; PRAGMA secure_delete = 0; VACUUM;
+      CREATE TABLE Z_PRIMARYKEY(Z_ENT INTEGER PRIMARY KEY, Z_NAME VARCHAR, Z_SUPER INTEGER, Z_MAX INTEGER);
+      INSERT INTO Z_PRIMARYKEY VALUES(1, 'Note', 0, 9);
+      CREATE TABLE Z_METADATA(Z_VERSION INTEGER PRIMARY KEY, Z_UUID VARCHAR(255), Z_PLIST BLOB);
+      CREATE TABLE ZNOTE(Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZTITLE VARCHAR, ZBODY VARCHAR);
+      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9)
+        INSERT INTO ZNOTE SELECT i, 1, 1, 'a "title", ' || i, printf('%.*c', i * 300, 'x') FROM n;
+      DELETE FROM ZNOTE WHERE Z_PK = 2;
+      """)
+    connection.close()
+    // An overflow page full of the text goes.
+    let content = try bytes(of: store)
+    let page = try #require(
+      Array(stride(from: 1024, to: content.count, by: 1024)).last { start in
+        content[start + 4..<start + 1024].allSatisfy { $0 == UInt8(ascii: "x") }
+      })
+    try overwrite(store, at: page, bytes: [UInt8](repeating: 0, count: 1024))
+    func rows(_ format: String) throws -> Outcome {
+      let outcome = try Program.run(
+        ["rows", "--all", store.path, "--format", format, "--entity", "Note"]
+          + (raw ? ["--raw"] : []))
+      #expect(outcome.status == 1, "\(outcome.errors)")
+      return outcome
+    }
+    let lines = try rows("ndjson").lines()
+    #expect(lines.contains { $0["partial"] != nil })
+    #expect(lines.contains { $0["state"]?.string == "deleted" })
+    guard case .array(let objects)? = try rows("json").json()["rows"] else {
+      Issue.record("no rows")
+      return
+    }
+    #expect(objects == lines)
+    // Python's reader takes the lines apart, and the JSON in them.
+    let script = """
+      import csv, io, json, sys
+      for row in csv.DictReader(io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8", newline="")):
+          print(json.dumps({"pk": row.get("_pk") or row.get("_rowid") or "", "state": row["_state"] or None,
+            "title": row.get("title") or row.get("ZTITLE") or None,
+            "attribution": row["_attribution"],
+            "partial": json.loads(row["_partial"]) if row["_partial"] else None}))
+      """
+    let file = folder.url.appendingPathComponent("rows.csv")
+    try rows("csv").stdout.write(to: file)
+    let read = try run("/bin/sh", ["-c", "python3 -c \"$1\" < \"$2\"", "sh", script, file.path])
+    let told = try read.stdout.split(separator: UInt8(ascii: "\n")).map {
+      try JSONDecoder().decode(JSON.self, from: Data($0))
+    }
+    #expect(told.count == lines.count)
+    for (csv, line) in zip(told, lines) {
+      let key = raw ? line["rowid"]?.integer : line["pk"]?.integer
+      #expect(csv["pk"]?.string == key.map { String($0) } ?? "")
+      #expect(csv["state"]?.string == line["state"]?.string)
+      #expect(csv["attribution"] == line["attribution"])
+      #expect(csv["partial"] == line["partial"] ?? .null)
+      let title: JSON? =
+        if raw, case .array(let values)? = line["values"] { values[3] } else {
+          line["values"]?["ZTITLE"] ?? line["values"]?["title"]
+        }
+      #expect(csv["title"] == title)
+    }
   }
 }
 

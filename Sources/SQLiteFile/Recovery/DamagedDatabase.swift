@@ -130,13 +130,14 @@ public final class DamagedDatabase {
     }
   }
 
-  /// Writes rows as NDJSON, an object in each line.
+  /// Writes rows as JSON.
   /// - Throws: ``SQLiteFileError`` when the device fails or the output cannot be written.
   public func writeJSON(
-    _ selection: Selection, of names: Set<String>? = nil, limit: Int? = nil, to descriptor: Int32
+    _ selection: Selection, of names: Set<String>? = nil, as form: JSONForm = .lines,
+    limit: Int? = nil, to descriptor: Int32
   ) throws(SQLiteFileError) {
     var sink = RecoveredJSONSink(
-      output: OutputBuffer(descriptor: descriptor), tables: tables, limit: limit)
+      output: OutputBuffer(descriptor: descriptor), tables: tables, form: form, limit: limit)
     let wanted = places(names)
     if selection != .deleted {
       if sink.isUnlimited, pageCount >= ParallelRecovery.leastPageCount {

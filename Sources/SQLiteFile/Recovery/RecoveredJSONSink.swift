@@ -20,15 +20,21 @@ struct RecoveredJSONSink: RecoverySink, ~Copyable {
   private var partial: [PartialValue] = []
   private var column = 0
   private var left: Int
+  private let form: JSONForm
+  private var isFirst = true
   /// The start of a line for each table, rendered once, and which of them the output has at hand.
   private let starts: [String]
   private var templateTable = Int.min
 
-  init(output: consuming OutputBuffer, tables: [ExpectedTable], limit: Int?) {
+  init(
+    output: consuming OutputBuffer, tables: [ExpectedTable], form: JSONForm = .lines, limit: Int?
+  ) {
     self.output = output
+    self.form = form
     names = tables.map { ($0.name, $0.definition.columns.map(\.name)) }
     starts = tables.map { "{\"table\":" + JSONLiteral.string($0.name) + ",\"rowid\":" }
     left = limit ?? .max
+    if form == .object { self.output.append(form.opening) }
   }
 
   private(set) var undecodableCount = 0
@@ -41,6 +47,10 @@ struct RecoveredJSONSink: RecoverySink, ~Copyable {
   }
 
   mutating func beginRow(_ rowID: Int64?) {
+    if form == .object {
+      if !isFirst { output.append(word: 0x0a2c, length: 2) }
+      isFirst = false
+    }
     let table = origin.table ?? -1
     if table != templateTable {
       templateTable = table
@@ -108,7 +118,7 @@ struct RecoveredJSONSink: RecoverySink, ~Copyable {
     if origin.state != nil || !partial.isEmpty || origin.table == nil || origin.confidence < 100 {
       appendOrigin()
     }
-    output.append(word: 0x0a7d, length: 2)
+    output.append(word: 0x0a7d, length: form == .lines ? 2 : 1)
     left &-= 1
   }
 
@@ -156,6 +166,7 @@ struct RecoveredJSONSink: RecoverySink, ~Copyable {
     self.names = names
     self.starts = starts
     self.left = left
+    form = .lines
   }
 
   /// Whether lines were lost because the output took no more.
@@ -174,8 +185,11 @@ struct RecoveredJSONSink: RecoverySink, ~Copyable {
     undecodableCount = 0
   }
 
-  /// Whether any number of lines is wanted.
-  var isUnlimited: Bool { left == .max }
+  /// Whether any number of rows is wanted, each in a line of its own.
+  var isUnlimited: Bool { left == .max && form == .lines }
 
-  mutating func finish() throws(SQLiteFileError) { try output.finish() }
+  mutating func finish() throws(SQLiteFileError) {
+    if form == .object { output.append(form.closing) }
+    try output.finish()
+  }
 }

@@ -1,0 +1,116 @@
+import CoreDataStore
+public import SQLiteFile
+
+extension RecoveredRowOutput {
+  private var database: DamagedDatabase { store.database }
+
+  /// What follows the values in each line: a live row that is whole has no state, and 1 for its confidence; values that
+  /// are not whole are empty fields and stand under `_partial`, as JSON.
+  private static let originColumns = [
+    "_state", "_attribution", "_confidence", "_file", "_page", "_offset", "_partial",
+  ]
+
+  /// Writes the rows of one table as CSV: its columns as SQLite stores them, then where each row comes from.
+  /// - Throws: ``ExtractionError`` with `unknownName`; `SQLiteFileError` when the device fails or the output cannot be
+  ///   written.
+  public func writeTableCSV(
+    _ selection: DamagedDatabase.Selection, of table: String, to descriptor: Int32
+  ) throws -> Outcome {
+    guard let expected = database.tables.first(where: { $0.name == table }) else {
+      throw ExtractionError(
+        .unknownName, "nothing tells of a table \(table)", path: database.path)
+    }
+    let names = expected.definition.columns.map(\.name)
+    var output = OutputBuffer(descriptor: descriptor)
+    output.append(csvLine: names + ["_rowid"] + Self.originColumns)
+    var outcome = Outcome()
+    guard limit != 0 else { return outcome }
+    try database.forEachRow(selection, of: [table]) { row in
+      // Values behind the last column are of a row that was never this table's.
+      for column in names.indices {
+        if column > 0 { output.append(UInt8(ascii: ",")) }
+        if column < row.values.count { output.append(csvValue: row.values[column]) }
+      }
+      output.append(UInt8(ascii: ","))
+      if let rowID = row.rowID { output.append(integer: rowID) }
+      output.append(csvOriginOf: row) { $0 < names.count ? names[$0] : nil }
+      outcome.rowCount += 1
+      if row.origin.state == nil, !row.partial.isEmpty { outcome.partialCount += 1 }
+      return !output.isBroken && limit.map { outcome.rowCount < $0 } ?? true
+    }
+    try output.finish()
+    return outcome
+  }
+
+  /// Writes the rows of one entity, without those of its subentities, as CSV: `_pk` and the properties, then where each
+  /// row comes from.
+  /// - Throws: as ``forEachRow(_:_:)``, and when the output cannot be written.
+  public func writeCSV(
+    _ selection: DamagedDatabase.Selection, of entity: String, to descriptor: Int32
+  ) throws -> Outcome {
+    var output = OutputBuffer(descriptor: descriptor)
+    var only = self
+    only.names = [entity]
+    only.limit = nil
+    var isFirst = true
+    var written = 0
+    var partial = 0
+    guard limit != 0 else { return Outcome() }
+    var outcome = try only.forEachRow(selection) { managed, columns, row in
+      guard managed.entityName == entity else { return true }
+      if isFirst {
+        output.append(csvLine: ["_pk"] + managed.properties.map(\.name) + Self.originColumns)
+        isFirst = false
+      }
+      if row.rowID != nil || managed.primaryKey != 0 { output.append(integer: managed.primaryKey) }
+      output.append(csvPropertiesOf: managed, safeForSpreadsheets: isSafeForSpreadsheets)
+      output.append(csvOriginOf: row) { column in
+        columns.firstIndex(of: column).map { managed.properties[$0].name }
+      }
+      written += 1
+      if row.origin.state == nil, !row.partial.isEmpty { partial += 1 }
+      return !output.isBroken && limit.map { written < $0 } ?? true
+    }
+    try output.finish()
+    outcome.rowCount = written
+    outcome.partialCount = partial
+    return outcome
+  }
+}
+
+extension OutputBuffer {
+  fileprivate mutating func append(csvLine fields: [String]) {
+    for (index, field) in fields.enumerated() {
+      if index > 0 { append(UInt8(ascii: ",")) }
+      let bytes = ContiguousArray(field.utf8)
+      append(csvField: bytes.rawSpan)
+    }
+    append("\r\n")
+  }
+
+  fileprivate mutating func append(csvValue value: StoredValue) {
+    switch value {
+    case .null: break
+    case .integer(let number): append(integer: number)
+    case .real(let number): append(number.description)
+    case .text(let text):
+      let bytes = ContiguousArray(text.utf8)
+      append(csvField: bytes.rawSpan)
+    case .blob(let bytes): append(hexadecimal: bytes)
+    }
+  }
+
+  /// Appends where a row comes from and ends the line.
+  fileprivate mutating func append(csvOriginOf row: RecoveredRow, name: (_ column: Int) -> String?)
+  {
+    let origin = row.origin
+    append(",\(origin.state?.rawValue ?? ""),\(origin.attribution.name),")
+    append(origin.confidence >= 100 ? "1" : "\(Double(origin.confidence) / 100)")
+    append(",\(origin.member.rawValue),\(origin.page),\(origin.offset),")
+    if !row.partial.isEmpty {
+      let json = ContiguousArray(PartialText.json(row.partial, name: name))
+      append(csvField: json.rawSpan)
+    }
+    append("\r\n")
+  }
+}
