@@ -50,6 +50,43 @@ import Testing
     Judgement(try store.recover { $0 = swapped }, store).expectAll()
   }
 
+  /// Where an interior page of one of two tables with rows that look alike is gone, the row ids that the other has tell
+  /// of which its leaves are.
+  @Test(arguments: [1, 1_000_000]) func orphansOfTwinsAreToldByTheirRowIDs(_ first: Int) throws {
+    let store = try DamageCase { connection in
+      try connection.exec("PRAGMA page_size = 512; VACUUM;")
+      var generator = SplitMix64(seed: 9)
+      for (name, start) in [("apple", 1), ("pear", first)] {
+        try connection.exec(
+          "CREATE TABLE \(name)(id INTEGER PRIMARY KEY, label TEXT, size INTEGER)")
+        try connection.insert(
+          "INSERT INTO \(name) VALUES(?, ?, ?)",
+          (start..<start + 4000).map {
+            [
+              .integer(Int64($0)), Notebook.text(&generator, 5),
+              .integer(Int64.random(in: 0...1_000_000, using: &generator)),
+            ]
+          })
+      }
+    }
+    let pageSize = 512
+    // Interior pages that are nobody's root and lead to leaves: the second level of three.
+    let interiors = stride(from: pageSize, to: store.bytes.count, by: pageSize).filter { start in
+      guard store.bytes[start] == 5 else { return false }
+      let right = store.bytes[start + 8..<start + 12].reduce(0) { $0 << 8 | Int($1) }
+      return store.bytes[(right - 1) * pageSize] == 13
+    }
+    #expect(interiors.count > 4)
+    // One of the first table, one of the second, neither at an end.
+    let recovered = try store.recover { content in
+      for start in [interiors[1], interiors[interiors.count - 2]] {
+        for offset in start..<start + pageSize { content[offset] = 0 }
+      }
+    }
+    Judgement(recovered, store).expectAll()
+    #expect(recovered.rows.contains { $0.origin.attribution == .sibling })
+  }
+
   /// Tables with rows that look alike are told apart by their indexes.
   @Test func exchangedRootsOfTwinsAreToldByTheirIndexes() throws {
     let store = try DamageCase { try Self.twins($0, hasIndexes: true) }

@@ -9,8 +9,10 @@ extension DamagedDatabase {
   private static let deepest = 24
   private static let sampleCount = 12
   private static let mostCompared = 512
-  /// B-trees with rows that look alike of which indexes are asked.
+  /// B-trees with rows that look alike of which indexes are asked, and tables that one b-tree's rows can be of.
   private static let mostAlike = 64
+  /// B-trees without a root that are told apart by their row ids.
+  private static let mostTrees = 1 << 14
 
   /// The root that leads to a page, as far up as anything leads.
   func root(of page: UInt32, _ roots: [UInt32: Int]) throws(SQLiteFileError) -> (
@@ -71,9 +73,11 @@ extension DamagedDatabase {
       guard let group = groups[root] else { continue }
       let found = try owner(of: group, roots[root])
       if let owner = found.owner { owners[root] = owner }
-      if found.alike.count > 1, alike.count < Self.mostAlike { alike[root] = found.alike }
+      if found.alike.count > 1, found.alike.count <= Self.mostAlike, alike.count < Self.mostTrees {
+        alike[root] = found.alike
+      }
     }
-    if alike.count > 1 {
+    if alike.count > 1, alike.count <= Self.mostAlike {
       let candidates = Set(alike.values.joined())
       for (root, table) in try testimony(of: alike.keys.sorted(), candidates.sorted())
       where owners[root]?.table != table {
@@ -84,6 +88,11 @@ extension DamagedDatabase {
             page: root, offset: reader.location(of: root).offset, table: tables[table].name))
         owners[root] = (table, .shape)
       }
+    }
+    for (root, table) in try siblings(
+      of: alike.filter { owners[$0.key] == nil }, roots, owners.mapValues(\.table))
+    {
+      owners[root] = (table, .sibling)
     }
     self.roots = roots
     self.owners = owners.mapValues(\.table)

@@ -112,7 +112,7 @@ public enum Attribution: UInt8, Sendable, CaseIterable {
   case root = 1
   /// The pointer map leads from the page to the table's b-tree (file format, section 1.8).
   case pointerMap
-  /// Pages beside it, under the same lost interior page, are the table's.
+  /// Of the tables that the row can be of, this one's row ids leave room for it, or go on where it ends.
   case sibling
   /// The row has the columns and storage classes of this table and of no other.
   case shape
