@@ -11,6 +11,8 @@ extension DamagedDatabase {
   private static let mostCompared = 512
   /// B-trees with rows that look alike of which indexes are asked, and tables that one b-tree's rows can be of.
   private static let mostAlike = 64
+  /// Tables whose roots can have been exchanged among each other.
+  private static let mostExchanged = 8
   /// B-trees without a root that are told apart by their row ids.
   private static let mostTrees = 1 << 14
 
@@ -58,7 +60,10 @@ extension DamagedDatabase {
       }
     }
     var groups: [UInt32: Group] = [:]
+    let schema = Set(schemaLeaves)
     try forEachLeaf(roots) { page, root, attribution in
+      // The schema's own rows are no table's.
+      if root == 1 || schema.contains(page) { return }
       var group = groups[root] ?? Group()
       group.pageCount += 1
       // The first pages, then ever fewer: from all over the tree.
@@ -68,24 +73,46 @@ extension DamagedDatabase {
       groups[root] = group
     }
     var owners: [UInt32: (table: Int, attribution: Attribution)] = [:]
-    var alike: [UInt32: [Int]] = [:]
-    for root in groups.keys.sorted() {
-      guard let group = groups[root] else { continue }
-      let found = try owner(of: group, roots[root])
-      if let owner = found.owner { owners[root] = owner }
-      if found.alike.count > 1, found.alike.count <= Self.mostAlike, alike.count < Self.mostTrees {
-        alike[root] = found.alike
-      }
+    // The b-trees that the schema names first: their rows teach what those of the others may look like.
+    var testimonies: [UInt32: Testimony] = [:]
+    for root in groups.keys.sorted() where roots[root] != nil {
+      if let group = groups[root] { testimonies[root] = try testimony(of: group, roots[root]) }
     }
-    if alike.count > 1, alike.count <= Self.mostAlike {
-      let candidates = Set(alike.values.joined())
-      for (root, table) in try testimony(of: alike.keys.sorted(), candidates.sorted())
-      where owners[root]?.table != table {
-        findings.add(
-          Finding(
-            "schema.otherRoot",
-            "the schema gives this b-tree to another table; the index of \(tables[table].name) agrees with its rows",
-            page: root, offset: reader.location(of: root).offset, table: tables[table].name))
+    for (root, named) in roots where groups[root] != nil {
+      owners[root] = (named, .root)
+      guard let heard = testimonies[root], heard.contradicts(named), let other = heard.best else {
+        continue
+      }
+      if owns(other, root, of: named, roots, testimonies) { owners[root] = (other, .shape) }
+    }
+    for root in testimonies.keys.sorted() {
+      guard let owner = owners[root], owner.attribution == .root, let group = groups[root],
+        let heard = testimonies[root], heard.namedFits * 10 < heard.rows * 9
+      else { continue }
+      try learn(from: group, owner.table)
+    }
+    for root in groups.keys.sorted() where roots[root] == nil {
+      guard let group = groups[root] else { continue }
+      let heard = try testimony(of: group, nil)
+      testimonies[root] = heard
+      if let best = heard.best { owners[root] = (best, .shape) }
+    }
+    var alike: [UInt32: [Int]] = [:]
+    for (root, heard) in testimonies
+    where heard.alike.count > 1 && heard.alike.count <= Self.mostAlike
+      && alike.count < Self.mostTrees
+    {
+      alike[root] = heard.alike
+    }
+    if alike.count <= Self.mostAlike {
+      for (root, table) in try judgedByIndexes(alike, roots) {
+        if let named = roots[root] {
+          findings.add(
+            Finding(
+              "schema.otherRoot",
+              "the schema gives this b-tree to \(tables[named].name); the index of \(tables[table].name) agrees with its rows",
+              page: root, offset: reader.location(of: root).offset, table: tables[table].name))
+        }
         owners[root] = (table, .shape)
       }
     }
@@ -97,7 +124,7 @@ extension DamagedDatabase {
     self.roots = roots
     self.owners = owners.mapValues(\.table)
     try forEachLeaf(roots) { page, root, attribution in
-      guard let owner = owners[root] else { return }
+      guard root != 1, !schema.contains(page), let owner = owners[root] else { return }
       let evidence = owner.attribution == .root ? attribution : owner.attribution
       census.setOwner(of: page, owner.table, evidence)
     }
@@ -214,17 +241,29 @@ extension DamagedDatabase {
     return false
   }
 
-  /// The table that a b-tree's rows are of.
-  ///
-  /// - Returns: the table, nil when nothing decides; and the tables whose rows look like these.
-  private func owner(of group: Group, _ named: Int?) throws(SQLiteFileError) -> (
-    owner: (table: Int, attribution: Attribution)?, alike: [Int]
-  ) {
+  /// What the rows of a b-tree, or of what is left of one, say of their table.
+  private struct Testimony {
+    /// Rows that were looked at.
+    var rows = 0
+    /// Those that look like the rows of the table that the schema names.
+    var namedFits = 0
+    /// The one table whose rows look most like these; nil when there is none, or several.
+    var best: Int?
+    /// The tables that each of the rows can be of.
+    var alike: [Int] = []
+
+    /// Whether the rows are hardly any of `named`'s, and all but a few of one other table's.
+    func contradicts(_ named: Int) -> Bool {
+      rows > 0 && namedFits * 2 < rows && best != nil && best != named
+    }
+  }
+
+  private func testimony(of group: Group, _ named: Int?) throws(SQLiteFileError) -> Testimony {
     var reading = newReading()
     var buffer = ContiguousArray<UInt8>()
     var fits = [Int](repeating: 0, count: shapes.count)
-    var rows = 0
     var types = RecordTypes()
+    var heard = Testimony()
     // With very many tables only the one that the schema names is looked at.
     let compared =
       shapes.count <= Self.mostCompared
@@ -234,21 +273,58 @@ extension DamagedDatabase {
       guard available > 0 else { continue }
       reading.read(
         buffer.rawSpan, number: page, available: available, shape: named.map { shapes[$0] })
-      rows += tally(reading.cells, buffer.rawSpan, compared, &types, &fits)
+      heard.rows += tally(reading.cells, buffer.rawSpan, compared, &types, &fits)
     }
-    let alike = rows == 0 ? [] : fits.indices.filter { fits[$0] == rows }
-    if let named {
-      if rows == 0 || fits[named] * 2 >= rows { return ((named, .root), alike) }
-      // The schema leads to rows that are not this table's: another's root, or columns that hold anything.
-      if !fits.contains(where: { $0 * 10 >= rows * 9 }) { return ((named, .root), alike) }
+    guard heard.rows > 0 else { return heard }
+    if let named { heard.namedFits = fits[named] }
+    heard.alike = fits.indices.filter { fits[$0] == heard.rows }
+    let good = fits.indices.filter { fits[$0] * 10 >= heard.rows * (named == nil ? 8 : 9) }
+    if let best = good.max(by: { weight($0, fits) < weight($1, fits) }),
+      good.count(where: { weight($0, fits) == weight(best, fits) }) == 1
+    {
+      heard.best = best
     }
-    guard rows > 0 else { return (nil, []) }
-    let good = fits.indices.filter { fits[$0] * 10 >= rows * 8 }
-    guard let best = good.max(by: { weight($0, fits) < weight($1, fits) }) else {
-      return (nil, alike)
+    return heard
+  }
+
+  /// Whether a table is the owner of a b-tree that the schema gives to another one: only where its own root is the same,
+  /// or no b-tree, or where several tables' roots were exchanged among them. In SQLite any column can hold anything, so
+  /// the look of rows alone is no reason not to believe the schema.
+  private func owns(
+    _ table: Int, _ root: UInt32, of named: Int, _ roots: [UInt32: Int],
+    _ testimonies: [UInt32: Testimony]
+  ) -> Bool {
+    guard let own = tables[table].rootPage, !tables[table].isDropped else { return false }
+    if own == root || roots[own] == nil { return true }
+    switch census.kind(own) {
+    case .tableLeaf, .tableInterior, .ruinedLeaf: break
+    default: return true
     }
-    let rivals = good.filter { weight($0, fits) == weight(best, fits) }
-    return (rivals.count == 1 ? (best, .shape) : nil, alike)
+    var next = table
+    for _ in 0..<Self.mostExchanged {
+      guard let root = tables[next].rootPage, let heard = testimonies[root],
+        heard.contradicts(next), let best = heard.best
+      else { return false }
+      if best == named { return true }
+      next = best
+    }
+    return false
+  }
+
+  /// Widens the shape of a table by rows of its own that it does not fit: those from before a column was added, and
+  /// those with values that its declaration does not call for.
+  private func learn(from group: Group, _ table: Int) throws(SQLiteFileError) {
+    var reading = newReading()
+    var buffer = ContiguousArray<UInt8>()
+    var types = RecordTypes()
+    for page in group.sample where try reader.copy(page, into: &buffer) == layout.pageSize {
+      reading.read(
+        buffer.rawSpan, number: page, available: layout.pageSize, shape: shapes[table])
+      guard reading.method == .pointers else { continue }
+      for cell in reading.cells where parse(cell, buffer.rawSpan, &types) {
+        shapes[table].learn(types)
+      }
+    }
   }
 
   /// Counts for each of some tables which cells of a page can be its rows.

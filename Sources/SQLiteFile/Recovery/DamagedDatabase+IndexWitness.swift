@@ -1,33 +1,57 @@
 extension DamagedDatabase {
   private static let witnessCount = 32
 
-  /// Which of several tables with rows that look alike a b-tree belongs to, by their indexes: an index holds
-  /// values and the row ids that have them, so it tells which table it is of whatever root the schema names.
+  /// How the entries of a table's indexes agree with the rows of a b-tree.
+  private struct Agreement {
+    /// Rows that an entry names and that are there.
+    var trials = 0
+    /// Those that hold the entry's value.
+    var agreeing = 0
+
+    var isFull: Bool { trials > 0 && agreeing == trials }
+    var isRefuted: Bool { trials > 0 && agreeing * 2 < trials }
+  }
+
+  /// Which of several tables with rows that look alike b-trees belong to, by their indexes: an index holds values and
+  /// the row ids that have them, so it tells which table it is of whatever root the schema names.
   ///
-  /// `roots`: the root pages in question.
-  /// `candidates`: the tables in question.
-  /// Returns the table of each root that indexes agree on.
-  func testimony(of roots: [UInt32], _ candidates: [Int]) throws(SQLiteFileError) -> [UInt32: Int] {
-    var scores: [UInt32: [Int: Int]] = [:]
-    for table in candidates {
+  /// Small numbers agree by chance. So a b-tree that the schema names is taken from a table only where the other table's
+  /// index agrees with it and refutes the b-tree that the other table has by the schema.
+  ///
+  /// `alike`: the root pages in question, each with the tables in question.
+  /// Returns the tables of those roots that are not, or by the schema not, theirs.
+  func judgedByIndexes(_ alike: [UInt32: [Int]], _ roots: [UInt32: Int]) throws(SQLiteFileError)
+    -> [UInt32: Int]
+  {
+    guard alike.count > 1 else { return [:] }
+    let places = alike.keys.sorted()
+    var agreements: [UInt32: [Int: Agreement]] = [:]
+    for table in Set(alike.values.joined()).sorted() {
       for index in schemaEntries
       where index.type == "index" && index.tableName == tables[table].name && index.rootPage > 1 {
         guard let column = firstColumn(of: index, table) else { continue }
-        for (value, rowID) in try entries(ofIndex: index.rootPage) {
-          for root in roots {
-            if try self.value(column, rowID, in: root, table) == value {
-              scores[root, default: [:]][table, default: 0] += 1
+        for (value, rowID) in try entries(ofIndex: index.rootPage) where value != .null {
+          for root in places {
+            guard let found = try self.value(column, rowID, in: root, table) else { continue }
+            agreements[root, default: [:]][table, default: Agreement()].trials += 1
+            if found == value {
+              agreements[root, default: [:]][table, default: Agreement()].agreeing += 1
             }
           }
         }
       }
     }
     var found: [UInt32: Int] = [:]
-    for (root, votes) in scores {
-      guard let best = votes.max(by: { $0.value < $1.value }),
-        votes.count(where: { $0.value == best.value }) == 1
-      else { continue }
-      found[root] = best.key
+    for root in places {
+      let tables = (alike[root] ?? []).filter { agreements[root]?[$0]?.isFull ?? false }
+      guard let table = tables.first, tables.count == 1, table != roots[root] else { continue }
+      if roots[root] != nil {
+        guard let own = self.tables[table].rootPage, agreements[own]?[table]?.isRefuted ?? false
+        else { continue }
+      } else {
+        guard let agreement = agreements[root]?[table], agreement.trials > 2 else { continue }
+      }
+      found[root] = table
     }
     return found
   }

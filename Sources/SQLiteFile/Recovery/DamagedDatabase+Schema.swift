@@ -10,17 +10,22 @@ extension DamagedDatabase {
     guard let expected = Self.schemaTable else { return [] }
     let shape = RowShape(expected, table: 0)
     let schemaLayout = RowLayout(expected.definition)
+    // A table of the user's may hold a copy of a schema, so other pages are only looked at where some are missing.
+    let isWhole = try isSchemaWhole()
     var page: UInt32 = 1
     while page <= pageCount {
       defer { page += 1 }
       let kind = census.kind(page)
       guard kind == .tableLeaf || page == 1, !census.free.contains(page) else { continue }
+      if isWhole, page > 1 {
+        if census.kind(1) == .tableLeaf { break }
+        guard census.parent(page) != 0, try root(of: page, [:]).page == 1 else { continue }
+      }
       let available = try reader.copy(page, into: &buffer)
       guard available > 0, kind != .tableInterior else { continue }
       // A cheap look first: schema rows begin with one of four words.
-      guard page == 1 || Self.mayBeSchema(buffer.rawSpan, usableSize: layout.usableSize) else {
-        continue
-      }
+      guard page == 1 || isWhole || Self.mayBeSchema(buffer.rawSpan, usableSize: layout.usableSize)
+      else { continue }
       reading.read(buffer.rawSpan, number: page, available: available, shape: shape)
       var rows: [StoredRow] = []
       for cell in reading.cells {
@@ -39,6 +44,51 @@ extension DamagedDatabase {
       for entry in found where seen.insert(entry).inserted { entries.append(entry) }
     }
     return entries
+  }
+
+  /// Whether page 1 is sound and, where it is an interior page, all pages of the schema's b-tree are there.
+  private func isSchemaWhole() throws(SQLiteFileError) -> Bool {
+    var buffer = ContiguousArray<UInt8>()
+    var reading = newReading()
+    var level: [UInt32] = [1]
+    for _ in 0..<Self.deepestSchema {
+      var next: [UInt32] = []
+      for page in level {
+        guard try reader.copy(page, into: &buffer) == layout.pageSize else { return false }
+        switch census.kind(page) {
+        case .tableLeaf:
+          reading.read(
+            buffer.rawSpan, number: page, available: layout.pageSize, shape: nil)
+          guard reading.method == .pointers else { return false }
+        case .tableInterior:
+          guard let children = children(buffer.rawSpan, page), next.count < Self.mostSchemaPages
+          else { return false }
+          next += children
+        default: return false
+        }
+      }
+      if next.isEmpty { return true }
+      level = next
+    }
+    return false
+  }
+
+  /// A schema of more pages is searched for like a damaged one.
+  private static let mostSchemaPages = 1 << 16
+  private static let deepestSchema = 8
+
+  /// The pages that an interior page leads to; nil when it leads out of the file.
+  private func children(_ page: RawSpan, _ number: UInt32) -> [UInt32]? {
+    let base = number == 1 ? DatabaseHeader.length : 0
+    let count = Int(page.uint16(at: base + 3))
+    guard base + 12 + 2 * count <= layout.usableSize else { return nil }
+    var children = [page.uint32(at: base + 8)]
+    for index in 0..<count {
+      let start = Int(page.uint16(at: base + 12 + 2 * index))
+      guard start + 4 <= layout.usableSize else { return nil }
+      children.append(page.uint32(at: start))
+    }
+    return children.allSatisfy { $0 >= 2 && $0 <= pageCount && $0 != number } ? children : nil
   }
 
   /// Entries that were deleted from the schema table: what is left of them on its pages and in older versions of

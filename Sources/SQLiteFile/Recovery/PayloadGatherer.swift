@@ -68,10 +68,17 @@ struct PayloadGatherer: ~Copyable {
         if shared == nil { shared = try sharedPages(census, &reader) }
         isShared = shared?.contains(next) ?? false
       }
+      // Zeros that go on are content; a value may well end in a page of them.
+      let goesOn = endsInZeros(start)
       append(buffer.rawSpan.part(4, wanted))
       if isShared { doubts.append(start..<payload.count) }
-      addZeroSectors(buffer.rawSpan, 4..<4 + wanted, at: start)
       let isLast = payload.count >= cell.payload
+      if !isLast, following == 0, census.kind(next) == .zero {
+        // Only the last page of a chain has 0 for the next one.
+        doubts.append(start..<payload.count)
+      } else if !goesOn || buffer.rawSpan.byte(at: 4) != 0 {
+        addZeroSectors(buffer.rawSpan, 4..<4 + wanted, at: start)
+      }
       // The last page of a chain says 0. Another page number is a slip of that number; what is no page number
       // at all says that the page is no overflow page any more.
       if following > census.pageCount { doubts.append(start..<payload.count) }
@@ -189,6 +196,11 @@ struct PayloadGatherer: ~Copyable {
     case .firstOverflow: return [.tableLeaf, .indexLeaf].contains(census.kind(entry.parent))
     case .laterOverflow: return census.kind(entry.parent) == .other
     }
+  }
+
+  /// Whether the eight bytes before a place in the payload are zeros.
+  private func endsInZeros(_ place: Int) -> Bool {
+    place >= 8 && payload[place - 8..<place].allSatisfy { $0 == 0 }
   }
 
   /// A sector of a page that is all zero, up to its very borders, was not written by SQLite but lost by a disk.

@@ -132,17 +132,17 @@ struct RowReader: ~Copyable {
   {
     guard !census.free.contains(page) else { return }
     let entry = try map.entry(of: page, &reader)
-    let isUsed = entry.map({ $0.kind != .free }) ?? false
     let isTree =
       census.parent(page) != 0 || roots.contains(page) || entry?.kind == .bTree
       || entry?.kind == .root
-    guard isTree || (kind == .zero && isUsed) else { return }
+    // An overflow page of nothing but zeros may be the end of a value; the row it is of knows.
+    guard isTree else { return }
     let place = reader.location(of: page)
     findings.add(
       Finding(
         "page.unreadable",
         kind == .zero
-          ? "the page is all zero, although it is in use"
+          ? "the page is all zero, although a b-tree leads to it"
           : "a page of a b-tree is not readable as one", member: place.member, page: page,
         offset: place.offset))
   }
@@ -264,7 +264,9 @@ struct RowReader: ~Copyable {
       guard length > 0 else { continue }
       var whole = max(0, min(have, range.upperBound) - range.lowerBound)
       var isDoubtful = false
-      if let doubt = doubts.first(where: { $0.overlaps(range) }) {
+      if let doubt = doubts.first(where: { $0.overlaps(range) }),
+        !Self.isAllZero(range, record, doubt)
+      {
         isDoubtful = true
         whole = min(whole, max(0, doubt.lowerBound - range.lowerBound))
       }
@@ -280,6 +282,17 @@ struct RowReader: ~Copyable {
           bytes: Array(record[range.lowerBound..<range.lowerBound + whole])))
     }
     return partial
+  }
+
+  /// Whether a value that a zero sector ends was nothing but zeros before it, too, and so may well be that.
+  private static func isAllZero(
+    _ value: Range<Int>, _ record: borrowing ContiguousArray<UInt8>, _ doubt: Range<Int>
+  ) -> Bool {
+    guard doubt.lowerBound > value.lowerBound, doubt.upperBound >= value.upperBound else {
+      return false
+    }
+    for place in value where record[place] != 0 { return false }
+    return true
   }
 
   /// Fields of a record whose types stand before an offset in its header.
