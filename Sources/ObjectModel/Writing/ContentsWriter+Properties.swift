@@ -2,42 +2,43 @@
 extension ContentsWriter {
   /// An attribute of an entity, or with `entity` nil an element of a composite.
   mutating func write(_ attribute: Attribute, of entity: String?) {
-    let own = setting(entity, attribute.name)
-    let isDate = attribute.type == .date
-    let text = defaultText(attribute, of: entity)
-    var composite: String?
+    let defaultText = defaultText(attribute, of: entity)
+    noteLosses(attribute, of: entity)
+    var attributes = Attributes()
+    attributes.add("name", attribute.name)
+    attributes.add("optional", attribute.isOptional)
+    attributes.add("transient", attribute.isTransient)
+    attributes.add("attributeType", typeName(attribute))
     if attribute.type == .composite {
       let suggestion = attribute.name.prefix(1).uppercased() + attribute.name.dropFirst()
-      composite = composites.name(for: attribute.elements, suggestion: suggestion)
+      attributes.add(
+        "composite",
+        composites.name(
+          for: attribute.elements, suggestion: attribute.compositeName ?? suggestion))
     }
-    noteLosses(attribute, of: entity)
-    output.start(
-      "attribute",
-      [
-        ("name", attribute.name), ("optional", yes(attribute.isOptional)),
-        ("transient", yes(attribute.isTransient)), ("attributeType", typeName(attribute)),
-        ("composite", composite), ("valueTransformerName", attribute.valueTransformerName),
-        (
-          "allowsExternalBinaryDataStorage", yes(attribute.allowsExternalBinaryDataStorage)
-        ),
-        ("customClassName", attribute.valueClassName),
-        ("derived", yes(attribute.isDerived)),
-        (
-          "derivationExpression",
-          attribute.derivation.map { DerivationText.typed($0.expression) }
-        ),
-        ("derivationFilterPredicate", attribute.derivation?.filterPredicate),
-        ("defaultValueString", isDate ? nil : text),
-        ("defaultDateTimeInterval", isDate ? text : nil),
-        ("usesScalarValueType", own["usesScalarValueType"]),
-        ("indexed", yes(attribute.isIndexed)),
-        ("spotlightIndexingEnabled", own["spotlightIndexingEnabled"]),
-        ("storedInTruthFile", own["storedInTruthFile"]),
-        ("preserveAfterDeletion", yes(attribute.preservesValueInHistoryOnDeletion)),
-        ("elementID", attribute.renamingIdentifier),
-        ("versionHashModifier", attribute.versionHashModifier), ("syncable", own["syncable"]),
-      ])
-    writeUserInfo(attribute.userInfo)
+    addLimits(attribute, of: entity, to: &attributes)
+    attributes.add("valueTransformerName", attribute.valueTransformerName)
+    attributes.add("allowsExternalBinaryDataStorage", attribute.allowsExternalBinaryDataStorage)
+    attributes.add("customClassName", attribute.valueClassName)
+    if let derivation = attribute.derivation {
+      attributes.add("derived", true)
+      attributes.add("derivationExpression", derivation.sourceText)
+      attributes.add(
+        "derivationFilterPredicate", text(derivation.filterPredicate, of: entity, attribute.name))
+    }
+    attributes.add(
+      attribute.type == .date ? "defaultDateTimeInterval" : "defaultValueString", defaultText)
+    attributes.add(
+      "usesScalarValueType", attribute.usesScalarValueType.map { $0 ? "YES" : "NO" })
+    attributes.add("indexed", attribute.isIndexed)
+    attributes.add("spotlightIndexingEnabled", attribute.isIndexedBySpotlight)
+    attributes.add("storedInTruthFile", attribute.isStoredInTruthFile)
+    attributes.add("preserveAfterDeletion", attribute.preservesValueInHistoryOnDeletion)
+    attributes.add("elementID", attribute.renamingIdentifier)
+    attributes.add("versionHashModifier", attribute.versionHashModifier)
+    attributes.add("syncable", setting("syncable", entity, attribute.name))
+    output.start("attribute", attributes)
+    writeUserInfo(attribute.userInfo, of: entity, attribute.name)
     output.end()
   }
 
@@ -62,9 +63,12 @@ extension ContentsWriter {
           ? "The source cannot mark an attribute read-only, which changes the version hash."
           : "In the source every derived attribute is read-only.")
     }
-    let typed = attribute.derivation.map { DerivationText.typed($0.expression) }
-    if let typed, DerivationText.canonical(typed) != attribute.derivation?.expression {
-      lose(entity, attribute.name, "The derivation expression cannot be written as it is typed.")
+    if let derivation = attribute.derivation,
+      Derivation(text: derivation.sourceText).expression != derivation.expression
+    {
+      lose(
+        entity, attribute.name,
+        "The expression \(derivation.expressionText) cannot be typed in a source as it is.")
     }
   }
 
@@ -78,17 +82,11 @@ extension ContentsWriter {
     case .boolean(let flag): text = flag ? "YES" : "NO"
     case .decimal(let digits): text = digits
     case .string(let string), .uuid(let string), .uri(let string): text = string
-    case .date(let seconds):
-      text = Int64(exactly: seconds).map { String($0) } ?? seconds.description
-    case .data(let bytes):
+    case .date(let seconds): text = Self.text(seconds)
+    case .data, .object, .opaque:
       lose(
         entity, attribute.name,
-        "The source has no form for a default of \(bytes.count) bytes; it is left out.")
-      return nil
-    case .opaque(let className):
-      lose(
-        entity, attribute.name,
-        "The default is an object of class \(className), which is not decoded; it is left out.")
+        "The source has no form for a default that is \(value.text); it is left out.")
       return nil
     }
     if DefaultValue(text: text, type: attribute.type) != value {
@@ -100,8 +98,60 @@ extension ContentsWriter {
     return text
   }
 
+  /// Seconds as Xcode writes them: whole ones without a point.
+  private static func text(_ seconds: Double) -> String {
+    Int64(exactly: seconds).map { String($0) } ?? seconds.description
+  }
+
+  // MARK: Validation
+
+  /// The rules that the source has words for, each once; the others are noted.
+  private mutating func addLimits(
+    _ attribute: Attribute, of entity: String?, to attributes: inout Attributes
+  ) {
+    var limits: [String: String] = [:]
+    for validation in attribute.validations {
+      guard let (name, value) = validation.form.flatMap({ Self.limit($0) }), limits[name] == nil
+      else {
+        lose(
+          entity, attribute.name,
+          "The source has no words for the rule \(validation.predicate.text); it is left out.")
+        continue
+      }
+      limits[name] = value
+    }
+    for name in [
+      "minValueString", "maxValueString", "minDateTimeInterval", "maxDateTimeInterval",
+      "regularExpressionString",
+    ] {
+      attributes.add(name, limits[name])
+    }
+  }
+
+  private static func limit(_ form: AttributeValidation.Form) -> (name: String, value: String)? {
+    switch form {
+    case .leastNumber(let limit): number(limit).map { ("minValueString", $0) }
+    case .greatestNumber(let limit): number(limit).map { ("maxValueString", $0) }
+    case .earliestDate(let date): ("minDateTimeInterval", text(date))
+    case .latestDate(let date): ("maxDateTimeInterval", text(date))
+    case .leastLength(let count): ("minValueString", String(count))
+    case .greatestLength(let count): ("maxValueString", String(count))
+    case .pattern(let pattern): ("regularExpressionString", pattern)
+    }
+  }
+
+  private static func number(_ constant: ExpressionConstant) -> String? {
+    switch constant {
+    case .integer(let value): String(value)
+    case .real(let value): value.description
+    case .decimal(let digits): digits
+    default: nil
+    }
+  }
+
+  // MARK: Relationships
+
   mutating func write(_ relationship: Relationship, of entity: String) {
-    let own = setting(entity, relationship.name)
     let count = relationship.maxCount
     if count == -1 {
       lose(
@@ -110,74 +160,67 @@ extension ContentsWriter {
           + "changes the version hash.")
     }
     let rule = relationship.deleteRule
-    if DeleteRule(name: rule.name) == nil {
+    let isKnown = DeleteRule(name: rule.name) != nil
+    if !isKnown {
       lose(entity, relationship.name, "The source has no name for delete rule \(rule.rawValue).")
     }
-    let isNamed = rule != .noAction && DeleteRule(name: rule.name) != nil
-    output.start(
-      "relationship",
-      [
-        ("name", relationship.name), ("optional", yes(relationship.isOptional)),
-        ("transient", yes(relationship.isTransient)), ("toMany", yes(relationship.isToMany)),
-        (
-          "minCount", relationship.minCount == 0 ? nil : String(relationship.minCount)
-        ),
-        ("maxCount", count == 0 || count == -1 ? nil : String(count)),
-        ("deletionRule", isNamed ? rule.name : nil),
-        ("ordered", yes(relationship.isOrdered)),
-        (
-          "destinationEntity",
-          relationship.destinationEntityName.isEmpty ? nil : relationship.destinationEntityName
-        ), ("inverseName", relationship.inverseName),
-        ("inverseEntity", relationship.inverseEntityName),
-        ("indexed", own["indexed"]),
-        ("spotlightIndexingEnabled", own["spotlightIndexingEnabled"]),
-        ("storedInTruthFile", own["storedInTruthFile"]),
-        ("elementID", relationship.renamingIdentifier),
-        ("versionHashModifier", relationship.versionHashModifier), ("syncable", own["syncable"]),
-      ])
-    writeUserInfo(relationship.userInfo)
+    let destination = relationship.destinationEntityName
+    var attributes = Attributes()
+    attributes.add("name", relationship.name)
+    attributes.add("optional", relationship.isOptional)
+    attributes.add("transient", relationship.isTransient)
+    attributes.add("toMany", relationship.isToMany)
+    attributes.add(
+      "minCount", relationship.minCount == 0 ? nil : String(relationship.minCount))
+    attributes.add("maxCount", count == 0 || count == -1 ? nil : String(count))
+    attributes.add("deletionRule", isKnown && rule != .noAction ? rule.name : nil)
+    attributes.add("ordered", relationship.isOrdered)
+    attributes.add("destinationEntity", destination.isEmpty ? nil : destination)
+    attributes.add("inverseName", relationship.inverseName)
+    attributes.add("inverseEntity", relationship.inverseEntityName)
+    attributes.add("indexed", relationship.isIndexed)
+    attributes.add("spotlightIndexingEnabled", relationship.isIndexedBySpotlight)
+    attributes.add("storedInTruthFile", relationship.isStoredInTruthFile)
+    attributes.add("elementID", relationship.renamingIdentifier)
+    attributes.add("versionHashModifier", relationship.versionHashModifier)
+    attributes.add("syncable", setting("syncable", entity, relationship.name))
+    output.start("relationship", attributes)
+    writeUserInfo(relationship.userInfo, of: entity, relationship.name)
     output.end()
   }
+
+  // MARK: Fetch requests
 
   mutating func write(_ property: FetchedProperty, of entity: String) {
-    let own = setting(entity, property.name)
-    output.start(
-      "fetchedProperty",
-      [
-        ("name", property.name), ("optional", yes(property.isOptional)),
-        ("syncable", own["syncable"]),
-      ])
-    if property.destinationEntityName != nil || property.predicate != nil {
-      output.element(
-        "fetchRequest",
-        [
-          ("name", "fetchedPropertyFetchRequest"), ("entity", property.destinationEntityName),
-          ("predicateString", property.predicate),
-        ])
+    var attributes = Attributes()
+    attributes.add("name", property.name)
+    attributes.add("optional", property.isOptional)
+    attributes.add("spotlightIndexingEnabled", property.isIndexedBySpotlight)
+    attributes.add("elementID", property.renamingIdentifier)
+    attributes.add("versionHashModifier", property.versionHashModifier)
+    attributes.add("syncable", setting("syncable", entity, property.name))
+    output.start("fetchedProperty", attributes)
+    if property.request != FetchRequest() || property.requestName != nil {
+      write(
+        property.request, named: property.requestName ?? "fetchedPropertyFetchRequest", of: entity,
+        property.name)
     }
-    writeUserInfo(property.userInfo)
+    writeUserInfo(property.userInfo, of: entity, property.name)
     output.end()
   }
 
-  private func setting(_ entity: String?, _ property: String) -> [String: String] {
-    entity.flatMap { settings.properties[$0]?[property] } ?? [:]
+  /// A fetch request of a template or of a fetched property, which losses are noted for.
+  mutating func write(
+    _ request: FetchRequest, named name: String, of entity: String?, _ property: String
+  ) {
+    var attributes = Attributes()
+    attributes.add("name", name)
+    attributes.add("entity", request.entityName)
+    attributes.add("predicateString", text(request.predicate, of: entity, property))
+    output.element("fetchRequest", attributes)
   }
-}
 
-extension DerivationText {
-  /// What is typed in a source for a `predicateFormat` text: `count:(pages)` is `pages.@count`,
-  /// `sum:(pages.words)` is `pages.@sum.words`; anything else stays as it is.
-  static func typed(_ text: String) -> String {
-    let operators = [
-      "count:": "@count", "sum:": "@sum", "min:": "@min", "max:": "@max", "average:": "@avg",
-    ]
-    guard let (selector, argument) = call(text), let argument, let name = operators[selector] else {
-      return text
-    }
-    var parts = argument.split(separator: ".").map(String.init)
-    guard let last = parts.popLast() else { return text }
-    if selector == "count:" || parts.isEmpty { return "\(argument).\(name)" }
-    return "\(parts.joined(separator: ".")).\(name).\(last)"
+  private func setting(_ name: String, _ entity: String?, _ property: String) -> String? {
+    entity.flatMap { settings.properties[$0]?[property]?[name] }
   }
 }

@@ -16,7 +16,7 @@ extension ManagedObjectModel {
 /// Writes a `contents` file. Element and attribute names, their order and spelling are those found in
 /// several hundred real files.
 struct ContentsWriter {
-  typealias Attributes = [(name: String, value: String?)]
+  typealias Attributes = XMLOutput.Attributes
 
   let model: ManagedObjectModel
   let settings: SourceSettings
@@ -37,20 +37,26 @@ struct ContentsWriter {
         nil, nil,
         "The source holds one version identifier, not \(identifiers.count); the first is kept.")
     }
-    var attributes: Attributes = [("type", "com.apple.IDECoreDataModeler.DataModel")]
-    for name in SourceSettings.modelAttributes {
-      attributes.append((name, settings.model[name]))
-    }
-    attributes.append(("userDefinedModelVersionIdentifier", identifiers.first))
+    var attributes = Attributes()
+    attributes.add("type", "com.apple.IDECoreDataModeler.DataModel")
+    for name in SourceSettings.modelAttributes { attributes.add(name, settings.model[name]) }
+    attributes.add("usedWithCloudKit", model.isUsedWithCloudKit)
+    attributes.add("usedWithSwiftData", model.isUsedWithSwiftData)
+    attributes.add("userDefinedModelVersionIdentifier", identifiers.first)
     output.start("model", attributes)
     for name in model.entityNames {
       if let entity = model.entities[name] { write(entity) }
     }
-    for template in model.fetchRequestTemplates { write(template) }
+    for template in model.fetchRequestTemplates {
+      write(template.request, named: template.name, of: nil, template.name)
+    }
     for name in ByteOrder.sorted(model.configurations.keys) {
-      output.start("configuration", [("name", name)])
+      var attributes = Attributes()
+      attributes.add("name", name)
+      attributes.add("usedWithCloudKit", model.cloudKitConfigurations.contains(name))
+      output.start("configuration", attributes)
       for member in model.configurations[name] ?? [] {
-        output.element("memberEntity", [("name", member)])
+        output.element("memberEntity", "name", member)
       }
       output.end()
     }
@@ -68,86 +74,94 @@ struct ContentsWriter {
 
   private mutating func write(_ entity: Entity) {
     let own = settings.entities[entity.name] ?? [:]
-    output.start(
-      "entity",
-      [
-        ("name", entity.name),
-        ("representedClassName", entity.className ?? own["representedClassName"]),
-        ("parentEntity", entity.superentityName), ("elementID", entity.renamingIdentifier),
-        ("isAbstract", yes(entity.isAbstract)),
-        ("versionHashModifier", entity.versionHashModifier),
-        ("syncable", settings.entities.isEmpty ? "YES" : own["syncable"]),
-        ("codeGenerationType", own["codeGenerationType"]),
-      ])
+    var attributes = Attributes()
+    attributes.add("name", entity.name)
+    attributes.add("representedClassName", entity.className ?? own["representedClassName"])
+    attributes.add("parentEntity", entity.superentityName)
+    attributes.add("elementID", entity.renamingIdentifier)
+    attributes.add("isAbstract", entity.isAbstract)
+    attributes.add(
+      "coreSpotlightDisplayNameExpression",
+      text(entity.spotlightDisplayNameExpression, of: entity.name, nil))
+    attributes.add("versionHashModifier", entity.versionHashModifier)
+    attributes.add("syncable", settings.entities.isEmpty ? "YES" : own["syncable"])
+    attributes.add("codeGenerationType", entity.codeGenerationType)
+    output.start("entity", attributes)
     for attribute in entity.attributes { write(attribute, of: entity.name) }
     for relationship in entity.relationships { write(relationship, of: entity.name) }
     for property in entity.fetchedProperties { write(property, of: entity.name) }
-    for index in entity.fetchIndexes { write(index) }
+    for index in entity.fetchIndexes { write(index, of: entity.name) }
+    writeLists(entity.compoundIndexes, "compoundIndexes", "compoundIndex", "index")
     writeLists(
-      entity.compoundIndexes, "compoundIndexes", "compoundIndex", "index", of: entity.name)
-    writeLists(
-      entity.uniquenessConstraints, "uniquenessConstraints", "uniquenessConstraint", "constraint",
-      of: entity.name)
-    writeUserInfo(entity.userInfo)
+      entity.uniquenessConstraints, "uniquenessConstraints", "uniquenessConstraint", "constraint")
+    writeUserInfo(entity.userInfo, of: entity.name, nil)
     output.end()
   }
 
-  private mutating func write(_ index: FetchIndex) {
-    output.start(
-      "fetchIndex",
-      [("name", index.name), ("partialIndexPredicate", index.partialPredicate)])
+  private mutating func write(_ index: FetchIndex, of entity: String) {
+    var attributes = Attributes()
+    attributes.add("name", index.name)
+    attributes.add("partialIndexPredicate", text(index.partialPredicate, of: entity, index.name))
+    output.start("fetchIndex", attributes)
     for element in index.elements {
-      let isProperty = DerivationText.isKeyPath(element.propertyName)
-      output.element(
-        "fetchIndexElement",
-        [
-          (isProperty ? "property" : "expression", element.propertyName),
-          ("type", element.kind == .rTree ? "RTree" : "Binary"),
-          ("order", element.isAscending ? "ascending" : "descending"),
-        ])
+      var attributes = Attributes()
+      if let expression = element.expression {
+        attributes.add("expression", text(expression, of: entity, index.name))
+        if element.expressionType != .undefined {
+          attributes.add("expressionType", element.expressionType.name)
+        }
+      } else {
+        attributes.add("property", element.propertyName)
+      }
+      attributes.add("type", element.kind == .rTree ? "RTree" : "Binary")
+      attributes.add("order", element.isAscending ? "ascending" : "descending")
+      output.element("fetchIndexElement", attributes)
     }
     output.end()
   }
 
   private mutating func writeLists(
-    _ lists: [[String]], _ outer: String, _ middle: String, _ inner: String, of entity: String
+    _ lists: [[String]], _ outer: String, _ middle: String, _ inner: String
   ) {
     let filled = lists.filter { !$0.isEmpty }
     guard !filled.isEmpty else { return }
     output.start(outer)
     for list in filled {
       output.start(middle)
-      for name in list { output.element(inner, [("value", name)]) }
+      for name in list { output.element(inner, "value", name) }
       output.end()
     }
     output.end()
   }
 
-  mutating func writeUserInfo(_ entries: [String: String]) {
+  mutating func writeUserInfo(
+    _ entries: [String: ArchivedValue], of entity: String?, _ property: String?
+  ) {
     guard !entries.isEmpty else { return }
     output.start("userInfo")
     for key in ByteOrder.sorted(entries.keys) {
-      output.element("entry", [("key", key), ("value", entries[key])])
+      var attributes = Attributes()
+      attributes.add("key", key)
+      if let value = entries[key], value.stringValue == nil {
+        lose(
+          entity, property,
+          "The source holds text only in user info; \(key) is left out: \(value.text).")
+        continue
+      }
+      attributes.add("value", entries[key]?.stringValue)
+      output.element("entry", attributes)
     }
     output.end()
   }
 
   // MARK: The rest of the model
 
-  private mutating func write(_ template: FetchRequestTemplate) {
-    output.element(
-      "fetchRequest",
-      [
-        ("name", template.name),
-        ("entity", template.entityName.isEmpty ? nil : template.entityName),
-        ("predicateString", template.predicate),
-      ])
-  }
-
   private mutating func writeComposites() {
     // Writing one may bring in those nested in it.
     while let (name, elements) = composites.next() {
-      output.start("composite", [("name", name)])
+      var attributes = Attributes()
+      attributes.add("name", name)
+      output.start("composite", attributes)
       for element in elements { write(element, of: nil) }
       output.end()
     }
@@ -159,8 +173,29 @@ struct ContentsWriter {
     losses.append(ModelLoss(entityName: entity, propertyName: property, sentence: sentence))
   }
 
-  /// `YES`, or nothing: absence means NO everywhere.
-  func yes(_ value: Bool) -> String? { value ? "YES" : nil }
+  /// An expression as it is typed in a source. What has no text is noted and left out.
+  mutating func text(
+    _ expression: Expression?, of entity: String?, _ property: String?
+  ) -> String? {
+    guard let expression else { return nil }
+    if case .unparsed(let text) = expression { return text }
+    guard expression.isWhole, Expression(text: expression.text) == expression else {
+      lose(entity, property, "The expression \(expression.text) has no form as text; left out.")
+      return nil
+    }
+    return expression.text
+  }
+
+  /// A predicate as it is typed in a source. What has no text is noted and left out.
+  mutating func text(_ predicate: Predicate?, of entity: String?, _ property: String?) -> String? {
+    guard let predicate else { return nil }
+    if case .unparsed(let text) = predicate { return text }
+    guard predicate.isWhole, Predicate(text: predicate.text) == predicate else {
+      lose(entity, property, "The predicate \(predicate.text) has no form as text; left out.")
+      return nil
+    }
+    return predicate.text
+  }
 }
 
 /// Names for the composites of a model: equal lists of elements are one composite.

@@ -1,5 +1,5 @@
-/// What a `contents` file says that is no part of a managed object model: the tools it was saved with,
-/// code generation, scalar types. Compiled and cached models have no place for it.
+/// What a `contents` file says that is no part of a managed object model: the tools it was saved with, and
+/// what they write without a meaning for Core Data.
 public struct SourceSettings: Sendable, Hashable {
   /// The attributes of `<model>` apart from the version identifier, by name.
   public var model: [String: String]
@@ -20,25 +20,15 @@ public struct SourceSettings: Sendable, Hashable {
     properties = [:]
   }
 
-  /// Whether entities or properties have settings that only a source holds, apart from `syncable`,
-  /// which Xcode gives to all of them.
-  public var saysMoreThanAModel: Bool {
-    let all = Array(entities.values) + properties.values.flatMap { Array($0.values) }
-    return all.contains { $0.contains { $0.key != "syncable" && $0.key != "representedClassName" } }
-  }
-
   /// The attributes of `<model>` that are kept.
   static let modelAttributes = [
     "documentVersion", "lastSavedToolsVersion", "systemVersion", "minimumToolsVersion",
-    "sourceLanguage", "usedWithSwiftData", "usedWithCloudKit", "macOSVersion", "iOSVersion",
-    "name",
+    "sourceLanguage", "macOSVersion", "iOSVersion", "name",
   ]
   /// The attributes of `<entity>` that are kept.
-  static let entityAttributes = ["syncable", "codeGenerationType"]
+  static let entityAttributes = ["syncable"]
   /// The attributes of properties that are kept.
-  static let propertyAttributes = [
-    "usesScalarValueType", "storedInTruthFile", "spotlightIndexingEnabled", "syncable",
-  ]
+  static let propertyAttributes = ["syncable"]
 }
 
 extension SourceSettings {
@@ -72,9 +62,7 @@ extension SourceSettings {
           if !settings.isEmpty { entities[entity] = settings }
         case ("entity", "attribute"), ("entity", "relationship"), ("entity", "fetchedProperty"):
           guard let entity, let property = attributes["name"] else { break }
-          var settings = Self.picked(attributes, Self.propertyAttributes)
-          // Of a relationship it has no meaning, and old sources have it.
-          if name == "relationship" { settings["indexed"] = attributes["indexed"] }
+          let settings = Self.picked(attributes, Self.propertyAttributes)
           if !settings.isEmpty { properties[entity, default: [:]][property] = settings }
         default: break
         }

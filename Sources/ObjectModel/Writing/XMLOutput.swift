@@ -9,13 +9,27 @@ struct XMLOutput {
   /// Whether the start tag of the innermost element still lacks its end.
   private var isUnfinished = false
 
-  /// Opens an element; attributes that are nil are left out.
-  mutating func start(_ name: String, _ attributes: [(name: String, value: String?)] = []) {
+  /// The attributes of an element, in order.
+  struct Attributes {
+    fileprivate var list: [(name: String, value: String)] = []
+
+    /// Adds an attribute; nil is left out.
+    mutating func add(_ name: String, _ value: String?) {
+      if let value { list.append((name, value)) }
+    }
+
+    /// Adds `YES`, or nothing: absence means NO everywhere.
+    mutating func add(_ name: String, _ flag: Bool) {
+      if flag { list.append((name, "YES")) }
+    }
+  }
+
+  /// Opens an element.
+  mutating func start(_ name: String, _ attributes: Attributes = Attributes()) {
     finishStart()
     text += indentation + "<" + name
-    for attribute in attributes {
-      guard let value = attribute.value else { continue }
-      text += " \(attribute.name)=\"\(escaped(value))\""
+    for attribute in attributes.list {
+      text += " \(attribute.name)=\"\(escaped(attribute.value))\""
     }
     open.append(name)
     isUnfinished = true
@@ -33,8 +47,15 @@ struct XMLOutput {
     if !open.isEmpty { text += "\n" }
   }
 
+  /// An element with one attribute and no content.
+  mutating func element(_ name: String, _ attribute: String, _ value: String) {
+    var attributes = Attributes()
+    attributes.add(attribute, value)
+    element(name, attributes)
+  }
+
   /// An element without content.
-  mutating func element(_ name: String, _ attributes: [(name: String, value: String?)]) {
+  mutating func element(_ name: String, _ attributes: Attributes) {
     start(name, attributes)
     end()
   }
