@@ -40,9 +40,9 @@ struct ModelTrait {
       ModelTrait("type", attribute.type.name, isHashed: isPlain),
       ModelTrait("optional", yes(attribute.isOptional), isHashed: isPlain),
       ModelTrait("transient", yes(attribute.isTransient), isHashed: isStored),
-      ModelTrait("derivation", attribute.derivation?.expression, isHashed: isStored),
+      ModelTrait("derivation", attribute.derivation?.expressionText, isHashed: isStored),
       ModelTrait(
-        "derivation filter", attribute.derivation?.filterPredicate, isHashed: isStored),
+        "derivation filter", attribute.derivation?.filterText, isHashed: isStored),
       ModelTrait(
         "external storage", yes(attribute.allowsExternalBinaryDataStorage), isHashed: isPlain),
       ModelTrait(
@@ -93,21 +93,21 @@ struct ModelTrait {
 
   private static func text(_ index: FetchIndex) -> String {
     let columns = index.elements.map { element in
-      element.propertyName + (element.isAscending ? "" : " descending")
+      element.text + (element.isAscending ? "" : " descending")
         + (element.kind == .rTree ? " R-tree" : "")
     }
-    let filter = index.partialPredicate.map { " where \($0)" } ?? ""
+    let filter = index.partialPredicate.map { " where \($0.text)" } ?? ""
     return "\(index.name) (\(columns.joined(separator: ", ")))\(filter)"
   }
 
   private static func text(_ property: FetchedProperty) -> String {
     var text = "\(property.name) (\(property.destinationEntityName ?? "no entity")"
-    if let predicate = property.predicate { text += " where \(predicate)" }
+    if let predicate = property.predicate { text += " where \(predicate.text)" }
     return text + ")"
   }
 
-  private static func text(_ entries: [String: String]) -> String? {
-    list(ByteOrder.sorted(entries.keys).map { "\($0) = \(entries[$0] ?? "")" })
+  private static func text(_ entries: [String: ArchivedValue]) -> String? {
+    list(ByteOrder.sorted(entries.keys).map { "\($0) = \(entries[$0]?.text ?? "")" })
   }
 }
 
@@ -117,7 +117,7 @@ extension Attribute {
     var parts = [type.name]
     if isOptional { parts.append("optional") }
     if isTransient { parts.append("transient") }
-    if let derivation { parts.append("derived from \(derivation.expression)") }
+    if let derivation { parts.append("derived from \(derivation.expressionText)") }
     if let defaultValue { parts.append("default \(defaultValue.text)") }
     return parts.joined(separator: ", ")
   }
