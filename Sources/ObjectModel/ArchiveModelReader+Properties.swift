@@ -18,7 +18,8 @@ extension ArchiveModelReader {
         archive.field("NSDerivationExpression", of: value), in: archive)
       try spend(expression?.utf8.count ?? 0)
       derivation = Derivation(
-        expression: expression ?? "", filterPredicate: try predicate("NSFilteringPredicate", value))
+        expression: Expression(text: expression ?? ""),
+        filterPredicate: try predicate("NSFilteringPredicate", value))
     }
     var elements: [Attribute] = []
     if depth < Self.maximumCompositeDepth {

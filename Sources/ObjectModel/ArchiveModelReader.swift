@@ -259,10 +259,10 @@ struct ArchiveModelReader {
     try text("NSEntityName", value)
   }
 
-  mutating func predicate(_ key: String, _ value: PropertyList?) throws(ModelError) -> String? {
+  mutating func predicate(_ key: String, _ value: PropertyList?) throws(ModelError) -> Predicate? {
     let text = PredicateText.predicate(archive.field(key, of: value), in: archive)
     try spend(text?.utf8.count ?? 0)
-    return text
+    return text.map { Predicate(text: $0) }
   }
 
   func flag(_ key: String, _ value: PropertyList?) -> Bool {
@@ -296,10 +296,10 @@ struct ArchiveModelReader {
     return identifier == name ? nil : identifier
   }
 
-  mutating func userInfo(_ value: PropertyList?) throws(ModelError) -> [String: String] {
-    var found: [String: String] = [:]
+  mutating func userInfo(_ value: PropertyList?) throws(ModelError) -> [String: ArchivedValue] {
+    var found: [String: ArchivedValue] = [:]
     for (key, stored) in try named(archive.field("NSUserInfo", of: value)) {
-      found[key] = try string(stored)
+      found[key] = archive.decoded(stored)
     }
     return found
   }

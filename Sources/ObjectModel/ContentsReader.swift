@@ -98,8 +98,7 @@ private struct ContentsReader {
     case ("model", "fetchRequest"):
       templates.append(
         FetchRequestTemplate(
-          name: try self.name(attributes, name, line), entityName: attributes["entity"] ?? "",
-          predicate: nonEmpty(attributes["predicateString"])))
+          name: try self.name(attributes, name, line), request: request(attributes)))
     case ("configuration", "memberEntity"):
       if let configurationName, let member = attributes["name"] {
         configurations[configurationName, default: []].append(member)
@@ -117,14 +116,14 @@ private struct ContentsReader {
         name: try self.name(attributes, name, line), isOptional: isSet(attributes["optional"]))
       try claim(fetchedProperty?.name, line)
     case ("fetchedProperty", "fetchRequest"):
-      let destination = nonEmpty(attributes["entity"])
-      let predicate = nonEmpty(attributes["predicateString"])
-      fetchedProperty?.destinationEntityName = destination
-      fetchedProperty?.predicate = predicate
+      let request = request(attributes)
+      let requestName = nonEmpty(attributes["name"])
+      fetchedProperty?.request = request
+      fetchedProperty?.requestName = requestName
     case ("entity", "fetchIndex"):
       fetchIndex = FetchIndex(
         name: try self.name(attributes, name, line), elements: [],
-        partialPredicate: nonEmpty(attributes["partialIndexPredicate"]))
+        partialPredicate: nonEmpty(attributes["partialIndexPredicate"]).map { Predicate(text: $0) })
     case ("fetchIndex", "fetchIndexElement"):
       fetchIndex?.elements.append(
         FetchIndex.Element(
@@ -145,10 +144,10 @@ private struct ContentsReader {
       guard let key = attributes["key"] else { return }
       let value = attributes["value"] ?? ""
       switch path.dropLast().last {
-      case "attribute": attribute?.userInfo[key] = value
-      case "relationship": relationship?.userInfo[key] = value
-      case "fetchedProperty": fetchedProperty?.userInfo[key] = value
-      case "entity": entity?.userInfo[key] = value
+      case "attribute": attribute?.userInfo[key] = .string(value)
+      case "relationship": relationship?.userInfo[key] = .string(value)
+      case "fetchedProperty": fetchedProperty?.userInfo[key] = .string(value)
+      case "entity": entity?.userInfo[key] = .string(value)
       default: break
       }
     default: break
@@ -233,8 +232,8 @@ private struct ContentsReader {
     var derivation: Derivation?
     if isSet(attributes["derived"]) || attributes["derivationExpression"] != nil {
       derivation = Derivation(
-        expression: DerivationText.canonical(attributes["derivationExpression"] ?? ""),
-        filterPredicate: nonEmpty(attributes["derivationFilterPredicate"]))
+        text: attributes["derivationExpression"] ?? "",
+        filter: nonEmpty(attributes["derivationFilterPredicate"]))
     }
     var defaultValue: DefaultValue?
     if let text = attributes["defaultValueString"] {
@@ -260,6 +259,12 @@ private struct ContentsReader {
       read.elements = [Attribute(name: reference, type: .undefined)]
     }
     return read
+  }
+
+  private func request(_ attributes: Attributes) -> FetchRequest {
+    FetchRequest(
+      entityName: nonEmpty(attributes["entity"]),
+      predicate: nonEmpty(attributes["predicateString"]).map { Predicate(text: $0) })
   }
 
   private func readRelationship(

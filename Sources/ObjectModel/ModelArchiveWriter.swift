@@ -173,10 +173,10 @@ struct ModelArchiveWriter {
     return builder.mutableArray(tuples)
   }
 
-  private mutating func userInfo(_ entries: [String: String]) -> PropertyList {
+  private mutating func userInfo(_ entries: [String: ArchivedValue]) -> PropertyList {
     var stored: [(String, PropertyList)] = []
     for key in ByteOrder.sorted(entries.keys) {
-      stored.append((key, builder.string(entries[key])))
+      stored.append((key, builder.string(entries[key]?.stringValue)))
     }
     return builder.dictionary(stored)
   }
@@ -196,7 +196,7 @@ extension ModelArchiveWriter {
 
   private mutating func common(
     name: String, entity: PropertyList, isOptional: Bool, isTransient: Bool, isReadOnly: Bool,
-    renamingIdentifier: String?, modifier: String?, info: [String: String]
+    renamingIdentifier: String?, modifier: String?, info: [String: ArchivedValue]
   ) -> [String: PropertyList] {
     var packed = Packed.base
     var fields: [String: PropertyList] = [
@@ -332,14 +332,17 @@ extension ModelArchiveWriter {
           "NS.exponent": .integer(parts.exponent), "NS.negative": .bool(parts.negative),
           "NS.length": .integer(Int64((used + 2) / 2)), "NS.compact": .bool(true),
         ])
-    case .opaque: return KeyedArchiveBuilder.null
+    case .object, .opaque: return KeyedArchiveBuilder.null
     }
   }
 
   /// The expression of a derived attribute: a key path, or a function of at most one. Any other
   /// text is kept as a key path, so that reading gives it back.
-  private mutating func expression(_ text: String) -> PropertyList {
-    guard let call = DerivationText.call(text) else { return keyPath(text) }
+  private mutating func expression(_ expression: Expression) -> PropertyList {
+    guard case .function(target: nil, let selector, let list) = expression, list.count < 2 else {
+      return keyPath(expression.text)
+    }
+    let call = (selector: selector, argument: list.first?.plainKeyPath)
     let operand = builder.add(
       ["NSConstantValueExpression", "NSExpression", "NSObject"],
       [

@@ -51,12 +51,15 @@ struct ContentsOracle {
   /// XML attributes of `model` that tell about tools, systems and the project, not about data.
   private static let aboutTools: Set<String> = [
     "type", "documentVersion", "lastSavedToolsVersion", "systemVersion", "minimumToolsVersion",
-    "macOSVersion", "iOSVersion", "sourceLanguage", "name", "usedWithSwiftData",
+    "macOSVersion", "iOSVersion", "sourceLanguage", "name",
   ]
 
   /// What the XML attributes of each element are called in a report.
   private static let names: [String: [String: String]] = [
-    "model": ["userDefinedModelVersionIdentifier": "version identifiers"],
+    "model": [
+      "userDefinedModelVersionIdentifier": "version identifiers",
+      "usedWithSwiftData": "used with SwiftData", "usedWithCloudKit": "used with CloudKit",
+    ],
     "entity": [
       "representedClassName": "class", "parentEntity": "parent", "isAbstract": "abstract",
       "elementID": "renaming identifier", "versionHashModifier": "version hash modifier",
@@ -70,7 +73,7 @@ struct ContentsOracle {
       "elementID": "renaming identifier", "versionHashModifier": "version hash modifier",
       "allowsExternalBinaryDataStorage": "external storage",
       "preserveAfterDeletion": "preserved in history on deletion", "derived": "derivation",
-      "derivationExpression": "derivation", "usesScalarValueType": "scalar type in code",
+      "derivationExpression": "derivation", "usesScalarValueType": "scalar in generated code",
     ],
     "relationship": [
       "destinationEntity": "destination", "inverseName": "inverse",

@@ -99,7 +99,7 @@ struct HashEffectTests {
             Attribute(name: "m", type: .string),
             Attribute(
               name: name, type: .string, isReadOnly: true, renamingIdentifier: identifier,
-              derivation: Derivation(expression: "m")),
+              derivation: Derivation(text: "m")),
           ])
       ])
     }

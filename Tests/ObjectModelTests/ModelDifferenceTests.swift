@@ -72,7 +72,7 @@ struct ModelDifferenceTests {
     case 11: model.entities["Page"]?.relationships[0].isOrdered = true
     case 12: model.entities["Page"]?.relationships[0].destinationEntityName = "Item"
     case 13: model.entities["Note"]?.attributes[2].type = .integer16
-    case 14: model.entities["Note"]?.attributes[2].derivation?.expression = "count:(parent)"
+    case 14: model.entities["Note"]?.attributes[2].derivation = Derivation(text: "count:(parent)")
     default: model.entities["Extra"] = Entity(name: "Extra")
     }
   }

@@ -8,10 +8,14 @@ struct ModelReadingTests {
     var model = try ManagedObjectModel(contentsXML: Array(Fixture.contents.utf8))
     #expect(
       model.fetchRequestTemplates
-        == [FetchRequestTemplate(name: "Pinned", entityName: "Note", predicate: "pinned == 1")])
-    #expect(model.entities["Note"]?.fetchedProperties.first?.predicate == "pinned == 1")
+        == [
+          FetchRequestTemplate(
+            name: "Pinned", entityName: "Note", predicate: Predicate(text: "pinned == 1"))
+        ])
+    #expect(model.entities["Note"]?.fetchedProperties.first?.predicate?.text == "pinned == 1")
     model.fetchRequestTemplates = []
-    model.entities["Note"]?.fetchedProperties[0].predicate = nil
+    model.entities["Note"]?.fetchedProperties[0].request.predicate = nil
+    model.entities["Note"]?.fetchedProperties[0].requestName = nil
     #expect(ModelDifference(from: model, to: Fixture.model).changesKeptInArchives == [])
     #expect(model == Fixture.model)
     #expect(model.validate() == [])
@@ -157,7 +161,11 @@ struct ModelReadingTests {
           .string("a"),
           .dictionary([
             .init(key: .string("when"), value: .date(5)),
-            .init(key: .string("what"), value: .opaque(className: "App.Cover")),
+            .init(
+              key: .string("what"),
+              value: .object(
+                ArchivedObject(
+                  classNames: ["App.Cover", "NSObject"], fields: ["x": .integer(1)]))),
           ]), .null,
         ]))
   }

@@ -110,10 +110,10 @@ extension ModelComparison {
       verdict: new.isTransient ? .handled : rules.added(new, to: entity),
       remark: new.isTransient ? "A migration drops the stored values." : nil)
     traits.compare(
-      .derivation, old.derivation?.expression, new.derivation?.expression, affects: isStored,
+      .derivation, old.derivation?.expressionText, new.derivation?.expressionText, affects: isStored,
       verdict: isCarried ? rules.derivationChange() : .handled)
     traits.compare(
-      .derivationFilter, old.derivation?.filterPredicate, new.derivation?.filterPredicate,
+      .derivationFilter, old.derivation?.filterText, new.derivation?.filterText,
       affects: isStored, verdict: isCarried ? rules.derivationChange() : .handled)
     traits.compare(
       .externalStorage, old.allowsExternalBinaryDataStorage, new.allowsExternalBinaryDataStorage,
@@ -144,7 +144,21 @@ extension ModelComparison {
       remark: "Stored values stay as the old transformer wrote them; the new one has to read them.")
     traits.compare(.valueClass, old.valueClassName, new.valueClassName)
     traits.compare(.isIndexed, old.isIndexed, new.isIndexed)
+    traits.compare(
+      .validation, Self.text(old.validations), Self.text(new.validations),
+      remark: "Rules count when an object is saved; objects that exist stay as they are until then.")
+    traits.compare(.isIndexedBySpotlight, old.isIndexedBySpotlight, new.isIndexedBySpotlight)
+    traits.compare(.isStoredInTruthFile, old.isStoredInTruthFile, new.isStoredInTruthFile)
+    if scope.hasSourceTraits {
+      traits.compare(
+        .usesScalarValueType, old.usesScalarValueType ?? false, new.usesScalarValueType ?? false)
+      traits.compare(.composite, old.compositeName, new.compositeName)
+    }
     traits.compare(.renamingIdentifier, old.renamingIdentifier, new.renamingIdentifier)
+  }
+
+  private static func text(_ rules: [AttributeValidation]) -> String? {
+    rules.isEmpty ? nil : rules.map(\.predicate.text).joined(separator: ", ")
   }
 
   private mutating func compareElements(

@@ -2,7 +2,7 @@ extension ModelComparison {
   mutating func compareFetchedProperties(_ old: Entity, _ new: Entity) {
     let pairing = Pairing(
       old: old.fetchedProperties, new: new.fetchedProperties, name: \.name,
-      identifier: { _ in nil })
+      identifier: \.renamingIdentifier)
     for property in pairing.removed {
       add(
         ModelChange(
@@ -16,10 +16,21 @@ extension ModelComparison {
       )
     }
     for (before, after) in pairing.pairs {
+      if before.name != after.name {
+        add(
+          ModelChange(
+            .fetchedProperty, .renamed, entity: new.name, name: after.name, old: before.name,
+            new: after.name))
+      }
       var traits = TraitComparison(.fetchedProperty, entity: new.name, name: after.name)
       traits.compare(.destination, before.destinationEntityName, after.destinationEntityName)
-      traits.compare(.predicate, before.predicate, after.predicate)
+      traits.compare(.predicate, before.predicate?.text, after.predicate?.text)
+      traits.compare(.request, Self.rest(before.request), Self.rest(after.request))
       traits.compare(.isOptional, before.isOptional, after.isOptional)
+      traits.compare(
+        .isIndexedBySpotlight, before.isIndexedBySpotlight, after.isIndexedBySpotlight)
+      traits.compare(.versionHashModifier, before.versionHashModifier, after.versionHashModifier)
+      traits.compare(.renamingIdentifier, before.renamingIdentifier, after.renamingIdentifier)
       add(traits)
       compareUserInfo(before.userInfo, after.userInfo, entity: new.name, owner: after.name)
     }
@@ -41,7 +52,8 @@ extension ModelComparison {
     for (before, after) in pairing.pairs {
       var traits = TraitComparison(.fetchIndex, entity: new.name, name: after.name)
       traits.compare(.columns, Self.columns(before), Self.columns(after))
-      traits.compare(.partialPredicate, before.partialPredicate, after.partialPredicate)
+      traits.compare(
+        .partialPredicate, before.partialPredicate?.text, after.partialPredicate?.text)
       add(traits)
     }
     let compound = Self.difference(
@@ -57,14 +69,14 @@ extension ModelComparison {
 
   /// Compares user info; the owner is a property's name, empty for the entity itself.
   mutating func compareUserInfo(
-    _ old: [String: String], _ new: [String: String], entity: String, owner: String
+    _ old: [String: ArchivedValue], _ new: [String: ArchivedValue], entity: String, owner: String
   ) {
     for key in ByteOrder.sorted(Set(old.keys).union(new.keys)) where old[key] != new[key] {
       let name = owner + "/" + key
       let remark =
         key == ManagedObjectModel.tombstoneKey
         ? "Core Data tries the version hashes with and without this entry, so a store opens." : nil
-      switch (old[key], new[key]) {
+      switch (old[key]?.text, new[key]?.text) {
       case (let before?, let after?):
         add(
           ModelChange(
@@ -101,10 +113,19 @@ extension ModelComparison {
             .configuration, .changed, name: name, trait: .members, old: before, new: after))
       }
     }
-    compareTemplates(old.fetchRequestTemplates, new.fetchRequestTemplates)
+    if scope.hasTemplates {
+      compareTemplates(old.fetchRequestTemplates, new.fetchRequestTemplates)
+    }
     var traits = TraitComparison(.model, entity: nil, name: nil)
     traits.compare(
       .versionIdentifiers, Self.list(old.versionIdentifiers), Self.list(new.versionIdentifiers))
+    if scope.hasSourceTraits {
+      traits.compare(
+        .cloudKitConfigurations, Self.list(old.cloudKitConfigurations),
+        Self.list(new.cloudKitConfigurations))
+      traits.compare(.isUsedWithCloudKit, old.isUsedWithCloudKit, new.isUsedWithCloudKit)
+      traits.compare(.isUsedWithSwiftData, old.isUsedWithSwiftData, new.isUsedWithSwiftData)
+    }
     add(traits)
   }
 
@@ -120,13 +141,40 @@ extension ModelComparison {
     }
     for (before, after) in pairing.pairs {
       var traits = TraitComparison(.fetchRequest, entity: nil, name: after.name)
-      traits.compare(.destination, before.entityName, after.entityName)
-      traits.compare(.predicate, before.predicate, after.predicate)
+      traits.compare(
+        .destination, before.request.entityName, after.request.entityName)
+      traits.compare(.predicate, before.predicate?.text, after.predicate?.text)
+      traits.compare(.request, Self.rest(before.request), Self.rest(after.request))
       add(traits)
     }
   }
 
   // MARK: Texts
+
+  /// What a request says beyond its entity and its predicate; nil where all of it is as usual.
+  private static func rest(_ request: FetchRequest) -> String? {
+    var parts: [String] = []
+    if !request.sortDescriptors.isEmpty {
+      let keys = request.sortDescriptors.map { $0.key + ($0.isAscending ? "" : " descending") }
+      parts.append("sorted by " + keys.joined(separator: ", "))
+    }
+    if request.fetchLimit != 0 { parts.append("limit \(request.fetchLimit)") }
+    if request.fetchOffset != 0 { parts.append("offset \(request.fetchOffset)") }
+    if request.batchSize != 0 { parts.append("batches of \(request.batchSize)") }
+    if request.resultType != .objects { parts.append("result type \(request.resultType.rawValue)") }
+    if request.options != .standard { parts.append("options \(request.options.rawValue)") }
+    if !request.propertiesToFetch.isEmpty {
+      parts.append("only " + request.propertiesToFetch.joined(separator: ", "))
+    }
+    if !request.propertiesToGroupBy.isEmpty {
+      parts.append("grouped by " + request.propertiesToGroupBy.joined(separator: ", "))
+    }
+    if let having = request.havingPredicate { parts.append("having \(having.text)") }
+    if !request.prefetchedKeyPaths.isEmpty {
+      parts.append("with " + request.prefetchedKeyPaths.joined(separator: ", "))
+    }
+    return parts.isEmpty ? nil : parts.joined(separator: ", ")
+  }
 
   /// An empty identifier is no identifier.
   private static func list(_ parts: [String]) -> String? {
@@ -136,22 +184,22 @@ extension ModelComparison {
 
   private static func columns(_ index: FetchIndex) -> String {
     index.elements.map { element in
-      element.propertyName + (element.isAscending ? "" : " descending")
+      element.text + (element.isAscending ? "" : " descending")
         + (element.kind == .rTree ? " R-tree" : "")
     }.joined(separator: ", ")
   }
 
   private static func text(_ index: FetchIndex) -> String {
-    "on \(columns(index))" + (index.partialPredicate.map { " where \($0)" } ?? "")
+    "on \(columns(index))" + (index.partialPredicate.map { " where \($0.text)" } ?? "")
   }
 
   private static func text(_ property: FetchedProperty) -> String {
     "fetches \(property.destinationEntityName ?? "no entity")"
-      + (property.predicate.map { " where \($0)" } ?? "")
+      + (property.predicate.map { " where \($0.text)" } ?? "")
   }
 
   private static func text(_ template: FetchRequestTemplate) -> String {
     "for \(template.entityName.isEmpty ? "no entity" : template.entityName)"
-      + (template.predicate.map { " where \($0)" } ?? "")
+      + (template.predicate.map { " where \($0.text)" } ?? "")
   }
 }

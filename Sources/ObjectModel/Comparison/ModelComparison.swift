@@ -2,10 +2,12 @@
 struct ModelComparison {
   let entities: EntityPairing
   let rules: LightweightRules
+  let scope: ComparisonScope
   private(set) var changes: [ModelChange] = []
 
-  init(_ entities: EntityPairing) {
+  init(_ entities: EntityPairing, _ scope: ComparisonScope) {
     self.entities = entities
+    self.scope = scope
     rules = LightweightRules(entities: entities)
   }
 
@@ -66,6 +68,12 @@ struct ModelComparison {
     traits.compare(
       .versionHashModifier, old.versionHashModifier, new.versionHashModifier, affects: true)
     traits.compare(.className, old.className, new.className)
+    traits.compare(
+      .spotlightName, old.spotlightDisplayNameExpression?.text,
+      new.spotlightDisplayNameExpression?.text)
+    if scope.hasSourceTraits {
+      traits.compare(.codeGeneration, old.codeGenerationType, new.codeGenerationType)
+    }
     traits.compare(.renamingIdentifier, old.renamingIdentifier, new.renamingIdentifier)
     add(traits)
     compareConstraints(old, new)

@@ -14,8 +14,17 @@ public struct ModelDifference: Sendable, Hashable {
   public let guesses: [RenameGuess]
 
   /// Compares two versions.
-  public init(from old: ManagedObjectModel, to new: ManagedObjectModel) {
-    var comparison = ModelComparison(EntityPairing(old: old, new: new))
+  ///
+  /// - Parameters:
+  ///   - old: the older version.
+  ///   - new: the newer version.
+  ///   - isFromStore: whether one of them is a store's cached model, which never has fetch request
+  ///     templates nor what only a model's source says: these are then not compared.
+  public init(
+    from old: ManagedObjectModel, to new: ManagedObjectModel, isFromStore: Bool = false
+  ) {
+    let scope = ComparisonScope(old, new, isFromStore: isFromStore)
+    var comparison = ModelComparison(EntityPairing(old: old, new: new), scope)
     comparison.run()
     changes = comparison.changes
     hashEffects = HashEffect.effects(of: comparison.changes, comparison.entities)

@@ -18,6 +18,10 @@ public struct ModelTrait: RawRepresentable, Sendable, Hashable {
   public static let isAbstract = ModelTrait(rawValue: "abstract")
   /// The managed object class.
   public static let className = ModelTrait(rawValue: "class")
+  /// How Xcode generates the class.
+  public static let codeGeneration = ModelTrait(rawValue: "code generation")
+  /// The expression that Spotlight takes the display name from.
+  public static let spotlightName = ModelTrait(rawValue: "Spotlight name")
 
   // MARK: Properties
 
@@ -63,8 +67,16 @@ public struct ModelTrait: RawRepresentable, Sendable, Hashable {
   public static let isOrdered = ModelTrait(rawValue: "ordered")
   /// What deletion does.
   public static let deleteRule = ModelTrait(rawValue: "delete rule")
-  /// A validation rule.
+  /// The rules that values must follow.
   public static let validation = ModelTrait(rawValue: "validation")
+  /// Whether Spotlight indexes the values.
+  public static let isIndexedBySpotlight = ModelTrait(rawValue: "indexed by Spotlight")
+  /// Whether it is kept in external record files for Spotlight.
+  public static let isStoredInTruthFile = ModelTrait(rawValue: "stored in record files")
+  /// Whether generated code has a number or a flag instead of an object.
+  public static let usesScalarValueType = ModelTrait(rawValue: "scalar in generated code")
+  /// The name of a composite.
+  public static let composite = ModelTrait(rawValue: "composite")
 
   // MARK: Others
 
@@ -78,6 +90,14 @@ public struct ModelTrait: RawRepresentable, Sendable, Hashable {
   public static let value = ModelTrait(rawValue: "value")
   /// The entities of a configuration.
   public static let members = ModelTrait(rawValue: "entities")
+  /// A fetch request, all but its entity and its predicate.
+  public static let request = ModelTrait(rawValue: "request")
+  /// The configurations that CloudKit is used with.
+  public static let cloudKitConfigurations = ModelTrait(rawValue: "CloudKit configurations")
+  /// Whether the model is used with CloudKit.
+  public static let isUsedWithCloudKit = ModelTrait(rawValue: "used with CloudKit")
+  /// Whether the model is used with SwiftData.
+  public static let isUsedWithSwiftData = ModelTrait(rawValue: "used with SwiftData")
   /// The model's version identifiers.
   public static let versionIdentifiers = ModelTrait(rawValue: "version identifiers")
 
@@ -91,15 +111,17 @@ public struct ModelTrait: RawRepresentable, Sendable, Hashable {
 
   private static let flags: Set<ModelTrait> = [
     .isAbstract, .isOptional, .isTransient, .isIndexed, .preservedOnDeletion, .isReadOnly,
-    .isOrdered,
+    .isOrdered, .externalStorage, .isIndexedBySpotlight, .isStoredInTruthFile, .usesScalarValueType,
+    .isUsedWithCloudKit, .isUsedWithSwiftData,
   ]
 
   /// The trait as it stands before a value: `the parent Item`, `an inverse notes`.
   var phrase: String {
     switch self {
-    case .parent, .className, .predicate, .derivation: "the \(name)"
+    case .parent, .className, .predicate, .derivation, .composite, .codeGeneration, .spotlightName:
+      "the \(name)"
     case .inverse, .inverseEntity: "an \(name)"
-    case .versionIdentifiers, .columns, .members: "the \(name)"
+    case .versionIdentifiers, .columns, .members, .validation, .cloudKitConfigurations: "the \(name)"
     default: "a \(name)"
     }
   }
@@ -111,7 +133,7 @@ extension Attribute {
     var parts = [type.name]
     if isOptional { parts.append("optional") }
     if isTransient { parts.append("transient") }
-    if let derivation { parts.append("derived from \(derivation.expression)") }
+    if let derivation { parts.append("derived from \(derivation.expressionText)") }
     if let defaultValue { parts.append("default \(defaultValue.text)") }
     return parts.joined(separator: ", ")
   }
