@@ -43,6 +43,14 @@ struct LightweightRules {
 
   // MARK: Attributes
 
+  /// Conversions between kinds of numbers in which every value is kept.
+  private static let exactConversions: [AttributeType: Set<AttributeType>] = [
+    .integer16: [.integer32, .integer64, .decimal, .double, .float],
+    .integer32: [.integer64, .decimal, .double],
+    .integer64: [.decimal],
+    .float: [.double],
+  ]
+
   /// [M], [E]
   func added(_ attribute: Attribute, to entity: Entity) -> LightweightVerdict {
     if attribute.isDerived || attribute.isOptional || attribute.defaultValue != nil {
@@ -66,16 +74,12 @@ struct LightweightRules {
 
   /// [E], and [W] for numbers.
   func typeChange(from old: Attribute, to new: Attribute) -> LightweightVerdict {
-    let widths: [AttributeType] = [.integer16, .integer32, .integer64]
-    if let before = widths.firstIndex(of: old.type), let after = widths.firstIndex(of: new.type) {
-      if before < after { return .handled }
-      return .handledIfDataAllows(
-        reason: "a number is too large for the new type \(new.type.name)")
-    }
-    let numbers = widths + [.decimal, .double, .float]
+    if Self.exactConversions[old.type]?.contains(new.type) == true { return .handled }
+    let numbers: Set<AttributeType> = [
+      .integer16, .integer32, .integer64, .decimal, .double, .float,
+    ]
     if numbers.contains(old.type), numbers.contains(new.type) {
-      return .handledIfDataAllows(
-        reason: "a number cannot be kept exactly as the new type \(new.type.name)")
+      return .handledIfDataAllows(reason: "a number cannot be kept exactly as \(new.type.name)")
     }
     let isBoolean = old.type == .boolean || new.type == .boolean
     if isBoolean, numbers.contains(old.type) || numbers.contains(new.type) {
