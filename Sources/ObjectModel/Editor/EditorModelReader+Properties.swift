@@ -8,8 +8,7 @@ extension EditorModelReader {
     "XD_PSK_versionHashModifier",
   ]
 
-  /// Those that all properties share. Spotlight (`XD_PPSK_isSpotlightIndexed`,
-  /// `XD_PPSK_isStoredInTruthFile`) has no place in the model and no part in the hash.
+  /// Those that all properties share.
   static let propertyTags: Set<String> = [
     "XD_PPSK_elementID", "XD_PPSK_isIndexed", "XD_PPSK_isOptional", "XD_PPSK_isSpotlightIndexed",
     "XD_PPSK_isStoredInTruthFile", "XD_PPSK_isTransient", "XD_PPSK_userInfo",
@@ -37,8 +36,11 @@ extension EditorModelReader {
     return Attribute(
       name: name, type: type, isOptional: flag(tags["XD_PPSK_isOptional"]),
       isTransient: flag(tags["XD_PPSK_isTransient"]), isIndexed: flag(tags["XD_PPSK_isIndexed"]),
+      isIndexedBySpotlight: flag(tags["XD_PPSK_isSpotlightIndexed"]),
+      isStoredInTruthFile: flag(tags["XD_PPSK_isStoredInTruthFile"]),
       allowsExternalBinaryDataStorage: flag(tags["XD_PAttK_allowsExternalBinaryDataStorage"]),
       defaultValue: text.map { DefaultValue(text: $0, type: type) },
+      validations: try validations(type, tags),
       valueTransformerName: try self.text(tags["XD_PAttK_valueTransformerName"]),
       versionHashModifier: try self.text(tags["XD_PPSK_versionHashModifier"]),
       renamingIdentifier: try renaming(tags["XD_PPSK_elementID"], name),
@@ -61,6 +63,9 @@ extension EditorModelReader {
       maxCount: try count("XD_PRK_maxCount", tags) ?? (isToMany ? 0 : 1),
       isOrdered: flag(tags["XD_PRK_ordered"]), isOptional: flag(tags["XD_PPSK_isOptional"]),
       isTransient: flag(tags["XD_PPSK_isTransient"]),
+      isIndexed: flag(tags["XD_PPSK_isIndexed"]),
+      isIndexedBySpotlight: flag(tags["XD_PPSK_isSpotlightIndexed"]),
+      isStoredInTruthFile: flag(tags["XD_PPSK_isStoredInTruthFile"]),
       deleteRule: try count("XD_PRK_deleteRule", tags).map { DeleteRule(rawValue: $0) }
         ?? .nullify,
       versionHashModifier: try text(tags["XD_PPSK_versionHashModifier"]),
@@ -72,14 +77,59 @@ extension EditorModelReader {
   mutating func fetchedProperty(
     _ name: String, _ tags: [String: PropertyList]
   ) throws(ModelError) -> FetchedProperty {
-    let request = tags.values.first { archive.isKind($0, of: "XDPMFetchRequest") }
-    let others = tags.filter { !archive.isKind($0.value, of: "XDPMFetchRequest") }
-    note(others, except: Self.propertyTags, of: "XDPMFetchedProperty")
+    let names = ByteOrder.sorted(tags.keys)
+    let requestName = names.first { archive.isKind(tags[$0], of: "XDPMFetchRequest") }
+    let request = requestName.flatMap { tags[$0] }
+    note(
+      tags, except: Self.propertyTags.union(requestName.map { [$0] } ?? []),
+      of: "XDPMFetchedProperty")
     return FetchedProperty(
-      name: name, destinationEntityName: try entityName(archive.field("_entity", of: request)),
-      predicate: try text("_predicateString", of: request),
-      isOptional: flag(tags["XD_PPSK_isOptional"]),
+      name: name, request: try fetchRequest(request),
+      requestName: try text("_name", of: request), isOptional: flag(tags["XD_PPSK_isOptional"]),
+      isIndexedBySpotlight: flag(tags["XD_PPSK_isSpotlightIndexed"]),
+      versionHashModifier: try text(tags["XD_PPSK_versionHashModifier"]),
+      renamingIdentifier: try renaming(tags["XD_PPSK_elementID"], name),
       userInfo: try userInfo(tags["XD_PPSK_userInfo"]))
+  }
+
+  mutating func fetchRequest(_ value: PropertyList?) throws(ModelError) -> FetchRequest {
+    let predicate = try text("_predicateString", of: value)
+    return FetchRequest(
+      entityName: try entityName(archive.field("_entity", of: value)),
+      predicate: predicate.map { Predicate(text: $0) })
+  }
+
+  /// The limits are texts that the editor shows; of a text attribute they are lengths.
+  private mutating func validations(
+    _ type: AttributeType, _ tags: [String: PropertyList]
+  ) throws(ModelError) -> [AttributeValidation] {
+    var forms: [AttributeValidation.Form] = []
+    let minimum = try text(tags["XD_PAttK_minValueString"])
+    let maximum = try text(tags["XD_PAttK_maxValueString"])
+    let pattern = try text(tags["XD_PAttK_regularExpressionString"])
+    switch type {
+    case .string:
+      if let length = minimum.flatMap({ Int64($0) }) { forms.append(.leastLength(length)) }
+      if let length = maximum.flatMap({ Int64($0) }) { forms.append(.greatestLength(length)) }
+      if let pattern { forms.append(.pattern(pattern)) }
+    case .date:
+      if let date = minimum.flatMap({ Double($0) }) { forms.append(.earliestDate(date)) }
+      if let date = maximum.flatMap({ Double($0) }) { forms.append(.latestDate(date)) }
+    default:
+      if let limit = minimum.flatMap({ Self.limit($0, type) }) { forms.append(.leastNumber(limit)) }
+      if let limit = maximum.flatMap({ Self.limit($0, type) }) {
+        forms.append(.greatestNumber(limit))
+      }
+    }
+    return forms.map(\.validation)
+  }
+
+  private static func limit(_ text: String, _ type: AttributeType) -> ExpressionConstant? {
+    switch type {
+    case .integer16, .integer32, .integer64: Int64(text).map { .integer($0) }
+    case .decimal: DecimalText.canonical(text).map { .decimal($0) }
+    default: Double(text).map { .real($0) }
+    }
   }
 
   private func count(

@@ -78,11 +78,10 @@ struct EditorModelReader {
         guard archive.resolve(archive.field("_fetchedProperty", of: request)) == nil else {
           continue
         }
+        var fetched = try fetchRequest(request)
+        fetched.entityName = fetched.entityName ?? name
         templates.append(
-          FetchRequestTemplate(
-            name: try text("_name", of: request) ?? "",
-            entityName: try entityName(archive.field("_entity", of: request)) ?? name,
-            predicate: try text("_predicateString", of: request)))
+          FetchRequestTemplate(name: try text("_name", of: request) ?? "", request: fetched))
       }
     }
     let identifier = archive.string(archive.field("_modelVersionIdentifier", of: root))
@@ -287,9 +286,9 @@ struct EditorModelReader {
     return identifier == name ? nil : identifier
   }
 
-  mutating func userInfo(_ value: PropertyList?) throws(ModelError) -> [String: String] {
-    var found: [String: String] = [:]
-    for (key, stored) in try named(value) { found[key] = archive.string(stored) }
+  mutating func userInfo(_ value: PropertyList?) throws(ModelError) -> [String: ArchivedValue] {
+    var found: [String: ArchivedValue] = [:]
+    for (key, stored) in try named(value) { found[key] = archive.decoded(stored) }
     return found
   }
 
