@@ -5,6 +5,34 @@ public enum InferredStep: Sendable {
   case possible(MappingModel?, unless: [String])
   /// It cannot be done, for these reasons.
   case impossible([String])
-  /// Nothing documented decides it; the reasons say what is missing.
-  case unknown([String])
+  /// Nothing documented decides it; the reasons say what is missing. The mapping is what would be
+  /// inferred if it copes.
+  case unknown(MappingModel?, [String])
+}
+
+extension InferredStep {
+  /// The inferred step by Apple's documented rules, see ``LightweightVerdict``.
+  public init(from old: ManagedObjectModel, to new: ManagedObjectModel) {
+    var obstacles: [String] = []
+    var doubts: [String] = []
+    var conditions: [String] = []
+    for change in ModelDifference(from: old, to: new).changes {
+      switch change.verdict {
+      case .notHandled(let reason): obstacles.append("\(change.summary): \(reason)")
+      case .unknown(let reason): doubts.append("\(change.summary): \(reason)")
+      case .handledIfDataAllows(let reason): conditions.append("\(change.summary): \(reason)")
+      case .handled, .nothingToDo: break
+      }
+    }
+    guard obstacles.isEmpty else {
+      self = .impossible(obstacles)
+      return
+    }
+    do {
+      let mapping = try MappingModel.inferred(from: old, to: new)
+      self = doubts.isEmpty ? .possible(mapping, unless: conditions) : .unknown(mapping, doubts)
+    } catch {
+      self = .impossible([error.message])
+    }
+  }
 }

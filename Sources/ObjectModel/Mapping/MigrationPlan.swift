@@ -23,7 +23,7 @@ public struct MigrationPlan: Sendable {
     /// By inference; the reasons each complete "unless …".
     case inferred(MappingModel?, unless: [String])
     /// By inference, if it copes: nothing documented decides it. The reasons say what is missing.
-    case uncertain([String])
+    case uncertain(MappingModel?, [String])
   }
 
   /// One migration.

@@ -12,9 +12,11 @@ public struct MigrationPlanner: Sendable {
   private let mappings: MappingModelSet
   private let inference: Inference
 
-  /// Makes a planner for the versions of some collections, in their order.
+  /// Makes a planner for the versions of some collections, in their order. The inferred steps are
+  /// those by Apple's documented rules, unless another way to ask is given.
   public init(
-    _ collections: [ModelCollection], mappings: MappingModelSet, inference: @escaping Inference
+    _ collections: [ModelCollection], mappings: MappingModelSet = MappingModelSet(),
+    inference: @escaping Inference = { InferredStep(from: $0, to: $1) }
   ) {
     versions = collections.flatMap(\.versions)
     self.mappings = mappings
@@ -247,7 +249,10 @@ private struct PlanSearch {
       cost.inferred = 1
       cost.uncertain = 1
     }
-    cost.losses = step.losses.count
+    for loss in step.losses {
+      let entity = loss.propertyName == nil ? step.from.model?.entities[loss.entityName] : nil
+      cost.losses += max(1, (entity?.attributes.count ?? 0) + (entity?.relationships.count ?? 0))
+    }
     // Mapping models between the two, which this step goes past.
     let low = places[from].position
     let high = places[to].position
@@ -299,7 +304,8 @@ private struct PlanSearch {
       return attempt(
         .inferred(mapping, unless: conditions), mapping?.losses(of: before) ?? [], [])
     case .impossible(let reasons): return attempt(nil, [], reasons)
-    case .unknown(let reasons): return attempt(.uncertain(reasons), [], [])
+    case .unknown(let mapping, let reasons):
+      return attempt(.uncertain(mapping, reasons), mapping?.losses(of: before) ?? [], [])
     }
   }
 
