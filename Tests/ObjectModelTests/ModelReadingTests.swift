@@ -108,7 +108,7 @@ struct ModelReadingTests {
     let old = #expect(throws: ModelError.self) {
       try ManagedObjectModel(archive: builder.bytes(root: root))
     }
-    #expect(old?.code == .oldSourceFormat)
+    #expect(old?.code == .malformed)
     let mapping = builder.add(["NSMappingModel", "NSObject"], [:])
     #expect(throws: ModelError.self) {
       try ManagedObjectModel(archive: KeyedArchiveBuilder().bytes(root: mapping))

@@ -60,12 +60,8 @@ struct RealModelTests {
   @Test func everySourceIsRead() throws {
     guard let root = SharedFiles.path("stores/real") else { return }
     let collection = try ModelCollection(at: root)
-    let old = collection.versions.filter { $0.problem?.code == .oldSourceFormat }
-    let broken = collection.versions.filter {
-      $0.problem != nil && !old.map(\.path).contains($0.path)
-    }
+    let broken = collection.versions.filter { $0.problem != nil }
     #expect(broken.map(\.path) == [])
-    #expect(old.count == 3)
     for version in collection.versions {
       guard let model = version.model, let hashes = version.hashes else { continue }
       #expect(hashes.unknown == [:], "\(version.path)")
