@@ -8,7 +8,7 @@ struct ModelShow: ParsableCommand {
     commandName: "show", abstract: "List a model's entities and their properties.",
     discussion: "Example: lifeboat model show Notes.sqlite")
 
-  @Argument(help: "A model, or a store, which carries its own.")
+  @Argument(help: "A model, a store, which carries its own, or a mapping model.")
   var path: String
 
   @Option(name: .customLong("model-version"), help: "Which version.")
@@ -54,6 +54,9 @@ struct ModelShow: ParsableCommand {
   }
 
   func run() throws {
+    if MappingModelSet.isMapping(at: path) {
+      return try MappingModelText.show(path, display: display)
+    }
     let (version, model) = try ModelInput(path).model(named: modelVersion)
     let name = version.name
     let entities = model.entityNames.compactMap { model.entities[$0] }
