@@ -121,7 +121,8 @@ public struct ModelTrait: RawRepresentable, Sendable, Hashable {
     case .parent, .className, .predicate, .derivation, .composite, .codeGeneration, .spotlightName:
       "the \(name)"
     case .inverse, .inverseEntity: "an \(name)"
-    case .versionIdentifiers, .columns, .members, .validation, .cloudKitConfigurations: "the \(name)"
+    case .versionIdentifiers, .columns, .members, .validation, .cloudKitConfigurations:
+      "the \(name)"
     default: "a \(name)"
     }
   }
