@@ -48,8 +48,8 @@ struct ModelDiff: ParsableCommand {
   }
 
   func run() throws {
-    let from = try ModelInput(old).model(old, version: oldVersion)
-    let to = try ModelInput(new).model(new, version: newVersion)
+    let from = try ModelInput(old).model(named: oldVersion)
+    let to = try ModelInput(new).model(named: newVersion)
     let difference = ModelDifference(from: from.model, to: to.model)
     if display.json {
       let changes = difference.changes.map {
@@ -58,9 +58,9 @@ struct ModelDiff: ParsableCommand {
           old: $0.oldValue, new: $0.newValue, affectsVersionHash: $0.affectsVersionHash,
           sentence: $0.sentence)
       }
-      try display.write(json: Report(old: from.name, new: to.name, changes: changes))
+      try display.write(json: Report(old: from.version.name, new: to.version.name, changes: changes))
     } else {
-      var text = "from \(DisplayText.visible(from.name)) to \(DisplayText.visible(to.name))\n"
+      var text = "from \(DisplayText.visible(from.version.name)) to \(DisplayText.visible(to.version.name))\n"
       for change in difference.changes {
         let mark = change.affectsVersionHash ? "  " : "  (version hash unchanged) "
         text += mark + DisplayText.visible(change.sentence) + "\n"

@@ -54,11 +54,11 @@ struct ModelHash: ParsableCommand {
         recorded: version.recorded.map {
           .init(hashes: $0.hashes.mapValues(\.hex), checksum: $0.checksum, digest: $0.digest)
         },
-        problem: version.problem)
+        problem: version.problem?.message)
     }
-    let recorded = input.storeMetadata.map {
+    let recorded = input.store?.recorded.map {
       Report.Recorded(
-        hashes: $0.versionHashes.mapValues(\.hex), checksum: $0.checksum, digest: $0.digest)
+        hashes: $0.hashes.mapValues(\.hex), checksum: $0.checksum, digest: $0.digest)
     }
     if display.json {
       try display.write(json: Report(versions: versions, recorded: recorded))

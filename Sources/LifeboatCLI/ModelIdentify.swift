@@ -1,6 +1,7 @@
 import ArgumentParser
 import CoreDataStore
 import ObjectModel
+import SupportBundle
 import Terminal
 
 /// `lifeboat model identify`
@@ -44,14 +45,18 @@ struct ModelIdentify: ParsableCommand {
   }
 
   func run() throws {
-    let opened = try CoreDataStore(path: store)
-    guard let hashes = opened.metadata?.versionHashes, !hashes.isEmpty else {
+    // What is no store at all is told as the reader of stores tells it.
+    let recorded =
+      UnpackedArchive.isZip(store)
+      ? try ModelInput(store).store?.recorded?.hashes
+      : try CoreDataStore(path: store).metadata?.versionHashes
+    guard let hashes = recorded, !hashes.isEmpty else {
       throw Failure(65, "coredata.noHashes", "\(store): no version hashes are recorded in it")
     }
     var matches: [Report.Match] = []
     var nearest: Report.Nearest?
     for path in models {
-      let collection = try ModelCollection(at: path)
+      let collection = try ModelInput(path).collection
       matches += collection.versions(matching: hashes).map { .init(name: $0.name, path: $0.path) }
       if let near = collection.nearest(to: hashes), near.agreeing > nearest?.agreeing ?? -1 {
         nearest = .init(

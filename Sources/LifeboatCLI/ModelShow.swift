@@ -54,7 +54,8 @@ struct ModelShow: ParsableCommand {
   }
 
   func run() throws {
-    let (name, model) = try ModelInput(path).model(path, version: modelVersion)
+    let (version, model) = try ModelInput(path).model(named: modelVersion)
+    let name = version.name
     let entities = model.entityNames.compactMap { model.entities[$0] }
     if display.json {
       try display.write(json: Report(name: name, entities: entities.map(Report.Entity.init)))

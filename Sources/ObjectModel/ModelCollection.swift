@@ -22,13 +22,14 @@ public struct ModelCollection: Sendable {
 
     init(
       name: String, fileName: String, path: String, model: ManagedObjectModel? = nil,
-      recorded: RecordedHashes? = nil, isMarkedCurrent: Bool = false, problem: ModelError? = nil
+      hashes: ModelHashes? = nil, recorded: RecordedHashes? = nil, isMarkedCurrent: Bool = false,
+      problem: ModelError? = nil
     ) {
       self.name = name
       self.fileName = fileName
       self.path = path
       self.model = model
-      hashes = model?.versionHashes()
+      self.hashes = hashes ?? model?.versionHashes()
       self.recorded = recorded
       self.isMarkedCurrent = isMarkedCurrent
       self.problem = problem
