@@ -75,7 +75,7 @@ struct LightweightRulesTests {
     },
     Case(
       name: "mandatory attribute added without default", verdict: "handledIfDataAllows",
-      reason: "there is any object of `A`: `new` may not be empty and has no default"
+      reason: "there are objects of `A` already, as `new` may not be empty and has no default"
     ) { $0.entities["A"]?.attributes.append(Attribute(name: "new", type: .date)) },
     Case(name: "attribute removed", verdict: "handled") {
       $0.entities["A"]?.attributes.removeAll { $0.name == "text" }
