@@ -168,8 +168,8 @@ struct ArchiveModelReader {
     for stored in try elements(archive.field("NSFetchIndexDescriptions", of: value)) {
       guard let name = try text("NSIndexName", stored) else { continue }
       var index = FetchIndex(
-        name: name, elements: [], partialPredicate: try predicate("NSPartialIndexPredicate", stored)
-      )
+        name: name, elements: [],
+        partialPredicate: try predicate(archive.field("NSPartialIndexPredicate", of: stored)))
       for element in try elements(archive.field("NSIndexElements", of: stored)) {
         let isRTree = archive.integer(archive.field("NSFetchIndexElementType", of: element)) == 1
         index.elements.append(
@@ -207,12 +207,7 @@ struct ArchiveModelReader {
   ) throws(ModelError) -> [FetchRequestTemplate] {
     var found: [FetchRequestTemplate] = []
     for (name, request) in try named(archive.field("NSFetchRequestTemplates", of: root)) {
-      var entity = try entityName(archive.field("NSEntity", of: request))
-      if entity == nil { entity = try text("NSEntityName", request) }
-      found.append(
-        FetchRequestTemplate(
-          name: name, entityName: entity ?? "",
-          predicate: try predicate("NSPredicate", request)))
+      found.append(FetchRequestTemplate(name: name, request: try fetchRequest(request)))
     }
     return found
   }
@@ -257,12 +252,6 @@ struct ArchiveModelReader {
     try text("NSEntityName", value)
   }
 
-  mutating func predicate(_ key: String, _ value: PropertyList?) throws(ModelError) -> Predicate? {
-    let text = PredicateText.predicate(archive.field(key, of: value), in: archive)
-    try spend(text?.utf8.count ?? 0)
-    return text.map { Predicate(text: $0) }
-  }
-
   func flag(_ key: String, _ value: PropertyList?) -> Bool {
     archive.bool(archive.field(key, of: value)) ?? false
   }
@@ -297,7 +286,7 @@ struct ArchiveModelReader {
   mutating func userInfo(_ value: PropertyList?) throws(ModelError) -> [String: ArchivedValue] {
     var found: [String: ArchivedValue] = [:]
     for (key, stored) in try named(archive.field("NSUserInfo", of: value)) {
-      found[key] = archive.decoded(stored)
+      found[key] = try decoded(stored)
     }
     return found
   }

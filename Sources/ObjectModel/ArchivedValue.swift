@@ -85,8 +85,14 @@ extension KeyedArchive {
   /// Decodes an object with all it holds, down to ``ArchivedValue/maximumDepth``. A graph that is
   /// cyclic, or that repeats itself without end, ends in opaque values.
   public func decoded(_ value: PropertyList?) -> ArchivedValue {
+    decodedWithCount(value).value
+  }
+
+  /// The same, with the number of values that were met.
+  func decodedWithCount(_ value: PropertyList?) -> (value: ArchivedValue, count: Int) {
     var remaining = ArchivedValue.maximumCount
-    return decode(value, depth: 0, remaining: &remaining)
+    let decoded = decode(value, depth: 0, remaining: &remaining)
+    return (decoded, ArchivedValue.maximumCount - remaining)
   }
 
   private func decode(

@@ -138,7 +138,12 @@ struct PredicatePrinter {
   }
 
   private mutating func write(_ path: String, of object: Expression) {
-    if object != .evaluatedObject {
+    if case .keyPath = object {
+      // `a.b` is one key path; a path of a path is another thing.
+      text += "("
+      write(object)
+      text += ")."
+    } else if object != .evaluatedObject {
       writeOperand(object)
       text += "."
     }
@@ -187,7 +192,9 @@ struct PredicatePrinter {
         return
       }
     }
-    if PredicateSyntax.isSelector(selector) {
+    if PredicateSyntax.isSelector(selector),
+      !PredicateSyntax.reserved.contains(selector.uppercased())
+    {
       text += selector
     } else {
       text += "#"

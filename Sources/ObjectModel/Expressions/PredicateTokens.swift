@@ -54,6 +54,10 @@ struct PredicateTokens {
       }
       tokens.append(Token(kind: kind, offset: offset))
     }
+    if let bracket = open.first {
+      throw PredicateFormatError(
+        code: .syntax, message: "The bracket is never closed.", offset: tokens[bracket].offset)
+    }
     tokens.append(Token(kind: .end, offset: bytes.count))
   }
 

@@ -4,6 +4,8 @@ struct ModelArchiveWriter {
   /// The most copies of inherited properties that are written; beyond, entities get their own
   /// properties only, as in a compiled model.
   private static let maximumCopies = 200_000
+  /// The reader follows composites no deeper.
+  static let maximumCompositeDepth = 8
 
   private let model: ManagedObjectModel
   private let form: ModelArchiveForm
@@ -44,7 +46,7 @@ struct ModelArchiveWriter {
     var identifiers: [PropertyList] = []
     for identifier in model.versionIdentifiers { identifiers.append(builder.string(identifier)) }
     var fields: [String: PropertyList] = [
-      "NSEntities": entitiesTable(), "NSFetchRequestTemplates": KeyedArchiveBuilder.null,
+      "NSEntities": entitiesTable(), "NSFetchRequestTemplates": templates(),
       "NSVersionIdentifiers": builder.set(identifiers),
     ]
     if !model.configurations.isEmpty { fields["NSConfigurations"] = configurations() }
@@ -71,6 +73,15 @@ struct ModelArchiveWriter {
         "searchMapping": mapping, "values": builder.array(places), "version": .integer(1),
         "emptyToken": builder.string("__empty_slot_token_4c24_98dc_ac1e_b773__"),
       ])
+  }
+
+  private mutating func templates() -> PropertyList {
+    guard !model.fetchRequestTemplates.isEmpty else { return KeyedArchiveBuilder.null }
+    var entries: [(String, PropertyList)] = []
+    for template in model.fetchRequestTemplates {
+      entries.append((template.name, fetchRequest(template.request)))
+    }
+    return builder.dictionary(entries)
   }
 
   private mutating func configurations() -> PropertyList {
@@ -155,7 +166,7 @@ struct ModelArchiveWriter {
         own, ["NSFetchIndexDescription", "NSObject"],
         [
           "NSIndexName": builder.string(index.name),
-          "NSPartialIndexPredicate": KeyedArchiveBuilder.null,
+          "NSPartialIndexPredicate": predicate(index.partialPredicate),
           "NSIndexElements": builder.mutableArray(elements), "NSEntity": place,
         ])
       indexes.append(own)
@@ -174,11 +185,14 @@ struct ModelArchiveWriter {
   }
 
   private mutating func userInfo(_ entries: [String: ArchivedValue]) -> PropertyList {
-    var stored: [(String, PropertyList)] = []
+    var keys: [PropertyList] = []
+    var values: [PropertyList] = []
     for key in ByteOrder.sorted(entries.keys) {
-      stored.append((key, builder.string(entries[key]?.stringValue)))
+      keys.append(builder.string(key))
+      values.append(builder.value(entries[key] ?? .null))
     }
-    return builder.dictionary(stored)
+    return builder.add(
+      ["NSDictionary", "NSObject"], ["NS.keys": .array(keys), "NS.objects": .array(values)])
   }
 }
 
@@ -191,7 +205,15 @@ extension ModelArchiveWriter {
     static let optional: Int64 = 0x2
     static let readOnly: Int64 = 0x4
     static let transient: Int64 = 0x8
+    static let indexedBySpotlight: Int64 = 0x100
     static let ordered: Int64 = 0x400
+  }
+
+  private func indexBySpotlight(_ fields: inout [String: PropertyList]) {
+    fields["NSIndexedBySpotlight"] = .bool(true)
+    if case .integer(let packed)? = fields["_P"] {
+      fields["_P"] = .integer(packed | Packed.indexedBySpotlight)
+    }
   }
 
   private mutating func common(
@@ -241,16 +263,27 @@ extension ModelArchiveWriter {
     if attribute.preservesValueInHistoryOnDeletion { flags |= 16 }
     fields["NSFlagsKey"] = .integer(flags)
     if attribute.isIndexed { fields["NSIsIndexed"] = .bool(true) }
+    if attribute.isIndexedBySpotlight { indexBySpotlight(&fields) }
+    if !attribute.validations.isEmpty {
+      var predicates: [PropertyList] = []
+      var warnings: [PropertyList] = []
+      for validation in attribute.validations {
+        predicates.append(predicate(validation.predicate))
+        warnings.append(builder.value(validation.warning))
+      }
+      fields["NSValidationPredicates"] = builder.array(predicates)
+      fields["NSValidationWarnings"] = builder.array(warnings)
+    }
     var classNames = ["NSAttributeDescription", "NSPropertyDescription", "NSObject"]
     if let derivation = attribute.derivation {
       classNames.insert("NSDerivedAttributeDescription", at: 0)
-      fields["NSDerivationExpression"] = expression(derivation.expression)
-      fields["NSFilteringPredicate"] = KeyedArchiveBuilder.null
+      fields["NSDerivationExpression"] = PredicateArchiveWriter.write(
+        derivation.expression, into: &builder)
+      fields["NSFilteringPredicate"] = predicate(derivation.filterPredicate)
     } else if attribute.type == .composite {
       classNames.insert("NSCompositeAttributeDescription", at: 0)
       var elements: [PropertyList] = []
-      // The reader follows composites no deeper.
-      for element in attribute.elements where depth < 8 {
+      for element in attribute.elements where depth < Self.maximumCompositeDepth {
         elements.append(self.attribute(element, of: entity, depth: depth + 1))
       }
       fields["NSCompositeElements"] = builder.array(elements)
@@ -277,6 +310,8 @@ extension ModelArchiveWriter {
     fields["NSMinCount"] = .integer(Int64(relationship.minCount))
     fields["NSMaxCount"] = .integer(Int64(relationship.maxCount))
     fields["NSDeleteRule"] = .integer(Int64(relationship.deleteRule.rawValue))
+    if relationship.isIndexed { fields["NSIsIndexed"] = .bool(true) }
+    if relationship.isIndexedBySpotlight { indexBySpotlight(&fields) }
     if relationship.isOrdered {
       fields["NSIsOrdered"] = .bool(true)
       if case .integer(let packed)? = fields["_P"] {
@@ -292,85 +327,72 @@ extension ModelArchiveWriter {
   ) -> PropertyList {
     var fields = common(
       name: property.name, entity: entity, isOptional: property.isOptional, isTransient: true,
-      isReadOnly: true, renamingIdentifier: nil, modifier: nil, info: property.userInfo)
+      isReadOnly: true, renamingIdentifier: property.renamingIdentifier,
+      modifier: property.versionHashModifier, info: property.userInfo)
+    if property.isIndexedBySpotlight { indexBySpotlight(&fields) }
     fields["_NSFetchRequestEntityName"] = builder.string(property.destinationEntityName)
-    fields["NSFetchRequest"] = builder.add(
-      ["NSFetchRequest", "NSPersistentStoreRequest", "NSObject"],
-      [
-        "NSEntity": property.destinationEntityName.flatMap { entityPlaces[$0] }
-          ?? KeyedArchiveBuilder.null, "NSPredicate": KeyedArchiveBuilder.null,
-      ])
+    fields["NSFetchRequest"] = fetchRequest(property.request)
     return builder.add(
       ["NSFetchedPropertyDescription", "NSPropertyDescription", "NSObject"], fields)
   }
 
+  private mutating func fetchRequest(_ request: FetchRequest) -> PropertyList {
+    var descriptors: [PropertyList] = []
+    for descriptor in request.sortDescriptors {
+      descriptors.append(
+        builder.add(
+          ["NSSortDescriptor", "NSObject"],
+          [
+            "NSKey": builder.string(descriptor.key), "NSAscending": .bool(descriptor.isAscending),
+            "NSSelector": builder.string(descriptor.selector),
+            "NSReverseNullOrder": .bool(descriptor.reversesNullOrder),
+          ]))
+    }
+    return builder.add(
+      ["NSFetchRequest", "NSPersistentStoreRequest", "NSObject"],
+      [
+        "NSEntity": request.entityName.flatMap { entityPlaces[$0] } ?? KeyedArchiveBuilder.null,
+        "NSPredicate": predicate(request.predicate),
+        "NSSortDescriptors": descriptors.isEmpty
+          ? KeyedArchiveBuilder.null : builder.array(descriptors),
+        "NSHasFetchRequestFlags": .bool(true),
+        "NSFetchRequestFlags": .integer(request.options.rawValue),
+        "NSResultType": .integer(request.resultType.rawValue),
+        "NSFetchLimit": .integer(request.fetchLimit),
+        "NSFetchOffset": .integer(request.fetchOffset),
+        "NSBatchSize": .integer(request.batchSize),
+        "NSAllocationType": .integer(request.allocationType),
+        "NSValuesToFetch": names(request.propertiesToFetch),
+        "NSValuesToGroupBy": names(request.propertiesToGroupBy),
+        "NSHavingPredicate": predicate(request.havingPredicate),
+        "NSRelationshipKeyPathsForPrefetching": names(request.prefetchedKeyPaths),
+      ])
+  }
+
+  private mutating func names(_ list: [String]) -> PropertyList {
+    guard !list.isEmpty else { return KeyedArchiveBuilder.null }
+    var parts: [PropertyList] = []
+    for name in list { parts.append(builder.string(name)) }
+    return builder.array(parts)
+  }
+
+  private mutating func predicate(_ predicate: Predicate?) -> PropertyList {
+    predicate.map { PredicateArchiveWriter.write($0, into: &builder) } ?? KeyedArchiveBuilder.null
+  }
+
   private mutating func defaultValue(_ value: DefaultValue) -> PropertyList {
     switch value {
-    case .integer(let number): return builder.scalar(.integer(number))
-    case .real(let number): return builder.scalar(.real(number))
-    case .boolean(let flag): return builder.scalar(.bool(flag))
-    case .string(let text): return builder.string(text)
-    case .data(let bytes): return builder.scalar(.data(bytes))
-    case .date(let seconds):
-      return builder.add(["NSDate", "NSObject"], ["NS.time": .real(seconds)])
-    case .uuid(let text):
-      guard let bytes = Hex.bytes(text.filter { $0 != "-" }), bytes.count == 16 else {
-        return builder.string(text)
-      }
-      return builder.add(["NSUUID", "NSObject"], ["NS.uuidbytes": .data(bytes)])
-    case .uri(let text):
-      return builder.add(
-        ["NSURL", "NSObject"],
-        ["NS.base": KeyedArchiveBuilder.null, "NS.relative": builder.string(text)])
-    case .decimal(let text):
-      guard let parts = DecimalText.parts(text) else { return builder.string(text) }
-      let used = parts.mantissa.lastIndex { $0 != 0 } ?? -1
-      return builder.add(
-        ["NSDecimalNumberPlaceholder", "NSDecimalNumber", "NSNumber", "NSValue", "NSObject"],
-        [
-          "NS.mantissa": .data(parts.mantissa), "NS.mantissa.bo": .integer(1),
-          "NS.exponent": .integer(parts.exponent), "NS.negative": .bool(parts.negative),
-          "NS.length": .integer(Int64((used + 2) / 2)), "NS.compact": .bool(true),
-        ])
-    case .object, .opaque: return KeyedArchiveBuilder.null
+    case .integer(let number): builder.scalar(.integer(number))
+    case .real(let number): builder.scalar(.real(number))
+    case .boolean(let flag): builder.scalar(.bool(flag))
+    case .string(let text): builder.string(text)
+    case .data(let bytes): builder.scalar(.data(bytes))
+    case .date(let seconds): builder.date(seconds)
+    case .uuid(let text): builder.uuid(text)
+    case .uri(let text): builder.url(text)
+    case .decimal(let text): builder.decimal(text)
+    case .object(let object): builder.value(.object(object))
+    case .opaque: KeyedArchiveBuilder.null
     }
-  }
-
-  /// The expression of a derived attribute: a key path, or a function of at most one. Any other
-  /// text is kept as a key path, so that reading gives it back.
-  private mutating func expression(_ expression: Expression) -> PropertyList {
-    guard case .function(target: nil, let selector, let list) = expression, list.count < 2 else {
-      return keyPath(expression.text)
-    }
-    let call = (selector: selector, argument: list.first?.plainKeyPath)
-    let operand = builder.add(
-      ["NSConstantValueExpression", "NSExpression", "NSObject"],
-      [
-        "NSExpressionType": .integer(0),
-        "NSConstantValueClassName": builder.string("_NSPredicateUtilities"),
-      ])
-    var arguments: [PropertyList] = []
-    if let argument = call.argument { arguments.append(keyPath(argument)) }
-    return builder.add(
-      ["NSFunctionExpression", "NSExpression", "NSObject"],
-      [
-        "NSExpressionType": .integer(4), "NSSelectorName": builder.string(call.selector),
-        "NSOperand": operand, "NSArguments": builder.array(arguments),
-      ])
-  }
-
-  private mutating func keyPath(_ path: String) -> PropertyList {
-    let specifier = builder.add(
-      ["NSKeyPathSpecifierExpression", "NSExpression", "NSObject"],
-      ["NSExpressionType": .integer(10), "NSKeyPath": builder.string(path)])
-    let itself = builder.add(
-      ["NSSelfExpression", "NSExpression", "NSObject"], ["NSExpressionType": .integer(1)])
-    return builder.add(
-      ["NSKeyPathExpression", "NSFunctionExpression", "NSExpression", "NSObject"],
-      [
-        "NSExpressionType": .integer(3), "NSOperand": itself,
-        "NSSelectorName": builder.string(path.contains(".") ? "valueForKeyPath:" : "valueForKey:"),
-        "NSArguments": builder.mutableArray([specifier]),
-      ])
   }
 }
