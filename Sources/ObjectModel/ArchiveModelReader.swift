@@ -8,7 +8,7 @@ extension ManagedObjectModel {
   ///
   /// - Throws: ``ModelError``; `model.optimisedFormat` for an `.omo`.
   public init(archive bytes: [UInt8]) throws(ModelError) {
-    if bytes.starts(with: OptimisedModel.magic) { throw OptimisedModel.error }
+    if OptimisedModel.isOptimised(bytes) { throw OptimisedModel.error }
     let archive: KeyedArchive
     do {
       archive = try KeyedArchive(bytes: bytes)
@@ -27,18 +27,6 @@ extension ManagedObjectModel {
     }
     var reader = ArchiveModelReader(archive: archive)
     self = try reader.model()
-  }
-}
-
-/// The optimised form of a compiled model (`.omo`), which is recognised only.
-enum OptimisedModel {
-  static let magic = Array("momv2$".utf8)
-
-  static var error: ModelError {
-    ModelError(
-      code: .optimisedFormat,
-      message: "This is an optimised model (.omo). Use the .mom of the same name beside it.",
-      offset: 0)
   }
 }
 

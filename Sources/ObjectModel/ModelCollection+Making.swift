@@ -41,7 +41,8 @@ extension ModelCollection {
         return Version(
           name: version.name, fileName: version.fileName, path: moved(version.path),
           model: version.model, hashes: version.hashes, recorded: version.recorded,
-          isMarkedCurrent: version.isMarkedCurrent, problem: problem)
+          isMarkedCurrent: version.isMarkedCurrent, problem: problem,
+          optimised: version.optimised)
       })
   }
 }

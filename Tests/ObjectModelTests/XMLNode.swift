@@ -1,6 +1,8 @@
 import Foundation
 
-@testable import ObjectModel
+#if canImport(FoundationXML)
+  import FoundationXML
+#endif
 
 /// XML as a tree, without a thought for what it means, read by Foundation's parser: another program than
 /// the one under test.
@@ -21,19 +23,32 @@ struct XMLNode {
   }
 
   init(_ bytes: [UInt8]) throws {
-    // The scanner of the target gives the events; its own tests compare it with other parsers.
-    var open = [XMLNode(name: "document", attributes: [:])]
-    for event in try HardenedXML(bytes).events {
-      switch event {
-      case .start(let name, let attributes, _):
-        open.append(XMLNode(name: name, attributes: attributes))
-      case .end:
-        let node = open.removeLast()
-        open[open.count - 1].children.append(node)
-      case .text: break
-      }
+    let parser = XMLParser(data: Data(bytes))
+    let builder = Builder()
+    parser.delegate = builder
+    guard parser.parse(), let root = builder.open[0].children.first else {
+      throw CocoaError(.fileReadCorruptFile)
     }
-    self = open[0].children[0]
+    self = root
+  }
+
+  private final class Builder: NSObject, XMLParserDelegate {
+    var open = [XMLNode(name: "document", attributes: [:])]
+
+    func parser(
+      _ parser: XMLParser, didStartElement name: String, namespaceURI: String?,
+      qualifiedName: String?, attributes: [String: String]
+    ) {
+      open.append(XMLNode(name: name, attributes: attributes))
+    }
+
+    func parser(
+      _ parser: XMLParser, didEndElement name: String, namespaceURI: String?,
+      qualifiedName: String?
+    ) {
+      let node = open.removeLast()
+      open[open.count - 1].children.append(node)
+    }
   }
 
   /// What tells siblings apart.

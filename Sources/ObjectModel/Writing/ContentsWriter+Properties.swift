@@ -109,9 +109,17 @@ extension ContentsWriter {
   private mutating func addLimits(
     _ attribute: Attribute, of entity: String?, to attributes: inout Attributes
   ) {
+    // In the order in which they are read back.
+    let names = [
+      "minValueString", "minDateTimeInterval", "maxValueString", "maxDateTimeInterval",
+      "regularExpressionString",
+    ]
     var limits: [String: String] = [:]
+    var last = -1
+    var isInOrder = true
     for validation in attribute.validations {
-      guard let (name, value) = validation.form.flatMap({ Self.limit($0) }), limits[name] == nil
+      guard let (name, value) = validation.form.flatMap({ Self.limit($0) }), limits[name] == nil,
+        let place = names.firstIndex(of: name)
       else {
         lose(
           entity, attribute.name,
@@ -119,13 +127,13 @@ extension ContentsWriter {
         continue
       }
       limits[name] = value
+      isInOrder = isInOrder && place > last
+      last = place
     }
-    for name in [
-      "minValueString", "maxValueString", "minDateTimeInterval", "maxDateTimeInterval",
-      "regularExpressionString",
-    ] {
-      attributes.add(name, limits[name])
+    if !isInOrder {
+      lose(entity, attribute.name, "The source keeps no order of the validation rules.")
     }
+    for name in names { attributes.add(name, limits[name]) }
   }
 
   private static func limit(_ form: AttributeValidation.Form) -> (name: String, value: String)? {
@@ -144,7 +152,7 @@ extension ContentsWriter {
     switch constant {
     case .integer(let value): String(value)
     case .real(let value): value.description
-    case .decimal(let digits): digits
+    case .decimal(let digits), .string(let digits): digits
     default: nil
     }
   }
@@ -217,7 +225,41 @@ extension ContentsWriter {
     attributes.add("name", name)
     attributes.add("entity", request.entityName)
     attributes.add("predicateString", text(request.predicate, of: entity, property))
+    func add(_ name: String, _ number: Int64) {
+      attributes.add(name, number == 0 ? nil : String(number))
+    }
+    add("fetchLimit", request.fetchLimit)
+    add("fetchOffset", request.fetchOffset)
+    add("fetchBatchSize", request.batchSize)
+    add("resultType", request.resultType.rawValue)
+    // What is as Apple's defaults is not said.
+    let switches: [(name: String, option: FetchRequest.Options)] = [
+      ("includeSubentities", .includesSubentities),
+      ("includePropertyValues", .includesPropertyValues),
+      ("includePendingChanges", .includesPendingChanges),
+      ("returnObjectsAsFaults", .returnsObjectsAsFaults),
+      ("returnDistinctResults", .returnsDistinctResults),
+    ]
+    var known: FetchRequest.Options = []
+    for (name, option) in switches {
+      known.insert(option)
+      let isSet = request.options.contains(option)
+      if isSet != FetchRequest.Options.standard.contains(option) {
+        attributes.add(name, isSet ? "YES" : "NO")
+      }
+    }
     output.element("fetchRequest", attributes)
+    let parts: [(what: String, isThere: Bool)] = [
+      ("order", !request.sortDescriptors.isEmpty),
+      ("list of properties", !request.propertiesToFetch.isEmpty),
+      ("grouping", !request.propertiesToGroupBy.isEmpty || request.havingPredicate != nil),
+      ("list of relationships to load", !request.prefetchedKeyPaths.isEmpty),
+      ("allocation type", request.allocationType != 0),
+      ("unknown switches", !request.options.subtracting(known).isEmpty),
+    ]
+    for (what, _) in parts.filter(\.isThere) {
+      lose(entity, property, "The source has no words for the \(what) of its fetch request.")
+    }
   }
 
   private func setting(_ name: String, _ entity: String?, _ property: String) -> String? {
