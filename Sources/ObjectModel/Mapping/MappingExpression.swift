@@ -2,7 +2,7 @@
 enum MappingExpression {
   /// The tree of an archived `NSExpression`; nil for nil.
   static func read(_ value: PropertyList?, in archive: KeyedArchive) -> Expression? {
-    PredicateText.expression(value, in: archive).map { Expression(text: $0) }
+    Expression(archived: value, in: archive)
   }
 
   /// The entries of an archived dictionary whose keys are text.
