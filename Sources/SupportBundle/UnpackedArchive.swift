@@ -37,6 +37,12 @@ public final class UnpackedArchive {
       throw BundleError(
         .tooLarge, "more than 8 GiB of stores and models; unpack it and name the part", path: path)
     }
+    // Real stores do not shrink like that; what does would fill the disk.
+    if let bomb = wanted.first(where: { Self.isBomb($0) }) {
+      throw BundleError(
+        .tooLarge, "\(bomb.size) bytes in \(bomb.compressedSize); unpack it and name the part",
+        path: path, entry: bomb.name)
+    }
     folder = FileManager.default.temporaryDirectory
       .appendingPathComponent("lifeboat-" + UUID().uuidString)
     try FileManager.default.createDirectory(
@@ -50,6 +56,11 @@ public final class UnpackedArchive {
   }
 
   deinit { try? FileManager.default.removeItem(at: folder) }
+
+  /// More than 64 MiB in less than a 200th of that.
+  private static func isBomb(_ entry: ZipReader.Entry) -> Bool {
+    entry.size > 64 << 20 && entry.compressedSize < entry.size / 200
+  }
 
   /// Names are checked by the reader: relative, without `..`, each once.
   private func unpack(_ entry: ZipReader.Entry, of reader: ZipReader) throws {

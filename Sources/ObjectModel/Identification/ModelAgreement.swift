@@ -45,6 +45,11 @@ public struct ModelAgreement: Sendable, Hashable {
           record, hashes: computed.hashes.merging(computed.unconfirmed) { first, _ in first },
           unknown: computed.unknown, derived: derived))
     }
+    if version.model == nil, version.recorded == nil, let optimised = version.optimised {
+      consider(
+        ModelAgreement(
+          record, hashes: optimised.hashes(beside: record.hashes), unknown: [:], derived: derived))
+    }
     self = best ?? ModelAgreement(record, hashes: [:], unknown: [:], derived: [])
   }
 

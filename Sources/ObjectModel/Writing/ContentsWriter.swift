@@ -7,6 +7,7 @@ extension ManagedObjectModel {
   ///
   /// - Parameter settings: what the source is to say beyond the model; by default what Xcode says of a
   ///   new model.
+  /// - Returns: the file's bytes, and what could not be said in it.
   public func contentsXML(settings: SourceSettings = SourceSettings()) -> WrittenModel {
     var writer = ContentsWriter(model: self, settings: settings)
     return writer.written()
@@ -65,7 +66,8 @@ struct ContentsWriter {
     if output.droppedCount > 0 {
       lose(
         nil, nil,
-        "XML cannot hold control characters; \(output.droppedCount) are left out of names or values.")
+        "XML cannot hold control characters; \(output.droppedCount) are left out of names or values."
+      )
     }
     return WrittenModel(bytes: Array(output.text.utf8), losses: losses)
   }
