@@ -24,10 +24,10 @@ public final class UnpackedArchive {
     return lead == [0x50, 0x4B, 0x03, 0x04] || lead == [0x50, 0x4B, 0x05, 0x06]
   }
 
-  /// Unpacks what may hold a model.
+  /// Unpacks what may hold a model. `created` hears of each folder and file before it goes again.
   ///
   /// - Throws: ``BundleError`` about the archive, or an error of the file system about the private folder.
-  public init(_ path: String) throws {
+  public init(_ path: String, created: (String) -> Void = { _ in }) throws {
     let reader = try ZipReader(path: path)
     isBundle = reader.entry(named: BundleManifest.entryName) != nil
     let wanted = reader.entries.filter { !$0.isFolder && Self.isWanted($0.name) }
@@ -47,8 +47,9 @@ public final class UnpackedArchive {
       .appendingPathComponent("lifeboat-" + UUID().uuidString)
     try FileManager.default.createDirectory(
       at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+    created(folder.path)
     do {
-      for entry in wanted { try unpack(entry, of: reader) }
+      for entry in wanted { try unpack(entry, of: reader, created) }
     } catch {
       try? FileManager.default.removeItem(at: folder)
       throw error
@@ -63,11 +64,20 @@ public final class UnpackedArchive {
   }
 
   /// Names are checked by the reader: relative, without `..`, each once.
-  private func unpack(_ entry: ZipReader.Entry, of reader: ZipReader) throws {
+  private func unpack(
+    _ entry: ZipReader.Entry, of reader: ZipReader, _ created: (String) -> Void
+  ) throws {
+    let parts = entry.name.split(separator: "/")
+    var parent = folder
+    for part in parts.dropLast() {
+      parent.appendPathComponent(String(part))
+      guard !FileManager.default.fileExists(atPath: parent.path) else { continue }
+      try FileManager.default.createDirectory(
+        at: parent, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+      created(parent.path)
+    }
     let target = folder.appendingPathComponent(entry.name)
-    try FileManager.default.createDirectory(
-      at: target.deletingLastPathComponent(), withIntermediateDirectories: true,
-      attributes: [.posixPermissions: 0o700])
+    created(target.path)
     guard
       FileManager.default.createFile(
         atPath: target.path, contents: nil, attributes: [.posixPermissions: 0o600])

@@ -75,7 +75,8 @@ struct ContentsWriter {
   // MARK: Entities
 
   private mutating func write(_ entity: Entity) {
-    let own = settings.entities[entity.name] ?? [:]
+    let synced = settings.newEntitiesAreSyncable ? ["syncable": "YES"] : [:]
+    let own = settings.entities[entity.name] ?? synced
     var attributes = Attributes()
     attributes.add("name", entity.name)
     attributes.add("representedClassName", entity.className ?? own["representedClassName"])
@@ -86,7 +87,7 @@ struct ContentsWriter {
       "coreSpotlightDisplayNameExpression",
       text(entity.spotlightDisplayNameExpression, of: entity.name, nil))
     attributes.add("versionHashModifier", entity.versionHashModifier)
-    attributes.add("syncable", settings.entities.isEmpty ? "YES" : own["syncable"])
+    attributes.add("syncable", own["syncable"])
     attributes.add("codeGenerationType", entity.codeGenerationType)
     output.start("entity", attributes)
     for attribute in entity.attributes { write(attribute, of: entity.name) }
