@@ -50,7 +50,7 @@ struct RealModelTests {
         let other = try #require(right.model)
         // The source got this trait after the compiled form was made.
         let changes = ModelDifference(from: one, to: other).changesKeptInArchives.filter {
-          $0.summary != "`Car.color` no longer has a value class Color"
+          $0.summary != "`Car.color` no longer has the value class `Color`"
         }
         #expect(changes == [], "\(left.path)")
       }

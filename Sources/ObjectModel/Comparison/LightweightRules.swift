@@ -119,16 +119,23 @@ struct LightweightRules {
 
   /// [M], [E]
   func added(_ relationship: Relationship, to entity: Entity) -> LightweightVerdict {
-    if relationship.isOptional { return .handled }
+    if Self.mayBeEmpty(relationship) { return .handled }
     return .handledIfDataAllows(
-      reason: "there is any object of `\(entity.name)`: `\(relationship.name)` may not be empty")
+      reason: "there are objects of `\(entity.name)` already, as `\(relationship.name)` may not be "
+        + "empty")
   }
 
   /// [M], [E]
   func optionalChange(of relationship: Relationship, in entity: Entity) -> LightweightVerdict {
-    if relationship.isOptional { return .handled }
+    if Self.mayBeEmpty(relationship) { return .handled }
     return .handledIfDataAllows(
       reason: "an object of `\(entity.name)` has no `\(relationship.name)`")
+  }
+
+  /// A to-many relationship that is not optional is satisfied by an empty set, unless it has a lower
+  /// bound.
+  private static func mayBeEmpty(_ relationship: Relationship) -> Bool {
+    relationship.isOptional || (relationship.isToMany && relationship.minCount <= 0)
   }
 
   /// [M] for an entity that was renamed; otherwise Apple names nothing.

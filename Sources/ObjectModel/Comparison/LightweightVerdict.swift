@@ -40,7 +40,7 @@ public enum LightweightVerdict: Sendable, Hashable {
     case .handled: "lightweight migration can do this"
     case .handledIfDataAllows(let reason): "lightweight migration can do this unless \(reason)"
     case .notHandled(let reason): "lightweight migration cannot do this, because \(reason)"
-    case .nothingToDo: "stores open as before"
+    case .nothingToDo: "nothing to migrate"
     case .unknown(let reason):
       "it is not known whether lightweight migration can do this: \(reason)"
     }

@@ -68,11 +68,15 @@ extension ModelChange {
     if part == .userInfoEntry {
       return "\(subject) was `\(oldValue ?? "")`, is `\(newValue ?? "")`"
     }
-    switch (oldValue, newValue) {
+    let old = oldValue.map { trait.quoted($0) }
+    let new = newValue.map { trait.quoted($0) }
+    switch (old, new) {
     case (nil, let new?): return "\(subject) now has \(trait.phrase) \(new)"
     case (let old?, nil): return "\(subject) no longer has \(trait.phrase) \(old)"
     default:
-      return "the \(trait.name) of \(subject) was \(oldValue ?? "none"), is \(newValue ?? "none")"
+      let verbs = trait.isPlural ? ("were", "are") : ("was", "is")
+      return "the \(trait.name) of \(subject) \(verbs.0) \(old ?? "none"), \(verbs.1) "
+        + (new ?? "none")
     }
   }
 }

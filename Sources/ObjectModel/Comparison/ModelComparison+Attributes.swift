@@ -110,7 +110,8 @@ extension ModelComparison {
       verdict: new.isTransient ? .handled : rules.added(new, to: entity),
       remark: new.isTransient ? "A migration drops the stored values." : nil)
     traits.compare(
-      .derivation, old.derivation?.expressionText, new.derivation?.expressionText, affects: isStored,
+      .derivation, old.derivation?.expressionText, new.derivation?.expressionText,
+      affects: isStored,
       verdict: isCarried ? rules.derivationChange() : .handled)
     traits.compare(
       .derivationFilter, old.derivation?.filterText, new.derivation?.filterText,
@@ -146,7 +147,8 @@ extension ModelComparison {
     traits.compare(.isIndexed, old.isIndexed, new.isIndexed)
     traits.compare(
       .validation, Self.text(old.validations), Self.text(new.validations),
-      remark: "Rules count when an object is saved; objects that exist stay as they are until then.")
+      remark: "Rules count when an object is saved; objects that exist stay as they are until then."
+    )
     traits.compare(.isIndexedBySpotlight, old.isIndexedBySpotlight, new.isIndexedBySpotlight)
     traits.compare(.isStoredInTruthFile, old.isStoredInTruthFile, new.isStoredInTruthFile)
     if scope.hasSourceTraits {

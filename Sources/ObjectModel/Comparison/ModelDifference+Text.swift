@@ -5,18 +5,27 @@ extension ModelDifference {
       return isEmpty
         ? "The two models say the same." : "Stores open as before: no version hash changed."
     }
+    let (verdict, reasons) = worstVerdict
     switch verdict {
     case .handled, .nothingToDo:
       return "Stores need a migration, and lightweight migration can do all of it."
-    case .handledIfDataAllows(let reason):
-      return "Stores need a migration. Lightweight migration can do it unless \(reason)."
-    case .notHandled(let reason):
-      return "Stores need a migration that lightweight migration cannot do, because \(reason). "
-        + "They need a mapping model."
-    case .unknown(let reason):
+    case .handledIfDataAllows:
+      return "Stores need a migration. Lightweight migration can do it unless "
+        + Self.list(reasons, joiner: ", or ") + "."
+    case .notHandled:
+      return "Stores need a migration that lightweight migration cannot do, because "
+        + Self.list(reasons, joiner: ", and because ") + ". They need a mapping model."
+    case .unknown:
       return "Stores need a migration. It is not known whether lightweight migration can do all of "
-        + "it: \(reason)."
+        + "it: \(Self.list(reasons, joiner: "; "))."
     }
+  }
+
+  /// The first few reasons; the others are told with their changes.
+  private static func list(_ reasons: [String], joiner: String) -> String {
+    let shown = reasons.prefix(3).joined(separator: joiner)
+    let rest = reasons.count - 3
+    return rest > 0 ? shown + joiner + "for \(count(rest, "more reason"))" : shown
   }
 
   /// How much changed, as one sentence.

@@ -45,17 +45,26 @@ public struct ModelDifference: Sendable, Hashable {
 
   /// What holds of the whole: the worst verdict among the changes, with all of its reasons.
   public var verdict: LightweightVerdict {
-    let verdicts = changes.map(\.verdict)
-    guard let worst = verdicts.max(by: { $0.weight < $1.weight }) else { return .nothingToDo }
-    let reasons = verdicts.filter { $0.weight == worst.weight }.compactMap(\.reason)
-    let reason = reasons.joined(separator: "; ")
+    let (worst, reasons) = worstVerdict
     switch worst {
     case .handled, .nothingToDo: return worst
     case .handledIfDataAllows:
       return .handledIfDataAllows(reason: reasons.joined(separator: ", or "))
-    case .notHandled: return .notHandled(reason: reason)
-    case .unknown: return .unknown(reason: reason)
+    case .notHandled: return .notHandled(reason: reasons.joined(separator: "; "))
+    case .unknown: return .unknown(reason: reasons.joined(separator: "; "))
     }
+  }
+
+  /// The worst verdict, and the reasons of all changes that have it, each once.
+  var worstVerdict: (verdict: LightweightVerdict, reasons: [String]) {
+    let verdicts = changes.map(\.verdict)
+    guard let worst = verdicts.max(by: { $0.weight < $1.weight }) else { return (.nothingToDo, []) }
+    var reasons: [String] = []
+    var met: Set<String> = []
+    for verdict in verdicts where verdict.weight == worst.weight {
+      if let reason = verdict.reason, met.insert(reason).inserted { reasons.append(reason) }
+    }
+    return (worst, reasons)
   }
 
   /// The changes of one entity, by its new name, or by its old one when it is gone.

@@ -115,15 +115,19 @@ public struct ModelTrait: RawRepresentable, Sendable, Hashable {
     .isUsedWithCloudKit, .isUsedWithSwiftData,
   ]
 
-  /// The trait as it stands before a value: `the parent Item`, `an inverse notes`.
-  var phrase: String {
-    switch self {
-    case .parent, .className, .predicate, .derivation, .composite, .codeGeneration, .spotlightName:
-      "the \(name)"
-    case .inverse, .inverseEntity: "an \(name)"
-    case .versionIdentifiers, .columns, .members, .validation, .cloudKitConfigurations: "the \(name)"
-    default: "a \(name)"
-    }
+  /// The trait as it stands before a value: `the parent`.
+  var phrase: String { "the \(name)" }
+
+  /// A value as it stands in a sentence: words as they are, names and texts between grave accents.
+  func quoted(_ value: String) -> String { Self.inWords.contains(self) ? value : "`\(value)`" }
+
+  private static let inWords: Set<ModelTrait> = [
+    .type, .minCount, .maxCount, .deleteRule, .request, .codeGeneration,
+  ]
+
+  /// Whether the name is that of several things.
+  var isPlural: Bool {
+    [.columns, .members, .cloudKitConfigurations, .versionIdentifiers].contains(self)
   }
 }
 

@@ -91,7 +91,8 @@ struct DiagramSVG {
       y += Measure.rowHeight
     }
     if let rest = diagram.rest(box) {
-      text += "<text class=\"rest\" x=\"\(frame.x + 10)\" y=\"\(y)\">\(PictureText.html(rest))</text>"
+      text +=
+        "<text class=\"rest\" x=\"\(frame.x + 10)\" y=\"\(y)\">\(PictureText.html(rest))</text>"
     }
     return text + "</g>\n"
   }

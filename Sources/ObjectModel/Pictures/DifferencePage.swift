@@ -88,7 +88,8 @@ public struct DifferencePage {
         if entity != nil { text += "</ul>\n" }
         let heading = change.entityName.map { PictureText.html($0) } ?? "The model as a whole"
         text += "<h3>\(heading)</h3>\n"
-        if let effect = difference.hashEffects.first(where: { $0.entityName == change.entityName }) {
+        if let effect = difference.hashEffects.first(where: { $0.entityName == change.entityName })
+        {
           text += "<p class=\"effect\">\(marked(effect.sentence))</p>\n"
         }
         text += "<ul>\n"

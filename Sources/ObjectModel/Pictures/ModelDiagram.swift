@@ -127,7 +127,8 @@ private struct ModelSketch {
     }
     renamed = Dictionary(
       difference.changes.filter { $0.kind == .entityRenamed }
-        .map { ($0.oldValue ?? "", $0.newValue ?? "") }) { first, _ in first }
+        .map { ($0.oldValue ?? "", $0.newValue ?? "") }
+    ) { first, _ in first }
   }
 
   mutating func draw() {

@@ -18,7 +18,8 @@ enum PictureText {
 
   private static func isHidden(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.properties.generalCategory {
-    case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate, .unassigned:
+    case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate,
+      .unassigned:
       // The joiner of emoji and of several scripts stays.
       return scalar.value != 0x200D
     default: return false

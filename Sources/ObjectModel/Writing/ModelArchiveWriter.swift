@@ -185,11 +185,14 @@ struct ModelArchiveWriter {
   }
 
   private mutating func userInfo(_ entries: [String: ArchivedValue]) -> PropertyList {
-    var stored: [(String, PropertyList)] = []
+    var keys: [PropertyList] = []
+    var values: [PropertyList] = []
     for key in ByteOrder.sorted(entries.keys) {
-      stored.append((key, builder.value(entries[key] ?? .null)))
+      keys.append(builder.string(key))
+      values.append(builder.value(entries[key] ?? .null))
     }
-    return builder.dictionary(stored)
+    return builder.add(
+      ["NSDictionary", "NSObject"], ["NS.keys": .array(keys), "NS.objects": .array(values)])
   }
 }
 
@@ -323,7 +326,7 @@ extension ModelArchiveWriter {
     _ property: FetchedProperty, of entity: PropertyList
   ) -> PropertyList {
     var fields = common(
-      name: property.name, entity: entity, isOptional: property.isOptional, isTransient: false,
+      name: property.name, entity: entity, isOptional: property.isOptional, isTransient: true,
       isReadOnly: true, renamingIdentifier: property.renamingIdentifier,
       modifier: property.versionHashModifier, info: property.userInfo)
     if property.isIndexedBySpotlight { indexBySpotlight(&fields) }
