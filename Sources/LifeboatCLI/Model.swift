@@ -3,13 +3,14 @@ import ArgumentParser
 /// `lifeboat model`
 struct Model: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Show, hash, identify, compare and convert managed object models.",
+    abstract: "Show, hash, identify, compare, plan and convert managed object models.",
     discussion: """
       A model is anything that holds one: .xcdatamodeld, .xcdatamodel, .momd, .mom, VersionInfo.plist, a folder \
       or app bundle with any of these, a store, which carries its own, or a support bundle or other zip with any of \
       these in it.
       """,
     subcommands: [
-      ModelShow.self, ModelHash.self, ModelIdentify.self, ModelDiff.self, ModelConvert.self,
+      ModelShow.self, ModelHash.self, ModelIdentify.self, ModelDiff.self, ModelPlan.self,
+      ModelConvert.self,
     ])
 }

@@ -14,7 +14,7 @@ struct ModelShow: ParsableCommand {
       Exit status: 0 also when the model has problems; they are listed.
       """)
 
-  @Argument(help: "A model, or a store, which carries its own.")
+  @Argument(help: "A model, a store, which carries its own, or a mapping model.")
   var path: String
 
   @Option(name: .customLong("model-version"), help: "Which version.")
@@ -26,6 +26,9 @@ struct ModelShow: ParsableCommand {
   @OptionGroup(title: "Display") var display: DisplayOptions
 
   func run() throws {
+    if MappingModelSet.isMapping(at: path) {
+      return try MappingModelText.show(path, display: display)
+    }
     let input = try ModelInput(path)
     let version = try input.version(named: modelVersion)
     if version.model == nil, let optimised = version.optimised {

@@ -159,7 +159,7 @@ struct CompiledMappingReader {
     _ key: String, of value: PropertyList
   ) throws(ModelError) -> Expression? {
     try spend(1)
-    let read = MappingExpression.read(archive.field(key, of: value), in: archive)
+    let read = Expression(archived: archive.field(key, of: value), in: archive)
     try spend(read?.partCount ?? 0)
     return read
   }

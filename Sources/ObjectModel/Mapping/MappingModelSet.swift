@@ -58,6 +58,21 @@ public struct MappingModelSet: Sendable {
     }
   }
 
+  /// Gathers the mapping models that stand right beside a file or folder; nothing further down is
+  /// looked at. Empty when there are none.
+  public init(beside path: String) {
+    let resolved = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+    guard let slash = resolved.lastIndex(of: "/") else {
+      items = []
+      return
+    }
+    let folder = String(resolved[..<slash])
+    let names = ModelFile.names(in: folder).filter {
+      ["xcmappingmodel", "cdm"].contains(ModelFile.pathExtension($0))
+    }
+    items = names.prefix(ModelCollection.maximumVersions).map { Self.item(folder + "/" + $0) }
+  }
+
   /// Whether a path looks like a mapping model, by its extension or as an `xcmapping.xml`.
   public static func isMapping(at path: String) -> Bool {
     ["xcmappingmodel", "cdm"].contains(ModelFile.pathExtension(path))

@@ -169,14 +169,18 @@ struct XMLMappingReader {
     _ name: String, _ fields: inout Fields, _ object: XMLStore.Object
   ) throws(ModelError) -> Expression? {
     guard let archive = try archive(name, &fields, object) else { return nil }
-    return MappingExpression.read(archive.root, in: archive)
+    return Expression(archived: archive.root, in: archive)
   }
 
   private func userInfo(
     _ fields: inout Fields, _ object: XMLStore.Object
   ) throws(ModelError) -> [String: ArchivedValue] {
     guard let archive = try archive("userinfodata", &fields, object) else { return [:] }
-    return MappingExpression.userInfo(archive.root, in: archive)
+    var found: [String: ArchivedValue] = [:]
+    for entry in archive.namedEntries(archive.root) ?? [] {
+      found[entry.name] = archive.decoded(entry.value)
+    }
+    return found
   }
 
   private func archive(

@@ -1,22 +1,3 @@
-/// Expressions and user info of mapping models, out of archives.
-enum MappingExpression {
-  /// The tree of an archived `NSExpression`; nil for nil.
-  static func read(_ value: PropertyList?, in archive: KeyedArchive) -> Expression? {
-    Expression(archived: value, in: archive)
-  }
-
-  /// The entries of an archived dictionary whose keys are text.
-  static func userInfo(
-    _ value: PropertyList?, in archive: KeyedArchive
-  ) -> [String: ArchivedValue] {
-    var found: [String: ArchivedValue] = [:]
-    for entry in archive.namedEntries(value) ?? [] {
-      found[entry.name] = archive.decoded(entry.value)
-    }
-    return found
-  }
-}
-
 extension Expression {
   /// How many expressions the tree has, predicates' parts excepted.
   var partCount: Int {
