@@ -30,7 +30,8 @@ public enum ModelCache {
 
   /// The same, with what the form cannot hold.
   public static func written(_ model: ManagedObjectModel) throws(Failure) -> WrittenModel {
-    WrittenModel(bytes: try content(of: model), losses: [])
+    let archive = model.archive(form: .modelCache)
+    return WrittenModel(bytes: try deflate(archive.bytes), losses: archive.losses)
   }
 
   /// Unpacks a raw DEFLATE stream, to at most ``maximumSize`` bytes.

@@ -260,9 +260,11 @@ private struct ConversionPlan {
 
   private func written(_ version: ModelBundle.Version) throws -> WrittenModel {
     switch form {
-    case .contents, .xcdatamodeld: version.model.contentsXML(settings: version.settings)
-    case .mom, .momd: version.model.compiled()
-    case .cache: try ModelCache.written(version.model)
+    case .contents, .xcdatamodeld: return version.model.contentsXML(settings: version.settings)
+    case .mom, .momd:
+      let archive = version.model.archive(form: .compiled)
+      return WrittenModel(bytes: archive.bytes, losses: archive.losses)
+    case .cache: return try ModelCache.written(version.model)
     }
   }
 
@@ -283,16 +285,21 @@ private struct ConversionPlan {
     guard let copy = back[form.isBundle ? version.name : ""] else {
       throw Failure(70, "model.notReadBack", "what was written of \(version.name) cannot be read")
     }
-    let isEqual =
-      form == .contents || form == .xcdatamodeld
-      ? copy == original : copy.withoutSourceNotes == original.withoutSourceNotes
+    let isEqual = copy == original
+    // What is left of the model in an archive is known beforehand.
+    let isAsExpected =
+      switch form {
+      case .contents, .xcdatamodeld: isEqual || !losses.isEmpty
+      case .mom, .momd: copy == original.reduced(to: .compiled)
+      case .cache: copy == original.reduced(to: .modelCache)
+      }
     let before = original.versionHashes()
     let after = copy.versionHashes()
     let differing = original.entityNames.filter { name in
       (before.hashes[name] ?? before.unconfirmed[name])
         != (after.hashes[name] ?? after.unconfirmed[name])
     }
-    guard !losses.isEmpty || (isEqual && differing.isEmpty) else {
+    guard isAsExpected, !losses.isEmpty || differing.isEmpty else {
       throw Failure(
         70, "model.notReadBack", "what was written of \(version.name) is read back as another model"
       )

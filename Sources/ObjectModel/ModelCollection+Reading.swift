@@ -250,7 +250,12 @@ private struct ModelSearch {
   private mutating func takeOptimised(_ path: String, in folder: String, _ info: VersionInfo?) {
     guard takenPaths.insert(path).inserted else { return }
     let read = Self.optimised(path)
-    guard let model = try? read.get() else { return addOptimised(path, read) }
+    guard let model = try? read.get() else {
+      // Broken, it is not missed where the compiled model is there.
+      let compiled = String(path.dropLast(3)) + "mom"
+      if ModelFile.kind(at: compiled) == nil { addOptimised(path, read) }
+      return
+    }
     for index in versions.indices.reversed()
     where versions[index].path.hasPrefix(folder + "/") || versions[index].path == folder {
       let version = versions[index]

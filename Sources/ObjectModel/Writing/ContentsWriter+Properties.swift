@@ -210,8 +210,8 @@ extension ContentsWriter {
     output.start("fetchedProperty", attributes)
     if property.request != FetchRequest() || property.requestName != nil {
       write(
-        property.request, named: property.requestName ?? "fetchedPropertyFetchRequest", of: entity,
-        property.name)
+        property.request, named: property.requestName ?? FetchedProperty.standardRequestName,
+        of: entity, property.name)
     }
     writeUserInfo(property.userInfo, of: entity, property.name)
     output.end()

@@ -72,7 +72,7 @@ public struct ModelBundle: Sendable {
     var losses: [String: [ModelLoss]] = [:]
     var recorded: [String: RecordedHashes] = [:]
     for version in versions {
-      let written = version.model.compiled()
+      let written = version.model.archive(form: .compiled)
       files.append(File(path: version.name + ".mom", bytes: written.bytes))
       var lost = written.losses
       let computed = version.model.versionHashes()
@@ -139,12 +139,5 @@ public struct ModelBundle: Sendable {
           code: .duplicateName, message: "There are two versions called \(version.name).")
       }
     }
-  }
-}
-
-extension ManagedObjectModel {
-  /// The model as a compiled model, `.mom`, with what that form cannot hold.
-  public func compiled() -> WrittenModel {
-    WrittenModel(bytes: archiveBytes(form: .compiled), losses: [])
   }
 }
