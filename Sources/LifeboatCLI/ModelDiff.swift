@@ -52,7 +52,7 @@ struct ModelDiff: ParsableCommand {
     let to = try after.model(named: newVersion)
     let difference = ModelDifference(
       from: from.model, to: to.model,
-      isFromStore: !before.stores.isEmpty || !after.stores.isEmpty)
+      scope: Self.scope([before, after], [from.version, to.version]))
     let names = (Self.name(of: from.version, before), Self.name(of: to.version, after))
     switch format {
     case _ where display.json:
@@ -70,6 +70,17 @@ struct ModelDiff: ParsableCommand {
       try display.write(ModelDiagram(from: from.model, to: to.model, difference).mermaidText)
     }
     if !difference.isEmpty { try display.exitWithFindings() }
+  }
+
+  /// What both sides can say: a store's cached model says least, a compiled model less than a source.
+  private static func scope(
+    _ inputs: [ModelInput], _ versions: [ModelCollection.Version]
+  ) -> ComparisonScope {
+    if inputs.contains(where: { !$0.stores.isEmpty }) { return .cached }
+    let isSource = versions.allSatisfy { version in
+      version.fileName.hasSuffix(".xcdatamodel") || version.fileName == "contents"
+    }
+    return isSource ? .everything : .compiled
   }
 
   /// What the reader knows a version by.

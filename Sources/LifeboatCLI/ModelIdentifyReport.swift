@@ -82,7 +82,7 @@ struct ModelIdentifyReport: Encodable {
     var nearest = found.nearest.map { Candidate($0, of: count) }
     if let model = found.nearest?.version.model, let cached {
       // What no hash takes in differs for many reasons, such as the classes of a test host.
-      nearest?.changes = ModelDifference(from: model, to: cached, isFromStore: true).changes
+      nearest?.changes = ModelDifference(from: model, to: cached, scope: .cached).changes
         .filter(\.affectsVersionHash)
         .map { .init(kind: $0.kind.rawValue, entity: $0.entityName, summary: $0.summary) }
     }

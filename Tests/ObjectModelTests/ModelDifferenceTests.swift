@@ -22,7 +22,7 @@ struct ModelDifferenceTests {
         "`Item` is no longer abstract: lightweight migration can do this.",
         "`Note.photo` was removed, Binary, optional: lightweight migration can do this.",
         "`Note.updatedAt` was added, Date, optional: lightweight migration can do this.",
-        "the type of `Page.number` was Integer 32, is Integer 64: lightweight migration can do this.",
+        "The type of `Page.number` was Integer 32, is Integer 64: lightweight migration can do this.",
       ])
     #expect(difference.changes.allSatisfy { $0.affectsVersionHash })
   }

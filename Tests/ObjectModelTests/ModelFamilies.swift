@@ -24,7 +24,3 @@ enum ModelFamilies {
   }
 }
 
-extension ModelDifference {
-  /// Without the fetch request templates, which archives leave out.
-  var changesKeptInArchives: [ModelChange] { changes.filter { $0.part != .fetchRequest } }
-}

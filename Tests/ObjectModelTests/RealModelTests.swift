@@ -49,7 +49,7 @@ struct RealModelTests {
         let one = try #require(left.model)
         let other = try #require(right.model)
         // The source got this trait after the compiled form was made.
-        let changes = ModelDifference(from: one, to: other).changesKeptInArchives.filter {
+        let changes = ModelDifference(from: one, to: other, scope: .cached).changes.filter {
           $0.summary != "`Car.color` no longer has the value class `Color`"
         }
         #expect(changes == [], "\(left.path)")
@@ -78,7 +78,7 @@ struct RealModelTests {
     for version in try ModelCollection(at: root).versions {
       guard let model = version.model else { continue }
       let copy = try ManagedObjectModel(archive: model.archiveBytes(form: form))
-      #expect(ModelDifference(from: model, to: copy).changesKeptInArchives == [], "\(version.path)")
+      #expect(ModelDifference(from: model, to: copy, scope: .cached).changes == [], "\(version.path)")
       #expect(copy.configurations == model.configurations)
       #expect(copy.versionIdentifiers == model.versionIdentifiers)
       #expect(copy.versionHashes() == version.hashes, "\(version.path)")
@@ -149,7 +149,7 @@ struct RealModelTests {
       guard !matching.isEmpty else { continue }
       found += 1
       #expect(collection.nearest(to: hashes)?.agreeing == hashes.count)
-      let fewest = matching.map { ModelDifference(from: $0, to: model).changesKeptInArchives }
+      let fewest = matching.map { ModelDifference(from: $0, to: model, scope: .cached).changes }
         .min { $0.count < $1.count }
       // What may differ: the test host had no classes of these names, and indexes came and went
       // without a new version.

@@ -58,8 +58,8 @@ struct LightweightRules {
     }
     return .handledIfDataAllows(
       reason:
-        "there is any object of `\(entity.name)`: `\(attribute.name)` may not be empty and has "
-        + "no default")
+        "there are objects of `\(entity.name)` already, as `\(attribute.name)` may not be empty "
+        + "and has no default")
   }
 
   /// [M], [E]

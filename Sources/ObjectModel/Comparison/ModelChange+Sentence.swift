@@ -1,7 +1,10 @@
 extension ModelChange {
   /// The change and what it means for a store, as one sentence for a person who knows the app but
   /// not its source: `Note.updatedAt` was added, Date, optional: lightweight migration can do this.
-  public var sentence: String { "\(summary): \(verdict.text)." }
+  public var sentence: String {
+    let text = summary
+    return "\(text.prefix(1).uppercased())\(text.dropFirst()): \(verdict.text)."
+  }
 
   /// The change alone, without a full stop: `Note.updatedAt` was added, Date, optional.
   public var summary: String {

@@ -18,12 +18,10 @@ public struct ModelDifference: Sendable, Hashable {
   /// - Parameters:
   ///   - old: the older version.
   ///   - new: the newer version.
-  ///   - isFromStore: whether one of them is a store's cached model, which never has fetch request
-  ///     templates nor what only a model's source says: these are then not compared.
+  ///   - scope: what both can say, by the form they were read from.
   public init(
-    from old: ManagedObjectModel, to new: ManagedObjectModel, isFromStore: Bool = false
+    from old: ManagedObjectModel, to new: ManagedObjectModel, scope: ComparisonScope = .everything
   ) {
-    let scope = ComparisonScope(old, new, isFromStore: isFromStore)
     var comparison = ModelComparison(EntityPairing(old: old, new: new), scope)
     comparison.run()
     changes = comparison.changes

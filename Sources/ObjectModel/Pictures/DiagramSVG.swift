@@ -2,15 +2,15 @@
 /// behind the boxes. Colours come from the style sheet around it, by the class of the status.
 struct DiagramSVG {
   private enum Measure {
-    static let boxWidth = 270
+    static let boxWidth = 300
     static let columnGap = 110
     static let rowGap = 36
     static let titleHeight = 28
     static let rowHeight = 17
     static let padding = 8
     static let margin = 24
-    static let titleCharacters = 34
-    static let rowCharacters = 42
+    static let titleCharacters = 33
+    static let rowCharacters = 40
     static let mostColumns = 4
   }
 
