@@ -21,6 +21,7 @@ extension ArchiveModelReader {
     var elements: [Attribute] = []
     if depth < Self.maximumCompositeDepth {
       for element in try self.elements(archive.field("NSCompositeElements", of: value)) {
+        try spend(Cost.property)
         elements.append(
           try attribute(try text("NSPropertyName", element) ?? "", element, depth: depth + 1))
       }

@@ -7,6 +7,7 @@ extension ArchiveModelReader {
     request.predicate = try predicate(archive.field("NSPredicate", of: value))
     request.havingPredicate = try predicate(archive.field("NSHavingPredicate", of: value))
     for stored in try elements(archive.field("NSSortDescriptors", of: value)) {
+      try spend(Cost.sortDescriptor)
       request.sortDescriptors.append(
         SortDescriptor(
           key: try text("NSKey", stored) ?? "", isAscending: flag("NSAscending", stored),
@@ -50,7 +51,7 @@ extension ArchiveModelReader {
   mutating func predicate(_ value: PropertyList?) throws(ModelError) -> Predicate? {
     var reader = PredicateArchiveReader(archive: archive)
     let predicate = reader.predicate(value)
-    try spend(reader.partCount * 8 + reader.textLength / 16)
+    try spend(reader.partCount * Cost.predicatePart + reader.textLength / 16)
     return predicate
   }
 
@@ -59,14 +60,14 @@ extension ArchiveModelReader {
   ) throws(ModelError) -> Expression? {
     var reader = PredicateArchiveReader(archive: archive)
     let expression = reader.expression(archive.field(key, of: value))
-    try spend(reader.partCount * 8 + reader.textLength / 16)
+    try spend(reader.partCount * Cost.predicatePart + reader.textLength / 16)
     return expression
   }
 
   /// A value of any kind, with all it holds.
   mutating func decoded(_ value: PropertyList?) throws(ModelError) -> ArchivedValue {
     let (decoded, count) = archive.decodedWithCount(value)
-    try spend(count * 4)
+    try spend(count * Cost.value)
     return decoded
   }
 }

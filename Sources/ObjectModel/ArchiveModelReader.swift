@@ -34,9 +34,21 @@ extension ManagedObjectModel {
 ///
 /// The keys are those of Core Data's own coding: `NSEntities`, `NSProperties` and so on.
 struct ArchiveModelReader {
-  /// The most work, in elements visited and names looked up. The parts of an archive may be shared,
-  /// so a small file can describe a huge model; a real one needs a few ten thousand.
-  private static let maximumWork = 8_000_000
+  /// The most work, roughly in 32 bytes of the values that are made. The parts of an archive may be
+  /// shared, so a small file can describe a huge model; a real one needs some hundred thousand.
+  private static let maximumWork = 12_000_000
+
+  /// What one value of a kind costs.
+  enum Cost {
+    static let reference = 3
+    static let name = 4
+    static let property = 64
+    static let indexElement = 16
+    static let sortDescriptor = 16
+    static let template = 32
+    static let predicatePart = 12
+    static let value = 6
+  }
 
   let archive: KeyedArchive
   /// Names of all properties in each entity, inherited copies included.
@@ -103,6 +115,7 @@ struct ArchiveModelReader {
           message: "Entity \(name) has two properties called \(propertyName).")
       }
       let property = underlying(stored)
+      try spend(Cost.property)
       guard try text("NSPropertyName", property) == propertyName else {
         throw malformed("Property \(name).\(propertyName) is missing or has another name.")
       }
@@ -159,6 +172,7 @@ struct ArchiveModelReader {
         name: name, elements: [],
         partialPredicate: try predicate(archive.field("NSPartialIndexPredicate", of: stored)))
       for element in try elements(archive.field("NSIndexElements", of: stored)) {
+        try spend(Cost.indexElement)
         let isRTree = archive.integer(archive.field("NSFetchIndexElementType", of: element)) == 1
         index.elements.append(
           FetchIndex.Element(
@@ -195,6 +209,7 @@ struct ArchiveModelReader {
   ) throws(ModelError) -> [FetchRequestTemplate] {
     var found: [FetchRequestTemplate] = []
     for (name, request) in try named(archive.field("NSFetchRequestTemplates", of: root)) {
+      try spend(Cost.template)
       found.append(FetchRequestTemplate(name: name, request: try fetchRequest(request)))
     }
     return found
@@ -224,7 +239,7 @@ struct ArchiveModelReader {
 
   mutating func elements(_ value: PropertyList?) throws(ModelError) -> [PropertyList] {
     let elements = archive.elements(value) ?? []
-    try spend(elements.count)
+    try spend(elements.count * Cost.reference)
     return elements
   }
 
@@ -232,7 +247,7 @@ struct ArchiveModelReader {
     _ value: PropertyList?
   ) throws(ModelError) -> [(name: String, value: PropertyList)] {
     let entries = archive.namedEntries(value) ?? []
-    try spend(entries.count)
+    try spend(entries.count * Cost.name)
     return entries
   }
 

@@ -49,14 +49,47 @@ struct ContentsReader {
   /// The property names of a uniqueness constraint or of a compound index.
   private var propertyList: [String] = []
 
+  /// What is left of ``ManagedObjectModel/maximumPartCount``.
+  private var remainingParts = ManagedObjectModel.maximumPartCount
+  /// What is left of ``ManagedObjectModel/maximumPredicateLength``.
+  private var remainingPredicateLength = ManagedObjectModel.maximumPredicateLength
+
   mutating func take(_ event: HardenedXML.Event) throws(ModelError) {
     switch event {
     case .start(let name, let attributes, let line):
+      try spend(attributes, line)
       try start(name, attributes, line)
       path.append(name)
     case .end:
       if let name = path.popLast() { end(name) }
     case .text: break
+    }
+  }
+
+  /// Attributes that become predicates or expressions.
+  private static let predicateKeys = [
+    "predicateString", "derivationExpression", "derivationFilterPredicate", "expression",
+    "partialIndexPredicate", "coreSpotlightDisplayNameExpression", "regularExpressionString",
+  ]
+  /// Attributes that become validation rules.
+  private static let limitKeys = [
+    "minValueString", "maxValueString", "minDateTimeInterval", "maxDateTimeInterval",
+    "regularExpressionString",
+  ]
+
+  /// Stops a source that asks for more than any real model.
+  private mutating func spend(_ attributes: Attributes, _ line: Int) throws(ModelError) {
+    remainingParts -= 1
+    for key in Self.limitKeys where attributes[key] != nil { remainingParts -= 1 }
+    for key in Self.predicateKeys {
+      if let text = attributes[key] { remainingPredicateLength -= text.utf8.count }
+    }
+    guard remainingParts >= 0, remainingPredicateLength >= 0 else {
+      throw ModelError(
+        code: .tooLarge,
+        message: remainingParts < 0
+          ? "The model has more parts than any real one."
+          : "The predicates of the model are longer than those of any real one.", line: line)
     }
   }
 
