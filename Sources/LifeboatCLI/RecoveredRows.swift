@@ -24,7 +24,7 @@ struct RecoveredRows {
         hint: "use --format ndjson, or without --all and --deleted --format \(format.rawValue)")
     }
     let model = try options.model.map {
-      try ModelChoice.version(at: $0, named: options.modelVersion).model
+      try ModelInput($0).model(named: options.modelVersion).model
     }
     let damaged = try DamagedStore(
       path: path, logView: store.wal, like: likes.like, model: model)

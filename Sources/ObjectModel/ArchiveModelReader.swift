@@ -4,10 +4,11 @@ extension ManagedObjectModel {
   /// Both are keyed archives. Inherited properties, which caches repeat in each subentity as copies
   /// or as proxies, are left out: an entity's own properties are those whose name no ancestor has.
   ///
-  /// - Throws: ``ModelError``; `model.oldSourceFormat` for the model source of Xcode 3,
-  ///   `model.optimisedFormat` for an `.omo`.
+  /// An archive of Xcode's editor (`elements` of Xcode 3) is read as well.
+  ///
+  /// - Throws: ``ModelError``; `model.optimisedFormat` for an `.omo`.
   public init(archive bytes: [UInt8]) throws(ModelError) {
-    if bytes.starts(with: OptimisedModel.magic) { throw OptimisedModel.error }
+    if OptimisedModel.isOptimised(bytes) { throw OptimisedModel.error }
     let archive: KeyedArchive
     do {
       archive = try KeyedArchive(bytes: bytes)
@@ -20,20 +21,12 @@ extension ManagedObjectModel {
       default: throw ModelError(error)
       }
     }
+    if EditorModelReader.isEditorArchive(archive) {
+      self = try EditorModelReader.model(in: archive).model
+      return
+    }
     var reader = ArchiveModelReader(archive: archive)
     self = try reader.model()
-  }
-}
-
-/// The optimised form of a compiled model (`.omo`), which is recognised only.
-enum OptimisedModel {
-  static let magic = Array("momv2$".utf8)
-
-  static var error: ModelError {
-    ModelError(
-      code: .optimisedFormat,
-      message: "This is an optimised model (.omo). Use the .mom of the same name beside it.",
-      offset: 0)
   }
 }
 
@@ -100,13 +93,6 @@ struct ArchiveModelReader {
 
   private func otherRoot(_ root: PropertyList?) -> ModelError {
     let className = archive.className(of: root) ?? "nothing"
-    // The root of such a source is a dictionary; the model in it is of an editor class.
-    if archive.objects.contains(where: { $0["$classname"] == .string("XDPMModel") }) {
-      return ModelError(
-        code: .oldSourceFormat,
-        message: "This is a model source of Xcode 3, which is not read yet. Open it in Xcode and "
-          + "save it in the current format, or use the compiled .mom.")
-    }
     return ModelError(
       code: .notAModel, message: "The archive holds \(className), not a managed object model.")
   }

@@ -158,6 +158,7 @@ struct ContentsReader {
     case ("fetchedProperty", "fetchRequest"):
       let request = request(attributes)
       let requestName = nonEmpty(attributes["name"])
+        .flatMap { $0 == FetchedProperty.standardRequestName ? nil : $0 }
       fetchedProperty?.request = request
       fetchedProperty?.requestName = requestName
     case ("entity", "fetchIndex"):

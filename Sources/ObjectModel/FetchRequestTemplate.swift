@@ -27,11 +27,15 @@ public struct FetchRequestTemplate: Sendable, Hashable {
 
 /// A fetched property of an entity. It has no column and no part in the version hash.
 public struct FetchedProperty: Sendable, Hashable {
+  /// The name that Xcode gives the request of every fetched property.
+  static let standardRequestName = "fetchedPropertyFetchRequest"
+
   /// The property's name.
   public var name: String
   /// What it fetches.
   public var request: FetchRequest
-  /// The name that a model's source gives the request; nil in compiled models.
+  /// The name that a model's source gives the request, when it is another than the one that Xcode
+  /// gives by itself; nil in compiled models.
   public var requestName: String?
   /// Whether it may be empty.
   public var isOptional: Bool

@@ -1,0 +1,24 @@
+extension Expression {
+  /// How many expressions the tree has, predicates' parts excepted.
+  var partCount: Int {
+    children.expressions.reduce(1) { $0 + $1.partCount }
+  }
+}
+
+extension ArchivedValue {
+  /// How many values there are in all.
+  var count: Int {
+    switch self {
+    case .array(let values), .set(let values): values.reduce(1) { $0 + $1.count }
+    case .dictionary(let entries): entries.reduce(1) { $0 + $1.key.count + $1.value.count }
+    case .object(let object): object.fields.values.reduce(1) { $0 + $1.count }
+    default: 1
+    }
+  }
+
+  /// The integer; nil for any other kind.
+  var integerValue: Int64? {
+    guard case .integer(let value) = self else { return nil }
+    return value
+  }
+}
