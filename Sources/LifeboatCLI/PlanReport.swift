@@ -66,6 +66,8 @@ struct PlanReport: Encodable {
   let start: Place
   let target: Place
   let goesBack: Bool
+  /// The version nearest to the store, when none fits.
+  let nearest: Nearest?
   let steps: [Step]?
   let direct: Attempt
   let obstacle: Attempt?
@@ -76,6 +78,7 @@ struct PlanReport: Encodable {
     start = Place(plan.start)
     target = Place(plan.target)
     goesBack = plan.goesBack
+    nearest = plan.nearest.map(Nearest.init)
     steps = plan.steps?.map(Step.init)
     direct = Attempt(plan.direct)
     obstacle = plan.obstacle.map(Attempt.init)
@@ -128,7 +131,7 @@ extension PlanReport.Nearest {
   init(_ nearest: MigrationPlan.Nearest) {
     self.init(
       version: nearest.versionName, agreeing: nearest.agreeing, of: nearest.of,
-      differing: nearest.differing.map(\.entityName))
+      differing: nearest.differing)
   }
 }
 

@@ -21,6 +21,7 @@ struct PlanText {
     text += ": from \(start) to \(target), \(Quantity.count(steps.count)) "
     text += steps.count == 1 ? "step\n" : "steps\n"
     if plan.goesBack { text += "This goes back: the store is of a newer version.\n" }
+    text += ownModel()
     for (index, step) in steps.enumerated() {
       let title = "\(index + 1). \(Self.name(step.from)) → \(Self.name(step.to))"
       text += "\n" + style.apply(title, .bold) + "\n"
@@ -45,9 +46,11 @@ struct PlanText {
     switch step.way {
     case .mapping(let item):
       lines.append("by the mapping model \(item.fileName)")
-      for entity in item.compiled?.entityMappings ?? [] {
-        guard let policy = entity.migrationPolicyClassName else { continue }
-        lines.append("needs the app's class \(policy), for \(entity.name)")
+      let entities = item.compiled?.entityMappings.filter { $0.migrationPolicyClassName != nil }
+      let classes = Dictionary(grouping: entities ?? []) { $0.migrationPolicyClassName ?? "" }
+      for name in classes.keys.sorted() {
+        let parts = classes[name]?.map(\.name).joined(separator: ", ") ?? ""
+        lines.append("needs the app's class \(name), for \(parts)")
       }
     case .inferred(_, let conditions):
       lines.append("inferred, as lightweight migration does it")
@@ -69,6 +72,22 @@ struct PlanText {
     return shown.joined(separator: ", ") + (more > 0 ? " and \(more) more" : "")
   }
 
+  /// That no version fits, and what follows.
+  private func ownModel() -> String {
+    guard plan.start.versionNames.isEmpty else { return "" }
+    var text = "No version fits the store"
+    if let nearest = plan.nearest {
+      text += "; nearest is \(DisplayText.visible(nearest.versionName)), with "
+      text += "\(nearest.agreeing) of \(nearest.of) entities the same"
+    }
+    text += ".\n"
+    if plan.start.model != nil, plan.steps != nil {
+      text += "Core Data finds no source model then and stops with error 134130, unless the app is "
+      text += "given\nthe store's own model: lifeboat model convert \(ShellText.quoted(store)) -o …\n"
+    }
+    return text
+  }
+
   /// What Core Data would do by itself, where that is another way.
   private func shortcut(_ steps: [MigrationPlan.Step]) -> String {
     guard steps.count > 1 else { return "" }
@@ -78,9 +97,11 @@ struct PlanText {
     var text = "\nIn one step, as Core Data goes by itself, it would be "
     switch direct.way {
     case .mapping(let item): text += "the mapping model \(DisplayText.visible(item.fileName))"
-    case .inferred: text += "inferred, past the mapping models on the way"
-    case .uncertain: text += "inferred, if it copes, past the mapping models on the way"
+    case .inferred: text += "inferred"
+    case .uncertain: text += "inferred, if it copes"
     }
+    let passes = steps.contains { if case .mapping = $0.way { true } else { false } }
+    if passes { text += ", past the mapping models on the way" }
     if let losses = Self.losses(direct.losses) {
       text += "; it leaves behind \(DisplayText.visible(losses))"
     }
@@ -90,6 +111,7 @@ struct PlanText {
   private func noWay(_ start: String, _ target: String) -> String {
     var text = style.apply(DisplayText.visible(store), .bold)
     text += ": there is no way from \(start) to \(target)\n"
+    text += ownModel()
     if let obstacle = plan.obstacle {
       let from = Self.name(obstacle.from)
       text += "\n\(from) → \(Self.name(obstacle.to)) has no mapping model, and cannot be inferred:\n"
@@ -113,7 +135,7 @@ struct PlanText {
         }
         text += "   its \(side) is nearest to \(DisplayText.visible(nearest.versionName)), with "
         text += "\(nearest.agreeing) of \(nearest.of) entities the same"
-        let names = nearest.differing.prefix(Self.shownLosses).map(\.entityName)
+        let names = nearest.differing.prefix(Self.shownLosses)
         if !names.isEmpty {
           text += "; not " + names.map(DisplayText.visible).joined(separator: ", ")
         }

@@ -66,7 +66,7 @@ public struct MigrationPlan: Sendable {
     public var isOrphaned: Bool { item.compiled != nil && fits.isEmpty }
   }
 
-  /// The version that comes nearest to one side of a mapping model.
+  /// The version that comes nearest to some hashes.
   public struct Nearest: Sendable {
     /// The version's name.
     public let versionName: String
@@ -74,12 +74,14 @@ public struct MigrationPlan: Sendable {
     public let agreeing: Int
     /// Of how many.
     public let of: Int
-    /// The entities that do not.
-    public let differing: [MappingFit.Mismatch]
+    /// The entities that do not, sorted by name.
+    public let differing: [String]
   }
 
   /// Where the store is.
   public let start: Place
+  /// When no version fits the store, the nearest one; nil when none agrees in any entity.
+  public let nearest: Nearest?
   /// Where it shall go.
   public let target: Place
   /// The steps; empty when the store opens as it is, nil when there is no way.

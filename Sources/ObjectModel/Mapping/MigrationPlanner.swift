@@ -81,6 +81,8 @@ private struct PlanSearch {
   /// The places that a mapping model leads from and to, by its place in the set.
   private var ends: [(from: Set<Int>, to: Set<Int>)] = []
   private var attempts: [Int: Attempt] = [:]
+  /// The version nearest to the store, when none fits.
+  private var nearest: MigrationPlan.Nearest?
 
   init(
     versions: [ModelCollection.Version], mappings: MappingModelSet,
@@ -147,14 +149,20 @@ private struct PlanSearch {
     // Of versions elsewhere, their model helps; else the store's own.
     let elsewhere = fitting.first { $0.model != nil } ?? fitting.first
     let hashed = HashedModel(model: elsewhere?.model ?? model, recorded: hashes)
-    let nearest = places.max { left, right in
+    let closest = places.max { left, right in
       Self.agreement(left, hashes) < Self.agreement(right, hashes)
+    }
+    if fitting.isEmpty, let closest, Self.agreement(closest, hashes) > 0 {
+      nearest = MigrationPlan.Nearest(
+        versionName: closest.name, agreeing: Self.agreement(closest, hashes), of: hashes.count,
+        differing: ByteOrder.sorted(
+          hashes.filter { closest.hashed.candidates[$0.key]?.contains($0.value) != true }.keys))
     }
     start = places.count
     places.append(
       Place(
         versionNames: fitting.map(\.name), path: elsewhere?.path, model: elsewhere?.model ?? model,
-        hashed: hashed, position: nearest?.position ?? 0))
+        hashed: hashed, position: closest?.position ?? 0))
   }
 
   private static func agreement(_ place: Place, _ hashes: [String: VersionHash]) -> Int {
@@ -175,19 +183,37 @@ private struct PlanSearch {
   // MARK: Search
 
   mutating func plan() -> MigrationPlan {
-    let direct = attempt(start, target)
+    let isForeign = isForeign
+    let direct = isForeign ? foreignAttempt : attempt(start, target)
     var steps: [MigrationPlan.Step]?
     var obstacle: Attempt?
     if start == target {
       steps = []
+    } else if isForeign {
+      obstacle = direct
     } else {
       let (way, reached) = search()
       steps = way
       if way == nil { obstacle = nearestFailure(reached) }
     }
     return MigrationPlan(
-      start: places[start], target: places[target], steps: steps, direct: direct,
+      start: places[start], nearest: nearest, target: places[target], steps: steps, direct: direct,
       obstacle: obstacle, standings: standings(), goesBack: goesBack)
+  }
+
+  /// Whether the store has nothing to do with the versions: nothing of it would be left.
+  private var isForeign: Bool {
+    let known = places[start].hashed.candidates.keys
+    guard places[start].path == nil, let model = places[target].model else { return false }
+    let names = places.flatMap { $0.path == nil ? [] : Array($0.hashed.candidates.keys) }
+      + model.entities.values.compactMap(\.renamingIdentifier)
+    return Set(names).isDisjoint(with: known)
+  }
+
+  private var foreignAttempt: Attempt {
+    Attempt(
+      from: places[start], to: places[target], step: nil,
+      refusals: ["the two have no entity in common: this is the store of another model"])
   }
 
   private var goesBack: Bool { places[start].position > places[target].position }
@@ -345,7 +371,8 @@ private struct PlanSearch {
       guard agreeing > best?.agreeing ?? 0 else { continue }
       best = MigrationPlan.Nearest(
         versionName: place.name, agreeing: agreeing,
-        of: agreeing + mismatches.count + unverified.count, differing: mismatches)
+        of: agreeing + mismatches.count + unverified.count,
+        differing: ByteOrder.sorted(mismatches.map(\.entityName)))
     }
     return best
   }

@@ -98,9 +98,11 @@ struct MappingReadingTests {
         let hashes = model.versionHashes()
         #expect(hashes.unknown == [:])
         #expect(hashes == beside.versionHashes(), "\(file.path): \(name)")
-        // All else is the same too: what the hash does not take in.
-        let changes = ModelDifference(from: model, to: beside, scope: .compiled).changes
-          .map(\.summary)
+        // All else is the same too: what the hash does not take in. What only generated code
+        // depends on is not in the editor's form.
+        let changes = ModelDifference(from: model, to: beside).changes
+          .filter { $0.field?.contains("generat") != true }
+          .map { "\($0.kind.rawValue) \($0.entityName ?? "") \($0.name ?? $0.field ?? "")" }
         #expect(changes == Self.laterChanges[name] ?? [], "\(file.path): \(name)")
         #expect(model.validate() == [])
         count += 1
@@ -112,20 +114,16 @@ struct MappingReadingTests {
 
   /// What the sources got after the mapping models were made; nothing of it is hashed.
   static let laterChanges: [String: [String]] = {
-    let moody = ["Continent", "Country", "Mood"].map { "`\($0)` no longer has the class `.\($0)`" }
+    let moody = ["Continent", "Country", "Mood"].map { "entityChanged \($0) class" }
     let openEmu = [
-      ("Collection", "OEDBCollection"), ("CollectionFolder", "OEDBCollectionFolder"),
-      ("Game", "OEDBGame"), ("Image", "OEDBImage"), ("ROM", "OEDBRom"),
-      ("SaveState", "OEDBSaveState"), ("Screenshot", "OEDBScreenshot"),
-      ("SmartCollection", "OEDBSmartCollection"), ("System", "OEDBSystem"),
+      "Collection", "CollectionFolder", "Game", "Image", "ROM", "SaveState", "Screenshot",
+      "SmartCollection", "System",
     ]
     return [
       "Moody 2": moody, "Moody 3": moody,
-      "Moody 4": moody + ["the version identifiers of the model were `3`, are `4`"],
-      "OEDatabase 1.3": openEmu.map { "the class of `\($0)` was `\($1)`, is `.\($1)`" },
-      "SampleModel2": [
-        "the index `byMakerAndNumberPlate` of `Car` was added, on maker, numberPlate"
-      ],
+      "Moody 4": moody + ["modelChanged  version identifiers"],
+      "OEDatabase 1.3": openEmu.map { "entityChanged \($0) class" },
+      "SampleModel2": ["fetchIndexAdded Car byMakerAndNumberPlate"],
     ]
   }()
 
