@@ -80,6 +80,8 @@ public struct ModelDiagram: Sendable {
   /// The most boxes in a picture in which everything is drawn, and in any picture.
   static let roomyCount = 40
   static let maximumBoxCount = 300
+  /// The most rows in a box.
+  static let maximumRowCount = 60
 
   /// Draws a difference.
   public init(
@@ -157,6 +159,11 @@ private struct ModelSketch {
     for change in own where change.part != .entity || change.action == .changed {
       if change.action != .removed, let name = change.propertyName { touched.insert(name) }
       rows.append(ModelDiagram.Row(text: Self.text(change), status: Self.status(change)))
+    }
+    if rows.count > ModelDiagram.maximumRowCount {
+      let rest = rows.count - ModelDiagram.maximumRowCount
+      rows = Array(rows.prefix(ModelDiagram.maximumRowCount))
+      rows.append(ModelDiagram.Row(text: "and \(rest) more", status: .changed))
     }
     let count = entity.attributes.count + entity.relationships.count
     return ModelDiagram.Box(
