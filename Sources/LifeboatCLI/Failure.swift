@@ -125,7 +125,8 @@ struct Failure: Error {
   private init(_ error: ModelError) {
     let isMissing = error.code == .unreadable
     self.init(
-      isMissing ? 66 : error.code == .unfitName ? 73 : 65, error.code.rawValue, Self.sentence(error.message, error.path),
+      isMissing ? 66 : error.code == .unfitName ? 73 : 65, error.code.rawValue,
+      Self.sentence(error.message, error.path),
       hint: isMissing
         ? "check the path"
         : error.code == .unfitName

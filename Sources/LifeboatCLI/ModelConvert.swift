@@ -9,7 +9,8 @@ import Terminal
 struct ModelConvert: ParsableCommand, RecordedCommand {
   static let configuration = CommandConfiguration(
     commandName: "convert",
-    abstract: "Write a model in another form: as a source that Xcode opens, compiled, or as a store's cache.",
+    abstract:
+      "Write a model in another form: as a source that Xcode opens, compiled, or as a store's cache.",
     discussion: """
       Examples: lifeboat model convert Notes.sqlite --to xcdatamodeld -o Notes.xcdatamodeld
                 lifeboat model convert Notes.momd --model-version "Notes 2" --to contents -o contents
@@ -28,7 +29,8 @@ struct ModelConvert: ParsableCommand, RecordedCommand {
     var isBundle: Bool { self == .xcdatamodeld || self == .momd }
   }
 
-  @Argument(help: "Anything that holds a model: a store, a bundle, .xcdatamodeld, .momd, .mom and others.")
+  @Argument(
+    help: "Anything that holds a model: a store, a bundle, .xcdatamodeld, .momd, .mom and others.")
   var path: String
 
   @Option(
@@ -84,6 +86,7 @@ struct ModelConvert: ParsableCommand, RecordedCommand {
   }
 
   func run() throws {
+    let watch = EvidenceWatch(path)
     let input = try ModelInput(path)
     try EvidenceGuard.check(output, outside: path)
     for store in (try? StoreFinder.stores(at: path)) ?? [] where !input.stores.isEmpty {
@@ -94,7 +97,9 @@ struct ModelConvert: ParsableCommand, RecordedCommand {
     let target = ModelOutput(output, created: interruption.made)
     let report = try withExtendedLifetime(interruption) {
       do {
-        return try plan.run(target, path: path, output: output)
+        let report = try plan.run(target, path: path, output: output)
+        try watch.requireUnchanged()
+        return report
       } catch {
         target.discard()
         throw error

@@ -105,9 +105,7 @@ struct ModelDiff: ParsableCommand {
       text += "  " + change.sentence.visible + "\n"
       if let remark = change.remark { text += "    " + remark.visible + "\n" }
     }
-    let indirect = difference.hashEffects.filter { effect in
-      !difference.changes.contains { $0.entityName == effect.entityName }
-    }
+    let indirect = difference.indirectEffects
     if !indirect.isEmpty {
       text += "\n" + display.style.apply("Affected without a change of their own", .bold) + "\n"
       for effect in indirect { text += "  " + effect.sentence.visible + "\n" }

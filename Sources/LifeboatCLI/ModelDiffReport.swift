@@ -43,6 +43,7 @@ struct ModelDiffReport: Encodable {
   struct Effect: Encodable {
     let entity: String
     let oldName: String?
+    let doubt: String?
     let sentence: String
   }
 
@@ -69,7 +70,8 @@ struct ModelDiffReport: Encodable {
     migration = Migration(difference.verdict)
     changes = difference.changes.map(Change.init)
     versionHashes = difference.hashEffects.map {
-      Effect(entity: $0.entityName, oldName: $0.oldName, sentence: $0.sentence)
+      Effect(
+        entity: $0.entityName, oldName: $0.oldName, doubt: $0.doubt, sentence: $0.sentence)
     }
     guesses = difference.guesses.map {
       Guess(

@@ -130,7 +130,8 @@ struct ModelIdentify: ParsableCommand {
     }
     let others = (found.possible + found.others).dropFirst().prefix(3)
     for other in others {
-      text += "next is \(place(other.version)), with \(other.agreement.agreeing.count) of \(count)\n"
+      text +=
+        "next is \(place(other.version)), with \(other.agreement.agreeing.count) of \(count)\n"
     }
     return text
   }

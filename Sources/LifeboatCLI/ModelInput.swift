@@ -165,8 +165,11 @@ struct ModelInput {
   }
 
   private static func unpacked(_ path: String) throws -> Found {
-    let archive = try UnpackedArchive(path)
-    return try withExtendedLifetime(archive) { try inside(archive, path) }
+    let interruption = Interruption()
+    return try withExtendedLifetime(interruption) {
+      let archive = try UnpackedArchive(path, created: interruption.made)
+      return try withExtendedLifetime(archive) { try inside(archive, path) }
+    }
   }
 
   private static func inside(_ archive: UnpackedArchive, _ path: String) throws -> Found {

@@ -70,7 +70,8 @@ struct ModelShow: ParsableCommand {
       "Announces",
       ModelText.counted(optimised.entityCount, "entity", "entities") + ", "
         + ModelText.counted(optimised.propertyCount, "property", "properties"))
-    block.add("Version of", names.isEmpty ? "no model that is beside it" : names.joined(separator: ", "))
+    block.add(
+      "Version of", names.isEmpty ? "no model that is beside it" : names.joined(separator: ", "))
     if !optimised.versionIdentifiers.isEmpty {
       block.add("Identifier", optimised.versionIdentifiers.joined(separator: ", "))
     }

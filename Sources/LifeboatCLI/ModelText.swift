@@ -189,14 +189,17 @@ struct ModelText {
   static func sentence(_ relationship: Relationship) -> String {
     let destination = relationship.destinationEntityName
     var parts = [
-      (relationship.isToMany ? "many " : "one ") + (destination.isEmpty ? "of nothing" : destination)
+      (relationship.isToMany ? "many " : "one ")
+        + (destination.isEmpty ? "of nothing" : destination)
     ]
     if relationship.isOrdered { parts.append("ordered") }
     if relationship.isOptional { parts.append("optional") }
     if relationship.isTransient { parts.append("transient") }
     let least = relationship.minCount > (relationship.isOptional ? 0 : 1)
     if least { parts.append("at least \(Quantity.count(relationship.minCount))") }
-    if relationship.maxCount > 1 { parts.append("at most \(Quantity.count(relationship.maxCount))") }
+    if relationship.maxCount > 1 {
+      parts.append("at most \(Quantity.count(relationship.maxCount))")
+    }
     parts.append(relationship.inverseName.map { "inverse \($0)" } ?? "no inverse")
     parts.append("on deletion \(relationship.deleteRule.name)")
     if relationship.isIndexedBySpotlight { parts.append("in Spotlight") }

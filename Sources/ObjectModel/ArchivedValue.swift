@@ -48,7 +48,7 @@ public indirect enum ArchivedValue: Sendable, Hashable {
   /// The deepest nesting that is decoded; what lies below is ``opaque(className:)``.
   public static let maximumDepth = 32
   /// The most values that are decoded; the rest is ``opaque(className:)``.
-  public static let maximumCount = 100_000
+  public static let maximumCount = 20_000
 }
 
 extension ArchivedValue {

@@ -24,10 +24,10 @@ public final class UnpackedArchive {
     return lead == [0x50, 0x4B, 0x03, 0x04] || lead == [0x50, 0x4B, 0x05, 0x06]
   }
 
-  /// Unpacks what may hold a model.
+  /// Unpacks what may hold a model. `created` hears of each folder and file before it goes again.
   ///
   /// - Throws: ``BundleError`` about the archive, or an error of the file system about the private folder.
-  public init(_ path: String) throws {
+  public init(_ path: String, created: (String) -> Void = { _ in }) throws {
     let reader = try ZipReader(path: path)
     isBundle = reader.entry(named: BundleManifest.entryName) != nil
     let wanted = reader.entries.filter { !$0.isFolder && Self.isWanted($0.name) }
@@ -37,12 +37,19 @@ public final class UnpackedArchive {
       throw BundleError(
         .tooLarge, "more than 8 GiB of stores and models; unpack it and name the part", path: path)
     }
+    // Real stores do not shrink like that; what does would fill the disk.
+    if let bomb = wanted.first(where: { Self.isBomb($0) }) {
+      throw BundleError(
+        .tooLarge, "\(bomb.size) bytes in \(bomb.compressedSize); unpack it and name the part",
+        path: path, entry: bomb.name)
+    }
     folder = FileManager.default.temporaryDirectory
       .appendingPathComponent("lifeboat-" + UUID().uuidString)
     try FileManager.default.createDirectory(
       at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+    created(folder.path)
     do {
-      for entry in wanted { try unpack(entry, of: reader) }
+      for entry in wanted { try unpack(entry, of: reader, created) }
     } catch {
       try? FileManager.default.removeItem(at: folder)
       throw error
@@ -51,12 +58,26 @@ public final class UnpackedArchive {
 
   deinit { try? FileManager.default.removeItem(at: folder) }
 
+  /// More than 64 MiB in less than a 200th of that.
+  private static func isBomb(_ entry: ZipReader.Entry) -> Bool {
+    entry.size > 64 << 20 && entry.compressedSize < entry.size / 200
+  }
+
   /// Names are checked by the reader: relative, without `..`, each once.
-  private func unpack(_ entry: ZipReader.Entry, of reader: ZipReader) throws {
+  private func unpack(
+    _ entry: ZipReader.Entry, of reader: ZipReader, _ created: (String) -> Void
+  ) throws {
+    let parts = entry.name.split(separator: "/")
+    var parent = folder
+    for part in parts.dropLast() {
+      parent.appendPathComponent(String(part))
+      guard !FileManager.default.fileExists(atPath: parent.path) else { continue }
+      try FileManager.default.createDirectory(
+        at: parent, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+      created(parent.path)
+    }
     let target = folder.appendingPathComponent(entry.name)
-    try FileManager.default.createDirectory(
-      at: target.deletingLastPathComponent(), withIntermediateDirectories: true,
-      attributes: [.posixPermissions: 0o700])
+    created(target.path)
     guard
       FileManager.default.createFile(
         atPath: target.path, contents: nil, attributes: [.posixPermissions: 0o600])

@@ -6,7 +6,8 @@ import Testing
 @Suite struct HelpTests {
   static let commands = [
     ["inspect"], ["info"], ["check"], ["pages"], ["model"], ["model", "show"], ["model", "hash"],
-    ["model", "identify"], ["model", "diff"], ["model", "convert"], ["rows"], ["timeline"], ["compare"], ["extract"],
+    ["model", "identify"], ["model", "diff"], ["model", "convert"], ["rows"], ["timeline"],
+    ["compare"], ["extract"],
     ["export"], ["recover"], ["rescue"], ["bundle"],
     ["bundle", "create"], ["bundle", "verify"], ["bundle", "list"], ["incidents"],
     ["incidents", "list"], ["incidents", "show"], ["incidents", "restore"], ["demo"],

@@ -205,4 +205,27 @@ import Testing
     #expect(whole["optimised"]?["entityCount"]?.integer == 4)
     #expect(whole["isCurrent"]?.boolean == true)
   }
+
+  /// Without the `.mom`, an `.omo` still identifies the stores of its version, and of no other.
+  @Test func anOptimisedModelIdentifiesStores() throws {
+    guard let shared = Shared.require("stores of an optimised model") else { return }
+    let bundle = shared.appendingPathComponent(
+      "stores/real/alemar11-CoreDataPlus/Tests/Resources/SampleModel/Fixtures/SampleModel.momd")
+    let folder = try TemporaryFolder()
+    let alone = folder.url.appendingPathComponent("SampleModel.omo")
+    try FileManager.default.copyItem(
+      at: bundle.appendingPathComponent("SampleModel.omo"), to: alone)
+    var fitting = 0
+    for store in RealStores.all where store.description.contains("CoreDataPlus") {
+      let whole = try Program.run("model", "identify", "--json", store.url.path, bundle.path)
+      guard whole.status != 65 else { continue }
+      let fits = try whole.json()["matches"]?.array?.contains {
+        $0["name"]?.string == "SampleModel"
+      }
+      let ours = try Program.run("model", "identify", "--json", store.url.path, alone.path)
+      #expect((ours.status == 0) == (fits == true), "\(store)")
+      if fits == true { fitting += 1 }
+    }
+    #expect(fitting > 0)
+  }
 }

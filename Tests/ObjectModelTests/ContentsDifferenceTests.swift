@@ -27,7 +27,8 @@ struct ContentsDifferenceTests {
       for (one, other) in zip(family.versions, family.versions.dropFirst()) {
         for (old, new) in [(one, other), (other, one)] {
           guard let before = old.model, let after = new.model,
-            [old, new].allSatisfy({ FileManager.default.fileExists(atPath: $0.path + "/contents") }),
+            [old, new].allSatisfy({ FileManager.default.fileExists(atPath: $0.path + "/contents") }
+            ),
             let oldTree = try XMLTree.root(old.path + "/contents"),
             let newTree = try XMLTree.root(new.path + "/contents")
           else {

@@ -88,6 +88,19 @@ struct HashEffectTests {
     #expect(tag?.remark == "It is the same entity under its new name.")
   }
 
+  @Test func whatIsNotConfirmedSaysSo() {
+    var old = Self.base
+    old.entities["Other"]?.attributes.append(Attribute(name: "id", type: .objectID))
+    var new = old
+    new.entities["Other"]?.attributes[0].isOptional = true
+    let effects = ModelDifference(from: old, to: new).hashEffects
+    #expect(effects.map(\.doubt) == ["attribute id: its type is Object ID"])
+    #expect(
+      effects.first?.sentence
+        == "`Other` has another version hash, because of its own changes; this is not certain, "
+        + "because attribute id: its type is Object ID.")
+  }
+
   /// The hash of a derived attribute has no name in it, but its place in the order of names counts.
   @Test(arguments: [("b", "c", false), ("b", "z", true)])
   func aDerivedAttributeIsRenamed(_ from: String, _ to: String, _ changes: Bool) {

@@ -248,6 +248,34 @@ struct IdentificationTests {
     #expect(found.others.first?.agreement.differing == (isDifferent ? ["Note"] : nil))
   }
 
+  /// Frameworks up to 386 try the old style too. No store tells whether it is right: where it is
+  /// equal it fits, where it is not nothing is proven.
+  @Test(arguments: [(386, true), (387, false)] as [(Int64, Bool)])
+  func oldStyle(_ framework: Int64, _ fits: Bool) throws {
+    let model = ManagedObjectModel(entities: [
+      Entity(
+        name: "Person",
+        relationships: [
+          Relationship(
+            name: "friends", destinationEntityName: "Person", inverseName: "friends",
+            inverseEntityName: "Person", maxCount: 0, isOptional: true)
+        ]),
+      Entity(name: "Employee", superentityName: "Person"), Entity(name: "Other"),
+    ])
+    let plain = model.versionHashes()
+    let old = try #require(model.oldStyleHashes())
+    #expect(Set(old.keys) == ["Employee"])
+    #expect(old["Employee"] != plain.unconfirmed["Employee"])
+    var hashes = plain.hashes.merging(plain.unconfirmed) { first, _ in first }
+    hashes["Employee"] = old["Employee"]
+    let found = ModelIdentification(
+      StoreModelRecord(hashes: hashes, frameworkVersion: framework),
+      in: [Self.collection([("V", model)])])
+    #expect(found.matches.isEmpty != fits)
+    #expect(found.possible.isEmpty == fits)
+    #expect(Self.grown(3).oldStyleHashes() == nil)
+  }
+
   @Test func nothingRecorded() {
     let found = ModelIdentification(
       StoreModelRecord(hashes: [:]), in: [Self.collection(Self.growing)])

@@ -226,6 +226,10 @@ struct ModelFormsTests {
     Unfit(
       name: "predicate that was not understood",
       request: FetchRequest(entityName: "A", predicate: .opaque(className: "App.Predicate"))),
+    Unfit(
+      name: "composite without a name",
+      attribute: Attribute(
+        name: "x", type: .composite, elements: [Attribute(name: "y", type: .string)])),
     Unfit(name: "two identifiers", identifiers: ["1", "2"]),
     Unfit(
       name: "control characters",
@@ -336,6 +340,40 @@ struct ModelFormsTests {
       }
     }
     #expect(count == 8)
+  }
+
+  /// Every real source bundle, written as a source and compiled: the same versions, models and hashes.
+  @Test func realSourceBundlesComeBack() throws {
+    guard let root = SharedFiles.path("stores/real") else { return }
+    var count = 0
+    for path in SharedFiles.files(below: root, suffix: ".xcdatamodeld") {
+      let collection = try ModelCollection(at: path)
+      let versions = try collection.versions.map {
+        ModelBundle.Version(name: $0.name, model: try #require($0.model, "\($0.path)"))
+      }
+      let source = try ModelBundle(source: versions, current: collection.currentVersionName)
+      let compiled = try ModelBundle(compiled: versions, current: collection.currentVersionName)
+      for (bundle, ending) in [(source, "xcdatamodeld"), (compiled, "momd")] {
+        try Self.withFolder(bundle, "Copy." + ending) { copyPath in
+          let copy = try ModelCollection(at: copyPath)
+          #expect(copy.versions.map(\.name) == collection.versions.map(\.name), "\(path)")
+          #expect(copy.current?.name == collection.current?.name, "\(path)")
+          for (one, other) in zip(collection.versions, copy.versions) {
+            let model = try #require(one.model)
+            #expect(
+              other.model == (ending == "momd" ? model.reduced(to: .compiled) : model),
+              "\(one.path)")
+            #expect(other.hashes == one.hashes, "\(one.path)")
+            let store = one.hashes?.hashes ?? [:]
+            #expect(copy.versions(matching: store).contains { $0.name == one.name })
+            count += 1
+          }
+        }
+      }
+      #expect(source.losses == [:], "\(path)")
+    }
+    print("\(count) versions of source bundles written and read back")
+    #expect(count >= 140)
   }
 
   static func withFolder(

@@ -31,7 +31,9 @@ struct OptimisedModelTests {
         #expect(VersionHash(bytes: bytes).map { optimised.contains($0) } == true)
       }
     }
-    #expect(optimised.versionIdentifiers.filter { !$0.isEmpty } == model.versionIdentifiers.filter { !$0.isEmpty })
+    #expect(
+      optimised.versionIdentifiers.filter { !$0.isEmpty }
+        == model.versionIdentifiers.filter { !$0.isEmpty })
     let other = VersionHash(bytes: [UInt8](repeating: 7, count: 32))
     #expect(other.map { optimised.contains($0) } == false)
   }
@@ -74,7 +76,9 @@ struct OptimisedModelTests {
       _ = try? OptimisedModel(bytes: Array(bytes[..<count]))
     }
     for place in stride(from: 64, to: 64 + 24 * 4, by: 4) {
-      for word: [UInt8] in [[255, 255, 255, 255], [0, 0, 0, 0], [0, 0, 8, 100], [127, 255, 255, 253]] {
+      for word: [UInt8] in [
+        [255, 255, 255, 255], [0, 0, 0, 0], [0, 0, 8, 100], [127, 255, 255, 253],
+      ] {
         var copy = bytes
         copy.replaceSubrange(place..<place + 4, with: word)
         _ = try? OptimisedModel(bytes: copy)

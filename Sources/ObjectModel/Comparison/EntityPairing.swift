@@ -10,8 +10,9 @@ struct EntityPairing {
   private let oldNames: [String: String]
   /// Per entity that both models have, by its new name: the old name of the topmost ancestor.
   private let oldRoots: [String: String]
-  /// For the topmost ancestors in the new model: the entities below them that the old model has too.
-  private let oldMembers: [String: [String]]
+  /// For the topmost ancestors in the new model: of the entities below them that the old model has too,
+  /// the first one of each of the first two hierarchies that they come from.
+  private let strangers: [String: [String]]
   private let oldChildren: [String: [String]]
   private let newChildren: [String: [String]]
 
@@ -28,15 +29,20 @@ struct EntityPairing {
     newNames = Dictionary(pairing.pairs.map { ($0.old.name, $0.new.name) }) { first, _ in first }
     oldNames = Dictionary(pairing.pairs.map { ($0.new.name, $0.old.name) }) { first, _ in first }
     var roots: [String: String] = [:]
-    var members: [String: [String]] = [:]
+    var strangers: [String: [String]] = [:]
     for (oldEntity, newEntity) in pairing.pairs {
-      roots[newEntity.name] = Self.root(of: oldEntity.name, in: old)
-      members[Self.root(of: newEntity.name, in: new), default: []].append(newEntity.name)
+      let oldRoot = Self.root(of: oldEntity.name, in: old)
+      roots[newEntity.name] = oldRoot
+      let root = Self.root(of: newEntity.name, in: new)
+      let known = strangers[root] ?? []
+      if known.count < 2, !known.contains(where: { roots[$0] == oldRoot }) {
+        strangers[root] = known + [newEntity.name]
+      }
     }
+    self.strangers = strangers
     oldChildren = old.subentityNames()
     newChildren = new.subentityNames()
     oldRoots = roots
-    oldMembers = members
   }
 
   /// The new name of an entity of the old model; nil when it is gone.
@@ -49,9 +55,7 @@ struct EntityPairing {
   /// a new name. Core Data does not merge hierarchies.
   func stranger(to name: String) -> String? {
     guard let root = oldRoots[name] else { return nil }
-    return oldMembers[Self.root(of: name, in: new)]?.first { other in
-      other != name && oldRoots[other] != root
-    }
+    return strangers[Self.root(of: name, in: new)]?.first { oldRoots[$0] != root }
   }
 
   /// Whether one entity of the new model is the other or one of its ancestors.

@@ -21,9 +21,17 @@ public struct HashEffect: Sendable, Hashable {
   public let oldName: String?
   /// Why the hash is another.
   public let cause: Cause
+  /// Why no recorded hash confirms the rule for this entity, so that the effect is not certain; nil
+  /// where it is.
+  public let doubt: String?
 
   /// The effect as a sentence for a reader.
   public var sentence: String {
+    guard let doubt else { return plainSentence }
+    return plainSentence.dropLast() + "; this is not certain, because \(doubt)."
+  }
+
+  private var plainSentence: String {
     let subject = "`\(entityName)` has another version hash"
     switch cause {
     case .added: return "`\(entityName)` is new."
@@ -36,6 +44,8 @@ public struct HashEffect: Sendable, Hashable {
 
   /// Follows the changes down the hierarchy.
   static func effects(of changes: [ModelChange], _ entities: EntityPairing) -> [HashEffect] {
+    let unknown = entities.old.versionHashes().unknown
+      .merging(entities.new.versionHashes().unknown) { _, new in new }
     var changed: Set<String> = []
     for change in changes where change.affectsVersionHash {
       // What is gone goes by its old name, which another entity may have now.
@@ -44,10 +54,10 @@ public struct HashEffect: Sendable, Hashable {
     }
     var effects: [HashEffect] = []
     for entity in entities.removed where entities.new.entities[entity.name] == nil {
-      effects.append(HashEffect(entityName: entity.name, oldName: nil, cause: .removed))
+      effects.append(HashEffect(entityName: entity.name, oldName: nil, cause: .removed, doubt: nil))
     }
     for entity in entities.added {
-      effects.append(HashEffect(entityName: entity.name, oldName: nil, cause: .added))
+      effects.append(HashEffect(entityName: entity.name, oldName: nil, cause: .added, doubt: nil))
     }
     for (old, new) in entities.pairs {
       let oldName = old.name == new.name ? nil : old.name
@@ -63,7 +73,10 @@ public struct HashEffect: Sendable, Hashable {
       } else {
         continue
       }
-      effects.append(HashEffect(entityName: new.name, oldName: oldName, cause: cause))
+      effects.append(
+        HashEffect(
+          entityName: new.name, oldName: oldName, cause: cause,
+          doubt: oldName == nil ? unknown[new.name] : nil))
     }
     return effects.sorted { ByteOrder.precedes($0.entityName, $1.entityName) }
   }

@@ -65,6 +65,12 @@ public struct ModelDifference: Sendable, Hashable {
     return (worst, reasons)
   }
 
+  /// The effects on entities that have no change of their own: those below one that changed.
+  public var indirectEffects: [HashEffect] {
+    let named = Set(changes.compactMap(\.entityName))
+    return hashEffects.filter { !named.contains($0.entityName) }
+  }
+
   /// The changes of one entity, by its new name, or by its old one when it is gone.
   public func changes(of entityName: String) -> [ModelChange] {
     changes.filter { $0.entityName == entityName }

@@ -22,10 +22,18 @@ struct PredicateTokens {
   /// The longest text that is read, in bytes.
   static let maximumLength = 1 << 16
 
-  private static let signs = [
-    "**", "==", "!=", "<>", "<=", "=<", ">=", "=>", "&&", "||", "=", "<", ">", "!", "(", ")", "[",
-    "]", "{", "}", ",", ".", "+", "-", "*", "/",
-  ].map { (text: $0, bytes: Array($0.utf8)) }
+  /// The signs of two characters and of one, by their bytes.
+  private static let signs: [UInt16: String] = {
+    let texts = [
+      "**", "==", "!=", "<>", "<=", "=<", ">=", "=>", "&&", "||", "=", "<", ">", "!", "(", ")",
+      "[", "]", "{", "}", ",", ".", "+", "-", "*", "/",
+    ]
+    var signs: [UInt16: String] = [:]
+    for text in texts {
+      signs[text.utf8.reduce(0) { $0 << 8 | UInt16($1) }] = text
+    }
+    return signs
+  }()
 
   private let bytes: [UInt8]
   private var index = 0
@@ -87,9 +95,15 @@ struct PredicateTokens {
     if PredicateSyntax.isNameStart(byte) {
       return .name(try selector(), isEscaped: false)
     }
-    for sign in Self.signs where bytes[index...].starts(with: sign.bytes) {
-      index += sign.bytes.count
-      return .sign(sign.text)
+    if index + 1 < bytes.count,
+      let sign = Self.signs[UInt16(byte) << 8 | UInt16(bytes[index + 1])]
+    {
+      index += 2
+      return .sign(sign)
+    }
+    if let sign = Self.signs[UInt16(byte)] {
+      index += 1
+      return .sign(sign)
     }
     throw error("There is a character that means nothing here.")
   }

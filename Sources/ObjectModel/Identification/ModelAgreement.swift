@@ -29,7 +29,8 @@ public struct ModelAgreement: Sendable, Hashable {
   public let onlyInModel: [String]
 
   /// Compares what a store records with a version, each way in which Core Data may hash it: as
-  /// recorded beside the version, as computed, and with tombstone entries. The best one counts.
+  /// recorded beside the version, as computed, with tombstone entries, and for frameworks of about 2011
+  /// and before in the old style. The best one counts.
   public init(_ record: StoreModelRecord, _ version: ModelCollection.Version) {
     let derived = version.hashes?.entitiesWithDerivedAttributes ?? []
     var best: ModelAgreement?
@@ -44,6 +45,20 @@ public struct ModelAgreement: Sendable, Hashable {
         ModelAgreement(
           record, hashes: computed.hashes.merging(computed.unconfirmed) { first, _ in first },
           unknown: computed.unknown, derived: derived))
+    }
+    if version.model == nil, version.recorded == nil, let optimised = version.optimised {
+      consider(
+        ModelAgreement(
+          record, hashes: optimised.hashes(beside: record.hashes), unknown: [:], derived: derived))
+    }
+    if record.hasSecondTry, let computed = version.hashes,
+      let second = version.model?.oldStyleHashes()
+    {
+      let plain = computed.hashes.merging(computed.unconfirmed) { first, _ in first }
+      consider(
+        ModelAgreement(
+          record, hashes: plain.merging(second) { _, old in old }, unknown: computed.unknown,
+          derived: derived))
     }
     self = best ?? ModelAgreement(record, hashes: [:], unknown: [:], derived: [])
   }

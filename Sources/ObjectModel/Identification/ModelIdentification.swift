@@ -57,7 +57,9 @@ public struct ModelIdentification: Sendable {
     let identifiers = Set(record.versionIdentifiers.filter { !$0.isEmpty })
     var candidates: [Candidate] = []
     for version in collections.flatMap(\.versions) {
-      guard version.model != nil || version.recorded != nil else { continue }
+      guard version.model != nil || version.recorded != nil || version.optimised != nil else {
+        continue
+      }
       candidates.append(
         Candidate(
           version: version, agreement: ModelAgreement(record, version),

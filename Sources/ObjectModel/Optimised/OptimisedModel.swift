@@ -34,6 +34,23 @@ public struct OptimisedModel: Sendable, Hashable {
     hashes.values.count { self.hashes.contains($0) }
   }
 
+  /// The entity hashes as far as they can be told beside those of a store: a hash that occurs is that of
+  /// its entity, an entity that is named without it has another. A last one under no entity's name
+  /// stands for entities that the store does not have.
+  func hashes(beside stored: [String: VersionHash]) -> [String: VersionHash] {
+    let other = VersionHash(digest: [UInt8](repeating: 0, count: VersionHash.byteCount))
+    var found: [String: VersionHash] = [:]
+    for (name, hash) in stored {
+      if contains(hash) {
+        found[name] = hash
+      } else if entityStrings.contains(name) {
+        found[name] = other
+      }
+    }
+    if found.count < entityCount { found["(unnamed entities)"] = other }
+    return found
+  }
+
   /// Where things are in the file. Offsets are in bytes from its start, numbers are big-endian.
   enum Layout {
     static let magic = Array("momv2$".utf8)

@@ -82,15 +82,17 @@ public struct DifferencePage {
     if shown.count < difference.changes.count {
       text += "<p>\(shown.count) of \(difference.changes.count) are shown.</p>\n"
     }
+    let effects = Dictionary(
+      difference.hashEffects.map { ($0.entityName, $0.sentence) }
+    ) { first, _ in first }
     var entity: String??
     for change in shown {
       if entity != .some(change.entityName) {
         if entity != nil { text += "</ul>\n" }
         let heading = change.entityName.map { PictureText.html($0) } ?? "The model as a whole"
         text += "<h3>\(heading)</h3>\n"
-        if let effect = difference.hashEffects.first(where: { $0.entityName == change.entityName })
-        {
-          text += "<p class=\"effect\">\(marked(effect.sentence))</p>\n"
+        if let effect = change.entityName.flatMap({ effects[$0] }) {
+          text += "<p class=\"effect\">\(marked(effect))</p>\n"
         }
         text += "<ul>\n"
         entity = .some(change.entityName)
@@ -100,9 +102,7 @@ public struct DifferencePage {
       text += "</li>\n"
     }
     text += "</ul>\n"
-    let indirect = difference.hashEffects.filter { effect in
-      !difference.changes.contains { $0.entityName == effect.entityName }
-    }
+    let indirect = difference.indirectEffects.prefix(Self.maximumChangeCount)
     if !indirect.isEmpty {
       text += "<h3>Affected without a change of their own</h3>\n<ul>\n"
       for effect in indirect { text += "<li>\(marked(effect.sentence))</li>\n" }
@@ -114,7 +114,9 @@ public struct DifferencePage {
   private var guesses: String {
     guard !difference.guesses.isEmpty else { return "" }
     var text = "<section aria-labelledby=\"guesses\"><h2 id=\"guesses\">Guesses</h2>\n<ul>\n"
-    for guess in difference.guesses { text += "<li>\(marked(guess.sentence))</li>\n" }
+    for guess in difference.guesses.prefix(Self.maximumChangeCount) {
+      text += "<li>\(marked(guess.sentence))</li>\n"
+    }
     return text + "</ul></section>\n"
   }
 

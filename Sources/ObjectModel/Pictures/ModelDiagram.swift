@@ -80,6 +80,8 @@ public struct ModelDiagram: Sendable {
   /// The most boxes in a picture in which everything is drawn, and in any picture.
   static let roomyCount = 40
   static let maximumBoxCount = 300
+  /// The most rows in a box.
+  static let maximumRowCount = 60
 
   /// Draws a difference.
   public init(
@@ -158,6 +160,11 @@ private struct ModelSketch {
       if change.action != .removed, let name = change.propertyName { touched.insert(name) }
       rows.append(ModelDiagram.Row(text: Self.text(change), status: Self.status(change)))
     }
+    if rows.count > ModelDiagram.maximumRowCount {
+      let rest = rows.count - ModelDiagram.maximumRowCount
+      rows = Array(rows.prefix(ModelDiagram.maximumRowCount))
+      rows.append(ModelDiagram.Row(text: "and \(rest) more", status: .changed))
+    }
     let count = entity.attributes.count + entity.relationships.count
     return ModelDiagram.Box(
       name: entity.name, oldName: own.first { $0.kind == .entityRenamed }?.oldValue,
@@ -198,7 +205,9 @@ private struct ModelSketch {
     let own = changes[entity.name] ?? []
     let isNew = own.contains { $0.kind == .entityAdded }
     if let parent = entity.superentityName, new.entities[parent] != nil {
-      let change = own.first { $0.trait == .parent && $0.part == .entity }
+      let change = own.first {
+        $0.trait == .parent && $0.part == .entity && renamed[$0.oldValue ?? ""] != parent
+      }
       lines.append(
         NamedLine(
           source: entity.name, target: parent, kind: .parent, label: "",
@@ -240,11 +249,12 @@ private struct ModelSketch {
   private mutating func drawRemovedLines(of entity: Entity, isGone: Bool) {
     let name = renamed[entity.name] ?? entity.name
     let own = changes[name] ?? []
-    if isGone, let parent = entity.superentityName {
+    let parent = entity.superentityName.map { renamed[$0] ?? $0 }
+    let hasLeft = !isGone && parent != new.entities[name]?.superentityName
+    if isGone || hasLeft, let parent {
       lines.append(
         NamedLine(
-          source: name, target: renamed[parent] ?? parent, kind: .parent, label: "",
-          status: .removed))
+          source: name, target: parent, kind: .parent, label: "", status: .removed))
     }
     for relationship in entity.relationships {
       let isRemoved = own.contains {

@@ -11,10 +11,12 @@ extension ContentsWriter {
     attributes.add("attributeType", typeName(attribute))
     if attribute.type == .composite {
       let suggestion = attribute.name.prefix(1).uppercased() + attribute.name.dropFirst()
-      attributes.add(
-        "composite",
-        composites.name(
-          for: attribute.elements, suggestion: attribute.compositeName ?? suggestion))
+      let name = composites.name(
+        for: attribute.elements, suggestion: attribute.compositeName ?? suggestion)
+      attributes.add("composite", name)
+      if name != attribute.compositeName {
+        lose(entity, attribute.name, "In the source its composite needs a name; it is \(name).")
+      }
     }
     addLimits(attribute, of: entity, to: &attributes)
     attributes.add("valueTransformerName", attribute.valueTransformerName)

@@ -7,6 +7,7 @@ extension ManagedObjectModel {
   ///
   /// - Parameter settings: what the source is to say beyond the model; by default what Xcode says of a
   ///   new model.
+  /// - Returns: the file's bytes, and what could not be said in it.
   public func contentsXML(settings: SourceSettings = SourceSettings()) -> WrittenModel {
     var writer = ContentsWriter(model: self, settings: settings)
     return writer.written()
@@ -65,7 +66,8 @@ struct ContentsWriter {
     if output.droppedCount > 0 {
       lose(
         nil, nil,
-        "XML cannot hold control characters; \(output.droppedCount) are left out of names or values.")
+        "XML cannot hold control characters; \(output.droppedCount) are left out of names or values."
+      )
     }
     return WrittenModel(bytes: Array(output.text.utf8), losses: losses)
   }
@@ -73,7 +75,8 @@ struct ContentsWriter {
   // MARK: Entities
 
   private mutating func write(_ entity: Entity) {
-    let own = settings.entities[entity.name] ?? [:]
+    let synced = settings.newEntitiesAreSyncable ? ["syncable": "YES"] : [:]
+    let own = settings.entities[entity.name] ?? synced
     var attributes = Attributes()
     attributes.add("name", entity.name)
     attributes.add("representedClassName", entity.className ?? own["representedClassName"])
@@ -84,7 +87,7 @@ struct ContentsWriter {
       "coreSpotlightDisplayNameExpression",
       text(entity.spotlightDisplayNameExpression, of: entity.name, nil))
     attributes.add("versionHashModifier", entity.versionHashModifier)
-    attributes.add("syncable", settings.entities.isEmpty ? "YES" : own["syncable"])
+    attributes.add("syncable", own["syncable"])
     attributes.add("codeGenerationType", entity.codeGenerationType)
     output.start("entity", attributes)
     for attribute in entity.attributes { write(attribute, of: entity.name) }

@@ -3,6 +3,8 @@
 public struct SourceSettings: Sendable, Hashable {
   /// The attributes of `<model>` apart from the version identifier, by name.
   public var model: [String: String]
+  /// Whether entities that ``entities`` does not name are written as synced, as Xcode writes all.
+  public var newEntitiesAreSyncable = true
   /// The attributes of each entity that are settings, by entity name.
   public var entities: [String: [String: String]]
   /// The attributes of each property that are settings, by entity name and property name.
@@ -44,6 +46,7 @@ extension SourceSettings {
     }
     self.init()
     model = [:]
+    newEntitiesAreSyncable = false
     var path: [String] = []
     var entity: String?
     for event in document.events {

@@ -100,7 +100,8 @@ struct MappingReadingTests {
         #expect(hashes == beside.versionHashes(), "\(file.path): \(name)")
         // All else is the same too: what the hash does not take in. What only generated code
         // depends on is not in the editor's form.
-        let changes = ModelDifference(from: model, to: beside, scope: .compiled).changes
+        let changes = ModelDifference(from: model, to: beside).changes
+          .filter { $0.field?.contains("generat") != true }
           .map { "\($0.kind.rawValue) \($0.entityName ?? "") \($0.name ?? $0.field ?? "")" }
         #expect(changes == Self.laterChanges[name] ?? [], "\(file.path): \(name)")
         #expect(model.validate() == [])
