@@ -159,6 +159,31 @@ struct PictureTests {
     #expect(diagram.leftOutCount == 0)
   }
 
+  /// An entity that leaves its parent: the old line is drawn as gone; a renamed parent is the same.
+  @Test func parentsThatChange() {
+    func lines(_ change: (inout ManagedObjectModel) -> Void) -> [String] {
+      var new = HashEffectTests.base
+      change(&new)
+      let diagram = ModelDiagram(
+        from: HashEffectTests.base, to: new, ModelDifference(from: HashEffectTests.base, to: new))
+      return diagram.lines.filter { $0.kind == .parent }.map { line in
+        "\(diagram.boxes[line.source].name) \(diagram.boxes[line.target].name) \(line.status)"
+      }.sorted()
+    }
+    #expect(
+      lines { $0.entities["Memo"]?.superentityName = "Item" } == [
+        "Memo Item added", "Memo Note removed", "Note Item same",
+      ])
+    let renamed = lines { model in
+      var item = model.entities.removeValue(forKey: "Item") ?? Entity(name: "")
+      item.name = "Thing"
+      item.renamingIdentifier = "Item"
+      model.entities["Thing"] = item
+      model.entities["Note"]?.superentityName = "Thing"
+    }
+    #expect(renamed == ["Memo Note same", "Note Thing same"])
+  }
+
   /// A large model: only what changed and what is next to it.
   @Test func largeModels() {
     let old = ManagedObjectModel(

@@ -29,6 +29,7 @@ public struct MigrationPlanner: Sendable {
   ///   - hashes: What the store recorded.
   ///   - model: The model that the store carries, if it does.
   ///   - target: One of the versions.
+  /// - Returns: The plan; its ``MigrationPlan/steps`` are nil when there is no way.
   public func plan(
     from hashes: [String: VersionHash], model: ManagedObjectModel?,
     to target: ModelCollection.Version
@@ -205,7 +206,8 @@ private struct PlanSearch {
   private var isForeign: Bool {
     let known = places[start].hashed.candidates.keys
     guard places[start].path == nil, let model = places[target].model else { return false }
-    let names = places.flatMap { $0.path == nil ? [] : Array($0.hashed.candidates.keys) }
+    let names =
+      places.flatMap { $0.path == nil ? [] : Array($0.hashed.candidates.keys) }
       + model.entities.values.compactMap(\.renamingIdentifier)
     return Set(names).isDisjoint(with: known)
   }

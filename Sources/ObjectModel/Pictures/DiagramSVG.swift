@@ -25,12 +25,42 @@ struct DiagramSVG {
 
   private let diagram: ModelDiagram
   private var frames: [Frame] = []
+  /// Where each line leaves its first box and meets its second one, from above.
+  private var ends: [(start: Int, end: Int)] = []
   private var width = 0
   private var height = 0
 
   init(_ diagram: ModelDiagram) {
     self.diagram = diagram
     layOut()
+    spreadLines()
+  }
+
+  /// Lines that meet at one side of a box are spread over it, in the order of where they come from.
+  private mutating func spreadLines() {
+    ends = diagram.lines.map { (frames[$0.source].middle, frames[$0.target].middle) }
+    struct Side: Hashable {
+      let box: Int
+      let isRight: Bool
+    }
+    var meetings: [Side: [(line: Int, isStart: Bool, other: Int)]] = [:]
+    for (number, line) in diagram.lines.enumerated() where line.source != line.target {
+      let (from, to) = (frames[line.source], frames[line.target])
+      let leavesRight = from.column <= to.column
+      let meetsRight = from.column >= to.column
+      meetings[Side(box: line.source, isRight: leavesRight), default: []]
+        .append((number, true, to.middle))
+      meetings[Side(box: line.target, isRight: meetsRight), default: []]
+        .append((number, false, from.middle))
+    }
+    for (side, lines) in meetings {
+      let frame = frames[side.box]
+      let sorted = lines.sorted { ($0.other, $0.line) < ($1.other, $1.line) }
+      for (place, meeting) in sorted.enumerated() {
+        let y = frame.y + frame.height * (place + 1) / (sorted.count + 1)
+        if meeting.isStart { ends[meeting.line].start = y } else { ends[meeting.line].end = y }
+      }
+    }
   }
 
   private mutating func layOut() {
@@ -67,7 +97,7 @@ struct DiagramSVG {
       </marker></defs>
 
       """
-    for line in diagram.lines { text += self.line(line) }
+    for (number, line) in diagram.lines.enumerated() { text += self.line(line, ends[number]) }
     for (number, box) in diagram.boxes.enumerated() { text += self.box(box, frames[number]) }
     return text + "</svg>\n"
   }
@@ -97,40 +127,41 @@ struct DiagramSVG {
     return text + "</g>\n"
   }
 
-  private func line(_ line: ModelDiagram.Line) -> String {
+  private func line(_ line: ModelDiagram.Line, _ ends: (start: Int, end: Int)) -> String {
     let (from, to) = (frames[line.source], frames[line.target])
     let path: String
-    let middle: (x: Int, y: Int)
+    let label: (x: Int, y: Int)
     let right = Measure.boxWidth
     if from.column == to.column {
       // Around the right side; a line to the same box is a loop.
       let x = from.x + right
-      let start = line.source == line.target ? from.y + 8 : from.middle
-      let end = line.source == line.target ? from.y + min(from.height - 4, 24) : to.middle
+      let start = line.source == line.target ? from.y + 8 : ends.start
+      let end = line.source == line.target ? from.y + min(from.height - 4, 24) : ends.end
       let bulge = x + 30 + min(30, abs(end - start) / 12)
       path = "M\(x) \(start)C\(bulge) \(start) \(bulge) \(end) \(x) \(end)"
-      middle = (bulge - 4, (start + end) / 2)
+      label = (x + Measure.columnGap / 2, (start + end) / 2)
     } else {
       let isRightward = from.column < to.column
       let x1 = isRightward ? from.x + right : from.x
       let x2 = isRightward ? to.x : to.x + right
       let half = (x1 + x2) / 2
-      path = "M\(x1) \(from.middle)C\(half) \(from.middle) \(half) \(to.middle) \(x2) \(to.middle)"
-      middle = (half, (from.middle + to.middle) / 2)
+      path = "M\(x1) \(ends.start)C\(half) \(ends.start) \(half) \(ends.end) \(x2) \(ends.end)"
+      // In the gap beside the first box, where no box hides it.
+      label = (x1 + (isRightward ? 1 : -1) * Measure.columnGap / 2, ends.start)
     }
     let marker: String
     switch line.kind {
     case .parent: marker = "parent"
     case .relationship(let isToMany): marker = isToMany ? "many" : "arrow"
     }
-    let label = [line.status.sign, line.kind == .parent ? "parent" : line.label]
+    let words = [line.status.sign, line.kind == .parent ? "parent" : line.label]
       .filter { !$0.isEmpty }.joined(separator: " ")
     var text = "<g class=\"line \(line.status.rawValue)\">"
-    text += "<title>\(PictureText.html(label))</title>"
+    text += "<title>\(PictureText.html(words))</title>"
     text += "<path d=\"\(path)\" marker-end=\"url(#\(marker))\"/>"
     if line.status != .same {
-      let shown = PictureText.html(PictureText.clipped(label, to: 26))
-      text += "<text x=\"\(middle.x)\" y=\"\(middle.y - 3)\">\(shown)</text>"
+      let shown = PictureText.html(PictureText.clipped(words, to: 18))
+      text += "<text x=\"\(label.x)\" y=\"\(label.y - 4)\">\(shown)</text>"
     }
     return text + "</g>\n"
   }

@@ -205,7 +205,9 @@ private struct ModelSketch {
     let own = changes[entity.name] ?? []
     let isNew = own.contains { $0.kind == .entityAdded }
     if let parent = entity.superentityName, new.entities[parent] != nil {
-      let change = own.first { $0.trait == .parent && $0.part == .entity }
+      let change = own.first {
+        $0.trait == .parent && $0.part == .entity && renamed[$0.oldValue ?? ""] != parent
+      }
       lines.append(
         NamedLine(
           source: entity.name, target: parent, kind: .parent, label: "",
@@ -247,11 +249,12 @@ private struct ModelSketch {
   private mutating func drawRemovedLines(of entity: Entity, isGone: Bool) {
     let name = renamed[entity.name] ?? entity.name
     let own = changes[name] ?? []
-    if isGone, let parent = entity.superentityName {
+    let parent = entity.superentityName.map { renamed[$0] ?? $0 }
+    let hasLeft = !isGone && parent != new.entities[name]?.superentityName
+    if isGone || hasLeft, let parent {
       lines.append(
         NamedLine(
-          source: name, target: renamed[parent] ?? parent, kind: .parent, label: "",
-          status: .removed))
+          source: name, target: parent, kind: .parent, label: "", status: .removed))
     }
     for relationship in entity.relationships {
       let isRemoved = own.contains {
