@@ -23,4 +23,3 @@ enum ModelFamilies {
     }.filter { $0.versions.count > 1 }
   }
 }
-

@@ -78,7 +78,8 @@ struct RealModelTests {
     for version in try ModelCollection(at: root).versions {
       guard let model = version.model else { continue }
       let copy = try ManagedObjectModel(archive: model.archiveBytes(form: form))
-      #expect(ModelDifference(from: model, to: copy, scope: .cached).changes == [], "\(version.path)")
+      #expect(
+        ModelDifference(from: model, to: copy, scope: .cached).changes == [], "\(version.path)")
       #expect(copy.configurations == model.configurations)
       #expect(copy.versionIdentifiers == model.versionIdentifiers)
       #expect(copy.versionHashes() == version.hashes, "\(version.path)")
