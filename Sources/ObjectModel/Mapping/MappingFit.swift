@@ -116,7 +116,8 @@ extension MappingModel {
     let taken = Set(entityMappings.compactMap(\.sourceEntityName))
     let behind = source.model?.entities.values.filter { !$0.isAbstract && !taken.contains($0.name) }
     return MappingFit(
-      mismatches: left.mismatches + right.mismatches, unverified: left.unverified + right.unverified,
+      mismatches: left.mismatches + right.mismatches,
+      unverified: left.unverified + right.unverified,
       agreeing: left.agreeing + right.agreeing,
       entitiesLeftBehind: ByteOrder.sorted(behind?.map(\.name) ?? []))
   }

@@ -205,7 +205,8 @@ private struct PlanSearch {
   private var isForeign: Bool {
     let known = places[start].hashed.candidates.keys
     guard places[start].path == nil, let model = places[target].model else { return false }
-    let names = places.flatMap { $0.path == nil ? [] : Array($0.hashed.candidates.keys) }
+    let names =
+      places.flatMap { $0.path == nil ? [] : Array($0.hashed.candidates.keys) }
       + model.entities.values.compactMap(\.renamingIdentifier)
     return Set(names).isDisjoint(with: known)
   }

@@ -176,7 +176,8 @@ struct MappingReadingTests {
 
   @Test func compiledHashesAreThoseOfItsModels() throws {
     guard
-      let folder = SharedFiles.path("stores/real/alemar11-CoreDataPlus/Tests/Resources/SampleModel"),
+      let folder = SharedFiles.path(
+        "stores/real/alemar11-CoreDataPlus/Tests/Resources/SampleModel"),
       let mapping = try RealMappings.compiled()?.first?.mapping
     else { return }
     let versions = try ModelCollection(at: folder + "/Fixtures/SampleModel.momd").versions
