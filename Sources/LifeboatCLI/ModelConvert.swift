@@ -174,6 +174,8 @@ private struct ConversionPlan {
 
   private let form: ModelConvert.Form
   private var versions: [ModelBundle.Version] = []
+  /// The hashes of each of them.
+  private var hashes: [String: ModelHashes] = [:]
   private var skipped: [Report.Skipped] = []
   private var current: String?
 
@@ -196,10 +198,13 @@ private struct ConversionPlan {
       }
       // The model of a store has no name of its own.
       let isFromStore = !input.stores.isEmpty || version.name == version.fileName
+      let name = isFromStore ? stem : version.name
       versions.append(
         ModelBundle.Version(
-          name: isFromStore ? stem : version.name, model: model,
-          settings: Self.settings(of: version), recorded: version.recorded))
+          name: name, model: model,
+          settings: form == .contents || form == .xcdatamodeld
+            ? Self.settings(of: version) : SourceSettings(), recorded: version.recorded))
+      hashes[name] = version.hashes
     }
     if versions.count == 1 { current = versions[0].name }
     if versions.isEmpty { _ = try input.model(named: name) }
@@ -273,21 +278,20 @@ private struct ConversionPlan {
     }
   }
 
-  /// The models that the output holds, by version; of a single file under an empty name.
-  private func readBack(_ output: String) throws -> [String: ManagedObjectModel] {
+  /// The versions that the output holds, by name; of a single file under an empty one.
+  private func readBack(_ output: String) throws -> [String: ModelCollection.Version] {
     let found = try ModelInput(output).versions
-    if !form.isBundle { return found.first?.model.map { ["": $0] } ?? [:] }
     return Dictionary(
-      found.compactMap { version in version.model.map { (version.name, $0) } },
-      uniquingKeysWith: { first, _ in first })
+      found.map { (form.isBundle ? $0.name : "", $0) }, uniquingKeysWith: { first, _ in first })
   }
 
   private func check(
-    _ version: ModelBundle.Version, against back: [String: ManagedObjectModel],
+    _ version: ModelBundle.Version, against back: [String: ModelCollection.Version],
     _ losses: [ModelLoss]
   ) throws -> ModelConvert.Report.Version {
     let original = version.model
-    guard let copy = back[form.isBundle ? version.name : ""] else {
+    let found = back[form.isBundle ? version.name : ""]
+    guard let copy = found?.model else {
       throw Failure(70, "model.notReadBack", "what was written of \(version.name) cannot be read")
     }
     let isEqual = copy == original
@@ -298,8 +302,8 @@ private struct ConversionPlan {
       case .mom, .momd: copy == original.reduced(to: .compiled)
       case .cache: copy == original.reduced(to: .modelCache)
       }
-    let before = original.versionHashes()
-    let after = copy.versionHashes()
+    let before = hashes[version.name] ?? original.versionHashes()
+    let after = found?.hashes ?? copy.versionHashes()
     let differing = original.entityNames.filter { name in
       (before.hashes[name] ?? before.unconfirmed[name])
         != (after.hashes[name] ?? after.unconfirmed[name])

@@ -83,7 +83,8 @@ struct PlanText {
     text += ".\n"
     if plan.start.model != nil, plan.steps != nil {
       text += "Core Data finds no source model then and stops with error 134130, unless the app is "
-      text += "given\nthe store's own model: lifeboat model convert \(ShellText.quoted(store)) -o …\n"
+      text +=
+        "given\nthe store's own model: lifeboat model convert \(ShellText.quoted(store)) -o …\n"
     }
     return text
   }
@@ -114,7 +115,8 @@ struct PlanText {
     text += ownModel()
     if let obstacle = plan.obstacle {
       let from = Self.name(obstacle.from)
-      text += "\n\(from) → \(Self.name(obstacle.to)) has no mapping model, and cannot be inferred:\n"
+      text +=
+        "\n\(from) → \(Self.name(obstacle.to)) has no mapping model, and cannot be inferred:\n"
       for reason in obstacle.refusals { text += "   " + DisplayText.visible(reason) + "\n" }
     }
     if plan.standings.isEmpty { text += "\nNo mapping models were found.\n" }

@@ -121,6 +121,9 @@ extension EditorModelReader {
         forms.append(.greatestNumber(limit))
       }
     }
+    // A limit that is no number of the type, such as a date in words.
+    let texts = [minimum, maximum, type == .string ? pattern : nil].compactMap { $0 }
+    if forms.count < texts.count { noteUnread("XDPMAttribute", "XD_PAttK_minValueString") }
     return forms.map(\.validation)
   }
 

@@ -228,8 +228,12 @@ struct EditorModelReader {
   ) {
     for (name, value) in tags where !known.contains(name) {
       guard archive.resolve(value) != nil, archive.bool(value) != false else { continue }
-      unread.insert("\(className).\(name)")
+      noteUnread(className, name)
     }
+  }
+
+  mutating func noteUnread(_ className: String, _ tag: String) {
+    unread.insert("\(className).\(tag)")
   }
 
   // MARK: Values
@@ -288,7 +292,11 @@ struct EditorModelReader {
 
   mutating func userInfo(_ value: PropertyList?) throws(ModelError) -> [String: ArchivedValue] {
     var found: [String: ArchivedValue] = [:]
-    for (key, stored) in try named(value) { found[key] = archive.decoded(stored) }
+    for (key, stored) in try named(value) {
+      let decoded = archive.decoded(stored)
+      try spend(decoded.count)
+      found[key] = decoded
+    }
     return found
   }
 

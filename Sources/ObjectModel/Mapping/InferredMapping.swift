@@ -86,7 +86,7 @@ private struct MappingInference {
       destinationEntityVersionHash: newHashes.hashes[new.name],
       attributeMappings: attributes(from: old, to: new),
       relationshipMappings: relationships(from: old, to: new),
-      sourceExpression: Self.fetch(old.name))
+      sourceExpression: GeneratedExpression.allObjects(of: old.name))
   }
 
   // MARK: Properties
@@ -102,7 +102,8 @@ private struct MappingInference {
     return entities.new.allAttributes(of: new.name).filter { !$0.isTransient && !$0.isDerived }
       .map { attribute in
         PropertyMapping(
-          name: attribute.name, valueExpression: sources[attribute.name].map(Self.source))
+          name: attribute.name,
+          valueExpression: sources[attribute.name].map(GeneratedExpression.sourceValue))
       }
   }
 
@@ -122,28 +123,8 @@ private struct MappingInference {
   private func instances(of source: String, for relationship: Relationship) -> Expression {
     let destination = relationship.destinationEntityName
     if let mapping = names[destination], !parents.contains(destination) {
-      return .function(
-        target: .variable("manager"),
-        selector: "destinationInstancesForEntityMappingNamed:sourceInstances:",
-        arguments: [.constant(.string(mapping)), Self.source(source)])
+      return GeneratedExpression.destinations(mappingName: mapping, keyPath: source)
     }
-    return .function(
-      target: .variable("manager"),
-      selector: "destinationInstancesForSourceRelationshipNamed:sourceInstances:",
-      arguments: [.constant(.string(source)), Self.source(source)])
-  }
-
-  private static func source(_ name: String) -> Expression {
-    .keyPath(name, of: .variable("source"))
-  }
-
-  /// All objects of the entity.
-  private static func fetch(_ entity: String) -> Expression {
-    .fetch(
-      request: .function(
-        target: .variable("manager"),
-        selector: "fetchRequestForSourceEntityNamed:predicateString:",
-        arguments: [.constant(.string(entity)), .constant(.string("TRUEPREDICATE"))]),
-      context: .keyPath("sourceContext", of: .variable("manager")), countOnly: false)
+    return GeneratedExpression.destinations(relationshipName: source)
   }
 }

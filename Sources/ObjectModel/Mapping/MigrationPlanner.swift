@@ -29,6 +29,7 @@ public struct MigrationPlanner: Sendable {
   ///   - hashes: What the store recorded.
   ///   - model: The model that the store carries, if it does.
   ///   - target: One of the versions.
+  /// - Returns: The plan; its ``MigrationPlan/steps`` are nil when there is no way.
   public func plan(
     from hashes: [String: VersionHash], model: ManagedObjectModel?,
     to target: ModelCollection.Version

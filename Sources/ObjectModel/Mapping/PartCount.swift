@@ -22,3 +22,19 @@ extension ArchivedValue {
     return value
   }
 }
+
+extension PropertyList {
+  /// How many values there are in all, shared ones as often as they stand.
+  var valueCount: Int {
+    switch self {
+    case .array(let values), .set(let values): values.reduce(1) { $0 + $1.valueCount }
+    case .dictionary(let entries): entries.values.reduce(1) { $0 + $1.valueCount }
+    default: 1
+    }
+  }
+}
+
+extension KeyedArchive {
+  /// How many values all its objects have.
+  var valueCount: Int { objects.reduce(0) { $0 + $1.valueCount } }
+}

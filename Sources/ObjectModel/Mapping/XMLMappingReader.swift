@@ -29,8 +29,13 @@ struct XMLMappingReader {
   /// leaves such remains behind when a model changes.
   static let unreachableName = "unreachable"
 
+  /// The most values of archives that are looked at: small archives that share their parts can
+  /// stand for huge ones, and a file has many. Real files stay below 2,000.
+  private static let maximumWork = 1_000_000
+
   private let store: XMLStore
   private var reached: Set<String> = []
+  private var work = 0
 
   init(store: XMLStore) { self.store = store }
 
@@ -104,7 +109,7 @@ struct XMLMappingReader {
     return (number, mapping)
   }
 
-  private func property(_ object: XMLStore.Object) throws(ModelError) -> PropertyMapping {
+  private mutating func property(_ object: XMLStore.Object) throws(ModelError) -> PropertyMapping {
     var fields = Fields(object)
     fields.relationships["entitymapping"] = nil
     guard let name = fields.text("name") else {
@@ -145,7 +150,7 @@ struct XMLMappingReader {
 
   // MARK: Values
 
-  private func model(
+  private mutating func model(
     _ name: String, _ fields: inout Fields, _ others: inout [String: ArchivedValue]
   ) throws(ModelError) -> ManagedObjectModel? {
     guard let bytes = fields.data(name) else { return nil }
@@ -165,35 +170,49 @@ struct XMLMappingReader {
     }
   }
 
-  private func expression(
+  private mutating func expression(
     _ name: String, _ fields: inout Fields, _ object: XMLStore.Object
   ) throws(ModelError) -> Expression? {
     guard let archive = try archive(name, &fields, object) else { return nil }
-    return Expression(archived: archive.root, in: archive)
+    let expression = Expression(archived: archive.root, in: archive)
+    try spend(expression?.partCount ?? 0)
+    return expression
   }
 
-  private func userInfo(
+  private mutating func userInfo(
     _ fields: inout Fields, _ object: XMLStore.Object
   ) throws(ModelError) -> [String: ArchivedValue] {
     guard let archive = try archive("userinfodata", &fields, object) else { return [:] }
     var found: [String: ArchivedValue] = [:]
     for entry in archive.namedEntries(archive.root) ?? [] {
-      found[entry.name] = archive.decoded(entry.value)
+      let value = archive.decoded(entry.value)
+      try spend(value.count)
+      found[entry.name] = value
     }
     return found
   }
 
-  private func archive(
+  private mutating func archive(
     _ name: String, _ fields: inout Fields, _ object: XMLStore.Object
   ) throws(ModelError) -> KeyedArchive? {
     guard let bytes = fields.data(name) else { return nil }
+    let archive: KeyedArchive
     do {
-      return try KeyedArchive(bytes: bytes)
+      archive = try KeyedArchive(bytes: bytes)
     } catch {
       throw ModelError(
         code: ModelError(error).code,
         message: "\(name) of the object \(object.id) cannot be read: \(error.message)",
         line: object.line)
+    }
+    try spend(archive.valueCount)
+    return archive
+  }
+
+  private mutating func spend(_ amount: Int) throws(ModelError) {
+    work += amount
+    guard work <= Self.maximumWork else {
+      throw ModelError(code: .tooLarge, message: "The mapping model is larger than any real one.")
     }
   }
 

@@ -70,6 +70,12 @@ struct XMLOutput {
   /// The text of an attribute's value. Blanks other than the space are written as references, as a
   /// reader turns them into spaces otherwise (clause 3.3.3).
   private mutating func escaped(_ value: String) -> String {
+    // Nearly all values are plain: nothing below a space, none of `"`, `&`, `<`, `>`, and nothing that
+    // could be one of the two characters at the end of the basic plane.
+    let isPlain = value.utf8.allSatisfy {
+      $0 >= 0x20 && $0 != 0x22 && $0 != 0x26 && $0 != 0x3C && $0 != 0x3E && $0 != 0xEF
+    }
+    if isPlain { return value }
     var result = ""
     result.reserveCapacity(value.utf8.count)
     for scalar in value.unicodeScalars {

@@ -94,6 +94,27 @@ struct MappingDamageTests {
     #expect(ContinuousClock().now - start < .seconds(5))
   }
 
+  /// Small archives that share their parts, many of them.
+  @Test func amplifiedArchivesAreRefused() throws {
+    var builder = KeyedArchiveBuilder()
+    var list = builder.array(Array(repeating: builder.string("x"), count: 30))
+    for _ in 0..<3 { list = builder.array(Array(repeating: list, count: 30)) }
+    let info = builder.dictionary([("loop", list)])
+    let text = Data(builder.bytes(root: info)).base64EncodedString()
+    var objects = ""
+    var ids = ""
+    for index in 0..<2_000 {
+      ids += "a\(index) "
+      objects += Self.object(
+        "ATTRIBUTEMAPPING", "a\(index)",
+        Self.text("name", "n") + Self.text("userinfodata", text, type: "binary"))
+    }
+    let entity = Self.object("ENTITYMAPPING", "z2", Self.references("attributemappings", ids))
+    let start = ContinuousClock().now
+    #expect(Self.code(Self.document(Self.model + entity + objects)) == .tooLarge)
+    #expect(ContinuousClock().now - start < .seconds(20))
+  }
+
   @Test func everyCutOfASourceIsAnError() throws {
     let bytes = Self.document(Self.attribute + Self.entity + Self.model)
     for length in 0..<bytes.count {
