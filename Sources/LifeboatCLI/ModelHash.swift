@@ -46,7 +46,7 @@ struct ModelHash: ParsableCommand {
   func run() throws {
     let input = try ModelInput(path)
     let versions = input.versions.map { version in
-      let hashes = version.model?.versionHashes()
+      let hashes = version.hashes
       var shown = (hashes?.hashes ?? [:]).mapValues { Optional($0.hex) }
       for name in (hashes?.unknown ?? [:]).keys { shown[name] = .some(nil) }
       return Report.Version(
