@@ -126,7 +126,10 @@ struct PlanText {
   /// The mapping models that are for no step here.
   private func orphans() -> String {
     var text = ""
-    for standing in plan.standings where standing.isOrphaned {
+    let orphaned = plan.standings.filter(\.isOrphaned)
+    // Those of other models are counted only.
+    let related = orphaned.filter { $0.nearestSource != nil || $0.nearestDestination != nil }
+    for standing in related {
       text += "\n\(DisplayText.visible(standing.item.fileName)) is for none of these versions:\n"
       for (side, nearest) in [
         ("source", standing.nearestSource), ("destination", standing.nearestDestination),
@@ -143,6 +146,11 @@ struct PlanText {
         }
         text += "\n"
       }
+    }
+    let others = orphaned.count - related.count
+    if others > 0 {
+      text += "\nMapping models that have nothing to do with these versions: "
+      text += "\(Quantity.count(others))\n"
     }
     return text
   }
