@@ -28,6 +28,12 @@ public enum ModelCache {
     try deflate(model.archiveBytes())
   }
 
+  /// The same, with what the form cannot hold.
+  public static func written(_ model: ManagedObjectModel) throws(Failure) -> WrittenModel {
+    let archive = model.archive(form: .modelCache)
+    return WrittenModel(bytes: try deflate(archive.bytes), losses: archive.losses)
+  }
+
   /// Unpacks a raw DEFLATE stream, to at most ``maximumSize`` bytes.
   static func inflate(_ content: [UInt8]) throws(Failure) -> [UInt8] {
     guard content.count <= maximumSize else { throw Failure(message: "larger than any model") }

@@ -22,6 +22,18 @@ enum EvidenceGuard {
     }
   }
 
+  /// Refuses an output that is, or would lie in, a file or folder that is read as evidence.
+  static func check(_ output: String, outside path: String) throws {
+    let evidence = URL(fileURLWithPath: path).resolvingSymlinksInPath().standardizedFileURL.path
+    let target = URL(fileURLWithPath: output).standardizedFileURL
+    let place = target.deletingLastPathComponent().resolvingSymlinksInPath()
+      .appendingPathComponent(target.lastPathComponent).path
+    guard place == evidence || place.hasPrefix(evidence + "/") else { return }
+    throw Failure(
+      73, "output.isEvidence", "the output would become part of what is read, \(output)",
+      hint: "name an output outside of \(path)")
+  }
+
   /// The same for all stores that a path leads to.
   static func check(_ output: String, againstAllAt path: String) throws {
     for store in (try? StoreFinder.stores(at: path)) ?? [path] {

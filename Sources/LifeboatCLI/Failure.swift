@@ -125,9 +125,13 @@ struct Failure: Error {
   private init(_ error: ModelError) {
     let isMissing = error.code == .unreadable
     self.init(
-      isMissing ? 66 : 65, error.code.rawValue, Self.sentence(error.message, error.path),
+      isMissing ? 66 : error.code == .unfitName ? 73 : 65, error.code.rawValue,
+      Self.sentence(error.message, error.path),
       hint: isMissing
-        ? "check the path" : "name an .xcdatamodeld, .xcdatamodel, .momd, .mom or VersionInfo.plist"
+        ? "check the path"
+        : error.code == .unfitName
+          ? "name the version with --model-version, and a single file with --to"
+          : "name an .xcdatamodeld, .xcdatamodel, .momd, .mom or VersionInfo.plist"
     )
   }
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import ObjectModel
+import CoreDataStore
 import Terminal
 
 /// `lifeboat model diff`
@@ -10,13 +11,22 @@ struct ModelDiff: ParsableCommand {
     discussion: """
       Example: lifeboat model diff Notes.sqlite Notes.xcdatamodeld
 
+      Each change is told with what it means for a store: whether it opens as before, and otherwise whether Core \
+      Data's lightweight migration copes with it. As html the difference is one page with a picture, as dot or \
+      mermaid the picture for Graphviz or Mermaid.
+
       Exit status: 0 when nothing differs, 1 when something does.
       """)
 
-  @Argument(help: "The older model, or a store.")
+  /// How the difference is written.
+  enum Format: String, CaseIterable, ExpressibleByArgument {
+    case text, html, dot, mermaid
+  }
+
+  @Argument(help: "The older model, or what holds it: a store, a folder, a support bundle.")
   var old: String
 
-  @Argument(help: "The newer model, or a store.")
+  @Argument(help: "The newer model, or what holds it.")
   var new: String
 
   @Option(name: .customLong("from"), help: "Which version of the older one.")
@@ -25,49 +35,90 @@ struct ModelDiff: ParsableCommand {
   @Option(name: .customLong("to"), help: "Which version of the newer one.")
   var newVersion: String?
 
+  @Option(name: .long, help: "Write text, or a picture: html, dot or mermaid.")
+  var format: Format = .text
+
   @OptionGroup(title: "Display") var display: DisplayOptions
 
-  /// The JSON form.
-  struct Report: Encodable {
-    struct Change: Encodable {
-      let kind: String
-      let entity: String
-      let property: String?
-      let field: String?
-      let old: String?
-      let new: String?
-      let affectsVersionHash: Bool
-      let sentence: String
+  func validate() throws {
+    if display.json, format != .text {
+      throw ValidationError("--json and --format \(format.rawValue) exclude each other.")
     }
-
-    let schema = "lifeboat.modelDifference"
-    let version = 1
-    let old: String
-    let new: String
-    let changes: [Change]
   }
 
   func run() throws {
-    let from = try ModelInput(old).model(old, version: oldVersion)
-    let to = try ModelInput(new).model(new, version: newVersion)
-    let difference = ModelDifference(from: from.model, to: to.model)
-    if display.json {
-      let changes = difference.changes.map {
-        Report.Change(
-          kind: $0.kind.rawValue, entity: $0.entityName, property: $0.propertyName, field: $0.field,
-          old: $0.oldValue, new: $0.newValue, affectsVersionHash: $0.affectsVersionHash,
-          sentence: $0.sentence)
-      }
-      try display.write(json: Report(old: from.name, new: to.name, changes: changes))
-    } else {
-      var text = "from \(DisplayText.visible(from.name)) to \(DisplayText.visible(to.name))\n"
-      for change in difference.changes {
-        let mark = change.affectsVersionHash ? "  " : "  (version hash unchanged) "
-        text += mark + DisplayText.visible(change.sentence) + "\n"
-      }
-      if difference.isEmpty { text += "  no difference\n" }
-      try display.write(text)
+    let (before, after) = (try ModelInput(old), try ModelInput(new))
+    let from = try before.model(named: oldVersion)
+    let to = try after.model(named: newVersion)
+    let difference = ModelDifference(
+      from: from.model, to: to.model,
+      scope: Self.scope([before, after], [from.version, to.version]))
+    let names = (Self.name(of: from.version, before), Self.name(of: to.version, after))
+    switch format {
+    case _ where display.json:
+      let report = ModelDiffReport(
+        old: from.version.name, new: to.version.name, difference: difference)
+      try display.write(json: report)
+    case .text: try display.write(text(difference, names))
+    case .html:
+      let page = DifferencePage(
+        oldName: names.0, newName: names.1, from: from.model, to: to.model, difference)
+      try display.write(page.html)
+    case .dot:
+      try display.write(ModelDiagram(from: from.model, to: to.model, difference).dotText)
+    case .mermaid:
+      try display.write(ModelDiagram(from: from.model, to: to.model, difference).mermaidText)
     }
     if !difference.isEmpty { try display.exitWithFindings() }
   }
+
+  /// What both sides can say: a store's cached model says least, a compiled model less than a source.
+  private static func scope(
+    _ inputs: [ModelInput], _ versions: [ModelCollection.Version]
+  ) -> ComparisonScope {
+    if inputs.contains(where: { !$0.stores.isEmpty }) { return .cached }
+    let isSource = versions.allSatisfy { version in
+      version.fileName.hasSuffix(".xcdatamodel") || version.fileName == "contents"
+    }
+    return isSource ? .everything : .compiled
+  }
+
+  /// What the reader knows a version by.
+  private static func name(of version: ModelCollection.Version, _ input: ModelInput) -> String {
+    guard !input.stores.isEmpty else { return version.name }
+    return "the model in \(StoreSet.lastComponent(of: version.path))"
+  }
+
+  private func text(_ difference: ModelDifference, _ names: (String, String)) -> String {
+    var text =
+      "from \(DisplayText.visible(names.0)) to \(DisplayText.visible(names.1))\n"
+    if difference.isEmpty { return text + "no difference\n" }
+    text += display.style.apply(difference.outcome.visible, .bold) + "\n"
+    text += difference.countText + "\n"
+    var entity: String??
+    for change in difference.changes {
+      if entity != .some(change.entityName) {
+        let heading = change.entityName ?? "The model as a whole"
+        text += "\n" + display.style.apply(heading.visible, .bold) + "\n"
+        entity = .some(change.entityName)
+      }
+      text += "  " + change.sentence.visible + "\n"
+      if let remark = change.remark { text += "    " + remark.visible + "\n" }
+    }
+    let indirect = difference.indirectEffects
+    if !indirect.isEmpty {
+      text += "\n" + display.style.apply("Affected without a change of their own", .bold) + "\n"
+      for effect in indirect { text += "  " + effect.sentence.visible + "\n" }
+    }
+    if !difference.guesses.isEmpty {
+      text += "\n" + display.style.apply("Guesses", .bold) + "\n"
+      for guess in difference.guesses { text += "  " + guess.sentence.visible + "\n" }
+    }
+    return text
+  }
+}
+
+extension String {
+  /// The text as a terminal may show it.
+  fileprivate var visible: String { DisplayText.visible(self) }
 }

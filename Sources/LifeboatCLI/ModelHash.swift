@@ -46,7 +46,7 @@ struct ModelHash: ParsableCommand {
   func run() throws {
     let input = try ModelInput(path)
     let versions = input.versions.map { version in
-      let hashes = version.model?.versionHashes()
+      let hashes = version.hashes
       var shown = (hashes?.hashes ?? [:]).mapValues { Optional($0.hex) }
       for name in (hashes?.unknown ?? [:]).keys { shown[name] = .some(nil) }
       return Report.Version(
@@ -54,11 +54,11 @@ struct ModelHash: ParsableCommand {
         recorded: version.recorded.map {
           .init(hashes: $0.hashes.mapValues(\.hex), checksum: $0.checksum, digest: $0.digest)
         },
-        problem: version.problem)
+        problem: version.problem?.message)
     }
-    let recorded = input.storeMetadata.map {
+    let recorded = input.store?.recorded.map {
       Report.Recorded(
-        hashes: $0.versionHashes.mapValues(\.hex), checksum: $0.checksum, digest: $0.digest)
+        hashes: $0.hashes.mapValues(\.hex), checksum: $0.checksum, digest: $0.digest)
     }
     if display.json {
       try display.write(json: Report(versions: versions, recorded: recorded))
@@ -67,27 +67,43 @@ struct ModelHash: ParsableCommand {
     var text = ""
     for version in versions {
       text += display.style.apply(DisplayText.visible(version.name), .bold) + "\n"
-      if let problem = version.problem {
-        text += "  not read: \(DisplayText.visible(problem))\n\n"
-        continue
+      if let problem = version.problem { text += "  not read: \(DisplayText.visible(problem))\n" }
+      let stored = version.recorded?.hashes ?? recorded?.hashes ?? [:]
+      if version.problem == nil || !stored.isEmpty {
+        text += table(version.hashes, stored, isRead: version.problem == nil)
       }
-      var table = TextTable([
-        .init("Entity", isFlexible: true), .init("Version hash"), .init("Recorded"),
-      ])
-      let stored = version.recorded?.hashes ?? recorded?.hashes
-      for (name, hash) in version.hashes.sorted(by: { $0.key < $1.key }) {
-        let agrees = stored.map { stored in
-          hash == nil
-            ? "" : stored[name] == nil ? "not there" : stored[name] == hash ? "same" : "DIFFERS"
-        }
-        let shown = hash.map { display.verbose > 0 ? $0 : String($0.prefix(32)) + "…" }
-        table.add([name, shown ?? "unknown: the rule is not confirmed", agrees ?? ""])
-      }
-      text += table.text(width: display.width, style: display.style)
       if let checksum = version.checksum { text += "checksum \(checksum)\n" }
       if let digest = version.digest { text += "digest \(digest)\n" }
       text += "\n"
     }
     try display.write(text)
+  }
+
+  /// The computed hashes beside the recorded ones; of a model that is not read, the recorded ones.
+  private func table(_ hashes: [String: String?], _ stored: [String: String], isRead: Bool)
+    -> String
+  {
+    let isComputed = !hashes.isEmpty || (isRead && stored.isEmpty)
+    var table = TextTable([
+      .init("Entity", isFlexible: true), .init(isComputed ? "Version hash" : "Recorded hash"),
+      .init(isComputed ? "Recorded" : ""),
+    ])
+    func short(_ hash: String) -> String {
+      display.verbose > 0 ? hash : String(hash.prefix(32)) + "…"
+    }
+    guard isComputed else {
+      for (name, hash) in stored.sorted(by: { $0.key < $1.key }) {
+        table.add([name, short(hash), ""])
+      }
+      return table.text(width: display.width, style: display.style)
+    }
+    for (name, hash) in hashes.sorted(by: { $0.key < $1.key }) {
+      var agrees = ""
+      if let hash, !stored.isEmpty {
+        agrees = stored[name] == nil ? "not there" : stored[name] == hash ? "same" : "DIFFERS"
+      }
+      table.add([name, hash.map(short) ?? "unknown: the rule is not confirmed", agrees])
+    }
+    return table.text(width: display.width, style: display.style)
   }
 }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CoreDataStore
 import ObjectModel
+import SupportBundle
 import Terminal
 
 /// `lifeboat model identify`
@@ -11,71 +12,142 @@ struct ModelIdentify: ParsableCommand {
     discussion: """
       Example: lifeboat model identify Notes.sqlite Notes.xcdatamodeld
 
-      Exit status: 0 when a version fits, 1 when none does.
+      Where no version fits, the nearest one is named, with what differs. What no recorded hash confirms counts as \
+      unknown, never as different.
+
+      Exit status: 0 when a version fits, 1 when none does for certain.
       """)
 
-  @Argument(help: "The store.")
+  @Argument(help: "The store, or a support bundle of it.")
   var store: String
 
   @Argument(help: "Models, or folders that hold models.")
   var models: [String]
 
+  @Option(
+    name: .long,
+    help: "The framework version that the app runs on, to tell a store that a later one wrote.")
+  var framework: Int64?
+
   @OptionGroup(title: "Display") var display: DisplayOptions
 
-  /// The JSON form.
-  struct Report: Encodable {
-    struct Match: Encodable {
-      let name: String
-      let path: String
-    }
-
-    struct Nearest: Encodable {
-      let name: String
-      let path: String
-      let agreeing: Int
-      let of: Int
-    }
-
-    let schema = "lifeboat.modelIdentity"
-    let version = 1
-    let store: String
-    let matches: [Match]
-    let nearest: Nearest?
-  }
-
   func run() throws {
-    let opened = try CoreDataStore(path: store)
-    guard let hashes = opened.metadata?.versionHashes, !hashes.isEmpty else {
-      throw Failure(65, "coredata.noHashes", "\(store): no version hashes are recorded in it")
-    }
-    var matches: [Report.Match] = []
-    var nearest: Report.Nearest?
-    for path in models {
-      let collection = try ModelCollection(at: path)
-      matches += collection.versions(matching: hashes).map { .init(name: $0.name, path: $0.path) }
-      if let near = collection.nearest(to: hashes), near.agreeing > nearest?.agreeing ?? -1 {
-        nearest = .init(
-          name: near.version.name, path: near.version.path, agreeing: near.agreeing, of: near.of)
-      }
-    }
-    let report = Report(
-      store: store, matches: matches, nearest: matches.isEmpty ? nearest : nil)
+    let (record, cached) = try stored()
+    let collections = try models.map { try ModelInput($0).collection }
+    let found = ModelIdentification(record, in: collections, frameworkVersion: framework)
+    let report = ModelIdentifyReport(store: store, found: found, cached: cached)
     if display.json {
       try display.write(json: report)
-    } else if let first = matches.first {
-      var text =
-        "written by \(DisplayText.visible(first.name)), \(DisplayText.visible(first.path))\n"
-      for other in matches.dropFirst() {
-        text += "also fits \(DisplayText.visible(other.name)), \(DisplayText.visible(other.path))\n"
-      }
-      try display.write(text)
     } else {
-      try display.write(
-        "no version fits"
-          + (nearest.map {
-            "; nearest is \(DisplayText.visible($0.name)), with \($0.agreeing) of \($0.of) entities the same"
-          } ?? "") + "\n")
+      try display.write(text(found, report))
     }
-    if matches.isEmpty { try display.exitWithFindings() }
+    if found.matches.isEmpty { try display.exitWithFindings() }
+  }
+
+  /// What the store records, and the model that it carries.
+  private func stored() throws -> (StoreModelRecord, ManagedObjectModel?) {
+    // What is no store at all is told as the reader of stores tells it.
+    if UnpackedArchive.isZip(store) {
+      let input = try ModelInput(store)
+      guard let hashes = input.store?.recorded?.hashes, !hashes.isEmpty else { throw noHashes }
+      let metadata = input.storeMetadata
+      return (
+        StoreModelRecord(
+          hashes: hashes, hashesVersion: metadata?.versionHashesVersion,
+          frameworkVersion: metadata?.frameworkVersion,
+          maximumFrameworkVersion: metadata?.maximumFrameworkVersion,
+          versionIdentifiers: metadata?.versionIdentifiers ?? []),
+        input.versions.first?.model
+      )
+    }
+    let opened = try CoreDataStore(path: store)
+    guard let metadata = opened.metadata, !metadata.versionHashes.isEmpty else { throw noHashes }
+    return (
+      StoreModelRecord(
+        hashes: metadata.versionHashes, hashesVersion: metadata.versionHashesVersion,
+        frameworkVersion: metadata.frameworkVersion,
+        maximumFrameworkVersion: metadata.maximumFrameworkVersion,
+        versionIdentifiers: metadata.versionIdentifiers), opened.cachedModel
+    )
+  }
+
+  private var noHashes: Failure {
+    Failure(65, "coredata.noHashes", "\(store): no version hashes are recorded in it")
+  }
+
+  // MARK: Text
+
+  private func text(_ found: ModelIdentification, _ report: ModelIdentifyReport) -> String {
+    var text = ""
+    for (index, match) in found.matches.enumerated() {
+      text += index == 0 ? "written by " : "also fits "
+      text += place(match.version) + "\n"
+    }
+    if found.matches.count > 1 {
+      text += "These versions have equal hashes: the store opens with each of them"
+      text += found.matches.first?.sharesIdentifier == true ? "; the first has its identifier" : ""
+      text += ".\n"
+    }
+    if found.matches.isEmpty {
+      text += display.style.apply("no version fits", .bold)
+      text += found.possible.isEmpty ? "\n" : " for certain\n"
+      for candidate in found.possible {
+        text += "may fit \(place(candidate.version))"
+        if case .unknown(let reason) = candidate.agreement.compatibility {
+          text += ": \(DisplayText.visible(reason))"
+        }
+        text += "\n"
+      }
+      text += nearest(found, report)
+    }
+    return text + ageText(found.age)
+  }
+
+  private func place(_ version: ModelCollection.Version) -> String {
+    "\(DisplayText.visible(version.name)), \(DisplayText.visible(version.path))"
+  }
+
+  private func nearest(_ found: ModelIdentification, _ report: ModelIdentifyReport) -> String {
+    guard let nearest = found.nearest else { return "" }
+    let count = found.record.hashes.count
+    var text = "nearest is \(place(nearest.version)), with \(nearest.agreement.agreeing.count) of "
+    text += "\(count) \(count == 1 ? "entity" : "entities") the same\n"
+    let agreement = nearest.agreement
+    for name in agreement.differing { text += "  \(DisplayText.visible(name)) differs\n" }
+    for name in agreement.onlyInStore {
+      text += "  \(DisplayText.visible(name)) is only in the store\n"
+    }
+    for name in agreement.onlyInModel {
+      text += "  \(DisplayText.visible(name)) is only in the model\n"
+    }
+    for (name, reason) in agreement.undecided.sorted(by: { $0.key < $1.key }) {
+      text += "  \(DisplayText.visible(name)) cannot be judged: \(DisplayText.visible(reason))\n"
+    }
+    if let changes = report.nearest?.changes, !changes.isEmpty {
+      text +=
+        "what the store's own model has otherwise than \(DisplayText.visible(nearest.version.name)):\n"
+      for change in changes { text += "  \(DisplayText.visible(change.summary))\n" }
+    }
+    let others = (found.possible + found.others).dropFirst().prefix(3)
+    for other in others {
+      text +=
+        "next is \(place(other.version)), with \(other.agreement.agreeing.count) of \(count)\n"
+    }
+    return text
+  }
+
+  private func ageText(_ age: ModelIdentification.Age) -> String {
+    func uncertain(_ doubt: String?) -> String {
+      doubt.map { "; this is uncertain, because \(DisplayText.visible($0))" } ?? ""
+    }
+    switch age {
+    case .current: return "It is the current version.\n"
+    case .older(let doubt):
+      return "The store is older than the current version\(uncertain(doubt)).\n"
+    case .newer(let reason, let doubt):
+      return "The store is newer than the app: \(DisplayText.visible(reason))\(uncertain(doubt)).\n"
+    case .unknown(let reason):
+      return "Whether the store is older or newer is not known: \(DisplayText.visible(reason)).\n"
+    }
   }
 }

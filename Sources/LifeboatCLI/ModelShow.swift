@@ -1,124 +1,85 @@
 import ArgumentParser
+import Foundation
 import ObjectModel
 import Terminal
 
 /// `lifeboat model show`
 struct ModelShow: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "show", abstract: "List a model's entities and their properties.",
-    discussion: "Example: lifeboat model show Notes.sqlite")
+    commandName: "show", abstract: "Describe a model: its entities, their properties and rules.",
+    discussion: """
+      Examples: lifeboat model show Notes.sqlite
+                lifeboat model show Notes.momd --model-version "Notes 2" --entity Note
 
-  @Argument(help: "A model, or a store, which carries its own.")
+      Exit status: 0 also when the model has problems; they are listed.
+      """)
+
+  @Argument(help: "A model, a store, which carries its own, or a mapping model.")
   var path: String
 
   @Option(name: .customLong("model-version"), help: "Which version.")
   var modelVersion: String?
 
+  @Option(name: .long, help: "Only this entity; may be repeated.")
+  var entity: [String] = []
+
   @OptionGroup(title: "Display") var display: DisplayOptions
 
-  /// The JSON form.
-  struct Report: Encodable {
-    struct Entity: Encodable {
-      let name: String
-      let className: String?
-      let parent: String?
-      let isAbstract: Bool
-      let attributes: [Attribute]
-      let relationships: [Relationship]
-      let uniquenessConstraints: [[String]]
-    }
-
-    struct Attribute: Encodable {
-      let name: String
-      let type: String
-      let isOptional: Bool
-      let isTransient: Bool
-      let isDerived: Bool
-      let allowsExternalBinaryDataStorage: Bool
-    }
-
-    struct Relationship: Encodable {
-      let name: String
-      let destination: String
-      let inverse: String?
-      let isToMany: Bool
-      let isOrdered: Bool
-      let isOptional: Bool
-      let deleteRule: String
-    }
-
-    let schema = "lifeboat.model"
-    let version = 1
-    let name: String
-    let entities: [Entity]
-  }
-
   func run() throws {
-    let (name, model) = try ModelInput(path).model(path, version: modelVersion)
-    let entities = model.entityNames.compactMap { model.entities[$0] }
+    if MappingModelSet.isMapping(at: path) {
+      return try MappingModelText.show(path, display: display)
+    }
+    let input = try ModelInput(path)
+    let version = try input.version(named: modelVersion)
+    if version.model == nil, let optimised = version.optimised {
+      return try show(optimised, version)
+    }
+    let (_, model) = try input.model(named: modelVersion)
+    for name in entity where model.entities[name] == nil {
+      throw Failure(
+        64, "input.unknownName", "\(path) has no entity \(name)",
+        hint: "see their names with: lifeboat model show \(ShellText.quoted(path))")
+    }
+    let names = entity.isEmpty ? model.entityNames : entity
     if display.json {
-      try display.write(json: Report(name: name, entities: entities.map(Report.Entity.init)))
-      return
+      try display.write(json: ModelReport(version, model, names, input))
+    } else {
+      try display.write(
+        ModelText(version: version, model: model, names: names, input: input, display: display)
+          .text)
     }
-    var text = display.style.apply(DisplayText.visible(name), .bold)
-    text += ", \(Quantity.count(entities.count)) entities\n"
-    for entity in entities {
-      var title = DisplayText.visible(entity.name)
-      if let parent = entity.superentityName { title += " : \(DisplayText.visible(parent))" }
-      if entity.isAbstract { title += " (abstract)" }
-      text += "\n" + display.style.apply(title, .bold) + "\n"
-      var table = TextTable([
-        .init("Property", isFlexible: true), .init("Type", isFlexible: true), .init(""),
-      ])
-      for attribute in entity.attributes {
-        table.add([attribute.name, attribute.type.name, traits(of: attribute)])
-      }
-      for relationship in entity.relationships {
-        let arrow = relationship.isToMany ? "⇉ " : "→ "
-        table.add([
-          relationship.name, arrow + relationship.destinationEntityName, traits(of: relationship),
-        ])
-      }
-      text += table.text(width: display.width, style: display.style)
+  }
+
+  // MARK: Optimised models
+
+  /// Of a lone `.omo` little can be told; the versions beside it may say which it is.
+  private func show(_ optimised: OptimisedModel, _ version: ModelCollection.Version) throws {
+    let folder = URL(fileURLWithPath: version.path).deletingLastPathComponent().path
+    let beside = (try? ModelCollection(at: folder))?.versions ?? []
+    let belongs = beside.filter { other in
+      let known = other.recorded?.hashes ?? other.hashes?.hashes ?? [:]
+      return other.path != version.path && !known.isEmpty && optimised.matches(known)
     }
-    try display.write(text)
-  }
-
-  private func traits(of attribute: Attribute) -> String {
-    var traits: [String] = []
-    if attribute.isOptional { traits.append("optional") }
-    if attribute.isTransient { traits.append("transient") }
-    if let derivation = attribute.derivation { traits.append("derived: \(derivation.expression)") }
-    if attribute.allowsExternalBinaryDataStorage { traits.append("may be in a file of its own") }
-    return traits.joined(separator: ", ")
-  }
-
-  private func traits(of relationship: Relationship) -> String {
-    var traits: [String] = []
-    if relationship.isOptional { traits.append("optional") }
-    if relationship.isOrdered { traits.append("ordered") }
-    traits.append(relationship.inverseName.map { "inverse \($0)" } ?? "no inverse")
-    return traits.joined(separator: ", ")
-  }
-}
-
-extension ModelShow.Report.Entity {
-  init(_ entity: Entity) {
-    self.init(
-      name: entity.name, className: entity.className, parent: entity.superentityName,
-      isAbstract: entity.isAbstract,
-      attributes: entity.attributes.map {
-        .init(
-          name: $0.name, type: $0.type.name, isOptional: $0.isOptional, isTransient: $0.isTransient,
-          isDerived: $0.isDerived,
-          allowsExternalBinaryDataStorage: $0.allowsExternalBinaryDataStorage)
-      },
-      relationships: entity.relationships.map {
-        .init(
-          name: $0.name, destination: $0.destinationEntityName, inverse: $0.inverseName,
-          isToMany: $0.isToMany, isOrdered: $0.isOrdered, isOptional: $0.isOptional,
-          deleteRule: $0.deleteRule.name)
-      },
-      uniquenessConstraints: entity.uniquenessConstraints)
+    let names = belongs.map(\.name)
+    if display.json {
+      return try display.write(json: ModelReport(version, optimised, belongsTo: names))
+    }
+    var block = KeyValueBlock()
+    block.add(version.fileName, "optimised model (.omo)")
+    block.add(
+      "Announces",
+      ModelText.counted(optimised.entityCount, "entity", "entities") + ", "
+        + ModelText.counted(optimised.propertyCount, "property", "properties"))
+    block.add(
+      "Version of", names.isEmpty ? "no model that is beside it" : names.joined(separator: ", "))
+    if !optimised.versionIdentifiers.isEmpty {
+      block.add("Identifier", optimised.versionIdentifiers.joined(separator: ", "))
+    }
+    block.add("Hashes", "\(Quantity.count(optimised.hashes.count)), of entities and properties")
+    block.add("Names", optimised.entityStrings.joined(separator: ", "))
+    block.add("Strings", optimised.strings.joined(separator: ", "))
+    for problem in optimised.problems { block.add("Problem", problem, tone: .yellow) }
+    block.add("Not read", "everything else; the .mom of the same name has it")
+    try display.write(block.text(width: display.width, style: display.style))
   }
 }

@@ -19,7 +19,7 @@ struct RecoveredRows {
   /// - Returns: what was found, and whether a live row is not whole.
   func run() throws -> (findings: FindingList, isPartial: Bool) {
     let model = try options.model.map {
-      try ModelChoice.version(at: $0, named: options.modelVersion).model
+      try ModelInput($0).model(named: options.modelVersion).model
     }
     let damaged = try DamagedStore(
       path: path, logView: store.wal, like: likes.like, model: model)

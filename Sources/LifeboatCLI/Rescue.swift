@@ -62,8 +62,9 @@ struct Rescue: ParsableCommand, RecordedCommand {
   }
 
   func run() throws {
-    let choice = try ModelChoice.version(at: model, named: modelVersion)
-    guard let expected = ExpectedModel(choice.collection, versionName: choice.version.name) else {
+    let input = try ModelInput(model)
+    let choice = try input.model(named: modelVersion)
+    guard let expected = ExpectedModel(input.collection, versionName: choice.version.name) else {
       throw Failure(65, "model.unreadable", "\(model): \(choice.version.name) has no hashes")
     }
     // What must be possible before anything moves: a fresh store for this model.

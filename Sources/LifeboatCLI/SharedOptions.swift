@@ -110,7 +110,7 @@ struct RowOptions: ParsableArguments {
 
   /// Opens the store by the model that is meant.
   func open(_ path: String, _ store: StoreOptions) throws -> CoreDataStore {
-    let given = try model.map { try ModelChoice.version(at: $0, named: modelVersion).model }
+    let given = try model.map { try ModelInput($0).model(named: modelVersion).model }
     return try CoreDataStore(path: path, model: given, logView: store.wal)
   }
 }

@@ -14,15 +14,14 @@ extension ArchiveModelReader {
     let flags = archive.integer(archive.field("NSFlagsKey", of: value)) ?? 0
     var derivation: Derivation?
     if archive.isKind(value, of: "NSDerivedAttributeDescription") {
-      let expression = PredicateText.expression(
-        archive.field("NSDerivationExpression", of: value), in: archive)
-      try spend(expression?.utf8.count ?? 0)
       derivation = Derivation(
-        expression: expression ?? "", filterPredicate: try predicate("NSFilteringPredicate", value))
+        expression: try expression("NSDerivationExpression", value) ?? .unparsed(""),
+        filterPredicate: try predicate(archive.field("NSFilteringPredicate", of: value)))
     }
     var elements: [Attribute] = []
     if depth < Self.maximumCompositeDepth {
       for element in try self.elements(archive.field("NSCompositeElements", of: value)) {
+        try spend(Cost.property)
         elements.append(
           try attribute(try text("NSPropertyName", element) ?? "", element, depth: depth + 1))
       }
@@ -33,9 +32,11 @@ extension ArchiveModelReader {
       name: name, type: type, isOptional: flag("NSIsOptional", value),
       isTransient: flag("NSIsTransient", value), isReadOnly: flag("NSIsReadOnly", value),
       isIndexed: flag("NSIsIndexed", value),
+      isIndexedBySpotlight: flag("NSIndexedBySpotlight", value),
       allowsExternalBinaryDataStorage: flags & 4 != 0,
       preservesValueInHistoryOnDeletion: flags & 16 != 0,
-      defaultValue: defaultValue(archive.field("NSDefaultValue", of: value), type),
+      defaultValue: try defaultValue(archive.field("NSDefaultValue", of: value), type),
+      validations: try validations(value),
       valueTransformerName: try text("NSValueTransformerName", value),
       valueClassName: valueClassName == type.standardValueClassName ? nil : valueClassName,
       versionHashModifier: try text("NSVersionHashModifier", value),
@@ -63,6 +64,8 @@ extension ArchiveModelReader {
       inverseEntityName: inverseEntity, minCount: try count("NSMinCount", value) ?? 0,
       maxCount: try count("NSMaxCount", value) ?? 0, isOrdered: flag("NSIsOrdered", value),
       isOptional: flag("NSIsOptional", value), isTransient: flag("NSIsTransient", value),
+      isIndexed: flag("NSIsIndexed", value),
+      isIndexedBySpotlight: flag("NSIndexedBySpotlight", value),
       deleteRule: DeleteRule(rawValue: try count("NSDeleteRule", value) ?? 0),
       versionHashModifier: try text("NSVersionHashModifier", value),
       renamingIdentifier: try renaming(value, name), userInfo: try userInfo(value))
@@ -80,16 +83,38 @@ extension ArchiveModelReader {
   mutating func fetchedProperty(
     _ name: String, _ value: PropertyList?
   ) throws(ModelError) -> FetchedProperty {
-    let request = archive.field("NSFetchRequest", of: value)
-    var destination = try text("_NSFetchRequestEntityName", value)
-    if destination == nil { destination = try entityName(archive.field("NSEntity", of: request)) }
+    var request = try fetchRequest(archive.field("NSFetchRequest", of: value))
+    if let destination = try text("_NSFetchRequestEntityName", value) {
+      request.entityName = destination
+    }
     return FetchedProperty(
-      name: name, destinationEntityName: destination,
-      predicate: try predicate("NSPredicate", request), isOptional: flag("NSIsOptional", value),
-      userInfo: try userInfo(value))
+      name: name, request: request, isOptional: flag("NSIsOptional", value),
+      isIndexedBySpotlight: flag("NSIndexedBySpotlight", value),
+      versionHashModifier: try text("NSVersionHashModifier", value),
+      renamingIdentifier: try renaming(value, name), userInfo: try userInfo(value))
   }
 
-  private func defaultValue(_ value: PropertyList?, _ type: AttributeType) -> DefaultValue? {
+  /// The predicates and what is reported when they do not hold are parallel lists.
+  private mutating func validations(
+    _ value: PropertyList?
+  ) throws(ModelError) -> [AttributeValidation] {
+    let predicates = try elements(archive.field("NSValidationPredicates", of: value))
+    guard !predicates.isEmpty else { return [] }
+    let warnings = try elements(archive.field("NSValidationWarnings", of: value))
+    var found: [AttributeValidation] = []
+    for (index, stored) in predicates.enumerated() {
+      guard let predicate = try predicate(stored) else { continue }
+      found.append(
+        AttributeValidation(
+          predicate: predicate,
+          warning: index < warnings.count ? try decoded(warnings[index]) : .null))
+    }
+    return found
+  }
+
+  private mutating func defaultValue(
+    _ value: PropertyList?, _ type: AttributeType
+  ) throws(ModelError) -> DefaultValue? {
     guard let object = archive.resolve(value) else { return nil }
     let exact: DefaultValue?
     switch type {
@@ -110,6 +135,7 @@ extension ArchiveModelReader {
     if let text = archive.string(object) { return DefaultValue(text: text, type: type) }
     if let number = archive.integer(object) { return .integer(number) }
     if let number = archive.real(object) { return .real(number) }
+    if case .object(let decoded) = try decoded(object) { return .object(decoded) }
     return .opaque(className: archive.className(of: object) ?? "unknown")
   }
 

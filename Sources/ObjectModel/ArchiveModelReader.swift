@@ -4,10 +4,11 @@ extension ManagedObjectModel {
   /// Both are keyed archives. Inherited properties, which caches repeat in each subentity as copies
   /// or as proxies, are left out: an entity's own properties are those whose name no ancestor has.
   ///
-  /// - Throws: ``ModelError``; `model.oldSourceFormat` for the model source of Xcode 3,
-  ///   `model.optimisedFormat` for an `.omo`.
+  /// An archive of Xcode's editor (`elements` of Xcode 3) is read as well.
+  ///
+  /// - Throws: ``ModelError``; `model.optimisedFormat` for an `.omo`.
   public init(archive bytes: [UInt8]) throws(ModelError) {
-    if bytes.starts(with: OptimisedModel.magic) { throw OptimisedModel.error }
+    if OptimisedModel.isOptimised(bytes) { throw OptimisedModel.error }
     let archive: KeyedArchive
     do {
       archive = try KeyedArchive(bytes: bytes)
@@ -20,20 +21,12 @@ extension ManagedObjectModel {
       default: throw ModelError(error)
       }
     }
+    if EditorModelReader.isEditorArchive(archive) {
+      self = try EditorModelReader.model(in: archive).model
+      return
+    }
     var reader = ArchiveModelReader(archive: archive)
     self = try reader.model()
-  }
-}
-
-/// The optimised form of a compiled model (`.omo`), which is recognised only.
-enum OptimisedModel {
-  static let magic = Array("momv2$".utf8)
-
-  static var error: ModelError {
-    ModelError(
-      code: .optimisedFormat,
-      message: "This is an optimised model (.omo). Use the .mom of the same name beside it.",
-      offset: 0)
   }
 }
 
@@ -41,9 +34,21 @@ enum OptimisedModel {
 ///
 /// The keys are those of Core Data's own coding: `NSEntities`, `NSProperties` and so on.
 struct ArchiveModelReader {
-  /// The most work, in elements visited and names looked up. The parts of an archive may be shared,
-  /// so a small file can describe a huge model; a real one needs a few ten thousand.
-  private static let maximumWork = 8_000_000
+  /// The most work, roughly in 32 bytes of the values that are made. The parts of an archive may be
+  /// shared, so a small file can describe a huge model; a real one needs some hundred thousand.
+  private static let maximumWork = 12_000_000
+
+  /// What one value of a kind costs.
+  enum Cost {
+    static let reference = 3
+    static let name = 4
+    static let property = 64
+    static let indexElement = 16
+    static let sortDescriptor = 16
+    static let template = 32
+    static let predicatePart = 12
+    static let value = 6
+  }
 
   let archive: KeyedArchive
   /// Names of all properties in each entity, inherited copies included.
@@ -88,13 +93,6 @@ struct ArchiveModelReader {
 
   private func otherRoot(_ root: PropertyList?) -> ModelError {
     let className = archive.className(of: root) ?? "nothing"
-    // The root of such a source is a dictionary; the model in it is of an editor class.
-    if archive.objects.contains(where: { $0["$classname"] == .string("XDPMModel") }) {
-      return ModelError(
-        code: .oldSourceFormat,
-        message: "This is a model source of Xcode 3, which is not read yet. Open it in Xcode and "
-          + "save it in the current format, or use the compiled .mom.")
-    }
     return ModelError(
       code: .notAModel, message: "The archive holds \(className), not a managed object model.")
   }
@@ -117,6 +115,7 @@ struct ArchiveModelReader {
           message: "Entity \(name) has two properties called \(propertyName).")
       }
       let property = underlying(stored)
+      try spend(Cost.property)
       guard try text("NSPropertyName", property) == propertyName else {
         throw malformed("Property \(name).\(propertyName) is missing or has another name.")
       }
@@ -170,9 +169,10 @@ struct ArchiveModelReader {
     for stored in try elements(archive.field("NSFetchIndexDescriptions", of: value)) {
       guard let name = try text("NSIndexName", stored) else { continue }
       var index = FetchIndex(
-        name: name, elements: [], partialPredicate: try predicate("NSPartialIndexPredicate", stored)
-      )
+        name: name, elements: [],
+        partialPredicate: try predicate(archive.field("NSPartialIndexPredicate", of: stored)))
       for element in try elements(archive.field("NSIndexElements", of: stored)) {
+        try spend(Cost.indexElement)
         let isRTree = archive.integer(archive.field("NSFetchIndexElementType", of: element)) == 1
         index.elements.append(
           FetchIndex.Element(
@@ -209,12 +209,8 @@ struct ArchiveModelReader {
   ) throws(ModelError) -> [FetchRequestTemplate] {
     var found: [FetchRequestTemplate] = []
     for (name, request) in try named(archive.field("NSFetchRequestTemplates", of: root)) {
-      var entity = try entityName(archive.field("NSEntity", of: request))
-      if entity == nil { entity = try text("NSEntityName", request) }
-      found.append(
-        FetchRequestTemplate(
-          name: name, entityName: entity ?? "",
-          predicate: try predicate("NSPredicate", request)))
+      try spend(Cost.template)
+      found.append(FetchRequestTemplate(name: name, request: try fetchRequest(request)))
     }
     return found
   }
@@ -243,7 +239,7 @@ struct ArchiveModelReader {
 
   mutating func elements(_ value: PropertyList?) throws(ModelError) -> [PropertyList] {
     let elements = archive.elements(value) ?? []
-    try spend(elements.count)
+    try spend(elements.count * Cost.reference)
     return elements
   }
 
@@ -251,18 +247,12 @@ struct ArchiveModelReader {
     _ value: PropertyList?
   ) throws(ModelError) -> [(name: String, value: PropertyList)] {
     let entries = archive.namedEntries(value) ?? []
-    try spend(entries.count)
+    try spend(entries.count * Cost.name)
     return entries
   }
 
   mutating func entityName(_ value: PropertyList?) throws(ModelError) -> String? {
     try text("NSEntityName", value)
-  }
-
-  mutating func predicate(_ key: String, _ value: PropertyList?) throws(ModelError) -> String? {
-    let text = PredicateText.predicate(archive.field(key, of: value), in: archive)
-    try spend(text?.utf8.count ?? 0)
-    return text
   }
 
   func flag(_ key: String, _ value: PropertyList?) -> Bool {
@@ -296,10 +286,10 @@ struct ArchiveModelReader {
     return identifier == name ? nil : identifier
   }
 
-  mutating func userInfo(_ value: PropertyList?) throws(ModelError) -> [String: String] {
-    var found: [String: String] = [:]
+  mutating func userInfo(_ value: PropertyList?) throws(ModelError) -> [String: ArchivedValue] {
+    var found: [String: ArchivedValue] = [:]
     for (key, stored) in try named(archive.field("NSUserInfo", of: value)) {
-      found[key] = try string(stored)
+      found[key] = try decoded(stored)
     }
     return found
   }

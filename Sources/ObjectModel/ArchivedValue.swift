@@ -24,7 +24,11 @@ public indirect enum ArchivedValue: Sendable, Hashable {
   case set([ArchivedValue])
   /// Keys and values, in stored order.
   case dictionary([Entry])
-  /// An object of a class that is not decoded: the class name.
+  /// A URL's text.
+  case url(String)
+  /// An object of a class that is not decoded, with its fields as they are.
+  case object(ArchivedObject)
+  /// What lies deeper or is more than is decoded: the class name.
   case opaque(className: String)
 
   /// One entry of a dictionary.
@@ -33,20 +37,62 @@ public indirect enum ArchivedValue: Sendable, Hashable {
     public let key: ArchivedValue
     /// The value.
     public let value: ArchivedValue
+
+    /// Makes an entry.
+    public init(key: ArchivedValue, value: ArchivedValue) {
+      self.key = key
+      self.value = value
+    }
   }
 
   /// The deepest nesting that is decoded; what lies below is ``opaque(className:)``.
   public static let maximumDepth = 32
   /// The most values that are decoded; the rest is ``opaque(className:)``.
-  public static let maximumCount = 100_000
+  public static let maximumCount = 20_000
+}
+
+extension ArchivedValue {
+  /// The value for a reader, as one line of text.
+  public var text: String {
+    switch self {
+    case .null: "none"
+    case .bool(let value): value ? "YES" : "NO"
+    case .integer(let value): String(value)
+    case .real(let value): value.description
+    case .decimal(let value), .string(let value), .uuid(let value), .url(let value): value
+    case .data(let bytes): "\(bytes.count) bytes"
+    case .date(let value): "\(value) s since 2001"
+    case .array(let values), .set(let values): "\(values.count) values"
+    case .dictionary(let entries): "\(entries.count) entries"
+    case .object(let object): "an object of class \(object.className)"
+    case .opaque(let className): "an object of class \(className)"
+    }
+  }
+
+  /// The text of a string; nil for any other kind.
+  public var stringValue: String? {
+    guard case .string(let value) = self else { return nil }
+    return value
+  }
+}
+
+extension ArchivedValue: ExpressibleByStringLiteral {
+  /// Text.
+  public init(stringLiteral value: String) { self = .string(value) }
 }
 
 extension KeyedArchive {
   /// Decodes an object with all it holds, down to ``ArchivedValue/maximumDepth``. A graph that is
   /// cyclic, or that repeats itself without end, ends in opaque values.
   public func decoded(_ value: PropertyList?) -> ArchivedValue {
+    decodedWithCount(value).value
+  }
+
+  /// The same, with the number of values that were met.
+  func decodedWithCount(_ value: PropertyList?) -> (value: ArchivedValue, count: Int) {
     var remaining = ArchivedValue.maximumCount
-    return decode(value, depth: 0, remaining: &remaining)
+    let decoded = decode(value, depth: 0, remaining: &remaining)
+    return (decoded, ArchivedValue.maximumCount - remaining)
   }
 
   private func decode(
@@ -87,7 +133,14 @@ extension KeyedArchive {
       }
       return isSet ? .set(decoded) : .array(decoded)
     }
-    return .opaque(className: className)
+    guard case .dictionary(let stored) = object, !classes.isEmpty else {
+      return .opaque(className: className)
+    }
+    var fields: [String: ArchivedValue] = [:]
+    for name in ByteOrder.sorted(stored.keys) where name != "$class" && remaining > 0 {
+      fields[name] = decode(stored[name], depth: depth + 1, remaining: &remaining)
+    }
+    return .object(ArchivedObject(classNames: classes, fields: fields))
   }
 
   private func scalar(_ object: PropertyList, className: String) -> ArchivedValue? {
@@ -100,7 +153,7 @@ extension KeyedArchive {
     case "NSNumber":
       bool(object).map { .bool($0) } ?? integer(object).map { .integer($0) }
         ?? real(object).map { .real($0) }
-    case "NSURL": string(field("NS.relative", of: object)).map { .string($0) }
+    case "NSURL": string(field("NS.relative", of: object)).map { .url($0) }
     default: nil
     }
   }

@@ -12,12 +12,21 @@ public struct Attribute: Sendable, Hashable {
   public var isReadOnly: Bool
   /// Whether the old `indexed` flag is set.
   public var isIndexed: Bool
+  /// Whether Spotlight indexes the values.
+  public var isIndexedBySpotlight: Bool
+  /// Whether the values are kept in external record files for Spotlight ("truth files", macOS).
+  public var isStoredInTruthFile: Bool
   /// Whether big values may go to files beside the store.
   public var allowsExternalBinaryDataStorage: Bool
   /// Whether persistent history keeps the value of a deleted row.
   public var preservesValueInHistoryOnDeletion: Bool
   /// The default value; nil when there is none.
   public var defaultValue: DefaultValue?
+  /// What the values must follow, in stored order.
+  public var validations: [AttributeValidation]
+  /// Whether generated code has a number or a flag instead of an object; nil where the form does not
+  /// say, as in compiled models.
+  public var usesScalarValueType: Bool?
   /// The value transformer of a transformable attribute; nil for the default one.
   public var valueTransformerName: String?
   /// The class of the values, when the model names another than the type's own.
@@ -26,22 +35,27 @@ public struct Attribute: Sendable, Hashable {
   public var versionHashModifier: String?
   /// The name in an earlier version of the model, when the model gives one.
   public var renamingIdentifier: String?
-  /// The user info entries that are text.
-  public var userInfo: [String: String]
+  /// The user info.
+  public var userInfo: [String: ArchivedValue]
   /// How a derived attribute gets its value; nil for an ordinary one.
   public var derivation: Derivation?
   /// The elements of a composite attribute, sorted by name; empty for any other.
   public var elements: [Attribute]
+  /// The name that a model's source gives the composite; nil in compiled models.
+  public var compositeName: String?
 
   /// Makes an attribute; what is left out is as in Apple's API: mandatory, persistent, plain.
   public init(
     name: String, type: AttributeType, isOptional: Bool = false, isTransient: Bool = false,
-    isReadOnly: Bool = false, isIndexed: Bool = false,
+    isReadOnly: Bool = false, isIndexed: Bool = false, isIndexedBySpotlight: Bool = false,
+    isStoredInTruthFile: Bool = false,
     allowsExternalBinaryDataStorage: Bool = false,
     preservesValueInHistoryOnDeletion: Bool = false, defaultValue: DefaultValue? = nil,
+    validations: [AttributeValidation] = [], usesScalarValueType: Bool? = nil,
     valueTransformerName: String? = nil, valueClassName: String? = nil,
     versionHashModifier: String? = nil, renamingIdentifier: String? = nil,
-    userInfo: [String: String] = [:], derivation: Derivation? = nil, elements: [Attribute] = []
+    userInfo: [String: ArchivedValue] = [:], derivation: Derivation? = nil,
+    elements: [Attribute] = [], compositeName: String? = nil
   ) {
     self.name = name
     self.type = type
@@ -49,9 +63,13 @@ public struct Attribute: Sendable, Hashable {
     self.isTransient = isTransient
     self.isReadOnly = isReadOnly
     self.isIndexed = isIndexed
+    self.isIndexedBySpotlight = isIndexedBySpotlight
+    self.isStoredInTruthFile = isStoredInTruthFile
     self.allowsExternalBinaryDataStorage = allowsExternalBinaryDataStorage
     self.preservesValueInHistoryOnDeletion = preservesValueInHistoryOnDeletion
     self.defaultValue = defaultValue
+    self.validations = validations
+    self.usesScalarValueType = usesScalarValueType
     self.valueTransformerName = valueTransformerName
     self.valueClassName = valueClassName
     self.versionHashModifier = versionHashModifier
@@ -59,6 +77,7 @@ public struct Attribute: Sendable, Hashable {
     self.userInfo = userInfo
     self.derivation = derivation
     self.elements = elements
+    self.compositeName = compositeName
   }
 
   /// Whether the value is computed by the store.

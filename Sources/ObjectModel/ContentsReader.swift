@@ -22,21 +22,24 @@ extension ManagedObjectModel {
 ///
 /// Element and attribute names as found in several hundred real files; an absent attribute means NO
 /// or the default everywhere.
-private struct ContentsReader {
-  private typealias Attributes = [String: String]
+struct ContentsReader {
+  typealias Attributes = [String: String]
 
   private var path: [String] = []
   private var isModel = false
+  private var isUsedWithCloudKit = false
+  private var isUsedWithSwiftData = false
+  private var cloudKitConfigurations: [String] = []
   private var versionIdentifiers: [String] = []
   private var entities: [Entity] = []
   private var entityNames: Set<String> = []
   private var configurations: [String: [String]] = [:]
   private var templates: [FetchRequestTemplate] = []
-  private var composites: [String: [Attribute]] = [:]
+  private(set) var composites: [String: [Attribute]] = [:]
 
   // What is being read; nil outside of the element.
-  private var entity: Entity?
-  private var propertyNames: Set<String> = []
+  private(set) var entity: Entity?
+  var propertyNames: Set<String> = []
   private var attribute: Attribute?
   private var relationship: Relationship?
   private var fetchedProperty: FetchedProperty?
@@ -46,14 +49,47 @@ private struct ContentsReader {
   /// The property names of a uniqueness constraint or of a compound index.
   private var propertyList: [String] = []
 
+  /// What is left of ``ManagedObjectModel/maximumPartCount``.
+  private var remainingParts = ManagedObjectModel.maximumPartCount
+  /// What is left of ``ManagedObjectModel/maximumPredicateLength``.
+  private var remainingPredicateLength = ManagedObjectModel.maximumPredicateLength
+
   mutating func take(_ event: HardenedXML.Event) throws(ModelError) {
     switch event {
     case .start(let name, let attributes, let line):
+      try spend(attributes, line)
       try start(name, attributes, line)
       path.append(name)
     case .end:
       if let name = path.popLast() { end(name) }
     case .text: break
+    }
+  }
+
+  /// Attributes that become predicates or expressions.
+  private static let predicateKeys = [
+    "predicateString", "derivationExpression", "derivationFilterPredicate", "expression",
+    "partialIndexPredicate", "coreSpotlightDisplayNameExpression", "regularExpressionString",
+  ]
+  /// Attributes that become validation rules.
+  private static let limitKeys = [
+    "minValueString", "maxValueString", "minDateTimeInterval", "maxDateTimeInterval",
+    "regularExpressionString",
+  ]
+
+  /// Stops a source that asks for more than any real model.
+  private mutating func spend(_ attributes: Attributes, _ line: Int) throws(ModelError) {
+    remainingParts -= 1
+    for key in Self.limitKeys where attributes[key] != nil { remainingParts -= 1 }
+    for key in Self.predicateKeys {
+      if let text = attributes[key] { remainingPredicateLength -= text.utf8.count }
+    }
+    guard remainingParts >= 0, remainingPredicateLength >= 0 else {
+      throw ModelError(
+        code: .tooLarge,
+        message: remainingParts < 0
+          ? "The model has more parts than any real one."
+          : "The predicates of the model are longer than those of any real one.", line: line)
     }
   }
 
@@ -71,7 +107,9 @@ private struct ContentsReader {
     }
     return ManagedObjectModel(
       entities: expanded, versionIdentifiers: versionIdentifiers,
-      configurations: configurations, fetchRequestTemplates: templates)
+      configurations: configurations, cloudKitConfigurations: cloudKitConfigurations,
+      isUsedWithCloudKit: isUsedWithCloudKit, isUsedWithSwiftData: isUsedWithSwiftData,
+      fetchRequestTemplates: templates)
   }
 
   // MARK: Elements
@@ -85,6 +123,8 @@ private struct ContentsReader {
       if let identifier = attributes["userDefinedModelVersionIdentifier"] {
         versionIdentifiers = [identifier]
       }
+      isUsedWithCloudKit = isSet(attributes["usedWithCloudKit"])
+      isUsedWithSwiftData = isSet(attributes["usedWithSwiftData"])
     case (nil, _):
       throw ModelError(
         code: .notAModel, message: "The XML is a <\(name)>, not a <model>.", line: line)
@@ -95,11 +135,11 @@ private struct ContentsReader {
       let name = try self.name(attributes, name, line)
       configurationName = name
       configurations[name] = configurations[name] ?? []
+      if isSet(attributes["usedWithCloudKit"]) { cloudKitConfigurations.append(name) }
     case ("model", "fetchRequest"):
       templates.append(
         FetchRequestTemplate(
-          name: try self.name(attributes, name, line), entityName: attributes["entity"] ?? "",
-          predicate: nonEmpty(attributes["predicateString"])))
+          name: try self.name(attributes, name, line), request: request(attributes)))
     case ("configuration", "memberEntity"):
       if let configurationName, let member = attributes["name"] {
         configurations[configurationName, default: []].append(member)
@@ -113,24 +153,21 @@ private struct ContentsReader {
       relationship = try readRelationship(attributes, line)
       try claim(relationship?.name, line)
     case ("entity", "fetchedProperty"):
-      fetchedProperty = FetchedProperty(
-        name: try self.name(attributes, name, line), isOptional: isSet(attributes["optional"]))
+      fetchedProperty = try readFetchedProperty(attributes, line)
       try claim(fetchedProperty?.name, line)
     case ("fetchedProperty", "fetchRequest"):
-      let destination = nonEmpty(attributes["entity"])
-      let predicate = nonEmpty(attributes["predicateString"])
-      fetchedProperty?.destinationEntityName = destination
-      fetchedProperty?.predicate = predicate
+      let request = request(attributes)
+      let requestName = nonEmpty(attributes["name"])
+        .flatMap { $0 == FetchedProperty.standardRequestName ? nil : $0 }
+      fetchedProperty?.request = request
+      fetchedProperty?.requestName = requestName
     case ("entity", "fetchIndex"):
       fetchIndex = FetchIndex(
         name: try self.name(attributes, name, line), elements: [],
-        partialPredicate: nonEmpty(attributes["partialIndexPredicate"]))
+        partialPredicate: nonEmpty(attributes["partialIndexPredicate"]).map { Predicate(text: $0) })
     case ("fetchIndex", "fetchIndexElement"):
-      fetchIndex?.elements.append(
-        FetchIndex.Element(
-          propertyName: attributes["property"] ?? attributes["expression"] ?? "",
-          isAscending: attributes["order"] != "descending",
-          kind: attributes["type"] == "RTree" ? .rTree : .binary))
+      let element = readIndexElement(attributes)
+      fetchIndex?.elements.append(element)
     default: startDetail(name, attributes)
     }
   }
@@ -145,10 +182,10 @@ private struct ContentsReader {
       guard let key = attributes["key"] else { return }
       let value = attributes["value"] ?? ""
       switch path.dropLast().last {
-      case "attribute": attribute?.userInfo[key] = value
-      case "relationship": relationship?.userInfo[key] = value
-      case "fetchedProperty": fetchedProperty?.userInfo[key] = value
-      case "entity": entity?.userInfo[key] = value
+      case "attribute": attribute?.userInfo[key] = .string(value)
+      case "relationship": relationship?.userInfo[key] = .string(value)
+      case "fetchedProperty": fetchedProperty?.userInfo[key] = .string(value)
+      case "entity": entity?.userInfo[key] = .string(value)
       default: break
       }
     default: break
@@ -158,18 +195,13 @@ private struct ContentsReader {
   private mutating func end(_ name: String) {
     switch (path.last, name) {
     case ("model", "entity"):
-      if let entity {
-        // Made anew so that its lists are sorted.
-        entities.append(
-          Entity(
-            name: entity.name, className: entity.className, isAbstract: entity.isAbstract,
-            superentityName: entity.superentityName, attributes: entity.attributes,
-            relationships: entity.relationships, fetchedProperties: entity.fetchedProperties,
-            uniquenessConstraints: entity.uniquenessConstraints,
-            fetchIndexes: entity.fetchIndexes,
-            compoundIndexes: entity.compoundIndexes,
-            versionHashModifier: entity.versionHashModifier,
-            renamingIdentifier: entity.renamingIdentifier, userInfo: entity.userInfo))
+      if entity != nil {
+        // Sorted as the lists of every entity are.
+        entity?.attributes.sort { ByteOrder.precedes($0.name, $1.name) }
+        entity?.relationships.sort { ByteOrder.precedes($0.name, $1.name) }
+        entity?.fetchedProperties.sort { ByteOrder.precedes($0.name, $1.name) }
+        entity?.fetchIndexes.sort { ByteOrder.precedes($0.name, $1.name) }
+        if let entity { entities.append(entity) }
       }
       entity = nil
     case ("uniquenessConstraints", "uniquenessConstraint"):
@@ -212,145 +244,9 @@ private struct ContentsReader {
       isAbstract: isSet(attributes["isAbstract"]),
       superentityName: nonEmpty(attributes["parentEntity"]),
       versionHashModifier: nonEmpty(attributes["versionHashModifier"]),
-      renamingIdentifier: renaming(attributes, name))
+      renamingIdentifier: renaming(attributes, name),
+      spotlightDisplayNameExpression: nonEmpty(attributes["coreSpotlightDisplayNameExpression"])
+        .map { Expression(text: $0) },
+      codeGenerationType: nonEmpty(attributes["codeGenerationType"]))
   }
-
-  // MARK: Properties
-
-  private func readAttribute(
-    _ attributes: Attributes, _ line: Int
-  ) throws(ModelError) -> Attribute {
-    let name = try name(attributes, "attribute", line)
-    var type = AttributeType.undefined
-    if let typeName = nonEmpty(attributes["attributeType"]) {
-      guard let known = AttributeType(name: typeName) else {
-        throw ModelError(
-          code: .malformed, message: "Attribute \(name) is of the unknown type \(typeName).",
-          line: line)
-      }
-      type = known
-    }
-    var derivation: Derivation?
-    if isSet(attributes["derived"]) || attributes["derivationExpression"] != nil {
-      derivation = Derivation(
-        expression: DerivationText.canonical(attributes["derivationExpression"] ?? ""),
-        filterPredicate: nonEmpty(attributes["derivationFilterPredicate"]))
-    }
-    var defaultValue: DefaultValue?
-    if let text = attributes["defaultValueString"] {
-      defaultValue = DefaultValue(text: text, type: type)
-    } else if let text = attributes["defaultDateTimeInterval"] {
-      defaultValue = DefaultValue(text: text, type: .date)
-    }
-    let valueClassName = nonEmpty(attributes["customClassName"])
-    var read = Attribute(
-      name: name, type: type, isOptional: isSet(attributes["optional"]),
-      isTransient: isSet(attributes["transient"]),
-      // Xcode has no such switch; the compiler marks derived attributes.
-      isReadOnly: derivation != nil, isIndexed: isSet(attributes["indexed"]),
-      allowsExternalBinaryDataStorage: isSet(attributes["allowsExternalBinaryDataStorage"]),
-      preservesValueInHistoryOnDeletion: isSet(attributes["preserveAfterDeletion"]),
-      defaultValue: defaultValue,
-      valueTransformerName: nonEmpty(attributes["valueTransformerName"]),
-      valueClassName: valueClassName == type.standardValueClassName ? nil : valueClassName,
-      versionHashModifier: nonEmpty(attributes["versionHashModifier"]),
-      renamingIdentifier: renaming(attributes, name), derivation: derivation)
-    if type == .composite, let reference = nonEmpty(attributes["composite"]) {
-      // Replaced by the composite's elements when all of them are known.
-      read.elements = [Attribute(name: reference, type: .undefined)]
-    }
-    return read
-  }
-
-  private func readRelationship(
-    _ attributes: Attributes, _ line: Int
-  ) throws(ModelError) -> Relationship {
-    let name = try name(attributes, "relationship", line)
-    let maxCount = try count(attributes, "maxCount", line) ?? (isSet(attributes["toMany"]) ? 0 : 1)
-    var rule = DeleteRule.noAction
-    if let text = nonEmpty(attributes["deletionRule"]) {
-      rule = DeleteRule(name: text) ?? .noAction
-    }
-    let inverse = nonEmpty(attributes["inverseName"])
-    return Relationship(
-      name: name, destinationEntityName: attributes["destinationEntity"] ?? "",
-      inverseName: inverse,
-      inverseEntityName: inverse == nil ? nil : nonEmpty(attributes["inverseEntity"]),
-      minCount: try count(attributes, "minCount", line) ?? 0, maxCount: maxCount,
-      isOrdered: isSet(attributes["ordered"]), isOptional: isSet(attributes["optional"]),
-      isTransient: isSet(attributes["transient"]), deleteRule: rule,
-      versionHashModifier: nonEmpty(attributes["versionHashModifier"]),
-      renamingIdentifier: renaming(attributes, name))
-  }
-
-  /// Replaces references to composites by their elements, composites within composites too.
-  private func expand(
-    _ attribute: inout Attribute, _ remainingElements: inout Int
-  ) throws(ModelError) {
-    guard attribute.type == .composite else { return }
-    attribute.elements = try elements(of: attribute, depth: 0, remaining: &remainingElements)
-  }
-
-  private func elements(
-    of attribute: Attribute, depth: Int, remaining: inout Int
-  ) throws(ModelError) -> [Attribute] {
-    guard let reference = attribute.elements.first?.name else { return [] }
-    guard let declared = composites[reference] else {
-      throw ModelError(
-        code: .malformed,
-        message: "Attribute \(attribute.name) is of the unknown composite \(reference).")
-    }
-    remaining -= declared.count
-    guard depth < 8, remaining > 0 else {
-      throw ModelError(
-        code: .malformed, message: "The composite \(reference) is nested without end.")
-    }
-    var expanded: [Attribute] = []
-    for var element in declared {
-      if element.type == .composite {
-        element.elements = try elements(of: element, depth: depth + 1, remaining: &remaining)
-      }
-      expanded.append(element)
-    }
-    return expanded.sorted { ByteOrder.precedes($0.name, $1.name) }
-  }
-
-  // MARK: Values
-
-  private mutating func claim(_ name: String?, _ line: Int) throws(ModelError) {
-    guard let name, !propertyNames.insert(name).inserted else { return }
-    throw ModelError(
-      code: .duplicateName,
-      message: "Entity \(entity?.name ?? "") has two properties called \(name).", line: line)
-  }
-
-  private func name(
-    _ attributes: Attributes, _ element: String, _ line: Int
-  ) throws(ModelError) -> String {
-    guard let name = nonEmpty(attributes["name"]) else {
-      throw ModelError(
-        code: .malformed, message: "There is a <\(element)> without a name.", line: line)
-    }
-    return name
-  }
-
-  private func count(
-    _ attributes: Attributes, _ key: String, _ line: Int
-  ) throws(ModelError) -> Int32? {
-    guard let text = nonEmpty(attributes[key]) else { return nil }
-    guard let value = Int32(text) else {
-      throw ModelError(code: .malformed, message: "\(key) is \(text), no number.", line: line)
-    }
-    return value
-  }
-
-  /// `elementID` is the renaming identifier; equal to the name it says nothing.
-  private func renaming(_ attributes: Attributes, _ name: String) -> String? {
-    let identifier = nonEmpty(attributes["elementID"])
-    return identifier == name ? nil : identifier
-  }
-
-  private func isSet(_ text: String?) -> Bool { text == "YES" }
-
-  private func nonEmpty(_ text: String?) -> String? { text?.isEmpty == false ? text : nil }
 }

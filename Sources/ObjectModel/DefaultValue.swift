@@ -18,7 +18,9 @@ public enum DefaultValue: Sendable, Hashable {
   case uuid(String)
   /// For URI.
   case uri(String)
-  /// An archived object of a class this library does not decode; the class name.
+  /// An archived object of a class this library does not decode, with its fields.
+  case object(ArchivedObject)
+  /// An archived object that is nested too deeply to be kept; the class name.
   case opaque(className: String)
 
   /// The value for a reader, as one line of text.
@@ -30,6 +32,7 @@ public enum DefaultValue: Sendable, Hashable {
     case .decimal(let value), .string(let value), .uuid(let value), .uri(let value): value
     case .date(let value): "\(value) s since 2001"
     case .data(let bytes): "\(bytes.count) bytes"
+    case .object(let object): "an object of class \(object.className)"
     case .opaque(let className): "an object of class \(className)"
     }
   }

@@ -1,14 +1,27 @@
 /// How a derived attribute (iOS 13) gets its value.
 public struct Derivation: Sendable, Hashable {
-  /// The expression as `predicateFormat` text: `chat.serverId`, `count:(pages)`. It is what the
-  /// version hash takes in.
-  public var expression: String
-  /// The filtering predicate as text; nil when there is none.
-  public var filterPredicate: String?
+  /// The expression: a key path (`chat.serverId`) or a function of one (`count:(pages)`).
+  public var expression: Expression
+  /// The filtering predicate; nil when there is none.
+  public var filterPredicate: Predicate?
 
-  /// Makes a derivation from the `predicateFormat` text of its parts.
-  public init(expression: String, filterPredicate: String? = nil) {
+  /// Makes a derivation.
+  public init(expression: Expression, filterPredicate: Predicate? = nil) {
     self.expression = expression
     self.filterPredicate = filterPredicate
   }
+
+  /// Makes a derivation from the text that a model's source has: `pages.@count`.
+  public init(text: String, filter: String? = nil) {
+    self.init(
+      expression: DerivationText.expression(text),
+      filterPredicate: filter.map { Predicate(text: $0) })
+  }
+
+  /// The expression as text; the version hash takes it in.
+  public var expressionText: String { expression.predicateFormat }
+  /// The filtering predicate as text; the version hash takes it in.
+  public var filterText: String? { filterPredicate?.predicateFormat }
+  /// The expression in the words of a model's source: `pages.@count` for `count:(pages)`.
+  public var sourceText: String { DerivationText.source(expression) }
 }

@@ -1,59 +1,52 @@
 /// Derivation expressions as text: the form typed in a model's source, and the `predicateFormat`
 /// form that an archive's expression has and that the version hash takes in.
 enum DerivationText {
-  /// The collection operators of key paths and the functions Core Data turns them into.
+  /// The collection operators of key paths and the functions Core Data turns them into. Of several
+  /// operators for one function the first is written.
   private static let functions = [
-    "@count": "count:", "@sum": "sum:", "@total": "sum:", "@min": "min:", "@max": "max:",
-    "@average": "average:", "@avg": "average:",
+    ("@count", "count:"), ("@sum", "sum:"), ("@total", "sum:"), ("@min", "min:"),
+    ("@max", "max:"), ("@average", "average:"), ("@avg", "average:"),
   ]
 
-  /// The `predicateFormat` text of what was typed: `pages.@count` becomes `count:(pages)`,
-  /// `pages.@sum.words` becomes `sum:(pages.words)`; anything else stays as it is.
-  static func canonical(_ typed: String) -> String {
-    var parts = typed.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+  /// The expression of what was typed: `pages.@count` becomes `count:(pages)`, `pages.@sum.words`
+  /// becomes `sum:(pages.words)`; anything else stays as it is.
+  static func expression(_ typed: String) -> Expression {
+    let parsed = Expression(text: typed)
+    guard let path = parsed.plainKeyPath else { return parsed }
+    var parts = path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
     let operators = parts.indices.filter { parts[$0].hasPrefix("@") }
     guard operators.count == 1, let index = operators.first, index > 0,
-      let function = functions[parts[index]]
-    else { return typed }
+      let function = functions.first(where: { $0.0 == parts[index] })?.1
+    else { return parsed }
     parts.remove(at: index)
-    guard parts.allSatisfy(isName) else { return typed }
-    return "\(function)(\(parts.joined(separator: ".")))"
+    return .call(function, .path(parts.joined(separator: ".")))
+  }
+
+  /// What a source says for an expression. It has the operator behind the relationship, the first
+  /// part of the path.
+  static func source(_ expression: Expression) -> String {
+    guard case .function(target: nil, let selector, let arguments) = expression,
+      arguments.count == 1, let path = arguments.first?.plainKeyPath,
+      let sign = functions.first(where: { $0.1 == selector })?.0
+    else { return expression.text }
+    var parts = path.split(separator: ".").map(String.init)
+    parts.insert(sign, at: min(1, parts.count))
+    let source = parts.joined(separator: ".")
+    return self.expression(source) == expression ? source : expression.text
   }
 
   /// Whether recorded hashes confirm expressions of this kind: key paths, and counts of them.
-  static func isConfirmed(_ text: String) -> Bool {
-    if text.hasPrefix("count:("), text.hasSuffix(")") {
-      return isKeyPath(String(text.dropFirst(7).dropLast()))
+  static func isConfirmed(_ expression: Expression) -> Bool {
+    if case .function(target: nil, "count:", let arguments) = expression, arguments.count == 1 {
+      return isKeyPath(arguments[0])
     }
-    return isKeyPath(text)
+    return isKeyPath(expression)
   }
 
-  /// Whether the text is ASCII names joined by points.
-  static func isKeyPath(_ text: String) -> Bool {
-    text.split(separator: ".", omittingEmptySubsequences: false).allSatisfy { isName(String($0)) }
-  }
-
-  /// The function and its argument when the text is a function of at most one key path:
-  /// `count:(pages)`, `canonical:(name)`, `now()`.
-  static func call(_ text: String) -> (selector: String, argument: String?)? {
-    guard text.hasSuffix(")"), let open = text.firstIndex(of: "(") else { return nil }
-    let selector = String(text[..<open])
-    let argument = String(text[text.index(after: open)...].dropLast())
-    if selector.hasSuffix(":") {
-      guard isName(String(selector.dropLast())), isKeyPath(argument) else { return nil }
-      return (selector, argument)
-    }
-    guard isName(selector), argument.isEmpty else { return nil }
-    return (selector, nil)
-  }
-
-  private static func isName(_ text: String) -> Bool {
-    guard let first = text.utf8.first, !(48...57).contains(first) else { return false }
-    return text.utf8.allSatisfy { unit in
-      switch unit {
-      case 48...57, 65...90, 97...122, UInt8(ascii: "_"): true
-      default: false
-      }
-    }
+  /// Whether this is ASCII names joined by points.
+  private static func isKeyPath(_ expression: Expression) -> Bool {
+    guard let path = expression.plainKeyPath else { return false }
+    return PredicateSyntax.isKeyPath(path) && !path.contains("@")
+      && path.utf8.allSatisfy { $0 < 0x80 }
   }
 }

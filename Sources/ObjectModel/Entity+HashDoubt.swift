@@ -45,7 +45,7 @@ extension Attribute {
     if let derivation {
       if derivation.filterPredicate != nil { return "it is derived with a filtering predicate" }
       if !DerivationText.isConfirmed(derivation.expression) {
-        return "it is derived by \(derivation.expression)"
+        return "it is derived by \(derivation.expressionText)"
       }
       return nil
     }

@@ -25,8 +25,12 @@ public struct Entity: Sendable, Hashable {
   public var versionHashModifier: String?
   /// The name in an earlier version of the model, when the model gives one.
   public var renamingIdentifier: String?
-  /// The user info entries that are text.
-  public var userInfo: [String: String]
+  /// The expression that Spotlight takes the display name from; nil when there is none.
+  public var spotlightDisplayNameExpression: Expression?
+  /// How Xcode generates the class (`class`, `category`); nil for not at all and in compiled models.
+  public var codeGenerationType: String?
+  /// The user info.
+  public var userInfo: [String: ArchivedValue]
 
   /// Makes an entity; the lists of properties and of indexes are sorted by name.
   public init(
@@ -35,7 +39,8 @@ public struct Entity: Sendable, Hashable {
     relationships: [Relationship] = [], fetchedProperties: [FetchedProperty] = [],
     uniquenessConstraints: [[String]] = [], fetchIndexes: [FetchIndex] = [],
     compoundIndexes: [[String]] = [], versionHashModifier: String? = nil,
-    renamingIdentifier: String? = nil, userInfo: [String: String] = [:]
+    renamingIdentifier: String? = nil, spotlightDisplayNameExpression: Expression? = nil,
+    codeGenerationType: String? = nil, userInfo: [String: ArchivedValue] = [:]
   ) {
     self.name = name
     self.className = className
@@ -49,6 +54,8 @@ public struct Entity: Sendable, Hashable {
     self.compoundIndexes = compoundIndexes
     self.versionHashModifier = versionHashModifier
     self.renamingIdentifier = renamingIdentifier
+    self.spotlightDisplayNameExpression = spotlightDisplayNameExpression
+    self.codeGenerationType = codeGenerationType
     self.userInfo = userInfo
   }
 

@@ -10,8 +10,12 @@ public struct FetchIndex: Sendable, Hashable {
       case rTree = 1
     }
 
-    /// The indexed property.
+    /// The indexed property; empty when the column is an expression.
     public var propertyName: String
+    /// The indexed expression; nil when the column is a property.
+    public var expression: Expression?
+    /// The type of the expression's values; undefined when the column is a property.
+    public var expressionType: AttributeType
     /// Whether ascending.
     public var isAscending: Bool
     /// How it is indexed.
@@ -20,20 +24,36 @@ public struct FetchIndex: Sendable, Hashable {
     /// Makes one column of an index.
     public init(propertyName: String, isAscending: Bool = true, kind: Kind = .binary) {
       self.propertyName = propertyName
+      expressionType = .undefined
       self.isAscending = isAscending
       self.kind = kind
     }
+
+    /// Makes one column of an index that holds an expression's values.
+    public init(
+      expression: Expression, type: AttributeType = .undefined, isAscending: Bool = true,
+      kind: Kind = .binary
+    ) {
+      propertyName = ""
+      self.expression = expression
+      expressionType = type
+      self.isAscending = isAscending
+      self.kind = kind
+    }
+
+    /// The property, or the expression as text.
+    public var text: String { expression?.text ?? propertyName }
   }
 
   /// The index's name.
   public var name: String
   /// The columns, in order.
   public var elements: [Element]
-  /// The predicate of a partial index as text; nil for a full one.
-  public var partialPredicate: String?
+  /// The predicate of a partial index; nil for a full one.
+  public var partialPredicate: Predicate?
 
   /// Makes an index.
-  public init(name: String, elements: [Element], partialPredicate: String? = nil) {
+  public init(name: String, elements: [Element], partialPredicate: Predicate? = nil) {
     self.name = name
     self.elements = elements
     self.partialPredicate = partialPredicate

@@ -2,41 +2,82 @@
 public struct FetchRequestTemplate: Sendable, Hashable {
   /// The template's name.
   public var name: String
-  /// The entity it fetches; empty when the model names none.
-  public var entityName: String
-  /// The predicate as text; nil when there is none.
-  public var predicate: String?
+  /// What it fetches.
+  public var request: FetchRequest
 
   /// Makes a template.
-  public init(name: String, entityName: String, predicate: String? = nil) {
+  public init(name: String, request: FetchRequest) {
     self.name = name
-    self.entityName = entityName
-    self.predicate = predicate
+    self.request = request
   }
+
+  /// Makes a template that fetches objects of one entity.
+  public init(name: String, entityName: String, predicate: Predicate? = nil) {
+    self.init(
+      name: name,
+      request: FetchRequest(
+        entityName: entityName.isEmpty ? nil : entityName, predicate: predicate))
+  }
+
+  /// The entity it fetches; empty when the model names none.
+  public var entityName: String { request.entityName ?? "" }
+  /// Which objects it fetches; nil for all.
+  public var predicate: Predicate? { request.predicate }
 }
 
 /// A fetched property of an entity. It has no column and no part in the version hash.
 public struct FetchedProperty: Sendable, Hashable {
+  /// The name that Xcode gives the request of every fetched property.
+  static let standardRequestName = "fetchedPropertyFetchRequest"
+
   /// The property's name.
   public var name: String
-  /// The entity it fetches; nil when the model names none.
-  public var destinationEntityName: String?
-  /// The predicate as text; nil when there is none.
-  public var predicate: String?
+  /// What it fetches.
+  public var request: FetchRequest
+  /// The name that a model's source gives the request, when it is another than the one that Xcode
+  /// gives by itself; nil in compiled models.
+  public var requestName: String?
   /// Whether it may be empty.
   public var isOptional: Bool
-  /// The user info entries that are text.
-  public var userInfo: [String: String]
+  /// Whether Spotlight indexes it.
+  public var isIndexedBySpotlight: Bool
+  /// The version hash modifier, which no hash takes in.
+  public var versionHashModifier: String?
+  /// The name in an earlier version of the model, when the model gives one.
+  public var renamingIdentifier: String?
+  /// The user info.
+  public var userInfo: [String: ArchivedValue]
 
   /// Makes a fetched property.
   public init(
-    name: String, destinationEntityName: String? = nil, predicate: String? = nil,
-    isOptional: Bool = true, userInfo: [String: String] = [:]
+    name: String, request: FetchRequest = FetchRequest(), requestName: String? = nil,
+    isOptional: Bool = true, isIndexedBySpotlight: Bool = false,
+    versionHashModifier: String? = nil, renamingIdentifier: String? = nil,
+    userInfo: [String: ArchivedValue] = [:]
   ) {
     self.name = name
-    self.destinationEntityName = destinationEntityName
-    self.predicate = predicate
+    self.request = request
+    self.requestName = requestName
     self.isOptional = isOptional
+    self.isIndexedBySpotlight = isIndexedBySpotlight
+    self.versionHashModifier = versionHashModifier
+    self.renamingIdentifier = renamingIdentifier
     self.userInfo = userInfo
   }
+
+  /// Makes a fetched property that fetches objects of one entity.
+  public init(
+    name: String, destinationEntityName: String?, predicate: Predicate? = nil,
+    isOptional: Bool = true, userInfo: [String: ArchivedValue] = [:]
+  ) {
+    self.init(
+      name: name,
+      request: FetchRequest(entityName: destinationEntityName, predicate: predicate),
+      isOptional: isOptional, userInfo: userInfo)
+  }
+
+  /// The entity it fetches; nil when the model names none.
+  public var destinationEntityName: String? { request.entityName }
+  /// Which objects it fetches; nil for all.
+  public var predicate: Predicate? { request.predicate }
 }

@@ -12,10 +12,12 @@ struct HardenedXML {
     case text(String)
   }
 
-  /// Limits, far above any real model: 32 MiB, a million events, 100 levels.
+  /// Limits, far above any real model: 32 MiB, a million events, 100 levels, 256 attributes of one
+  /// element.
   static let maximumByteCount = 32 << 20
   static let maximumEventCount = 1 << 20
   static let maximumDepth = 100
+  static let maximumAttributeCount = 256
 
   let events: [Event]
 

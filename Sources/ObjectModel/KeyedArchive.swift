@@ -78,7 +78,12 @@ extension KeyedArchive {
 
   /// Whether an object is of a class or of one of its subclasses.
   public func isKind(_ value: PropertyList?, of className: String) -> Bool {
-    classNames(of: value).contains(className)
+    guard let description = classDescription(of: value) else { return false }
+    if case .string(className)? = description["$classname"] { return true }
+    for element in description["$classes"]?.elements ?? [] {
+      if case .string(className) = element { return true }
+    }
+    return false
   }
 
   /// A field of an object, as stored: a reference or an inline value.

@@ -23,7 +23,7 @@ extension ManagedObjectModel {
   private func tombstoneAttributes() -> [String: Set<String>] {
     var found: [String: Set<String>] = [:]
     for entity in entities.values {
-      guard let text = entity.userInfo[Self.tombstoneKey] else { continue }
+      guard case .string(let text)? = entity.userInfo[Self.tombstoneKey] else { continue }
       let lineage = [entity] + ancestors(of: entity.name)
       for part in text.split(separator: ",") {
         let name = String(part.filter { $0 != " " })

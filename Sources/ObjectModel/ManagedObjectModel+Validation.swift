@@ -83,7 +83,7 @@ private struct ModelValidation {
     for (what, list) in lists {
       for property in list {
         // An index may also be on an expression, and on the entity itself.
-        guard DerivationText.isKeyPath(property), property != "self" else { continue }
+        guard PredicateSyntax.isKeyPath(property), property != "self" else { continue }
         let first = property.split(separator: ".").first.map(String.init) ?? property
         let isKnown =
           names[entity.name]?.contains(first) == true

@@ -8,17 +8,34 @@ public struct ManagedObjectModel: Sendable, Hashable {
   public var versionIdentifiers: [String]
   /// The named configurations, each with its entity names sorted.
   public var configurations: [String: [String]]
+  /// The configurations that CloudKit is used with, sorted; only a model's source says so.
+  public var cloudKitConfigurations: [String]
+  /// Whether a model's source says that the model is used with CloudKit.
+  public var isUsedWithCloudKit: Bool
+  /// Whether a model's source says that the model is used with SwiftData.
+  public var isUsedWithSwiftData: Bool
   /// The fetch request templates, sorted by name. A store's cached model never has any.
   public var fetchRequestTemplates: [FetchRequestTemplate]
+
+  /// The most entities, properties, templates, validation rules and parts of indexes that are read
+  /// from one model. Real models have some thousand.
+  public static let maximumPartCount = 150_000
+  /// The most bytes of predicates and expressions that are read from one model, as text: 2 MiB.
+  public static let maximumPredicateLength = 2 << 20
 
   /// Makes a model; of entities with the same name the last one stays.
   public init(
     entities: [Entity] = [], versionIdentifiers: [String] = [],
-    configurations: [String: [String]] = [:], fetchRequestTemplates: [FetchRequestTemplate] = []
+    configurations: [String: [String]] = [:], cloudKitConfigurations: [String] = [],
+    isUsedWithCloudKit: Bool = false, isUsedWithSwiftData: Bool = false,
+    fetchRequestTemplates: [FetchRequestTemplate] = []
   ) {
     self.entities = Dictionary(entities.map { ($0.name, $0) }) { _, last in last }
     self.versionIdentifiers = ByteOrder.sorted(versionIdentifiers)
     self.configurations = configurations.mapValues { ByteOrder.sorted($0) }
+    self.cloudKitConfigurations = ByteOrder.sorted(cloudKitConfigurations)
+    self.isUsedWithCloudKit = isUsedWithCloudKit
+    self.isUsedWithSwiftData = isUsedWithSwiftData
     self.fetchRequestTemplates = fetchRequestTemplates.sorted {
       ByteOrder.precedes($0.name, $1.name)
     }

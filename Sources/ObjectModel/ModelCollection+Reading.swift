@@ -25,7 +25,7 @@ extension ModelCollection {
     case .file:
       search.take(file: resolved, isNamed: true)
       if search.versions.count == 1, let version = search.versions.first, version.recorded == nil,
-        let problem = version.problem
+        version.optimised == nil, let problem = version.problem
       {
         throw problem
       }
@@ -139,8 +139,8 @@ private struct ModelSearch {
         isMarked: info?.currentVersionName == name)
     }
     for fileName in names where ModelFile.pathExtension(fileName) == "omo" {
-      let name = ModelFile.baseName(fileName)
-      if taken.insert(name).inserted { addOptimised(path + "/" + fileName) }
+      takeOptimised(path + "/" + fileName, in: path, info)
+      taken.insert(ModelFile.baseName(fileName))
     }
     if taken.isEmpty, let problem {
       versions.append(
@@ -161,7 +161,9 @@ private struct ModelSearch {
       }
     case "omo":
       let compiled = String(path.dropLast(3)) + "mom"
-      if isNamed || ModelFile.kind(at: compiled) == nil { addOptimised(path) }
+      if isNamed || ModelFile.kind(at: compiled) == nil, takenPaths.insert(path).inserted {
+        addOptimised(path, Self.optimised(path))
+      }
     case "plist" where name == "VersionInfo.plist" || isNamed:
       // In a folder it was read with the versions beside it.
       if isNamed { takeVersionInfo(path) }
@@ -243,13 +245,52 @@ private struct ModelSearch {
         recorded: recorded, isMarkedCurrent: isMarked, problem: problem))
   }
 
-  private mutating func addOptimised(_ path: String) {
+  /// Takes an optimised model in a bundle. It is that of the version whose hashes are all in it; where no
+  /// version of the bundle is, it is one by itself.
+  private mutating func takeOptimised(_ path: String, in folder: String, _ info: VersionInfo?) {
     guard takenPaths.insert(path).inserted else { return }
+    let read = Self.optimised(path)
+    guard let model = try? read.get() else {
+      // Broken, it is not missed where the compiled model is there.
+      let compiled = String(path.dropLast(3)) + "mom"
+      if ModelFile.kind(at: compiled) == nil { addOptimised(path, read) }
+      return
+    }
+    for index in versions.indices.reversed()
+    where versions[index].path.hasPrefix(folder + "/") || versions[index].path == folder {
+      let version = versions[index]
+      let known = version.recorded?.hashes ?? version.hashes?.hashes ?? [:]
+      // A model without entities has no hashes that could tell; its name does.
+      let isNamed = version.name == ModelFile.baseName(path)
+      if model.matches(known), isNamed || !known.isEmpty {
+        versions[index].optimised = model
+        return
+      }
+    }
+    addOptimised(path, read)
+  }
+
+  /// Adds an optimised model as a version of which the model is not read.
+  private mutating func addOptimised(_ path: String, _ read: Result<OptimisedModel, ModelError>) {
     let name = ModelFile.lastComponent(path)
+    var problem = OptimisedModel.error
+    var optimised: OptimisedModel?
+    switch read {
+    case .success(let model): optimised = model
+    case .failure(let error): problem = error
+    }
     versions.append(
       .init(
-        name: ModelFile.baseName(name), fileName: name, path: path,
-        problem: OptimisedModel.error.at(path: path)))
+        name: ModelFile.baseName(name), fileName: name, path: path, problem: problem.at(path: path),
+        optimised: optimised))
+  }
+
+  private static func optimised(_ path: String) -> Result<OptimisedModel, ModelError> {
+    do {
+      return .success(try OptimisedModel(bytes: try ModelFile.bytes(at: path)))
+    } catch {
+      return .failure(error)
+    }
   }
 
   private mutating func addMissing(

@@ -19,19 +19,24 @@ public struct ModelCollection: Sendable {
     public let isMarkedCurrent: Bool
     /// Why ``model`` is nil although there should be one.
     public let problem: ModelError?
+    /// The optimised model (`.omo`) of this version beside it, or all that there is of it; nil when there
+    /// is none that can be told to be of this version.
+    public internal(set) var optimised: OptimisedModel?
 
     init(
       name: String, fileName: String, path: String, model: ManagedObjectModel? = nil,
-      recorded: RecordedHashes? = nil, isMarkedCurrent: Bool = false, problem: ModelError? = nil
+      hashes: ModelHashes? = nil, recorded: RecordedHashes? = nil, isMarkedCurrent: Bool = false,
+      problem: ModelError? = nil, optimised: OptimisedModel? = nil
     ) {
       self.name = name
       self.fileName = fileName
       self.path = path
       self.model = model
-      hashes = model?.versionHashes()
+      self.hashes = hashes ?? model?.versionHashes()
       self.recorded = recorded
       self.isMarkedCurrent = isMarkedCurrent
       self.problem = problem
+      self.optimised = optimised
     }
   }
 
@@ -68,6 +73,7 @@ extension ModelCollection.Version {
   public func matches(_ hashes: [String: VersionHash]) -> Bool {
     if recorded?.hashes == hashes { return true }
     if self.hashes?.matches(hashes) == true { return true }
+    if model == nil, recorded == nil, optimised?.matches(hashes) == true { return true }
     guard let model, model.hasTombstoneEntries else { return false }
     return model.versionHashes(honouringTombstones: true).matches(hashes)
   }
@@ -80,7 +86,8 @@ extension ModelCollection.Version {
 
   /// How many of the given hashes this version has as well, unconfirmed ones included.
   func agreement(with hashes: [String: VersionHash]) -> Int {
-    hashes.count { name, hash in
+    if model == nil, recorded == nil, let optimised { return optimised.agreement(with: hashes) }
+    return hashes.count { name, hash in
       recorded?.hashes[name] == hash || self.hashes?.hashes[name] == hash
         || self.hashes?.unconfirmed[name] == hash
     }
@@ -123,6 +130,6 @@ extension ModelCollection {
 
 extension ModelCollection.Version {
   fileprivate var entityCount: Int {
-    model?.entities.count ?? recorded?.hashes.count ?? 0
+    model?.entities.count ?? recorded?.hashes.count ?? optimised?.entityCount ?? 0
   }
 }

@@ -20,8 +20,8 @@ public struct ModelError: Error, Sendable, Hashable {
     public static let unsafeXML = Code(rawValue: "model.unsafeXML")
     /// Two entities, or two properties of one entity, have the same name.
     public static let duplicateName = Code(rawValue: "model.duplicateName")
-    /// Xcode 3's model source (`elements`, a keyed archive of editor classes); not read yet.
-    public static let oldSourceFormat = Code(rawValue: "model.oldSourceFormat")
+    /// A version has a name that no file can have.
+    public static let unfitName = Code(rawValue: "model.unfitName")
     /// An optimised model (`.omo`); not read, the `.mom` beside it has everything.
     public static let optimisedFormat = Code(rawValue: "model.optimisedFormat")
     /// A version is named by `VersionInfo.plist` or a marker, but its file is not there.

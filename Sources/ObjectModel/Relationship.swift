@@ -55,22 +55,30 @@ public struct Relationship: Sendable, Hashable {
   public var isOptional: Bool
   /// Whether it is never stored.
   public var isTransient: Bool
+  /// Whether the old `indexed` flag is set.
+  public var isIndexed: Bool
+  /// Whether Spotlight indexes it.
+  public var isIndexedBySpotlight: Bool
+  /// Whether it is kept in external record files for Spotlight ("truth files", macOS).
+  public var isStoredInTruthFile: Bool
   /// What deletion does.
   public var deleteRule: DeleteRule
   /// The version hash modifier.
   public var versionHashModifier: String?
   /// The name in an earlier version of the model, when the model gives one.
   public var renamingIdentifier: String?
-  /// The user info entries that are text.
-  public var userInfo: [String: String]
+  /// The user info.
+  public var userInfo: [String: ArchivedValue]
 
   /// Makes a relationship; to-one, mandatory and without inverse unless said otherwise.
   public init(
     name: String, destinationEntityName: String, inverseName: String? = nil,
     inverseEntityName: String? = nil, minCount: Int32 = 0, maxCount: Int32 = 1,
     isOrdered: Bool = false, isOptional: Bool = false, isTransient: Bool = false,
-    deleteRule: DeleteRule = .nullify, versionHashModifier: String? = nil,
-    renamingIdentifier: String? = nil, userInfo: [String: String] = [:]
+    isIndexed: Bool = false, isIndexedBySpotlight: Bool = false,
+    isStoredInTruthFile: Bool = false, deleteRule: DeleteRule = .nullify,
+    versionHashModifier: String? = nil, renamingIdentifier: String? = nil,
+    userInfo: [String: ArchivedValue] = [:]
   ) {
     self.name = name
     self.destinationEntityName = destinationEntityName
@@ -81,6 +89,9 @@ public struct Relationship: Sendable, Hashable {
     self.isOrdered = isOrdered
     self.isOptional = isOptional
     self.isTransient = isTransient
+    self.isIndexed = isIndexed
+    self.isIndexedBySpotlight = isIndexedBySpotlight
+    self.isStoredInTruthFile = isStoredInTruthFile
     self.deleteRule = deleteRule
     self.versionHashModifier = versionHashModifier
     self.renamingIdentifier = renamingIdentifier

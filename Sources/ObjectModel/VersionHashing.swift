@@ -30,7 +30,7 @@ enum VersionHashing {
   static func attribute(_ attribute: Attribute, preserved: Bool? = nil) -> [UInt8] {
     if let derivation = attribute.derivation {
       return sha256(
-        Array(derivation.expression.utf8) + Array((derivation.filterPredicate ?? "").utf8))
+        Array(derivation.expressionText.utf8) + Array((derivation.filterText ?? "").utf8))
     }
     if attribute.type == .composite {
       let leaves = leaves(of: attribute)

@@ -57,7 +57,7 @@ public struct VersionInfo: Sendable, Hashable {
     currentVersionName = list[Key.current]?.stringValue
   }
 
-  private enum Key {
+  enum Key {
     static let hashes = "NSManagedObjectModel_VersionHashes"
     static let checksums = "NSManagedObjectModel_VersionChecksums"
     static let current = "NSManagedObjectModel_CurrentVersionName"

@@ -158,6 +158,9 @@ struct XMLScanner {
       }
       skipBlanks()
       let value = try scanAttributeValue()
+      guard attributes.count < HardenedXML.maximumAttributeCount else {
+        throw error(.tooLarge, "The element <\(name)> has too many attributes for a model.")
+      }
       guard attributes.updateValue(value, forKey: key) == nil else {
         throw error(.malformed, "The attribute \(key) stands twice in <\(name)>.")
       }

@@ -6,7 +6,8 @@ import Testing
 @Suite struct HelpTests {
   static let commands = [
     ["inspect"], ["info"], ["check"], ["pages"], ["model"], ["model", "show"], ["model", "hash"],
-    ["model", "identify"], ["model", "diff"], ["rows"], ["timeline"], ["compare"], ["extract"],
+    ["model", "identify"], ["model", "diff"], ["model", "convert"], ["rows"], ["timeline"],
+    ["compare"], ["extract"],
     ["export"], ["recover"], ["rescue"], ["bundle"],
     ["bundle", "create"], ["bundle", "verify"], ["bundle", "list"], ["incidents"],
     ["incidents", "list"], ["incidents", "show"], ["incidents", "restore"], ["demo"],
@@ -40,6 +41,7 @@ import Testing
     ["check", "x", "--depth", "9"], ["pages", "x", "--page", "-1"], ["extract", "x"],
     ["recover", "x"], ["rescue", "x"], ["bundle", "nonsense"], ["compare", "x"],
     ["bundle", "create", "x"], ["insp", "x"], ["model", "diff", "x"],
+    ["model", "convert", "x", "--to", "mom"], ["model", "convert", "x", "-o", "y"],
   ])
   func wrongUsageIs64(_ arguments: [String]) throws {
     let outcome = try Program.run(arguments)

@@ -40,9 +40,12 @@ struct CachedModels {
     }
   }
 
-  private static func python() -> String? {
+  static func python() -> String? { tool("python3") }
+
+  /// The path of a program; nil where there is none.
+  static func tool(_ name: String) -> String? {
     let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin"
-    return path.split(separator: ":").map { $0 + "/python3" }
+    return path.split(separator: ":").map { $0 + "/" + name }
       .first { FileManager.default.isExecutableFile(atPath: $0) }
   }
 

@@ -67,7 +67,7 @@ enum Fixture {
           Attribute(name: "count", type: .integer16, defaultValue: .integer(-3)),
           Attribute(
             name: "pageCount", type: .integer64, isOptional: true, isReadOnly: true,
-            derivation: Derivation(expression: "count:(pages)")),
+            derivation: Derivation(text: "count:(pages)")),
           Attribute(
             name: "photo", type: .binary, isOptional: true, allowsExternalBinaryDataStorage: true,
             preservesValueInHistoryOnDeletion: true),

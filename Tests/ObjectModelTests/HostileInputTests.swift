@@ -149,6 +149,82 @@ struct HostileInputTests {
     #expect(error?.code == .tooLarge)
   }
 
+  /// Small archives whose shared parts describe billions of elements, predicates and values.
+  @Test func sharedPartsEnd() throws {
+    let classes = ["NSAttributeDescription", "NSPropertyDescription", "NSObject"]
+    func attribute(_ builder: inout KeyedArchiveBuilder, _ fields: [String: PropertyList])
+      -> PropertyList
+    {
+      var fields = fields
+      fields["NSPropertyName"] = builder.string("a")
+      fields["NSAttributeType"] = fields["NSAttributeType"] ?? .integer(700)
+      return builder.add(classes, fields)
+    }
+    var composites = KeyedArchiveBuilder()
+    var nested = attribute(&composites, [:])
+    for _ in 0..<8 {
+      let elements = composites.array(Array(repeating: nested, count: 60))
+      nested = attribute(
+        &composites, ["NSAttributeType": .integer(2100), "NSCompositeElements": elements])
+    }
+    var validations = KeyedArchiveBuilder()
+    let part = validations.add(["NSTruePredicate", "NSPredicate", "NSObject"], [:])
+    let compound = validations.add(
+      ["NSCompoundPredicate", "NSPredicate", "NSObject"],
+      [
+        "NSCompoundPredicateType": .integer(1),
+        "NSSubpredicates": validations.array(Array(repeating: part, count: 9_000)),
+      ])
+    let rules = validations.array(Array(repeating: compound, count: 1_000))
+    let ruled = attribute(&validations, ["NSValidationPredicates": rules])
+    var defaults = KeyedArchiveBuilder()
+    let inner = defaults.add(
+      ["App.X", "NSObject"], ["list": .array(Array(repeating: .integer(1), count: 500))])
+    let outer = defaults.add(
+      ["App.Y", "NSObject"], ["list": .array(Array(repeating: inner, count: 30))])
+    let information = defaults.dictionary((0..<1_000).map { ("k\($0)", outer) })
+    let informed = attribute(&defaults, ["NSUserInfo": information])
+    for (builder, property) in [(composites, nested), (validations, ruled), (defaults, informed)] {
+      var builder = builder
+      let entity = builder.add(
+        ["NSEntityDescription", "NSObject"],
+        [
+          "NSEntityName": builder.string("E"),
+          "NSProperties": builder.dictionary([("a", property)]),
+        ])
+      let root = builder.add(
+        ["NSManagedObjectModel", "NSObject"], ["NSEntities": builder.dictionary([("E", entity)])])
+      let bytes = builder.bytes(root: root)
+      #expect(bytes.count < 200_000)
+      let time = ContinuousClock().measure {
+        let error = #expect(throws: ModelError.self) { try ManagedObjectModel(archive: bytes) }
+        #expect(error?.code == .tooLarge)
+      }
+      // A release build takes 0.3 to 0.5 seconds.
+      #expect(time < .seconds(30))
+    }
+  }
+
+  /// Sources that are bigger than any real one in one respect.
+  @Test func oversizedSources() {
+    let parts = String(repeating: "<a/>", count: ManagedObjectModel.maximumPartCount)
+    var attributes = ""
+    for index in 0...HardenedXML.maximumAttributeCount { attributes += " a\(index)=\"\"" }
+    let brackets = String(repeating: "(", count: 30_000)
+    var templates = ""
+    for index in 0..<75 {
+      templates += "<fetchRequest name=\"\(index)\" predicateString=\"\(brackets)\"/>"
+    }
+    for xml in [
+      "<model>\(parts)</model>", "<model\(attributes)/>", "<model>\(templates)</model>",
+    ] {
+      let error = #expect(throws: ModelError.self) {
+        try ManagedObjectModel(contentsXML: Array(xml.utf8))
+      }
+      #expect(error?.code == .tooLarge)
+    }
+  }
+
   /// An expression that names itself, and one that shares its parts without end.
   @Test func endlessExpressionsEnd() {
     var builder = KeyedArchiveBuilder()
@@ -158,7 +234,7 @@ struct HostileInputTests {
       loop, ["NSFunctionExpression"],
       ["NSSelectorName": builder.string("f:"), "NSArguments": .array([loop, loop])])
     let archive = try? KeyedArchive(bytes: builder.bytes(root: root))
-    let text = archive.flatMap { PredicateText.expression(loop, in: $0) }
+    let text = archive.flatMap { ObjectModel.Expression(archived: loop, in: $0)?.text }
     #expect((text?.utf8.count ?? 0) < 200_000)
     let array = builder.reserve()
     builder.fill(array, ["NSArray"], ["NS.objects": .array([array, array])])

@@ -19,10 +19,10 @@ struct ModelDifferenceTests {
     }
     #expect(
       difference.changes.map(\.sentence) == [
-        "`Item`: abstract was yes, is no.",
-        "`Note.photo` was removed: Binary, optional.",
-        "`Note.updatedAt` was added: Date, optional.",
-        "`Page.number`: type was Integer 32, is Integer 64.",
+        "`Item` is no longer abstract: lightweight migration can do this.",
+        "`Note.photo` was removed, Binary, optional: lightweight migration can do this.",
+        "`Note.updatedAt` was added, Date, optional: lightweight migration can do this.",
+        "The type of `Page.number` was Integer 32, is Integer 64: lightweight migration can do this.",
       ])
     #expect(difference.changes.allSatisfy { $0.affectsVersionHash })
   }
@@ -42,7 +42,7 @@ struct ModelDifferenceTests {
     #expect(!difference.changes.contains { $0.kind == .entityAdded || $0.kind == .entityRemoved })
     #expect(
       difference.changes.first { $0.kind == .attributeRenamed }?.sentence
-        == "`Sheet.index` is the new name of `number`.")
+        == "`Sheet.number` is now called `index`: lightweight migration can do this.")
   }
 
   /// What a change says of the hash is what the hashes say.
@@ -72,7 +72,7 @@ struct ModelDifferenceTests {
     case 11: model.entities["Page"]?.relationships[0].isOrdered = true
     case 12: model.entities["Page"]?.relationships[0].destinationEntityName = "Item"
     case 13: model.entities["Note"]?.attributes[2].type = .integer16
-    case 14: model.entities["Note"]?.attributes[2].derivation?.expression = "count:(parent)"
+    case 14: model.entities["Note"]?.attributes[2].derivation = Derivation(text: "count:(parent)")
     default: model.entities["Extra"] = Entity(name: "Extra")
     }
   }

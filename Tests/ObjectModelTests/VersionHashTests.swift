@@ -53,7 +53,7 @@ struct VersionHashTests {
               allowsExternalBinaryDataStorage: property.external == true,
               preservesValueInHistoryOnDeletion: property.preserves == true,
               versionHashModifier: property.modifier,
-              derivation: property.derivation.map { Derivation(expression: $0) }))
+              derivation: property.derivation.map { Derivation(text: $0) }))
           : VersionHashing.relationship(
             Relationship(
               name: property.name, destinationEntityName: property.destination ?? "",
@@ -119,12 +119,12 @@ struct VersionHashTests {
     Attribute(name: "x", type: .objectID),
     Attribute(name: "x", type: .undefined),
     Attribute(name: "größe", type: .double),
-    Attribute(name: "x", type: .date, derivation: Derivation(expression: "now()")),
+    Attribute(name: "x", type: .date, derivation: Derivation(text: "now()")),
     Attribute(
-      name: "x", type: .string, derivation: Derivation(expression: "canonical:(name)")),
+      name: "x", type: .string, derivation: Derivation(text: "canonical:(name)")),
     Attribute(
       name: "x", type: .integer64,
-      derivation: Derivation(expression: "count:(pages)", filterPredicate: "a == 1")),
+      derivation: Derivation(text: "count:(pages)", filter: "a == 1")),
   ])
   func unconfirmedRulesAreUnknown(_ attribute: Attribute) {
     let model = ManagedObjectModel(entities: [
@@ -199,7 +199,7 @@ struct VersionHashTests {
     ("canonical:(name)", "canonical:(name)"), ("@count", "@count"), ("", ""),
   ])
   func derivationText(_ typed: String, _ expected: String) {
-    #expect(DerivationText.canonical(typed) == expected)
+    #expect(DerivationText.expression(typed).predicateFormat == expected)
   }
 
   @Test func hexForm() throws {

@@ -1,0 +1,322 @@
+import ArgumentParser
+import CoreDataStore
+import Foundation
+import ObjectModel
+import StoreExtraction
+import Terminal
+
+/// `lifeboat model convert`
+struct ModelConvert: ParsableCommand, RecordedCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "convert",
+    abstract:
+      "Write a model in another form: as a source that Xcode opens, compiled, or as a store's cache.",
+    discussion: """
+      Examples: lifeboat model convert Notes.sqlite --to xcdatamodeld -o Notes.xcdatamodeld
+                lifeboat model convert Notes.momd --model-version "Notes 2" --to contents -o contents
+
+      What the form cannot hold is said. What was written is read back, and its version hashes are compared.
+
+      Exit status: 0 when nothing was lost; 1 when something was; 65 when there is no model that can be read; 73 when \
+      the output exists or would lie in the input.
+      """)
+
+  /// The forms of a model.
+  enum Form: String, ExpressibleByArgument, CaseIterable {
+    case contents, xcdatamodeld, mom, momd, cache
+
+    /// Whether it holds several versions.
+    var isBundle: Bool { self == .xcdatamodeld || self == .momd }
+  }
+
+  @Argument(
+    help: "Anything that holds a model: a store, a bundle, .xcdatamodeld, .momd, .mom and others.")
+  var path: String
+
+  @Option(
+    name: .customLong("model-version"),
+    help: "Which version; else all into a folder of versions, and the current one into a file.")
+  var modelVersion: String?
+
+  @Option(name: .customLong("to"), help: "The form.")
+  var form: Form
+
+  @Option(name: .shortAndLong, help: "The file or folder to make.")
+  var output: String
+
+  @OptionGroup var custody: CustodyOptions
+  @OptionGroup(title: "Display") var display: DisplayOptions
+
+  var evidencePaths: [String] { [path] }
+  var outputPaths: [String] { [output] }
+
+  /// The JSON form.
+  struct Report: Encodable {
+    struct Version: Encodable {
+      let name: String
+      let entityCount: Int
+      let losses: [Loss]
+      /// Whether reading back gave an equal model.
+      let isEqual: Bool
+      let hashesCompared: Int
+      let differingHashes: [String]
+    }
+
+    struct Loss: Encodable {
+      let entity: String?
+      let property: String?
+      let sentence: String
+    }
+
+    struct Skipped: Encodable {
+      let name: String
+      let problem: String
+    }
+
+    let schema = "lifeboat.modelConversion"
+    let version = 1
+    let input: String
+    let output: String
+    let form: String
+    let currentVersion: String?
+    let versions: [Version]
+    let skipped: [Skipped]
+
+    var lossCount: Int { versions.reduce(0) { $0 + $1.losses.count } }
+  }
+
+  func run() throws {
+    let watch = EvidenceWatch(path)
+    let input = try ModelInput(path)
+    try EvidenceGuard.check(output, outside: path)
+    for store in (try? StoreFinder.stores(at: path)) ?? [] where !input.stores.isEmpty {
+      try EvidenceGuard.check(output, against: store)
+    }
+    let plan = try ConversionPlan(input, form, named: modelVersion, output: output)
+    let interruption = Interruption()
+    let target = ModelOutput(output, created: interruption.made)
+    let report = try withExtendedLifetime(interruption) {
+      do {
+        let report = try plan.run(target, path: path, output: output)
+        try watch.requireUnchanged()
+        return report
+      } catch {
+        target.discard()
+        throw error
+      }
+    }
+    try tell(report)
+    if report.lossCount > 0 || !report.skipped.isEmpty { try display.exitWithFindings() }
+  }
+
+  private func tell(_ report: Report) throws {
+    for version in report.versions {
+      let place = report.versions.count > 1 ? version.name + ", " : ""
+      for loss in version.losses {
+        let loss = ModelLoss(
+          entityName: loss.entity, propertyName: loss.property, sentence: loss.sentence)
+        display.note("lost: " + DisplayText.visible(place + loss.description))
+      }
+    }
+    for skipped in report.skipped {
+      display.note(
+        "left out: \(DisplayText.visible(skipped.name)): \(DisplayText.visible(skipped.problem))")
+    }
+    if display.json { return try display.write(json: report) }
+    if !display.quiet { try display.write(text(report)) }
+  }
+
+  private func text(_ report: Report) -> String {
+    var block = KeyValueBlock()
+    let names = report.versions.map(\.name)
+    block.add("Written", report.output)
+    if form.isBundle {
+      let current = report.currentVersion.map { "; current is \($0)" } ?? ""
+      block.add(
+        names.count == 1 ? "Version" : "Versions",
+        names.joined(separator: ", ") + (names.count == 1 ? "" : current))
+    } else {
+      block.add("Version", names.joined(separator: ", "))
+    }
+    let equal = report.versions.count(where: \.isEqual)
+    let compared = report.versions.reduce(0) { $0 + $1.hashesCompared }
+    let differing = report.versions.flatMap(\.differingHashes)
+    var read =
+      equal == names.count
+      ? "read back as the same model" : "read back, the same but for what was lost"
+    read +=
+      differing.isEmpty
+      ? "; \(hashes(compared)) the same"
+      : "; \(Quantity.count(differing.count)) of \(hashes(compared)) differ"
+    block.add("Checked", read, tone: differing.isEmpty ? .green : .yellow)
+    block.add(
+      "Lost",
+      report.lossCount == 0
+        ? "nothing"
+        : report.lossCount == 1 ? "one thing" : "\(Quantity.count(report.lossCount)) things",
+      tone: report.lossCount == 0 ? nil : .yellow)
+    if form != .cache {
+      block.add(
+        "Next",
+        [.init("lifeboat model show \(ShellText.quoted(report.output))", "look at it")])
+    }
+    return block.text(width: display.width, style: display.style)
+  }
+
+  private func hashes(_ count: Int) -> String {
+    count == 1 ? "1 version hash" : "\(Quantity.count(count)) version hashes"
+  }
+}
+
+/// What a conversion writes: the versions that are meant, and the bytes of each.
+private struct ConversionPlan {
+  private typealias Report = ModelConvert.Report
+
+  private let form: ModelConvert.Form
+  private var versions: [ModelBundle.Version] = []
+  /// The hashes of each of them.
+  private var hashes: [String: ModelHashes] = [:]
+  private var skipped: [Report.Skipped] = []
+  private var current: String?
+
+  init(_ input: ModelInput, _ form: ModelConvert.Form, named name: String?, output: String) throws {
+    self.form = form
+    let chosen: [ModelCollection.Version]
+    if name == nil, form.isBundle, input.stores.count < 2 {
+      chosen = try Self.bundle(input)
+      if let marked = input.collection.current, marked.model != nil { current = marked.name }
+    } else {
+      chosen = [try input.model(named: name).version]
+    }
+    let outputName = StoreSet.lastComponent(of: output)
+    let stem = outputName.split(separator: ".").first.map(String.init) ?? outputName
+    for version in chosen {
+      guard let model = version.model else {
+        skipped.append(
+          .init(name: version.name, problem: version.problem?.message ?? "version hashes only"))
+        continue
+      }
+      // The model of a store has no name of its own.
+      let isFromStore = !input.stores.isEmpty || version.name == version.fileName
+      let name = isFromStore ? stem : version.name
+      versions.append(
+        ModelBundle.Version(
+          name: name, model: model,
+          settings: form == .contents || form == .xcdatamodeld
+            ? Self.settings(of: version) : SourceSettings(), recorded: version.recorded))
+      hashes[name] = version.hashes
+    }
+    if versions.count == 1 { current = versions[0].name }
+    if versions.isEmpty { _ = try input.model(named: name) }
+  }
+
+  /// All versions of the one bundle that the input is or holds.
+  private static func bundle(_ input: ModelInput) throws -> [ModelCollection.Version] {
+    var bundles: [String] = []
+    for version in input.versions where version.model != nil {
+      let folder = version.path.split(separator: "/").dropLast().joined(separator: "/")
+      if !bundles.contains(folder) { bundles.append(folder) }
+    }
+    guard bundles.count < 2 else {
+      throw Failure(
+        64, "usage.whichVersion",
+        "\(input.path) holds \(bundles.count) models: /"
+          + bundles.prefix(10).joined(separator: ", /"),
+        hint: "name one of them, or one version with --model-version")
+    }
+    return input.versions
+  }
+
+  /// What the source of a version says beyond the model, when it was read from one.
+  private static func settings(of version: ModelCollection.Version) -> SourceSettings {
+    for path in [version.path, version.path + "/contents"] {
+      if let data = try? Data(contentsOf: URL(fileURLWithPath: path)), data.count < 32 << 20,
+        let settings = try? SourceSettings(contentsXML: Array(data)), !settings.model.isEmpty
+      {
+        return settings
+      }
+    }
+    return SourceSettings()
+  }
+
+  func run(_ target: ModelOutput, path: String, output: String) throws -> ModelConvert.Report {
+    var losses: [String: [ModelLoss]] = [:]
+    switch form {
+    case .xcdatamodeld, .momd:
+      let bundle =
+        form == .momd
+        ? try ModelBundle(compiled: versions, current: current)
+        : try ModelBundle(source: versions, current: current)
+      try target.write(bundle.files.map { ($0.path, $0.bytes) })
+      losses = bundle.losses
+    case .contents, .mom, .cache:
+      for version in versions {
+        let written = try written(version)
+        if form == .contents, output.hasSuffix(".xcdatamodel") {
+          try target.write([("contents", written.bytes)])
+        } else {
+          try target.write(written.bytes)
+        }
+        losses[version.name] = written.losses
+      }
+    }
+    let back = try readBack(output)
+    return ModelConvert.Report(
+      input: path, output: output, form: form.rawValue,
+      currentVersion: form.isBundle ? current : nil,
+      versions: try versions.map { try check($0, against: back, losses[$0.name] ?? []) },
+      skipped: skipped)
+  }
+
+  private func written(_ version: ModelBundle.Version) throws -> WrittenModel {
+    switch form {
+    case .contents, .xcdatamodeld: return version.model.contentsXML(settings: version.settings)
+    case .mom, .momd:
+      let archive = version.model.archive(form: .compiled)
+      return WrittenModel(bytes: archive.bytes, losses: archive.losses)
+    case .cache: return try ModelCache.written(version.model)
+    }
+  }
+
+  /// The versions that the output holds, by name; of a single file under an empty one.
+  private func readBack(_ output: String) throws -> [String: ModelCollection.Version] {
+    let found = try ModelInput(output).versions
+    return Dictionary(
+      found.map { (form.isBundle ? $0.name : "", $0) }, uniquingKeysWith: { first, _ in first })
+  }
+
+  private func check(
+    _ version: ModelBundle.Version, against back: [String: ModelCollection.Version],
+    _ losses: [ModelLoss]
+  ) throws -> ModelConvert.Report.Version {
+    let original = version.model
+    let found = back[form.isBundle ? version.name : ""]
+    guard let copy = found?.model else {
+      throw Failure(70, "model.notReadBack", "what was written of \(version.name) cannot be read")
+    }
+    let isEqual = copy == original
+    // What is left of the model in an archive is known beforehand.
+    let isAsExpected =
+      switch form {
+      case .contents, .xcdatamodeld: isEqual || !losses.isEmpty
+      case .mom, .momd: copy == original.reduced(to: .compiled)
+      case .cache: copy == original.reduced(to: .modelCache)
+      }
+    let before = hashes[version.name] ?? original.versionHashes()
+    let after = found?.hashes ?? copy.versionHashes()
+    let differing = original.entityNames.filter { name in
+      (before.hashes[name] ?? before.unconfirmed[name])
+        != (after.hashes[name] ?? after.unconfirmed[name])
+    }
+    guard isAsExpected, !losses.isEmpty || differing.isEmpty else {
+      throw Failure(
+        70, "model.notReadBack", "what was written of \(version.name) is read back as another model"
+      )
+    }
+    return .init(
+      name: version.name, entityCount: original.entities.count,
+      losses: losses.map {
+        .init(entity: $0.entityName, property: $0.propertyName, sentence: $0.sentence)
+      }, isEqual: isEqual, hashesCompared: original.entities.count, differingHashes: differing)
+  }
+}

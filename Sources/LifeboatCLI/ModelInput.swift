@@ -1,0 +1,209 @@
+import CoreDataStore
+import Foundation
+import ObjectModel
+import SQLiteFile
+import StoreExtraction
+import SupportBundle
+
+/// What a command was given where a model is asked for: files of models, a store, which carries its own, or a
+/// support bundle or other archive or folder that holds either.
+struct ModelInput {
+  /// The path as it was given.
+  let path: String
+  /// The versions found; of a store the one that is cached in it.
+  let collection: ModelCollection
+  /// The stores among them, by name; empty when models were found by themselves.
+  let stores: [Store]
+
+  /// What a store says of the model that it was made with.
+  struct Store {
+    let name: String
+    let metadata: StoreMetadata?
+    /// What `metadata` records, or what a support bundle says of it; nil when nothing is recorded.
+    let recorded: RecordedHashes?
+  }
+
+  /// The store that was given; nil for models, and for a folder of several stores.
+  var store: Store? { stores.count == 1 ? stores.first : nil }
+  /// What the store that was given says of itself; nil when no store was given.
+  var storeMetadata: StoreMetadata? { store?.metadata }
+  /// The versions found.
+  var versions: [ModelCollection.Version] { collection.versions }
+
+  init(_ path: String) throws {
+    let found = try Self.found(at: path)
+    self.path = path
+    collection = found.collection
+    stores = found.stores
+  }
+
+  // MARK: - The version that is meant
+
+  /// The version that is named, else the one marked as current, else the only one.
+  func version(named name: String? = nil) throws -> ModelCollection.Version {
+    if let name {
+      let bare = [".xcdatamodel", ".mom"].first { name.hasSuffix($0) }
+        .map { String(name.dropLast($0.count)) }
+      let found = versions.filter { $0.name == name || $0.name == bare }
+      guard let first = found.first else {
+        throw Failure(64, "usage.noSuchVersion", "\(path) has no version \(name); it has \(names)")
+      }
+      let models = Set(found.compactMap(\.model))
+      guard models.count < 2 else {
+        throw Failure(
+          64, "usage.whichVersion",
+          "\(path) has \(found.count) different versions called \(name): "
+            + found.map(\.path).joined(separator: ", "), hint: "name one of these paths")
+      }
+      return found.first { $0.model != nil } ?? first
+    }
+    guard let current = collection.current else {
+      throw Failure(
+        64, "usage.whichVersion", "\(path) marks no version as current; it has \(names)",
+        hint: "name one with --model-version")
+    }
+    return current
+  }
+
+  /// The version that is meant, with its model.
+  func model(named name: String? = nil) throws
+    -> (version: ModelCollection.Version, model: ManagedObjectModel)
+  {
+    let version = try version(named: name)
+    if let model = version.model { return (version, model) }
+    if let problem = version.problem {
+      if stores.isEmpty { throw problem }
+      throw Failure(65, "model.unreadable", "\(path): \(problem.message)")
+    }
+    throw Failure(
+      65, "model.hashesOnly", "\(path): \(version.name) is there as version hashes only",
+      hint: "name the model itself: an .xcdatamodel or .mom")
+  }
+
+  /// The names of the versions, the first few of them.
+  private var names: String {
+    let shown = versions.prefix(20).map(\.name).joined(separator: ", ")
+    return versions.count > 20 ? shown + " and \(versions.count - 20) more" : shown
+  }
+
+  // MARK: - Where models are
+
+  private typealias Found = (collection: ModelCollection, stores: [Store])
+
+  private static func found(at path: String) throws -> Found {
+    if let store = try Self.store(at: path) {
+      return of([(path: path, name: "cached in the store", store: store)])
+    }
+    if UnpackedArchive.isZip(path) { return try unpacked(path) }
+    do {
+      return (try ModelCollection(at: path), [])
+    } catch {
+      if error.code == .notAModel, let found = try storesOrCache(at: path) { return found }
+      throw error
+    }
+  }
+
+  /// The store at a path; nil when the path leads to something that is no SQLite file.
+  static func store(at path: String) throws -> CoreDataStore? {
+    // A store is not followed through a link, a model is.
+    if let status = try? FileStatus.of(path), status.kind == .symbolicLink,
+      let target = try? ByteFile(URL(fileURLWithPath: path).resolvingSymlinksInPath().path),
+      try target.bytes(at: 0, count: 16) == DatabaseHeader.magic
+    {
+      return try CoreDataStore(path: path)
+    }
+    let bytes: [UInt8]
+    do {
+      bytes = try ByteFile(path).bytes(at: 0, count: 16)
+    } catch {
+      if error.code == .permission { throw error }
+      return nil
+    }
+    return bytes == DatabaseHeader.magic ? try CoreDataStore(path: path) : nil
+  }
+
+  private static func of(
+    _ opened: [(path: String, name: String, store: CoreDataStore)]
+  ) -> Found {
+    var versions: [ModelCollection.Version] = []
+    var stores: [Store] = []
+    for (path, name, store) in opened {
+      let problem = store.cachedModelProblem ?? "the store carries no model"
+      versions.append(
+        .init(
+          storeModel: store.cachedModel, name: name, path: path,
+          problem: store.cachedModel == nil ? problem : nil))
+      stores.append(
+        Store(
+          name: StoreSet.lastComponent(of: path), metadata: store.metadata,
+          recorded: store.metadata.map {
+            RecordedHashes(hashes: $0.versionHashes, checksum: $0.checksum, digest: $0.digest)
+          }))
+    }
+    return (ModelCollection(of: versions), stores)
+  }
+
+  /// The stores of a folder without models, or a cached model in a file by itself, as `model convert` writes it.
+  private static func storesOrCache(at path: String) throws -> Found? {
+    let resolved = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+    if (try? FileStatus.of(resolved))??.kind == .folder {
+      guard let found = try? StoreFinder.stores(at: resolved) else { return nil }
+      var opened: [(path: String, name: String, store: CoreDataStore)] = []
+      for file in found {
+        guard let store = try? CoreDataStore(path: file) else { continue }
+        opened.append((file, StoreSet.lastComponent(of: file), store))
+      }
+      // Many a folder holds databases that have nothing to do with Core Data.
+      let coreData = opened.filter { $0.store.kind != .sqlite }
+      return coreData.isEmpty ? nil : of(coreData)
+    }
+    guard let bytes = try? ByteFile(resolved).bytes(at: 0, count: 64 << 20),
+      let model = try? ModelCache.model(from: bytes)
+    else { return nil }
+    let name = StoreSet.lastComponent(of: path)
+    return (ModelCollection(of: [.init(storeModel: model, name: name, path: path)]), [])
+  }
+
+  private static func unpacked(_ path: String) throws -> Found {
+    let interruption = Interruption()
+    return try withExtendedLifetime(interruption) {
+      let archive = try UnpackedArchive(path, created: interruption.made)
+      return try withExtendedLifetime(archive) { try inside(archive, path) }
+    }
+  }
+
+  private static func inside(_ archive: UnpackedArchive, _ path: String) throws -> Found {
+    let folder = archive.folder.path
+    do {
+      let inner = try ModelInput(folder)
+      return (inner.collection.moved(from: folder, to: path), inner.stores)
+    } catch let error as ModelError where error.code == .notAModel {
+      guard let hashes = recordedHashes(in: archive.folder) else {
+        throw ModelError(
+          code: .notAModel, message: "No model and no store is in this archive.", path: path)
+      }
+      let problem = "the bundle holds the store's version hashes, but not the store and its model"
+      let version = ModelCollection.Version(
+        storeModel: nil, name: "recorded in the bundle", path: path, recorded: hashes,
+        problem: problem)
+      let store = Store(
+        name: StoreSet.lastComponent(of: path), metadata: nil, recorded: hashes)
+      return (ModelCollection(of: [version]), [store])
+    }
+  }
+
+  /// The hashes that a support bundle without the store itself tells of.
+  private static func recordedHashes(in folder: URL) -> RecordedHashes? {
+    struct Stored: Decodable {
+      let hashes: [String: String]
+      let checksum: String?
+      let digest: String?
+    }
+    guard let data = try? Data(contentsOf: folder.appendingPathComponent("hashes.json")),
+      let stored = try? JSONDecoder().decode(Stored.self, from: data)
+    else { return nil }
+    let hashes = stored.hashes.compactMapValues { VersionHash(hex: $0) }
+    guard hashes.count == stored.hashes.count, !hashes.isEmpty else { return nil }
+    return RecordedHashes(hashes: hashes, checksum: stored.checksum, digest: stored.digest)
+  }
+}

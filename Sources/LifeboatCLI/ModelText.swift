@@ -1,0 +1,282 @@
+import ObjectModel
+import Terminal
+
+/// A model for people: what it is, then each entity with its rules and properties, a line for each, read like
+/// a sentence.
+struct ModelText {
+  let version: ModelCollection.Version
+  let model: ManagedObjectModel
+  /// The entities that are shown.
+  let names: [String]
+  let input: ModelInput
+  let display: DisplayOptions
+
+  var text: String {
+    var text = heading
+    for name in names {
+      if let entity = model.entities[name] { text += "\n" + self.text(entity) }
+    }
+    return text
+  }
+
+  /// A number with its noun.
+  static func counted(_ count: Int, _ one: String, _ many: String) -> String {
+    "\(Quantity.count(count)) \(count == 1 ? one : many)"
+  }
+
+  // MARK: The model
+
+  private var heading: String {
+    var block = KeyValueBlock()
+    var name = version.name
+    var what = "managed object model"
+    if let store = input.store {
+      name = store.name
+      what = "the model that this store carries"
+    } else if input.versions.count > 1 {
+      let others = Self.counted(input.versions.count, "version", "versions")
+      what += version.isMarkedCurrent ? ", the current one of \(others)" : ", one of \(others)"
+    }
+    block.add(name, what)
+    let entities = model.entities.values
+    block.add(
+      "Holds",
+      [
+        Self.counted(entities.count, "entity", "entities"),
+        Self.counted(entities.reduce(0) { $0 + $1.attributes.count }, "attribute", "attributes"),
+        Self.counted(
+          entities.reduce(0) { $0 + $1.relationships.count }, "relationship", "relationships"),
+      ].joined(separator: ", "))
+    let identifiers = model.versionIdentifiers.filter { !$0.isEmpty }
+    if !identifiers.isEmpty { block.add("Identifier", identifiers.joined(separator: ", ")) }
+    if model.isUsedWithSwiftData { block.add("Used with", "SwiftData") }
+    if model.isUsedWithCloudKit { block.add("Used with", "CloudKit") }
+    for name in model.configurations.keys.sorted() {
+      let members = (model.configurations[name] ?? []).joined(separator: ", ")
+      let cloud = model.cloudKitConfigurations.contains(name) ? " (with CloudKit)" : ""
+      block.add("Configuration", "\(name)\(cloud): \(members.isEmpty ? "no entities" : members)")
+    }
+    for template in model.fetchRequestTemplates {
+      block.add("Fetch request", "\(template.name): \(Self.text(template.request))")
+    }
+    let problems = model.validate()
+    for problem in problems { block.add("Problem", problem.sentence, tone: .red) }
+    if problems.isEmpty { block.add("Problems", "none found") }
+    if version.optimised != nil {
+      block.add("Optimised", "an .omo of the same version is beside it; it is read for hashes only")
+    }
+    return block.text(width: display.width, style: display.style)
+  }
+
+  static func text(_ request: FetchRequest) -> String {
+    var text = request.entityName ?? "no entity"
+    if let predicate = request.predicate { text += " where \(predicate.text)" }
+    for (index, sort) in request.sortDescriptors.enumerated() {
+      text += (index == 0 ? ", ordered by " : ", then ") + sort.key
+      if !sort.isAscending { text += " descending" }
+    }
+    if request.fetchLimit > 0 { text += ", at most \(Quantity.count(request.fetchLimit))" }
+    if request.fetchOffset > 0 { text += ", from number \(request.fetchOffset + 1) on" }
+    if request.batchSize > 0 { text += ", \(Quantity.count(request.batchSize)) at a time" }
+    switch request.resultType {
+    case .objects: break
+    case .objectIDs: text += ", as object IDs"
+    case .dictionaries: text += ", as dictionaries"
+    case .count: text += ", counted only"
+    default: text += ", as result type \(request.resultType.rawValue)"
+    }
+    if !request.propertiesToFetch.isEmpty {
+      text += ", only \(request.propertiesToFetch.joined(separator: ", "))"
+    }
+    if !request.propertiesToGroupBy.isEmpty {
+      text += ", grouped by \(request.propertiesToGroupBy.joined(separator: ", "))"
+    }
+    if let having = request.havingPredicate { text += " having \(having.text)" }
+    if !request.prefetchedKeyPaths.isEmpty {
+      text += ", with \(request.prefetchedKeyPaths.joined(separator: ", "))"
+    }
+    let standard = FetchRequest.Options.standard
+    if !request.options.contains(.includesSubentities) { text += ", without subentities" }
+    if request.options.contains(.returnsDistinctResults) { text += ", each result once" }
+    let rest: FetchRequest.Options = [
+      .includesPropertyValues, .returnsObjectsAsFaults, .includesPendingChanges,
+    ]
+    if request.options.intersection(rest) != standard.intersection(rest) {
+      text += ", with other than the usual switches"
+    }
+    return text
+  }
+
+  // MARK: Entities
+
+  private func text(_ entity: Entity) -> String {
+    var title = entity.name
+    if let parent = entity.superentityName { title += ", a kind of \(parent)" }
+    if entity.isAbstract { title += ", abstract" }
+    var text = display.style.apply(DisplayText.visible(title), .bold) + "\n"
+
+    let facts = facts(of: entity)
+    var properties = KeyValueBlock()
+    for attribute in entity.attributes {
+      properties.add(attribute.name, AttributeText(attribute).sentence)
+      add(attribute.elements, of: attribute.name, depth: 1, to: &properties)
+    }
+    for relationship in entity.relationships {
+      properties.add(relationship.name, Self.sentence(relationship))
+    }
+    for property in entity.fetchedProperties {
+      var parts = ["fetches " + Self.text(property.request)]
+      if property.isOptional { parts.append("optional") }
+      parts += Self.common(
+        property.renamingIdentifier, property.versionHashModifier, property.userInfo)
+      properties.add(property.name, parts.joined(separator: ", "))
+    }
+    let width = display.width - 2
+    var lines = facts.lines(width: width, style: display.style)
+    let propertyLines = properties.lines(width: width, style: display.style)
+    if !lines.isEmpty, !propertyLines.isEmpty { lines.append("") }
+    lines += propertyLines
+    if propertyLines.isEmpty {
+      lines.append(
+        entity.superentityName == nil ? "no properties" : "no properties but the inherited ones")
+    }
+    for line in lines { text += line.isEmpty ? "\n" : "  \(line)\n" }
+    return text
+  }
+
+  private func facts(of entity: Entity) -> KeyValueBlock {
+    var block = KeyValueBlock()
+    var className = entity.className
+    if let type = entity.codeGenerationType {
+      className = (className ?? "NSManagedObject") + " (generated: \(type))"
+    }
+    if let className { block.add("Class", className) }
+    if let name = entity.renamingIdentifier { block.add("Was called", name) }
+    if let modifier = entity.versionHashModifier { block.add("Hash modifier", modifier) }
+    for constraint in entity.uniquenessConstraints {
+      block.add("Unique", constraint.joined(separator: " with "))
+    }
+    for index in entity.fetchIndexes {
+      var parts = index.elements.map { element in
+        element.text + (element.isAscending ? "" : " descending")
+          + (element.kind == .rTree ? " in an R-tree" : "")
+      }.joined(separator: ", ")
+      if let predicate = index.partialPredicate { parts += ", only where \(predicate.text)" }
+      block.add("Index", "\(index.name): \(parts)")
+    }
+    for index in entity.compoundIndexes { block.add("Index", index.joined(separator: ", ")) }
+    if let expression = entity.spotlightDisplayNameExpression {
+      block.add("Spotlight", "shows \(expression.text)")
+    }
+    for key in entity.userInfo.keys.sorted() {
+      block.add("User info", "\(key): \(entity.userInfo[key]?.text ?? "")")
+    }
+    return block
+  }
+
+  /// The elements of a composite, under its name.
+  private func add(
+    _ elements: [Attribute], of name: String, depth: Int, to block: inout KeyValueBlock
+  ) {
+    guard depth < 8 else { return }
+    for element in elements {
+      let path = name + "." + element.name
+      block.add(path, AttributeText(element).sentence)
+      add(element.elements, of: path, depth: depth + 1, to: &block)
+    }
+  }
+
+  static func sentence(_ relationship: Relationship) -> String {
+    let destination = relationship.destinationEntityName
+    var parts = [
+      (relationship.isToMany ? "many " : "one ")
+        + (destination.isEmpty ? "of nothing" : destination)
+    ]
+    if relationship.isOrdered { parts.append("ordered") }
+    if relationship.isOptional { parts.append("optional") }
+    if relationship.isTransient { parts.append("transient") }
+    let least = relationship.minCount > (relationship.isOptional ? 0 : 1)
+    if least { parts.append("at least \(Quantity.count(relationship.minCount))") }
+    if relationship.maxCount > 1 {
+      parts.append("at most \(Quantity.count(relationship.maxCount))")
+    }
+    parts.append(relationship.inverseName.map { "inverse \($0)" } ?? "no inverse")
+    parts.append("on deletion \(relationship.deleteRule.name)")
+    if relationship.isIndexedBySpotlight { parts.append("in Spotlight") }
+    if relationship.isStoredInTruthFile { parts.append("in the truth file") }
+    parts += common(
+      relationship.renamingIdentifier, relationship.versionHashModifier, relationship.userInfo)
+    return parts.joined(separator: ", ")
+  }
+
+  /// What every property can have.
+  static func common(
+    _ renaming: String?, _ modifier: String?, _ info: [String: ArchivedValue]
+  ) -> [String] {
+    var parts: [String] = []
+    if let renaming { parts.append("was called \(renaming)") }
+    if let modifier { parts.append("hash modifier \(modifier)") }
+    for key in info.keys.sorted() { parts.append("\(key) = \(info[key]?.text ?? "")") }
+    return parts
+  }
+}
+
+/// An attribute as a sentence.
+struct AttributeText {
+  private let attribute: Attribute
+
+  init(_ attribute: Attribute) { self.attribute = attribute }
+
+  var sentence: String {
+    var parts = [attribute.type == .undefined ? "no type" : attribute.type.name]
+    if attribute.type == .composite, let name = attribute.compositeName { parts[0] += " \(name)" }
+    if attribute.isOptional { parts.append("optional") }
+    if attribute.isTransient { parts.append("transient (never stored)") }
+    if let derivation = attribute.derivation {
+      var text = "derived: \(derivation.expressionText)"
+      if let filter = derivation.filterText { text += " where \(filter)" }
+      parts.append(text)
+    } else if attribute.isReadOnly {
+      parts.append("read-only")
+    }
+    if let value = attribute.defaultValue { parts.append("default \(Self.text(value))") }
+    parts += attribute.validations.map(Self.text)
+    if let name = attribute.valueTransformerName { parts.append("transformed by \(name)") }
+    if let name = attribute.valueClassName { parts.append("of class \(name)") }
+    if attribute.allowsExternalBinaryDataStorage { parts.append("may be in a file of its own") }
+    if attribute.preservesValueInHistoryOnDeletion { parts.append("kept in history on deletion") }
+    if attribute.isIndexed { parts.append("indexed") }
+    if attribute.isIndexedBySpotlight { parts.append("in Spotlight") }
+    if attribute.isStoredInTruthFile { parts.append("in the truth file") }
+    parts += ModelText.common(
+      attribute.renamingIdentifier, attribute.versionHashModifier, attribute.userInfo)
+    return parts.joined(separator: ", ")
+  }
+
+  private static func text(_ value: DefaultValue) -> String {
+    if case .string(let text) = value { return "\"\(text)\"" }
+    if case .date(let seconds) = value { return "\(seconds) s after the start of 2001" }
+    return value.text
+  }
+
+  private static func text(_ validation: AttributeValidation) -> String {
+    switch validation.form {
+    case .leastNumber(let limit): "at least \(number(limit))"
+    case .greatestNumber(let limit): "at most \(number(limit))"
+    case .earliestDate(let date): "not before \(date) s after the start of 2001"
+    case .latestDate(let date): "not after \(date) s after the start of 2001"
+    case .leastLength(let count): "at least \(characters(count))"
+    case .greatestLength(let count): "at most \(characters(count))"
+    case .pattern(let pattern): "must match \(pattern)"
+    case nil: "must hold: \(validation.predicate.text)"
+    }
+  }
+
+  private static func characters(_ count: Int64) -> String {
+    "\(Quantity.count(count)) \(count == 1 ? "character" : "characters")"
+  }
+
+  private static func number(_ constant: ExpressionConstant) -> String {
+    Expression.constant(constant).text
+  }
+}

@@ -1,0 +1,148 @@
+import ObjectModel
+
+/// A migration plan for programs.
+struct PlanReport: Encodable {
+  struct Place: Encodable {
+    let name: String
+    let versions: [String]
+    let path: String?
+  }
+
+  struct Policy: Encodable {
+    let entityMapping: String
+    let className: String
+  }
+
+  struct Loss: Encodable {
+    let entity: String
+    let property: String?
+  }
+
+  struct Step: Encodable {
+    let from: String
+    let to: String
+    /// `mapping`, `inferred` or `uncertain`.
+    let way: String
+    let mapping: String?
+    let mappingPath: String?
+    let policies: [Policy]
+    let conditions: [String]
+    let doubts: [String]
+    let losses: [Loss]
+  }
+
+  struct Attempt: Encodable {
+    let from: String
+    let to: String
+    let step: Step?
+    let refusals: [String]
+  }
+
+  struct Nearest: Encodable {
+    let version: String
+    let agreeing: Int
+    let of: Int
+    let differing: [String]
+  }
+
+  struct Fit: Encodable {
+    let from: String
+    let to: String
+  }
+
+  struct Mapping: Encodable {
+    let name: String
+    let path: String
+    let fits: [Fit]
+    let isOrphaned: Bool
+    let nearestSource: Nearest?
+    let nearestDestination: Nearest?
+    let problem: String?
+  }
+
+  let schema = "lifeboat.migrationPlan"
+  let version = 1
+  let store: String
+  let start: Place
+  let target: Place
+  let goesBack: Bool
+  /// The version nearest to the store, when none fits.
+  let nearest: Nearest?
+  let steps: [Step]?
+  let direct: Attempt
+  let obstacle: Attempt?
+  let mappings: [Mapping]
+
+  init(store: String, plan: MigrationPlan) {
+    self.store = store
+    start = Place(plan.start)
+    target = Place(plan.target)
+    goesBack = plan.goesBack
+    nearest = plan.nearest.map(Nearest.init)
+    steps = plan.steps?.map(Step.init)
+    direct = Attempt(plan.direct)
+    obstacle = plan.obstacle.map(Attempt.init)
+    mappings = plan.standings.map(Mapping.init)
+  }
+}
+
+extension PlanReport.Place {
+  init(_ place: MigrationPlan.Place) {
+    self.init(name: place.name, versions: place.versionNames, path: place.path)
+  }
+}
+
+extension PlanReport.Step {
+  init(_ step: MigrationPlan.Step) {
+    var way = "inferred"
+    var item: MappingModelSet.Item?
+    var conditions: [String] = []
+    var doubts: [String] = []
+    switch step.way {
+    case .mapping(let mapping):
+      way = "mapping"
+      item = mapping
+    case .inferred(_, let reasons): conditions = reasons
+    case .uncertain(_, let reasons):
+      way = "uncertain"
+      doubts = reasons
+    }
+    let policies = item?.compiled?.entityMappings.compactMap { entity in
+      entity.migrationPolicyClassName.map {
+        PlanReport.Policy(entityMapping: entity.name, className: $0)
+      }
+    }
+    self.init(
+      from: step.from.name, to: step.to.name, way: way, mapping: item?.name,
+      mappingPath: item?.path, policies: policies ?? [], conditions: conditions, doubts: doubts,
+      losses: step.losses.map { .init(entity: $0.entityName, property: $0.propertyName) })
+  }
+}
+
+extension PlanReport.Attempt {
+  init(_ attempt: MigrationPlan.Attempt) {
+    self.init(
+      from: attempt.from.name, to: attempt.to.name, step: attempt.step.map(PlanReport.Step.init),
+      refusals: attempt.refusals)
+  }
+}
+
+extension PlanReport.Nearest {
+  init(_ nearest: MigrationPlan.Nearest) {
+    self.init(
+      version: nearest.versionName, agreeing: nearest.agreeing, of: nearest.of,
+      differing: nearest.differing)
+  }
+}
+
+extension PlanReport.Mapping {
+  init(_ standing: MigrationPlan.Standing) {
+    self.init(
+      name: standing.item.name, path: standing.item.path,
+      fits: standing.fits.map { .init(from: $0.from, to: $0.to) },
+      isOrphaned: standing.isOrphaned,
+      nearestSource: standing.nearestSource.map(PlanReport.Nearest.init),
+      nearestDestination: standing.nearestDestination.map(PlanReport.Nearest.init),
+      problem: standing.item.problem?.description)
+  }
+}

@@ -1,0 +1,157 @@
+import ObjectModel
+import Terminal
+
+/// A migration plan in words.
+struct PlanText {
+  let store: String
+  let plan: MigrationPlan
+  let style: Style
+
+  private static let shownLosses = 6
+
+  var text: String {
+    var text = ""
+    let start = Self.name(plan.start)
+    let target = Self.name(plan.target)
+    guard let steps = plan.steps else { return noWay(start, target) }
+    if steps.isEmpty {
+      return "\(DisplayText.visible(store)) opens with \(target) as it is; nothing is to be done\n"
+    }
+    text += style.apply(DisplayText.visible(store), .bold)
+    text += ": from \(start) to \(target), \(Quantity.count(steps.count)) "
+    text += steps.count == 1 ? "step\n" : "steps\n"
+    if plan.goesBack { text += "This goes back: the store is of a newer version.\n" }
+    text += ownModel()
+    for (index, step) in steps.enumerated() {
+      let title = "\(index + 1). \(Self.name(step.from)) → \(Self.name(step.to))"
+      text += "\n" + style.apply(title, .bold) + "\n"
+      for line in Self.lines(of: step) { text += "   " + DisplayText.visible(line) + "\n" }
+    }
+    text += shortcut(steps)
+    text += orphans()
+    return text
+  }
+
+  private static func name(_ place: MigrationPlan.Place) -> String {
+    var name = DisplayText.visible(place.name)
+    let others = place.versionNames.dropFirst()
+    if !others.isEmpty {
+      name += " (the same as \(others.map(DisplayText.visible).joined(separator: ", ")))"
+    }
+    return name
+  }
+
+  private static func lines(of step: MigrationPlan.Step) -> [String] {
+    var lines: [String] = []
+    switch step.way {
+    case .mapping(let item):
+      lines.append("by the mapping model \(item.fileName)")
+      let entities = item.compiled?.entityMappings.filter { $0.migrationPolicyClassName != nil }
+      let classes = Dictionary(grouping: entities ?? []) { $0.migrationPolicyClassName ?? "" }
+      for name in classes.keys.sorted() {
+        let parts = classes[name]?.map(\.name).joined(separator: ", ") ?? ""
+        lines.append("needs the app's class \(name), for \(parts)")
+      }
+    case .inferred(_, let conditions):
+      lines.append("inferred, as lightweight migration does it")
+      lines += conditions.map { "fails if \($0)" }
+    case .uncertain(_, let doubts):
+      lines.append("inferred, if lightweight migration copes; this is not known:")
+      lines += doubts.map { "  \($0)" }
+    }
+    if let losses = losses(step.losses) { lines.append("leaves behind \(losses)") }
+    return lines
+  }
+
+  private static func losses(_ losses: [MappingLoss]) -> String? {
+    guard !losses.isEmpty else { return nil }
+    let shown = losses.prefix(shownLosses).map { loss in
+      loss.propertyName.map { "\(loss.entityName).\($0)" } ?? "all of \(loss.entityName)"
+    }
+    let more = losses.count - shown.count
+    return shown.joined(separator: ", ") + (more > 0 ? " and \(more) more" : "")
+  }
+
+  /// That no version fits, and what follows.
+  private func ownModel() -> String {
+    guard plan.start.versionNames.isEmpty else { return "" }
+    var text = "No version fits the store"
+    if let nearest = plan.nearest {
+      text += "; nearest is \(DisplayText.visible(nearest.versionName)), with "
+      text += "\(nearest.agreeing) of \(nearest.of) entities the same"
+    }
+    text += ".\n"
+    if plan.start.model != nil, plan.steps != nil {
+      text += "Core Data finds no source model then and stops with error 134130, unless the app is "
+      text +=
+        "given\nthe store's own model: lifeboat model convert \(ShellText.quoted(store)) -o …\n"
+    }
+    return text
+  }
+
+  /// What Core Data would do by itself, where that is another way.
+  private func shortcut(_ steps: [MigrationPlan.Step]) -> String {
+    guard steps.count > 1 else { return "" }
+    guard let direct = plan.direct.step else {
+      return "\nCore Data cannot go there in one step by itself; the app has to go step by step.\n"
+    }
+    var text = "\nIn one step, as Core Data goes by itself, it would be "
+    switch direct.way {
+    case .mapping(let item): text += "the mapping model \(DisplayText.visible(item.fileName))"
+    case .inferred: text += "inferred"
+    case .uncertain: text += "inferred, if it copes"
+    }
+    let passes = steps.contains { if case .mapping = $0.way { true } else { false } }
+    if passes { text += ", past the mapping models on the way" }
+    if let losses = Self.losses(direct.losses) {
+      text += "; it leaves behind \(DisplayText.visible(losses))"
+    }
+    return text + ".\n"
+  }
+
+  private func noWay(_ start: String, _ target: String) -> String {
+    var text = style.apply(DisplayText.visible(store), .bold)
+    text += ": there is no way from \(start) to \(target)\n"
+    text += ownModel()
+    if let obstacle = plan.obstacle {
+      let from = Self.name(obstacle.from)
+      text +=
+        "\n\(from) → \(Self.name(obstacle.to)) has no mapping model, and cannot be inferred:\n"
+      for reason in obstacle.refusals { text += "   " + DisplayText.visible(reason) + "\n" }
+    }
+    if plan.standings.isEmpty { text += "\nNo mapping models were found.\n" }
+    return text + orphans()
+  }
+
+  /// The mapping models that are for no step here.
+  private func orphans() -> String {
+    var text = ""
+    let orphaned = plan.standings.filter(\.isOrphaned)
+    // Those of other models are counted only.
+    let related = orphaned.filter { $0.nearestSource != nil || $0.nearestDestination != nil }
+    for standing in related {
+      text += "\n\(DisplayText.visible(standing.item.fileName)) is for none of these versions:\n"
+      for (side, nearest) in [
+        ("source", standing.nearestSource), ("destination", standing.nearestDestination),
+      ] {
+        guard let nearest else {
+          text += "   no version has an entity of its \(side)\n"
+          continue
+        }
+        text += "   its \(side) is nearest to \(DisplayText.visible(nearest.versionName)), with "
+        text += "\(nearest.agreeing) of \(nearest.of) entities the same"
+        let names = nearest.differing.prefix(Self.shownLosses)
+        if !names.isEmpty {
+          text += "; not " + names.map(DisplayText.visible).joined(separator: ", ")
+        }
+        text += "\n"
+      }
+    }
+    let others = orphaned.count - related.count
+    if others > 0 {
+      text += "\nMapping models that have nothing to do with these versions: "
+      text += "\(Quantity.count(others))\n"
+    }
+    return text
+  }
+}

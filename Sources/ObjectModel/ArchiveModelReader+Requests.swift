@@ -1,0 +1,73 @@
+/// Fetch requests, predicates, expressions and values of any kind.
+extension ArchiveModelReader {
+  mutating func fetchRequest(_ value: PropertyList?) throws(ModelError) -> FetchRequest {
+    var request = FetchRequest()
+    request.entityName = try entityName(archive.field("NSEntity", of: value))
+    if request.entityName == nil { request.entityName = try text("NSEntityName", value) }
+    request.predicate = try predicate(archive.field("NSPredicate", of: value))
+    request.havingPredicate = try predicate(archive.field("NSHavingPredicate", of: value))
+    for stored in try elements(archive.field("NSSortDescriptors", of: value)) {
+      try spend(Cost.sortDescriptor)
+      request.sortDescriptors.append(
+        SortDescriptor(
+          key: try text("NSKey", stored) ?? "", isAscending: flag("NSAscending", stored),
+          selector: try text("NSSelector", stored),
+          reversesNullOrder: flag("NSReverseNullOrder", stored)))
+    }
+    request.fetchLimit = number("NSFetchLimit", value)
+    request.fetchOffset = number("NSFetchOffset", value)
+    request.batchSize = number("NSBatchSize", value)
+    request.resultType = FetchRequest.ResultType(rawValue: number("NSResultType", value))
+    request.allocationType = number("NSAllocationType", value)
+    if flag("NSHasFetchRequestFlags", value) {
+      request.options = FetchRequest.Options(rawValue: number("NSFetchRequestFlags", value))
+    }
+    request.propertiesToFetch = try propertyNames("NSValuesToFetch", value)
+    request.propertiesToGroupBy = try propertyNames("NSValuesToGroupBy", value)
+    request.prefetchedKeyPaths = try propertyNames(
+      "NSRelationshipKeyPathsForPrefetching", value)
+    return request
+  }
+
+  private func number(_ key: String, _ value: PropertyList?) -> Int64 {
+    archive.integer(archive.field(key, of: value)) ?? 0
+  }
+
+  /// Properties by name; archives may hold the names or the properties.
+  private mutating func propertyNames(
+    _ key: String, _ value: PropertyList?
+  ) throws(ModelError) -> [String] {
+    var names: [String] = []
+    for element in try elements(archive.field(key, of: value)) {
+      if let name = try string(element) {
+        names.append(name)
+      } else if let name = try text("NSPropertyName", element) {
+        names.append(name)
+      }
+    }
+    return names
+  }
+
+  mutating func predicate(_ value: PropertyList?) throws(ModelError) -> Predicate? {
+    var reader = PredicateArchiveReader(archive: archive)
+    let predicate = reader.predicate(value)
+    try spend(reader.partCount * Cost.predicatePart + reader.textLength / 16)
+    return predicate
+  }
+
+  mutating func expression(
+    _ key: String, _ value: PropertyList?
+  ) throws(ModelError) -> Expression? {
+    var reader = PredicateArchiveReader(archive: archive)
+    let expression = reader.expression(archive.field(key, of: value))
+    try spend(reader.partCount * Cost.predicatePart + reader.textLength / 16)
+    return expression
+  }
+
+  /// A value of any kind, with all it holds.
+  mutating func decoded(_ value: PropertyList?) throws(ModelError) -> ArchivedValue {
+    let (decoded, count) = archive.decodedWithCount(value)
+    try spend(count * Cost.value)
+    return decoded
+  }
+}

@@ -1,0 +1,76 @@
+/// One rule that the values of an attribute must follow: a predicate on the value (`SELF >= 0`,
+/// `length <= 50`) and what Core Data reports when it does not hold.
+public struct AttributeValidation: Sendable, Hashable {
+  /// What must hold.
+  public var predicate: Predicate
+  /// What is reported: a number is a Cocoa error code, a text is the message itself.
+  public var warning: ArchivedValue
+
+  /// Makes a rule.
+  public init(predicate: Predicate, warning: ArchivedValue) {
+    self.predicate = predicate
+    self.warning = warning
+  }
+}
+
+extension AttributeValidation {
+  /// The rules that a model's source has its own words for.
+  ///
+  /// The predicate and the code of a least number are as a real cached model has them. The others
+  /// follow it, with the codes of `NSValidationErrorCode` in Apple's documentation.
+  public enum Form: Sendable, Hashable {
+    /// `minValueString` of a number.
+    case leastNumber(ExpressionConstant)
+    /// `maxValueString` of a number.
+    case greatestNumber(ExpressionConstant)
+    /// `minDateTimeInterval`, in seconds since the start of 2001, UTC.
+    case earliestDate(Double)
+    /// `maxDateTimeInterval`, in seconds since the start of 2001, UTC.
+    case latestDate(Double)
+    /// `minValueString` of a text, in characters.
+    case leastLength(Int64)
+    /// `maxValueString` of a text, in characters.
+    case greatestLength(Int64)
+    /// `regularExpressionString`.
+    case pattern(String)
+
+    /// The rule as a compiled model has it.
+    public var validation: AttributeValidation {
+      let (left, sign, right, code): (Expression, Predicate.Operator, ExpressionConstant, Int64) =
+        switch self {
+        case .leastNumber(let limit): (.evaluatedObject, .greaterThanOrEqual, limit, 1620)
+        case .greatestNumber(let limit): (.evaluatedObject, .lessThanOrEqual, limit, 1610)
+        case .earliestDate(let date): (.evaluatedObject, .greaterThanOrEqual, .date(date), 1640)
+        case .latestDate(let date): (.evaluatedObject, .lessThanOrEqual, .date(date), 1630)
+        case .leastLength(let count):
+          (.path("length"), .greaterThanOrEqual, .integer(count), 1670)
+        case .greatestLength(let count):
+          (.path("length"), .lessThanOrEqual, .integer(count), 1660)
+        case .pattern(let pattern): (.evaluatedObject, .matches, .string(pattern), 1680)
+        }
+      return AttributeValidation(
+        predicate: .compare(left, sign, .constant(right)), warning: .integer(code))
+    }
+  }
+
+  /// The rule in the words of a model's source; nil for one that only code can make.
+  public var form: Form? {
+    guard case .comparison(let comparison) = predicate, comparison.modifier == .direct,
+      case .constant(let limit) = comparison.right
+    else { return nil }
+    let form: Form
+    switch (comparison.left, comparison.operator, limit) {
+    case (.evaluatedObject, .greaterThanOrEqual, .date(let date)): form = .earliestDate(date)
+    case (.evaluatedObject, .lessThanOrEqual, .date(let date)): form = .latestDate(date)
+    case (.evaluatedObject, .greaterThanOrEqual, _): form = .leastNumber(limit)
+    case (.evaluatedObject, .lessThanOrEqual, _): form = .greatestNumber(limit)
+    case (.keyPath("length", of: .evaluatedObject), .greaterThanOrEqual, .integer(let count)):
+      form = .leastLength(count)
+    case (.keyPath("length", of: .evaluatedObject), .lessThanOrEqual, .integer(let count)):
+      form = .greatestLength(count)
+    case (.evaluatedObject, .matches, .string(let pattern)): form = .pattern(pattern)
+    default: return nil
+    }
+    return form.validation == self ? form : nil
+  }
+}

@@ -1,0 +1,15 @@
+/// What two models can both say, by the form they were read from. What one form has no room for is no
+/// difference to a form that says it.
+public enum ComparisonScope: Sendable, Hashable, CaseIterable {
+  /// Both were read from sources: all is compared.
+  case everything
+  /// One of them at least is a compiled model (`.mom`), or was otherwise archived: what only a source
+  /// says is not compared. That is code generation, the names of composites, and the use with
+  /// CloudKit or SwiftData.
+  case compiled
+  /// One of them at least is a store's cached model, which never has fetch request templates either.
+  case cached
+
+  var hasSourceTraits: Bool { self == .everything }
+  var hasTemplates: Bool { self != .cached }
+}

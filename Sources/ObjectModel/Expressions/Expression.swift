@@ -1,0 +1,135 @@
+/// An expression (`NSExpression`) as a tree: what mapping models, derived attributes, predicates and
+/// index elements compute.
+///
+/// It is read from `predicateFormat` text (``init(parsing:)``) or from a keyed archive
+/// (``init(archived:in:)``). What is not understood stays in the tree as ``opaque(className:)`` or
+/// ``unparsed(_:)``. Both readers bound the depth by ``maximumDepth``.
+public indirect enum Expression: Sendable, Hashable {
+  /// A value.
+  case constant(ExpressionConstant)
+  /// `SELF`: the object that is evaluated.
+  case evaluatedObject
+  /// `$name`, by its name without the dollar sign.
+  case variable(String)
+  /// A key path of another expression: `name`, `$source.owner.name`.
+  case keyPath(String, of: Expression)
+  /// A call. Without a target one of the functions that every expression knows: `count:`, `now`,
+  /// `add:to:` (printed `a + b`), `castObject:toType:` (printed `CAST(a, "T")`).
+  case function(target: Expression?, selector: String, arguments: [Expression])
+  /// `{a, b}`.
+  case aggregate([Expression])
+  /// `SUBQUERY(collection, $variable, predicate)`, the variable without the dollar sign.
+  case subquery(Expression, variable: String, predicate: Predicate)
+  /// `a UNION b` and its like.
+  case set(ExpressionSetOperation, Expression, Expression)
+  /// `TERNARY(predicate, a, b)`.
+  case ternary(Predicate, Expression, Expression)
+  /// `FETCH(request, context, countOnly)`.
+  case fetch(request: Expression, context: Expression, countOnly: Bool)
+  /// A word that an index takes: `FIRST`, `LAST`, `SIZE`.
+  case symbol(String)
+  /// `ANYKEY`: any key of the object (Spotlight).
+  case anyKey
+  /// An archived object of a class that is not read: the class name.
+  case opaque(className: String)
+  /// Text that could not be parsed, verbatim. It stands only at the top of a tree.
+  case unparsed(String)
+
+  /// The deepest nesting, of expressions and predicates together, that is read from text or from
+  /// an archive.
+  public static let maximumDepth = 48
+  /// The most parts, of expressions and predicates together, that are read from text or from an
+  /// archive.
+  public static let maximumPartCount = 10_000
+
+  /// A key path of the evaluated object.
+  public static func path(_ keyPath: String) -> Expression {
+    .keyPath(keyPath, of: .evaluatedObject)
+  }
+
+  /// A call of one of the functions that every expression knows.
+  public static func call(_ selector: String, _ arguments: Expression...) -> Expression {
+    .function(target: nil, selector: selector, arguments: arguments)
+  }
+}
+
+/// How two collections are joined.
+public enum ExpressionSetOperation: String, Sendable, Hashable, CaseIterable {
+  /// What is in either.
+  case union = "UNION"
+  /// What is in both.
+  case intersect = "INTERSECT"
+  /// What is in the first only.
+  case minus = "MINUS"
+}
+
+/// A constant of an expression or predicate.
+///
+/// An archived array or set is an ``Expression/aggregate(_:)`` of constants instead.
+public enum ExpressionConstant: Sendable, Hashable {
+  /// `nil`.
+  case null
+  /// `YES` or `NO`.
+  case bool(Bool)
+  /// An integer.
+  case integer(Int64)
+  /// A floating-point number.
+  case real(Double)
+  /// A decimal number: plain digits without exponent.
+  case decimal(String)
+  /// Text.
+  case string(String)
+  /// Seconds since the start of 2001, UTC.
+  case date(Double)
+  /// Bytes.
+  case data([UInt8])
+  /// Uppercase, with hyphens.
+  case uuid(String)
+  /// A URL's text.
+  case url(String)
+  /// A class, by its name, as the target of a function.
+  case type(String)
+}
+
+extension Expression {
+  /// The parts directly below; empty for a leaf.
+  var children: (expressions: [Expression], predicates: [Predicate]) {
+    switch self {
+    case .constant, .evaluatedObject, .variable, .symbol, .anyKey, .opaque, .unparsed: ([], [])
+    case .keyPath(_, let object): ([object], [])
+    case .function(let target, _, let arguments): ((target.map { [$0] } ?? []) + arguments, [])
+    case .aggregate(let parts): (parts, [])
+    case .subquery(let collection, _, let predicate): ([collection], [predicate])
+    case .set(_, let left, let right): ([left, right], [])
+    case .ternary(let predicate, let left, let right): ([left, right], [predicate])
+    case .fetch(let request, let context, _): ([request, context], [])
+    }
+  }
+
+  /// Whether every part is understood: nothing opaque, nothing unparsed.
+  public var isWhole: Bool {
+    switch self {
+    case .opaque, .unparsed: return false
+    default:
+      let (expressions, predicates) = children
+      return expressions.allSatisfy(\.isWhole) && predicates.allSatisfy(\.isWhole)
+    }
+  }
+
+  /// The text of the constant, when this is one of text.
+  public var stringConstant: String? {
+    guard case .constant(.string(let text)) = self else { return nil }
+    return text
+  }
+
+  /// The key path of the evaluated object, when this is one.
+  public var plainKeyPath: String? {
+    guard case .keyPath(let path, of: .evaluatedObject) = self else { return nil }
+    return path
+  }
+}
+
+extension Expression: CustomStringConvertible {
+  /// ``text``.
+  public var description: String { text }
+}

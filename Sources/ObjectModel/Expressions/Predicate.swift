@@ -1,0 +1,133 @@
+/// A predicate (`NSPredicate`) as a tree.
+///
+/// It is read from `predicateFormat` text (``init(parsing:)``) or from a keyed archive
+/// (``init(archived:in:)``). What is not understood stays in the tree as ``opaque(className:)`` or
+/// ``unparsed(_:)``. Both readers bound the depth by ``Expression/maximumDepth``.
+public indirect enum Predicate: Sendable, Hashable {
+  /// `left operator right`.
+  case comparison(Comparison)
+  /// All parts hold; `TRUEPREDICATE` when there are none.
+  case and([Predicate])
+  /// One of the parts holds; `FALSEPREDICATE` when there are none.
+  case or([Predicate])
+  /// The part does not hold.
+  case not(Predicate)
+  /// `TRUEPREDICATE` or `FALSEPREDICATE`.
+  case constant(Bool)
+  /// An archived object of a class that is not read: the class name.
+  case opaque(className: String)
+  /// Text that could not be parsed, verbatim. It stands only at the top of a tree.
+  case unparsed(String)
+
+  /// One comparison (`NSComparisonPredicate`).
+  public struct Comparison: Sendable, Hashable {
+    /// What is compared.
+    public var left: Expression
+    /// How.
+    public var `operator`: Operator
+    /// What it is compared with.
+    public var right: Expression
+    /// Whether all or any elements of a to-many key path must match.
+    public var modifier: Modifier
+    /// `[cdnl]` after an operator on text.
+    public var options: Options
+
+    /// Makes a comparison.
+    public init(
+      _ left: Expression, _ operator: Operator, _ right: Expression,
+      modifier: Modifier = .direct, options: Options = []
+    ) {
+      self.left = left
+      self.operator = `operator`
+      self.right = right
+      self.modifier = modifier
+      self.options = options
+    }
+  }
+
+  /// How two expressions are compared (`NSPredicateOperatorType`).
+  public enum Operator: Sendable, Hashable {
+    /// `<`
+    case lessThan
+    /// `<=`
+    case lessThanOrEqual
+    /// `>`
+    case greaterThan
+    /// `>=`
+    case greaterThanOrEqual
+    /// `==`
+    case equal
+    /// `!=`
+    case notEqual
+    /// `MATCHES`: a regular expression fits the whole text.
+    case matches
+    /// `LIKE`: `?` and `*` are wildcards.
+    case like
+    /// `BEGINSWITH`
+    case beginsWith
+    /// `ENDSWITH`
+    case endsWith
+    /// `IN`: the left one is in the right one.
+    case `in`
+    /// A method of the left one that takes the right one, such as `isNear:`.
+    case selector(String)
+    /// `CONTAINS`: the right one is in the left one.
+    case contains
+    /// `BETWEEN`: the right one is an aggregate of two bounds, both included.
+    case between
+  }
+
+  /// `NSComparisonPredicateModifier`. `NONE` is a negated ``any``.
+  public enum Modifier: Int64, Sendable, Hashable, CaseIterable {
+    /// The values themselves.
+    case direct = 0
+    /// Every element of the left one.
+    case all = 1
+    /// At least one element of the left one; also written `SOME`.
+    case any = 2
+  }
+
+  /// `NSComparisonPredicateOptions`.
+  public struct Options: OptionSet, Sendable, Hashable {
+    /// The bits as archived.
+    public let rawValue: Int64
+
+    /// Wraps bits, known or not.
+    public init(rawValue: Int64) { self.rawValue = rawValue }
+
+    /// `[c]`
+    public static let caseInsensitive = Options(rawValue: 1)
+    /// `[d]`
+    public static let diacriticInsensitive = Options(rawValue: 2)
+    /// `[n]`: the texts are compared as they are, byte by byte.
+    public static let normalized = Options(rawValue: 4)
+    /// `[l]`
+    public static let localeSensitive = Options(rawValue: 8)
+  }
+}
+
+extension Predicate {
+  /// Makes a comparison of values.
+  public static func compare(
+    _ left: Expression, _ operator: Operator, _ right: Expression,
+    modifier: Modifier = .direct, options: Options = []
+  ) -> Predicate {
+    .comparison(Comparison(left, `operator`, right, modifier: modifier, options: options))
+  }
+
+  /// Whether every part is understood: nothing opaque, nothing unparsed.
+  public var isWhole: Bool {
+    switch self {
+    case .comparison(let comparison): comparison.left.isWhole && comparison.right.isWhole
+    case .and(let parts), .or(let parts): parts.allSatisfy(\.isWhole)
+    case .not(let part): part.isWhole
+    case .constant: true
+    case .opaque, .unparsed: false
+    }
+  }
+}
+
+extension Predicate: CustomStringConvertible {
+  /// ``text``.
+  public var description: String { text }
+}

@@ -1,0 +1,349 @@
+/// Writes expressions and predicates as `predicateFormat` text.
+struct PredicatePrinter {
+  /// Which of two texts a constant has where they differ.
+  enum Style {
+    /// Parsing gives the same tree: `YES`, `5.0`.
+    case exact
+    /// As Apple's `predicateFormat`, which the version hash takes in: `1`, `5`.
+    case apple
+  }
+
+  let style: Style
+  private(set) var text = ""
+
+  init(_ style: Style) { self.style = style }
+
+  // MARK: Predicates
+
+  mutating func write(_ predicate: Predicate) {
+    switch predicate {
+    case .comparison(let comparison): write(comparison)
+    case .and(let parts): write(parts, joiner: " AND ", empty: "TRUEPREDICATE")
+    case .or(let parts): write(parts, joiner: " OR ", empty: "FALSEPREDICATE")
+    case .not(let part):
+      text += "NOT "
+      writePart(part)
+    case .constant(let value): text += value ? "TRUEPREDICATE" : "FALSEPREDICATE"
+    case .opaque(let className): writeOpaque(className)
+    case .unparsed(let verbatim): text += verbatim
+    }
+  }
+
+  private mutating func write(_ parts: [Predicate], joiner: String, empty: String) {
+    guard !parts.isEmpty else {
+      text += empty
+      return
+    }
+    for (index, part) in parts.enumerated() {
+      if index > 0 { text += joiner }
+      writePart(part)
+    }
+  }
+
+  private mutating func writePart(_ part: Predicate) {
+    let isCompound: Bool
+    switch part {
+    case .and(let parts), .or(let parts): isCompound = !parts.isEmpty
+    case .not: isCompound = style == .exact
+    case .unparsed: isCompound = true
+    default: isCompound = false
+    }
+    if isCompound { text += "(" }
+    write(part)
+    if isCompound { text += ")" }
+  }
+
+  private mutating func write(_ comparison: Predicate.Comparison) {
+    switch comparison.modifier {
+    case .direct: break
+    case .all: text += "ALL "
+    case .any: text += "ANY "
+    }
+    write(comparison.left)
+    text += " " + Self.name(of: comparison.operator)
+    var letters = ""
+    for (option, letter) in Self.optionLetters where comparison.options.contains(option) {
+      letters += letter
+    }
+    if !letters.isEmpty { text += "[\(letters)]" }
+    text += " "
+    write(comparison.right)
+  }
+
+  private static let optionLetters: [(Predicate.Options, String)] = [
+    (.caseInsensitive, "c"), (.diacriticInsensitive, "d"), (.normalized, "n"),
+    (.localeSensitive, "l"),
+  ]
+
+  private static func name(of operator: Predicate.Operator) -> String {
+    if case .selector(let selector) = `operator` { return selector }
+    if let sign = PredicateSyntax.operators.first(where: { $0.operator == `operator` }) {
+      return sign.names[0]
+    }
+    return PredicateSyntax.wordOperators.first { $0.value == `operator` }?.key ?? ""
+  }
+
+  // MARK: Expressions
+
+  mutating func write(_ expression: Expression) {
+    switch expression {
+    case .constant(let constant): write(constant)
+    case .evaluatedObject: text += "SELF"
+    case .variable(let name): text += "$" + name
+    case .keyPath(let path, of: let object): write(path, of: object)
+    case .function(let target, let selector, let arguments):
+      write(target, selector, arguments)
+    case .aggregate(let parts):
+      text += "{"
+      write(parts)
+      text += "}"
+    case .subquery(let collection, let variable, let predicate):
+      text += "SUBQUERY("
+      write(collection)
+      text += ", $\(variable), "
+      write(predicate)
+      text += ")"
+    case .set(let operation, let left, let right):
+      writeOperand(left)
+      text += " \(operation.rawValue) "
+      writeOperand(right)
+    case .ternary(let predicate, let first, let second):
+      text += "TERNARY("
+      write(predicate)
+      text += ", "
+      write([first, second])
+      text += ")"
+    case .fetch(let request, let context, let countOnly):
+      text += "FETCH("
+      write([request, context])
+      text += ", \(countOnly ? "YES" : "NO"))"
+    case .symbol(let name): text += name
+    case .anyKey: text += "ANYKEY"
+    case .opaque(let className): writeOpaque(className)
+    case .unparsed(let verbatim): text += verbatim
+    }
+  }
+
+  private mutating func write(_ list: [Expression]) {
+    for (index, part) in list.enumerated() {
+      if index > 0 { text += ", " }
+      write(part)
+    }
+  }
+
+  private mutating func writeOpaque(_ className: String) {
+    text += "<opaque "
+    writeQuoted(className)
+    text += ">"
+  }
+
+  private mutating func write(_ path: String, of object: Expression) {
+    if case .keyPath = object {
+      // `a.b` is one key path; a path of a path is another thing.
+      text += "("
+      write(object)
+      text += ")."
+    } else if object != .evaluatedObject {
+      writeOperand(object)
+      text += "."
+    }
+    guard PredicateSyntax.isKeyPath(path) else {
+      // Nothing that a source can hold; Apple prints it as it is.
+      if style == .apple { text += path } else { writeQuotedKey(path) }
+      return
+    }
+    for (index, part) in path.split(separator: ".").enumerated() {
+      if index > 0 { text += "." }
+      if PredicateSyntax.reserved.contains(part.uppercased()) { text += "#" }
+      text += part
+    }
+  }
+
+  private mutating func writeQuotedKey(_ path: String) {
+    text += "#"
+    writeQuoted(path)
+  }
+
+  private mutating func write(
+    _ target: Expression?, _ selector: String, _ arguments: [Expression]
+  ) {
+    if let target {
+      text += "FUNCTION("
+      write([target, .constant(.string(selector))] + arguments)
+      text += ")"
+      return
+    }
+    if arguments.count == 2 {
+      if let sign = PredicateSyntax.arithmetic.first(where: { $0.selector == selector }) {
+        write(arguments[0], sign, arguments[1])
+        return
+      }
+      if selector == PredicateSyntax.index {
+        writeOperand(arguments[0])
+        text += "["
+        write(arguments[1])
+        text += "]"
+        return
+      }
+      if selector == PredicateSyntax.cast, !Self.isLiteralCast(arguments) {
+        text += "CAST("
+        write(arguments)
+        text += ")"
+        return
+      }
+    }
+    if PredicateSyntax.isSelector(selector),
+      !PredicateSyntax.reserved.contains(selector.uppercased())
+    {
+      text += selector
+    } else {
+      text += "#"
+      writeQuoted(selector)
+    }
+    text += "("
+    write(arguments)
+    text += ")"
+  }
+
+  /// A cast that reads as a constant; a real call of that form is printed as a function.
+  private static func isLiteralCast(_ arguments: [Expression]) -> Bool {
+    PredicateParser.constant(arguments[0], castTo: arguments[1]) != nil
+  }
+
+  private mutating func write(
+    _ left: Expression, _ sign: (sign: String, selector: String, level: Int), _ right: Expression
+  ) {
+    // Left-associative: the right side needs brackets at the same level too. So does a negative
+    // number before a power, and an operand that is no simple one.
+    writeOperand(left, level: sign.level)
+    text += " \(sign.sign) "
+    writeOperand(right, level: sign.level + 1)
+  }
+
+  /// Writes an operand in brackets where it would come apart.
+  private mutating func writeOperand(_ expression: Expression, level: Int = 9) {
+    var needsBrackets = false
+    switch expression {
+    case .function(target: nil, let selector, let arguments) where arguments.count == 2:
+      if let inner = PredicateSyntax.arithmetic.first(where: { $0.selector == selector }) {
+        needsBrackets = inner.level < level || (inner.level == 3 && level == 3)
+      }
+    case .set: needsBrackets = true
+    case .constant(.integer(let value)): needsBrackets = value < 0
+    case .constant(.real(let value)): needsBrackets = value.sign == .minus || level == 9
+    case .constant(.decimal): needsBrackets = level == 9
+    default: break
+    }
+    if needsBrackets { text += "(" }
+    write(expression)
+    if needsBrackets { text += ")" }
+  }
+
+  // MARK: Constants
+
+  private mutating func write(_ constant: ExpressionConstant) {
+    switch constant {
+    case .null: text += "nil"
+    case .bool(let value):
+      text += style == .apple ? (value ? "1" : "0") : (value ? "YES" : "NO")
+    case .integer(let value): text += String(value)
+    case .real(let value): write(value)
+    case .decimal(let digits):
+      if style == .apple { text += digits } else { writeCast(digits, PredicateSyntax.decimalClass) }
+    case .string(let value): writeQuoted(value)
+    case .date(let seconds):
+      text += "CAST("
+      if style == .apple, seconds.isFinite, abs(seconds) < 1e15 {
+        text += Self.sixDigits(seconds)
+      } else {
+        write(seconds)
+      }
+      text += ", \"\(PredicateSyntax.dateClass)\")"
+    case .data(let bytes): writeCast(Hex.string(bytes), PredicateSyntax.dataClass)
+    case .uuid(let value): writeCast(value, PredicateSyntax.uuidClass)
+    case .url(let value): writeCast(value, PredicateSyntax.urlClass)
+    case .type(let name):
+      text += "CAST("
+      writeQuoted(name)
+      text += ", \"Class\")"
+    }
+  }
+
+  private mutating func writeCast(_ value: String, _ className: String) {
+    text += "CAST("
+    writeQuoted(value)
+    text += ", \"\(className)\")"
+  }
+
+  private mutating func write(_ value: Double) {
+    if style == .apple, let whole = Int64(exactly: value) {
+      text += String(whole)
+    } else if value.isNaN || value.isInfinite {
+      // No literal of the format; the parser knows these words.
+      text += value.isNaN ? "#nan" : (value < 0 ? "#-inf" : "#inf")
+    } else {
+      text += value.description
+    }
+  }
+
+  /// As `%f` writes it.
+  private static func sixDigits(_ value: Double) -> String {
+    let millionths = (abs(value) * 1_000_000).rounded()
+    guard let scaled = Int64(exactly: millionths) else { return value.description }
+    let fraction = String(scaled % 1_000_000)
+    let padded = String(repeating: "0", count: 6 - fraction.count) + fraction
+    return (value < 0 ? "-" : "") + "\(scaled / 1_000_000).\(padded)"
+  }
+
+  private mutating func writeQuoted(_ value: String) {
+    text += "\""
+    for scalar in value.unicodeScalars {
+      switch scalar {
+      case "\"", "\\":
+        text += "\\"
+        text.unicodeScalars.append(scalar)
+      case "\n" where style == .exact: text += "\\n"
+      case "\r" where style == .exact: text += "\\r"
+      case "\t" where style == .exact: text += "\\t"
+      default: text.unicodeScalars.append(scalar)
+      }
+    }
+    text += "\""
+  }
+}
+
+extension Expression {
+  /// The expression in Apple's predicate format. ``init(parsing:)`` reads it back as the same tree,
+  /// whatever is in it.
+  public var text: String {
+    var printer = PredicatePrinter(.exact)
+    printer.write(self)
+    return printer.text
+  }
+
+  /// The expression as Apple's `predicateFormat` gives it, which the version hash takes in. It
+  /// tells less than ``text``: `1` stands for `YES` too.
+  public var predicateFormat: String {
+    var printer = PredicatePrinter(.apple)
+    printer.write(self)
+    return printer.text
+  }
+}
+
+extension Predicate {
+  /// The predicate in Apple's predicate format. ``init(parsing:)`` reads it back as the same tree,
+  /// except that an AND or OR of fewer than two parts comes back as what it means.
+  public var text: String {
+    var printer = PredicatePrinter(.exact)
+    printer.write(self)
+    return printer.text
+  }
+
+  /// The predicate as Apple's `predicateFormat` gives it, which the version hash takes in. It tells
+  /// less than ``text``: `1` stands for `YES` too.
+  public var predicateFormat: String {
+    var printer = PredicatePrinter(.apple)
+    printer.write(self)
+    return printer.text
+  }
+}

@@ -1,0 +1,72 @@
+/// The words and signs of Apple's predicate format (Predicate Programming Guide, "Predicate Format
+/// String Syntax"), for the printer and the parser alike.
+enum PredicateSyntax {
+  /// The operators and what they are called; of several names the first one is printed.
+  static let operators: [(names: [String], operator: Predicate.Operator)] = [
+    (["=="], .equal), (["="], .equal), (["!="], .notEqual), (["<>"], .notEqual),
+    (["<="], .lessThanOrEqual), (["=<"], .lessThanOrEqual), ([">="], .greaterThanOrEqual),
+    (["=>"], .greaterThanOrEqual), (["<"], .lessThan), ([">"], .greaterThan),
+  ]
+
+  /// The operators that are words.
+  static let wordOperators: [String: Predicate.Operator] = [
+    "MATCHES": .matches, "LIKE": .like, "BEGINSWITH": .beginsWith, "ENDSWITH": .endsWith,
+    "IN": .in, "CONTAINS": .contains, "BETWEEN": .between,
+  ]
+
+  /// Words that a name must not be without a `#` before it, in capitals.
+  static let reserved: Set<String> = [
+    "AND", "OR", "IN", "NOT", "ALL", "ANY", "SOME", "NONE", "LIKE", "CASEINSENSITIVE", "CI",
+    "MATCHES", "CONTAINS", "BEGINSWITH", "ENDSWITH", "BETWEEN", "NULL", "NIL", "SELF", "TRUE",
+    "YES", "FALSE", "NO", "FIRST", "LAST", "SIZE", "ANYKEY", "SUBQUERY", "CAST", "TRUEPREDICATE",
+    "FALSEPREDICATE", "FUNCTION", "FETCH", "TERNARY", "UNION", "INTERSECT", "MINUS",
+  ]
+
+  /// Functions of two arguments that are printed as operators, weakest first; whether the text
+  /// after the sign is the first argument never occurs: `from:subtract:` is `a - b`.
+  static let arithmetic: [(sign: String, selector: String, level: Int)] = [
+    ("+", "add:to:", 1), ("-", "from:subtract:", 1), ("*", "multiply:by:", 2),
+    ("/", "divide:by:", 2), ("**", "raise:toPower:", 3),
+  ]
+
+  static let cast = "castObject:toType:"
+  static let index = "objectFrom:withIndex:"
+
+  /// The class names that stand for constants in a `CAST` of a literal.
+  static let dateClass = "NSDate"
+  static let decimalClass = "NSDecimalNumber"
+  static let dataClass = "NSData"
+  static let uuidClass = "NSUUID"
+  static let urlClass = "NSURL"
+
+  static func isNameStart(_ byte: UInt8) -> Bool {
+    switch byte {
+    case 65...90, 97...122, UInt8(ascii: "_"): true
+    default: byte >= 0x80
+    }
+  }
+
+  static func isNamePart(_ byte: UInt8) -> Bool {
+    isNameStart(byte) || (48...57).contains(byte)
+  }
+
+  /// Whether a text is a name, apart from being a reserved word.
+  static func isName(_ text: String) -> Bool {
+    guard let first = text.utf8.first, isNameStart(first) else { return false }
+    return text.utf8.allSatisfy(isNamePart)
+  }
+
+  /// Whether a text is a selector: names with a colon each, or one name.
+  static func isSelector(_ text: String) -> Bool {
+    var parts = text.split(separator: ":", omittingEmptySubsequences: false)
+    if parts.count > 1, parts.last?.isEmpty == true { parts.removeLast() }
+    return parts.allSatisfy { isName(String($0)) }
+  }
+
+  /// Whether a text can stand as a key path: names joined by points, with collection operators.
+  static func isKeyPath(_ text: String) -> Bool {
+    text.split(separator: ".", omittingEmptySubsequences: false).allSatisfy { part in
+      isName(String(part.first == "@" ? part.dropFirst() : part))
+    }
+  }
+}

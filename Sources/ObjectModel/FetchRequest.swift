@@ -1,0 +1,124 @@
+/// A fetch request as a model keeps it: in a template or in a fetched property.
+public struct FetchRequest: Sendable, Hashable {
+  /// The entity it fetches; nil when the model names none.
+  public var entityName: String?
+  /// Which objects it fetches; nil for all.
+  public var predicate: Predicate?
+  /// The order of the objects; a model's source has none.
+  public var sortDescriptors: [SortDescriptor]
+  /// The most objects that are fetched; 0 for no limit.
+  public var fetchLimit: Int64
+  /// How many objects are left out at the start.
+  public var fetchOffset: Int64
+  /// How many objects are loaded at once; 0 for all.
+  public var batchSize: Int64
+  /// What is fetched.
+  public var resultType: ResultType
+  /// The switches.
+  public var options: Options
+  /// The names or key paths of the properties that are fetched; empty for all.
+  public var propertiesToFetch: [String]
+  /// The names or key paths of the properties that results are grouped by.
+  public var propertiesToGroupBy: [String]
+  /// Which groups are fetched; nil for all.
+  public var havingPredicate: Predicate?
+  /// The key paths of relationships that are loaded too.
+  public var prefetchedKeyPaths: [String]
+  /// `NSAllocationType` of an archived request, whose meaning is not known; 0 in all that were seen.
+  public var allocationType: Int64
+
+  /// What a request fetches (`NSFetchRequestResultType`).
+  public struct ResultType: RawRepresentable, Sendable, Hashable {
+    /// The number in the archived model.
+    public let rawValue: Int64
+
+    /// Wraps a number, known or not.
+    public init(rawValue: Int64) { self.rawValue = rawValue }
+
+    /// Managed objects.
+    public static let objects = ResultType(rawValue: 0)
+    /// Managed object IDs.
+    public static let objectIDs = ResultType(rawValue: 1)
+    /// Dictionaries.
+    public static let dictionaries = ResultType(rawValue: 2)
+    /// The number of objects.
+    public static let count = ResultType(rawValue: 4)
+  }
+
+  /// The switches of a request, in the bits of the archived `NSFetchRequestFlags`.
+  ///
+  /// Every archived request that was seen has 30, the defaults in Apple's documentation; which bit
+  /// stands for which of them is taken from the order of the fields in the public header
+  /// `NSFetchRequest.h` and not confirmed by data.
+  public struct Options: OptionSet, Sendable, Hashable {
+    /// The bits as archived.
+    public let rawValue: Int64
+
+    /// Wraps bits, known or not.
+    public init(rawValue: Int64) { self.rawValue = rawValue }
+
+    /// Equal results are returned once.
+    public static let returnsDistinctResults = Options(rawValue: 1)
+    /// Objects of subentities are fetched too.
+    public static let includesSubentities = Options(rawValue: 2)
+    /// Rows are loaded along with the IDs.
+    public static let includesPropertyValues = Options(rawValue: 4)
+    /// Objects are faults until used.
+    public static let returnsObjectsAsFaults = Options(rawValue: 8)
+    /// Unsaved changes are taken in.
+    public static let includesPendingChanges = Options(rawValue: 16)
+
+    /// Apple's defaults.
+    public static let standard: Options = [
+      .includesSubentities, .includesPropertyValues, .returnsObjectsAsFaults,
+      .includesPendingChanges,
+    ]
+  }
+
+  /// Makes a request; what is left out is as in Apple's API.
+  public init(
+    entityName: String? = nil, predicate: Predicate? = nil,
+    sortDescriptors: [SortDescriptor] = [], fetchLimit: Int64 = 0, fetchOffset: Int64 = 0,
+    batchSize: Int64 = 0, resultType: ResultType = .objects, options: Options = .standard,
+    propertiesToFetch: [String] = [], propertiesToGroupBy: [String] = [],
+    havingPredicate: Predicate? = nil, prefetchedKeyPaths: [String] = [],
+    allocationType: Int64 = 0
+  ) {
+    self.entityName = entityName
+    self.predicate = predicate
+    self.sortDescriptors = sortDescriptors
+    self.fetchLimit = fetchLimit
+    self.fetchOffset = fetchOffset
+    self.batchSize = batchSize
+    self.resultType = resultType
+    self.options = options
+    self.propertiesToFetch = propertiesToFetch
+    self.propertiesToGroupBy = propertiesToGroupBy
+    self.havingPredicate = havingPredicate
+    self.prefetchedKeyPaths = prefetchedKeyPaths
+    self.allocationType = allocationType
+  }
+}
+
+/// One step of an order (`NSSortDescriptor`).
+public struct SortDescriptor: Sendable, Hashable {
+  /// The key path.
+  public var key: String
+  /// Whether ascending.
+  public var isAscending: Bool
+  /// The method that compares two values; nil when the archive names none.
+  public var selector: String?
+  /// Whether the archive says that nulls come last (`NSReverseNullOrder`).
+  public var reversesNullOrder: Bool
+
+  /// Makes one step of an order.
+  public init(
+    key: String, isAscending: Bool = true, selector: String? = "compare:",
+    reversesNullOrder: Bool = false
+  ) {
+    self.key = key
+    self.isAscending = isAscending
+    self.selector = selector
+    self.reversesNullOrder = reversesNullOrder
+  }
+}

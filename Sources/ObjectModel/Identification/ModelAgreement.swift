@@ -1,0 +1,140 @@
+/// What a store records beside one version of a model: whether the store opens with it, and which
+/// entities agree.
+///
+/// The rules are Core Data's as far as they are known: the same number of entities, and with hashes
+/// version 3 every hash equal; the configuration and the version identifiers play no part. What data
+/// have not confirmed is told as unknown and never as a difference.
+public struct ModelAgreement: Sendable, Hashable {
+  /// Whether Core Data opens the store with the model, without migration.
+  public enum Compatibility: Sendable, Hashable {
+    /// It does: all hashes are equal.
+    case compatible
+    /// It does not: an entity is missing on one side, or has another hash for certain.
+    case incompatible
+    /// Nothing speaks against it, but a rule that decides is not confirmed; the reason says which.
+    case unknown(reason: String)
+  }
+
+  /// Whether the store opens with the model.
+  public let compatibility: Compatibility
+  /// The entities with equal hashes, sorted by name.
+  public let agreeing: [String]
+  /// The entities with certainly different hashes, sorted by name.
+  public let differing: [String]
+  /// The entities both have, of which it cannot be said, each with why.
+  public let undecided: [String: String]
+  /// The entities only the store has, sorted by name.
+  public let onlyInStore: [String]
+  /// The entities only the model has, sorted by name.
+  public let onlyInModel: [String]
+
+  /// Compares what a store records with a version, each way in which Core Data may hash it: as
+  /// recorded beside the version, as computed, with tombstone entries, and for frameworks of about 2011
+  /// and before in the old style. The best one counts.
+  public init(_ record: StoreModelRecord, _ version: ModelCollection.Version) {
+    let derived = version.hashes?.entitiesWithDerivedAttributes ?? []
+    var best: ModelAgreement?
+    func consider(_ agreement: ModelAgreement) {
+      if best.map({ $0.distance > agreement.distance }) ?? true { best = agreement }
+    }
+    if let recorded = version.recorded {
+      consider(ModelAgreement(record, hashes: recorded.hashes, unknown: [:], derived: derived))
+    }
+    for computed in version.computedHashes {
+      consider(
+        ModelAgreement(
+          record, hashes: computed.hashes.merging(computed.unconfirmed) { first, _ in first },
+          unknown: computed.unknown, derived: derived))
+    }
+    if version.model == nil, version.recorded == nil, let optimised = version.optimised {
+      consider(
+        ModelAgreement(
+          record, hashes: optimised.hashes(beside: record.hashes), unknown: [:], derived: derived))
+    }
+    if record.hasSecondTry, let computed = version.hashes,
+      let second = version.model?.oldStyleHashes()
+    {
+      let plain = computed.hashes.merging(computed.unconfirmed) { first, _ in first }
+      consider(
+        ModelAgreement(
+          record, hashes: plain.merging(second) { _, old in old }, unknown: computed.unknown,
+          derived: derived))
+    }
+    self = best ?? ModelAgreement(record, hashes: [:], unknown: [:], derived: [])
+  }
+
+  /// Compares what a store records with one set of hashes; those of unknown entities may be missing.
+  private init(
+    _ record: StoreModelRecord, hashes: [String: VersionHash], unknown: [String: String],
+    derived: Set<String>
+  ) {
+    let names = Set(hashes.keys).union(unknown.keys)
+    var agreeing: [String] = []
+    var differing: [String] = []
+    var undecided: [String: String] = [:]
+    for (name, hash) in record.hashes where names.contains(name) {
+      if hashes[name] == hash {
+        agreeing.append(name)
+      } else if let doubt = unknown[name] {
+        undecided[name] = doubt
+      } else if derived.contains(name), record.hasUnstableDerivedHashes {
+        undecided[name] =
+          "it has a derived attribute, and systems of that time recorded changing "
+          + "hashes for such"
+      } else if let doubt = record.doubt(hash) {
+        undecided[name] = doubt
+      } else {
+        differing.append(name)
+      }
+    }
+    self.agreeing = ByteOrder.sorted(agreeing)
+    self.differing = ByteOrder.sorted(differing)
+    self.undecided = undecided
+    onlyInStore = ByteOrder.sorted(record.hashes.keys.filter { !names.contains($0) })
+    onlyInModel = ByteOrder.sorted(names.filter { record.hashes[$0] == nil })
+    compatibility = Self.compatibility(
+      record, isSameSet: onlyInStore.isEmpty && onlyInModel.isEmpty, differing: differing,
+      undecided: undecided)
+  }
+
+  private static func compatibility(
+    _ record: StoreModelRecord, isSameSet: Bool, differing: [String], undecided: [String: String]
+  ) -> Compatibility {
+    guard !record.hashes.isEmpty else {
+      return .unknown(reason: "the store records no version hashes")
+    }
+    guard isSameSet, differing.isEmpty else { return .incompatible }
+    if let name = ByteOrder.sorted(undecided.keys).first, let doubt = undecided[name] {
+      return .unknown(reason: "the hash of `\(name)` cannot be judged: \(doubt)")
+    }
+    if let version = record.hashesVersion, version > StoreModelRecord.confirmedHashesVersion {
+      return .unknown(
+        reason: "the store has hashes of version \(version), which some systems refuse")
+    }
+    return .compatible
+  }
+
+  /// How far apart the two are: what is proven first, then what is open.
+  private var distance: (Int, Int) {
+    (differing.count + onlyInStore.count + onlyInModel.count, undecided.count)
+  }
+}
+
+extension StoreModelRecord {
+  /// Why a hash that is not equal proves nothing; nil when it does.
+  fileprivate func doubt(_ hash: VersionHash) -> String? {
+    guard let version = hashesVersion, version != Self.confirmedHashesVersion else { return nil }
+    return version < Self.confirmedHashesVersion
+      ? "of hashes version \(version) Core Data compares the names of the entities only"
+      : "the rules of hashes version \(version) are not known"
+  }
+}
+
+extension ModelCollection.Version {
+  /// The hashes that Core Data may compute for the version, the ordinary ones first.
+  fileprivate var computedHashes: [ModelHashes] {
+    guard let hashes else { return [] }
+    guard let model, model.hasTombstoneEntries else { return [hashes] }
+    return [hashes, model.versionHashes(honouringTombstones: true)]
+  }
+}

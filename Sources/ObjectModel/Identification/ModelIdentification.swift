@@ -1,0 +1,165 @@
+/// Which version of a model wrote a store, as far as its recorded hashes tell.
+public struct ModelIdentification: Sendable {
+  /// A version beside what the store records.
+  public struct Candidate: Sendable {
+    /// The version.
+    public let version: ModelCollection.Version
+    /// What agrees and what does not.
+    public let agreement: ModelAgreement
+    /// Whether the store names a version identifier that the version has too: a hint where several
+    /// versions fit.
+    public let sharesIdentifier: Bool
+  }
+
+  /// Where the store stands beside the app's current version.
+  public enum Age: Sendable, Hashable {
+    /// It fits the current version.
+    case current
+    /// It fits an earlier version. The doubt, if any, is that of the order of the versions.
+    case older(doubt: String?)
+    /// It fits a later version, or was written by later rules; the reason is a clause.
+    case newer(reason: String, doubt: String?)
+    /// Nothing decides; the reason is a clause.
+    case unknown(reason: String)
+  }
+
+  /// What the store records.
+  public let record: StoreModelRecord
+  /// All versions that fit: the store opens with each of them. Those that share a version identifier
+  /// with the store come first. More than one when versions have equal hashes.
+  public let matches: [Candidate]
+  /// The versions that nothing speaks against, but of which a hash cannot be judged.
+  public let possible: [Candidate]
+  /// All other versions with an entity in common, the nearest first: by the number of equal hashes,
+  /// then by the fewest entities that the store does not have or that differ, then the latest.
+  public let others: [Candidate]
+  /// Where the store stands beside the current version.
+  public let age: Age
+
+  /// The nearest version when none fits for certain; nil when one does, or when there is nothing in
+  /// common.
+  public var nearest: Candidate? {
+    matches.isEmpty ? (possible + others).first { !$0.agreement.agreeing.isEmpty } : nil
+  }
+
+  /// Looks for the version that wrote a store.
+  ///
+  /// - Parameters:
+  ///   - record: what the store records.
+  ///   - collections: the versions to look at; the current one is looked for in each.
+  ///   - frameworkVersion: the framework of the system that the app runs on
+  ///     (`NSPersistenceFrameworkVersion` of a store it writes); nil when it is not known. A store
+  ///     that a later one wrote counts as newer.
+  public init(
+    _ record: StoreModelRecord, in collections: [ModelCollection], frameworkVersion: Int64? = nil
+  ) {
+    self.record = record
+    let identifiers = Set(record.versionIdentifiers.filter { !$0.isEmpty })
+    var candidates: [Candidate] = []
+    for version in collections.flatMap(\.versions) {
+      guard version.model != nil || version.recorded != nil || version.optimised != nil else {
+        continue
+      }
+      candidates.append(
+        Candidate(
+          version: version, agreement: ModelAgreement(record, version),
+          sharesIdentifier: version.model.map {
+            !identifiers.isDisjoint(with: $0.versionIdentifiers)
+          } ?? false))
+    }
+    let fitting = candidates.filter { $0.agreement.compatibility == .compatible }
+    matches = fitting.filter(\.sharesIdentifier) + fitting.filter { !$0.sharesIdentifier }
+    possible = Self.ranked(
+      candidates.filter {
+        if case .unknown = $0.agreement.compatibility { true } else { false }
+      })
+    others = Self.ranked(candidates.filter { $0.agreement.compatibility == .incompatible })
+      .filter { !$0.agreement.agreeing.isEmpty || !$0.agreement.undecided.isEmpty }
+    age = Self.age(record, matches, collections, frameworkVersion)
+  }
+
+  private static func ranked(_ candidates: [Candidate]) -> [Candidate] {
+    candidates.enumerated().sorted { left, right in
+      let (one, other) = (left.element.agreement, right.element.agreement)
+      if one.agreeing.count != other.agreeing.count {
+        return one.agreeing.count > other.agreeing.count
+      }
+      let extra = (
+        one.differing.count + one.onlyInModel.count, other.differing.count + other.onlyInModel.count
+      )
+      return extra.0 == extra.1 ? left.offset > right.offset : extra.0 < extra.1
+    }.map(\.element)
+  }
+
+  // MARK: Age
+
+  private static func age(
+    _ record: StoreModelRecord, _ matches: [Candidate], _ collections: [ModelCollection],
+    _ frameworkVersion: Int64?
+  ) -> Age {
+    if let version = record.hashesVersion, version > StoreModelRecord.confirmedHashesVersion {
+      return .newer(
+        reason: "its hashes are of version \(version), and the latest known is "
+          + "\(StoreModelRecord.confirmedHashesVersion)", doubt: nil)
+    }
+    var older: String??
+    var newer: (reason: String, doubt: String?)?
+    for collection in collections.flatMap(\.bundles) {
+      let order = ModelVersionOrder(collection)
+      let isMarked = collection.current != nil
+      guard let place = collection.current.map({ order.index(of: $0) }) ?? order.versions.count - 1
+      else { continue }
+      for match in matches {
+        guard let index = order.index(of: match.version) else { continue }
+        if index < place {
+          older = .some(
+            isMarked
+              ? order.doubt
+              : order.doubt ?? "no version is marked as the current one, so the names alone decide")
+        } else if isMarked {
+          // Where the current version fits, the others that fit as well do not matter.
+          if index == place { return later(record, than: frameworkVersion) ?? .current }
+          newer = (
+            "it fits `\(match.version.name)`, which comes after the current version "
+              + "`\(order.versions[place].name)`", order.doubt
+          )
+        }
+      }
+    }
+    if let age = later(record, than: frameworkVersion) { return age }
+    switch (older, newer) {
+    case (.some, .some):
+      return .unknown(reason: "it fits versions before and after the current one, which are equal")
+    case (.some(let doubt), nil): return .older(doubt: doubt)
+    case (nil, let newer?): return .newer(reason: newer.reason, doubt: newer.doubt)
+    case (nil, nil): break
+    }
+    guard !matches.isEmpty else { return .unknown(reason: strangers(record, collections)) }
+    return .unknown(reason: "no version is marked as the current one")
+  }
+
+  /// A store that a later framework wrote than the one the app runs on.
+  private static func later(_ record: StoreModelRecord, than frameworkVersion: Int64?) -> Age? {
+    guard let frameworkVersion, let latest = record.latestFramework, latest > frameworkVersion
+    else { return nil }
+    return .newer(
+      reason: "framework \(latest) wrote it, and the app runs on \(frameworkVersion)", doubt: nil)
+  }
+
+  /// No version fits: whether the store has entities that no version has, as a newer one would.
+  private static func strangers(
+    _ record: StoreModelRecord, _ collections: [ModelCollection]
+  ) -> String {
+    var known: Set<String> = []
+    for version in collections.flatMap(\.versions) {
+      known.formUnion(version.model?.entities.keys.map { $0 } ?? [])
+      known.formUnion(version.recorded?.hashes.keys.map { $0 } ?? [])
+    }
+    let names = ByteOrder.sorted(record.hashes.keys.filter { !known.contains($0) })
+    if names.isEmpty { return "no version fits" }
+    let list = names.prefix(5).map { "`\($0)`" }.joined(separator: ", ")
+    return
+      "no version fits; no version has \(list)\(names.count > 5 ? " and others" : ""), so it may "
+      + "be newer, or of another app"
+  }
+}

@@ -1,0 +1,46 @@
+extension ManagedObjectModel {
+  /// The hashes of the old style that frameworks up to 386 (about 2011) try when the ordinary ones do
+  /// not fit: a relationship that is its own inverse is hashed with the inverse's name where it is
+  /// inherited. No recorded hash confirms either style for such relationships, so the entities stay
+  /// unknown, and only equality says anything.
+  ///
+  /// Nil where the two styles cannot differ: no entity inherits such a relationship.
+  func oldStyleHashes() -> [String: VersionHash]? {
+    var found: [String: VersionHash] = [:]
+    for (name, entity) in entities {
+      let lineage = ancestors(of: name)
+      let isConcerned = lineage.contains { holder in
+        holder.relationships.contains { !$0.isTransient && holder.isSelfInverse($0) }
+      }
+      guard isConcerned else { continue }
+      found[name] = oldStyleHash(of: entity, lineage)
+    }
+    return found.isEmpty ? nil : found
+  }
+
+  /// The recipe of ``VersionHashing/entity(name:isAbstract:superentityHash:properties:modifier:uniquenessConstraints:)``
+  /// from the root down, each level with the properties above it as inherited ones.
+  private func oldStyleHash(of entity: Entity, _ lineage: [Entity]) -> VersionHash? {
+    var above: VersionHash?
+    let levels = Array((lineage.reversed() + [entity]).enumerated())
+    for (depth, level) in levels {
+      var hashes: [String: [UInt8]] = [:]
+      for (declared, holder) in levels.prefix(depth + 1) {
+        for attribute in holder.attributes where !attribute.isTransient {
+          hashes[attribute.name] = VersionHashing.attribute(attribute)
+        }
+        for relationship in holder.relationships where !relationship.isTransient {
+          hashes[relationship.name] = VersionHashing.relationship(
+            relationship,
+            isSelfInverse: declared == depth && holder.isSelfInverse(relationship))
+        }
+      }
+      above = VersionHashing.entity(
+        name: level.name, isAbstract: level.isAbstract, superentityHash: above,
+        properties: ByteOrder.sorted(hashes.keys).map {
+          VersionHashing.PropertyHash(name: $0, bytes: hashes[$0] ?? [])
+        }, modifier: level.versionHashModifier, uniquenessConstraints: level.uniquenessConstraints)
+    }
+    return above
+  }
+}

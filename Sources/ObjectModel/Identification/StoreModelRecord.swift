@@ -1,0 +1,48 @@
+/// What a store records about the model that it was written with: the part of its metadata that
+/// decides which version of a model fits.
+public struct StoreModelRecord: Sendable, Hashable {
+  /// The hash of each entity of the whole model, also where the store is of one configuration
+  /// (`NSStoreModelVersionHashes`); empty when none are recorded.
+  public let hashes: [String: VersionHash]
+  /// The version of the hash rules (`NSStoreModelVersionHashesVersion`), 3 in every store seen; nil
+  /// when it is not recorded.
+  public let hashesVersion: Int64?
+  /// The framework that wrote the store (`NSPersistenceFrameworkVersion`); nil when not recorded.
+  public let frameworkVersion: Int64?
+  /// The highest framework that ever wrote it (`NSPersistenceMaximumFrameworkVersion`); nil when not
+  /// recorded, as in most stores.
+  public let maximumFrameworkVersion: Int64?
+  /// The model's version identifiers: free text that may repeat between versions, a hint only.
+  public let versionIdentifiers: [String]
+
+  /// The hashes version whose rules are confirmed by data.
+  public static let confirmedHashesVersion: Int64 = 3
+
+  /// Bundles recorded values.
+  public init(
+    hashes: [String: VersionHash], hashesVersion: Int64? = Self.confirmedHashesVersion,
+    frameworkVersion: Int64? = nil, maximumFrameworkVersion: Int64? = nil,
+    versionIdentifiers: [String] = []
+  ) {
+    self.hashes = hashes
+    self.hashesVersion = hashesVersion
+    self.frameworkVersion = frameworkVersion
+    self.maximumFrameworkVersion = maximumFrameworkVersion
+    self.versionIdentifiers = versionIdentifiers
+  }
+
+  /// The latest framework known to have written the store; nil when none is recorded.
+  var latestFramework: Int64? {
+    [frameworkVersion, maximumFrameworkVersion].compactMap { $0 }.max()
+  }
+
+  /// Systems from iOS 13 to 16 (frameworks 977 to 1251) recorded hashes for entities with derived
+  /// attributes that changed at each creation of the model. A store without a framework version
+  /// counts as one of them.
+  var hasUnstableDerivedHashes: Bool {
+    frameworkVersion.map { (977...1251).contains($0) } ?? true
+  }
+
+  /// Frameworks of about 2011 and before try a second style of hash when the first does not fit.
+  var hasSecondTry: Bool { frameworkVersion.map { $0 <= 386 } ?? false }
+}

@@ -1,0 +1,38 @@
+/// What inference (lightweight migration) says of a step between two models.
+public enum InferredStep: Sendable {
+  /// It can be done. The reasons tell what the data may have against it, each completing
+  /// "unless …"; the mapping is nil where only the verdict is known.
+  case possible(MappingModel?, unless: [String])
+  /// It cannot be done, for these reasons.
+  case impossible([String])
+  /// Nothing documented decides it; the reasons say what is missing. The mapping is what would be
+  /// inferred if it copes.
+  case unknown(MappingModel?, [String])
+}
+
+extension InferredStep {
+  /// The inferred step by Apple's documented rules, see ``LightweightVerdict``.
+  public init(from old: ManagedObjectModel, to new: ManagedObjectModel) {
+    var obstacles: [String] = []
+    var doubts: [String] = []
+    var conditions: [String] = []
+    for change in ModelDifference(from: old, to: new).changes {
+      switch change.verdict {
+      case .notHandled(let reason): obstacles.append("\(change.summary): \(reason)")
+      case .unknown(let reason): doubts.append("\(change.summary): \(reason)")
+      case .handledIfDataAllows(let reason): conditions.append("\(change.summary): \(reason)")
+      case .handled, .nothingToDo: break
+      }
+    }
+    guard obstacles.isEmpty else {
+      self = .impossible(obstacles)
+      return
+    }
+    do {
+      let mapping = try MappingModel.inferred(from: old, to: new)
+      self = doubts.isEmpty ? .possible(mapping, unless: conditions) : .unknown(mapping, doubts)
+    } catch {
+      self = .impossible([error.message])
+    }
+  }
+}

@@ -1,0 +1,48 @@
+import Foundation
+
+// Collections of models that came from elsewhere than from files of models.
+
+extension ModelCollection.Version {
+  /// A version that stands for a store's cached model, or for hashes that someone recorded.
+  ///
+  /// - Parameters:
+  ///   - storeModel: the model; nil when it is missing or not readable.
+  ///   - name: what to call it.
+  ///   - path: where it came from.
+  ///   - recorded: the hashes recorded beside it; nil when there are none.
+  ///   - problem: why there is no model, in a sentence; nil when there is one.
+  public init(
+    storeModel: ManagedObjectModel?, name: String, path: String,
+    recorded: RecordedHashes? = nil, problem: String? = nil
+  ) {
+    self.init(
+      name: name, fileName: ModelFile.lastComponent(path), path: path, model: storeModel,
+      recorded: recorded,
+      problem: problem.map { ModelError(code: .notAModel, message: $0, path: path) })
+  }
+}
+
+extension ModelCollection {
+  /// Gathers versions that were made one by one; none of them is marked as current.
+  public init(of versions: [Version]) { self.init(versions: versions) }
+
+  /// The same versions under another folder: what lay below `folder` is said to lie below `path`.
+  /// For versions that were read from a copy which the reader never sees.
+  public func moved(from folder: String, to path: String) -> ModelCollection {
+    func moved(_ text: String) -> String {
+      // A temporary folder may be reached through a link.
+      guard let found = text.range(of: folder) else { return text }
+      return path + text[found.upperBound...]
+    }
+    return ModelCollection(
+      versions: versions.map { version in
+        var problem = version.problem
+        problem?.path = version.problem?.path.map(moved)
+        return Version(
+          name: version.name, fileName: version.fileName, path: moved(version.path),
+          model: version.model, hashes: version.hashes, recorded: version.recorded,
+          isMarkedCurrent: version.isMarkedCurrent, problem: problem,
+          optimised: version.optimised)
+      })
+  }
+}

@@ -1,0 +1,74 @@
+/// What can be told of an optimised model (`.omo`), the second compiled form of a model's current version.
+///
+/// The format is not documented. Three files showed the header, the sections and how strings and hashes are
+/// kept in them; the records of entities and properties are not read. The `.mom` of the same name, where it
+/// is at hand, has everything.
+public struct OptimisedModel: Sendable, Hashable {
+  /// How many entities the header announces.
+  public let entityCount: Int
+  /// How many properties the header announces.
+  public let propertyCount: Int
+  /// The strings of the UTF-16 section in stored order: names of entities and of value transformers.
+  public let entityStrings: [String]
+  /// The strings of the 8-bit section in stored order: names of properties, entities and classes, and
+  /// Core Data's own words such as `_pk`.
+  public let strings: [String]
+  /// The model's version identifiers, sorted; empty when there are none or they cannot be read.
+  public let versionIdentifiers: [String]
+  /// Every hash in the file, those of entities and those of properties; nothing tells them apart.
+  public let hashes: Set<VersionHash>
+  /// What did not agree with what the header announces; empty when all did.
+  public let problems: [String]
+
+  /// Whether a hash occurs in the file.
+  public func contains(_ hash: VersionHash) -> Bool { hashes.contains(hash) }
+
+  /// Whether this is the model with these entity hashes: as many entities, and every hash occurs. No
+  /// other model has them, as hashes do not collide.
+  public func matches(_ hashes: [String: VersionHash]) -> Bool {
+    hashes.count == entityCount && hashes.values.allSatisfy { self.hashes.contains($0) }
+  }
+
+  /// How many of the entity hashes occur.
+  public func agreement(with hashes: [String: VersionHash]) -> Int {
+    hashes.values.count { self.hashes.contains($0) }
+  }
+
+  /// The entity hashes as far as they can be told beside those of a store: a hash that occurs is that of
+  /// its entity, an entity that is named without it has another. A last one under no entity's name
+  /// stands for entities that the store does not have.
+  func hashes(beside stored: [String: VersionHash]) -> [String: VersionHash] {
+    let other = VersionHash(digest: [UInt8](repeating: 0, count: VersionHash.byteCount))
+    var found: [String: VersionHash] = [:]
+    for (name, hash) in stored {
+      if contains(hash) {
+        found[name] = hash
+      } else if entityStrings.contains(name) {
+        found[name] = other
+      }
+    }
+    if found.count < entityCount { found["(unnamed entities)"] = other }
+    return found
+  }
+
+  /// Where things are in the file. Offsets are in bytes from its start, numbers are big-endian.
+  enum Layout {
+    static let magic = Array("momv2$".utf8)
+    /// After the magic come filler characters, one filler for each generation of the compiler.
+    static let headerOffset = 64
+    /// Twice, it stands between sections.
+    static let sentinel: [UInt8] = [0xEF, 0xBE, 0xAD, 0xDE]
+    /// The header of older compilers, and that of newer ones with a word more, in words.
+    static let headerCounts = [22, 23]
+    /// The most strings and data items that are taken.
+    static let maximumCount = 200_000
+  }
+
+  /// What is said where a model is wanted.
+  static var error: ModelError {
+    ModelError(
+      code: .optimisedFormat,
+      message: "This is an optimised model (.omo), of which only strings and hashes are read. Use "
+        + "the .mom of the same name.", offset: 0)
+  }
+}

@@ -1,0 +1,32 @@
+/// The two shapes in which Core Data archives a model.
+public enum ModelArchiveForm: Sendable, Hashable, CaseIterable {
+  /// A compiled model, `.mom`: each entity has its own properties only.
+  case compiled
+  /// A store's cached model (`Z_MODELCACHE`) before deflation: each entity has copies of the
+  /// inherited properties too.
+  case modelCache
+}
+
+extension ManagedObjectModel {
+  /// The model as a keyed archive, in the shape that Core Data itself writes.
+  ///
+  /// Reading it back gives an equal model with the same hashes, but for what ``archive(form:)`` names
+  /// as lost.
+  public func archiveBytes(form: ModelArchiveForm = .modelCache) -> [UInt8] {
+    archive(form: form).bytes
+  }
+
+  /// The model as a keyed archive, and what the archive cannot hold: traits that only a source has,
+  /// fetch request templates in a cache, predicates that were not understood. What is written in a
+  /// form that no real archive confirms is named among the losses too.
+  public func archive(form: ModelArchiveForm) -> (bytes: [UInt8], losses: [ModelLoss]) {
+    let reduction = ModelArchiveReduction(self, form: form)
+    var writer = ModelArchiveWriter(model: reduction.model, form: form)
+    return (writer.bytes(), reduction.losses)
+  }
+
+  /// What is left of the model when it is archived and read back.
+  public func reduced(to form: ModelArchiveForm) -> ManagedObjectModel {
+    ModelArchiveReduction(self, form: form).model
+  }
+}

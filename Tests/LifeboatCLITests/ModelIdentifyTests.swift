@@ -1,0 +1,130 @@
+import Fixtures
+import Foundation
+import Testing
+
+/// `lifeboat model identify`
+@Suite struct ModelIdentifyTests {
+  /// The stores of public projects by what their file names say, and where their models are; nil for
+  /// a store that fits none.
+  static let stores: [(store: String, models: String, version: String?)] = {
+    var all: [(String, String, String?)] = []
+    let wire = "wireapp-wire-ios-data-model"
+    for version in [
+      "1-27", "1-28", "2-3", "2-4", "2-5", "2-21-1", "2-24-1", "2-29-0", "2-39-0", "2-45-0",
+      "2-52-0", "2-60-0", "2-67-0", "2-75-0", "2-80-0", "2-85-0", "2-92-0", "2-101-0",
+    ] {
+      let name = "zmessaging" + version.replacingOccurrences(of: "-", with: ".")
+      all.append(("\(wire)/stores/store\(version).wiredatabase", wire + "/models", name))
+    }
+    all.append(("\(wire)/stores/store1-25.wiredatabase", wire + "/models", "zmessaging"))
+    all.append(("\(wire)/stores/store2-65-0.wiredatabase", wire + "/models", nil))
+    for name in ["Moody", "Moody 2", "Moody 3"] {
+      all.append(
+        ("objcio-core-data/Migrations/MigrationsTests/\(name).moody", "objcio-core-data", name))
+    }
+    let wibosco = "wibosco-CoreDataMigrationRevised-Example"
+    for (number, suffix) in [(1, ""), (2, " 2"), (3, " 3")] {
+      all.append(
+        (
+          "\(wibosco)/CoreDataMigration-ExampleTests/Resources/SQLite/CoreDataMigration_Example_\(number).sqlite",
+          wibosco, "CoreDataMigration_Example" + suffix
+        ))
+    }
+    let duck = "duckduckgo-BrowserServicesKit"
+    for (number, suffix) in [(1, ""), (2, " 2"), (3, " 3")] {
+      all.append(
+        (
+          "\(duck)/Tests/BookmarksTests/Resources/Bookmarks_V\(number).sqlite", duck,
+          "BookmarksModel" + suffix
+        ))
+    }
+    let plus = "alemar11-CoreDataPlus/Tests/Resources"
+    all.append(
+      (
+        "\(plus)/SampleModel/Fixtures/SampleModel_V1.sqlite", plus + "/SampleModel", "SampleModel"
+      ))
+    all.append(
+      (
+        "\(plus)/SampleModel/Fixtures/SampleModel_V2.sqlite", plus + "/SampleModel", "SampleModel2"
+      ))
+    for number in [1, 2] {
+      all.append(("\(plus)/SampleModel2/Fixtures/SampleModel2_V\(number).sqlite", plus, nil))
+    }
+    return all
+  }()
+
+  @Test func everyStoreOfTheFamilies() throws {
+    guard let shared = Shared.require("stores of public projects") else { return }
+    let root = shared.appendingPathComponent("stores/real").path
+    for (store, models, version) in Self.stores {
+      let outcome = try Program.run(
+        "model", "identify", "--json", "\(root)/\(store)", "\(root)/\(models)")
+      let report = try outcome.json()
+      let names = Set(report["matches"]?.array?.compactMap { $0["name"]?.string } ?? [])
+      #expect(names == Set([version].compactMap { $0 }), "\(store)")
+      #expect(outcome.status == (version == nil ? 1 : 0), "\(store)")
+      #expect((report["nearest"] == nil) == (version != nil) || names.isEmpty, "\(store)")
+    }
+  }
+
+  /// What is compiled and what is source has equal hashes: both are named.
+  @Test func equalSourcesAreAllNamed() throws {
+    guard let shared = Shared.require("sources with equal hashes") else { return }
+    let folder = shared.appendingPathComponent(
+      "stores/real/alemar11-CoreDataPlus/Tests/Resources/SampleModel"
+    ).path
+    let outcome = try Program.run(
+      "model", "identify", folder + "/Fixtures/SampleModel_V2.sqlite", folder)
+    #expect(outcome.status == 0)
+    #expect(outcome.text.contains("written by SampleModel2, "))
+    #expect(outcome.text.contains("also fits SampleModel2, "))
+    #expect(outcome.text.contains("These versions have equal hashes"))
+    #expect(outcome.text.contains("The store is newer than the app: it fits `SampleModel2`"))
+    #expect(outcome.text.contains("this is uncertain, because"))
+  }
+
+  @Test func theNearestWithWhatDiffers() throws {
+    guard let shared = Shared.require("a store that fits none") else { return }
+    let folder = shared.appendingPathComponent("stores/real/wireapp-wire-ios-data-model").path
+    let store = folder + "/stores/store2-65-0.wiredatabase"
+    let report = try Program.run("model", "identify", "--json", store, folder).json()
+    let nearest = report["nearest"]
+    #expect(nearest?["name"]?.string == "zmessaging2.65.0")
+    #expect(nearest?["agreeing"]?.integer == 11)
+    #expect(nearest?["of"]?.integer == 18)
+    #expect(nearest?["differing"]?.array?.count == 7)
+    #expect(nearest?["onlyInStore"]?.array == [])
+    #expect(
+      nearest?["changes"]?.array?.compactMap { $0["kind"]?.string }
+        == ["attributeAdded", "attributeAdded"])
+    #expect(report["others"]?[1]?["name"]?.string == "zmessaging2.60.0")
+    #expect(report["age"]?["state"]?.string == "unknown")
+    let text = try Program.run("model", "identify", store, folder).text
+    #expect(text.contains("no version fits\nnearest is zmessaging2.65.0, "))
+    #expect(text.contains("with 11 of 18 entities the same\n"))
+    #expect(text.contains("  `Message.linkAttachments` was added, Transformable, optional\n"))
+  }
+
+  @Test func aSupportBundleStandsForItsStore() throws {
+    guard let moody = try Moody("identify a support bundle"), let folder = moody.folder else {
+      return
+    }
+    let bundle = folder.url.appendingPathComponent("Moody.zip").path
+    let made = try Program.run("bundle", "create", moody.store.path, "-o", bundle)
+    #expect(made.status <= 1, "\(made.errors)")
+    let outcome = try Program.run("model", "identify", "--json", bundle, moody.models.path)
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    let report = try outcome.json()
+    #expect(report["matches"]?[0]?["name"]?.string == "Moody")
+    #expect(report["age"]?["state"]?.string == "older")
+  }
+
+  @Test func aLaterFrameworkIsNewer() throws {
+    guard let moody = try Moody("identify by framework") else { return }
+    let report = try Program.run(
+      "model", "identify", "--json", "--framework", "300", moody.store.path, moody.models.path
+    ).json()
+    #expect(report["age"]?["state"]?.string == "newer")
+    #expect(report["age"]?["reason"]?.string?.hasSuffix("and the app runs on 300") == true)
+  }
+}

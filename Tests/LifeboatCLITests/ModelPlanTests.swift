@@ -1,0 +1,106 @@
+import Fixtures
+import Foundation
+import Testing
+
+/// `lifeboat model plan`, and mapping models in `lifeboat model show`
+@Suite struct ModelPlanTests {
+  private static func wibosco(_ what: String) -> (stores: String, models: String)? {
+    guard let shared = Shared.require(what) else { return nil }
+    let project = shared.appendingPathComponent(
+      "stores/real/wibosco-CoreDataMigrationRevised-Example")
+    return (
+      project.appendingPathComponent("CoreDataMigration-ExampleTests/Resources/SQLite").path
+        + "/CoreDataMigration_Example_",
+      project.appendingPathComponent("CoreDataMigration-Example/CoreData").path
+    )
+  }
+
+  @Test(arguments: [(1, 3), (2, 2), (3, 1)])
+  func stepsToTheCurrentVersion(_ version: Int, _ count: Int) throws {
+    guard let wibosco = Self.wibosco("a plan for wibosco's stores") else { return }
+    let outcome = try Program.run(
+      "model", "plan", "--json", "\(wibosco.stores)\(version).sqlite", wibosco.models)
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    let report = try outcome.json()
+    #expect(report["schema"]?.string == "lifeboat.migrationPlan")
+    #expect(report["target"]?["name"]?.string == "CoreDataMigration_Example 4")
+    let steps = try #require(report["steps"]?.array)
+    #expect(
+      steps.compactMap { $0["way"]?.string } == ["inferred", "mapping", "inferred"].suffix(count))
+    let mapping = steps.first { $0["way"]?.string == "mapping" }
+    #expect(mapping?["mapping"]?.string == (count > 1 ? "Migration2to3ModelMapping" : nil))
+    #expect(report["obstacle"] == nil)
+  }
+
+  @Test func inWords() throws {
+    guard let wibosco = Self.wibosco("a plan in words") else { return }
+    let plan = try Program.run("model", "plan", "\(wibosco.stores)1.sqlite", wibosco.models)
+    #expect(plan.status == 0)
+    #expect(plan.text.contains("3 steps\n"))
+    #expect(plan.text.contains("by the mapping model Migration2to3ModelMapping.xcmappingmodel"))
+    #expect(plan.text.contains("needs the app's class"))
+    #expect(plan.text.contains("leaves behind Post.color, Post.content"))
+    let same = try Program.run(
+      "model", "plan", "\(wibosco.stores)2.sqlite", wibosco.models, "--to",
+      "CoreDataMigration_Example 2")
+    #expect(same.status == 0)
+    #expect(same.text.contains("opens with CoreDataMigration_Example 2 as it is"))
+    let unknown = try Program.run(
+      "model", "plan", "\(wibosco.stores)2.sqlite", wibosco.models, "--to", "Nine")
+    #expect(unknown.status == 64)
+    #expect(unknown.errorCode == "usage.noSuchVersion")
+  }
+
+  @Test func theStoreOfAnotherModelHasNoWay() throws {
+    guard let wibosco = Self.wibosco("a plan for a store of another app"),
+      let moody = try Moody("a store of another app")
+    else { return }
+    let plan = try Program.run("model", "plan", "--json", moody.store.path, wibosco.models)
+    #expect(plan.status == 1)
+    let report = try plan.json()
+    #expect(report["steps"] == nil)
+    #expect(report["obstacle"]?["refusals"]?.array?.count == 1)
+    let zero = try Program.run(
+      "model", "plan", "--exit-zero", moody.store.path, wibosco.models)
+    #expect(zero.status == 0)
+    #expect(zero.text.contains("there is no way"))
+  }
+
+  @Test func aMappingModelThatIsNamedAndOneThatIsOrphaned() throws {
+    guard let wibosco = Self.wibosco("mapping models by name"),
+      let moody = try Moody("mapping models of Moody")
+    else { return }
+    let foreign = moody.original.deletingLastPathComponent().deletingLastPathComponent()
+      .appendingPathComponent("Migrations/Moody 2-Moody 3.xcmappingmodel").path
+    let own = wibosco.models + "/Migration/Mappings/Migration2to3ModelMapping.xcmappingmodel"
+    let plan = try Program.run(
+      "model", "plan", "--json", "\(wibosco.stores)2.sqlite",
+      wibosco.models + "/Model/CoreDataMigration_Example.xcdatamodeld", "--mapping", own,
+      "--mapping", foreign)
+    #expect(plan.status == 0, "\(plan.errors)")
+    let mappings = try #require(try plan.json()["mappings"]?.array)
+    #expect(mappings.compactMap { $0["isOrphaned"]?.boolean } == [false, true])
+    let only = try Program.run("model", "plan", "\(wibosco.stores)2.sqlite", own)
+    #expect(only.status == 64)
+    #expect(only.errorCode == "usage.noModels")
+  }
+
+  @Test func aMappingModelIsShown() throws {
+    guard let wibosco = Self.wibosco("a mapping model") else { return }
+    let path = wibosco.models + "/Migration/Mappings/Migration2to3ModelMapping.xcmappingmodel"
+    let shown = try Program.run("model", "show", path)
+    #expect(shown.status == 0, "\(shown.errors)")
+    #expect(shown.text.contains("PostToPost: Post → Post, custom"))
+    #expect(shown.text.contains("Section: Section is new"))
+    let report = try Program.run("model", "show", "--json", path).json()
+    #expect(report["schema"]?.string == "lifeboat.mappingModel")
+    #expect(report["entityMappings"]?.array?.count == 2)
+    let attributes = report["entityMappings"]?[1]?["attributes"]?.array
+    #expect(
+      attributes?.compactMap { $0["expression"]?.string } == [
+        "$source.date", "$source.hexColor", "$source.postID",
+      ])
+    let missing = try Program.run("model", "show", "/nowhere/at/all.cdm")
+    #expect(missing.status == 66)
+  }
+}

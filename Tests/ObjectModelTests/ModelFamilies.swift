@@ -1,0 +1,25 @@
+import Foundation
+
+@testable import ObjectModel
+
+/// The versioned models of public projects.
+enum ModelFamilies {
+  struct Family: Sendable {
+    let path: String
+    let versions: [ModelCollection.Version]
+
+    var name: String { ModelFile.lastComponent(path) }
+  }
+
+  /// Each bundle with more than one version that can be read, its versions in natural order.
+  static func all(test: String = #function) throws -> [Family] {
+    guard let root = SharedFiles.path("stores/real", test: test) else { return [] }
+    let bundles =
+      SharedFiles.files(below: root, suffix: ".xcdatamodeld")
+      + SharedFiles.files(below: root, suffix: ".momd")
+    return try bundles.map { path in
+      Family(
+        path: path, versions: try ModelCollection(at: path).versions.filter { $0.model != nil })
+    }.filter { $0.versions.count > 1 }
+  }
+}
