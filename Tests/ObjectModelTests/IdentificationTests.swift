@@ -162,6 +162,30 @@ struct IdentificationTests {
     }
   }
 
+  /// A folder with several bundles: each has its own order and its own current version.
+  @Test func severalBundles() {
+    let all = Self.growing.map { name, model in
+      ModelCollection.Version(
+        name: name, fileName: name + ".mom", path: "/a/\(name).mom", model: model,
+        isMarkedCurrent: name == "V 4")
+    }
+    let others = ["W", "W 2"].map { name in
+      ModelCollection.Version(
+        name: name, fileName: name + ".mom", path: "/b/\(name).mom",
+        model: ManagedObjectModel(entities: [Entity(name: name)]), isMarkedCurrent: name == "W 2")
+    }
+    let collection = ModelCollection(versions: all + others)
+    #expect(collection.current == nil)
+    func age(_ model: ManagedObjectModel) -> ModelIdentification.Age {
+      ModelIdentification(
+        StoreModelRecord(hashes: model.versionHashes().hashes), in: [collection]
+      ).age
+    }
+    #expect(age(Self.grown(2)) == .older(doubt: nil))
+    #expect(age(Self.grown(4)) == .current)
+    #expect(age(ManagedObjectModel(entities: [Entity(name: "W")])) == .older(doubt: nil))
+  }
+
   @Test func ageWithoutAMarker() {
     let collection = Self.collection(Self.growing)
     func age(_ count: Int) -> ModelIdentification.Age {

@@ -104,7 +104,7 @@ public struct ModelIdentification: Sendable {
     }
     var older: String??
     var newer: (reason: String, doubt: String?)?
-    for collection in collections {
+    for collection in collections.flatMap(\.bundles) {
       let order = ModelVersionOrder(collection)
       let isMarked = collection.current != nil
       guard let place = collection.current.map({ order.index(of: $0) }) ?? order.versions.count - 1

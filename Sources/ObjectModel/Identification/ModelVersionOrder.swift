@@ -58,7 +58,23 @@ public struct ModelVersionOrder: Sendable {
     one.count { other[$0.key] == $0.value }
   }
 
-  private static func folder(of path: String) -> String {
+  fileprivate static func folder(of path: String) -> String {
     path.split(separator: "/").dropLast().joined(separator: "/")
+  }
+}
+
+extension ModelCollection {
+  /// The bundles in it, each with its own order and marker: what lies in a folder with a version that
+  /// is marked as current. The collection as a whole, where no version is.
+  var bundles: [ModelCollection] {
+    var folders: [String] = []
+    var members: [String: [Version]] = [:]
+    for version in versions {
+      let folder = ModelVersionOrder.folder(of: version.path)
+      if members[folder] == nil { folders.append(folder) }
+      members[folder, default: []].append(version)
+    }
+    let marked = folders.compactMap { members[$0] }.filter { $0.contains(where: \.isMarkedCurrent) }
+    return marked.isEmpty ? [self] : marked.map { ModelCollection(versions: $0) }
   }
 }

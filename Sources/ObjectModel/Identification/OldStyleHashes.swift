@@ -20,7 +20,7 @@ extension ManagedObjectModel {
 
   /// The recipe of ``VersionHashing/entity(name:isAbstract:superentityHash:properties:modifier:uniquenessConstraints:)``
   /// from the root down, each level with the properties above it as inherited ones.
-  private func oldStyleHash(of entity: Entity, _ lineage: [Entity]) -> VersionHash {
+  private func oldStyleHash(of entity: Entity, _ lineage: [Entity]) -> VersionHash? {
     var above: VersionHash?
     let levels = Array((lineage.reversed() + [entity]).enumerated())
     for (depth, level) in levels {
@@ -41,6 +41,6 @@ extension ManagedObjectModel {
           VersionHashing.PropertyHash(name: $0, bytes: hashes[$0] ?? [])
         }, modifier: level.versionHashModifier, uniquenessConstraints: level.uniquenessConstraints)
     }
-    return above ?? VersionHash(digest: [])
+    return above
   }
 }
