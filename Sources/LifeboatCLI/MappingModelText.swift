@@ -103,7 +103,7 @@ enum MappingModelText {
   }
 
   /// The usual expressions in words, any other in Apple's predicate format.
-  static func words(for expression: Expression) -> String {
+  static func words(for expression: ModelExpression) -> String {
     guard case .function(.variable("manager")?, let selector, let arguments) = expression,
       arguments.count == 2, let name = arguments[0].stringConstant
     else { return expression.text }

@@ -90,7 +90,8 @@ struct ModelReport: Encodable {
     let fetchOffset: Int64
     let batchSize: Int64
     let resultType: Int64
-    let switches: Int64
+    let switches: [String]
+    let archivedFlags: Int64?
     let propertiesToFetch: [String]
     let propertiesToGroupBy: [String]
     let havingPredicate: String?
@@ -286,7 +287,8 @@ extension ModelReport.Request {
       },
       fetchLimit: request.fetchLimit, fetchOffset: request.fetchOffset,
       batchSize: request.batchSize, resultType: request.resultType.rawValue,
-      switches: request.options.rawValue, propertiesToFetch: request.propertiesToFetch,
+      switches: request.options.names, archivedFlags: request.archivedFlags,
+      propertiesToFetch: request.propertiesToFetch,
       propertiesToGroupBy: request.propertiesToGroupBy,
       havingPredicate: request.havingPredicate?.text,
       prefetchedKeyPaths: request.prefetchedKeyPaths)
@@ -303,5 +305,19 @@ extension ModelReport.Index {
           isAscending: $0.isAscending, kind: $0.kind == .rTree ? "rTree" : "binary")
       },
       partialPredicate: index.partialPredicate?.text)
+  }
+}
+
+extension FetchRequest.Options {
+  /// The switches that are on, by the names of Apple's properties.
+  fileprivate var names: [String] {
+    let all: [(FetchRequest.Options, String)] = [
+      (.includesSubentities, "includesSubentities"),
+      (.includesPendingChanges, "includesPendingChanges"),
+      (.includesPropertyValues, "includesPropertyValues"),
+      (.returnsObjectsAsFaults, "returnsObjectsAsFaults"),
+      (.returnsDistinctResults, "returnsDistinctResults"),
+    ]
+    return all.filter { contains($0.0) }.map(\.1)
   }
 }

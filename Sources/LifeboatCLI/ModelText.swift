@@ -101,7 +101,9 @@ struct ModelText {
     let rest: FetchRequest.Options = [
       .includesPropertyValues, .returnsObjectsAsFaults, .includesPendingChanges,
     ]
-    if request.options.intersection(rest) != standard.intersection(rest) {
+    if request.options.intersection(rest) != standard.intersection(rest)
+      || request.archivedFlags != nil
+    {
       text += ", with other than the usual switches"
     }
     return text
@@ -277,6 +279,6 @@ struct AttributeText {
   }
 
   private static func number(_ constant: ExpressionConstant) -> String {
-    Expression.constant(constant).text
+    ModelExpression.constant(constant).text
   }
 }

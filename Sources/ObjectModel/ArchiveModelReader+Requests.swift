@@ -9,7 +9,7 @@ extension ArchiveModelReader {
     for stored in try elements(archive.field("NSSortDescriptors", of: value)) {
       try spend(Cost.sortDescriptor)
       request.sortDescriptors.append(
-        SortDescriptor(
+        FetchSort(
           key: try text("NSKey", stored) ?? "", isAscending: flag("NSAscending", stored),
           selector: try text("NSSelector", stored),
           reversesNullOrder: flag("NSReverseNullOrder", stored)))
@@ -20,7 +20,8 @@ extension ArchiveModelReader {
     request.resultType = FetchRequest.ResultType(rawValue: number("NSResultType", value))
     request.allocationType = number("NSAllocationType", value)
     if flag("NSHasFetchRequestFlags", value) {
-      request.options = FetchRequest.Options(rawValue: number("NSFetchRequestFlags", value))
+      let flags = number("NSFetchRequestFlags", value)
+      if flags != FetchRequest.standardFlags { request.archivedFlags = flags }
     }
     request.propertiesToFetch = try propertyNames("NSValuesToFetch", value)
     request.propertiesToGroupBy = try propertyNames("NSValuesToGroupBy", value)
@@ -48,7 +49,7 @@ extension ArchiveModelReader {
     return names
   }
 
-  mutating func predicate(_ value: PropertyList?) throws(ModelError) -> Predicate? {
+  mutating func predicate(_ value: PropertyList?) throws(ModelError) -> ModelPredicate? {
     var reader = PredicateArchiveReader(archive: archive)
     let predicate = reader.predicate(value)
     try spend(reader.partCount * Cost.predicatePart + reader.textLength / 16)
@@ -57,7 +58,7 @@ extension ArchiveModelReader {
 
   mutating func expression(
     _ key: String, _ value: PropertyList?
-  ) throws(ModelError) -> Expression? {
+  ) throws(ModelError) -> ModelExpression? {
     var reader = PredicateArchiveReader(archive: archive)
     let expression = reader.expression(archive.field(key, of: value))
     try spend(reader.partCount * Cost.predicatePart + reader.textLength / 16)

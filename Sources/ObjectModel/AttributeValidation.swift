@@ -2,12 +2,12 @@
 /// `length <= 50`) and what Core Data reports when it does not hold.
 public struct AttributeValidation: Sendable, Hashable {
   /// What must hold.
-  public var predicate: Predicate
+  public var predicate: ModelPredicate
   /// What is reported: a number is a Cocoa error code, a text is the message itself.
   public var warning: ArchivedValue
 
   /// Makes a rule.
-  public init(predicate: Predicate, warning: ArchivedValue) {
+  public init(predicate: ModelPredicate, warning: ArchivedValue) {
     self.predicate = predicate
     self.warning = warning
   }
@@ -36,18 +36,19 @@ extension AttributeValidation {
 
     /// The rule as a compiled model has it.
     public var validation: AttributeValidation {
-      let (left, sign, right, code): (Expression, Predicate.Operator, ExpressionConstant, Int64) =
-        switch self {
-        case .leastNumber(let limit): (.evaluatedObject, .greaterThanOrEqual, limit, 1620)
-        case .greatestNumber(let limit): (.evaluatedObject, .lessThanOrEqual, limit, 1610)
-        case .earliestDate(let date): (.evaluatedObject, .greaterThanOrEqual, .date(date), 1640)
-        case .latestDate(let date): (.evaluatedObject, .lessThanOrEqual, .date(date), 1630)
-        case .leastLength(let count):
-          (.path("length"), .greaterThanOrEqual, .integer(count), 1670)
-        case .greatestLength(let count):
-          (.path("length"), .lessThanOrEqual, .integer(count), 1660)
-        case .pattern(let pattern): (.evaluatedObject, .matches, .string(pattern), 1680)
-        }
+      let (left, sign, right, code):
+        (ModelExpression, ModelPredicate.Operator, ExpressionConstant, Int64) =
+          switch self {
+          case .leastNumber(let limit): (.evaluatedObject, .greaterThanOrEqual, limit, 1620)
+          case .greatestNumber(let limit): (.evaluatedObject, .lessThanOrEqual, limit, 1610)
+          case .earliestDate(let date): (.evaluatedObject, .greaterThanOrEqual, .date(date), 1640)
+          case .latestDate(let date): (.evaluatedObject, .lessThanOrEqual, .date(date), 1630)
+          case .leastLength(let count):
+            (.path("length"), .greaterThanOrEqual, .integer(count), 1670)
+          case .greatestLength(let count):
+            (.path("length"), .lessThanOrEqual, .integer(count), 1660)
+          case .pattern(let pattern): (.evaluatedObject, .matches, .string(pattern), 1680)
+          }
       return AttributeValidation(
         predicate: .compare(left, sign, .constant(right)), warning: .integer(code))
     }

@@ -119,7 +119,7 @@ extension ContentsReader {
     func number(_ key: String) -> Int64 { attributes[key].flatMap { Int64($0) } ?? 0 }
     return FetchRequest(
       entityName: nonEmpty(attributes["entity"]),
-      predicate: nonEmpty(attributes["predicateString"]).map { Predicate(text: $0) },
+      predicate: nonEmpty(attributes["predicateString"]).map { ModelPredicate(text: $0) },
       fetchLimit: number("fetchLimit"), fetchOffset: number("fetchOffset"),
       batchSize: number("fetchBatchSize"),
       resultType: FetchRequest.ResultType(rawValue: number("resultType")), options: options)
@@ -133,7 +133,7 @@ extension ContentsReader {
     }
     let type = attributes["expressionType"].flatMap { AttributeType(name: $0) } ?? .undefined
     return FetchIndex.Element(
-      expression: Expression(text: attributes["expression"] ?? ""), type: type,
+      expression: ModelExpression(text: attributes["expression"] ?? ""), type: type,
       isAscending: isAscending, kind: kind)
   }
 

@@ -164,7 +164,9 @@ struct ContentsReader {
     case ("entity", "fetchIndex"):
       fetchIndex = FetchIndex(
         name: try self.name(attributes, name, line), elements: [],
-        partialPredicate: nonEmpty(attributes["partialIndexPredicate"]).map { Predicate(text: $0) })
+        partialPredicate: nonEmpty(attributes["partialIndexPredicate"]).map {
+          ModelPredicate(text: $0)
+        })
     case ("fetchIndex", "fetchIndexElement"):
       let element = readIndexElement(attributes)
       fetchIndex?.elements.append(element)
@@ -246,7 +248,7 @@ struct ContentsReader {
       versionHashModifier: nonEmpty(attributes["versionHashModifier"]),
       renamingIdentifier: renaming(attributes, name),
       spotlightDisplayNameExpression: nonEmpty(attributes["coreSpotlightDisplayNameExpression"])
-        .map { Expression(text: $0) },
+        .map { ModelExpression(text: $0) },
       codeGenerationType: nonEmpty(attributes["codeGenerationType"]))
   }
 }

@@ -1,12 +1,12 @@
 /// How a derived attribute (iOS 13) gets its value.
 public struct Derivation: Sendable, Hashable {
   /// The expression: a key path (`chat.serverId`) or a function of one (`count:(pages)`).
-  public var expression: Expression
+  public var expression: ModelExpression
   /// The filtering predicate; nil when there is none.
-  public var filterPredicate: Predicate?
+  public var filterPredicate: ModelPredicate?
 
   /// Makes a derivation.
-  public init(expression: Expression, filterPredicate: Predicate? = nil) {
+  public init(expression: ModelExpression, filterPredicate: ModelPredicate? = nil) {
     self.expression = expression
     self.filterPredicate = filterPredicate
   }
@@ -15,7 +15,7 @@ public struct Derivation: Sendable, Hashable {
   public init(text: String, filter: String? = nil) {
     self.init(
       expression: DerivationText.expression(text),
-      filterPredicate: filter.map { Predicate(text: $0) })
+      filterPredicate: filter.map { ModelPredicate(text: $0) })
   }
 
   /// The expression as text; the version hash takes it in.

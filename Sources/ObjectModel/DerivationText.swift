@@ -10,8 +10,8 @@ enum DerivationText {
 
   /// The expression of what was typed: `pages.@count` becomes `count:(pages)`, `pages.@sum.words`
   /// becomes `sum:(pages.words)`; anything else stays as it is.
-  static func expression(_ typed: String) -> Expression {
-    let parsed = Expression(text: typed)
+  static func expression(_ typed: String) -> ModelExpression {
+    let parsed = ModelExpression(text: typed)
     guard let path = parsed.plainKeyPath else { return parsed }
     var parts = path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
     let operators = parts.indices.filter { parts[$0].hasPrefix("@") }
@@ -24,7 +24,7 @@ enum DerivationText {
 
   /// What a source says for an expression. It has the operator behind the relationship, the first
   /// part of the path.
-  static func source(_ expression: Expression) -> String {
+  static func source(_ expression: ModelExpression) -> String {
     guard case .function(target: nil, let selector, let arguments) = expression,
       arguments.count == 1, let path = arguments.first?.plainKeyPath,
       let sign = functions.first(where: { $0.1 == selector })?.0
@@ -36,7 +36,7 @@ enum DerivationText {
   }
 
   /// Whether recorded hashes confirm expressions of this kind: key paths, and counts of them.
-  static func isConfirmed(_ expression: Expression) -> Bool {
+  static func isConfirmed(_ expression: ModelExpression) -> Bool {
     if case .function(target: nil, "count:", let arguments) = expression, arguments.count == 1 {
       return isKeyPath(arguments[0])
     }
@@ -44,7 +44,7 @@ enum DerivationText {
   }
 
   /// Whether this is ASCII names joined by points.
-  private static func isKeyPath(_ expression: Expression) -> Bool {
+  private static func isKeyPath(_ expression: ModelExpression) -> Bool {
     guard let path = expression.plainKeyPath else { return false }
     return PredicateSyntax.isKeyPath(path) && !path.contains("@")
       && path.utf8.allSatisfy { $0 < 0x80 }

@@ -26,7 +26,7 @@ public struct Entity: Sendable, Hashable {
   /// The name in an earlier version of the model, when the model gives one.
   public var renamingIdentifier: String?
   /// The expression that Spotlight takes the display name from; nil when there is none.
-  public var spotlightDisplayNameExpression: Expression?
+  public var spotlightDisplayNameExpression: ModelExpression?
   /// How Xcode generates the class (`class`, `category`); nil for not at all and in compiled models.
   public var codeGenerationType: String?
   /// The user info.
@@ -39,7 +39,7 @@ public struct Entity: Sendable, Hashable {
     relationships: [Relationship] = [], fetchedProperties: [FetchedProperty] = [],
     uniquenessConstraints: [[String]] = [], fetchIndexes: [FetchIndex] = [],
     compoundIndexes: [[String]] = [], versionHashModifier: String? = nil,
-    renamingIdentifier: String? = nil, spotlightDisplayNameExpression: Expression? = nil,
+    renamingIdentifier: String? = nil, spotlightDisplayNameExpression: ModelExpression? = nil,
     codeGenerationType: String? = nil, userInfo: [String: ArchivedValue] = [:]
   ) {
     self.name = name

@@ -13,7 +13,7 @@ public struct FetchIndex: Sendable, Hashable {
     /// The indexed property; empty when the column is an expression.
     public var propertyName: String
     /// The indexed expression; nil when the column is a property.
-    public var expression: Expression?
+    public var expression: ModelExpression?
     /// The type of the expression's values; undefined when the column is a property.
     public var expressionType: AttributeType
     /// Whether ascending.
@@ -31,7 +31,7 @@ public struct FetchIndex: Sendable, Hashable {
 
     /// Makes one column of an index that holds an expression's values.
     public init(
-      expression: Expression, type: AttributeType = .undefined, isAscending: Bool = true,
+      expression: ModelExpression, type: AttributeType = .undefined, isAscending: Bool = true,
       kind: Kind = .binary
     ) {
       propertyName = ""
@@ -50,10 +50,10 @@ public struct FetchIndex: Sendable, Hashable {
   /// The columns, in order.
   public var elements: [Element]
   /// The predicate of a partial index; nil for a full one.
-  public var partialPredicate: Predicate?
+  public var partialPredicate: ModelPredicate?
 
   /// Makes an index.
-  public init(name: String, elements: [Element], partialPredicate: Predicate? = nil) {
+  public init(name: String, elements: [Element], partialPredicate: ModelPredicate? = nil) {
     self.name = name
     self.elements = elements
     self.partialPredicate = partialPredicate

@@ -3,9 +3,9 @@ public struct FetchRequest: Sendable, Hashable {
   /// The entity it fetches; nil when the model names none.
   public var entityName: String?
   /// Which objects it fetches; nil for all.
-  public var predicate: Predicate?
+  public var predicate: ModelPredicate?
   /// The order of the objects; a model's source has none.
-  public var sortDescriptors: [SortDescriptor]
+  public var sortDescriptors: [FetchSort]
   /// The most objects that are fetched; 0 for no limit.
   public var fetchLimit: Int64
   /// How many objects are left out at the start.
@@ -14,14 +14,17 @@ public struct FetchRequest: Sendable, Hashable {
   public var batchSize: Int64
   /// What is fetched.
   public var resultType: ResultType
-  /// The switches.
+  /// The switches; Apple's defaults where the request was archived with others, see ``archivedFlags``.
   public var options: Options
+  /// `NSFetchRequestFlags` of an archived request that has others than the defaults. Which bit stands for which switch is
+  /// not documented, so they are kept as they are; nil for the defaults, and for a request from a source.
+  public var archivedFlags: Int64?
   /// The names or key paths of the properties that are fetched; empty for all.
   public var propertiesToFetch: [String]
   /// The names or key paths of the properties that results are grouped by.
   public var propertiesToGroupBy: [String]
   /// Which groups are fetched; nil for all.
-  public var havingPredicate: Predicate?
+  public var havingPredicate: ModelPredicate?
   /// The key paths of relationships that are loaded too.
   public var prefetchedKeyPaths: [String]
   /// `NSAllocationType` of an archived request, whose meaning is not known; 0 in all that were seen.
@@ -45,28 +48,24 @@ public struct FetchRequest: Sendable, Hashable {
     public static let count = ResultType(rawValue: 4)
   }
 
-  /// The switches of a request, in the bits of the archived `NSFetchRequestFlags`.
-  ///
-  /// Every archived request that was seen has 30, the defaults in Apple's documentation; which bit
-  /// stands for which of them is taken from the order of the fields in the public header
-  /// `NSFetchRequest.h` and not confirmed by data.
+  /// The switches of a request. The bits are this library's own.
   public struct Options: OptionSet, Sendable, Hashable {
-    /// The bits as archived.
+    /// The bits.
     public let rawValue: Int64
 
-    /// Wraps bits, known or not.
+    /// Wraps bits.
     public init(rawValue: Int64) { self.rawValue = rawValue }
 
-    /// Equal results are returned once.
-    public static let returnsDistinctResults = Options(rawValue: 1)
     /// Objects of subentities are fetched too.
-    public static let includesSubentities = Options(rawValue: 2)
+    public static let includesSubentities = Options(rawValue: 1)
+    /// Unsaved changes are taken in.
+    public static let includesPendingChanges = Options(rawValue: 2)
     /// Rows are loaded along with the IDs.
     public static let includesPropertyValues = Options(rawValue: 4)
     /// Objects are faults until used.
     public static let returnsObjectsAsFaults = Options(rawValue: 8)
-    /// Unsaved changes are taken in.
-    public static let includesPendingChanges = Options(rawValue: 16)
+    /// Equal results are returned once.
+    public static let returnsDistinctResults = Options(rawValue: 16)
 
     /// Apple's defaults.
     public static let standard: Options = [
@@ -75,14 +74,17 @@ public struct FetchRequest: Sendable, Hashable {
     ]
   }
 
+  /// `NSFetchRequestFlags` of every archived request that was seen, all of them with Apple's defaults.
+  static let standardFlags: Int64 = 30
+
   /// Makes a request; what is left out is as in Apple's API.
   public init(
-    entityName: String? = nil, predicate: Predicate? = nil,
-    sortDescriptors: [SortDescriptor] = [], fetchLimit: Int64 = 0, fetchOffset: Int64 = 0,
+    entityName: String? = nil, predicate: ModelPredicate? = nil,
+    sortDescriptors: [FetchSort] = [], fetchLimit: Int64 = 0, fetchOffset: Int64 = 0,
     batchSize: Int64 = 0, resultType: ResultType = .objects, options: Options = .standard,
     propertiesToFetch: [String] = [], propertiesToGroupBy: [String] = [],
-    havingPredicate: Predicate? = nil, prefetchedKeyPaths: [String] = [],
-    allocationType: Int64 = 0
+    havingPredicate: ModelPredicate? = nil, prefetchedKeyPaths: [String] = [],
+    allocationType: Int64 = 0, archivedFlags: Int64? = nil
   ) {
     self.entityName = entityName
     self.predicate = predicate
@@ -97,11 +99,12 @@ public struct FetchRequest: Sendable, Hashable {
     self.havingPredicate = havingPredicate
     self.prefetchedKeyPaths = prefetchedKeyPaths
     self.allocationType = allocationType
+    self.archivedFlags = archivedFlags
   }
 }
 
 /// One step of an order (`NSSortDescriptor`).
-public struct SortDescriptor: Sendable, Hashable {
+public struct FetchSort: Sendable, Hashable {
   /// The key path.
   public var key: String
   /// Whether ascending.

@@ -12,7 +12,7 @@ public struct FetchRequestTemplate: Sendable, Hashable {
   }
 
   /// Makes a template that fetches objects of one entity.
-  public init(name: String, entityName: String, predicate: Predicate? = nil) {
+  public init(name: String, entityName: String, predicate: ModelPredicate? = nil) {
     self.init(
       name: name,
       request: FetchRequest(
@@ -22,7 +22,7 @@ public struct FetchRequestTemplate: Sendable, Hashable {
   /// The entity it fetches; empty when the model names none.
   public var entityName: String { request.entityName ?? "" }
   /// Which objects it fetches; nil for all.
-  public var predicate: Predicate? { request.predicate }
+  public var predicate: ModelPredicate? { request.predicate }
 }
 
 /// A fetched property of an entity. It has no column and no part in the version hash.
@@ -67,7 +67,7 @@ public struct FetchedProperty: Sendable, Hashable {
 
   /// Makes a fetched property that fetches objects of one entity.
   public init(
-    name: String, destinationEntityName: String?, predicate: Predicate? = nil,
+    name: String, destinationEntityName: String?, predicate: ModelPredicate? = nil,
     isOptional: Bool = true, userInfo: [String: ArchivedValue] = [:]
   ) {
     self.init(
@@ -79,5 +79,5 @@ public struct FetchedProperty: Sendable, Hashable {
   /// The entity it fetches; nil when the model names none.
   public var destinationEntityName: String? { request.entityName }
   /// Which objects it fetches; nil for all.
-  public var predicate: Predicate? { request.predicate }
+  public var predicate: ModelPredicate? { request.predicate }
 }

@@ -4,8 +4,8 @@ import Testing
 @testable import ObjectModel
 
 // Foundation has types of these names.
-private typealias Expression = ObjectModel.Expression
-private typealias Predicate = ObjectModel.Predicate
+private typealias ModelExpression = ObjectModel.ModelExpression
+private typealias ModelPredicate = ObjectModel.ModelPredicate
 
 /// Expressions and predicates as text and in archives.
 struct ExpressionTests {
@@ -32,9 +32,9 @@ struct ExpressionTests {
     "<opaque \"App.Thing\"> AND a == <opaque \"App.Other\">", "x == -9223372036854775808",
   ])
   func printsAsParsed(_ text: String) throws {
-    let predicate = try Predicate(parsing: text)
+    let predicate = try ModelPredicate(parsing: text)
     #expect(predicate.text == text)
-    #expect(try Predicate(parsing: predicate.text) == predicate)
+    #expect(try ModelPredicate(parsing: predicate.text) == predicate)
   }
 
   /// Other spellings of the same.
@@ -49,14 +49,14 @@ struct ExpressionTests {
     ("a like[c ] 'x'", "a LIKE[c] \"x\""),
   ])
   func readsOtherSpellings(_ text: String, _ canonical: String) throws {
-    let predicate = try Predicate(parsing: text)
+    let predicate = try ModelPredicate(parsing: text)
     #expect(predicate.text == canonical)
-    #expect(try Predicate(parsing: canonical) == predicate)
+    #expect(try ModelPredicate(parsing: canonical) == predicate)
   }
 
   @Test func treesAreAsMeant() throws {
     #expect(
-      try Predicate(parsing: "ANY a.b ==[c] $v.c + 1 AND NOT x IN {1, 'y'}")
+      try ModelPredicate(parsing: "ANY a.b ==[c] $v.c + 1 AND NOT x IN {1, 'y'}")
         == .and([
           .compare(
             .path("a.b"), .equal,
@@ -68,17 +68,17 @@ struct ExpressionTests {
               .aggregate([.constant(.integer(1)), .constant(.string("y"))]))),
         ]))
     #expect(
-      try Expression(parsing: "FUNCTION($manager, 'a:', $source.owner)")
+      try ModelExpression(parsing: "FUNCTION($manager, 'a:', $source.owner)")
         == .function(
           target: .variable("manager"), selector: "a:",
           arguments: [.keyPath("owner", of: .variable("source"))]))
-    #expect(try Expression(parsing: "a.b").plainKeyPath == "a.b")
-    #expect(try Expression(parsing: "(a).b") == .keyPath("b", of: .path("a")))
+    #expect(try ModelExpression(parsing: "a.b").plainKeyPath == "a.b")
+    #expect(try ModelExpression(parsing: "(a).b") == .keyPath("b", of: .path("a")))
   }
 
   /// The text that Apple's own `predicateFormat` has for constants, which the hash takes in.
   @Test func appleText() throws {
-    let predicate = try Predicate(
+    let predicate = try ModelPredicate(
       parsing: "a == YES AND b == 5.0 AND c > CAST(1.5, \"NSDate\") AND d == 0.5")
     #expect(
       predicate.predicateFormat
@@ -94,11 +94,11 @@ struct ExpressionTests {
     ("FUNCTION(a) == 1", 8), ("a == -b", 6), ("a == 9223372036854775808", 5), ("a.", 2),
   ])
   func errorsHaveTheirPlace(_ text: String, _ offset: Int) {
-    let error = #expect(throws: PredicateFormatError.self) { try Predicate(parsing: text) }
+    let error = #expect(throws: PredicateFormatError.self) { try ModelPredicate(parsing: text) }
     #expect(error?.code == .syntax)
     #expect(error?.offset == offset, "\(text): \(error?.description ?? "")")
-    #expect(Predicate(text: text) == .unparsed(text))
-    #expect(Predicate(text: text).text == text)
+    #expect(ModelPredicate(text: text) == .unparsed(text))
+    #expect(ModelPredicate(text: text).text == text)
   }
 
   /// Text that nests, repeats or ends without end is refused in bounded time.
@@ -114,8 +114,8 @@ struct ExpressionTests {
   ])
   func hostileText(_ text: String) {
     let start = ContinuousClock.now
-    #expect(throws: PredicateFormatError.self) { try Predicate(parsing: text) }
-    #expect(throws: PredicateFormatError.self) { try Expression(parsing: text + "!") }
+    #expect(throws: PredicateFormatError.self) { try ModelPredicate(parsing: text) }
+    #expect(throws: PredicateFormatError.self) { try ModelExpression(parsing: text + "!") }
     #expect(ContinuousClock.now - start < .seconds(2))
   }
 
@@ -137,8 +137,8 @@ struct ExpressionTests {
         }
       }
       let text = String(decoding: bytes, as: UTF8.self)
-      guard let predicate = try? Predicate(parsing: text) else { continue }
-      #expect(Predicate(text: predicate.text) == predicate, "\(text)")
+      guard let predicate = try? ModelPredicate(parsing: text) else { continue }
+      #expect(ModelPredicate(text: predicate.text) == predicate, "\(text)")
     }
   }
 
@@ -151,12 +151,12 @@ struct ExpressionTests {
     for _ in 0..<1500 {
       let predicate = trees.predicate(depth: 5)
       let text = predicate.text
-      #expect(try Predicate(parsing: text) == predicate, "\(text)")
+      #expect(try ModelPredicate(parsing: text) == predicate, "\(text)")
       guard PredicateStanding(predicate).isWritable else { continue }
       var builder = KeyedArchiveBuilder()
       let root = PredicateArchiveWriter.write(predicate, into: &builder)
       let archive = try KeyedArchive(bytes: builder.bytes(root: root))
-      #expect(Predicate(archived: archive.root, in: archive) == predicate, "\(text)")
+      #expect(ModelPredicate(archived: archive.root, in: archive) == predicate, "\(text)")
       archived += 1
     }
     #expect(archived > 300)
@@ -169,30 +169,30 @@ struct ExpressionTests {
       list[Int.random(in: 0..<list.count, using: &generator)]
     }
 
-    mutating func predicate(depth: Int) -> Predicate {
+    mutating func predicate(depth: Int) -> ModelPredicate {
       if depth == 0 { return .constant(pick([true, false])) }
       switch Int.random(in: 0..<8, using: &generator) {
       case 0: return .and((0..<pick([2, 3])).map { _ in predicate(depth: depth - 1) })
       case 1: return .or((0..<pick([2, 3])).map { _ in predicate(depth: depth - 1) })
       case 2: return .not(predicate(depth: depth - 1))
-      case 3: return pick([Predicate.constant(true), .opaque(className: "App.\"x\"")])
+      case 3: return pick([ModelPredicate.constant(true), .opaque(className: "App.\"x\"")])
       default:
         return .compare(
           expression(depth: depth - 1),
           pick([
-            Predicate.Operator.equal, .notEqual, .lessThan, .lessThanOrEqual, .greaterThan,
+            ModelPredicate.Operator.equal, .notEqual, .lessThan, .lessThanOrEqual, .greaterThan,
             .greaterThanOrEqual,
             .matches, .like, .beginsWith, .endsWith, .in, .contains, .between, .selector("isX:"),
           ]), expression(depth: depth - 1),
-          modifier: pick([Predicate.Modifier.direct, .any, .all]),
-          options: Predicate.Options(rawValue: pick([0, 0, 1, 2, 3, 4, 9, 15])))
+          modifier: pick([ModelPredicate.Modifier.direct, .any, .all]),
+          options: ModelPredicate.Options(rawValue: pick([0, 0, 1, 2, 3, 4, 9, 15])))
       }
     }
 
-    mutating func expression(depth: Int) -> Expression {
+    mutating func expression(depth: Int) -> ModelExpression {
       let names = ["a", "name", "in", "a.b", "pages.@count", "größe", "and.or", "a b", "", "x.y.z"]
       if depth == 0 {
-        return pick([Expression.evaluatedObject, .path(pick(names)), .variable("v")])
+        return pick([ModelExpression.evaluatedObject, .path(pick(names)), .variable("v")])
       }
       switch Int.random(in: 0..<14, using: &generator) {
       case 0:
@@ -207,7 +207,7 @@ struct ExpressionTests {
       case 1: return .keyPath(pick(names), of: expression(depth: depth - 1))
       case 2:
         return .function(
-          target: pick([Expression.variable("manager"), expression(depth: depth - 1)]),
+          target: pick([ModelExpression.variable("manager"), expression(depth: depth - 1)]),
           selector: pick(["f:", "f:g:", "x y"]),
           arguments: (0..<pick([0, 1, 2])).map { _ in expression(depth: depth - 1) })
       case 3:
@@ -238,7 +238,9 @@ struct ExpressionTests {
           request: expression(depth: depth - 1), context: expression(depth: depth - 1),
           countOnly: pick([true, false]))
       case 12:
-        return pick([Expression.anyKey, .symbol("FIRST"), .opaque(className: "NSBlockExpression")])
+        return pick([
+          ModelExpression.anyKey, .symbol("FIRST"), .opaque(className: "NSBlockExpression"),
+        ])
       default: return .path(pick(names))
       }
     }
@@ -270,14 +272,14 @@ struct ExpressionTests {
     let archive = try KeyedArchive(bytes: builder.bytes(root: root))
     let start = ContinuousClock.now
     for value in [cycle, bomb] {
-      let predicate = try #require(Predicate(archived: value, in: archive))
+      let predicate = try #require(ModelPredicate(archived: value, in: archive))
       #expect(!predicate.isWhole)
-      #expect(Predicate(text: predicate.text).text == predicate.text)
+      #expect(ModelPredicate(text: predicate.text).text == predicate.text)
     }
-    let expression = try #require(Expression(archived: repeated, in: archive))
+    let expression = try #require(ModelExpression(archived: repeated, in: archive))
     #expect(expression.text.utf8.count < 1_000_000)
     #expect(ContinuousClock.now - start < .seconds(4))
-    #expect(Predicate(archived: .uid(0), in: archive) == nil)
-    #expect(Expression(archived: nil, in: archive) == nil)
+    #expect(ModelPredicate(archived: .uid(0), in: archive) == nil)
+    #expect(ModelExpression(archived: nil, in: archive) == nil)
   }
 }

@@ -234,7 +234,7 @@ struct HostileInputTests {
       loop, ["NSFunctionExpression"],
       ["NSSelectorName": builder.string("f:"), "NSArguments": .array([loop, loop])])
     let archive = try? KeyedArchive(bytes: builder.bytes(root: root))
-    let text = archive.flatMap { ObjectModel.Expression(archived: loop, in: $0)?.text }
+    let text = archive.flatMap { ObjectModel.ModelExpression(archived: loop, in: $0)?.text }
     #expect((text?.utf8.count ?? 0) < 200_000)
     let array = builder.reserve()
     builder.fill(array, ["NSArray"], ["NS.objects": .array([array, array])])

@@ -4,7 +4,7 @@ import Testing
 @testable import ObjectModel
 
 // Foundation has types of these names.
-private typealias Predicate = ObjectModel.Predicate
+private typealias ModelPredicate = ObjectModel.ModelPredicate
 
 /// What forms can and cannot hold, with a model that has everything.
 struct ModelFormsTests {
@@ -80,7 +80,7 @@ struct ModelFormsTests {
           FetchedProperty(
             name: "recent",
             request: FetchRequest(
-              entityName: "Note", predicate: Predicate(text: "rating > 3 AND body != \"<\""),
+              entityName: "Note", predicate: ModelPredicate(text: "rating > 3 AND body != \"<\""),
               fetchLimit: 5), requestName: "latest")
         ],
         uniquenessConstraints: [["body", "created"], ["ident"]],
@@ -89,18 +89,18 @@ struct ModelFormsTests {
             name: "byBody",
             elements: [
               .init(propertyName: "body", isAscending: false), .init(propertyName: "created"),
-            ], partialPredicate: Predicate(text: "rating > 1")),
+            ], partialPredicate: ModelPredicate(text: "rating > 1")),
           FetchIndex(
             name: "byExpression",
             elements: [
               .init(
-                expression: ObjectModel.Expression(text: "lowercase:(body)"), type: .string,
+                expression: ObjectModel.ModelExpression(text: "lowercase:(body)"), type: .string,
                 kind: .rTree)
             ]),
         ],
         compoundIndexes: [["body", "price"]], versionHashModifier: "v2",
         renamingIdentifier: "Memo",
-        spotlightDisplayNameExpression: ObjectModel.Expression(text: "body"),
+        spotlightDisplayNameExpression: ObjectModel.ModelExpression(text: "body"),
         codeGenerationType: "class", userInfo: ["k": "v", "é": "ü\u{1F600}"]),
       Entity(name: "Item", isAbstract: true),
       Entity(
@@ -117,7 +117,7 @@ struct ModelFormsTests {
       FetchRequestTemplate(
         name: "All",
         request: FetchRequest(
-          entityName: "Note", predicate: Predicate(text: "body BEGINSWITH[cd] $START"),
+          entityName: "Note", predicate: ModelPredicate(text: "body BEGINSWITH[cd] $START"),
           fetchLimit: 10, batchSize: 20, resultType: .dictionaries,
           options: [.returnsDistinctResults, .includesPropertyValues]))
     ])
@@ -206,7 +206,7 @@ struct ModelFormsTests {
         name: "x", type: .string,
         validations: [
           AttributeValidation(
-            predicate: Predicate(text: "SELF CONTAINS \"a\""), warning: "must have an a")
+            predicate: ModelPredicate(text: "SELF CONTAINS \"a\""), warning: "must have an a")
         ])),
     Unfit(
       name: "rules in another order",
@@ -219,7 +219,7 @@ struct ModelFormsTests {
     Unfit(name: "user info of a number", userInfo: ["x": .integer(1)]),
     Unfit(
       name: "ordered request",
-      request: FetchRequest(entityName: "A", sortDescriptors: [SortDescriptor(key: "x")])),
+      request: FetchRequest(entityName: "A", sortDescriptors: [FetchSort(key: "x")])),
     Unfit(
       name: "request of some properties",
       request: FetchRequest(entityName: "A", propertiesToFetch: ["x"])),

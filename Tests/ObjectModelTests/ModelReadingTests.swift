@@ -10,7 +10,7 @@ struct ModelReadingTests {
       model.fetchRequestTemplates
         == [
           FetchRequestTemplate(
-            name: "Pinned", entityName: "Note", predicate: Predicate(text: "pinned == 1"))
+            name: "Pinned", entityName: "Note", predicate: ModelPredicate(text: "pinned == 1"))
         ])
     #expect(model.entities["Note"]?.fetchedProperties.first?.predicate?.text == "pinned == 1")
     model.fetchRequestTemplates = []

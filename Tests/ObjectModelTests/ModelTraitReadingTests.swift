@@ -131,10 +131,10 @@ struct ModelTraitReadingTests {
       sortDescriptors: [
         .init(key: "a", isAscending: false, selector: "caseInsensitiveCompare:"),
         .init(key: "b", selector: nil, reversesNullOrder: true),
-      ], fetchLimit: 1, fetchOffset: 2, batchSize: 3, resultType: .objectIDs, options: [],
+      ], fetchLimit: 1, fetchOffset: 2, batchSize: 3, resultType: .objectIDs,
       propertiesToFetch: ["a"], propertiesToGroupBy: ["a", "b"],
       havingPredicate: .compare(.path("b"), .notEqual, .constant(.null)),
-      prefetchedKeyPaths: ["c.d"], allocationType: 1)
+      prefetchedKeyPaths: ["c.d"], allocationType: 1, archivedFlags: 7)
     let information: [String: ArchivedValue] = [
       "text": "x", "number": .integer(-5), "real": .real(2.5), "flag": .bool(false),
       "date": .date(3), "data": .data([1, 2]), "list": .array([.integer(1), "y"]),

@@ -4,8 +4,8 @@ import Testing
 @testable import ObjectModel
 
 // Foundation has types of these names.
-private typealias Expression = ObjectModel.Expression
-private typealias Predicate = ObjectModel.Predicate
+private typealias ModelExpression = ObjectModel.ModelExpression
+private typealias ModelPredicate = ObjectModel.ModelPredicate
 
 /// All archives of the real collection: compiled models, cached models, compiled mapping models and
 /// the expressions in mapping sources.
@@ -74,16 +74,17 @@ struct RealArchiveTests {
       var builder = KeyedArchiveBuilder()
       let written: PropertyList
       if archive.isKind(value, of: "NSPredicate") {
-        let predicate = try #require(Predicate(archived: value, in: archive))
+        let predicate = try #require(ModelPredicate(archived: value, in: archive))
         #expect(predicate.isWhole, "\(name): \(predicate)")
-        #expect(try Predicate(parsing: predicate.text) == predicate, "\(name): \(predicate)")
+        #expect(try ModelPredicate(parsing: predicate.text) == predicate, "\(name): \(predicate)")
         #expect(PredicateStanding(predicate).unconfirmed.isEmpty, "\(name): \(predicate)")
         written = PredicateArchiveWriter.write(predicate, into: &builder)
         texts.insert(predicate.text)
       } else {
-        let expression = try #require(Expression(archived: value, in: archive))
+        let expression = try #require(ModelExpression(archived: value, in: archive))
         #expect(expression.isWhole, "\(name): \(expression)")
-        #expect(try Expression(parsing: expression.text) == expression, "\(name): \(expression)")
+        #expect(
+          try ModelExpression(parsing: expression.text) == expression, "\(name): \(expression)")
         #expect(PredicateStanding(expression).unconfirmed.isEmpty, "\(name): \(expression)")
         written = PredicateArchiveWriter.write(expression, into: &builder)
         texts.insert(expression.text)

@@ -163,6 +163,7 @@ extension ModelComparison {
     if request.batchSize != 0 { parts.append("batches of \(request.batchSize)") }
     if request.resultType != .objects { parts.append("result type \(request.resultType.rawValue)") }
     if request.options != .standard { parts.append("options \(request.options.rawValue)") }
+    if let flags = request.archivedFlags { parts.append("archived options \(flags)") }
     if !request.propertiesToFetch.isEmpty {
       parts.append("only " + request.propertiesToFetch.joined(separator: ", "))
     }

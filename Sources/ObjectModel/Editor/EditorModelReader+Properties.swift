@@ -96,7 +96,7 @@ extension EditorModelReader {
     let predicate = try text("_predicateString", of: value)
     return FetchRequest(
       entityName: try entityName(archive.field("_entity", of: value)),
-      predicate: predicate.map { Predicate(text: $0) })
+      predicate: predicate.map { ModelPredicate(text: $0) })
   }
 
   /// The limits are texts that the editor shows; of a text attribute they are lengths.

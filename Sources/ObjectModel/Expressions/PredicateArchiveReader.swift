@@ -17,12 +17,12 @@ struct PredicateArchiveReader {
   // MARK: Expressions
 
   /// Nil for nil. A graph that is cyclic, too deep or too big ends in opaque parts.
-  mutating func expression(_ value: PropertyList?, depth: Int = 0) -> Expression? {
+  mutating func expression(_ value: PropertyList?, depth: Int = 0) -> ModelExpression? {
     guard archive.resolve(value) != nil else { return nil }
     partCount += 1
     let className = archive.className(of: value) ?? "unknown"
-    let opaque = Expression.opaque(className: className)
-    guard depth < Expression.maximumDepth, partCount <= Expression.maximumPartCount,
+    let opaque = ModelExpression.opaque(className: className)
+    guard depth < ModelExpression.maximumDepth, partCount <= ModelExpression.maximumPartCount,
       textLength <= Self.maximumTextLength
     else { return opaque }
     switch className {
@@ -68,23 +68,24 @@ struct PredicateArchiveReader {
     }
   }
 
-  private mutating func part(_ key: String, _ value: PropertyList?, depth: Int) -> Expression? {
+  private mutating func part(_ key: String, _ value: PropertyList?, depth: Int) -> ModelExpression?
+  {
     expression(archive.field(key, of: value), depth: depth + 1)
   }
 
   private mutating func list(
     _ key: String, _ value: PropertyList?, depth: Int
-  ) -> [Expression]? {
+  ) -> [ModelExpression]? {
     guard let elements = archive.elements(archive.field(key, of: value)) else { return nil }
-    var parts: [Expression] = []
+    var parts: [ModelExpression] = []
     for element in elements {
-      guard partCount <= Expression.maximumPartCount else { return nil }
+      guard partCount <= ModelExpression.maximumPartCount else { return nil }
       parts.append(expression(element, depth: depth + 1) ?? .constant(.null))
     }
     return parts
   }
 
-  private mutating func keyPath(_ value: PropertyList?, depth: Int) -> Expression? {
+  private mutating func keyPath(_ value: PropertyList?, depth: Int) -> ModelExpression? {
     guard let arguments = archive.elements(archive.field("NSArguments", of: value)),
       arguments.count == 1,
       archive.className(of: arguments[0]) == "NSKeyPathSpecifierExpression",
@@ -94,10 +95,10 @@ struct PredicateArchiveReader {
     return .keyPath(path, of: object)
   }
 
-  private mutating func function(_ value: PropertyList?, depth: Int) -> Expression? {
+  private mutating func function(_ value: PropertyList?, depth: Int) -> ModelExpression? {
     guard let selector = text("NSSelectorName", value) else { return nil }
     let operand = archive.field("NSOperand", of: value)
-    var target: Expression?
+    var target: ModelExpression?
     if text("NSConstantValueClassName", archive.resolve(operand)) != Self.utilities {
       guard let object = expression(operand, depth: depth + 1) else { return nil }
       target = object
@@ -111,12 +112,12 @@ struct PredicateArchiveReader {
 
   // MARK: Constants
 
-  private mutating func constant(_ value: PropertyList?, depth: Int) -> Expression {
+  private mutating func constant(_ value: PropertyList?, depth: Int) -> ModelExpression {
     if let name = text("NSConstantValueClassName", value) { return .constant(.type(name)) }
     return constantValue(archive.field("NSConstantValue", of: value), depth: depth)
   }
 
-  private mutating func constantValue(_ value: PropertyList?, depth: Int) -> Expression {
+  private mutating func constantValue(_ value: PropertyList?, depth: Int) -> ModelExpression {
     guard let object = archive.resolve(value) else { return .constant(.null) }
     partCount += 1
     let className = archive.className(of: object)
@@ -137,9 +138,9 @@ struct PredicateArchiveReader {
       let isList = ["NSArray", "NSSet", "NSOrderedSet"].contains {
         archive.isKind(object, of: $0)
       }
-      if isList, depth < Expression.maximumDepth, let elements = archive.elements(object) {
-        var parts: [Expression] = []
-        for element in elements where partCount <= Expression.maximumPartCount {
+      if isList, depth < ModelExpression.maximumDepth, let elements = archive.elements(object) {
+        var parts: [ModelExpression] = []
+        for element in elements where partCount <= ModelExpression.maximumPartCount {
           parts.append(constantValue(element, depth: depth + 1))
         }
         if parts.count == elements.count { return .aggregate(parts) }
@@ -175,12 +176,12 @@ struct PredicateArchiveReader {
   // MARK: Predicates
 
   /// Nil for nil. A graph that is cyclic, too deep or too big ends in opaque parts.
-  mutating func predicate(_ value: PropertyList?, depth: Int = 0) -> Predicate? {
+  mutating func predicate(_ value: PropertyList?, depth: Int = 0) -> ModelPredicate? {
     guard archive.resolve(value) != nil else { return nil }
     partCount += 1
     let className = archive.className(of: value) ?? "unknown"
-    let opaque = Predicate.opaque(className: className)
-    guard depth < Expression.maximumDepth, partCount <= Expression.maximumPartCount,
+    let opaque = ModelPredicate.opaque(className: className)
+    guard depth < ModelExpression.maximumDepth, partCount <= ModelExpression.maximumPartCount,
       textLength <= Self.maximumTextLength
     else { return opaque }
     switch className {
@@ -192,13 +193,13 @@ struct PredicateArchiveReader {
     }
   }
 
-  private mutating func compound(_ value: PropertyList?, depth: Int) -> Predicate? {
+  private mutating func compound(_ value: PropertyList?, depth: Int) -> ModelPredicate? {
     guard let type = archive.integer(archive.field("NSCompoundPredicateType", of: value)),
       let elements = archive.elements(archive.field("NSSubpredicates", of: value))
     else { return nil }
-    var parts: [Predicate] = []
+    var parts: [ModelPredicate] = []
     for element in elements {
-      guard partCount <= Expression.maximumPartCount,
+      guard partCount <= ModelExpression.maximumPartCount,
         let part = predicate(element, depth: depth + 1)
       else { return nil }
       parts.append(part)
@@ -212,16 +213,16 @@ struct PredicateArchiveReader {
   }
 
   /// `NSPredicateOperatorType` by number; 11 names a selector.
-  static let operators: [Int64: Predicate.Operator] = [
+  static let operators: [Int64: ModelPredicate.Operator] = [
     0: .lessThan, 1: .lessThanOrEqual, 2: .greaterThan, 3: .greaterThanOrEqual, 4: .equal,
     5: .notEqual, 6: .matches, 7: .like, 8: .beginsWith, 9: .endsWith, 10: .in, 99: .contains,
     100: .between,
   ]
 
-  private mutating func comparison(_ value: PropertyList?, depth: Int) -> Predicate? {
+  private mutating func comparison(_ value: PropertyList?, depth: Int) -> ModelPredicate? {
     let stored = archive.field("NSPredicateOperator", of: value)
     guard let type = archive.integer(archive.field("NSOperatorType", of: stored)),
-      let modifier = Predicate.Modifier(
+      let modifier = ModelPredicate.Modifier(
         rawValue: archive.integer(archive.field("NSModifier", of: stored)) ?? 0),
       let left = part("NSLeftExpression", value, depth: depth),
       let right = part("NSRightExpression", value, depth: depth)
@@ -239,7 +240,7 @@ struct PredicateArchiveReader {
       ?? archive.integer(archive.field("NSFlags", of: stored)) ?? 0
     guard (0...15).contains(bits) else { return nil }
     return .compare(
-      left, found, right, modifier: modifier, options: Predicate.Options(rawValue: bits))
+      left, found, right, modifier: modifier, options: ModelPredicate.Options(rawValue: bits))
   }
 
   private mutating func text(_ key: String, _ value: PropertyList?) -> String? {
@@ -249,7 +250,7 @@ struct PredicateArchiveReader {
   }
 }
 
-extension Expression {
+extension ModelExpression {
   /// Reads an archived `NSExpression`; nil for nil. What is not understood is kept as
   /// ``opaque(className:)``.
   public init?(archived value: PropertyList?, in archive: KeyedArchive) {
@@ -259,7 +260,7 @@ extension Expression {
   }
 }
 
-extension Predicate {
+extension ModelPredicate {
   /// Reads an archived `NSPredicate`; nil for nil. What is not understood is kept as
   /// ``opaque(className:)``.
   public init?(archived value: PropertyList?, in archive: KeyedArchive) {

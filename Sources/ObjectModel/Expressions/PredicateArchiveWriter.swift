@@ -4,7 +4,7 @@ struct PredicateArchiveWriter {
 
   /// Writes into a builder; the archive's nil when a part has no archived form.
   static func write(
-    _ expression: Expression, into builder: inout KeyedArchiveBuilder
+    _ expression: ModelExpression, into builder: inout KeyedArchiveBuilder
   ) -> PropertyList {
     guard PredicateStanding(expression).isWritable else { return KeyedArchiveBuilder.null }
     // The builder has one owner at a time, so that its tables are not copied.
@@ -17,7 +17,7 @@ struct PredicateArchiveWriter {
 
   /// Writes into a builder; the archive's nil when a part has no archived form.
   static func write(
-    _ predicate: Predicate, into builder: inout KeyedArchiveBuilder
+    _ predicate: ModelPredicate, into builder: inout KeyedArchiveBuilder
   ) -> PropertyList {
     guard PredicateStanding(predicate).isWritable else { return KeyedArchiveBuilder.null }
     var writer = PredicateArchiveWriter(builder: builder)
@@ -44,7 +44,7 @@ struct PredicateArchiveWriter {
     static let fetch: Int64 = 50
   }
 
-  private mutating func expression(_ expression: Expression) -> PropertyList {
+  private mutating func expression(_ expression: ModelExpression) -> PropertyList {
     switch expression {
     case .constant(.type(let name)):
       return add(
@@ -79,7 +79,7 @@ struct PredicateArchiveWriter {
     }
   }
 
-  private mutating func byAnalogy(_ expression: Expression) -> PropertyList {
+  private mutating func byAnalogy(_ expression: ModelExpression) -> PropertyList {
     switch expression {
     case .aggregate(let parts):
       return add("NSAggregateExpression", Number.aggregate, ["NSCollection": list(parts)])
@@ -117,7 +117,7 @@ struct PredicateArchiveWriter {
     return builder.add([className, "NSExpression", "NSObject"], fields)
   }
 
-  private mutating func list(_ expressions: [Expression]) -> PropertyList {
+  private mutating func list(_ expressions: [ModelExpression]) -> PropertyList {
     var parts: [PropertyList] = []
     for part in expressions { parts.append(expression(part)) }
     return builder.array(parts)
@@ -125,7 +125,7 @@ struct PredicateArchiveWriter {
 
   /// A key path of the object itself is told from any other by its number, and a single key of it
   /// has the shorter selector.
-  private mutating func keyPath(_ path: String, of object: Expression) -> PropertyList {
+  private mutating func keyPath(_ path: String, of object: ModelExpression) -> PropertyList {
     let isOwn = object == .evaluatedObject
     let isKey = isOwn && !path.contains(".")
     let specifier = add(
@@ -158,7 +158,7 @@ struct PredicateArchiveWriter {
 
   // MARK: Predicates
 
-  private mutating func predicate(_ predicate: Predicate) -> PropertyList {
+  private mutating func predicate(_ predicate: ModelPredicate) -> PropertyList {
     switch predicate {
     case .comparison(let comparison):
       return builder.add(
@@ -178,7 +178,7 @@ struct PredicateArchiveWriter {
     }
   }
 
-  private mutating func compound(_ type: Int64, _ parts: [Predicate]) -> PropertyList {
+  private mutating func compound(_ type: Int64, _ parts: [ModelPredicate]) -> PropertyList {
     var written: [PropertyList] = []
     for part in parts { written.append(predicate(part)) }
     return builder.add(
@@ -186,7 +186,7 @@ struct PredicateArchiveWriter {
       ["NSCompoundPredicateType": .integer(type), "NSSubpredicates": builder.array(written)])
   }
 
-  private mutating func sign(_ comparison: Predicate.Comparison) -> PropertyList {
+  private mutating func sign(_ comparison: ModelPredicate.Comparison) -> PropertyList {
     let type =
       PredicateArchiveReader.operators.first { $0.value == comparison.operator }?.key ?? 11
     var fields: [String: PropertyList] = [
@@ -213,7 +213,7 @@ struct PredicateArchiveWriter {
 
   /// Operators that no real archive shows.
   private mutating func byAnalogy(
-    _ sign: Predicate.Operator, _ fields: inout [String: PropertyList]
+    _ sign: ModelPredicate.Operator, _ fields: inout [String: PropertyList]
   ) -> String {
     switch sign {
     case .matches:

@@ -1,7 +1,7 @@
 /// Parses Apple's predicate format by recursive descent.
 struct PredicateParser {
-  /// Brackets count here and not in a tree, hence more than ``Expression/maximumDepth``.
-  private static let maximumNesting = Expression.maximumDepth * 2 + 8
+  /// Brackets count here and not in a tree, hence more than ``ModelExpression/maximumDepth``.
+  private static let maximumNesting = ModelExpression.maximumDepth * 2 + 8
   /// The most operators of a kind that nests to the left (`a + b + c`, `a[0][1]`) in one text.
   private static let maximumFolds = 200
 
@@ -18,13 +18,13 @@ struct PredicateParser {
     closing = scanned.closing
   }
 
-  mutating func wholePredicate() throws(PredicateFormatError) -> Predicate {
+  mutating func wholePredicate() throws(PredicateFormatError) -> ModelPredicate {
     let predicate = try predicate()
     guard kind == .end else { throw error("There is more after the predicate.") }
     return predicate
   }
 
-  mutating func wholeExpression() throws(PredicateFormatError) -> Expression {
+  mutating func wholeExpression() throws(PredicateFormatError) -> ModelExpression {
     let expression = try expression()
     guard kind == .end else { throw error("There is more after the expression.") }
     return expression
@@ -32,7 +32,7 @@ struct PredicateParser {
 
   // MARK: Predicates
 
-  private mutating func predicate() throws(PredicateFormatError) -> Predicate {
+  private mutating func predicate() throws(PredicateFormatError) -> ModelPredicate {
     try enter()
     defer { nesting -= 1 }
     let first = try conjunction()
@@ -42,7 +42,7 @@ struct PredicateParser {
     return .or(parts)
   }
 
-  private mutating func conjunction() throws(PredicateFormatError) -> Predicate {
+  private mutating func conjunction() throws(PredicateFormatError) -> ModelPredicate {
     let first = try negation()
     guard isWord("AND") || kind == .sign("&&") else { return first }
     var parts = [first]
@@ -50,7 +50,7 @@ struct PredicateParser {
     return .and(parts)
   }
 
-  private mutating func negation() throws(PredicateFormatError) -> Predicate {
+  private mutating func negation() throws(PredicateFormatError) -> ModelPredicate {
     try enter()
     defer { nesting -= 1 }
     if takeWord("NOT") || take("!") { return .not(try negation()) }
@@ -69,8 +69,8 @@ struct PredicateParser {
     return try comparison()
   }
 
-  private mutating func comparison() throws(PredicateFormatError) -> Predicate {
-    var modifier = Predicate.Modifier.direct
+  private mutating func comparison() throws(PredicateFormatError) -> ModelPredicate {
+    var modifier = ModelPredicate.Modifier.direct
     var isNegated = false
     if takeWord("ANY") || takeWord("SOME") {
       modifier = .any
@@ -87,12 +87,12 @@ struct PredicateParser {
     place += 1
     let options = try options()
     let right = try expression()
-    let comparison = Predicate.compare(
+    let comparison = ModelPredicate.compare(
       left, found, right, modifier: modifier, options: options)
     return isNegated ? .not(comparison) : comparison
   }
 
-  private func comparisonOperator(at place: Int) -> Predicate.Operator? {
+  private func comparisonOperator(at place: Int) -> ModelPredicate.Operator? {
     switch tokens[place].kind {
     case .sign(let sign):
       return PredicateSyntax.operators.first { $0.names.contains(sign) }?.operator
@@ -115,10 +115,10 @@ struct PredicateParser {
     }
   }
 
-  private mutating func options() throws(PredicateFormatError) -> Predicate.Options {
+  private mutating func options() throws(PredicateFormatError) -> ModelPredicate.Options {
     guard take("[") else { return [] }
     guard case .name(let letters, _) = kind else { throw error("Options are missing here.") }
-    var options: Predicate.Options = []
+    var options: ModelPredicate.Options = []
     for letter in letters.lowercased() {
       switch letter {
       case "c": options.insert(.caseInsensitive)
@@ -135,7 +135,7 @@ struct PredicateParser {
 
   // MARK: Expressions
 
-  private mutating func expression() throws(PredicateFormatError) -> Expression {
+  private mutating func expression() throws(PredicateFormatError) -> ModelExpression {
     try enter()
     defer { nesting -= 1 }
     var left = try arithmetic(level: 1)
@@ -149,7 +149,7 @@ struct PredicateParser {
     return left
   }
 
-  private mutating func arithmetic(level: Int) throws(PredicateFormatError) -> Expression {
+  private mutating func arithmetic(level: Int) throws(PredicateFormatError) -> ModelExpression {
     guard level <= 3 else { return try suffixed() }
     var left = try arithmetic(level: level + 1)
     while case .sign(let sign) = kind,
@@ -164,7 +164,7 @@ struct PredicateParser {
   }
 
   /// A primary expression with key paths and indexes after it.
-  private mutating func suffixed() throws(PredicateFormatError) -> Expression {
+  private mutating func suffixed() throws(PredicateFormatError) -> ModelExpression {
     var object = try primary()
     // A name that is followed by a point is one key path with what comes after.
     var path: String?
@@ -174,7 +174,7 @@ struct PredicateParser {
       path = first
       object = .evaluatedObject
     }
-    func closed() -> Expression {
+    func closed() -> ModelExpression {
       path.map { .keyPath($0, of: object) } ?? object
     }
     while true {
@@ -199,7 +199,7 @@ struct PredicateParser {
     }
   }
 
-  private mutating func primary() throws(PredicateFormatError) -> Expression {
+  private mutating func primary() throws(PredicateFormatError) -> ModelExpression {
     try count()
     let token = tokens[place]
     switch token.kind {
@@ -242,7 +242,7 @@ struct PredicateParser {
     token.kind == .real(9_223_372_036_854_775_808)
   }
 
-  private mutating func negativeNumber() throws(PredicateFormatError) -> Expression {
+  private mutating func negativeNumber() throws(PredicateFormatError) -> ModelExpression {
     place += 1
     switch kind {
     case .integer(let value):
@@ -258,7 +258,7 @@ struct PredicateParser {
 
   private mutating func named(
     _ name: String, isEscaped: Bool
-  ) throws(PredicateFormatError) -> Expression {
+  ) throws(PredicateFormatError) -> ModelExpression {
     place += 1
     if kind == .sign("(") { return try call(name, isEscaped: isEscaped) }
     guard !isEscaped else { return .path(name) }
@@ -280,7 +280,7 @@ struct PredicateParser {
 
   private mutating func call(
     _ name: String, isEscaped: Bool
-  ) throws(PredicateFormatError) -> Expression {
+  ) throws(PredicateFormatError) -> ModelExpression {
     let start = tokens[place]
     place += 1
     switch isEscaped ? "" : name.uppercased() {
@@ -329,7 +329,8 @@ struct PredicateParser {
     }
   }
 
-  private mutating func list(closedBy end: String) throws(PredicateFormatError) -> [Expression] {
+  private mutating func list(closedBy end: String) throws(PredicateFormatError) -> [ModelExpression]
+  {
     if take(end) { return [] }
     var list = [try expression()]
     while take(",") { list.append(try expression()) }
@@ -338,7 +339,9 @@ struct PredicateParser {
   }
 
   /// The constant that a cast of a literal stands for; nil for any other cast.
-  static func constant(_ value: Expression, castTo type: Expression) -> ExpressionConstant? {
+  static func constant(_ value: ModelExpression, castTo type: ModelExpression)
+    -> ExpressionConstant?
+  {
     switch (type.stringConstant, value) {
     case (PredicateSyntax.dateClass, .constant(.integer(let seconds))): .date(Double(seconds))
     case (PredicateSyntax.dateClass, .constant(.real(let seconds))): .date(seconds)
@@ -404,7 +407,7 @@ struct PredicateParser {
 
   private mutating func count() throws(PredicateFormatError) {
     parts += 1
-    guard parts <= Expression.maximumPartCount * 6 else {
+    guard parts <= ModelExpression.maximumPartCount * 6 else {
       throw error("The text has too many parts.", code: .tooComplex)
     }
   }
@@ -418,7 +421,7 @@ struct PredicateParser {
   }
 }
 
-extension Expression {
+extension ModelExpression {
   /// Reads a text in Apple's predicate format, as typed in a model's source.
   ///
   /// - Throws: ``PredicateFormatError`` with the place.
@@ -430,14 +433,14 @@ extension Expression {
   /// Reads a text in Apple's predicate format; what cannot be parsed is kept as ``unparsed(_:)``.
   public init(text: String) {
     do {
-      self = try Expression(parsing: text)
+      self = try ModelExpression(parsing: text)
     } catch {
       self = .unparsed(text)
     }
   }
 }
 
-extension Predicate {
+extension ModelPredicate {
   /// Reads a text in Apple's predicate format, as typed in a model's source.
   ///
   /// - Throws: ``PredicateFormatError`` with the place.
@@ -449,7 +452,7 @@ extension Predicate {
   /// Reads a text in Apple's predicate format; what cannot be parsed is kept as ``unparsed(_:)``.
   public init(text: String) {
     do {
-      self = try Predicate(parsing: text)
+      self = try ModelPredicate(parsing: text)
     } catch {
       self = .unparsed(text)
     }

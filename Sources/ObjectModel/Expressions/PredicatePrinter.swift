@@ -15,7 +15,7 @@ struct PredicatePrinter {
 
   // MARK: Predicates
 
-  mutating func write(_ predicate: Predicate) {
+  mutating func write(_ predicate: ModelPredicate) {
     switch predicate {
     case .comparison(let comparison): write(comparison)
     case .and(let parts): write(parts, joiner: " AND ", empty: "TRUEPREDICATE")
@@ -29,7 +29,7 @@ struct PredicatePrinter {
     }
   }
 
-  private mutating func write(_ parts: [Predicate], joiner: String, empty: String) {
+  private mutating func write(_ parts: [ModelPredicate], joiner: String, empty: String) {
     guard !parts.isEmpty else {
       text += empty
       return
@@ -40,7 +40,7 @@ struct PredicatePrinter {
     }
   }
 
-  private mutating func writePart(_ part: Predicate) {
+  private mutating func writePart(_ part: ModelPredicate) {
     let isCompound: Bool
     switch part {
     case .and(let parts), .or(let parts): isCompound = !parts.isEmpty
@@ -53,7 +53,7 @@ struct PredicatePrinter {
     if isCompound { text += ")" }
   }
 
-  private mutating func write(_ comparison: Predicate.Comparison) {
+  private mutating func write(_ comparison: ModelPredicate.Comparison) {
     switch comparison.modifier {
     case .direct: break
     case .all: text += "ALL "
@@ -70,12 +70,12 @@ struct PredicatePrinter {
     write(comparison.right)
   }
 
-  private static let optionLetters: [(Predicate.Options, String)] = [
+  private static let optionLetters: [(ModelPredicate.Options, String)] = [
     (.caseInsensitive, "c"), (.diacriticInsensitive, "d"), (.normalized, "n"),
     (.localeSensitive, "l"),
   ]
 
-  private static func name(of operator: Predicate.Operator) -> String {
+  private static func name(of operator: ModelPredicate.Operator) -> String {
     if case .selector(let selector) = `operator` { return selector }
     if let sign = PredicateSyntax.operators.first(where: { $0.operator == `operator` }) {
       return sign.names[0]
@@ -85,7 +85,7 @@ struct PredicatePrinter {
 
   // MARK: Expressions
 
-  mutating func write(_ expression: Expression) {
+  mutating func write(_ expression: ModelExpression) {
     switch expression {
     case .constant(let constant): write(constant)
     case .evaluatedObject: text += "SELF"
@@ -124,7 +124,7 @@ struct PredicatePrinter {
     }
   }
 
-  private mutating func write(_ list: [Expression]) {
+  private mutating func write(_ list: [ModelExpression]) {
     for (index, part) in list.enumerated() {
       if index > 0 { text += ", " }
       write(part)
@@ -137,7 +137,7 @@ struct PredicatePrinter {
     text += ">"
   }
 
-  private mutating func write(_ path: String, of object: Expression) {
+  private mutating func write(_ path: String, of object: ModelExpression) {
     if case .keyPath = object {
       // `a.b` is one key path; a path of a path is another thing.
       text += "("
@@ -165,7 +165,7 @@ struct PredicatePrinter {
   }
 
   private mutating func write(
-    _ target: Expression?, _ selector: String, _ arguments: [Expression]
+    _ target: ModelExpression?, _ selector: String, _ arguments: [ModelExpression]
   ) {
     if let target {
       text += "FUNCTION("
@@ -206,12 +206,13 @@ struct PredicatePrinter {
   }
 
   /// A cast that reads as a constant; a real call of that form is printed as a function.
-  private static func isLiteralCast(_ arguments: [Expression]) -> Bool {
+  private static func isLiteralCast(_ arguments: [ModelExpression]) -> Bool {
     PredicateParser.constant(arguments[0], castTo: arguments[1]) != nil
   }
 
   private mutating func write(
-    _ left: Expression, _ sign: (sign: String, selector: String, level: Int), _ right: Expression
+    _ left: ModelExpression, _ sign: (sign: String, selector: String, level: Int),
+    _ right: ModelExpression
   ) {
     // Left-associative: the right side needs brackets at the same level too. So does a negative
     // number before a power, and an operand that is no simple one.
@@ -221,7 +222,7 @@ struct PredicatePrinter {
   }
 
   /// Writes an operand in brackets where it would come apart.
-  private mutating func writeOperand(_ expression: Expression, level: Int = 9) {
+  private mutating func writeOperand(_ expression: ModelExpression, level: Int = 9) {
     var needsBrackets = false
     switch expression {
     case .function(target: nil, let selector, let arguments) where arguments.count == 2:
@@ -312,7 +313,7 @@ struct PredicatePrinter {
   }
 }
 
-extension Expression {
+extension ModelExpression {
   /// The expression in Apple's predicate format. ``init(parsing:)`` reads it back as the same tree,
   /// whatever is in it.
   public var text: String {
@@ -330,7 +331,7 @@ extension Expression {
   }
 }
 
-extension Predicate {
+extension ModelPredicate {
   /// The predicate in Apple's predicate format. ``init(parsing:)`` reads it back as the same tree,
   /// except that an AND or OR of fewer than two parts comes back as what it means.
   public var text: String {

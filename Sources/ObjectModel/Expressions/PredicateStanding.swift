@@ -5,11 +5,11 @@ struct PredicateStanding {
   /// The parts whose archived form no real model, cache or mapping model shows, in words.
   private(set) var unconfirmed: Set<String> = []
 
-  init(_ expression: Expression) { visit(expression) }
+  init(_ expression: ModelExpression) { visit(expression) }
 
-  init(_ predicate: Predicate) { visit(predicate) }
+  init(_ predicate: ModelPredicate) { visit(predicate) }
 
-  private mutating func visit(_ expression: Expression) {
+  private mutating func visit(_ expression: ModelExpression) {
     switch expression {
     case .opaque, .unparsed, .symbol: isWritable = false
     case .aggregate: unconfirmed.insert("a list of values")
@@ -24,7 +24,7 @@ struct PredicateStanding {
     for part in predicates { visit(part) }
   }
 
-  private mutating func visit(_ predicate: Predicate) {
+  private mutating func visit(_ predicate: ModelPredicate) {
     switch predicate {
     case .comparison(let comparison):
       switch comparison.operator {

@@ -2,14 +2,14 @@
 /// String Syntax"), for the printer and the parser alike.
 enum PredicateSyntax {
   /// The operators and what they are called; of several names the first one is printed.
-  static let operators: [(names: [String], operator: Predicate.Operator)] = [
+  static let operators: [(names: [String], operator: ModelPredicate.Operator)] = [
     (["=="], .equal), (["="], .equal), (["!="], .notEqual), (["<>"], .notEqual),
     (["<="], .lessThanOrEqual), (["=<"], .lessThanOrEqual), ([">="], .greaterThanOrEqual),
     (["=>"], .greaterThanOrEqual), (["<"], .lessThan), ([">"], .greaterThan),
   ]
 
   /// The operators that are words.
-  static let wordOperators: [String: Predicate.Operator] = [
+  static let wordOperators: [String: ModelPredicate.Operator] = [
     "MATCHES": .matches, "LIKE": .like, "BEGINSWITH": .beginsWith, "ENDSWITH": .endsWith,
     "IN": .in, "CONTAINS": .contains, "BETWEEN": .between,
   ]

@@ -157,9 +157,9 @@ struct CompiledMappingReader {
 
   private mutating func expression(
     _ key: String, of value: PropertyList
-  ) throws(ModelError) -> Expression? {
+  ) throws(ModelError) -> ModelExpression? {
     try spend(1)
-    let read = Expression(archived: archive.field(key, of: value), in: archive)
+    let read = ModelExpression(archived: archive.field(key, of: value), in: archive)
     try spend(read?.partCount ?? 0)
     return read
   }

@@ -64,7 +64,7 @@ public struct EntityMapping: Sendable, Hashable {
   /// How the relationships of the destination get theirs (`relationshipMappings`), in order.
   public var relationshipMappings: [PropertyMapping]
   /// Which objects it takes (`sourceExpression`), usually a `FETCH(…)`; nil when it adds.
-  public var sourceExpression: Expression?
+  public var sourceExpression: ModelExpression?
   /// The class that does the work (`entityMigrationPolicyClassName`), as the file spells it; nil
   /// for Core Data's own.
   public var migrationPolicyClassName: String?
@@ -78,7 +78,7 @@ public struct EntityMapping: Sendable, Hashable {
     name: String, kind: Kind, sourceEntityName: String? = nil,
     destinationEntityName: String? = nil, sourceEntityVersionHash: VersionHash? = nil,
     destinationEntityVersionHash: VersionHash? = nil, attributeMappings: [PropertyMapping] = [],
-    relationshipMappings: [PropertyMapping] = [], sourceExpression: Expression? = nil,
+    relationshipMappings: [PropertyMapping] = [], sourceExpression: ModelExpression? = nil,
     migrationPolicyClassName: String? = nil, userInfo: [String: ArchivedValue] = [:],
     others: [String: ArchivedValue] = [:]
   ) {

@@ -120,7 +120,7 @@ private struct MappingInference {
     }
   }
 
-  private func instances(of source: String, for relationship: Relationship) -> Expression {
+  private func instances(of source: String, for relationship: Relationship) -> ModelExpression {
     let destination = relationship.destinationEntityName
     if let mapping = names[destination], !parents.contains(destination) {
       return GeneratedExpression.destinations(mappingName: mapping, keyPath: source)

@@ -40,7 +40,7 @@ extension MappingModel {
   }
 }
 
-extension Expression {
+extension ModelExpression {
   /// The first keys of all key paths of `$source`.
   fileprivate func collectSourceKeys(_ keys: inout Set<String>) {
     if case .keyPath(let path, of: .variable("source")) = self {

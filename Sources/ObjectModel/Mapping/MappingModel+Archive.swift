@@ -89,7 +89,9 @@ private struct CompiledMappingWriter {
 
   // MARK: Values
 
-  private mutating func expression(_ expression: Expression?, of subject: Place) -> PropertyList {
+  private mutating func expression(_ expression: ModelExpression?, of subject: Place)
+    -> PropertyList
+  {
     guard let expression else { return KeyedArchiveBuilder.null }
     let written = PredicateArchiveWriter.write(expression, into: &builder)
     if written == KeyedArchiveBuilder.null {

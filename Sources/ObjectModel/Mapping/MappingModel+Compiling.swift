@@ -20,16 +20,16 @@ extension PropertyMapping {
 
 /// The expressions that Xcode's compiler writes, as in `V2toV3.cdm`.
 enum GeneratedExpression {
-  static let manager = Expression.variable("manager")
-  static let source = Expression.variable("source")
+  static let manager = ModelExpression.variable("manager")
+  static let source = ModelExpression.variable("source")
 
   /// `$source.key.path`.
-  static func sourceValue(_ keyPath: String) -> Expression { .keyPath(keyPath, of: source) }
+  static func sourceValue(_ keyPath: String) -> ModelExpression { .keyPath(keyPath, of: source) }
 
   /// All objects of an entity:
   /// `FETCH(FUNCTION($manager, "fetchRequestForSourceEntityNamed:predicateString:", "Car",
   /// "TRUEPREDICATE"), $manager.sourceContext, NO)`.
-  static func allObjects(of entityName: String) -> Expression {
+  static func allObjects(of entityName: String) -> ModelExpression {
     .fetch(
       request: .function(
         target: manager, selector: "fetchRequestForSourceEntityNamed:predicateString:",
@@ -38,14 +38,14 @@ enum GeneratedExpression {
   }
 
   /// What became of some source objects under one entity mapping.
-  static func destinations(mappingName: String, keyPath: String) -> Expression {
+  static func destinations(mappingName: String, keyPath: String) -> ModelExpression {
     .function(
       target: manager, selector: "destinationInstancesForEntityMappingNamed:sourceInstances:",
       arguments: [.constant(.string(mappingName)), sourceValue(keyPath)])
   }
 
   /// What became of the objects of a source relationship, under whichever mappings.
-  static func destinations(relationshipName: String) -> Expression {
+  static func destinations(relationshipName: String) -> ModelExpression {
     .function(
       target: manager, selector: "destinationInstancesForSourceRelationshipNamed:sourceInstances:",
       arguments: [.constant(.string(relationshipName)), sourceValue(relationshipName)])
@@ -170,7 +170,7 @@ private struct MappingCompiler {
 
   private func generated(
     _ property: PropertyMapping, leadsTo entityName: String?, known: Set<String>
-  ) -> Expression? {
+  ) -> ModelExpression? {
     if let mappingName = property.sourceMappingName, let keyPath = property.sourceKeyPath {
       // The editor shows, and stores, the whole of `$source.country`.
       let prefix = "$source."

@@ -1,4 +1,4 @@
-extension Expression {
+extension ModelExpression {
   /// How many expressions the tree has, predicates' parts excepted.
   var partCount: Int {
     children.expressions.reduce(1) { $0 + $1.partCount }

@@ -4,7 +4,7 @@ public struct PropertyMapping: Sendable, Hashable {
   public var name: String
   /// What the value is (`valueExpression`); nil when the mapping sets none, as for an attribute
   /// that keeps its default or that the policy class fills.
-  public var valueExpression: Expression?
+  public var valueExpression: ModelExpression?
   /// The relationship of the source that the value follows, in Xcode's form only
   /// (`sourcekeypath`); nil elsewhere.
   public var sourceKeyPath: String?
@@ -21,7 +21,7 @@ public struct PropertyMapping: Sendable, Hashable {
 
   /// Makes a property mapping.
   public init(
-    name: String, valueExpression: Expression? = nil, sourceKeyPath: String? = nil,
+    name: String, valueExpression: ModelExpression? = nil, sourceKeyPath: String? = nil,
     sourceMappingName: String? = nil, userInfo: [String: ArchivedValue] = [:],
     transforms: [ArchivedValue] = [], others: [String: ArchivedValue] = [:]
   ) {

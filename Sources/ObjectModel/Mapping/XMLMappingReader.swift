@@ -172,9 +172,9 @@ struct XMLMappingReader {
 
   private mutating func expression(
     _ name: String, _ fields: inout Fields, _ object: XMLStore.Object
-  ) throws(ModelError) -> Expression? {
+  ) throws(ModelError) -> ModelExpression? {
     guard let archive = try archive(name, &fields, object) else { return nil }
-    let expression = Expression(archived: archive.root, in: archive)
+    let expression = ModelExpression(archived: archive.root, in: archive)
     try spend(expression?.partCount ?? 0)
     return expression
   }

@@ -242,9 +242,7 @@ extension ContentsWriter {
       ("returnObjectsAsFaults", .returnsObjectsAsFaults),
       ("returnDistinctResults", .returnsDistinctResults),
     ]
-    var known: FetchRequest.Options = []
     for (name, option) in switches {
-      known.insert(option)
       let isSet = request.options.contains(option)
       if isSet != FetchRequest.Options.standard.contains(option) {
         attributes.add(name, isSet ? "YES" : "NO")
@@ -257,7 +255,7 @@ extension ContentsWriter {
       ("grouping", !request.propertiesToGroupBy.isEmpty || request.havingPredicate != nil),
       ("list of relationships to load", !request.prefetchedKeyPaths.isEmpty),
       ("allocation type", request.allocationType != 0),
-      ("unknown switches", !request.options.subtracting(known).isEmpty),
+      ("unknown switches", request.archivedFlags != nil),
     ]
     for (what, _) in parts.filter(\.isThere) {
       lose(entity, property, "The source has no words for the \(what) of its fetch request.")

@@ -178,11 +178,11 @@ struct ContentsWriter {
 
   /// An expression as it is typed in a source. What has no text is noted and left out.
   mutating func text(
-    _ expression: Expression?, of entity: String?, _ property: String?
+    _ expression: ModelExpression?, of entity: String?, _ property: String?
   ) -> String? {
     guard let expression else { return nil }
     if case .unparsed(let text) = expression { return text }
-    guard expression.isWhole, Expression(text: expression.text) == expression else {
+    guard expression.isWhole, ModelExpression(text: expression.text) == expression else {
       lose(entity, property, "The expression \(expression.text) has no form as text; left out.")
       return nil
     }
@@ -190,10 +190,12 @@ struct ContentsWriter {
   }
 
   /// A predicate as it is typed in a source. What has no text is noted and left out.
-  mutating func text(_ predicate: Predicate?, of entity: String?, _ property: String?) -> String? {
+  mutating func text(_ predicate: ModelPredicate?, of entity: String?, _ property: String?)
+    -> String?
+  {
     guard let predicate else { return nil }
     if case .unparsed(let text) = predicate { return text }
-    guard predicate.isWhole, Predicate(text: predicate.text) == predicate else {
+    guard predicate.isWhole, ModelPredicate(text: predicate.text) == predicate else {
       lose(entity, property, "The predicate \(predicate.text) has no form as text; left out.")
       return nil
     }

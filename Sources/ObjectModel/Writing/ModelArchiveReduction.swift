@@ -250,6 +250,12 @@ struct ModelArchiveReduction {
   private mutating func reduce(_ request: inout FetchRequest, of name: String) -> Bool {
     if let predicate = request.predicate, !note(predicate, name) { return false }
     if let predicate = request.havingPredicate, !note(predicate, name) { return false }
+    if request.options != .standard {
+      lose(
+        "How a compiled model holds the switches of a fetch request is not known; it has the usual ones.",
+        name)
+      request.options = .standard
+    }
     return true
   }
 
@@ -264,7 +270,7 @@ struct ModelArchiveReduction {
   }
 
   /// False, with a loss, when the predicate cannot be written.
-  private mutating func note(_ predicate: Predicate, _ name: String) -> Bool {
+  private mutating func note(_ predicate: ModelPredicate, _ name: String) -> Bool {
     let standing = PredicateStanding(predicate)
     guard standing.isWritable else {
       lose("The predicate `\(predicate.text)` was not understood and is left out.", name)

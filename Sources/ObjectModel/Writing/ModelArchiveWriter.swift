@@ -356,7 +356,8 @@ extension ModelArchiveWriter {
         "NSSortDescriptors": descriptors.isEmpty
           ? KeyedArchiveBuilder.null : builder.array(descriptors),
         "NSHasFetchRequestFlags": .bool(true),
-        "NSFetchRequestFlags": .integer(request.options.rawValue),
+        "NSFetchRequestFlags": .integer(
+          request.archivedFlags ?? FetchRequest.standardFlags),
         "NSResultType": .integer(request.resultType.rawValue),
         "NSFetchLimit": .integer(request.fetchLimit),
         "NSFetchOffset": .integer(request.fetchOffset),
@@ -376,7 +377,7 @@ extension ModelArchiveWriter {
     return builder.array(parts)
   }
 
-  private mutating func predicate(_ predicate: Predicate?) -> PropertyList {
+  private mutating func predicate(_ predicate: ModelPredicate?) -> PropertyList {
     predicate.map { PredicateArchiveWriter.write($0, into: &builder) } ?? KeyedArchiveBuilder.null
   }
 

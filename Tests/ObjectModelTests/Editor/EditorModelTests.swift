@@ -209,13 +209,14 @@ struct EditorModelTests {
           fetchedProperties: [
             FetchedProperty(
               name: "recent",
-              request: FetchRequest(entityName: "Note", predicate: Predicate(text: "title != nil")),
+              request: FetchRequest(
+                entityName: "Note", predicate: ModelPredicate(text: "title != nil")),
               requestName: "r", isOptional: false)
           ]),
       ], versionIdentifiers: ["7"], configurations: ["Local": ["Folder", "Note"]],
       fetchRequestTemplates: [
         FetchRequestTemplate(
-          name: "byTitle", entityName: "Note", predicate: Predicate(text: "title == $title"))
+          name: "byTitle", entityName: "Note", predicate: ModelPredicate(text: "title == $title"))
       ])
     let read = try ManagedObjectModel(editorArchive: bytes)
     #expect(read.entities["Note"] == expected.entities["Note"])

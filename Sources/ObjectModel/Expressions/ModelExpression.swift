@@ -4,7 +4,7 @@
 /// It is read from `predicateFormat` text (``init(parsing:)``) or from a keyed archive
 /// (``init(archived:in:)``). What is not understood stays in the tree as ``opaque(className:)`` or
 /// ``unparsed(_:)``. Both readers bound the depth by ``maximumDepth``.
-public indirect enum Expression: Sendable, Hashable {
+public indirect enum ModelExpression: Sendable, Hashable {
   /// A value.
   case constant(ExpressionConstant)
   /// `SELF`: the object that is evaluated.
@@ -12,20 +12,20 @@ public indirect enum Expression: Sendable, Hashable {
   /// `$name`, by its name without the dollar sign.
   case variable(String)
   /// A key path of another expression: `name`, `$source.owner.name`.
-  case keyPath(String, of: Expression)
+  case keyPath(String, of: ModelExpression)
   /// A call. Without a target one of the functions that every expression knows: `count:`, `now`,
   /// `add:to:` (printed `a + b`), `castObject:toType:` (printed `CAST(a, "T")`).
-  case function(target: Expression?, selector: String, arguments: [Expression])
+  case function(target: ModelExpression?, selector: String, arguments: [ModelExpression])
   /// `{a, b}`.
-  case aggregate([Expression])
+  case aggregate([ModelExpression])
   /// `SUBQUERY(collection, $variable, predicate)`, the variable without the dollar sign.
-  case subquery(Expression, variable: String, predicate: Predicate)
+  case subquery(ModelExpression, variable: String, predicate: ModelPredicate)
   /// `a UNION b` and its like.
-  case set(ExpressionSetOperation, Expression, Expression)
+  case set(ExpressionSetOperation, ModelExpression, ModelExpression)
   /// `TERNARY(predicate, a, b)`.
-  case ternary(Predicate, Expression, Expression)
+  case ternary(ModelPredicate, ModelExpression, ModelExpression)
   /// `FETCH(request, context, countOnly)`.
-  case fetch(request: Expression, context: Expression, countOnly: Bool)
+  case fetch(request: ModelExpression, context: ModelExpression, countOnly: Bool)
   /// A word that an index takes: `FIRST`, `LAST`, `SIZE`.
   case symbol(String)
   /// `ANYKEY`: any key of the object (Spotlight).
@@ -43,12 +43,12 @@ public indirect enum Expression: Sendable, Hashable {
   public static let maximumPartCount = 10_000
 
   /// A key path of the evaluated object.
-  public static func path(_ keyPath: String) -> Expression {
+  public static func path(_ keyPath: String) -> ModelExpression {
     .keyPath(keyPath, of: .evaluatedObject)
   }
 
   /// A call of one of the functions that every expression knows.
-  public static func call(_ selector: String, _ arguments: Expression...) -> Expression {
+  public static func call(_ selector: String, _ arguments: ModelExpression...) -> ModelExpression {
     .function(target: nil, selector: selector, arguments: arguments)
   }
 }
@@ -65,7 +65,7 @@ public enum ExpressionSetOperation: String, Sendable, Hashable, CaseIterable {
 
 /// A constant of an expression or predicate.
 ///
-/// An archived array or set is an ``Expression/aggregate(_:)`` of constants instead.
+/// An archived array or set is an ``ModelExpression/aggregate(_:)`` of constants instead.
 public enum ExpressionConstant: Sendable, Hashable {
   /// `nil`.
   case null
@@ -91,9 +91,9 @@ public enum ExpressionConstant: Sendable, Hashable {
   case type(String)
 }
 
-extension Expression {
+extension ModelExpression {
   /// The parts directly below; empty for a leaf.
-  var children: (expressions: [Expression], predicates: [Predicate]) {
+  var children: (expressions: [ModelExpression], predicates: [ModelPredicate]) {
     switch self {
     case .constant, .evaluatedObject, .variable, .symbol, .anyKey, .opaque, .unparsed: ([], [])
     case .keyPath(_, let object): ([object], [])
@@ -129,7 +129,7 @@ extension Expression {
   }
 }
 
-extension Expression: CustomStringConvertible {
+extension ModelExpression: CustomStringConvertible {
   /// ``text``.
   public var description: String { text }
 }

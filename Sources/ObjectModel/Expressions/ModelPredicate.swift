@@ -2,16 +2,16 @@
 ///
 /// It is read from `predicateFormat` text (``init(parsing:)``) or from a keyed archive
 /// (``init(archived:in:)``). What is not understood stays in the tree as ``opaque(className:)`` or
-/// ``unparsed(_:)``. Both readers bound the depth by ``Expression/maximumDepth``.
-public indirect enum Predicate: Sendable, Hashable {
+/// ``unparsed(_:)``. Both readers bound the depth by ``ModelExpression/maximumDepth``.
+public indirect enum ModelPredicate: Sendable, Hashable {
   /// `left operator right`.
   case comparison(Comparison)
   /// All parts hold; `TRUEPREDICATE` when there are none.
-  case and([Predicate])
+  case and([ModelPredicate])
   /// One of the parts holds; `FALSEPREDICATE` when there are none.
-  case or([Predicate])
+  case or([ModelPredicate])
   /// The part does not hold.
-  case not(Predicate)
+  case not(ModelPredicate)
   /// `TRUEPREDICATE` or `FALSEPREDICATE`.
   case constant(Bool)
   /// An archived object of a class that is not read: the class name.
@@ -22,11 +22,11 @@ public indirect enum Predicate: Sendable, Hashable {
   /// One comparison (`NSComparisonPredicate`).
   public struct Comparison: Sendable, Hashable {
     /// What is compared.
-    public var left: Expression
+    public var left: ModelExpression
     /// How.
     public var `operator`: Operator
     /// What it is compared with.
-    public var right: Expression
+    public var right: ModelExpression
     /// Whether all or any elements of a to-many key path must match.
     public var modifier: Modifier
     /// `[cdnl]` after an operator on text.
@@ -34,7 +34,7 @@ public indirect enum Predicate: Sendable, Hashable {
 
     /// Makes a comparison.
     public init(
-      _ left: Expression, _ operator: Operator, _ right: Expression,
+      _ left: ModelExpression, _ operator: Operator, _ right: ModelExpression,
       modifier: Modifier = .direct, options: Options = []
     ) {
       self.left = left
@@ -106,12 +106,12 @@ public indirect enum Predicate: Sendable, Hashable {
   }
 }
 
-extension Predicate {
+extension ModelPredicate {
   /// Makes a comparison of values.
   public static func compare(
-    _ left: Expression, _ operator: Operator, _ right: Expression,
+    _ left: ModelExpression, _ operator: Operator, _ right: ModelExpression,
     modifier: Modifier = .direct, options: Options = []
-  ) -> Predicate {
+  ) -> ModelPredicate {
     .comparison(Comparison(left, `operator`, right, modifier: modifier, options: options))
   }
 
@@ -127,7 +127,7 @@ extension Predicate {
   }
 }
 
-extension Predicate: CustomStringConvertible {
+extension ModelPredicate: CustomStringConvertible {
   /// ``text``.
   public var description: String { text }
 }
