@@ -98,7 +98,7 @@ public struct ExternalBlob: Sendable, Hashable {
   public let sizeBytes: Int64?
 
   /// The identifier in a stored value: `0x02`, 36 characters of UUID, NUL. Nil when the value is something else.
-  static func identifier(in stored: [UInt8]) -> String? {
+  package static func identifier(in stored: [UInt8]) -> String? {
     guard stored.count == 38, stored[0] == 2, stored[37] == 0 else { return nil }
     let name = stored[1..<37]
     // Nothing but a UUID may become part of a path.

@@ -1,9 +1,12 @@
 import Dispatch
 import Foundation
 
-/// Leaves at once on Ctrl-C or SIGTERM, and takes what is half-written along: the files that this run made, each by
+/// Leaves at once on Ctrl-C, SIGTERM, SIGHUP or SIGXCPU, and takes what is half-written along: the files that this run made, each by
 /// its name, and the folders that it made, once they are empty. What others put there stays.
 final class Interruption {
+  /// Signals that ask a program to leave.
+  private static let signals = [SIGINT, SIGTERM, SIGHUP, SIGXCPU]
+  private let handled: [Int32]
   private let sources: [any DispatchSourceSignal]
   private let state = State()
 
@@ -42,7 +45,12 @@ final class Interruption {
   /// `lettingWorkEnd` it is only noted in ``isRequested``, and a second one ends the process.
   init(lettingWorkEnd: Bool = false) {
     let state = state
-    sources = [SIGINT, SIGTERM].map { number in
+    // A file that grows beyond the limit of its size is then an error of writing like any other, and what fails
+    // takes back what it made.
+    signal(SIGXFSZ, SIG_IGN)
+    // nohup(1) has it ignored, and that it stays.
+    handled = Self.signals.filter { $0 != SIGHUP || !Self.isIgnored($0) }
+    sources = handled.map { number in
       signal(number, SIG_IGN)
       let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
       source.setEventHandler {
@@ -63,6 +71,19 @@ final class Interruption {
     }
   }
 
+  private static func isIgnored(_ number: Int32) -> Bool {
+    var old = sigaction()
+    guard unsafe sigaction(number, nil, &old) == 0 else { return false }
+    #if canImport(Darwin)
+      let handler = unsafe old.__sigaction_u.__sa_handler
+    #elseif canImport(Musl)
+      let handler = unsafe old.__sa_handler.sa_handler
+    #else
+      let handler = unsafe old.__sigaction_handler.sa_handler
+    #endif
+    return unsafe unsafeBitCast(handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
+  }
+
   /// Whether an interruption was asked for, for work that cleans up by itself.
   var isRequested: Bool { state.isRequested }
 
@@ -74,6 +95,6 @@ final class Interruption {
 
   deinit {
     for source in sources { source.cancel() }
-    for number in [SIGINT, SIGTERM] { signal(number, SIG_DFL) }
+    for number in handled + [SIGXFSZ] { signal(number, SIG_DFL) }
   }
 }

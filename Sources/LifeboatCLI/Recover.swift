@@ -60,8 +60,12 @@ struct Recover: ParsableCommand, RecordedCommand {
   var outputPaths: [String] { output.map { [$0] } ?? [] }
 
   func validate() throws {
-    guard (output != nil) != dryRun else {
+    guard output != nil || dryRun else {
       throw ValidationError("Name the file to make with --output, or ask for --dry-run.")
+    }
+    guard output == nil || !dryRun else {
+      throw ValidationError(
+        "--dry-run makes no file, and --output names one: leave out one of them.")
     }
   }
 
@@ -108,16 +112,11 @@ struct RecoverText {
     let name = StoreSet.lastComponent(of: result.source)
     block.add(
       name,
-      "\(Quantity.count(Int(result.pageCount))) pages of \(Quantity.count(result.pageSizeBytes)) bytes"
+      "\(Self.count(Int(result.pageCount), "page")) of \(Quantity.count(result.pageSizeBytes)) bytes"
     )
     block.add("Rows", rows, tone: result.isLossless ? .green : .yellow)
-    if result.unreadablePageCount > 0 {
-      block.add(
-        "Lost",
-        result.unreadablePageCount == 1
-          ? "1 page cannot be read"
-          : "\(Quantity.count(result.unreadablePageCount)) pages cannot be read", tone: .red)
-    }
+    if !lost.isEmpty { block.add("Lost", lost, tone: .red) }
+    if let external { block.add("Files", external) }
     if let count = result.deletedCount { block.add("Deleted rows", Quantity.count(count)) }
     if let output = result.output {
       block.add("Written", output)
@@ -136,8 +135,36 @@ struct RecoverText {
     return text
   }
 
+  private static func count(_ number: Int, _ noun: String) -> String {
+    "\(Quantity.count(number)) \(noun)\(number == 1 ? "" : "s")"
+  }
+
+  private var lost: String {
+    var parts: [String] = []
+    if result.missingPageCount > 0 {
+      parts.append(
+        "\(Self.count(result.missingPageCount, "page")) behind the end of the file")
+    }
+    if result.unreadablePageCount > 0 {
+      parts.append(
+        "\(Self.count(result.unreadablePageCount, "page")) of tables that cannot be read")
+    }
+    return parts.joined(separator: "; ")
+  }
+
+  /// The files of external binary data.
+  private var external: String? {
+    guard let files = result.externalFiles else { return nil }
+    let amount = Quantity.bytes(UInt64(clamping: files.sizeBytes))
+    var text = "\(Self.count(files.fileCount, "external file")) of \(amount)"
+    if let folder = files.output { text += " copied to \(folder)" }
+    if files.missingCount > 0 { text += "; \(Quantity.count(files.missingCount)) missing" }
+    return text
+  }
+
   private var rows: String {
-    var text = "\(Quantity.count(result.rowCount)) in \(Quantity.count(result.tables.count)) tables"
+    var text =
+      "\(Quantity.count(result.rowCount)) in \(Self.count(result.tables.count, "table"))"
     if result.partialRowCount > 0 {
       text += ", \(Quantity.count(result.partialRowCount)) of them with values that are not whole"
     }
@@ -157,6 +184,8 @@ struct RecoverText {
       .init("Kept beside", .trailing),
     ]
     if hasDeleted { columns.append(.init("Deleted", .trailing)) }
+    let hasAssumed = result.tables.contains { $0.isAssumed == true }
+    if hasAssumed { columns.append(.init("")) }
     var table = TextTable(columns)
     let most = display.verbose > 0 ? result.tables.count : 20
     for part in result.tables.prefix(most) {
@@ -165,6 +194,7 @@ struct RecoverText {
         Quantity.count(part.conflictCount),
       ]
       if hasDeleted { cells.append(Quantity.count(part.deletedCount)) }
+      if hasAssumed { cells.append(part.isAssumed == true ? "only named by --like" : "") }
       table.add(cells)
     }
     guard !result.tables.isEmpty else { return "" }

@@ -40,7 +40,7 @@ public struct RollbackJournal: Sendable, Equatable {
       findings.append(
         Finding(
           "journal.hot",
-          "a transaction was interrupted; \(pageCount) pages are read as they were before it",
+          "a transaction was interrupted; \(pageCount) page\(pageCount == 1 ? " is read as it was" : "s are read as they were") before it",
           severity: .note, member: .journal))
     case .unreadable:
       findings.append(

@@ -48,6 +48,20 @@ extension SQLiteStatement {
         })
     }
 
+    /// Binds UTF-8 text that stands elsewhere; it is copied.
+    public mutating func text(copying bytes: [UInt8], at index: Int) {
+      let copied = unsafe unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+      note(
+        unsafe bytes.withUnsafeBytes { bytes in
+          guard let start = bytes.baseAddress, bytes.count > 0 else {
+            return unsafe sqlite3_bind_zeroblob(handle, Int32(truncatingIfNeeded: index), 0)
+          }
+          return unsafe sqlite3_bind_text64(
+            handle, Int32(truncatingIfNeeded: index), start.assumingMemoryBound(to: CChar.self),
+            sqlite3_uint64(bytes.count), copied, UInt8(truncatingIfNeeded: SQLITE_UTF8))
+        })
+    }
+
     /// Binds a part of the bytes as a blob; what does not lie in them is NULL.
     public mutating func blob(_ offset: Int, _ length: Int, at index: Int) {
       guard length > 0, let part = unsafe part(offset, length) else {

@@ -198,11 +198,13 @@ extension SQLiteWriter {
       case SQLITE_CONSTRAINT: .constraint
       case SQLITE_TOOBIG: .tooBig
       case SQLITE_FULL: .full
+      case SQLITE_INTERRUPT: .tooLong
       case SQLITE_IOERR: .inputOutput
       case SQLITE_AUTH: .refused
       case SQLITE_RANGE: .parameters
       default: .sqlite
       }
+    if code == .tooLong { message = "it computes longer than it may" }
     return SQLiteWriterError(
       code, SQLExcerpt.maskedMessage(message), path: path, resultCode: extended,
       systemError: systemError, sql: sql)

@@ -14,6 +14,15 @@ extension SQLiteWriter {
       throw SQLiteWriterError(
         .refused, "this does not define a virtual table", path: path, sql: SQLExcerpt.masked(sql))
     }
+    // A statement that SQLite cannot read, or that names another table, would make the whole file unreadable.
+    // Compiling it runs nothing.
+    gate.forgetVirtualTable()
+    try prepare(sql).finalize()
+    guard gate.virtualTable?.lowercased() == name.lowercased() else {
+      throw SQLiteWriterError(
+        .refused, "this defines a virtual table of another name", path: path,
+        sql: SQLExcerpt.masked(sql))
+    }
     try gate.openingSchema { () throws(SQLiteWriterError) in
       try execute("PRAGMA writable_schema = ON")
       defer { try? execute("PRAGMA writable_schema = OFF") }

@@ -15,6 +15,7 @@ import CSQLite
 
   let file: NewFile
   let gate: SchemaGate
+  let meter = WorkMeter()
   var handle: OpaquePointer?
   /// Statements that are not finalised yet; `close()` finalises them.
   var statements: [ObjectIdentifier: WeakStatement] = [:]
@@ -152,13 +153,21 @@ import CSQLite
     _ = unsafe sqlite3_limit(handle, SQLITE_LIMIT_ATTACHED, 0)
 
     try apply()
+    if let most = options.mostValueBytes {
+      _ = unsafe sqlite3_limit(
+        handle, SQLITE_LIMIT_LENGTH, Int32(clamping: max(Self.leastValueBytes, most)))
+    }
+    if let most = options.mostPages { try execute("PRAGMA max_page_count = \(max(1, most))") }
+    gate.allow(functions: try Self.harmlessFunctions(rows(Self.functionList)))
     unsafe gate.install(on: handle)
   }
 
   /// Sets the layout, writes the header, and reads back what SQLite made of it: a pragma that SQLite
   /// does not like changes nothing and reports nothing.
   private func apply() throws(SQLiteWriterError) {
-    try execute("PRAGMA trusted_schema = OFF")
+    // Whether a definition may call a function is the gate's to say: this would also forbid those of JSON, which
+    // older versions of the library forgot to call harmless.
+    try execute("PRAGMA trusted_schema = ON")
     try execute("PRAGMA foreign_keys = OFF")
     try execute("PRAGMA synchronous = \(options.isSynchronous ? "FULL" : "OFF")")
     if let size = options.cacheKiB { try execute("PRAGMA cache_size = -\(max(0, size))") }

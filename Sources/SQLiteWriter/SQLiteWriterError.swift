@@ -38,6 +38,8 @@ public struct SQLiteWriterError: Error, Sendable, Hashable, CustomStringConverti
     /// A value or the SQL is larger than SQLite takes (SQLITE_TOOBIG; 1,000,000,000 bytes unless built
     /// otherwise).
     public static let tooBig = Code(rawValue: "writer.tooBig")
+    /// A definition computes longer than it may (SQLITE_INTERRUPT).
+    public static let tooLong = Code(rawValue: "writer.tooLong")
     /// The volume is full, or the database has reached its largest size (SQLITE_FULL).
     public static let full = Code(rawValue: "writer.full")
     /// Reading or writing failed (SQLITE_IOERR); `systemError` is the errno where SQLite kept it.

@@ -50,6 +50,11 @@ extension SQLiteWriter {
     public var isSynchronous = true
     /// Memory for pages, in KiB; nil for SQLite's own choice.
     public var cacheKiB: Int?
+    /// The longest value and row in bytes, for definitions that come from a file and may compute values of any size;
+    /// nil for SQLite's own limit. A longer one is `tooBig`.
+    public var mostValueBytes: Int?
+    /// The most pages that the file may have; nil for SQLite's own limit. What goes beyond is `full`.
+    public var mostPages: Int?
 
     /// Options, with the defaults of Core Data's own stores but for the journal, which a finished file does not need.
     ///

@@ -4,56 +4,58 @@ import CSQLite
 @safe final class SchemaGate {
   /// Ordinary SQL may do anything but the few things that could harm the process or the schema.
   /// While a definition from a file is compiled, it may only define.
-  private let definesOnly: UnsafeMutablePointer<Bool>
-  /// Whether the schema table itself may be written, beside `definesOnly` in memory.
-  private let opensSchema: UnsafeMutablePointer<Bool>
+  private var definesOnly = false
+  /// Whether the schema table itself may be written.
+  private var opensSchema = false
+  /// The virtual table that the last statement compiled would make.
+  private(set) var virtualTable: String?
+  /// What a definition from a file may call, in lower case.
+  private var functions: Set<String> = []
 
-  init() {
-    unsafe definesOnly = .allocate(capacity: 2)
-    unsafe definesOnly.initialize(repeating: false, count: 2)
-    unsafe opensSchema = definesOnly + 1
-  }
-
-  deinit {
-    unsafe definesOnly.deallocate()
-  }
+  /// Names the functions that definitions may call; before that they may call none.
+  func allow(functions: Set<String>) { self.functions = functions }
 
   /// The gate must outlive the connection: `SQLiteWriter` holds both and closes before it lets go.
   func install(on handle: OpaquePointer) {
     _ = unsafe sqlite3_set_authorizer(
       handle,
       { context, action, first, second, _, _ in
-        let flags = unsafe context?.assumingMemoryBound(to: Bool.self)
-        let definesOnly = unsafe flags?[0] ?? true
-        let opensSchema = unsafe flags?[1] ?? false
+        guard let context = unsafe context else { return SQLITE_DENY }
+        let gate = unsafe Unmanaged<SchemaGate>.fromOpaque(context).takeUnretainedValue()
         let name = unsafe first.map { unsafe String(cString: $0) } ?? ""
         let detail = unsafe second.map { unsafe String(cString: $0) } ?? ""
-        let allowed = SchemaGate.allows(
-          action, name: name, detail: detail, definesOnly: definesOnly, opensSchema: opensSchema)
-        return allowed ? SQLITE_OK : SQLITE_DENY
-      }, definesOnly)
+        return gate.allows(action, name: name, detail: detail) ? SQLITE_OK : SQLITE_DENY
+      }, Unmanaged.passUnretained(self).toOpaque())
   }
 
   /// Runs a compilation during which only definitions pass.
   func definingOnly<R>(_ body: () throws(SQLiteWriterError) -> R) throws(SQLiteWriterError) -> R {
-    unsafe definesOnly.pointee = true
-    defer { unsafe definesOnly.pointee = false }
+    definesOnly = true
+    defer { definesOnly = false }
     return try body()
   }
+
+  /// Forgets the virtual table before another statement is compiled.
+  func forgetVirtualTable() { virtualTable = nil }
 
   /// Runs SQL of the program's own that writes to the schema table.
   func openingSchema<R>(_ body: () throws(SQLiteWriterError) -> R) throws(SQLiteWriterError) -> R {
-    unsafe opensSchema.pointee = true
-    defer { unsafe opensSchema.pointee = false }
+    opensSchema = true
+    defer { opensSchema = false }
     return try body()
   }
 
-  private static func allows(
-    _ action: Int32, name: String, detail: String, definesOnly: Bool, opensSchema: Bool
-  ) -> Bool {
+  private func allows(_ action: Int32, name: String, detail: String) -> Bool {
+    if action == SQLITE_CREATE_VTABLE { virtualTable = name }
+    return decides(action, name: name, detail: detail)
+  }
+
+  private func decides(_ action: Int32, name: String, detail: String) -> Bool {
     switch action {
     case SQLITE_ATTACH, SQLITE_DETACH: false
-    case SQLITE_FUNCTION: detail.lowercased() != "load_extension"
+    case SQLITE_FUNCTION:
+      definesOnly
+        ? functions.contains(detail.lowercased()) : detail.lowercased() != "load_extension"
     case SQLITE_PRAGMA where !definesOnly: opensSchema || name.lowercased() != "writable_schema"
     case _ where !definesOnly: true
     case SQLITE_CREATE_TABLE, SQLITE_CREATE_INDEX, SQLITE_CREATE_VIEW, SQLITE_CREATE_TRIGGER,

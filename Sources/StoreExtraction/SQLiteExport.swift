@@ -25,10 +25,11 @@ struct SQLiteExport {
     let writer = try SQLiteWriter(creating: path)
     created(path)
     do {
+      var folded: [(table: String, columnCount: Int)] = []
       let parts = try writer.transaction {
-        store.kind == .sqlite ? try writeTables(writer) : try writeEntities(writer)
+        store.kind == .sqlite ? try writeTables(writer, &folded) : try writeEntities(writer)
       }
-      try writeProvenance(writer)
+      try writeProvenance(writer, folded)
       let problems = try writer.integrityCheck()
       guard problems.isEmpty else {
         throw ExtractionError(
@@ -208,7 +209,9 @@ struct SQLiteExport {
 
   // MARK: - Tables
 
-  private func writeTables(_ writer: SQLiteWriter) throws -> [StoreExport.Result.Part] {
+  private func writeTables(
+    _ writer: SQLiteWriter, _ folded: inout [(table: String, columnCount: Int)]
+  ) throws -> [StoreExport.Result.Part] {
     var parts: [StoreExport.Result.Part] = []
     var taken: Set<String> = ["_provenance"]
     for table in store.database.schema.tables
@@ -227,8 +230,17 @@ struct SQLiteExport {
       }
       guard !names.isEmpty else { continue }
       let target = Self.unique(table.name, &taken)
-      var takenColumns: Set<String> = []
-      let columns = try names.map { try SQLIdentifier.quoted(Self.unique($0, &takenColumns)) }
+      var takenColumns: Set<String> = [OverflowColumns.name]
+      // More columns than SQLite allows are in one, as JSON.
+      let folds = names.count > OverflowColumns.most
+      var columns = try names.prefix(OverflowColumns.most).map {
+        try SQLIdentifier.quoted(Self.unique($0, &takenColumns))
+      }
+      let ownCount = columns.count
+      if folds {
+        columns.append(try SQLIdentifier.quoted(OverflowColumns.name))
+        folded.append((table.name, names.count))
+      }
       let quoted = try SQLIdentifier.quoted(target)
       try writer.define("CREATE TABLE \(quoted) (\(columns.joined(separator: ", ")))")
       let marks = Array(repeating: "?", count: columns.count).joined(separator: ", ")
@@ -238,9 +250,17 @@ struct SQLiteExport {
       try store.database.forEachRow(of: table) { row in
         if let limit = options.limit, count >= limit { return false }
         do {
-          let missing = max(0, names.count - row.values.count)
-          try insert.run(
-            row.values.map { SQLiteValue($0) } + Array(repeating: .null, count: missing))
+          let values = row.values.map { SQLiteValue($0) }
+          let missing = max(0, ownCount - values.count)
+          var bound =
+            values.prefix(folds ? ownCount : values.count)
+            + Array(repeating: .null, count: missing)
+          if folds {
+            bound.append(
+              OverflowColumns.json(of: values, from: ownCount, names: names).map { .text($0) }
+                ?? .null)
+          }
+          try insert.run(Array(bound))
           count += 1
           return true
         } catch {
@@ -256,7 +276,9 @@ struct SQLiteExport {
 
   // MARK: - Provenance
 
-  private func writeProvenance(_ writer: SQLiteWriter) throws {
+  private func writeProvenance(
+    _ writer: SQLiteWriter, _ folded: [(table: String, columnCount: Int)]
+  ) throws {
     try writer.execute("CREATE TABLE _provenance (key TEXT, value TEXT)")
     let insert = try writer.prepare("INSERT INTO _provenance VALUES (?, ?)")
     try insert.run([.string("source"), .string(store.database.path)])
@@ -264,6 +286,14 @@ struct SQLiteExport {
       try insert.run([.string("sha256 of \(name)"), .string(hash)])
     }
     try insert.run([.string("write-ahead log"), .string(store.database.logView.rawValue)])
+    for (table, count) in folded {
+      try insert.run([
+        .string("columns of \(table)"),
+        .string(
+          "\(count), more than SQLite allows here: those from number \(OverflowColumns.most + 1) on are in \(OverflowColumns.name) as JSON"
+        ),
+      ])
+    }
     try insert.run([.string("findings of damage"), .string("\(store.findings.damageCount)")])
   }
 

@@ -105,8 +105,113 @@ import Testing
     #expect(treeState(of: folder.url) == before)
   }
 
+  @Test func aTrialWithAnOutputIsRefusedForWhatItIs() throws {
+    let demo = try Demonstration()
+    let outcome = try Program.run("recover", "-n", "-o", demo.kept.path + ".new", demo.kept.path)
+    #expect(outcome.status == 64)
+    #expect(outcome.errors.contains("leave out one of them"))
+    #expect(!outcome.errors.contains("Name the file"))
+  }
+
+  /// One of a thing is told as one.
+  @Test func oneOfEachIsSingular() throws {
+    let folder = try TemporaryFolder()
+    let store = folder.url.appendingPathComponent("one.sqlite")
+    let database = try SQLiteConnection(store)
+    try database.exec(
+      "CREATE TABLE t(a INTEGER PRIMARY KEY, b CHECK(b > 1)); INSERT INTO t VALUES(1, 2)")
+    // The row is there, and then the constraint is another.
+    try database.exec("PRAGMA writable_schema = ON")
+    try database.exec("UPDATE sqlite_schema SET sql = replace(sql, 'b > 1', 'b > 2')")
+    database.close()
+    let outcome = try Program.run(
+      "recover", store.path, "-o", folder.url.appendingPathComponent("new").path)
+    #expect(outcome.status == 1)
+    #expect(outcome.text.contains("0 in 1 table; 1 kept beside"))
+    #expect(outcome.errors.contains("1 row cannot stand in its table and is kept beside it"))
+    for text in [outcome.text, outcome.errors] {
+      #expect(!text.contains("1 rows") && !text.contains("1 tables") && !text.contains("1 pages"))
+    }
+  }
+
+  /// A row without a row id has no number to tell.
+  @Test func aRowWithoutARowIDIsNoQuestionMark() throws {
+    let folder = try TemporaryFolder()
+    let store = folder.url.appendingPathComponent("key.sqlite")
+    let database = try SQLiteConnection(store)
+    try database.exec(
+      """
+      CREATE TABLE t(k TEXT PRIMARY KEY, b BLOB) WITHOUT ROWID;
+      INSERT INTO t VALUES('one', 'begin' || hex(zeroblob(20000)) || 'end');
+      """)
+    database.close()
+    let content = try bytes(of: store)
+    // The last page of the value's chain.
+    try overwrite(
+      store, at: content.count - 4096, bytes: [UInt8](repeating: 0, count: 4096))
+    let outcome = try Program.run("recover", store.path, "-n", "--json")
+    #expect(outcome.status == 1)
+    #expect(outcome.text.contains("not whole in a row"))
+    #expect(!outcome.text.contains("row ?"))
+  }
+
+  @Test func externalFilesAreToldAndCopied() throws {
+    let folder = try TemporaryFolder()
+    let store = folder.url.appendingPathComponent("Notes.sqlite")
+    let names = ["6A4C0F5E-0B71-4F0C-9E0B-1D6B0F1F2A01", "6A4C0F5E-0B71-4F0C-9E0B-1D6B0F1F2A02"]
+    let database = try SQLiteConnection(store)
+    try database.exec(
+      """
+      CREATE TABLE ZNOTE(Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZPICTURE BLOB);
+      CREATE TABLE Z_PRIMARYKEY(Z_ENT INTEGER PRIMARY KEY, Z_NAME VARCHAR, Z_SUPER INTEGER, Z_MAX INTEGER);
+      CREATE TABLE Z_METADATA(Z_VERSION INTEGER PRIMARY KEY, Z_UUID VARCHAR(255), Z_PLIST BLOB);
+      """)
+    for name in names {
+      try database.exec(
+        "INSERT INTO ZNOTE(Z_ENT, ZPICTURE) VALUES(1, x'02' || CAST('\(name)' AS BLOB) || x'00')")
+    }
+    try database.exec("UPDATE ZNOTE SET ZPICTURE = CAST(ZPICTURE AS BLOB)")
+    database.close()
+    let support = folder.url.appendingPathComponent(".Notes_SUPPORT/_EXTERNAL_DATA")
+    try FileManager.default.createDirectory(at: support, withIntermediateDirectories: true)
+    try Data("picture".utf8).write(to: support.appendingPathComponent(names[0]))
+    let trial = try Program.run("recover", store.path, "-n")
+    #expect(trial.status == 1)
+    #expect(trial.text.contains("1 external file of 7 bytes; 1 missing"))
+    #expect(trial.errors.contains("recover.externalMissing"))
+    let output = folder.url.appendingPathComponent("Saved.sqlite")
+    let outcome = try Program.run("recover", store.path, "-o", output.path, "--json")
+    #expect(outcome.status == 1)
+    let files = try outcome.json()["externalFiles"]
+    #expect(files?["fileCount"]?.integer == 1)
+    #expect(files?["missingCount"]?.integer == 1)
+    let copies = folder.url.appendingPathComponent(".Saved_SUPPORT/_EXTERNAL_DATA")
+    #expect(files?["output"]?.string == copies.deletingLastPathComponent().path)
+    #expect(
+      try Data(contentsOf: copies.appendingPathComponent(names[0])) == Data("picture".utf8))
+    let again = try Program.run(
+      "recover", store.path, "-o", folder.url.appendingPathComponent("Saved.store").path)
+    #expect(again.status == 73)
+    #expect(again.errorCode == "output.exists")
+  }
+
+  /// A limit on the size of files ends the run with an error, and nothing stays.
+  @Test func aFileSizeLimitLeavesNothing() throws {
+    let program = try #require(Program.path)
+    let folder = try TemporaryFolder()
+    let store = folder.url.appendingPathComponent("large.sqlite")
+    try smallRows(megabytes: 20, at: store)
+    let output = folder.url.appendingPathComponent("out")
+    try FileManager.default.createDirectory(at: output, withIntermediateDirectories: false)
+    let script = #"ulimit -f 4000; "$1" recover "$2" -o "$3/new.sqlite"; echo $?"#
+    let result = try run("/bin/sh", ["-c", script, "sh", program, store.path, output.path])
+    #expect(String(decoding: result.stdout, as: UTF8.self).hasSuffix("74\n"))
+    #expect(try FileManager.default.contentsOfDirectory(atPath: output.path).isEmpty)
+  }
+
   /// An interruption takes back what the run made.
-  @Test func anInterruptionLeavesNothing() throws {
+  @Test(arguments: [("INT", 130), ("TERM", 143), ("HUP", 129)])
+  func anInterruptionLeavesNothing(_ signal: String, _ status: Int) throws {
     let program = try #require(Program.path)
     let folder = try TemporaryFolder()
     let store = folder.url.appendingPathComponent("large.sqlite")
@@ -118,12 +223,12 @@ import Testing
       running=$!
       tries=0
       while [ -z "$(ls -A "$3")" ] && [ $tries -lt 200 ]; do sleep 0.05; tries=$((tries + 1)); done
-      kill -INT $running
+      kill -\(signal) $running
       wait $running
       echo $?
       """
     let result = try run("/bin/sh", ["-c", script, "sh", program, store.path, output.path])
-    #expect(String(decoding: result.stdout, as: UTF8.self).hasSuffix("130\n"))
+    #expect(String(decoding: result.stdout, as: UTF8.self).hasSuffix("\(status)\n"))
     #expect(try FileManager.default.contentsOfDirectory(atPath: output.path).isEmpty)
   }
 

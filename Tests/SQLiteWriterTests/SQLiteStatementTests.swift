@@ -260,6 +260,71 @@ import Testing
     try writer.execute("DELETE FROM base")
   }
 
+  @Test(arguments: [
+    "CREATE TABLE x(a CHECK(json_valid(a)), b AS (json_extract(a, '$.b')) STORED, c AS (a ->> 'c'))",
+    "CREATE INDEX x ON base(json_extract(a, '$.n'))",
+    "CREATE INDEX x ON base(a -> 'n') WHERE json_type(a) = 'object'",
+  ])
+  func definitionsMayCallTheFunctionsOfJSON(_ sql: String) throws {
+    try writer.execute("CREATE TABLE base(a, b); INSERT INTO base VALUES('{\"n\":1}', 1)")
+    try writer.define(sql)
+    #expect(
+      try writer.rows("SELECT count(*) FROM sqlite_schema WHERE name = 'x'") == [[.integer(1)]])
+  }
+
+  /// Those that SQLite calls neither innocuous nor its own, however they are dressed.
+  @Test(arguments: ["load_extension(a)", "fts3_tokenizer(a)", "LOAD_EXTENSION(a)", "nosuch(a)"])
+  func definitionsMayNotCallWhatHasEffects(_ call: String) throws {
+    try writer.execute("CREATE TABLE base(a, b); INSERT INTO base VALUES('q', 1)")
+    for sql in [
+      "CREATE TABLE x(a CHECK(\(call)))", "CREATE TABLE x(a, b AS (\(call)))",
+      "CREATE TABLE x(a, b AS (\(call)) STORED)", "CREATE INDEX x ON base(\(call))",
+      "CREATE INDEX x ON base(b) WHERE \(call)",
+    ] {
+      #expect(throws: SQLiteWriterError.self) { try writer.define(sql) }
+    }
+    #expect(try writer.rows("SELECT name FROM sqlite_schema") == [[.string("base")]])
+  }
+
+  @Test func workThatTakesTooLongIsEnded() throws {
+    try writer.execute("CREATE TABLE t(a)")
+    var seconds = 0.2
+    let error = writerError {
+      try writer.limited(to: &seconds) { () throws(SQLiteWriterError) in
+        try writer.execute(
+          "INSERT INTO t WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM c) SELECT i FROM c WHERE i < 0"
+        )
+      }
+    }
+    #expect(error?.code == .tooLong)
+    #expect(seconds <= 0)
+    // What comes after has no limit.
+    try writer.execute(
+      "WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM c WHERE i < 5000000) INSERT INTO t SELECT max(i) FROM c"
+    )
+    #expect(try writer.rows("SELECT a FROM t") == [[.integer(5_000_000)]])
+  }
+
+  @Test func valuesAndFilesHaveTheSizeThatIsAllowed() throws {
+    let folder = try TemporaryFolder()
+    var options = SQLiteWriter.Options()
+    options.mostValueBytes = 1 << 20
+    options.mostPages = 500
+    let writer = try SQLiteWriter(
+      creating: folder.url.appendingPathComponent("small.sqlite").path, options: options)
+    defer { writer.discard() }
+    try writer.execute("CREATE TABLE t(a)")
+    #expect(
+      writerError { try writer.execute("INSERT INTO t VALUES(zeroblob(1100000))") }?.code == .tooBig
+    )
+    try writer.execute("INSERT INTO t VALUES(zeroblob(1000000))")
+    #expect(
+      writerError {
+        try writer.execute("INSERT INTO t VALUES(zeroblob(1000000)), (zeroblob(1000000))")
+      }?.code == .full)
+    #expect(try writer.integrityCheck() == [])
+  }
+
   @Test func manyRowsInOneTransaction() throws {
     try writer.execute("CREATE TABLE t(id INTEGER PRIMARY KEY, a TEXT, b BLOB)")
     try writer.transaction {

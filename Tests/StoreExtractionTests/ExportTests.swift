@@ -294,6 +294,36 @@ import Testing
     }
   }
 
+  /// A table with more columns than SQLite makes tables with.
+  @Test func moreColumnsThanSQLiteTakes() throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("wide.sqlite")
+    let database = try SQLiteConnection(url)
+    let columns = (0..<1999).map { "c\($0)" }.joined(separator: ", ")
+    let values = (0..<1999).map(String.init).joined(separator: ", ")
+    let more = (1999..<32_000).map { ", c\($0)" }.joined()
+    try database.exec(
+      """
+      CREATE TABLE t(\(columns)); INSERT INTO t VALUES(\(values)); CREATE TABLE u(k);
+      INSERT INTO u VALUES('precious'); PRAGMA writable_schema = ON;
+      UPDATE sqlite_schema SET sql = replace(sql, ', c1998', ', c1998\(more)') WHERE name = 't';
+      """)
+    database.close()
+    let output = folder.url.appendingPathComponent("new.sqlite")
+    let result = try StoreExport().run(
+      try CoreDataStore(path: url.path), as: .sqlite, to: output.path)
+    #expect(result.rowCount == 2)
+    let new = try SQLiteConnection(output)
+    defer { new.close() }
+    #expect(try new.rows("SELECT k FROM u") == [[.string("precious")]])
+    #expect(
+      try new.rows(
+        "SELECT c0, c1989, _more ->> 'c1990', _more ->> 'c1998', _more ->> 'c1999' FROM t")
+        == [[.integer(0), .integer(1989), .integer(1990), .integer(1998), .null]])
+    #expect(
+      try new.integer("SELECT count(*) FROM _provenance WHERE value LIKE '%_more as JSON'") == 1)
+  }
+
   @Test func cellsThatLookLikeFormulasAreDisarmedOnRequest() throws {
     let folder = try TemporaryFolder()
     var model = ManagedObjectModel(entities: [])

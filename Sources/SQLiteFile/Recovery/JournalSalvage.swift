@@ -86,7 +86,7 @@ struct JournalSalvage {
       findings.append(
         Finding(
           "journal.headerLost",
-          "the journal's header is lost and its transaction was not finished; \(offsets.count) pages are read as they were before it",
+          "the journal's header is lost and its transaction was not finished; \(offsets.count) page\(offsets.count == 1 ? " is read as it was" : "s are read as they were") before it",
           member: .journal, offset: 0))
     } else if verdict == .undecided {
       findings.append(

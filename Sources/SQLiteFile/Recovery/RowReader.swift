@@ -117,7 +117,11 @@ struct RowReader: ~Copyable {
       told.append(("page.unreadable", "a page of a table holds no row that can be read"))
     }
     if reading.lostCount > 0 {
-      told.append(("page.rowsLost", "\(reading.lostCount) rows of the page cannot be read"))
+      told.append(
+        (
+          "page.rowsLost",
+          "\(reading.lostCount) row\(reading.lostCount == 1 ? "" : "s") of the page cannot be read"
+        ))
     }
     for one in told {
       findings.add(
@@ -179,7 +183,7 @@ struct RowReader: ~Copyable {
       findings.add(
         Finding(
           "page.rowsLost",
-          "the record of row \(rowID.map { String($0) } ?? "?") has lost its header",
+          "the record of \(rowID.map { "row \($0)" } ?? "a row") has lost its header",
           member: origin.member, page: page, offset: origin.offset,
           table: origin.table.map { names[$0] }))
       return
@@ -196,7 +200,7 @@ struct RowReader: ~Copyable {
       findings.add(
         Finding(
           "row.partial",
-          "\(partial.count) value\(partial.count == 1 ? " is" : "s are") not whole in row \(rowID.map { String($0) } ?? "?")",
+          "\(partial.count) value\(partial.count == 1 ? " is" : "s are") not whole in \(rowID.map { "row \($0)" } ?? "a row")",
           member: origin.member, page: page, offset: origin.offset,
           table: origin.table.map { names[$0] }))
     }
@@ -345,7 +349,10 @@ extension DamagedDatabase {
     findings.add(
       Finding(
         "text.undecodable",
-        "\(count) texts are none in \(layout.textEncoding.name); their bytes are given instead"))
+        count == 1
+          ? "1 text is none in \(layout.textEncoding.name); its bytes are given instead"
+          : "\(count) texts are none in \(layout.textEncoding.name); their bytes are given instead")
+    )
   }
 
   func newReading() -> LeafReading {

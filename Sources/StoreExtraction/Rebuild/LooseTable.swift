@@ -3,7 +3,8 @@ import SQLiteWriter
 
 /// A table of Lifeboat's own in the new file, for rows that cannot stand in theirs: no types, no constraints.
 ///
-/// Columns: `_id`, `_rowid` (as it was; NULL when lost), `_note`, `_confidence`, then those of the rows.
+/// Columns: `_id`, `_rowid` (as it was; NULL when lost), `_note`, `_confidence`, then those of the rows, and `_more` for
+/// those that do not fit.
 final class LooseTable {
   let name: String
   /// The row's columns as SQL takes them.
@@ -13,9 +14,9 @@ final class LooseTable {
   private var insert: SQLiteStatement
   private var names = UniqueNames()
   private let grows: Bool
-
-  /// SQLite's own limit of columns, less ours.
-  private static let mostColumns = 1990
+  /// The names of the rows' columns as they were.
+  private let sourceNames: [String]
+  private var hasMore = false
 
   /// Makes a table. Without `columns` they are `c0`, `c1` and so on, as many as the widest row has.
   init(_ name: String, columns: [String]?, in writer: SQLiteWriter) throws {
@@ -23,9 +24,10 @@ final class LooseTable {
     self.writer = writer
     quoted = try SQLIdentifier.quoted(name)
     grows = columns == nil
-    names.take(["_id", "_rowid", "_note", "_confidence"])
-    for column in (columns ?? []).prefix(Self.mostColumns) {
-      quotedColumns.append(try SQLIdentifier.quoted(names.unique(column)))
+    sourceNames = columns ?? []
+    names.take(["_id", "_rowid", "_note", "_confidence", OverflowColumns.name])
+    for column in sourceNames.prefix(OverflowColumns.most) {
+      quotedColumns.append(try SQLIdentifier.quoted(names.uniqueColumn(column)))
     }
     let list = ["_id INTEGER PRIMARY KEY", "_rowid", "_note", "_confidence"] + quotedColumns
     try writer.execute("CREATE TABLE \(quoted)(\(list.joined(separator: ", ")))")
@@ -44,6 +46,11 @@ final class LooseTable {
   func add(_ row: borrowing RecoveredRowBuffer, note: String?, confidence: Int?) throws -> Int64 {
     if grows, row.values.count > quotedColumns.count { try grow(to: row.values.count) }
     let count = min(row.values.count, quotedColumns.count)
+    let more =
+      row.values.count > count
+      ? OverflowColumns.json(of: row, from: count, names: sourceNames) : nil
+    if more != nil, !hasMore { try addMore() }
+    let moreIndex = hasMore ? quotedColumns.count + 4 : 0
     let rowID = row.rowID
     // All that is bound has to stand in one place: the note goes before the row's own bytes.
     var bytes = ContiguousArray((note ?? "").utf8)
@@ -68,12 +75,13 @@ final class LooseTable {
         case .blob: binding.blob(start + value.offset, value.count, at: index + 4)
         }
       }
+      if let more { binding.text(copying: more, at: moreIndex) }
     }
     return writer.lastInsertRowID
   }
 
   private func grow(to count: Int) throws {
-    let most = min(count, Self.mostColumns)
+    let most = min(count, OverflowColumns.most)
     guard most > quotedColumns.count else { return }
     insert.finalize()
     while quotedColumns.count < most {
@@ -82,6 +90,14 @@ final class LooseTable {
       quotedColumns.append(column)
     }
     insert = try Self.prepare(quoted, quotedColumns.count, writer)
+  }
+
+  private func addMore() throws {
+    insert.finalize()
+    try writer.execute(
+      "ALTER TABLE \(quoted) ADD COLUMN \(try SQLIdentifier.quoted(OverflowColumns.name))")
+    insert = try Self.prepare(quoted, quotedColumns.count + 1, writer)
+    hasMore = true
   }
 
   func close() { insert.finalize() }

@@ -2,27 +2,33 @@ import SQLiteFile
 
 /// What the new file tells of the old one.
 enum RebuildFindings {
+  private static let mostPages = 1000
+
   /// The findings of reading, then what the rows add up to.
-  static func all(of store: DamagedStore, _ result: RebuildResult) -> FindingList {
+  static func all(of store: DamagedStore, _ result: RebuildResult, _ pages: LostPages)
+    -> FindingList
+  {
     var list = store.database.findings
-    let (pages, count) = store.database.unreadablePages()
+    let lost = pages.lost
     let told = Set(list.kept.compactMap(\.page))
-    for page in pages where !told.contains(page) {
+    for page in lost.prefix(mostPages) where !told.contains(page) {
       let place = store.database.place(of: page)
       list.add(
         Finding(
           "page.unreadable", "something leads to this page, and it is no page of a b-tree",
           member: place.member, page: page, offset: place.offset))
     }
-    if count > pages.count {
+    if result.unreadablePageCount > mostPages {
+      let more = result.unreadablePageCount - mostPages
       list.add(
-        Finding("page.unreadable", "\(count - pages.count) more pages are like that"))
+        Finding(
+          "page.unreadable", "\(Counted.pages(more)) more \(more == 1 ? "is" : "are") like that"))
     }
     if result.unattributedCount > 0 {
       list.add(
         Finding(
           "recover.unattributed",
-          "\(result.unattributedCount) rows may be of any of several tables"))
+          "\(Counted.rows(result.unattributedCount)) may be of any of several tables"))
     }
     let empty = Set(result.tables.filter { $0.rowCount == 0 }.map(\.name))
     for expected in store.database.tables
@@ -35,34 +41,59 @@ enum RebuildFindings {
           "rows of a table WITHOUT ROWID are only found through its root page, which is not known",
           table: expected.name))
     }
+    for table in result.tables where table.isAssumed == true {
+      list.add(
+        Finding(
+          "recover.tableAssumed",
+          "nothing in the store tells of this table; it is made empty because what --like names has it",
+          severity: .note, table: table.name))
+    }
     for table in result.tables {
       if table.partialRowCount > 0 {
         list.add(
           Finding(
-            "recover.partial", "\(table.partialRowCount) rows have values that are not whole",
+            "recover.partial",
+            "\(Counted.rows(table.partialRowCount, "has", "have")) values that are not whole",
             table: table.name))
       }
       if table.conflictCount > 0 {
         list.add(
           Finding(
             "recover.conflict",
-            "\(table.conflictCount) rows cannot stand in their table and are kept beside it",
+            table.conflictCount == 1
+              ? "1 row cannot stand in its table and is kept beside it"
+              : "\(table.conflictCount) rows cannot stand in their table and are kept beside it",
             table: table.name))
       }
       if table.repeatedCount > 0 {
         list.add(
           Finding(
-            "recover.repeated", "\(table.repeatedCount) rows were met twice, equal in every value",
+            "recover.repeated",
+            "\(Counted.rows(table.repeatedCount, "was", "were")) met twice, equal in every value",
             severity: .note, table: table.name))
       }
       if table.renumberedCount > 0 {
         list.add(
           Finding(
             "recover.renumbered",
-            "\(table.renumberedCount) rows have a new row id because theirs is lost",
+            table.renumberedCount == 1
+              ? "1 row has a new row id because its own is lost"
+              : "\(table.renumberedCount) rows have a new row id because theirs is lost",
             table: table.name))
       }
     }
     return list
   }
+}
+
+/// Counts in sentences.
+enum Counted {
+  /// `1 row`, `2 rows`, with a verb that goes with it.
+  static func rows(_ count: Int, _ one: String = "", _ several: String = "") -> String {
+    let verb = count == 1 ? one : several
+    return "\(count) row\(count == 1 ? "" : "s")\(verb.isEmpty ? "" : " " + verb)"
+  }
+
+  /// `1 page`, `2 pages`.
+  static func pages(_ count: Int) -> String { "\(count) page\(count == 1 ? "" : "s")" }
 }

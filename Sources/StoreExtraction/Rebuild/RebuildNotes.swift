@@ -22,12 +22,23 @@ final class RebuildNotes {
   ) throws {
     let statement = try provenanceStatement()
     let origin = row.origin
-    try statement.run([
+    let facts: [SQLiteValue] = [
       .string(table), rowID.map { .integer($0) } ?? .null, .string(origin.member.rawValue),
       .integer(Int64(origin.page)), .integer(origin.offset), .string(origin.attribution.name),
       .real(Double(origin.confidence) / 100),
-      partial.isEmpty ? .null : .string(Self.json(partial, columns)),
-    ])
+    ]
+    guard !partial.isEmpty else { return try statement.run(facts + [.null]) }
+    do throws(SQLiteWriterError) {
+      try statement.run(facts + [.string(Self.json(partial, columns))])
+    } catch {
+      guard error.code == .tooBig else { throw error }
+      // How much there is of the values is told all the same.
+      let bare = partial.map {
+        PartialValue(
+          column: $0.column, have: $0.have, of: $0.of, isDoubtful: $0.isDoubtful, bytes: [])
+      }
+      try statement.run(facts + [.string(Self.json(bare, columns))])
+    }
   }
 
   /// Notes that a row which was kept back stands in its table now.
@@ -90,21 +101,10 @@ final class RebuildNotes {
       let name = value.column < columns.count ? columns[value.column] : "c\(value.column)"
       parts[name] = Part(
         have: value.have, of: value.of, doubtful: value.isDoubtful ? true : nil,
-        hex: hexadecimal(value.bytes))
+        hex: HexText.of(value.bytes))
     }
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     return (try? encoder.encode(parts)).map { String(decoding: $0, as: UTF8.self) } ?? "{}"
-  }
-
-  private static func hexadecimal(_ bytes: [UInt8]) -> String {
-    let digits = Array("0123456789abcdef".utf8)
-    var text: [UInt8] = []
-    text.reserveCapacity(bytes.count * 2)
-    for byte in bytes {
-      text.append(digits[Int(byte >> 4)])
-      text.append(digits[Int(byte & 15)])
-    }
-    return String(decoding: text, as: UTF8.self)
   }
 }

@@ -16,6 +16,10 @@ public struct RebuildResult: Sendable, Codable {
   public var pageCount: UInt32
   /// Pages that something leads to and that cannot be read.
   public var unreadablePageCount: Int
+  /// Pages that the header counts and the file does not have.
+  public var missingPageCount = 0
+  /// Files beside the store that hold values of its rows; nil when no row names any.
+  public var externalFiles: ExternalFiles?
   /// The tables, in the order of the file.
   public var tables: [Table] = []
   /// Live rows in their tables.
@@ -38,6 +42,18 @@ public struct RebuildResult: Sendable, Codable {
     damageCount == 0 && partialRowCount == 0 && conflictCount == 0 && unattributedCount == 0
   }
 
+  /// Files of external binary data.
+  public struct ExternalFiles: Sendable, Codable {
+    /// Files that rows name and that are there.
+    public var fileCount = 0
+    /// Their bytes.
+    public var sizeBytes: Int64 = 0
+    /// Files that live rows name and that are not there.
+    public var missingCount = 0
+    /// The folder that they were copied into; nil for a trial, and when it is the store's own.
+    public var output: String?
+  }
+
   /// A table.
   public struct Table: Sendable, Codable {
     /// The name in the source.
@@ -58,5 +74,7 @@ public struct RebuildResult: Sendable, Codable {
     public var renumberedCount = 0
     /// Deleted rows.
     public var deletedCount = 0
+    /// True for an empty table of which nothing in the store tells, only what `--like` named; nil for all others.
+    public var isAssumed: Bool?
   }
 }

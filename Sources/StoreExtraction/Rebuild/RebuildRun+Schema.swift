@@ -24,76 +24,140 @@ extension RebuildRun {
         targets.append(known.table)
         continue
       }
-      let isOwn = key.hasPrefix("sqlite_")
-      if isOwn, try exists(expected.name) {
-        targets.append(try target(expected, expected.name, place))
-        continue
-      }
-      var name = expected.name
-      if made[key] != nil || isOwn || name.utf8.contains(0) {
-        name = names.unique(expected.name)
+      do throws(SQLiteWriterError) {
+        let table = try make(expected, place, isTaken: made[key] != nil)
+        if made[key] == nil { made[key] = (expected.sql, table) }
+        targets.append(table)
+      } catch {
+        guard error.isRefusal, writer.isInTransaction else { throw error }
+        // Its rows go where those of no certain table go.
         findings.add(
           Finding(
-            "recover.tableRenamed", "a table cannot have its name and is called \(name)",
-            severity: made[key] == nil ? .note : .damage, table: expected.name))
-        try makeSimple(expected, name)
-      } else {
-        name = try make(expected)
+            "recover.tableNotMade",
+            "the table cannot be made, its rows are kept beside: \(error.message)",
+            table: expected.name))
+        targets.append(nil)
       }
-      let table = try target(expected, name, place)
-      if made[key] == nil { made[key] = (expected.sql, table) }
-      targets.append(table)
     }
   }
 
-  private func target(_ expected: ExpectedTable, _ name: String, _ place: Int) throws
-    -> RebuildTable
+  private func make(_ expected: ExpectedTable, _ place: Int, isTaken: Bool)
+    throws(SQLiteWriterError) -> RebuildTable
   {
-    try RebuildTable(
-      expected, target: name, source: store.sources[place], in: writer
-    ) { [weak self] in self?.names.unique($0) ?? $0 }
-  }
-
-  private func make(_ expected: ExpectedTable) throws -> String {
+    let isOwn = expected.name.lowercased().hasPrefix("sqlite_")
+    if isOwn, try exists(expected.name) {
+      return try target(expected, expected.name, TargetColumns(of: expected.definition), place)
+    }
+    if isTaken || isOwn || expected.name.utf8.contains(0) {
+      let name = freeName(expected.name)
+      findings.add(
+        Finding(
+          "recover.tableRenamed", "a table cannot have its name and is called \(name)",
+          severity: isTaken ? .damage : .note, table: expected.name))
+      return try makeSimple(expected, name, place)
+    }
     var reason = "its CREATE statement is not known"
-    if let sql = expected.sql {
+    if let concession = concessions[place] {
+      reason = concession
+    } else if let sql = expected.sql {
       do throws(SQLiteWriterError) {
-        try writer.define(sql)
-        if try hasColumns(expected) { return expected.name }
-        if try exists(expected.name) {
-          try writer.execute("DROP TABLE \(try SQLIdentifier.quoted(expected.name))")
+        if try define(sql, as: expected) {
+          return try target(expected, expected.name, TargetColumns(of: expected.definition), place)
         }
-        reason = "its CREATE statement has other columns to SQLite"
+        reason = "its CREATE statement has other columns to SQLite, or another name"
       } catch {
-        guard error.isRefusal else { throw error }
+        guard error.isRefusal, writer.isInTransaction else { throw error }
         reason = error.message
+      }
+      if try exists(expected.name), !isSeparate(expected.name) {
+        try writer.execute("DROP TABLE \(try SQLIdentifier.quoted(expected.name))")
       }
     }
     findings.add(
       Finding(
         "recover.tableSimplified", "the table is made without types and constraints: \(reason)",
         table: expected.name))
-    let name = try exists(expected.name) ? names.unique(expected.name) : expected.name
-    try makeSimple(expected, name)
-    return name
+    let name = try exists(expected.name) ? freeName(expected.name) : expected.name
+    return try makeSimple(expected, name, place)
+  }
+
+  /// Whether a name is that of a table which was made for another entry of the schema.
+  private func isSeparate(_ name: String) -> Bool {
+    targets.contains { $0?.target.lowercased() == name.lowercased() }
+  }
+
+  /// Runs a table's statement, and takes back what it made where that is not the table.
+  private func define(_ sql: String, as expected: ExpectedTable) throws(SQLiteWriterError) -> Bool {
+    let last = try lastSchemaRow()
+    try writer.define(sql)
+    let new = try writer.rows(
+      "SELECT name FROM sqlite_schema WHERE type = 'table' AND rowid > ?", [.integer(last)])
+    for row in new {
+      guard case .text(let bytes)? = row.first else { continue }
+      let name = String(decoding: bytes, as: UTF8.self)
+      guard name.lowercased() != expected.name.lowercased(),
+        !name.lowercased().hasPrefix("sqlite_")
+      else { continue }
+      try writer.execute("DROP TABLE \(try SQLIdentifier.quoted(name))")
+    }
+    guard !new.isEmpty else { return false }
+    return try hasColumns(expected)
+  }
+
+  private func lastSchemaRow() throws(SQLiteWriterError) -> Int64 {
+    let rows = try writer.rows("SELECT coalesce(max(rowid), 0) FROM sqlite_schema")
+    guard case .integer(let last)? = rows.first?.first else { return 0 }
+    return last
+  }
+
+  private func target(
+    _ expected: ExpectedTable, _ name: String, _ shape: TargetColumns, _ place: Int
+  ) throws(SQLiteWriterError) -> RebuildTable {
+    try RebuildTable(
+      expected, target: name, shape: shape, source: store.sources[place], in: writer
+    ) { [weak self] in self?.freeName($0) ?? $0 }
   }
 
   /// A table with the columns by name and nothing else.
-  private func makeSimple(_ expected: ExpectedTable, _ name: String) throws(SQLiteWriterError) {
-    var taken = UniqueNames()
-    var columns: [String] = []
-    for (place, column) in expected.definition.columns.enumerated() {
-      let quoted = try SQLIdentifier.quoted(taken.unique(column.name))
-      columns.append(
-        place == expected.definition.rowIDColumn ? quoted + " INTEGER PRIMARY KEY" : quoted)
-    }
+  private func makeSimple(_ expected: ExpectedTable, _ name: String, _ place: Int)
+    throws(SQLiteWriterError) -> RebuildTable
+  {
+    let shape = TargetColumns(simplified: expected.definition, most: writer.mostColumns - 10)
     try writer.execute(
-      "CREATE TABLE \(try SQLIdentifier.quoted(name))(\(columns.joined(separator: ", ")))")
+      "CREATE TABLE \(try SQLIdentifier.quoted(name))(\(shape.declaration()))")
+    if let first = shape.overflow {
+      findings.add(
+        Finding(
+          "recover.columnsFolded",
+          "the table has \(expected.definition.columns.count) columns, more than SQLite allows here; those from number \(first + 1) on are in \(OverflowColumns.name) as JSON",
+          table: expected.name))
+    }
+    if !shape.leftOut.isEmpty {
+      findings.add(
+        Finding(
+          "recover.computedLeftOut",
+          "columns that are computed when read, and stand in no row, are left out: \(shape.leftOut.prefix(5).joined(separator: ", "))\(shape.leftOut.count > 5 ? " …" : "")",
+          table: expected.name))
+    }
+    return try target(expected, name, shape, place)
+  }
+
+  /// A name like this that nothing in the new file has, nor any table or companion of the old one.
+  func freeName(_ name: String) -> String {
+    var candidate = names.unique(name)
+    while (try? isTaken(candidate)) ?? false { candidate = names.unique(name) }
+    return candidate
+  }
+
+  private func isTaken(_ name: String) throws(SQLiteWriterError) -> Bool {
+    !(try writer.rows(
+      "SELECT 1 FROM sqlite_schema WHERE name = ? COLLATE NOCASE", [.string(name)])).isEmpty
   }
 
   private func exists(_ name: String) throws(SQLiteWriterError) -> Bool {
     !(try writer.rows(
-      "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?", [.string(name)])).isEmpty
+      "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ? COLLATE NOCASE",
+      [.string(name)])).isEmpty
   }
 
   /// Whether SQLite sees the same columns in the statement as we do.
@@ -118,8 +182,11 @@ extension RebuildRun {
       var done: Set<String> = []
       for entry in store.companions where entry.type == kind {
         guard let sql = entry.sql, done.insert(sql).inserted else { continue }
+        var seconds = RebuildLimits.seconds(forIndexOver: store.database)
         do throws(SQLiteWriterError) {
-          try writer.define(sql)
+          try writer.limited(to: &seconds) { () throws(SQLiteWriterError) in
+            try writer.define(sql)
+          }
         } catch {
           guard error.isRefusal || error.code == .constraint else { throw error }
           findings.add(
@@ -149,9 +216,25 @@ extension RebuildRun {
 }
 
 extension SQLiteWriterError {
-  /// SQLite does not want the statement; the file is sound and the next one may do.
-  fileprivate var isRefusal: Bool {
-    code == .sqlite && primaryResultCode == 1 || code == .refused || code == .embeddedNUL
-      || code == .tooBig
+  /// SQLite does not want the statement, or gave it up; the file is sound and the next one may do.
+  var isRefusal: Bool {
+    code == .sqlite && (primaryResultCode == Self.error || primaryResultCode == Self.noMemory)
+      || [.refused, .embeddedNUL, .tooBig, .parameters, .tooLong, .full].contains(code)
   }
+
+  /// The table does not take this row, for whatever reason, and nothing else has happened.
+  var isRowRefusal: Bool {
+    code == .constraint || code == .tooBig
+      || code == .sqlite && (primaryResultCode == Self.error || primaryResultCode == Self.mismatch)
+  }
+
+  /// The row could not be computed, and SQLite has undone the whole transaction with it.
+  var endsTransaction: Bool {
+    code == .tooLong || code == .full || code == .sqlite && primaryResultCode == Self.noMemory
+  }
+
+  // https://sqlite.org/rescode.html
+  private static let error: Int32 = 1
+  private static let noMemory: Int32 = 7
+  private static let mismatch: Int32 = 20
 }

@@ -18,6 +18,10 @@ final class RebuildRun {
   private var unattributed: LooseTable?
   private var deleted: [Int: LooseTable] = [:]
   private let notes: RebuildNotes
+  let external: ExternalFiles
+  /// By the place of a table why it is made without its definition.
+  let concessions: [Int: String]
+  private var pages: LostPages
   private let dropsInvalidText: Bool
   private let invalidText: RebuildTable.InvalidText
   private var failure: (any Error)?
@@ -27,7 +31,13 @@ final class RebuildRun {
   private static let mostSequences = 100_000
   private static let reportEvery: UInt32 = 512
 
-  init(_ store: DamagedStore, _ options: StoreRebuild, _ writer: SQLiteWriter) {
+  init(
+    _ store: DamagedStore, _ options: StoreRebuild, _ writer: SQLiteWriter,
+    _ concessions: [Int: String]
+  ) {
+    self.concessions = concessions
+    external = ExternalFiles(of: store)
+    pages = LostPages(store.database)
     self.store = store
     self.options = options
     self.writer = writer
@@ -46,13 +56,15 @@ final class RebuildRun {
   /// Lets those that the run makes ask it for names.
   private final class NameBox {
     weak var run: RebuildRun?
-    func unique(_ name: String) -> String { run?.names.unique(name) ?? name }
+    func unique(_ name: String) -> String { run?.freeName(name) ?? name }
   }
 
-  func run() throws -> RebuildResult {
+  /// Writes the file; its external files are copied beside `output`.
+  func run(for output: String) throws -> RebuildResult {
     try writer.execute("BEGIN IMMEDIATE")
     try makeTables()
     try read(.live)
+    try giveUpWhatHoldsForNoRow()
     for table in targets.compactMap({ $0 }) {
       try table.placeRowsWithoutRowID { from, old, new in
         try notes.move(from: from, old, to: table.target, new)
@@ -70,8 +82,14 @@ final class RebuildRun {
     var met: Set<String> = []
     result.tables = targets.compactMap { $0 }.filter { met.insert($0.target).inserted }
       .map(\.result)
-    var all = RebuildFindings.all(of: store, result)
+    result.markAssumed(store)
+    let (files, missing) = try external.copy(beside: output, created: options.created)
+    result.externalFiles = files
+    pages.count(into: &result)
+    var all = RebuildFindings.all(of: store, result, pages)
     all.add(findings)
+    for finding in missing { all.add(finding) }
+    let problems = try check(&all)
     result.finish(all)
     if !result.isLossless {
       for entry in store.companions where entry.type == "table" {
@@ -90,7 +108,6 @@ final class RebuildRun {
       try writer.execute("PRAGMA application_id = \(Int32(bitPattern: header.applicationID))")
     }
     try writer.execute("COMMIT")
-    let problems = try writer.integrityCheck()
     guard problems.isEmpty else {
       throw ExtractionError(
         .writeFailed, "the new file does not pass SQLite's own check: \(problems[0])",
@@ -98,6 +115,27 @@ final class RebuildRun {
     }
     try registerVirtualTables()
     return result
+  }
+
+  /// SQLite's own check. A constraint that does not hold for rows that went in is no fault of the file: some hold one
+  /// day and not the next.
+  private func check(_ all: inout FindingList) throws -> [String] {
+    var problems: [String] = []
+    var failing: Set<String> = []
+    for problem in try writer.integrityCheck() {
+      if problem.hasPrefix("CHECK constraint failed in ") {
+        failing.insert(String(problem.dropFirst("CHECK constraint failed in ".count)))
+      } else {
+        problems.append(problem)
+      }
+    }
+    for name in failing.sorted() {
+      all.add(
+        Finding(
+          "recover.checkFails", "a CHECK constraint does not hold for rows that it let in",
+          table: name))
+    }
+    return problems
   }
 
   // MARK: - Rows
@@ -122,6 +160,8 @@ final class RebuildRun {
       options.progress?(Int64(row.origin.page), Int64(store.database.pageCount))
       nextReport = row.origin.page + Self.reportEvery
     }
+    pages.read(row.origin.page)
+    external.note(row, in: row.origin.table.map { store.database.tables[$0].name } ?? "")
     guard let place = row.origin.table else { return try takeUnattributed(row) }
     guard let table = targets[place] else {
       if place == sequencePlace { return noteSequence(row) }
@@ -137,7 +177,12 @@ final class RebuildRun {
     do throws(SQLiteWriterError) {
       try table.add(row, invalidText)
     } catch {
-      guard error.code == .constraint || error.code == .tooBig else { throw error }
+      if error.endsTransaction, table.computes {
+        throw RebuildConcession(
+          place: place, reason: Self.reason(of: error))
+      }
+      guard error.isRowRefusal else { throw error }
+      if table.computes, error.code != .constraint { table.failedCount += 1 }
       if try table.has(row) {
         table.result.repeatedCount += 1
         return
@@ -148,6 +193,23 @@ final class RebuildRun {
     if isPartial { table.result.partialRowCount += 1 }
     if isPartial || row.origin.confidence < 100 || options.provenance == .all {
       try note(row, in: table.target, row.rowID, table)
+    }
+  }
+
+  /// A definition that cannot be computed for a single row is none that its rows were ever under.
+  private func giveUpWhatHoldsForNoRow() throws {
+    for (place, table) in targets.enumerated() {
+      guard let table, table.failedCount > 0, table.result.rowCount == 0 else { continue }
+      throw RebuildConcession(
+        place: place, reason: "what it computes fails, or is larger than the store could hold")
+    }
+  }
+
+  private static func reason(of error: SQLiteWriterError) -> String {
+    switch error.code {
+    case .tooLong: "what it computes for its rows takes too long"
+    case .full: "what it computes for its rows is far larger than the store"
+    default: "what it computes for its rows needs more memory than there is"
     }
   }
 
@@ -183,6 +245,7 @@ final class RebuildRun {
   }
 
   private func takeDeleted(_ row: borrowing RecoveredRowBuffer) throws {
+    external.note(row, in: "")
     // Of no known table: -1.
     let place = row.origin.table ?? row.origin.guess ?? -1
     if deleted[place] == nil {

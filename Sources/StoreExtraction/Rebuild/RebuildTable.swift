@@ -20,6 +20,16 @@ final class RebuildTable {
   private let parameters: ContiguousArray<Int>
   private let rowIDName: String?
   private let rowIDParameter: Int
+  /// The key of the row in SQL, where it has one.
+  private let key: String
+  private let shape: TargetColumns
+  private let overflowParameter: Int
+  /// Whether expressions of the file's own run with each row: their time is limited.
+  let computes: Bool
+  /// Rows of which they could not be computed.
+  var failedCount = 0
+  /// Seconds that they may still take.
+  private var allowance = RebuildLimits.rowSeconds
   private let insert: SQLiteStatement
   private var select: SQLiteStatement?
   private var keptBack: LooseTable?
@@ -28,21 +38,23 @@ final class RebuildTable {
   /// Prepares to fill a table that the new file has already; `keptBackName` gives a free name like the one it
   /// gets.
   init(
-    _ expected: ExpectedTable, target: String, source: DamagedStore.TableSource,
-    in writer: SQLiteWriter, keptBackName: @escaping (String) -> String
-  ) throws {
+    _ expected: ExpectedTable, target: String, shape: TargetColumns,
+    source: DamagedStore.TableSource, in writer: SQLiteWriter,
+    keptBackName: @escaping (String) -> String
+  ) throws(SQLiteWriterError) {
     self.expected = expected
     self.target = target
     self.writer = writer
     self.keptBackName = keptBackName
+    self.shape = shape
     result = .init(name: expected.name, target: target, source: source)
     quoted = try SQLIdentifier.quoted(target)
     let definition = expected.definition
     var parameters = ContiguousArray<Int>()
     var columns: [String] = []
-    for column in definition.columns {
-      if column.generation == .none {
-        columns.append(column.name)
+    for name in shape.names {
+      if let name {
+        columns.append(name)
         parameters.append(columns.count)
       } else {
         parameters.append(0)
@@ -50,13 +62,22 @@ final class RebuildTable {
     }
     self.parameters = parameters
     self.columns = columns
-    hasRowIDColumn = definition.rowIDColumn != nil
+    hasRowIDColumn = shape.rowIDColumn != nil
     needsRowID = !definition.isWithoutRowID
-    let names = Set(definition.columns.map { $0.name.lowercased() })
+    computes = shape.isOriginal && expected.computes
+    let names = Set(columns.map { $0.lowercased() } + [OverflowColumns.name])
     rowIDName =
       definition.isWithoutRowID || hasRowIDColumn
       ? nil : ["rowid", "_rowid_", "oid"].first { !names.contains($0) }
-    var list = try columns.map { try SQLIdentifier.quoted($0) }
+    if let column = shape.rowIDColumn {
+      key = try SQLIdentifier.quoted(column)
+    } else {
+      key = rowIDName ?? "rowid"
+    }
+    var list: [String] = []
+    for column in columns { list.append(try SQLIdentifier.quoted(column)) }
+    if shape.overflow != nil { list.append(try SQLIdentifier.quoted(OverflowColumns.name)) }
+    overflowParameter = shape.overflow == nil ? 0 : list.count
     if let rowIDName { list.append(rowIDName) }
     rowIDParameter = rowIDName == nil ? 0 : list.count
     let marks = Array(repeating: "?", count: list.count).joined(separator: ", ")
@@ -78,6 +99,20 @@ final class RebuildTable {
   func add(_ row: borrowing RecoveredRowBuffer, _ invalidText: InvalidText)
     throws(SQLiteWriterError)
   {
+    guard computes else { return try insert(row, invalidText) }
+    allowance += RebuildLimits.seconds(forRow: row.bytes.count)
+    try writer.limited(to: &allowance) { () throws(SQLiteWriterError) in
+      try insert(row, invalidText)
+    }
+  }
+
+  @inline(__always)
+  private func insert(_ row: borrowing RecoveredRowBuffer, _ invalidText: InvalidText)
+    throws(SQLiteWriterError)
+  {
+    let more = shape.overflow.flatMap {
+      OverflowColumns.json(of: row, from: $0, names: expected.definition.columns.map(\.name))
+    }
     try insert.run(over: row.bytes.rawSpan) { binding in
       let count = min(row.values.count, parameters.count)
       var column = 0
@@ -87,6 +122,13 @@ final class RebuildTable {
           Self.bind(row.values[column], of: row.bytes, at: parameter, &binding, invalidText)
         }
         column &+= 1
+      }
+      if overflowParameter > 0 {
+        if let more {
+          binding.text(copying: more, at: overflowParameter)
+        } else {
+          binding.null(at: overflowParameter)
+        }
       }
       if rowIDParameter > 0 {
         if let rowID = row.rowID {
@@ -136,15 +178,11 @@ final class RebuildTable {
 
   /// Whether the table has this very row already.
   func has(_ row: borrowing RecoveredRowBuffer) throws -> Bool {
-    guard let rowID = row.rowID, needsRowID, row.partial.isEmpty, !columns.isEmpty else {
-      return false
-    }
+    guard let rowID = row.rowID, needsRowID, row.partial.isEmpty, !columns.isEmpty,
+      shape.overflow == nil
+    else { return false }
     if select == nil {
       let list = try columns.map { try SQLIdentifier.quoted($0) }.joined(separator: ", ")
-      let key =
-        try expected.definition.rowIDColumn.map {
-          try SQLIdentifier.quoted(expected.definition.columns[$0].name)
-        } ?? rowIDName ?? "rowid"
       select = try writer.prepare("SELECT \(list) FROM \(quoted) WHERE \(key) = ?")
     }
     guard let select else { return false }
@@ -196,7 +234,9 @@ final class RebuildTable {
   func placeRowsWithoutRowID(_ moved: (_ from: String, _ old: Int64, _ new: Int64) throws -> Void)
     throws
   {
-    guard let keptBack, !hasRowIDColumn, needsRowID, !columns.isEmpty else { return }
+    guard let keptBack, !hasRowIDColumn, needsRowID, !columns.isEmpty,
+      shape.overflow == nil
+    else { return }
     let list = try columns.map { try SQLIdentifier.quoted($0) }.joined(separator: ", ")
     let from = try SQLIdentifier.quoted(keptBack.name)
     let chosen = parameters.enumerated().filter { $0.element > 0 }

@@ -45,17 +45,43 @@ public struct StoreRebuild: Sendable {
   public func run(_ store: DamagedStore, to output: String) throws -> RebuildResult {
     let watch = EvidenceWatch(store.database.path)
     try SQLiteWriter.checkFree(output)
+    try ExternalFiles.checkFree(output, for: store)
+    var concessions: [Int: String] = [:]
+    var tries = 0
+    while true {
+      do {
+        return try run(store, to: output, watch, concessions)
+      } catch let error as RebuildConcession {
+        // SQLite has undone the transaction, so all starts again without what brought that about.
+        concessions[error.place] = error.reason
+        tries += 1
+        guard tries >= Self.mostTries else { continue }
+        for (place, table) in store.database.tables.enumerated()
+        where table.computes && concessions[place] == nil {
+          concessions[place] = "other tables of the store compute without end"
+        }
+      }
+    }
+  }
+
+  /// How often a single table is given its way.
+  private static let mostTries = 3
+
+  private func run(
+    _ store: DamagedStore, to output: String, _ watch: EvidenceWatch, _ concessions: [Int: String]
+  ) throws -> RebuildResult {
     let writer = try SQLiteWriter(
-      creating: Self.privatePath(for: output), options: Self.options(for: store))
+      creating: Self.privatePath(for: output), options: writerOptions(for: store))
     created(writer.path)
+    let run = RebuildRun(store, self, writer, concessions)
     do {
-      let run = RebuildRun(store, self, writer)
-      var result = try run.run()
+      var result = try run.run(for: output)
       result.output = output
       try Self.check(watch, store)
       try writer.publish(as: output)
       return result
     } catch {
+      run.external.discard()
       writer.discard()
       throw error
     }
@@ -83,7 +109,7 @@ public struct StoreRebuild: Sendable {
   }
 
   /// The layout of the source, so far as it is known.
-  private static func options(for store: DamagedStore) -> SQLiteWriter.Options {
+  private func writerOptions(for store: DamagedStore) -> SQLiteWriter.Options {
     let layout = store.database.layout
     var options = SQLiteWriter.Options(pageSize: layout.pageSize, journalMode: .memory)
     switch layout.textEncoding {
@@ -97,6 +123,15 @@ public struct StoreRebuild: Sendable {
     }
     options.isSynchronous = false
     options.cacheKiB = 3 * 1024
+    let size = max(
+      StoreSet(at: store.database.path).members
+        .filter { $0.role == .main || $0.role == .wal || $0.role == .journal }
+        .reduce(Int64(0)) { $0 + min($1.sizeBytes, 1 << 45) },
+      0)
+    options.mostValueBytes = RebuildLimits.valueBytes(of: size)
+    options.mostPages = RebuildLimits.pages(
+      of: size, pageSize: layout.pageSize, tables: store.database.tables.count,
+      everyRowIsNoted: provenance == .all)
     return options
   }
 }
@@ -119,7 +154,7 @@ struct RebuildCount {
     let database = store.database
     return RebuildResult(
       source: database.path, pageSizeBytes: database.layout.pageSize,
-      pageCount: database.pageCount, unreadablePageCount: database.unreadablePages(limit: 0).count)
+      pageCount: database.pageCount, unreadablePageCount: 0)
   }
 
   mutating func run(
@@ -128,10 +163,13 @@ struct RebuildCount {
     let total = Int64(store.database.pageCount)
     var nextReport: UInt32 = 0
     var result = result
+    var pages = LostPages(store.database)
+    let external = ExternalFiles(of: store)
     if includesDeleted { result.deletedCount = 0 }
     let isCoreData = store.kind != .sqlite
     let tables = store.database.tables
     try store.database.forEachBufferedRow(includesDeleted ? .all : .live) { row in
+      external.note(row, in: row.origin.table.map { tables[$0].name } ?? "")
       if row.origin.state != nil {
         result.deletedCount? += 1
         if let place = row.origin.table { result.tables[place].deletedCount += 1 }
@@ -141,6 +179,7 @@ struct RebuildCount {
         progress?(Int64(row.origin.page), total)
         nextReport = row.origin.page + 512
       }
+      pages.read(row.origin.page)
       guard let place = row.origin.table, !tables[place].isDropped,
         row.rowID == nil || !tables[place].definition.isWithoutRowID
       else {
@@ -153,7 +192,13 @@ struct RebuildCount {
       }
       return true
     }
-    result.finish(RebuildFindings.all(of: store, result))
+    result.markAssumed(store)
+    let (files, missing) = external.survey()
+    result.externalFiles = files
+    pages.count(into: &result)
+    var all = RebuildFindings.all(of: store, result, pages)
+    for finding in missing { all.add(finding) }
+    result.finish(all)
     result.tables = zip(tables, result.tables).filter { !$0.isDropped || $1.deletedCount > 0 }.map(
       \.1)
     self.result = result
@@ -161,6 +206,18 @@ struct RebuildCount {
 }
 
 extension RebuildResult {
+  /// Marks the tables that nothing in the store tells of.
+  mutating func markAssumed(_ store: DamagedStore) {
+    let rooted = Set(store.database.tables.filter { $0.rootPage != nil }.map(\.name))
+    for place in tables.indices {
+      let table = tables[place]
+      guard table.source == .like, !rooted.contains(table.name), table.rowCount == 0,
+        table.conflictCount == 0, table.deletedCount == 0
+      else { continue }
+      tables[place].isAssumed = true
+    }
+  }
+
   /// Adds up the tables and takes the findings.
   mutating func finish(_ list: FindingList) {
     rowCount = tables.reduce(0) { $0 + $1.rowCount }

@@ -1,0 +1,75 @@
+import CSQLite
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// Ends a statement that takes too long. SQLite asks every so many steps of its machine.
+@safe final class WorkMeter {
+  /// Steps between two looks at the clock: a row of an ordinary table takes some tens.
+  private static let steps: Int32 = 1000
+  private var end: UInt64 = .max
+
+  /// The time that this thread has computed, in nanoseconds: waiting for a disk is no fault of a definition.
+  private static var now: UInt64 {
+    var time = timespec()
+    guard unsafe clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) == 0 else { return 0 }
+    return UInt64(clamping: time.tv_sec) &* 1_000_000_000 &+ UInt64(clamping: time.tv_nsec)
+  }
+
+  fileprivate func begin(_ handle: OpaquePointer, seconds: Double) -> UInt64 {
+    let start = Self.now
+    let nanoseconds = max(0, min(seconds, 1e9)) * 1e9
+    end = start &+ UInt64(nanoseconds)
+    unsafe sqlite3_progress_handler(
+      handle, Self.steps,
+      { context in
+        guard let context = unsafe context else { return 0 }
+        let meter = unsafe Unmanaged<WorkMeter>.fromOpaque(context).takeUnretainedValue()
+        return WorkMeter.now > meter.end ? 1 : 0
+      }, Unmanaged.passUnretained(self).toOpaque())
+    return start
+  }
+
+  /// - Returns: the seconds since `start`.
+  fileprivate func end(_ handle: OpaquePointer, since start: UInt64) -> Double {
+    unsafe sqlite3_progress_handler(handle, 0, nil, nil)
+    let now = Self.now
+    return now > start ? Double(now - start) / 1e9 : 0
+  }
+}
+
+extension SQLiteWriter {
+  /// Runs `body`, in which a definition from a file decides what is computed, and ends SQLite's work in it with
+  /// `tooLong` once this thread has computed longer than allowed. A single call of a function is not interrupted:
+  /// that is bounded by ``Options/mostValueBytes``.
+  ///
+  /// A statement that writes and is ended takes the whole transaction with it.
+  ///
+  /// - Parameters:
+  ///   - seconds: what may be spent; what was spent is taken off, also where `body` throws.
+  ///   - body: the work.
+  /// - Returns: what `body` returns.
+  /// - Throws: what `body` throws.
+  public func limited<R>(to seconds: inout Double, _ body: () throws(SQLiteWriterError) -> R)
+    throws(SQLiteWriterError) -> R
+  {
+    guard let handle = unsafe handle else { throw closedError }
+    let start = unsafe meter.begin(handle, seconds: seconds)
+    defer {
+      // The writer may have been closed in between; then the handler is gone with it.
+      if unsafe self.handle != nil { seconds -= unsafe meter.end(handle, since: start) }
+    }
+    return try body()
+  }
+
+  /// The most columns that a table may have.
+  public var mostColumns: Int {
+    guard let handle = unsafe handle else { return 0 }
+    return Int(unsafe sqlite3_limit(handle, SQLITE_LIMIT_COLUMN, -1))
+  }
+}

@@ -1,0 +1,100 @@
+import Foundation
+import SQLiteFile
+import SQLiteWriter
+
+/// Columns beyond those that SQLite allows in a table: one column holds them all, as a JSON object by name. NULL is left
+/// out; `{"hex": …}` is a blob, `{"textHex": …}` text that is not valid.
+enum OverflowColumns {
+  /// The name of the column.
+  static let name = "_more"
+  /// How many columns a table gets before the rest goes there: SQLite's own limit, less what we add to a table.
+  static let most = 1990
+
+  private enum Value: Encodable {
+    case integer(Int64)
+    case real(Double)
+    case text(String)
+    case bytes([String: String])
+
+    func encode(to encoder: any Encoder) throws {
+      var container = encoder.singleValueContainer()
+      switch self {
+      case .integer(let number): try container.encode(number)
+      case .real(let number): try container.encode(number)
+      case .text(let text): try container.encode(text)
+      case .bytes(let form): try container.encode(form)
+      }
+    }
+  }
+
+  /// The columns of a row from one on; nil when all of them are NULL.
+  static func json(
+    of row: borrowing RecoveredRowBuffer, from first: Int, names: [String]
+  ) -> [UInt8]? {
+    var members: [String: Value] = [:]
+    for column in row.values.indices.dropFirst(first) {
+      let value = row.values[column]
+      let name = unused(names, column, members)
+      switch value.kind {
+      case .null: break
+      case .integer: members[name] = .integer(value.bits)
+      case .real: members[name] = .real(Double(bitPattern: UInt64(bitPattern: value.bits)))
+      case .text: members[name] = text(row.content(of: value), isValid: value.isValid)
+      case .blob: members[name] = .bytes(["hex": HexText.of(row.content(of: value))])
+      }
+    }
+    return encoded(members)
+  }
+
+  /// The values from one on, for rows that are at hand as values.
+  static func json(of values: [SQLiteValue], from first: Int, names: [String]) -> [UInt8]? {
+    var members: [String: Value] = [:]
+    for column in values.indices.dropFirst(first) {
+      let name = unused(names, column, members)
+      switch values[column] {
+      case .null: break
+      case .integer(let number): members[name] = .integer(number)
+      case .real(let number): members[name] = .real(number)
+      case .text(let bytes):
+        members[name] = text(
+          bytes, isValid: bytes.elementsEqual(String(decoding: bytes, as: UTF8.self).utf8))
+      case .blob(let bytes): members[name] = .bytes(["hex": HexText.of(bytes)])
+      }
+    }
+    return encoded(members)
+  }
+
+  private static func text(_ bytes: [UInt8], isValid: Bool) -> Value {
+    isValid ? .text(String(decoding: bytes, as: UTF8.self)) : .bytes(["textHex": HexText.of(bytes)])
+  }
+
+  /// The column's name, or its place where the name is missing or there already.
+  private static func unused(_ names: [String], _ column: Int, _ members: [String: Value]) -> String
+  {
+    let name = column < names.count ? names[column] : "c\(column)"
+    return members[name] == nil ? name : "\(name) (column \(column + 1))"
+  }
+
+  private static func encoded(_ members: [String: Value]) -> [UInt8]? {
+    guard !members.isEmpty else { return nil }
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    encoder.nonConformingFloatEncodingStrategy = .convertToString(
+      positiveInfinity: "Infinity", negativeInfinity: "-Infinity", nan: "NaN")
+    return (try? encoder.encode(members)).map { Array($0) }
+  }
+}
+
+/// Bytes in lower-case hexadecimal.
+enum HexText {
+  static func of(_ bytes: [UInt8]) -> String {
+    let digits = Array("0123456789abcdef".utf8)
+    var text: [UInt8] = []
+    text.reserveCapacity(bytes.count * 2)
+    for byte in bytes {
+      text.append(digits[Int(byte >> 4)])
+      text.append(digits[Int(byte & 15)])
+    }
+    return String(decoding: text, as: UTF8.self)
+  }
+}
