@@ -332,7 +332,10 @@ extension DamagedDatabase {
     findings.add(
       Finding(
         "text.undecodable",
-        "\(count) texts are none in \(layout.textEncoding.name); their bytes are given instead"))
+        count == 1
+          ? "1 text is not valid \(layout.textEncoding.name); its bytes are given instead"
+          : "\(count) texts are not valid \(layout.textEncoding.name); their bytes are given instead"
+      ))
   }
 
   func newReading() -> LeafReading {
