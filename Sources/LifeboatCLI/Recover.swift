@@ -88,7 +88,7 @@ struct Recover: ParsableCommand, RecordedCommand {
     } else if !display.quiet {
       try display.write(RecoverText(result, display).text)
     }
-    display.note(result.findings, of: path)
+    display.note(result.findings)
     if !result.isLossless { try display.exitWithFindings() }
   }
 }
@@ -108,7 +108,7 @@ struct RecoverText {
     let name = StoreSet.lastComponent(of: result.source)
     block.add(
       name,
-      "\(Quantity.count(Int(result.pageCount))) pages of \(Quantity.count(result.pageSizeBytes)) bytes"
+      "\(Quantity.count(Int(result.pageCount))) \(result.pageCount == 1 ? "page" : "pages") of \(Quantity.count(result.pageSizeBytes)) bytes"
     )
     block.add("Rows", rows, tone: result.isLossless ? .green : .yellow)
     if result.unreadablePageCount > 0 {
@@ -137,7 +137,8 @@ struct RecoverText {
   }
 
   private var rows: String {
-    var text = "\(Quantity.count(result.rowCount)) in \(Quantity.count(result.tables.count)) tables"
+    var text =
+      "\(Quantity.count(result.rowCount)) in \(Quantity.count(result.tables.count)) \(result.tables.count == 1 ? "table" : "tables")"
     if result.partialRowCount > 0 {
       text += ", \(Quantity.count(result.partialRowCount)) of them with values that are not whole"
     }
