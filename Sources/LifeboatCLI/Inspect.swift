@@ -191,11 +191,7 @@ struct InspectionText {
 
   /// What is to be said of a header that does not count; nil for one that does.
   private var header: String? {
-    guard inspection.findings.contains(where: { CheckText.layoutFindings.contains($0.id) }) else {
-      return nil
-    }
-    return
-      "ruined or not of this file; by what its pages say they have \(Quantity.count(inspection.file.pageSizeBytes)) bytes, with text in \(inspection.file.textEncoding)"
+    inspection.findings.first { CheckText.layoutFindings.contains($0.id) }?.message
   }
 
   private var rows: String {

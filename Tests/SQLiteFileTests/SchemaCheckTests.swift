@@ -70,7 +70,7 @@ import Testing
           var now = text
           now[at] = byte
           if !isAccepted { refused += 1 }
-          if !isAccepted, check.findings.isEmpty {
+          if !isAccepted, check.findings.isEmpty, check.unjudgedCount <= Self.unjudged.count {
             missed.append(String(decoding: now, as: UTF8.self))
           }
           if isAccepted, !check.findings.isEmpty {
@@ -82,7 +82,7 @@ import Testing
     }
     #expect(refused > 500)
     #expect(
-      missed.count * 50 <= refused,
+      missed.count * 200 <= refused,
       "\(missed.count) of \(refused): \(missed.prefix(30).joined(separator: "\n"))")
     #expect(invented.isEmpty, "\(invented.count): \(invented.prefix(30).joined(separator: "\n"))")
   }
