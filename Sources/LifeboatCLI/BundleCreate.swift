@@ -16,6 +16,7 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
   static let configuration = CommandConfiguration(
     commandName: "create",
     abstract: "Pack what support needs to know of a store or an incident.",
+    usage: "lifeboat bundle create [<options>] <input> --output <output>",
     discussion: """
       Examples: lifeboat bundle create Notes.sqlite -o Notes-support.zip
                 lifeboat bundle create Incompatible/2026-11-20-21-53-07Z -o incident.zip --include rows
@@ -59,7 +60,7 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
       }
       try display.write(text)
     }
-    display.note(receipt.findings, of: subject.storePath)
+    display.note(receipt.findings)
     if receipt.findings.contains(where: { $0.severity == .damage }) {
       try display.exitWithFindings()
     }

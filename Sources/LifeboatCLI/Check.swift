@@ -13,6 +13,7 @@ struct Check: ParsableCommand, RecordedCommand {
 
   static let configuration = CommandConfiguration(
     abstract: "Check a store: pages, b-trees, records, Core Data's rules.",
+    usage: "lifeboat check [<options>] <path>",
     discussion: """
       Examples: lifeboat check Notes.sqlite
                 lifeboat check --depth full --format ndjson Notes.sqlite
@@ -118,7 +119,12 @@ struct CheckText {
       + words(counts.rows, "row", "rows") + " of "
       + words(max(0, counts.tables - 1), "table", "tables") + loose
       + ", " + words(counts.indexEntries, "entry", "entries") + " of "
-      + words(counts.indexes, "index", "indexes") + (counts.indexes > 0 ? "; \(entries)" : "")
+      + (counts.indexes == 0 && counts.indexEntries > 0
+        ? "indexes that nothing names" : words(counts.indexes, "index", "indexes"))
+      + (counts.indexes > 0 ? "; \(entries)" : "")
+      + (counts.unjudgedStatements > 0
+        ? "; not judged: expressions, queries and triggers in "
+          + words(counts.unjudgedStatements, "CREATE statement", "CREATE statements") : "")
   }
 
   private var suggestions: [KeyValueBlock.Suggestion] {
@@ -128,13 +134,7 @@ struct CheckText {
       if let page = firstPage {
         all.append(.init("lifeboat pages --page \(page) \(path)", "look at the first damaged page"))
       }
-      if needsRecovery {
-        all.append(.init("lifeboat rows --all \(path)", "every row that is left, deleted ones too"))
-        all.append(
-          .init("lifeboat recover \(path) -o NEW.sqlite", "a fresh file with what can be saved"))
-      } else {
-        all.append(.init("lifeboat extract \(path) -o DIR", "save every row that can be read"))
-      }
+      all += RecoveryAdvice.suggestions(for: check.path, check.findings)
     } else {
       all.append(.init("lifeboat inspect \(path)", "what the store is"))
     }
@@ -149,13 +149,6 @@ struct CheckText {
     }?.page
   }
 
-  /// Whether the commands that read by the header and the schema are of no use.
-  private var needsRecovery: Bool {
-    check.findings.contains {
-      Self.layoutFindings.contains($0.id) || $0.id == "schema.lost"
-    }
-  }
-
   private var findings: String {
     let shown = check.findings.filter { !display.quiet || $0.severity == .damage }
     guard !shown.isEmpty else { return "" }
@@ -163,7 +156,7 @@ struct CheckText {
     let most = display.verbose > 0 ? shown.count : Self.most
     for finding in shown.prefix(most) {
       let mark = finding.severity == .note ? "note: " : ""
-      text += "  " + mark + FindingText.line(finding) + "\n"
+      text += FindingText.block(mark + FindingText.line(finding), display)
     }
     let rest = shown.count - min(most, shown.count) + check.findingCount - check.findings.count
     if rest > 0 {

@@ -62,7 +62,7 @@ struct Compare: ParsableCommand, RecordedCommand {
     case .ndjson: report = try comparison.writeJSON(as: .lines, limit: limit, to: 1)
     }
     for watch in watches { try watch.requireUnchanged() }
-    for (path, list) in comparison.findings { display.note(list.kept, of: path) }
+    for (_, list) in comparison.findings { display.note(list.kept) }
     if !report.isEqual || report.damageCount > 0 { try display.exitWithFindings() }
   }
 }

@@ -6,6 +6,12 @@ import StoreExtraction
 enum EvidenceGuard {
   /// Refuses an output that is a member of the store set at `storePath`, or would become one by its name.
   static func check(_ output: String, against storePath: String) throws {
+    // Elsewhere "-" is standard output; a file of that name is nobody's wish.
+    guard output != "-" else {
+      throw Failure(
+        64, "usage.noStandardOutput", "the output is a file, and cannot be standard output (-)",
+        hint: "name a file; rows go to standard output with: lifeboat rows --format ndjson")
+    }
     let store = URL(fileURLWithPath: storePath).resolvingSymlinksInPath().standardizedFileURL
     let target = URL(fileURLWithPath: output).standardizedFileURL
     let place = target.deletingLastPathComponent().resolvingSymlinksInPath()

@@ -11,6 +11,8 @@ struct Extract: ParsableCommand, RecordedCommand {
       Examples: lifeboat extract Notes.sqlite -o Rows
                 lifeboat extract Notes.sqlite --format sqlite -o Rows.sqlite
 
+      For a sound store; of a damaged one lifeboat recover saves more.
+
       Exit status: 1 when damage was met (what can be read is saved); 73 when the output exists; 75 when the store \
       changed while it was read.
       """,
@@ -47,8 +49,11 @@ struct Extract: ParsableCommand, RecordedCommand {
     } else if !display.quiet {
       try display.write(text(result))
     }
-    display.note(result.findings, of: path)
-    if result.damageCount > 0 { try display.exitWithFindings() }
+    display.note(result.findings)
+    if result.damageCount > 0 {
+      display.note(RecoveryAdvice.note(for: path))
+      try display.exitWithFindings()
+    }
   }
 
   private func text(_ result: StoreExport.Result) -> String {

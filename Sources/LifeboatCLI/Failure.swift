@@ -77,11 +77,15 @@ struct Failure: Error {
         : "check the free space where the output goes")
   }
 
-  private static func sentence(_ message: String, _ path: String?) -> String {
-    guard let path else { return message }
+  private static func sentence(_ text: String, _ path: String?) -> String {
+    guard let path else { return text }
+    // A full stop before the path is none.
+    let message = text.hasSuffix(".") && !text.hasSuffix("..") ? String(text.dropLast()) : text
+    guard !path.isEmpty else { return "\(message): the path is empty" }
     // "permission denied" does not name the file "perm".
     let isNamed =
       message.hasPrefix(path + ":") || message.hasPrefix(path + " ")
+      || message.hasSuffix(": " + path)
       || (path.contains("/") && message.contains(path))
     guard !isNamed else { return message }
     return "\(message), \(path)"
@@ -100,11 +104,38 @@ struct Failure: Error {
         (65, "look for a -wal or a backup beside it: the rows are elsewhere, if anywhere")
       case .looksEncrypted:
         (65, "if the app encrypts its store, ask for an export made with its key")
-      case .notADatabase, .badHeader: (65, "check that this is the store, and not a file beside it")
+      case .notADatabase, .badHeader:
+        (65, Self.ruinHint(error.path) ?? "check that this is the store, and not a file beside it")
+      case .isLog, .isJournal: (65, Self.sideFileHint(error.path ?? ""))
       case .output, .outputClosed: (74, "check the free space where the output goes")
       default: (70, nil)
       }
     self.init(exit, error.code.rawValue, message, hint: hint)
+  }
+
+  /// What to do with a file that has lost its header and is a database all the same; nil for any other file.
+  private static func ruinHint(_ path: String?) -> String? {
+    guard let path, SQLiteDatabase.isRuinedDatabase(path: path) else { return nil }
+    let name = ShellText.quoted(path)
+    return
+      "its header is ruined, but there are pages of a database in it; read them with: lifeboat recover \(name) -o NEW.sqlite, or: lifeboat rows --all \(name)"
+  }
+
+  /// What to do with a log or journal that was named in the place of its database.
+  private static func sideFileHint(_ path: String) -> String {
+    guard let suffix = ["-wal", "-journal"].first(where: { path.hasSuffix($0) }),
+      path.count > suffix.count
+    else {
+      return
+        "name the main file; where it is lost, put this file beside an empty file X under the name X-wal or X-journal, and read X with: lifeboat recover X -o NEW.sqlite"
+    }
+    let main = String(path.dropLast(suffix.count))
+    guard !FileManager.default.fileExists(atPath: main) else {
+      return "name the main file: \(ShellText.quoted(main))"
+    }
+    let name = ShellText.quoted(main)
+    return
+      "the main file is missing; make an empty one in its place, then read what the \(suffix) holds: touch \(name) && lifeboat recover \(name) -o NEW.sqlite"
   }
 
   private init(_ error: ExtractionError) {
@@ -114,6 +145,8 @@ struct Failure: Error {
       case .cannotCreate: (73, "check the folder that the output goes into")
       case .writeFailed: (74, "check the free space where the output goes")
       case .noStores: (66, "name the store itself, or a folder with stores in it")
+      case .noExample:
+        (65, "name a healthy store, or an .xcdatamodeld, .xcdatamodel, .momd or .mom")
       case .unknownName: (64, "see the names with: lifeboat inspect STORE")
       case .whichVersion: (64, "name the version's own .mom or .xcdatamodel")
       case .changedDuringRead: (75, "close whatever writes to the store and try again")

@@ -8,6 +8,7 @@ import Terminal
 struct Inspect: ParsableCommand, RecordedCommand {
   static let configuration = CommandConfiguration(
     abstract: "Say on one screen what a store is and how it is.",
+    usage: "lifeboat inspect [<options>] <path> ...",
     discussion: """
       Example: lifeboat inspect Notes.sqlite
 
@@ -97,6 +98,7 @@ struct InspectionText {
       block.add("Written by", writer)
       block.add("Model", model)
     }
+    if let header { block.add("Header", header, tone: .red) }
     block.add(
       "Health", health,
       tone: inspection.damageCount > 0 ? .red : .green)
@@ -128,17 +130,25 @@ struct InspectionText {
       } else {
         text += "\(Quantity.count(log.committedFrameCount)) committed frames"
         text += log.committedFrameCount > 0 ? ", applied" : ""
-        if log.uncommittedFrameCount > 0 {
+        if log.committedFramesBehindBreak > 0 {
+          text +=
+            "; \(Quantity.count(log.committedFramesBehindBreak)) more behind a broken frame"
+        } else if log.uncommittedFrameCount > 0 {
           text += "; \(Quantity.count(log.uncommittedFrameCount)) uncommitted ones ignored"
         }
         text += ")"
       }
+    }
+    if inspection.writeAheadLog == nil, inspection.file.journalMode == "wal", !hasLog {
+      text += ", in WAL mode without a -wal (the newest rows are missing if it was lost)"
     }
     if let journal = inspection.journal, journal.state == "hot" {
       text += ", hot journal (\(Quantity.count(journal.pageCount)) pages, rolled back in reading)"
     }
     return text
   }
+
+  private var hasLog: Bool { inspection.members.contains { $0.role == .wal } }
 
   private var writer: String {
     guard let metadata = inspection.metadata else { return "not recorded: Z_METADATA has no row" }
@@ -173,10 +183,21 @@ struct InspectionText {
         + (notes > 0 ? ", \(Quantity.count(notes)) \(notes == 1 ? "note" : "notes")" : "")
     }
     return
-      "damaged: \(Quantity.count(inspection.damageCount)) \(inspection.damageCount == 1 ? "finding" : "findings") on \(Quantity.count(pages)) \(pages == 1 ? "page" : "pages") (of \(Quantity.count(inspection.file.pageCount)))"
+      "damaged: \(Quantity.count(inspection.damageCount)) \(inspection.damageCount == 1 ? "finding" : "findings")"
+      + (pages == 0
+        ? ""
+        : " on \(Quantity.count(pages)) \(pages == 1 ? "page" : "pages") (of \(Quantity.count(inspection.file.pageCount)))")
+  }
+
+  /// What is to be said of a header that does not count; nil for one that does.
+  private var header: String? {
+    inspection.findings.first { CheckText.layoutFindings.contains($0.id) }?.message
   }
 
   private var rows: String {
+    if inspection.tables.isEmpty, header != nil || isSchemaLost {
+      return "the schema is lost and with it the names of tables; the commands below find the rows"
+    }
     let count = Quantity.count(inspection.liveRowCount)
     let holders =
       inspection.kind == .sqlite
@@ -185,10 +206,11 @@ struct InspectionText {
     var text = count + (inspection.kind == .sqlite ? " in " : " of ")
     text += "\(Quantity.count(holders.0)) \(holders.0 == 1 ? holders.1 : holders.2)"
     if inspection.liveRowCount == 0, inspection.kind != .sqlite { text = "none" }
-    let isSchemaDamaged = inspection.findings.contains {
-      $0.severity == .damage && $0.table == "sqlite_schema"
-    }
-    return isSchemaDamaged ? text + "; the schema is damaged, so tables are missing" : text
+    return isSchemaLost ? text + "; the schema is damaged, so tables are missing" : text
+  }
+
+  private var isSchemaLost: Bool {
+    inspection.findings.contains { $0.severity == .damage && $0.table == "sqlite_schema" }
   }
 
   private var evidence: String {
@@ -206,6 +228,9 @@ struct InspectionText {
     var all: [KeyValueBlock.Suggestion] = []
     if inspection.damageCount > 0, display.verbose == 0 {
       all.append(.init("lifeboat inspect -v \(path)", "see the findings"))
+    }
+    guard inspection.damageCount == 0 else {
+      return all + RecoveryAdvice.suggestions(for: inspection.path, inspection.findings)
     }
     all.append(.init("lifeboat rows \(path)", "look at the rows"))
     all.append(.init("lifeboat extract \(path) -o DIR", "save every row that can be read"))
@@ -264,7 +289,7 @@ struct InspectionText {
     if !inspection.findings.isEmpty {
       text += "\nFindings\n"
       for finding in inspection.findings.prefix(200) {
-        text += "  " + FindingText.line(finding) + "\n"
+        text += FindingText.block(FindingText.line(finding), display)
       }
       if inspection.findings.count > 200 {
         text += "  and \(Quantity.count(inspection.findings.count - 200)) more (--json has all)\n"

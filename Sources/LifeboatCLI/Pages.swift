@@ -13,6 +13,7 @@ struct Pages: ParsableCommand, RecordedCommand {
 
   static let configuration = CommandConfiguration(
     abstract: "Show what each page of a store is for, or all of one page.",
+    usage: "lifeboat pages [<options>] <path>",
     discussion: """
       Examples: lifeboat pages Notes.sqlite
                 lifeboat pages --page 214 Notes.sqlite

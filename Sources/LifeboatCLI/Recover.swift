@@ -92,7 +92,7 @@ struct Recover: ParsableCommand, RecordedCommand {
     } else if !display.quiet {
       try display.write(RecoverText(result, display).text)
     }
-    display.note(result.findings, of: path)
+    display.note(result.findings)
     if !result.isLossless { try display.exitWithFindings() }
   }
 }

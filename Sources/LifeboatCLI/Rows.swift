@@ -73,7 +73,8 @@ struct Rows: ParsableCommand, RecordedCommand {
       findings = try writeEntities(format)
     }
     try watch.requireUnchanged()
-    display.note(findings.kept, of: path)
+    display.note(findings.kept)
+    if findings.damageCount > 0, !all, !deleted { display.note(RecoveryAdvice.note(for: path)) }
     if findings.damageCount > 0 || isPartial { try display.exitWithFindings() }
   }
 

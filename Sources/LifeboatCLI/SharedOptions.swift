@@ -63,14 +63,13 @@ struct DisplayOptions: ParsableArguments {
     if !exitZero { throw ExitCode(1) }
   }
 
-  /// Names findings of damage on standard error, the first few of them.
-  func note(_ findings: [Finding], of path: String) {
+  /// Names findings of damage on standard error, without `-v` the first few of them.
+  func note(_ findings: [Finding]) {
     let damage = findings.filter { $0.severity == .damage }
-    for finding in damage.prefix(5) { note("finding: " + FindingText.line(finding)) }
-    if damage.count > 5 {
-      note(
-        "finding: and \(Quantity.count(damage.count - 5)) more; see: lifeboat inspect -v \(DisplayText.visible(ShellText.quoted(path)))"
-      )
+    let most = verbose > 0 ? damage.count : 5
+    for finding in damage.prefix(most) { note("finding: " + FindingText.line(finding)) }
+    if damage.count > most {
+      note("finding: and \(Quantity.count(damage.count - most)) more (-v names them)")
     }
   }
 }
@@ -166,5 +165,11 @@ enum FindingText {
     if let offset = finding.offset { place.append("offset \(Quantity.count(offset))") }
     let where_ = place.isEmpty ? "" : ", " + place.joined(separator: ", ")
     return DisplayText.visible(finding.message + where_) + " (\(finding.id))"
+  }
+
+  /// A line of a list, two columns in, broken where the terminal ends.
+  static func block(_ line: String, _ display: DisplayOptions) -> String {
+    let lines = DisplayText.wrapped(line, to: max(20, display.width - 4))
+    return lines.enumerated().map { ($0 == 0 ? "  " : "    ") + $1 + "\n" }.joined()
   }
 }

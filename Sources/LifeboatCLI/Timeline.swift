@@ -12,6 +12,7 @@ struct Timeline: ParsableCommand, RecordedCommand {
 
   static let configuration = CommandConfiguration(
     abstract: "Say what happened to a store, and when.",
+    usage: "lifeboat timeline [<options>] <path>",
     discussion: """
       Examples: lifeboat timeline Notes.sqlite
                 lifeboat timeline Notes.sqlite --dates --format timesketch > Notes.jsonl
@@ -66,7 +67,7 @@ struct Timeline: ParsableCommand, RecordedCommand {
         "note: \(Quantity.count(timeline.omittedDateCount)) dates are left out: too many to put in order"
       )
     }
-    display.note(timeline.findings.kept, of: path)
+    display.note(timeline.findings.kept)
     if timeline.findings.damageCount > 0 { try display.exitWithFindings() }
   }
 

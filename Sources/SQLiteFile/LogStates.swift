@@ -74,13 +74,13 @@ package final class LogStates {
     for frame in usable ?? LogSalvage.empty {
       switch frame.status {
       case .committed(let number):
-        pages.insert(frame.page)
+        if frame.page <= usable?.pageLimit ?? 0 { pages.insert(frame.page) }
         frameCount += 1
         guard frame.commitPageCount > 0 else { continue }
         commits.append(
           Commit(
             number: number, frameCount: frameCount, pages: pages.sorted(),
-            databasePageCount: frame.commitPageCount,
+            databasePageCount: min(frame.commitPageCount, usable?.pageLimit ?? 0),
             endFrame: UInt32(clamping: frame.index + 1)))
         pages = []
         frameCount = 0

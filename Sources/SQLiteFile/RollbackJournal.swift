@@ -31,6 +31,7 @@ public struct RollbackJournal: Sendable, Equatable {
   public let defect: Finding?
 
   let pageOffsets: [UInt32: Int64]
+  private let impossible: ImpossiblePages
 
   /// What is to be said of the journal.
   var findings: [Finding] {
@@ -56,13 +57,14 @@ public struct RollbackJournal: Sendable, Equatable {
     case .finished: break
     }
     if let defect { findings.append(defect) }
+    if let finding = impossible.finding(in: .journal) { findings.append(finding) }
     return findings
   }
 
-  /// Reads the journal of a database.
-  init(parsing file: ByteFile) throws(SQLiteFileError) {
+  /// Reads the journal of a database; the size of its main file, in bytes, tells which page numbers can be meant.
+  init(parsing file: ByteFile, mainSize: Int64) throws(SQLiteFileError) {
     sizeBytes = file.size
-    var playback = Playback(file: file)
+    var playback = Playback(file: file, mainSize: mainSize)
     let state = try playback.run()
     self.state = state
     pageOffsets = playback.offsets
@@ -70,6 +72,7 @@ public struct RollbackJournal: Sendable, Equatable {
     databasePageCount = playback.databasePageCount
     pageSize = state == .hot ? playback.pageSize : 0
     defect = playback.defect
+    impossible = playback.impossible
   }
 
   /// What to say of a journal whose pages have another size than the database's.
@@ -86,8 +89,13 @@ public struct RollbackJournal: Sendable, Equatable {
     var databasePageCount: UInt32 = 0
     var offsets: [UInt32: Int64] = [:]
     var defect: Finding?
+    var impossible = ImpossiblePages()
+    private let mainSize: Int64
 
-    init(file: ByteFile) { self.file = file }
+    init(file: ByteFile, mainSize: Int64) {
+      self.file = file
+      self.mainSize = mainSize
+    }
 
     mutating func run() throws(SQLiteFileError) -> State {
       let first = try file.bytes(at: 0, count: 28)
@@ -146,6 +154,8 @@ public struct RollbackJournal: Sendable, Equatable {
       throws(SQLiteFileError) -> Bool
     {
       let recordLength = Int64(pageSize) + 8
+      let limit = PageNumberLimit.highest(
+        mainSize: mainSize, sideSize: file.size, pageSize: pageSize)
       for index in 0..<count {
         let offset = start + index * recordLength
         let record = ContiguousArray(try file.bytes(at: offset, count: Int(recordLength)))
@@ -166,7 +176,12 @@ public struct RollbackJournal: Sendable, Equatable {
           return false
         }
         // Pages past the old end go away with the roll-back, so their old content is not needed.
-        if page <= databasePageCount { offsets[page] = offset + 4 }
+        guard page <= databasePageCount else { continue }
+        if page <= limit {
+          offsets[page] = offset + 4
+        } else {
+          impossible.add(page, at: offset)
+        }
       }
       return true
     }

@@ -12,7 +12,7 @@ public final class SQLiteDatabase {
     case committed
     /// None: the main file as it stands.
     case ignore
-    /// Also frames behind the last commit, of a transaction that was never finished.
+    /// Also frames behind the last commit: of a transaction that was never finished, and behind a broken frame.
     case all
   }
 
@@ -52,10 +52,11 @@ public final class SQLiteDatabase {
   public convenience init(path: String, logView: LogView = .committed) throws(SQLiteFileError) {
     let main = try ByteFile(path)
     var findings = FindingList()
-    let journal = try Self.journal(beside: path, &findings)
-    let log = try Self.log(beside: path, logView, &findings)
+    let journal = try Self.journal(beside: path, main.size, &findings)
+    let log = try Self.log(beside: path, main.size, logView, &findings)
 
     let header = try Self.header(of: main, journal, log)
+    if main.size == 0 { findings.add(FileSurvey.mainEmpty) }
     let mainPages = UInt32(
       min(
         (main.size + Int64(header.pageSize) - 1) / Int64(header.pageSize), Int64(UInt32.max - 1)))
@@ -67,7 +68,7 @@ public final class SQLiteDatabase {
       } else if !log.value.pageOffsets.isEmpty {
         overlays.append(
           PageReader.Overlay(file: log.file, member: .wal, offsets: log.value.pageOffsets))
-        pageCount = log.value.databasePageCount
+        pageCount = max(1, log.value.databasePageCount)
       }
     }
     if let journal, journal.value.state == .hot {
@@ -312,29 +313,28 @@ public final class SQLiteDatabase {
 
   // MARK: - Opening
 
-  private static func log(beside path: String, _ view: LogView, _ findings: inout FindingList)
-    throws(SQLiteFileError) -> (file: ByteFile, value: WriteAheadLog)?
-  {
+  private static func log(
+    beside path: String, _ mainSize: Int64, _ view: LogView, _ findings: inout FindingList
+  ) throws(SQLiteFileError) -> (file: ByteFile, value: WriteAheadLog)? {
     guard view != .ignore, let file = try companion(path + "-wal"), file.size > 0 else {
       return nil
     }
-    let log = try WriteAheadLog(parsing: file, includeUncommitted: view == .all)
+    let log = try WriteAheadLog(
+      parsing: file, mainSize: mainSize, includeUncommitted: view == .all)
     if let defect = log.defect {
       findings.add(
         Finding(
           "wal.badHeader", "the write-ahead log is not used: \(defect)", member: .wal, offset: 0))
     }
-    if let finding = WriteAheadLog.uncommittedFinding(log.uncommittedFrameCount) {
-      findings.add(finding)
-    }
+    for finding in log.findings { findings.add(finding) }
     return (file, log)
   }
 
-  private static func journal(beside path: String, _ findings: inout FindingList)
-    throws(SQLiteFileError) -> (file: ByteFile, value: RollbackJournal)?
-  {
+  private static func journal(
+    beside path: String, _ mainSize: Int64, _ findings: inout FindingList
+  ) throws(SQLiteFileError) -> (file: ByteFile, value: RollbackJournal)? {
     guard let file = try companion(path + "-journal"), file.size > 0 else { return nil }
-    let journal = try RollbackJournal(parsing: file)
+    let journal = try RollbackJournal(parsing: file, mainSize: mainSize)
     for finding in journal.findings { findings.add(finding) }
     return (file, journal)
   }
@@ -393,6 +393,7 @@ public final class SQLiteDatabase {
     func bad(_ message: String, _ offset: Int64) -> SQLiteFileError {
       SQLiteFileError(.badHeader, message, path: main.path, offset: offset)
     }
+    if let mistaken = try MistakenFile.error(for: main) { return mistaken }
     // Some encryptions leave the first bytes as they are, so that the magic alone says nothing.
     if try Entropy.looksEncrypted(main) { return encrypted(main) }
     switch defect {

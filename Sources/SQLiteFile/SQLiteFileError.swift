@@ -26,6 +26,10 @@ public struct SQLiteFileError: Error, Sendable, Equatable, CustomStringConvertib
     public static let looksEncrypted = Code(rawValue: "file.looksEncrypted")
     /// The header is that of a database but holds a number that no database has.
     public static let badHeader = Code(rawValue: "file.badHeader")
+    /// The file is a write-ahead log, named in the place of its database.
+    public static let isLog = Code(rawValue: "file.isLog")
+    /// The file is a rollback journal, named in the place of its database.
+    public static let isJournal = Code(rawValue: "file.isJournal")
     /// The output could not be written.
     public static let output = Code(rawValue: "output.io")
     /// The reader of the output has gone.

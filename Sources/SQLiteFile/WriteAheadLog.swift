@@ -26,17 +26,24 @@ public struct WriteAheadLog: Sendable, Equatable {
   /// Why the log as a whole could not be used; nil when its header is valid.
   public let defect: String?
 
+  /// Committed frames of this generation behind one that does not agree with its checksum: what SQLite does not
+  /// read although it was committed. 0 in a log that is whole.
+  public let committedFramesBehindBreak: Int
+
   /// Where each page's newest frame keeps its content, in bytes from the start of the log.
   let pageOffsets: [UInt32: Int64]
+  /// What is to be said of the log; nothing of one that has a ``defect``.
+  let findings: [Finding]
 
   /// Reads the whole log once, checking salts and checksums.
   ///
   /// - Parameters:
   ///   - file: the log.
-  ///   - includeUncommitted: also take the pages of frames after the last commit.
+  ///   - mainSize: size of the main file in bytes, for what page numbers can be meant.
+  ///   - includeUncommitted: also take the pages of frames after the last commit, those behind a broken one too.
   /// - Throws: ``SQLiteFileError`` when the device fails; a log that is no log has a ``defect``.
-  init(parsing file: ByteFile, includeUncommitted: Bool) throws(SQLiteFileError) {
-    var scan = Scan(file: file)
+  init(parsing file: ByteFile, mainSize: Int64, includeUncommitted: Bool) throws(SQLiteFileError) {
+    var scan = ValidFrames(file: file, mainSize: mainSize)
     try scan.run(includeUncommitted: includeUncommitted)
     sizeBytes = file.size
     pageSize = scan.pageSize
@@ -53,6 +60,8 @@ public struct WriteAheadLog: Sendable, Equatable {
     databasePageCount = scan.databasePageCount
     defect = scan.defect
     pageOffsets = scan.offsets
+    committedFramesBehindBreak = scan.lostFrames
+    findings = scan.findings
   }
 
   /// What to say of frames behind the last commit; nil when there are none.
@@ -71,83 +80,19 @@ public struct WriteAheadLog: Sendable, Equatable {
       member: .wal, offset: 8)
   }
 
-  private struct Scan {
-    let file: ByteFile
-    var pageSize = 0
-    var checkpointSequence: UInt32 = 0
-    var salt1: UInt32 = 0
-    var salt2: UInt32 = 0
-    var validFrames = 0
-    var committedFrames = 0
-    var commits = 0
-    var databasePageCount: UInt32 = 0
-    var offsets: [UInt32: Int64] = [:]
-    var defect: String?
+  /// What to say of a frame that ends the valid ones although commits of the same generation stand behind it.
+  static func brokenFinding(frame: Int, offset: Int64, committedBehind count: Int) -> Finding {
+    Finding(
+      "wal.brokenChain",
+      "frame \(frame) does not agree with its checksum, so the log ends there for SQLite; \(count) committed \(count == 1 ? "frame" : "frames") behind it with newer content \(count == 1 ? "does" : "do") not count (--wal all reads them, rows --deleted lists them)",
+      member: .wal, offset: offset)
+  }
 
-    init(file: ByteFile) { self.file = file }
-
-    mutating func run(includeUncommitted: Bool) throws(SQLiteFileError) {
-      let headerBytes = ContiguousArray(
-        try file.bytes(at: 0, count: WriteAheadLog.headerLength))
-      let header: LogHeader
-      do throws(LogHeader.Defect) {
-        header = try LogHeader(parsing: headerBytes.rawSpan)
-      } catch {
-        defect = error.message
-        return
-      }
-      pageSize = header.pageSize
-      checkpointSequence = header.checkpointSequence
-      salt1 = header.salt1
-      salt2 = header.salt2
-      var sum = header.checksum
-
-      let frameLength = pageSize + WriteAheadLog.frameHeaderLength
-      let framesPerRead = max(1, 262_144 / frameLength)
-      var pending: [(page: UInt32, offset: Int64)] = []
-      var offset = Int64(WriteAheadLog.headerLength)
-      reading: while true {
-        let block = try file.bytes(at: offset, count: framesPerRead * frameLength)
-        let frames = block.count / frameLength
-        if frames == 0 { break }
-        let contiguous = ContiguousArray(block)
-        let bytes = contiguous.rawSpan
-        for index in 0..<frames {
-          let start = index * frameLength
-          guard let frame = frame(bytes.part(start, frameLength), &sum) else { break reading }
-          validFrames += 1
-          pending.append(
-            (frame.page, offset + Int64(start + WriteAheadLog.frameHeaderLength)))
-          guard frame.commitPageCount > 0 else { continue }
-          commits += 1
-          committedFrames = validFrames
-          databasePageCount = frame.commitPageCount
-          for entry in pending { offsets[entry.page] = entry.offset }
-          pending.removeAll(keepingCapacity: true)
-        }
-        offset += Int64(frames * frameLength)
-      }
-      if includeUncommitted {
-        for entry in pending {
-          offsets[entry.page] = entry.offset
-          databasePageCount = max(databasePageCount, entry.page)
-        }
-      }
-    }
-
-    /// The frame's page number and commit size, or nil where the valid frames end.
-    private func frame(_ bytes: RawSpan, _ sum: inout LogChecksum)
-      -> (page: UInt32, commitPageCount: UInt32)?
-    {
-      guard bytes.uint32(at: 8) == salt1, bytes.uint32(at: 12) == salt2 else { return nil }
-      let page = bytes.uint32(at: 0)
-      guard page > 0 else { return nil }
-      sum.add(bytes.part(0, 8))
-      sum.add(bytes.part(WriteAheadLog.frameHeaderLength, pageSize))
-      guard sum.first == bytes.uint32(at: 16), sum.second == bytes.uint32(at: 20) else {
-        return nil
-      }
-      return (page, bytes.uint32(at: 4))
-    }
+  /// What to say of a commit that gives the database a size that it cannot have.
+  static func impossibleSize(_ count: UInt32) -> Finding {
+    Finding(
+      "wal.badPageCount",
+      "a commit gives the database \(count) pages, far more than the main file and the log can hold",
+      member: .wal)
   }
 }

@@ -31,7 +31,17 @@ struct Example {
     {
       kind = .store(try CoreDataStore(path: path))
     } else {
-      kind = .models(try ModelCollection(at: path))
+      kind = .models(try Self.models(at: path))
+    }
+  }
+
+  private static func models(at path: String) throws -> ModelCollection {
+    do throws(ModelError) {
+      return try ModelCollection(at: path)
+    } catch {
+      guard error.code == .notAModel else { throw error }
+      throw ExtractionError(
+        .noExample, "neither a store nor a model, which is what --like takes", path: path)
     }
   }
 

@@ -18,6 +18,8 @@ public struct ExtractionError: Error, Sendable, CustomStringConvertible {
     public static let unknownName = Code(rawValue: "input.unknownName")
     /// Of several versions of a model none is the one that is meant.
     public static let whichVersion = Code(rawValue: "usage.whichVersion")
+    /// What is to tell of lost tables is neither a store nor a model.
+    public static let noExample = Code(rawValue: "input.noExample")
     /// The store changed while it was read.
     public static let changedDuringRead = Code(rawValue: "evidence.changedDuringRead")
   }

@@ -48,6 +48,8 @@ public struct StoreCheck: Sendable, Codable {
     public let rows: Int
     /// Entries of all indexes, those in loose b-trees included.
     public let indexEntries: Int
+    /// CREATE statements with parts that only SQLite itself can judge: expressions, queries, bodies of triggers.
+    public let unjudgedStatements: Int
   }
 
   /// Checks the store at `path`.
@@ -76,7 +78,8 @@ public struct StoreCheck: Sendable, Codable {
       freePages: report.freePageCount, overflowPages: report.overflowPageCount,
       tables: report.tableCount, looseTrees: report.looseTreeCount, indexes: report.indexCount,
       cells: report.cellCount,
-      rows: report.rowCount, indexEntries: report.indexEntryCount)
+      rows: report.rowCount, indexEntries: report.indexEntryCount,
+      unjudgedStatements: report.unjudgedStatementCount)
     findings = report.findings.kept
     findingCount = report.findings.count
     damageCount = report.findings.damageCount

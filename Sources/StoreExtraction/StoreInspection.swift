@@ -83,6 +83,8 @@ public struct StoreInspection: Sendable, Codable {
     public let uncommittedFrameCount: Int
     /// Frames of an earlier generation.
     public let staleFrameCount: Int
+    /// Committed frames behind one that does not agree with its checksum, which SQLite does not read.
+    public let committedFramesBehindBreak: Int
     /// Why the log was not used; nil when it was.
     public let problem: String?
   }
@@ -161,12 +163,13 @@ public struct StoreInspection: Sendable, Codable {
   ///   - path: the main file of the store.
   ///   - logView: which part of the write-ahead log counts.
   ///   - takesHashes: whether to take the SHA-256 of each member, which reads all of it once more.
-  /// - Throws: `SQLiteFileError` when the file cannot be opened or is no database.
+  /// - Throws: `SQLiteFileError` when the file cannot be opened, or nothing in it is a page of a database. A header
+  ///   that is lost is a finding.
   public init(path: String, logView: SQLiteDatabase.LogView = .committed, takesHashes: Bool = true)
     throws
   {
     let watch = EvidenceWatch(path)
-    let store = try CoreDataStore(path: path, logView: logView)
+    let store = try CoreDataStore(SQLiteDatabase.surveyed(path: path, logView: logView))
     let database = store.database
 
     var tables: [TableCount] = []
@@ -237,7 +240,8 @@ extension StoreInspection.Log {
     self.init(
       sizeBytes: log.sizeBytes, committedFrameCount: log.committedFrameCount,
       commitCount: log.commitCount, uncommittedFrameCount: log.uncommittedFrameCount,
-      staleFrameCount: log.staleFrameCount, problem: log.defect)
+      staleFrameCount: log.staleFrameCount,
+      committedFramesBehindBreak: log.committedFramesBehindBreak, problem: log.defect)
   }
 }
 

@@ -90,7 +90,8 @@ extension StoreTimeline.LogRemainder {
     case "uncommitted": "\(frameCount) frames of a transaction that was never finished"
     case "stale":
       "\(frameCount) frames of an earlier generation of the log, \(commitCount) commits among them"
-    default: "\(frameCount) frames behind one that does not agree with its checksum"
+    default:
+      "\(frameCount) frames of a broken transaction and behind it, \(commitCount) commits among them"
     }
   }
 }

@@ -61,7 +61,9 @@ enum FileStructure {
 
   /// Damage of what nobody needs to open the store: SQLite leaves out a log with such a header, too, and Core
   /// Data does without its model cache.
-  private static let harmless: Set = ["wal.badHeader", "coredata.modelCacheUnreadable"]
+  private static let harmless: Set = [
+    "wal.badHeader", "wal.brokenChain", "file.mainEmpty", "coredata.modelCacheUnreadable",
+  ]
 
   private static func structure(
     _ list: FindingList, isComplete: Bool
@@ -80,6 +82,10 @@ enum FileStructure {
     case .looksEncrypted:
       evidence.looksEncrypted = true
     case .notADatabase: break
+    case .isLog, .isJournal:
+      evidence.structure = .init(
+        findings: [SQLiteFileError.Code.notADatabase.rawValue], findingCount: 1, isUnopenable: true)
+      return
     case .badHeader:
       // A file for a newer SQLite is not damaged.
       if let version = evidence.header?.readVersion, version > 2 { return }

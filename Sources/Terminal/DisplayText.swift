@@ -48,7 +48,7 @@ public enum DisplayText {
   }
 
   /// `text` broken at spaces into lines of at most `columns` columns; a longer word is cut.
-  static func wrapped(_ text: String, to columns: Int) -> [String] {
+  public static func wrapped(_ text: String, to columns: Int) -> [String] {
     let columns = max(columns, 1)
     var lines: [String] = []
     var line = ""

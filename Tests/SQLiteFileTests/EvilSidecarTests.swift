@@ -93,7 +93,8 @@ import Testing
     }
     try WALFile.useBigEndianChecksums(in: log.path)
     let database = try SQLiteDatabase(path: url.path)
-    #expect(database.pageCount == .max)
+    #expect(database.pageCount < 65_536)
+    #expect(database.findings.kept.contains { $0.id == "wal.badPageCount" })
     #expect(try database.rows(of: database.schema.tables[0]) == rows)
   }
 

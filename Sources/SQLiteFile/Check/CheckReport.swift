@@ -31,6 +31,9 @@ public struct CheckReport: Sendable, Equatable {
   /// Entries of all indexes.
   public internal(set) var indexEntryCount = 0
 
+  /// CREATE statements with parts that only SQLite itself can judge: expressions, queries, bodies of triggers.
+  public internal(set) var unjudgedStatementCount = 0
+
   /// Adds what another check has found of the same file.
   public mutating func add(_ finding: Finding) { findings.add(finding) }
 }

@@ -56,6 +56,15 @@ enum HeaderCheck {
         "header.staleCount",
         "the page count of \(header.pageCount) was not kept up by whoever wrote last", 28, .note)
     }
+    // Section 1.3.3: a read version of 2 says that the database is in WAL mode.
+    if header.readVersion == 2, database.writeAheadLog == nil, database.logView != .ignore,
+      database.votedLayout == nil
+    {
+      add(
+        "wal.none",
+        "the store is in WAL mode and has no -wal beside it: right when it was closed last, else the newest rows are missing with it",
+        19, .note)
+    }
     findings += size(database)
     return findings
   }

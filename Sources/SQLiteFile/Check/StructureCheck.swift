@@ -68,6 +68,9 @@ struct StructureCheck: ~Copyable {
     if !database.isHeaderLost {
       for finding in try HeaderCheck.run(database, &reader) { report.findings.add(finding) }
     }
+    let schema = SchemaCheck(database.schema)
+    for finding in schema.findings { report.findings.add(finding) }
+    report.unjudgedStatementCount = schema.unjudgedCount
     claimFixedPages()
     var freelist = FreelistCheck()
     try freelist.run(database.header, pageCount: pageLimit, &tree, &reader)
@@ -162,12 +165,6 @@ struct StructureCheck: ~Copyable {
     -> TreeJob
   {
     let definition = table.definition
-    if definition == nil {
-      report.findings.add(
-        Finding(
-          "schema.unreadable", "the CREATE statement of \(table.name) is not readable",
-          table: table.name))
-    }
     var rules = definition.map { RecordRules($0) } ?? RecordRules()
     let name = table.name.lowercased()
     if let set = keySets[name], definition?.isWithoutRowID != true { rules.keys = set }

@@ -46,8 +46,10 @@ public final class DamagedDatabase {
   public init(path: String, logView: SQLiteDatabase.LogView = .committed) throws(SQLiteFileError) {
     self.path = path
     let main = try ByteFile(path)
-    guard main.size > 0 else { throw SQLiteFileError(.empty, "empty file", path: path) }
-    guard let survey = try FileSurvey(main, logView) else { throw try Self.refusal(main) }
+    // Pages of an empty file may all be in the log.
+    guard let survey = try FileSurvey(main, logView), survey.pageCount > 0 else {
+      throw try Self.refusal(main)
+    }
     sides = survey.sides
     layout = survey.layout
     if let sides { findings.add(sides.findings) }
@@ -87,6 +89,7 @@ public final class DamagedDatabase {
   }
 
   private static func refusal(_ main: ByteFile) throws(SQLiteFileError) -> SQLiteFileError {
+    guard main.size > 0 else { return SQLiteFileError(.empty, "empty file", path: main.path) }
     if try Entropy.looksEncrypted(main) { return SQLiteDatabase.encrypted(main) }
     return SQLiteFileError(
       .notADatabase, "no page of it looks like a page of a database", path: main.path)

@@ -13,12 +13,16 @@ struct FileSurvey {
   ///
   /// - Throws: ``SQLiteFileError`` when the file or one beside it cannot be read.
   init?(_ main: ByteFile, _ logView: SQLiteDatabase.LogView) throws(SQLiteFileError) {
+    if let mistaken = try MistakenFile.error(for: main) { throw mistaken }
     let sidePageSize =
       logView == .ignore ? nil : try SideFiles.pageSizes(beside: main.path).first
     guard var voted = try LayoutVote(main).decide(sidePageSize: sidePageSize) else { return nil }
     let sides =
       logView == .ignore
-      ? nil : try SideFiles(beside: main.path, main: main, pageSize: voted.pageSize)
+      ? nil
+      : try SideFiles(
+        beside: main.path, main: main, pageSize: voted.pageSize,
+        includeUncommitted: logView == .all)
     self.main = main
     self.sides = sides
     let overlays = sides?.overlays ?? []
@@ -49,37 +53,58 @@ struct FileSurvey {
 
   // MARK: - What is wrong with the file's own facts
 
+  /// A number with commas between its thousands, as the commands print them.
+  private static func grouped(_ number: some BinaryInteger) -> String {
+    let digits = Array(String(number))
+    return digits.indices.reduce(into: "") { text, index in
+      if index > 0, (digits.count - index) % 3 == 0 { text.append(",") }
+      text.append(digits[index])
+    }
+  }
+
   /// Says that nothing names the tables.
   static var schemaLost: Finding {
     Finding(
       "schema.lost", "the schema table is not readable; tables are told by their rows", page: 1)
   }
 
+  /// Says that the main file has nothing, and what SQLite makes of that: its pager deletes a log beside an empty file.
+  static var mainEmpty: Finding {
+    Finding(
+      "file.mainEmpty",
+      "the main file is empty and all pages are from the files beside it; SQLite would delete a log instead of reading it, so let no app open the store",
+      offset: 0)
+  }
+
   /// Where the file's own header was not believed.
   var findings: [Finding] {
     var findings: [Finding] = []
+    if main.size == 0 { findings.append(Self.mainEmpty) }
     let facts =
-      "pages of \(layout.pageSize) bytes, text in \(layout.textEncoding.name), by what the pages themselves say"
+      "pages of \(Self.grouped(layout.pageSize)) bytes, text in \(layout.textEncoding.name), by what the pages themselves say"
     if layout.origin < 0 {
       findings.append(
         Finding(
           "file.headMissing",
-          "the first \(-layout.origin) bytes of the database are missing; \(facts)", offset: 0))
+          "the first \(Self.grouped(-layout.origin)) bytes of the database are missing; \(facts)",
+          offset: 0))
     } else if layout.origin > 0 {
       findings.append(
         Finding(
-          "file.headMoved", "the database begins \(layout.origin) bytes into the file; \(facts)",
+          "file.headMoved",
+          "the database begins \(Self.grouped(layout.origin)) bytes into the file; \(facts)",
           offset: 0))
     } else if let refused = layout.refusedHeader {
       findings.append(
         Finding(
           "header.otherPageSize",
-          "the database header says that pages have \(refused.pageSize) bytes; \(facts)", offset: 16
+          "the database header says that pages have \(Self.grouped(refused.pageSize)) bytes; \(facts)",
+          offset: 16
         ))
     } else if layout.header == nil {
       findings.append(
         Finding(
-          "header.unreadable", "the database header is not to be believed; \(facts)", offset: 0))
+          "header.unreadable", "the database header is not readable as one; \(facts)", offset: 0))
     } else if layout.encodingSource == .pages {
       findings.append(
         Finding(

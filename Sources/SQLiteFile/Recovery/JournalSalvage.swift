@@ -50,11 +50,11 @@ struct JournalSalvage {
   ///   - expected: the page size of the database.
   /// - Throws: ``SQLiteFileError`` when a device fails.
   init(_ file: ByteFile, main: ByteFile, pageSize expected: Int) throws(SQLiteFileError) {
-    let plain = try RollbackJournal(parsing: file)
-    let mainPageCount = main.size / Int64(max(512, expected)) + 1
+    let plain = try RollbackJournal(parsing: file, mainSize: main.size)
     let scanned = try JournalScan.scan(
       file, expected: plain.state == .hot ? plain.pageSize : expected,
-      pageLimit: UInt32(clamping: max(4 * mainPageCount, 1 << 20)))
+      pageLimit: PageNumberLimit.highest(
+        mainSize: main.size, sideSize: file.size, pageSize: max(512, expected)))
     images = scanned?.images ?? []
     pageSize = scanned?.pageSize ?? plain.pageSize
     if plain.state == .hot {

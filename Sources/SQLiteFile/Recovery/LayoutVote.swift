@@ -312,12 +312,17 @@ struct LayoutVote {
 
   // MARK: - Position of the head
 
+  /// How many pages may be missing before a file of so many.
+  private static func mostLostPages(_ count: Int64) -> Int64 { 16 * count + 1024 }
+
   /// Where page 1 was, when the file does not start with it: the page numbers in the file tell.
   private func placeHead(_ layout: inout FileLayout) throws(SQLiteFileError) {
     let size = Int64(layout.pageSize)
     let base = layout.origin
     let count = (file.size - base) / size
-    // How far each page would be from the place that its number gives it.
+    // How far each page would be from the place that its number gives it. What is lost before the file costs time and
+    // memory for each of its pages, so a number in the file is believed only as far as the file's own size goes.
+    let believed = -count...Self.mostLostPages(count)
     var votes: [Int64: Int] = [:]
     var keys: [Int64: Int64] = [:]
     var children: [(page: Int64, key: Int64)] = []
@@ -356,18 +361,23 @@ struct LayoutVote {
       } else if kind == nil {
         // The next page of an overflow chain mostly follows at once.
         let next = Int64(bytes.uint32(at: 0))
-        if next >= 2, next < 1 << 31 { votes[next - (index + 2), default: 0] += 1 }
+        if next >= 2, believed.contains(next - (index + 2)) {
+          votes[next - (index + 2), default: 0] += 1
+        }
       }
       index += 1
     }
     for child in children {
-      guard let found = keys[child.key], found >= 0 else { continue }
+      guard let found = keys[child.key], found >= 0, believed.contains(child.page - 1 - found)
+      else { continue }
       votes[child.page - 1 - found, default: 0] += 4
     }
     guard
       let winner = votes.max(by: { ($0.value, -abs($0.key)) < ($1.value, -abs($1.key)) }),
       winner.value >= 3
     else { return }
+    // More lost than left: one page that leads there may be chance.
+    guard winner.key <= count || winner.value >= 8 else { return }
     layout.origin = base - winner.key * size
   }
 

@@ -10,7 +10,7 @@ struct LogIndex {
   /// The index of a log's committed frames.
   init(_ log: LogSalvage) {
     var keys = ContiguousArray<UInt64>()
-    for frame in log where frame.status.isCommitted {
+    for frame in log where frame.status.isCommitted && frame.page <= log.pageLimit {
       guard let index = UInt32(exactly: frame.index) else { break }
       keys.append(UInt64(frame.page) << 32 | UInt64(index))
     }

@@ -13,7 +13,8 @@ struct LogSalvage {
     case uncommitted
     /// Left over from an earlier generation, all of which had been carried into the main file.
     case stale
-    /// Of this generation, but it or a frame before it does not agree with its checksum.
+    /// Of this generation, but it, one before it or one of its transaction does not agree with its checksum, and a
+    /// commit stands behind.
     case unverified
   }
 
@@ -51,6 +52,8 @@ struct LogSalvage {
   let databasePageCount: UInt32?
   /// Where each page's newest committed frame keeps its content.
   let pageOffsets: [UInt32: Int64]
+  /// The highest page number that is believed.
+  let pageLimit: UInt32
   /// What is wrong with the log.
   let findings: [Finding]
 
@@ -69,6 +72,7 @@ struct LogSalvage {
     commitCount = 0
     databasePageCount = nil
     pageOffsets = [:]
+    pageLimit = 0
     findings = []
     firstFrame = 0
     packed = []
@@ -79,8 +83,13 @@ struct LogSalvage {
   /// - Parameters:
   ///   - file: the log.
   ///   - expected: the page size of the database, tried first where the header is lost; nil when it is not known.
+  ///   - mainSize: size of the main file in bytes, for what page numbers can be meant.
+  ///   - includeUncommitted: whether ``pageOffsets`` has also what stands behind the last commit and agrees with its
+  ///     checksum.
   /// - Throws: ``SQLiteFileError`` when the device fails.
-  init(_ file: ByteFile, pageSize expected: Int?) throws(SQLiteFileError) {
+  init(
+    _ file: ByteFile, pageSize expected: Int?, mainSize: Int64 = 0, includeUncommitted: Bool = false
+  ) throws(SQLiteFileError) {
     let head = ContiguousArray(try file.bytes(at: 0, count: WriteAheadLog.headerLength))
     var basis: LogBasis?
     var defect = ""
@@ -99,6 +108,7 @@ struct LogSalvage {
       commitCount = 0
       databasePageCount = nil
       pageOffsets = [:]
+      pageLimit = 0
       firstFrame = 0
       packed = []
       findings =
@@ -111,8 +121,10 @@ struct LogSalvage {
         ]
       return
     }
-    var scan = LogScan(file, basis)
-    try scan.run()
+    pageLimit = PageNumberLimit.highest(
+      mainSize: mainSize, sideSize: file.size, pageSize: basis.pageSize)
+    var scan = LogScan(file, basis, pageLimit: pageLimit)
+    try scan.run(includeUncommitted: includeUncommitted)
     pageSize = basis.pageSize
     headLost = basis.headLost
     isBigEndian = basis.isBigEndian
@@ -120,7 +132,7 @@ struct LogSalvage {
     firstFrame = basis.firstFrame
     packed = scan.frames
     commitCount = scan.commits
-    databasePageCount = scan.commits > 0 ? scan.databasePageCount : nil
+    databasePageCount = scan.databasePageCount > 0 ? scan.databasePageCount : nil
     pageOffsets = scan.pageOffsets
     findings = scan.findings(headerLost: headerLost, defect: defect)
   }
@@ -166,6 +178,13 @@ struct PackedFrame: BitwiseCopyable {
 
   var salts: UInt64 { UInt64(salt1) << 32 | UInt64(salt2) }
   var isVerified: Bool { state & 1 == 1 }
+
+  /// The same frame as one of another kind, which is not committed.
+  func marked(_ kind: UInt32) -> PackedFrame {
+    PackedFrame(
+      page: page, commitPageCount: commitPageCount, salts: salts, kind: kind,
+      isVerified: isVerified)
+  }
 
   mutating func commit(_ number: Int) {
     let number = UInt32(clamping: number)

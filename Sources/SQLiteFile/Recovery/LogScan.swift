@@ -3,6 +3,7 @@ struct LogScan {
   private(set) var frames = ContiguousArray<PackedFrame>()
   private(set) var pageOffsets: [UInt32: Int64] = [:]
   private(set) var commits = 0
+  /// Size of the database after the last commit; 0 where none tells one that can be true.
   private(set) var databasePageCount: UInt32 = 0
 
   private let file: ByteFile
@@ -10,23 +11,28 @@ struct LogScan {
   private var isLive: Bool
   /// The first frame behind the last commit.
   private var pendingStart = 0
-  /// The first frame that ends the valid ones although it has their salts.
+  /// The frame that ends the valid ones, where a commit of their generation stands behind it.
   private var brokenFrame: Int?
-  private var lostVerifiedCount = 0
-  private var liveCount = 0
+  /// Committed frames behind it.
+  private var lostFrames = 0
+  private var unfinishedFrames = 0
   private var emptyCount = 0
+  private let pageLimit: UInt32
+  private var impossible = ImpossiblePages()
+  private var impossibleSize: UInt32?
 
   /// Zeros past which nothing more is looked for, in bytes.
   private static let longestHole = 16 << 20
 
-  init(_ file: ByteFile, _ basis: LogBasis) {
+  init(_ file: ByteFile, _ basis: LogBasis, pageLimit: UInt32) {
     self.file = file
+    self.pageLimit = pageLimit
     self.basis = basis
     isLive = basis.salts != nil
     pendingStart = basis.firstLiveFrame
   }
 
-  mutating func run() throws(SQLiteFileError) {
+  mutating func run(includeUncommitted: Bool) throws(SQLiteFileError) {
     let stride = basis.stride
     var window = ForwardWindow(file)
     var before = basis.headerSum
@@ -41,6 +47,59 @@ struct LogScan {
       if emptyCount * stride > Self.longestHole { break }
     }
     frames.removeLast(emptyCount)
+    databasePageCount = plausible(databasePageCount)
+    if !basis.headLost { judgeRemainder(includeUncommitted) }
+    if impossibleSize != nil { databasePageCount = 0 }
+  }
+
+  private mutating func plausible(_ count: UInt32) -> UInt32 {
+    guard count > pageLimit else { return count }
+    impossibleSize = count
+    return 0
+  }
+
+  /// Says what the frames behind the last commit are. A frame that does not agree with its checksum breaks the log
+  /// only where a commit of its generation stands behind it: within a transaction SQLite itself writes over frames
+  /// and leaves their checksums for the commit.
+  private mutating func judgeRemainder(_ includeUncommitted: Bool) {
+    let start = max(pendingStart, basis.firstLiveFrame)
+    var sound = 0
+    for number in frames.indices
+    where number >= brokenFrame ?? .max && frames[number].salts == basis.salts
+      && frames[number].isVerified
+    {
+      sound += 1
+      if frames[number].commitPageCount > 0 { lostFrames = sound }
+    }
+    if lostFrames == 0 {
+      brokenFrame = nil
+      for number in frames.indices
+      where number >= start && frames[number].salts == basis.salts {
+        frames[number] = frames[number].marked(PackedFrame.uncommitted)
+        unfinishedFrames += 1
+      }
+    }
+    if let brokenFrame, start < brokenFrame {
+      // Of the transaction that the broken frame is of, so it was finished.
+      for number in start..<brokenFrame {
+        frames[number] = frames[number].marked(PackedFrame.unverified)
+      }
+    }
+    guard includeUncommitted else { return }
+    var last: UInt32 = 0
+    for number in frames.indices where number >= start {
+      let frame = frames[number]
+      guard frame.salts == basis.salts, frame.isVerified, frame.page <= pageLimit else { continue }
+      pageOffsets[frame.page] = offset(ofContent: number)
+      databasePageCount = max(databasePageCount, frame.page)
+      if frame.commitPageCount > 0 { last = frame.commitPageCount }
+    }
+    databasePageCount = max(databasePageCount, plausible(last))
+  }
+
+  private func offset(ofContent number: Int) -> Int64 {
+    basis.firstFrame + Int64(number) * Int64(basis.stride)
+      + Int64(WriteAheadLog.frameHeaderLength)
   }
 
   /// Takes one frame; `before` is the checksum that the frame before it has stored.
@@ -61,10 +120,12 @@ struct LogScan {
     let isOfGeneration = salts == basis.salts
     if isLive, index >= basis.firstLiveFrame, !(isVerified && isOfGeneration) {
       isLive = false
-      if isOfGeneration { brokenFrame = index }
+      brokenFrame = index
     }
     let isCounted = isLive && index >= basis.firstLiveFrame
-    if brokenFrame != nil, isOfGeneration, isVerified { lostVerifiedCount += 1 }
+    if isVerified, page > pageLimit, isOfGeneration {
+      impossible.add(page, at: basis.firstFrame + Int64(index) * Int64(basis.stride))
+    }
     let kind =
       isCounted
       ? PackedFrame.uncommitted : isOfGeneration ? PackedFrame.unverified : PackedFrame.stale
@@ -72,16 +133,14 @@ struct LogScan {
       PackedFrame(
         page: page, commitPageCount: commitPageCount, salts: salts, kind: kind,
         isVerified: isVerified))
-    guard isCounted else { return }
-    liveCount += 1
-    guard commitPageCount > 0 else { return }
+    guard isCounted, commitPageCount > 0 else { return }
     commits += 1
     databasePageCount = commitPageCount
     for number in pendingStart...index {
       frames[number].commit(commits)
-      pageOffsets[frames[number].page] =
-        basis.firstFrame + Int64(number) * Int64(basis.stride)
-        + Int64(WriteAheadLog.frameHeaderLength)
+      if frames[number].page <= pageLimit {
+        pageOffsets[frames[number].page] = offset(ofContent: number)
+      }
     }
     pendingStart = index + 1
   }
@@ -114,14 +173,15 @@ struct LogScan {
     }
     if let brokenFrame {
       findings.append(
-        Finding(
-          "wal.brokenChain",
-          "frame \(brokenFrame) does not agree with its checksum; it and what follows does not count (\(lostVerifiedCount) sound frames among it)",
-          member: .wal, offset: basis.firstFrame + Int64(brokenFrame) * Int64(basis.stride)))
+        WriteAheadLog.brokenFinding(
+          frame: brokenFrame,
+          offset: basis.firstFrame + Int64(brokenFrame) * Int64(basis.stride),
+          committedBehind: lostFrames))
+    } else if let finding = WriteAheadLog.uncommittedFinding(unfinishedFrames) {
+      findings.append(finding)
     }
-    let uncommitted =
-      basis.headLost ? 0 : max(0, liveCount - max(0, pendingStart - basis.firstLiveFrame))
-    if let finding = WriteAheadLog.uncommittedFinding(uncommitted) { findings.append(finding) }
+    if let finding = impossible.finding(in: .wal) { findings.append(finding) }
+    if let impossibleSize { findings.append(WriteAheadLog.impossibleSize(impossibleSize)) }
     return findings
   }
 }

@@ -350,9 +350,9 @@ extension DamagedDatabase {
       Finding(
         "text.undecodable",
         count == 1
-          ? "1 text is none in \(layout.textEncoding.name); its bytes are given instead"
-          : "\(count) texts are none in \(layout.textEncoding.name); their bytes are given instead")
-    )
+          ? "1 text is not valid \(layout.textEncoding.name); its bytes are given instead"
+          : "\(count) texts are not valid \(layout.textEncoding.name); their bytes are given instead"
+      ))
   }
 
   func newReading() -> LeafReading {

@@ -54,6 +54,11 @@ extension SQLiteDatabase {
     return header.cellCount
   }
 
+  /// Whether a file that does not open by its header is a database all the same, by its pages.
+  package static func isRuinedDatabase(path: String) -> Bool {
+    ((try? voted(path, .committed)) ?? nil) != nil
+  }
+
   /// The database that the pages speak of; nil when there is no proof that it is one.
   private static func voted(_ path: String, _ logView: LogView) throws(SQLiteFileError)
     -> SQLiteDatabase?

@@ -26,15 +26,18 @@ struct SideFiles {
   ///   - path: the path of the main file.
   ///   - main: the main file.
   ///   - pageSize: the page size of the database, a power of two from 512 to 65,536.
+  ///   - includeUncommitted: also lay over what stands behind the log's last commit, behind a broken frame too.
   /// - Throws: ``SQLiteFileError`` when a side file is there and cannot be read: without it the rows would be
   ///   wrong in silence.
-  init(beside path: String, main: ByteFile, pageSize: Int) throws(SQLiteFileError) {
+  init(
+    beside path: String, main: ByteFile, pageSize: Int, includeUncommitted: Bool = false
+  ) throws(SQLiteFileError) {
     guard pageSize >= 512, pageSize <= 65_536, pageSize & (pageSize - 1) == 0 else {
       throw SQLiteFileError(.badHeader, "impossible page size of \(pageSize) bytes", path: path)
     }
     var build = Build(main: main, pageSize: pageSize)
     if let file = try Self.companion(path + "-journal") { try build.addJournal(file) }
-    if let file = try Self.companion(path + "-wal") { try build.addLog(file) }
+    if let file = try Self.companion(path + "-wal") { try build.addLog(file, includeUncommitted) }
     overlays = build.overlays
     versions = build.versions
     databasePageCount = build.databasePageCount
@@ -61,7 +64,7 @@ struct SideFiles {
       }
     }
     if let file = try companion(path + "-journal") {
-      let journal = try RollbackJournal(parsing: file)
+      let journal = try RollbackJournal(parsing: file, mainSize: 0)
       if journal.pageSize > 0 { sizes.append(journal.pageSize) }
     }
     return sizes
@@ -115,8 +118,9 @@ struct SideFiles {
       }
     }
 
-    mutating func addLog(_ file: ByteFile) throws(SQLiteFileError) {
-      let log = try LogSalvage(file, pageSize: pageSize)
+    mutating func addLog(_ file: ByteFile, _ includeUncommitted: Bool) throws(SQLiteFileError) {
+      let log = try LogSalvage(
+        file, pageSize: pageSize, mainSize: main.size, includeUncommitted: includeUncommitted)
       self.log = log
       files[.wal] = file
       for finding in log.findings { findings.add(finding) }
@@ -147,10 +151,10 @@ struct SideFiles {
       _ log: LogSalvage, _ isApplied: Bool, _ isWanted: (LogSalvage.Status) -> Bool
     ) {
       for frame in log where frame.page > 0 && isWanted(frame.status) {
+        if isApplied, log.pageOffsets[frame.page] == frame.offset { continue }
         let origin: PageVersion.Origin
         switch frame.status {
         case .committed(let number):
-          if isApplied, log.pageOffsets[frame.page] == frame.offset { continue }
           origin = .superseded(commit: number)
         case .uncommitted: origin = .uncommitted
         case .stale, .unverified: origin = .stale

@@ -1,0 +1,23 @@
+import SQLiteFile
+import Terminal
+
+/// What to do next with a damaged store. The commands that read as SQLite does stop at the damage, so these are named
+/// that read past it.
+enum RecoveryAdvice {
+  /// The next steps, with what the log of the store may add to them.
+  static func suggestions(for path: String, _ findings: [Finding]) -> [KeyValueBlock.Suggestion] {
+    let path = ShellText.quoted(path)
+    let log = findings.contains { $0.id == "wal.brokenChain" } ? "--wal all " : ""
+    return [
+      .init("lifeboat rows --all \(log)\(path)", "every row that is left, deleted ones too"),
+      .init("lifeboat recover \(log)\(path) -o NEW.sqlite", "a fresh file with what can be saved"),
+    ]
+  }
+
+  /// Says after a reading command that others read more.
+  static func note(for path: String) -> String {
+    "note: the store is damaged; these read past the damage and find more: "
+      + "lifeboat recover \(ShellText.quoted(path)) -o NEW.sqlite, "
+      + "lifeboat rows --all \(ShellText.quoted(path))"
+  }
+}

@@ -1,0 +1,449 @@
+/// Goes through a CREATE statement of the schema word by word, as strictly as SQLite's own grammar (parse.y) does.
+///
+/// Expressions, queries and the bodies of triggers are not judged beyond their words and parentheses;
+/// ``hasUnjudged`` says that there were some.
+struct SchemaGrammar {
+  /// Why a statement cannot be one of SQLite's.
+  struct Defect: Error {
+    let message: String
+  }
+
+  private let tokens: [SQLToken]
+  private var position = 0
+  /// The columns of a table so far, with a type of one word.
+  private var columns: [(name: String, type: String?)] = []
+  private var uniqueCount = 0
+  /// The column with AUTOINCREMENT.
+  private var numbered: (name: String, type: String?)?
+  /// Whether the statement has parts that were only passed over.
+  private(set) var hasUnjudged = false
+
+  init(_ tokens: [SQLToken]) { self.tokens = tokens }
+
+  /// Words that are no names without quotes: those of SQLite's keywords that have no fallback to an identifier.
+  private static let reserved: Set<String> = [
+    "ADD", "ALL", "ALTER", "AND", "AS", "AUTOINCREMENT", "BETWEEN", "CASE", "CHECK", "COLLATE",
+    "COMMIT", "CONSTRAINT", "CREATE", "DEFAULT", "DEFERRABLE", "DELETE", "DISTINCT", "DROP", "ELSE",
+    "ESCAPE", "EXISTS", "FOREIGN", "FROM", "GROUP", "HAVING", "IN", "INDEX", "INSERT", "INTO", "IS",
+    "ISNULL", "LIMIT", "NOT", "NOTNULL", "NULL", "ON", "OR", "ORDER", "PRIMARY", "REFERENCES",
+    "SELECT", "SET", "TABLE", "THEN", "TO", "TRANSACTION", "UNIQUE", "UPDATE", "USING", "VALUES",
+    "WHEN", "WHERE",
+  ]
+
+  // MARK: - Words
+
+  var current: SQLToken? { position < tokens.count ? tokens[position] : nil }
+
+  private mutating func take(_ keyword: String) -> Bool {
+    guard current?.isKeyword(keyword) == true else { return false }
+    position += 1
+    return true
+  }
+
+  private mutating func take(punctuation: String) -> Bool {
+    guard current?.isPunctuation(punctuation) == true else { return false }
+    position += 1
+    return true
+  }
+
+  private func unexpected(_ wanted: String) -> Defect {
+    guard let token = current else { return Defect(message: "it ends where \(wanted) is due") }
+    return Defect(message: "\"\(token.text.prefix(40))\" stands where \(wanted) is due")
+  }
+
+  private mutating func expect(_ keywords: String...) throws(Defect) {
+    for keyword in keywords where !take(keyword) { throw unexpected(keyword) }
+  }
+
+  private mutating func expect(punctuation: String) throws(Defect) {
+    guard take(punctuation: punctuation) else { throw unexpected(punctuation) }
+  }
+
+  private func isName(_ token: SQLToken) -> Bool {
+    switch token.kind {
+    case .quotedIdentifier, .string: true
+    case .word: !Self.reserved.contains(token.text.uppercased())
+    default: false
+    }
+  }
+
+  private mutating func name(_ what: String) throws(Defect) -> String {
+    guard let token = current, isName(token) else { throw unexpected(what) }
+    position += 1
+    return token.text
+  }
+
+  /// Passes over an expression in parentheses.
+  private mutating func expression() throws(Defect) {
+    try expect(punctuation: "(")
+    hasUnjudged = true
+    if current?.isPunctuation(")") == true { throw unexpected("an expression") }
+    var depth = 1
+    while let token = current {
+      position += 1
+      if token.isPunctuation("(") { depth += 1 }
+      if token.isPunctuation(")") { depth -= 1 }
+      if depth == 0 { return }
+    }
+    throw unexpected(")")
+  }
+
+  private mutating func end() throws(Defect) {
+    guard current == nil || current?.isPunctuation(";") == true else {
+      throw unexpected("its end")
+    }
+  }
+
+  // MARK: - Tables
+
+  /// What a CREATE TABLE statement names.
+  struct TableNames {
+    var name: String
+    var columns: [String] = []
+    /// UNIQUE constraints.
+    var uniqueCount = 0
+  }
+
+  mutating func table() throws(Defect) -> TableNames {
+    try expect("CREATE", "TABLE")
+    if take("IF") { try expect("NOT", "EXISTS") }
+    var table = TableNames(name: try name("the name of a table"))
+    try expect(punctuation: "(")
+    var keys = 0
+    var seen: Set<String> = []
+    var used: [String] = []
+    var stored = 0
+    repeat {
+      if isTableConstraint { break }
+      let column = try column(&keys)
+      guard seen.insert(column.name.lowercased()).inserted else {
+        throw Defect(message: "it has two columns \(column.name)")
+      }
+      table.columns.append(column.name)
+      if !column.isGenerated { stored += 1 }
+    } while take(punctuation: ",")
+    guard stored > 0 else { throw Defect(message: "it has no column that is stored") }
+    while isTableConstraint {
+      try tableConstraint(&keys, &used)
+      _ = take(punctuation: ",")
+    }
+    try expect(punctuation: ")")
+    guard keys <= 1 else { throw Defect(message: "it has two primary keys") }
+    if let column = numbered {
+      guard column.type?.uppercased() == "INTEGER" else {
+        throw Defect(message: "AUTOINCREMENT is for an INTEGER PRIMARY KEY only")
+      }
+    }
+    for name in used where !seen.contains(name.lowercased()) {
+      throw Defect(message: "a constraint is on \(name), and there is no such column")
+    }
+    if current != nil, current?.isPunctuation(";") != true {
+      repeat {
+        if take("STRICT") {
+          try judgeStrict()
+          continue
+        }
+        try expect("WITHOUT", "ROWID")
+        guard keys == 1 else { throw Defect(message: "it has neither row ids nor a primary key") }
+      } while take(punctuation: ",")
+    }
+    try end()
+    table.uniqueCount = uniqueCount
+    return table
+  }
+
+  private static let tableConstraints = ["CONSTRAINT", "PRIMARY", "UNIQUE", "CHECK", "FOREIGN"]
+
+  private var isTableConstraint: Bool {
+    Self.tableConstraints.contains { current?.isKeyword($0) == true }
+  }
+
+  /// The types that a STRICT table may have ("STRICT Tables", section 2).
+  private func judgeStrict() throws(Defect) {
+    for column in columns where !Self.strictTypes.contains(column.type?.uppercased() ?? "") {
+      throw Defect(
+        message: "a column of a STRICT table is \(column.type ?? "without a type"), \(column.name)")
+    }
+  }
+
+  private static let strictTypes: Set<String> = ["INT", "INTEGER", "REAL", "TEXT", "BLOB", "ANY"]
+
+  private mutating func column(_ keys: inout Int) throws(Defect) -> (
+    name: String, isGenerated: Bool
+  ) {
+    let column = try name("the name of a column")
+    let typeStart = position
+    try type()
+    // Several words, or a length, are no type of those that matter here.
+    columns.append(
+      (
+        column,
+        position == typeStart ? nil : position == typeStart + 1 ? tokens[typeStart].text : "other"
+      ))
+    var isGenerated = false
+    constraints: while let token = current, token.kind == .word {
+      switch token.text.uppercased() {
+      case "CONSTRAINT":
+        position += 1
+        _ = try name("the name of a constraint")
+      case "DEFAULT":
+        position += 1
+        try defaultValue()
+      case "NULL":
+        position += 1
+        try conflict()
+      case "NOT":
+        position += 1
+        if take("DEFERRABLE") {
+          try initially()
+        } else {
+          try expect("NULL")
+          try conflict()
+        }
+      case "PRIMARY":
+        position += 1
+        try expect("KEY")
+        keys += 1
+        let isDescending = !take("ASC") && take("DESC")
+        try conflict()
+        if take("AUTOINCREMENT") { numbered = isDescending ? (column, nil) : columns.last }
+      case "UNIQUE":
+        position += 1
+        uniqueCount += 1
+        try conflict()
+      case "CHECK":
+        position += 1
+        try expression()
+      case "REFERENCES": try references()
+      case "DEFERRABLE":
+        position += 1
+        try initially()
+      case "COLLATE":
+        position += 1
+        _ = try name("the name of a collation")
+      case "GENERATED", "AS":
+        if take("GENERATED") { try expect("ALWAYS") }
+        try expect("AS")
+        try expression()
+        isGenerated = true
+        if !take("STORED") { _ = take("VIRTUAL") }
+      default: break constraints
+      }
+    }
+    return (column, isGenerated)
+  }
+
+  private mutating func type() throws(Defect) {
+    var hasWords = false
+    while let token = current, isName(token), !startsGeneration(token) {
+      position += 1
+      hasWords = true
+    }
+    guard hasWords, take(punctuation: "(") else { return }
+    try signedNumber()
+    if take(punctuation: ",") { try signedNumber() }
+    try expect(punctuation: ")")
+  }
+
+  private func startsGeneration(_ token: SQLToken) -> Bool {
+    token.isKeyword("GENERATED") && position + 1 < tokens.count
+      && tokens[position + 1].isKeyword("ALWAYS")
+  }
+
+  private mutating func signedNumber() throws(Defect) {
+    if !take(punctuation: "+") { _ = take(punctuation: "-") }
+    guard current?.kind == .number else { throw unexpected("a number") }
+    position += 1
+  }
+
+  private mutating func defaultValue() throws(Defect) {
+    if current?.isPunctuation("(") == true { return try expression() }
+    let isSigned = take(punctuation: "+") || take(punctuation: "-")
+    guard let token = current, token.kind != .punctuation,
+      isName(token) || token.kind != .word || token.isKeyword("NULL")
+    else { throw unexpected("a value") }
+    if isSigned, token.kind == .quotedIdentifier { throw unexpected("a value") }
+    position += 1
+  }
+
+  /// ON CONFLICT, where it is.
+  private mutating func conflict() throws(Defect) {
+    guard take("ON") else { return }
+    try expect("CONFLICT")
+    guard ["ROLLBACK", "ABORT", "FAIL", "IGNORE", "REPLACE"].contains(where: { take($0) }) else {
+      throw unexpected("what to do in a conflict")
+    }
+  }
+
+  private mutating func initially() throws(Defect) {
+    guard take("INITIALLY") else { return }
+    guard take("DEFERRED") || take("IMMEDIATE") else { throw unexpected("DEFERRED") }
+  }
+
+  private mutating func references() throws(Defect) {
+    try expect("REFERENCES")
+    _ = try name("the name of a table")
+    if current?.isPunctuation("(") == true { _ = try names() }
+    while true {
+      if take("ON") {
+        guard take("DELETE") || take("UPDATE") || take("INSERT") else { throw unexpected("DELETE") }
+        if take("SET") {
+          guard take("NULL") || take("DEFAULT") else { throw unexpected("NULL") }
+        } else if take("NO") {
+          try expect("ACTION")
+        } else if !take("CASCADE"), !take("RESTRICT") {
+          throw unexpected("what to do")
+        }
+      } else if take("MATCH") {
+        _ = try name("a name")
+      } else {
+        return
+      }
+    }
+  }
+
+  private mutating func names() throws(Defect) -> [String] {
+    try expect(punctuation: "(")
+    var names: [String] = []
+    repeat {
+      names.append(try name("the name of a column"))
+      if take("COLLATE") { _ = try name("the name of a collation") }
+      if !take("ASC") { _ = take("DESC") }
+    } while take(punctuation: ",")
+    _ = take("AUTOINCREMENT")
+    try expect(punctuation: ")")
+    return names
+  }
+
+  private mutating func tableConstraint(_ keys: inout Int, _ used: inout [String]) throws(Defect) {
+    if take("CONSTRAINT") {
+      _ = try name("the name of a constraint")
+    } else if take("PRIMARY") {
+      try expect("KEY")
+      keys += 1
+      used += try names()
+      try conflict()
+    } else if take("UNIQUE") {
+      uniqueCount += 1
+      used += try names()
+      try conflict()
+    } else if take("CHECK") {
+      try expression()
+      try conflict()
+    } else {
+      try expect("FOREIGN", "KEY")
+      used += try names()
+      try references()
+      if take("NOT") {
+        try expect("DEFERRABLE")
+        try initially()
+      } else if take("DEFERRABLE") {
+        try initially()
+      }
+    }
+  }
+
+  // MARK: - Other statements
+
+  /// What a CREATE INDEX statement names; `columns` are those parts that are plain columns.
+  struct IndexNames {
+    var name: String
+    var table: String
+    var columns: [String] = []
+  }
+
+  mutating func index() throws(Defect) -> IndexNames {
+    try expect("CREATE")
+    _ = take("UNIQUE")
+    try expect("INDEX")
+    if take("IF") { try expect("NOT", "EXISTS") }
+    let own = try name("the name of an index")
+    try expect("ON")
+    var index = IndexNames(name: own, table: try name("the name of a table"))
+    try expect(punctuation: "(")
+    repeat {
+      if let column = try indexedColumn() { index.columns.append(column) }
+    } while take(punctuation: ",")
+    try expect(punctuation: ")")
+    if take("WHERE") {
+      hasUnjudged = true
+      guard current != nil else { throw unexpected("an expression") }
+    } else {
+      try end()
+    }
+    return index
+  }
+
+  /// A part of an index: the name of its column, or nil for an expression, which is passed over.
+  private mutating func indexedColumn() throws(Defect) -> String? {
+    let start = position
+    if let token = current, isName(token) {
+      position += 1
+      if take("COLLATE") { _ = try name("the name of a collation") }
+      if !take("ASC") { _ = take("DESC") }
+      if current?.isPunctuation(",") == true || current?.isPunctuation(")") == true {
+        // SQLite takes a string, and what is in double quotes and no column, for a constant.
+        return token.kind == .word ? token.text : nil
+      }
+    }
+    position = start
+    hasUnjudged = true
+    var depth = 0
+    while let token = current {
+      if depth == 0, token.isPunctuation(",") || token.isPunctuation(")") { break }
+      if token.isPunctuation("(") { depth += 1 }
+      if token.isPunctuation(")") { depth -= 1 }
+      position += 1
+    }
+    guard position > start else { throw unexpected("a column") }
+    return nil
+  }
+
+  mutating func view() throws(Defect) -> String {
+    try expect("CREATE", "VIEW")
+    if take("IF") { try expect("NOT", "EXISTS") }
+    let name = try name("the name of a view")
+    if current?.isPunctuation("(") == true { _ = try names() }
+    try expect("AS")
+    guard ["SELECT", "VALUES", "WITH"].contains(where: { current?.isKeyword($0) == true }) else {
+      throw unexpected("SELECT")
+    }
+    hasUnjudged = true
+    return name
+  }
+
+  /// The names of the trigger and of the table or view that it is on.
+  mutating func trigger() throws(Defect) -> (name: String, table: String) {
+    try expect("CREATE", "TRIGGER")
+    if take("IF") { try expect("NOT", "EXISTS") }
+    let own = try name("the name of a trigger")
+    if take("INSTEAD") { try expect("OF") } else if !take("BEFORE") { _ = take("AFTER") }
+    if take("UPDATE") {
+      if take("OF") {
+        repeat { _ = try name("the name of a column") } while take(punctuation: ",")
+      }
+    } else if !take("DELETE"), !take("INSERT") {
+      throw unexpected("DELETE, INSERT or UPDATE")
+    }
+    try expect("ON")
+    let table = try name("the name of a table")
+    if take("FOR") { try expect("EACH", "ROW") }
+    hasUnjudged = true
+    guard tokens[position...].contains(where: { $0.isKeyword("BEGIN") }) else {
+      throw Defect(message: "it has no BEGIN")
+    }
+    let last = tokens.last { !$0.isPunctuation(";") }
+    guard last?.isKeyword("END") == true else { throw Defect(message: "it has no END") }
+    return (own, table)
+  }
+
+  mutating func virtualTable() throws(Defect) -> String {
+    try expect("CREATE", "VIRTUAL", "TABLE")
+    if take("IF") { try expect("NOT", "EXISTS") }
+    let name = try name("the name of a table")
+    try expect("USING")
+    _ = try self.name("the name of a module")
+    hasUnjudged = true
+    return name
+  }
+}

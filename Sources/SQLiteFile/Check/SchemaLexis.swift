@@ -1,0 +1,91 @@
+/// Looks for what SQLite's tokenizer refuses (tokenize.c): such a statement cannot be parsed whatever else it says.
+enum SchemaLexis {
+  /// What is wrong with the words of a statement; nil when nothing is.
+  static func defect(in sql: [UInt8]) -> String? {
+    if sql.contains(0) { return "it has a zero byte" }
+    if let defect = unfinished(sql) { return defect }
+    var depth = 0
+    for token in SQLToken.all(in: sql) {
+      switch token.kind {
+      case .number where !isNumber(token.text):
+        return "\(token.text) is no number"
+      case .blob where token.text.utf8.count % 2 == 1 || !token.text.utf8.allSatisfy(isHexadecimal):
+        return "x'\(token.text)' is no blob"
+      case .punctuation:
+        if token.text == "(" { depth += 1 }
+        if token.text == ")" { depth -= 1 }
+        if depth < 0 { return "a closing parenthesis has no opening one" }
+        let byte = sql[token.range.lowerBound]
+        if byte == UInt8(ascii: "!"), !isFollowed(token.range, by: UInt8(ascii: "="), sql) {
+          return "a character that no statement has: !"
+        }
+        if !known.contains(byte) {
+          return byte > 0x20 && byte < 0x7f
+            ? "a character that no statement has: \(token.text)"
+            : "a character that no statement has: byte \(byte)"
+        }
+      default: break
+      }
+    }
+    return depth > 0 ? "an opening parenthesis has no closing one" : nil
+  }
+
+  private static let known = Set("()+-*/%<>=!&|~,;.".utf8)
+
+  private static func isFollowed(_ range: Range<Int>, by byte: UInt8, _ sql: [UInt8]) -> Bool {
+    range.upperBound < sql.count && sql[range.upperBound] == byte
+  }
+
+  private static func isHexadecimal(_ byte: UInt8) -> Bool {
+    (0x30...0x39).contains(byte) || (0x61...0x66).contains(byte | 0x20)
+  }
+
+  private static func isNumber(_ text: String) -> Bool {
+    let digits = text.lowercased().filter { $0 != "_" }
+    if digits.hasPrefix("0x") {
+      return digits.utf8.count > 2 && digits.utf8.dropFirst(2).allSatisfy(isHexadecimal)
+    }
+    return SQLNumber.value(of: Array(digits.utf8)) != nil
+  }
+
+  /// A quoted piece that goes on to the end.
+  private static func unfinished(_ sql: [UInt8]) -> String? {
+    var index = 0
+    while index < sql.count {
+      let byte = sql[index]
+      let next = index + 1 < sql.count ? sql[index + 1] : 0
+      switch byte {
+      case UInt8(ascii: "-") where next == byte:
+        while index < sql.count, sql[index] != 0x0a { index += 1 }
+      case UInt8(ascii: "/") where next == UInt8(ascii: "*"):
+        let start = index
+        index += 2
+        while index < sql.count,
+          !(sql[index] == UInt8(ascii: "/") && sql[index - 1] == UInt8(ascii: "*")
+            && index > start + 2)
+        {
+          index += 1
+        }
+        index += 1
+      case UInt8(ascii: "'"), UInt8(ascii: "\""), UInt8(ascii: "`"), UInt8(ascii: "["):
+        let close = byte == UInt8(ascii: "[") ? UInt8(ascii: "]") : byte
+        var position = index + 1
+        var isClosed = false
+        while position < sql.count, !isClosed {
+          if sql[position] == close {
+            if close == byte, position + 1 < sql.count, sql[position + 1] == close {
+              position += 1
+            } else {
+              isClosed = true
+            }
+          }
+          position += 1
+        }
+        guard isClosed else { return "a quoted word has no end" }
+        index = position
+      default: index += 1
+      }
+    }
+    return nil
+  }
+}

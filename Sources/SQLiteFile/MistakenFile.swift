@@ -1,0 +1,33 @@
+/// Tells files that stand beside a database and are named in its place.
+enum MistakenFile {
+  /// The error for a write-ahead log or a rollback journal; nil for any other file.
+  ///
+  /// The first bytes tell (file format, sections 3 and 4.1). A file with the name of a log that is no database is one
+  /// also where its header is lost, as long as a frame of it agrees with its checksum.
+  static func error(for file: ByteFile) throws(SQLiteFileError) -> SQLiteFileError? {
+    let head = ContiguousArray(try file.bytes(at: 0, count: WriteAheadLog.headerLength))
+    guard head.count >= 16, !head.starts(with: DatabaseHeader.magic) else { return nil }
+    let bytes = head.rawSpan
+    if head.starts(with: RollbackJournal.magic) { return journal(file) }
+    if bytes.uint32(at: 0) & 0xffff_fffe == LogHeader.magic,
+      bytes.uint32(at: 4) == LogHeader.formatVersion
+    {
+      return log(file)
+    }
+    if file.path.hasSuffix("-wal"), try LogBasis(guessing: file, pageSize: nil) != nil {
+      return log(file)
+    }
+    return nil
+  }
+
+  private static func log(_ file: ByteFile) -> SQLiteFileError {
+    SQLiteFileError(
+      .isLog, "this is the write-ahead log of a database, not the database itself", path: file.path)
+  }
+
+  private static func journal(_ file: ByteFile) -> SQLiteFileError {
+    SQLiteFileError(
+      .isJournal, "this is the rollback journal of a database, not the database itself",
+      path: file.path)
+  }
+}

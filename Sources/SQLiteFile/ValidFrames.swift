@@ -1,0 +1,147 @@
+/// The frames of a write-ahead log as far as SQLite reads them (file format, section 4.4), and what of the same
+/// generation stands behind them.
+struct ValidFrames {
+  private let file: ByteFile
+  private let mainSize: Int64
+  private(set) var pageSize = 0
+  private(set) var checkpointSequence: UInt32 = 0
+  private(set) var salt1: UInt32 = 0
+  private(set) var salt2: UInt32 = 0
+  private(set) var validFrames = 0
+  private(set) var committedFrames = 0
+  private(set) var commits = 0
+  /// Size of the database after the last commit; 0 without one that can be true.
+  private(set) var databasePageCount: UInt32 = 0
+  private(set) var offsets: [UInt32: Int64] = [:]
+  private(set) var defect: String?
+  /// Committed frames behind the one that ended the valid ones.
+  private(set) var lostFrames = 0
+
+  private var limit: UInt32 = 0
+  private var pending: [(page: UInt32, offset: Int64)] = []
+  private var isValid = true
+  private var lastPageCount: UInt32 = 0
+  /// Frames of this generation behind the last commit, those that do not agree with their checksums too.
+  private var unfinishedFrames = 0
+  private var impossible = ImpossiblePages()
+  private var impossibleSize: UInt32?
+  // Behind the valid ones.
+  private var brokenFrame: (index: Int, offset: Int64)?
+  private var index = 0
+  private var behind: [(page: UInt32, offset: Int64)] = []
+  private var behindPageCount: UInt32 = 0
+  private var soundBehind = 0
+  /// Bytes without a frame of this generation.
+  private var strangeBytes = 0
+
+  /// Past so many bytes of other generations nothing of this one is looked for.
+  private static let longestGap = 64 << 20
+
+  init(file: ByteFile, mainSize: Int64) {
+    self.file = file
+    self.mainSize = mainSize
+  }
+
+  mutating func run(includeUncommitted: Bool) throws(SQLiteFileError) {
+    let headerBytes = ContiguousArray(try file.bytes(at: 0, count: WriteAheadLog.headerLength))
+    let header: LogHeader
+    do throws(LogHeader.Defect) {
+      header = try LogHeader(parsing: headerBytes.rawSpan)
+    } catch {
+      defect = error.message
+      return
+    }
+    pageSize = header.pageSize
+    checkpointSequence = header.checkpointSequence
+    salt1 = header.salt1
+    salt2 = header.salt2
+    limit = PageNumberLimit.highest(mainSize: mainSize, sideSize: file.size, pageSize: pageSize)
+    var sum = header.checksum
+    let stride = pageSize + WriteAheadLog.frameHeaderLength
+    var window = ForwardWindow(file)
+    var offset = Int64(WriteAheadLog.headerLength)
+    while let start = try window.hold(offset, stride) {
+      take(window.bytes.rawSpan.part(start, stride), at: offset, &sum)
+      if strangeBytes > Self.longestGap { break }
+      offset += Int64(stride)
+      index += 1
+    }
+    databasePageCount = plausible(lastPageCount)
+    // Without a commit behind it a frame that does not agree is the end of a transaction that was never finished:
+    // SQLite itself writes over such frames and leaves their checksums for the commit.
+    if lostFrames == 0 { brokenFrame = nil }
+    guard includeUncommitted else { return }
+    for entry in pending + behind {
+      offsets[entry.page] = entry.offset
+      databasePageCount = max(databasePageCount, entry.page)
+    }
+    if behindPageCount > 0 {
+      databasePageCount = max(databasePageCount, plausible(behindPageCount))
+    }
+  }
+
+  /// What is to be said of the log.
+  var findings: [Finding] {
+    var findings: [Finding] = []
+    if let brokenFrame {
+      findings.append(
+        WriteAheadLog.brokenFinding(
+          frame: brokenFrame.index, offset: brokenFrame.offset, committedBehind: lostFrames))
+    } else if let finding = WriteAheadLog.uncommittedFinding(unfinishedFrames) {
+      findings.append(finding)
+    }
+    if let finding = impossible.finding(in: .wal) { findings.append(finding) }
+    if let impossibleSize { findings.append(WriteAheadLog.impossibleSize(impossibleSize)) }
+    return findings
+  }
+
+  private mutating func plausible(_ count: UInt32) -> UInt32 {
+    guard count > limit else { return count }
+    impossibleSize = count
+    let inMain = UInt32(clamping: (mainSize + Int64(pageSize) - 1) / Int64(pageSize))
+    return max(inMain, offsets.keys.max() ?? 0)
+  }
+
+  /// Takes one frame; `sum` is the checksum of all before it.
+  private mutating func take(_ bytes: RawSpan, at offset: Int64, _ sum: inout LogChecksum) {
+    let isOurs = bytes.uint32(at: 8) == salt1 && bytes.uint32(at: 12) == salt2
+    let stored = LogChecksum(
+      isBigEndian: sum.isBigEndian, first: bytes.uint32(at: 16), second: bytes.uint32(at: 20))
+    let page = bytes.uint32(at: 0)
+    var isSound = false
+    if isOurs, page > 0 {
+      sum.add(bytes.part(0, 8))
+      sum.add(bytes.part(WriteAheadLog.frameHeaderLength, pageSize))
+      isSound = sum == stored
+    }
+    strangeBytes = isOurs ? 0 : strangeBytes + bytes.byteCount
+    if isValid, !isSound {
+      isValid = false
+      brokenFrame = (index, offset)
+    }
+    // Behind a broken frame each one is held against the checksum that is stored before it.
+    if !isValid { sum = stored }
+    if isOurs { unfinishedFrames += 1 }
+    guard isSound else { return }
+    let content = offset + Int64(WriteAheadLog.frameHeaderLength)
+    if page > limit { impossible.add(page, at: offset) }
+    let commit = bytes.uint32(at: 4)
+    guard isValid else {
+      if page <= limit { behind.append((page, content)) }
+      soundBehind += 1
+      guard commit > 0 else { return }
+      lostFrames = soundBehind
+      behindPageCount = commit
+      return
+    }
+    validFrames += 1
+    if page <= limit { pending.append((page, content)) }
+    guard commit > 0 else { return }
+    commits += 1
+    committedFrames = validFrames
+    unfinishedFrames = 0
+    lastPageCount = commit
+    for entry in pending { offsets[entry.page] = entry.offset }
+    pending.removeAll(keepingCapacity: true)
+  }
+}

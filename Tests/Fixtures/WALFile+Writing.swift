@@ -1,0 +1,43 @@
+import Foundation
+
+extension WALFile {
+  /// A frame to be written.
+  public struct NewFrame: Sendable {
+    let page: UInt32
+    let commit: UInt32
+    let content: [UInt8]
+
+    /// A page, and the size of the database in pages where the frame commits.
+    public init(page: UInt32, commit: UInt32, content: [UInt8]) {
+      self.page = page
+      self.commit = commit
+      self.content = content
+    }
+  }
+
+  /// Writes a log whose salts and checksums are right, whatever its page numbers say.
+  public static func write(_ frames: [NewFrame], pageSize: Int, to path: String) throws {
+    func word(_ number: UInt32) -> [UInt8] {
+      (0..<4).map { UInt8(truncatingIfNeeded: number >> UInt32(24 - 8 * $0)) }
+    }
+    var sum: (UInt32, UInt32) = (0, 0)
+    func add(_ bytes: [UInt8]) {
+      for start in stride(from: 0, to: bytes.count, by: 8) {
+        let words = [start, start + 4].map { at in
+          (0..<4).reduce(UInt32(0)) { $0 << 8 | UInt32(bytes[at + $1]) }
+        }
+        sum.0 &+= words[0] &+ sum.1
+        sum.1 &+= words[1] &+ sum.0
+      }
+    }
+    var bytes = [0x377f_0683, 3_007_000, UInt32(pageSize), 0, 1, 2].flatMap(word)
+    add(bytes)
+    bytes += word(sum.0) + word(sum.1)
+    for frame in frames {
+      let start = word(frame.page) + word(frame.commit)
+      add(start + frame.content)
+      bytes += start + word(1) + word(2) + word(sum.0) + word(sum.1) + frame.content
+    }
+    try Data(bytes).write(to: URL(fileURLWithPath: path))
+  }
+}

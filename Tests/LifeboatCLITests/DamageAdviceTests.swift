@@ -1,0 +1,167 @@
+import Fixtures
+import Foundation
+import Testing
+
+/// What the commands tell of damaged stores and of files in their place, and that it leads to the rows.
+@Suite struct DamageAdviceTests {
+  /// 5,000 rows whose root page is zero, so that nothing leads to their leaves.
+  private static func rootless(_ folder: TemporaryFolder) throws -> URL {
+    let url = folder.url.appendingPathComponent("t.sqlite")
+    let connection = try SQLiteConnection(url)
+    try connection.exec(
+      """
+      PRAGMA page_size = 4096; CREATE TABLE note(id INTEGER PRIMARY KEY, body TEXT);
+      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000)
+      INSERT INTO note SELECT i, printf('note %d %0100d', i, i) FROM n
+      """)
+    connection.close()
+    try overwrite(url, at: 4096, bytes: [UInt8](repeating: 0, count: 4096))
+    return url
+  }
+
+  @Test func theNextStepOfADamagedStoreSavesItsRows() throws {
+    let folder = try TemporaryFolder()
+    let url = try Self.rootless(folder)
+    let before = treeState(of: folder.url)
+    for command in ["inspect", "check"] {
+      let text = try Program.run(command, url.path).text
+      #expect(text.contains("lifeboat recover \(url.path) -o NEW.sqlite"), "\(text)")
+      #expect(text.contains("lifeboat rows --all \(url.path)"))
+      #expect(!text.contains("extract"))
+    }
+    #expect(treeState(of: folder.url) == before)
+    let output = folder.url.appendingPathComponent("rows").path
+    let extract = try Program.run("extract", url.path, "-o", output)
+    #expect(extract.status == 1 && extract.errors.contains("lifeboat recover \(url.path)"))
+    #expect(try Program.run("rows", url.path).errors.contains("lifeboat rows --all \(url.path)"))
+    let saved = folder.url.appendingPathComponent("saved.sqlite")
+    _ = try Program.run("recover", url.path, "-o", saved.path)
+    let connection = try SQLiteConnection(saved)
+    #expect(try connection.integer("SELECT count(*) FROM note") == 5000)
+    connection.close()
+  }
+
+  @Test func theNextStepOfASoundStoreIsExtract() throws {
+    let folder = try TemporaryFolder()
+    let store = try StoreFixtures.named("deep-table").make(folder.url)
+    let text = try Program.run("inspect", store.path).text
+    #expect(text.contains("lifeboat extract") && !text.contains("recover"))
+    let outcome = try Program.run(
+      "extract", store.path, "-o", folder.url.appendingPathComponent("rows").path)
+    #expect(outcome.status == 0 && !outcome.errors.contains("recover"))
+  }
+
+  /// Page 1 in random bytes, its header in zeros, or cut off.
+  @Test(arguments: ["zero", "random", "cut"])
+  func aRuinedHeaderIsNamedAndTheCommandThatReadsIt(_ ruin: String) throws {
+    let folder = try TemporaryFolder()
+    let store = try StoreFixtures.named("deep-table").make(folder.url)
+    let pageSize = Int(try bytes(of: store)[16]) << 8 | Int(try bytes(of: store)[17])
+    var generator = SplitMix64(seed: 3)
+    switch ruin {
+    case "zero": try overwrite(store, at: 0, bytes: [UInt8](repeating: 0, count: 100))
+    case "random": try overwrite(store, at: 0, bytes: generator.bytes(pageSize))
+    default: try Data(try bytes(of: store).dropFirst(pageSize - 100)).write(to: store)
+    }
+    let inspect = try Program.run("inspect", store.path)
+    #expect(inspect.status == 0)
+    #expect(inspect.text.contains("Header  ") && inspect.text.contains("lifeboat recover"))
+    let json = try Program.run("inspect", "--json", store.path).json()
+    #expect(json["file"]?["pageSizeBytes"]?.integer == Int64(pageSize == 1 ? 65_536 : pageSize))
+    let output = folder.url.appendingPathComponent("rows").path
+    for arguments in [
+      ["rows", store.path], ["extract", store.path, "-o", output], ["timeline", store.path],
+    ] {
+      let outcome = try Program.run(arguments)
+      #expect(outcome.status == 65)
+      #expect(outcome.errors.contains("its header is ruined"), "\(outcome.errors)")
+      #expect(outcome.errors.contains("lifeboat recover \(store.path) -o NEW.sqlite"))
+    }
+  }
+
+  @Test func aFileThatHasNothingOfADatabaseKeepsItsWords() throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("text.sqlite")
+    try Data(String(repeating: "plain text. ", count: 4000).utf8).write(to: url)
+    for command in ["inspect", "rows", "timeline", "check"] {
+      let outcome = try Program.run(command, url.path)
+      #expect(outcome.status == 65)
+      #expect(outcome.errors.contains("check that this is the store"), "\(outcome.errors)")
+    }
+  }
+
+  @Test func whatIsBesideAStoreIsNotTakenForIt() throws {
+    let folder = try TemporaryFolder()
+    let store = try StoreFixtures.named("wal-holds-everything").make(folder.url)
+    let truth = try SQLiteConnection.rowsOfEveryTable(inCopyOf: store).mapValues(\.count)
+    let log = store.path + "-wal"
+    for arguments in [["rows", "--all", log], ["recover", "-n", log], ["inspect", log]] {
+      let outcome = try Program.run(arguments)
+      #expect(outcome.errorCode == "file.isLog")
+      #expect(outcome.errors.contains("name the main file: \(store.path)"))
+    }
+    try FileManager.default.removeItem(at: store)
+    let outcome = try Program.run("recover", "-n", log)
+    #expect(outcome.errors.contains("touch \(store.path) && lifeboat recover \(store.path)"))
+    // As the hint says.
+    try Data().write(to: store)
+    let saved = folder.url.appendingPathComponent("saved.sqlite")
+    let recovery = try Program.run("recover", store.path, "-o", saved.path)
+    #expect(recovery.status == 1 && recovery.errors.contains("file.mainEmpty"))
+    let rows = try SQLiteConnection.rowsOfEveryTable(inCopyOf: saved).mapValues(\.count)
+    for (table, count) in truth { #expect(rows[table] == count, "\(table)") }
+  }
+
+  @Test func mistakesAreNamed() throws {
+    let folder = try TemporaryFolder()
+    let store = try StoreFixtures.named("deep-table").make(folder.url)
+    for command in ["recover", "extract"] {
+      let outcome = try Program.run(command, store.path, "-o", "-")
+      #expect(outcome.status == 64 && outcome.errorCode == "usage.noStandardOutput")
+    }
+    #expect(
+      try Program.run("check", "").errors.hasPrefix("error: no such file: the path is empty ("))
+    let text = folder.url.appendingPathComponent("words")
+    try Data("not a model".utf8).write(to: text)
+    let like = try Program.run("recover", "-n", "--like", text.path, store.path)
+    #expect(like.status == 65 && like.errorCode == "input.noExample")
+    #expect(like.errors.contains("neither a store nor a model"))
+    let none = try Program.run("recover", "-n", "--like", folder.url.path + "/none", store.path)
+    #expect(none.status == 66 && !none.errors.contains(".,"), "\(none.errors)")
+  }
+
+  /// A finding is broken where the terminal ends, and `-v` names those that were left out.
+  @Test func findingsFitTheTerminalAndAllCanBeSeen() throws {
+    let folder = try TemporaryFolder()
+    let store = try StoreFixtures.named("deep-table").make(folder.url)
+    let size = try bytes(of: store).count
+    for offset in stride(from: 8192, to: min(size, 80_000), by: 4096) {
+      try overwrite(store, at: offset, bytes: [UInt8](repeating: 0xee, count: 64))
+    }
+    let few = try Program.run("rows", store.path)
+    #expect(few.errors.contains("more (-v names them)"))
+    let all = try Program.run("rows", "-v", store.path)
+    #expect(!all.errors.contains("more ("))
+    #expect(all.errors.split(separator: "\n").count { $0.hasPrefix("finding: ") } > 5)
+    let path = try #require(Program.path)
+    var environment = ProcessInfo.processInfo.environment
+    environment["NO_COLOR"] = "1"
+    environment["COLUMNS"] = "72"
+    let check = try Fixtures.run(path, ["check", "t"], environment: environment, timeout: 60)
+    #expect(check.status == 66)
+    let narrow = try Fixtures.run(
+      path, ["check", store.path], environment: environment, timeout: 60)
+    let text = String(decoding: narrow.stdout, as: UTF8.self)
+    let findings = text.split(separator: "Findings\n").last ?? ""
+    #expect(findings.split(separator: "\n").allSatisfy { $0.count <= 72 }, "\(findings)")
+  }
+
+  @Test(arguments: [
+    "inspect", "check", "rows", "extract", "recover", "timeline", "compare", "pages", "rescue",
+  ])
+  func usageLinesAreShort(_ command: String) throws {
+    let help = try Program.run(command, "--help").text
+    let usage = try #require(help.split(separator: "\n").first { $0.hasPrefix("USAGE:") })
+    #expect(usage.count <= 100, "\(usage)")
+  }
+}
