@@ -43,7 +43,7 @@ extension SQLiteWriter {
   /// - Parameter sql: the definition, as the `sql` column of a schema holds it.
   /// - Throws: `refused`, `embeddedNUL`, `closed`, or what SQLite reports.
   public func define(_ sql: String) throws(SQLiteWriterError) {
-    let statement = try gate.definingOnly { () throws(SQLiteWriterError) in try prepare(sql) }
+    let statement = try gate.definingOnly(sql) { () throws(SQLiteWriterError) in try prepare(sql) }
     defer { statement.finalize() }
     while try statement.step() {}
   }

@@ -12,6 +12,9 @@ import CSQLite
   /// What a definition from a file may call, in lower case.
   private var functions: Set<String> = []
 
+  /// Whether the definition that is being compiled may call `printf`.
+  private var allowsFormats = false
+
   /// Names the functions that definitions may call; before that they may call none.
   func allow(functions: Set<String>) { self.functions = functions }
 
@@ -29,8 +32,11 @@ import CSQLite
   }
 
   /// Runs a compilation during which only definitions pass.
-  func definingOnly<R>(_ body: () throws(SQLiteWriterError) -> R) throws(SQLiteWriterError) -> R {
+  func definingOnly<R>(_ sql: String, _ body: () throws(SQLiteWriterError) -> R)
+    throws(SQLiteWriterError) -> R
+  {
     definesOnly = true
+    allowsFormats = FormatCalls.areBounded(in: sql)
     defer { definesOnly = false }
     return try body()
   }
@@ -50,12 +56,16 @@ import CSQLite
     return decides(action, name: name, detail: detail)
   }
 
+  private func allowsCall(of name: String) -> Bool {
+    functions.contains(name) && (allowsFormats || !FormatCalls.names.contains(name))
+  }
+
   private func decides(_ action: Int32, name: String, detail: String) -> Bool {
     switch action {
     case SQLITE_ATTACH, SQLITE_DETACH: false
     case SQLITE_FUNCTION:
       definesOnly
-        ? functions.contains(detail.lowercased()) : detail.lowercased() != "load_extension"
+        ? allowsCall(of: detail.lowercased()) : detail.lowercased() != "load_extension"
     case SQLITE_PRAGMA where !definesOnly: opensSchema || name.lowercased() != "writable_schema"
     case _ where !definesOnly: true
     case SQLITE_CREATE_TABLE, SQLITE_CREATE_INDEX, SQLITE_CREATE_VIEW, SQLITE_CREATE_TRIGGER,

@@ -286,6 +286,23 @@ import Testing
     #expect(try writer.rows("SELECT name FROM sqlite_schema") == [[.string("base")]])
   }
 
+  /// Beyond the limit of a value's length `printf` gives NULL without an error; elsewhere the index would be corrupt.
+  @Test(arguments: [
+    ("printf('%s-%04d', a, b)", true), ("format('it''s %s', a)", true),
+    ("printf('%.*c', 900000000, 'x')", false), ("printf('%9000000d', b)", false),
+    ("printf(a, b)", false), ("printf('%' || a, b)", false), ("\"printf\"('%.*c', 9, 'x')", false),
+    ("printf/**/('%.*c', 9, 'x')", false), ("PRINTF ( '%*d', b, b)", false),
+  ])
+  func aFormatWithoutABoundIsRefused(_ call: String, _ isAllowed: Bool) throws {
+    try writer.execute("CREATE TABLE base(a, b, format); INSERT INTO base VALUES('q', 1, 'f')")
+    let sql = "CREATE INDEX x ON base(\(call), format)"
+    if isAllowed {
+      try writer.define(sql)
+    } else {
+      #expect(throws: SQLiteWriterError.self) { try writer.define(sql) }
+    }
+  }
+
   @Test func workThatTakesTooLongIsEnded() throws {
     try writer.execute("CREATE TABLE t(a)")
     var seconds = 0.2
