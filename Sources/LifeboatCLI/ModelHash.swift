@@ -60,10 +60,50 @@ struct ModelHash: ParsableCommand {
       Report.Recorded(
         hashes: $0.hashes.mapValues(\.hex), checksum: $0.checksum, digest: $0.digest)
     }
+    let unread = try Self.unread(input)
+    for version in unread {
+      let reason = version.problem?.message ?? "its model is not there"
+      display.note("note: not read: \(DisplayText.visible("\(version.path): \(reason)"))")
+    }
     if display.json {
       try display.write(json: Report(versions: versions, recorded: recorded))
-      return
+    } else {
+      try display.write(text(versions, recorded))
     }
+    if !unread.isEmpty { try display.exitWithFindings() }
+  }
+
+  /// The versions that could not be read. Of a store the hashes it records are enough.
+  ///
+  /// - Throws: ``Failure`` when there is not one hash to show.
+  private static func unread(_ input: ModelInput) throws -> [ModelCollection.Version] {
+    if let recorded = input.store?.recorded, !recorded.hashes.isEmpty { return [] }
+    let silent = input.versions.filter { version in
+      version.hashes == nil && (version.recorded?.hashes.isEmpty ?? true)
+    }
+    if silent.count == input.versions.count, let first = silent.first {
+      guard input.stores.isEmpty else {
+        throw Failure(
+          65, "coredata.noHashes",
+          "\(input.path): no version hashes are recorded in it, and it carries no model")
+      }
+      let problem = first.problem ?? ModelError(code: .notAModel, message: "No model is there.")
+      throw Failure(
+        65, problem.code.rawValue,
+        silent.count == 1
+          ? "\(first.path): \(problem.message)"
+          : "\(input.path): none of \(Quantity.count(silent.count)) versions could be read; of the first, "
+            + "\(first.name): \(problem.message)",
+        hint: "name an .xcdatamodeld, .xcdatamodel, .momd, .mom or VersionInfo.plist")
+    }
+    // Of a broken file the hashes may be recorded beside it; that it is broken is told all the same.
+    return input.versions.filter { version in
+      silent.contains { $0.path == version.path && $0.name == version.name }
+        || (version.problem.map { $0.code != .missingVersion } ?? false)
+    }
+  }
+
+  private func text(_ versions: [Report.Version], _ recorded: Report.Recorded?) -> String {
     var text = ""
     for version in versions {
       text += display.style.apply(DisplayText.visible(version.name), .bold) + "\n"
@@ -76,7 +116,7 @@ struct ModelHash: ParsableCommand {
       if let digest = version.digest { text += "digest \(digest)\n" }
       text += "\n"
     }
-    try display.write(text)
+    return text
   }
 
   /// The computed hashes beside the recorded ones; of a model that is not read, the recorded ones.

@@ -60,6 +60,7 @@ struct ModelIdentify: ParsableCommand {
         input.versions.first?.model
       )
     }
+    try ModelInput.requireNoFolder(store)
     let opened = try CoreDataStore(path: store)
     guard let metadata = opened.metadata, !metadata.versionHashes.isEmpty else { throw noHashes }
     return (
@@ -89,7 +90,8 @@ struct ModelIdentify: ParsableCommand {
       text += ".\n"
     }
     if found.matches.isEmpty {
-      text += display.style.apply("no version fits", .bold)
+      text += display.style.apply(
+        found.unread.isEmpty ? "no version fits" : "no version that could be read fits", .bold)
       text += found.possible.isEmpty ? "\n" : " for certain\n"
       for candidate in found.possible {
         text += "may fit \(place(candidate.version))"
@@ -98,6 +100,7 @@ struct ModelIdentify: ParsableCommand {
         }
         text += "\n"
       }
+      text += UnreadVersions.text(found.unread)
       text += nearest(found, report)
     }
     return text + ageText(found.age)

@@ -71,6 +71,8 @@ struct ModelIdentifyReport: Encodable {
   let nearest: Candidate?
   let others: [Candidate]
   let age: Age
+  /// The versions that could not be read, each of which may be the one.
+  let unread: [UnreadVersions.Report]
 
   init(store: String, found: ModelIdentification, cached: ManagedObjectModel?) {
     self.store = store
@@ -79,6 +81,7 @@ struct ModelIdentifyReport: Encodable {
     possible = found.possible.map { Candidate($0, of: count) }
     others = found.others.prefix(Self.maximumOthers).map { Candidate($0, of: count) }
     age = Age(found.age)
+    unread = found.unread.map(UnreadVersions.Report.init)
     var nearest = found.nearest.map { Candidate($0, of: count) }
     if let model = found.nearest?.version.model, let cached {
       // What no hash takes in differs for many reasons, such as the classes of a test host.

@@ -91,6 +91,11 @@ struct ModelInput {
   private typealias Found = (collection: ModelCollection, stores: [Store])
 
   private static func found(at path: String) throws -> Found {
+    if MappingModelSet.isMapping(at: path), ByteFile.exists(path) {
+      throw Failure(
+        65, "model.notAModel", "\(path) is a mapping model, not a model",
+        hint: "read it with: lifeboat model show \(ShellText.quoted(path))")
+    }
     if let store = try Self.store(at: path) {
       return of([(path: path, name: "cached in the store", store: store)])
     }
@@ -101,6 +106,15 @@ struct ModelInput {
       if error.code == .notAModel, let found = try storesOrCache(at: path) { return found }
       throw error
     }
+  }
+
+  /// Throws when a folder is named where one store is asked for.
+  static func requireNoFolder(_ path: String) throws {
+    let resolved = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+    guard let status = try FileStatus.of(resolved), status.kind == .folder else { return }
+    throw Failure(
+      64, "usage.folderAsStore", "\(path) is a folder, and one store is asked for",
+      hint: "name the store's main file first, and the models after it")
   }
 
   /// The store at a path; nil when the path leads to something that is no SQLite file.

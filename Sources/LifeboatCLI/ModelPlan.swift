@@ -69,6 +69,7 @@ struct ModelPlan: ParsableCommand {
         model = input.store == nil ? nil : input.versions.first?.model
       } else {
         // What is no store at all is told as the reader of stores tells it.
+        try ModelInput.requireNoFolder(path)
         let store = try CoreDataStore(path: path)
         recorded = store.metadata?.versionHashes
         model = store.cachedModel

@@ -72,6 +72,8 @@ struct PlanReport: Encodable {
   let direct: Attempt
   let obstacle: Attempt?
   let mappings: [Mapping]
+  /// The versions that could not be read; where none fits the store, each may be the one.
+  let unread: [UnreadVersions.Report]
 
   init(store: String, plan: MigrationPlan) {
     self.store = store
@@ -79,6 +81,7 @@ struct PlanReport: Encodable {
     target = Place(plan.target)
     goesBack = plan.goesBack
     nearest = plan.nearest.map(Nearest.init)
+    unread = plan.unread.map(UnreadVersions.Report.init)
     steps = plan.steps?.map(Step.init)
     direct = Attempt(plan.direct)
     obstacle = plan.obstacle.map(Attempt.init)

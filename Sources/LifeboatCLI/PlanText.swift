@@ -75,13 +75,16 @@ struct PlanText {
   /// That no version fits, and what follows.
   private func ownModel() -> String {
     guard plan.start.versionNames.isEmpty else { return "" }
-    var text = "No version fits the store"
+    var text =
+      plan.unread.isEmpty
+      ? "No version fits the store" : "No version that could be read fits the store"
     if let nearest = plan.nearest {
       text += "; nearest is \(DisplayText.visible(nearest.versionName)), with "
       text += "\(nearest.agreeing) of \(nearest.of) entities the same"
     }
-    text += ".\n"
-    if plan.start.model != nil, plan.steps != nil {
+    text += ".\n" + UnreadVersions.text(plan.unread)
+    // Where the store's version may be one that the app can read, nothing is known of what happens.
+    if plan.unread.isEmpty, plan.start.model != nil, plan.steps != nil {
       text += "Core Data finds no source model then and stops with error 134130, unless the app is "
       text +=
         "given\nthe store's own model: lifeboat model convert \(ShellText.quoted(store)) -o …\n"

@@ -30,8 +30,9 @@ extension ModelCollection {
         throw problem
       }
     case .other, nil:
-      throw ModelError(
-        code: .unreadable, message: "There is no file or folder at this path.", path: path)
+      var error = ModelFile.absence(at: resolved)
+      error.path = path
+      throw error
     }
     guard !search.versions.isEmpty else {
       throw ModelError(

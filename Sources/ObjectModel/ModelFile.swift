@@ -24,6 +24,20 @@ enum ModelFile {
     }
   }
 
+  /// Why a path cannot be read at which there is no file and no folder.
+  static func absence(at path: String) -> ModelError {
+    let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+    let message =
+      switch attributes.map({ $0[.type] as? FileAttributeType }) {
+      case nil: "There is no file or folder at this path."
+      case .typeSymbolicLink: "This is a symbolic link that leads to nothing."
+      case .typeSocket: "This is a socket, and not a file or folder."
+      case .typeCharacterSpecial, .typeBlockSpecial: "This is a device, and not a file or folder."
+      default: "This is a pipe or another special file, and not an ordinary one."
+      }
+    return ModelError(code: .unreadable, message: message, path: path)
+  }
+
   /// The names in a folder in natural order (`2` before `10`); empty when it cannot be read.
   static func names(in folder: String) -> [String] {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []

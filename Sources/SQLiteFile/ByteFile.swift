@@ -33,7 +33,13 @@ package final class ByteFile: Sendable {
     guard status.st_mode & S_IFMT == S_IFREG else {
       close(descriptor)
       let kind =
-        status.st_mode & S_IFMT == S_IFDIR ? "a folder, not a file" : "not an ordinary file"
+        switch status.st_mode & S_IFMT {
+        case S_IFDIR: "a folder, not a file"
+        case S_IFIFO: "a pipe, not an ordinary file"
+        case S_IFSOCK: "a socket, not an ordinary file"
+        case S_IFCHR, S_IFBLK: "a device, not an ordinary file"
+        default: "not an ordinary file"
+        }
       throw SQLiteFileError(.notRegular, kind, path: path)
     }
     self.path = path

@@ -68,7 +68,9 @@ import Testing
     Command(
       arguments: ["extract", "INPUT", "--format", "sqlite", "-o", "OUTPUT"], expected: asStore),
     Command(arguments: ["bundle", "create", "INPUT", "-o", "OUTPUT"], expected: asStore),
-    Command(arguments: ["model", "identify", "INPUT", "MODEL"], expected: asStore),
+    Command(arguments: ["model", "identify", "INPUT", "MODEL"]) { input in
+      input == .emptyFolder ? (64, ["usage.folderAsStore"]) : asStore(input)
+    },
     Command(arguments: ["rescue", "INPUT", "--model", "MODEL", "--app", "Test"]) { input in
       switch input {
       case .text, .empty, .random: (65, ["store.foreign"])

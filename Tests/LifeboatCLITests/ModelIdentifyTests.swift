@@ -119,6 +119,38 @@ import Testing
     #expect(report["age"]?["state"]?.string == "older")
   }
 
+  /// A version that cannot be read may be the one; nothing is hashed where nothing can be read.
+  @Test func aVersionThatCannotBeReadIsTold() throws {
+    guard let moody = try Moody("identify with a broken version") else { return }
+    let folder = try TemporaryFolder()
+    let models = folder.url.appendingPathComponent("Moody.xcdatamodeld")
+    try FileManager.default.copyItem(at: moody.models, to: models)
+    let broken = models.appendingPathComponent("Moody.xcdatamodel/contents")
+    // What is copied from a read-only folder is read-only too.
+    try FileManager.default.setAttributes(
+      [.posixPermissions: 0o755], ofItemAtPath: broken.deletingLastPathComponent().path)
+    try FileManager.default.removeItem(at: broken)
+    try Data("garbage".utf8).write(to: broken)
+    let store = moody.store.path
+    let report = try Program.run("model", "identify", "--json", store, models.path)
+    #expect(report.status == 1, "\(report.errors)")
+    #expect(try report.json()["unread"]?[0]?["name"]?.string == "Moody")
+    let text = try Program.run("model", "identify", store, models.path).text
+    #expect(text.contains("no version that could be read fits\nMoody could not be read: "))
+    let plan = try Program.run("model", "plan", store, models.path)
+    #expect(plan.text.contains("; it may be the one"))
+    #expect(!plan.text.contains("134130"))
+    let hashes = try Program.run("model", "hash", "--json", models.path)
+    #expect(hashes.status == 1)
+    #expect(hashes.errors.contains("note: not read: "))
+    let nothing = try Program.run(
+      "model", "hash", models.appendingPathComponent("Moody.xcdatamodel").path)
+    #expect(nothing.status == 65)
+    let swapped = try Program.run("model", "identify", models.path, store)
+    #expect(swapped.status == 64)
+    #expect(swapped.errorCode == "usage.folderAsStore")
+  }
+
   @Test func aLaterFrameworkIsNewer() throws {
     guard let moody = try Moody("identify by framework") else { return }
     let report = try Program.run(

@@ -202,6 +202,52 @@ struct IdentificationTests {
           reason: "no version fits; no version has `E4`, so it may be newer, or of another app"))
   }
 
+  /// A version that cannot be read may be the one: it is told, and nothing is said of it.
+  @Test func aVersionThatCannotBeRead() {
+    let broken = ModelCollection.Version(
+      name: "V 5", fileName: "V 5.mom", path: "/m/V 5.mom",
+      problem: ModelError(code: .malformed, message: "The bytes end early."))
+    let collection = ModelCollection(versions: Self.collection(Self.growing).versions + [broken])
+    func identify(_ count: Int) -> ModelIdentification {
+      ModelIdentification(
+        StoreModelRecord(hashes: Self.grown(count).versionHashes().hashes), in: [collection])
+    }
+    let open = identify(5)
+    #expect(open.matches.isEmpty)
+    #expect(open.unread.map(\.name) == ["V 5"])
+    #expect(
+      open.age
+        == .unknown(
+          reason: "no version that could be read fits; none of them has `E4`, so it may be of one "
+            + "that could not be read, newer, or of another app"))
+    #expect(identify(2).matches.map(\.version.name) == ["V 2"])
+    let plan = MigrationPlanner([collection]).plan(
+      from: open.record.hashes, model: nil, to: collection.versions[3])
+    #expect(plan.unread.map(\.name) == ["V 5"])
+    #expect(plan.start.versionNames.isEmpty)
+  }
+
+  /// An optimised model by itself has the names of its entities among its strings.
+  @Test func strangersOfAnOptimisedModel() throws {
+    let path = "alemar11-CoreDataPlus/Tests/Resources/SampleModel/Fixtures/SampleModel.momd"
+    guard let folder = SharedFiles.path("stores/real/" + path) else { return }
+    let optimised = try ModelCollection(at: folder + "/SampleModel.omo")
+    let all = try ModelCollection(at: folder)
+    let other = try #require(VersionHash(bytes: Array(repeating: 7, count: 32)))
+    for version in all.versions where version.recorded != nil {
+      let names = version.knownHashes.keys.filter { name in
+        optimised.versions.first?.optimised?.strings.contains(name) == true
+      }
+      #expect(!names.isEmpty)
+      var hashes: [String: VersionHash] = [:]
+      for name in names { hashes[name] = other }
+      let found = ModelIdentification(StoreModelRecord(hashes: hashes), in: [optimised])
+      #expect(found.matches.isEmpty)
+      #expect(found.unread.isEmpty)
+      #expect(found.age == .unknown(reason: "no version fits"))
+    }
+  }
+
   @Test func laterRulesAndFrameworks() {
     let hashes = Self.grown(4).versionHashes().hashes
     let collection = Self.collection(Self.growing, current: "V 4")

@@ -33,6 +33,9 @@ public struct ModelIdentification: Sendable {
   /// All other versions with an entity in common, the nearest first: by the number of equal hashes,
   /// then by the fewest entities that the store does not have or that differ, then the latest.
   public let others: [Candidate]
+  /// The versions of which nothing is known, as they could not be read: each may be the one that wrote
+  /// the store. Its ``ModelCollection/Version/problem`` says why.
+  public let unread: [ModelCollection.Version]
   /// Where the store stands beside the current version.
   public let age: Age
 
@@ -56,6 +59,7 @@ public struct ModelIdentification: Sendable {
     self.record = record
     let identifiers = Set(record.versionIdentifiers.filter { !$0.isEmpty })
     var candidates: [Candidate] = []
+    unread = collections.flatMap(\.versions).filter(\.isUnread)
     for version in collections.flatMap(\.versions) {
       guard version.model != nil || version.recorded != nil || version.optimised != nil else {
         continue
@@ -154,12 +158,21 @@ public struct ModelIdentification: Sendable {
     for version in collections.flatMap(\.versions) {
       known.formUnion(version.model?.entities.keys.map { $0 } ?? [])
       known.formUnion(version.recorded?.hashes.keys.map { $0 } ?? [])
+      // Of an optimised model the strings tell of entities, and so does a hash that occurs.
+      guard let optimised = version.optimised else { continue }
+      known.formUnion(optimised.entityStrings)
+      known.formUnion(optimised.strings)
+      known.formUnion(record.hashes.filter { optimised.contains($0.value) }.keys)
     }
+    let isPartial = collections.contains { $0.versions.contains(where: \.isUnread) }
+    let fact = isPartial ? "no version that could be read fits" : "no version fits"
     let names = ByteOrder.sorted(record.hashes.keys.filter { !known.contains($0) })
-    if names.isEmpty { return "no version fits" }
+    if names.isEmpty { return fact }
     let list = names.prefix(5).map { "`\($0)`" }.joined(separator: ", ")
-    return
-      "no version fits; no version has \(list)\(names.count > 5 ? " and others" : ""), so it may "
-      + "be newer, or of another app"
+    let more = names.count > 5 ? " and others" : ""
+    return isPartial
+      ? "\(fact); none of them has \(list)\(more), so it may be of one that could not be read, newer, "
+        + "or of another app"
+      : "\(fact); no version has \(list)\(more), so it may be newer, or of another app"
   }
 }

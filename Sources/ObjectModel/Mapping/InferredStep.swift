@@ -20,7 +20,10 @@ extension InferredStep {
       switch change.verdict {
       case .notHandled(let reason): obstacles.append("\(change.summary): \(reason)")
       case .unknown(let reason): doubts.append("\(change.summary): \(reason)")
-      case .handledIfDataAllows(let reason): conditions.append("\(change.summary): \(reason)")
+      case .handledIfDataAllows(let reason):
+        // Most reasons name the place; what changed is told of the others only.
+        let isPlaced = change.entityName.map { reason.contains("`\($0)`") } ?? true
+        conditions.append(isPlaced ? reason : "\(reason) (\(change.summary))")
       case .handled, .nothingToDo: break
       }
     }

@@ -53,8 +53,9 @@ public struct MappingModelSet: Sendable {
     case .file:
       items = [try Self.named(resolved)]
     case .other, nil:
-      throw ModelError(
-        code: .unreadable, message: "There is no file or folder at this path.", path: path)
+      var error = ModelFile.absence(at: resolved)
+      error.path = path
+      throw error
     }
   }
 

@@ -82,6 +82,9 @@ public struct MigrationPlan: Sendable {
   public let start: Place
   /// When no version fits the store, the nearest one; nil when none agrees in any entity.
   public let nearest: Nearest?
+  /// The versions of which nothing is known, as they could not be read. When no version fits the
+  /// store, each may be the one that wrote it.
+  public let unread: [ModelCollection.Version]
   /// Where it shall go.
   public let target: Place
   /// The steps; empty when the store opens as it is, nil when there is no way.

@@ -2,7 +2,8 @@
 ///
 /// A step is a mapping model that fits or an inferred one. The fewest steps win, after three things:
 /// a step that is certain goes before one that is not; a mapping model that someone made for a step
-/// on the way is not passed over; and less is left behind.
+/// on the way is not passed over; and less is left behind, where all objects of one entity weigh more
+/// than any number of properties.
 public struct MigrationPlanner: Sendable {
   /// Asks for the inferred step between two models.
   public typealias Inference =
@@ -56,7 +57,8 @@ private struct PlanSearch {
   struct Cost: Comparable {
     var uncertain = 0
     var passedOver = 0
-    var losses = 0
+    var lostEntities = 0
+    var lostProperties = 0
     var steps = 0
     var inferred = 0
 
@@ -64,12 +66,16 @@ private struct PlanSearch {
       left.parts.lexicographicallyPrecedes(right.parts)
     }
 
-    private var parts: [Int] { [uncertain, passedOver, losses, steps, inferred] }
+    private var parts: [Int] {
+      [uncertain, passedOver, lostEntities, lostProperties, steps, inferred]
+    }
 
     static func + (left: Cost, right: Cost) -> Cost {
       Cost(
         uncertain: left.uncertain + right.uncertain,
-        passedOver: left.passedOver + right.passedOver, losses: left.losses + right.losses,
+        passedOver: left.passedOver + right.passedOver,
+        lostEntities: left.lostEntities + right.lostEntities,
+        lostProperties: left.lostProperties + right.lostProperties,
         steps: left.steps + right.steps, inferred: left.inferred + right.inferred)
     }
   }
@@ -82,6 +88,7 @@ private struct PlanSearch {
   /// The places that a mapping model leads from and to, by its place in the set.
   private var ends: [(from: Set<Int>, to: Set<Int>)] = []
   private var attempts: [Int: Attempt] = [:]
+  private let unread: [ModelCollection.Version]
   /// The version nearest to the store, when none fits.
   private var nearest: MigrationPlan.Nearest?
 
@@ -92,6 +99,7 @@ private struct PlanSearch {
   ) {
     self.inference = inference
     self.mappings = mappings
+    unread = versions.filter(\.isUnread)
     gather(versions, target: target)
     findStart(versions, hashes: hashes, model: model)
     ends = mappings.items.map { item in
@@ -198,7 +206,8 @@ private struct PlanSearch {
       if way == nil { obstacle = nearestFailure(reached) }
     }
     return MigrationPlan(
-      start: places[start], nearest: nearest, target: places[target], steps: steps, direct: direct,
+      start: places[start], nearest: nearest, unread: unread, target: places[target], steps: steps,
+      direct: direct,
       obstacle: obstacle, standings: standings(), goesBack: goesBack)
   }
 
@@ -215,7 +224,12 @@ private struct PlanSearch {
   private var foreignAttempt: Attempt {
     Attempt(
       from: places[start], to: places[target], step: nil,
-      refusals: ["the two have no entity in common: this is the store of another model"])
+      refusals: [
+        unread.isEmpty
+          ? "the two have no entity in common: this is the store of another model"
+          : "the two have no entity in common: this is the store of another model, or of a version "
+            + "that could not be read"
+      ])
   }
 
   private var goesBack: Bool { places[start].position > places[target].position }
@@ -278,8 +292,15 @@ private struct PlanSearch {
       cost.uncertain = 1
     }
     for loss in step.losses {
-      let entity = loss.propertyName == nil ? step.from.model?.entities[loss.entityName] : nil
-      cost.losses += max(1, (entity?.attributes.count ?? 0) + (entity?.relationships.count ?? 0))
+      if loss.propertyName != nil {
+        cost.lostProperties += 1
+        continue
+      }
+      cost.lostEntities += 1
+      guard let model = step.from.model else { continue }
+      cost.lostProperties +=
+        model.allAttributes(of: loss.entityName).count
+        + model.allRelationships(of: loss.entityName).count
     }
     // Mapping models between the two, which this step goes past.
     let low = places[from].position

@@ -68,6 +68,21 @@ struct MigrationPlanTests {
     #expect(plan.obstacle == nil)
   }
 
+  /// Without mapping models, the way through Moody 5 drops all continents; the direct one keeps them.
+  @Test func objectsOutweighProperties() throws {
+    guard let folder = SharedFiles.path("stores/real/objcio-core-data") else { return }
+    let all = try ModelCollection(at: folder).versions
+    let six = try #require(
+      all.first { $0.name == "Moody 6" && $0.path.contains("/Moody.xcdatamodeld/") })
+    let bundle = String(six.path.dropLast(six.fileName.count + 1))
+    let collection = try ModelCollection(at: bundle)
+    let start = try #require(collection.versions.first { $0.name == "Moody" })
+    let plan = MigrationPlanner([collection]).plan(
+      from: start.knownHashes, model: nil, to: six)
+    #expect(Self.steps(plan) == ["~ Moody 6"])
+    #expect(plan.steps?.first?.losses.allSatisfy { $0.propertyName != nil } == true)
+  }
+
   /// The steps as ``Way`` writes them.
   static func steps(_ plan: MigrationPlan) -> [String]? {
     plan.steps?.map { step in

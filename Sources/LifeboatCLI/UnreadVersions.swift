@@ -1,0 +1,42 @@
+import ObjectModel
+import Terminal
+
+/// The versions of which nothing is known, as they could not be read, where the one that wrote a store is asked for.
+enum UnreadVersions {
+  /// The most that are named in text.
+  private static let shown = 10
+
+  /// A line for each.
+  static func text(_ versions: [ModelCollection.Version]) -> String {
+    var text = ""
+    for version in versions.prefix(shown) {
+      text += "\(DisplayText.visible(version.name)) could not be read: "
+      text += DisplayText.visible(reason(version)) + "; it may be the one\n"
+    }
+    if versions.count > shown {
+      text += "and \(Quantity.count(versions.count - shown)) more could not be read\n"
+    }
+    return text
+  }
+
+  /// Why, as a clause with the path.
+  private static func reason(_ version: ModelCollection.Version) -> String {
+    guard let problem = version.problem else { return version.path }
+    let isSentence = problem.message.hasSuffix(".")
+    return (isSentence ? String(problem.message.dropLast()) : problem.message) + ", "
+      + (problem.path ?? version.path)
+  }
+
+  /// One for programs.
+  struct Report: Encodable {
+    let name: String
+    let path: String
+    let problem: String?
+
+    init(_ version: ModelCollection.Version) {
+      name = version.name
+      path = version.path
+      problem = version.problem?.message
+    }
+  }
+}
