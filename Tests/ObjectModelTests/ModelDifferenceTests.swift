@@ -80,4 +80,45 @@ struct ModelDifferenceTests {
   @Test func sameIsEmpty() {
     #expect(ModelDifference(from: Fixture.model, to: Fixture.model).isEmpty)
   }
+
+  /// An archive may hold several indexes of one name.
+  @Test func sameNames() {
+    let indexes = ["number", "parent", "number"].map {
+      FetchIndex(name: "twice", elements: [FetchIndex.Element(propertyName: $0)])
+    }
+    var old = Fixture.model
+    old.entities["Page"]?.fetchIndexes = indexes
+    #expect(ModelDifference(from: old, to: old).isEmpty)
+    var new = old
+    new.entities["Page"]?.fetchIndexes = indexes.reversed()
+    #expect(ModelDifference(from: old, to: new).isEmpty)
+    new.entities["Page"]?.fetchIndexes[1].elements = [FetchIndex.Element(propertyName: "other")]
+    let kinds = ModelDifference(from: old, to: new).changes.map(\.kind.rawValue)
+    #expect(kinds == ["fetchIndexChanged"])
+  }
+
+  /// Every model of the collection is equal to itself.
+  @Test func everyRealModelIsItself() throws {
+    guard let root = SharedFiles.path("stores/real"), let caches = try CachedModels(of: root) else {
+      return
+    }
+    var count = 0
+    for store in caches.stores {
+      let model = try ManagedObjectModel(archive: store.archive)
+      #expect(ModelDifference(from: model, to: model).isEmpty, "\(store.name)")
+      count += 1
+    }
+    for path in SharedFiles.files(below: root, suffix: ".mom") {
+      let model = try ManagedObjectModel(archive: SharedFiles.bytes(path))
+      #expect(ModelDifference(from: model, to: model).isEmpty, "\(path)")
+      count += 1
+    }
+    for path in SharedFiles.files(below: root, suffix: ".xcdatamodel/contents") {
+      let model = try ManagedObjectModel(contentsXML: SharedFiles.bytes(path))
+      #expect(ModelDifference(from: model, to: model).isEmpty, "\(path)")
+      count += 1
+    }
+    print("\(count) models compared with themselves")
+    #expect(count > 100)
+  }
 }
