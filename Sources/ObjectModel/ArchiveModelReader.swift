@@ -61,10 +61,6 @@ struct ArchiveModelReader {
   mutating func model() throws(ModelError) -> ManagedObjectModel {
     let root = archive.root
     guard archive.isKind(root, of: "NSManagedObjectModel") else { throw otherRoot(root) }
-    let table = archive.field("NSEntities", of: root)
-    guard archive.entries(table) != nil else {
-      throw malformed("The archived model has no entities table.")
-    }
     let stored = try allNamed("NSEntities", root)
     var met: Set<String> = []
     for (name, value) in stored {
