@@ -36,6 +36,7 @@ struct ModelDifferenceTests {
       page.attributes[0].renamingIdentifier = "number"
       model.entities["Sheet"] = page
     }
+    #expect(difference.countText.hasSuffix("; 1 version hash is no longer the same."))
     let kinds = difference.changes(of: "Sheet").map(\.kind.rawValue)
     #expect(kinds.contains("entityRenamed"))
     #expect(kinds.contains("attributeRenamed"))
@@ -120,5 +121,47 @@ struct ModelDifferenceTests {
     }
     print("\(count) models compared with themselves")
     #expect(count > 100)
+  }
+
+  /// A root that takes over an attribute of each of its children, and the way back; flat entities
+  /// that become a chain. Quadratic work would take minutes.
+  @Test func bigHierarchies() {
+    func attribute(_ index: Int) -> Attribute {
+      Attribute(name: "a\(index)", type: .string, isOptional: true)
+    }
+    let count = 4_000
+    let children = (0..<count).map { Entity(name: "C\($0)", superentityName: "Root") }
+    let down = ManagedObjectModel(
+      entities: [Entity(name: "Root")]
+        + children.enumerated().map { index, child in
+          var child = child
+          child.attributes = [attribute(index)]
+          return child
+        })
+    let up = ManagedObjectModel(
+      entities: [Entity(name: "Root", attributes: (0..<count).map(attribute))] + children)
+    let chain = ManagedObjectModel(
+      entities: (0..<10_000).map { index in
+        Entity(name: "E\(index)", superentityName: index == 0 ? nil : "E\(index - 1)")
+      })
+    let flat = ManagedObjectModel(
+      entities: (0..<10_000).map { Entity(name: "E\($0)", attributes: [attribute(0)]) })
+    let bare = ManagedObjectModel(entities: [Entity(name: "Root")] + children)
+    let clock = ContinuousClock()
+    for (name, old, new) in [
+      ("up", down, up), ("down", up, down), ("added", bare, up), ("chain", flat, chain),
+      ("flat", chain, flat),
+    ] {
+      var difference: ModelDifference?
+      let time = clock.measure { difference = ModelDifference(from: old, to: new) }
+      print("\(name): \(difference?.changes.count ?? 0) changes in \(time)")
+      #expect(time < .seconds(20))
+      if name == "up" {
+        #expect(difference?.changes(of: "C7").first?.remark == "It is in `Root` now.")
+        #expect(
+          difference?.changes(of: "Root").first { $0.name == "a7" }?.remark
+            == "It was in `C7` before.")
+      }
+    }
   }
 }
