@@ -164,4 +164,24 @@ struct ModelDifferenceTests {
       }
     }
   }
+
+  /// What a compiler adds to a source is no change.
+  @Test func compiledAdditions() {
+    let source = ManagedObjectModel(entities: [
+      Entity(name: "Note", attributes: [Attribute(name: "title", type: .string, isIndexed: true)])
+    ])
+    var cached = source
+    cached.entities["Note"]?.className = "Note"
+    cached.entities["Note"]?.fetchIndexes = [
+      FetchIndex(name: "title", elements: [FetchIndex.Element(propertyName: "title")])
+    ]
+    for scope in [ComparisonScope.cached, .compiled] {
+      #expect(ModelDifference(from: source, to: cached, scope: scope).isEmpty)
+      #expect(ModelDifference(from: cached, to: source, scope: scope).isEmpty)
+    }
+    #expect(ModelDifference(from: source, to: cached).changes.count == 2)
+    cached.entities["Note"]?.className = "Other"
+    cached.entities["Note"]?.fetchIndexes[0].elements[0].isAscending = false
+    #expect(ModelDifference(from: source, to: cached, scope: .cached).changes.count == 2)
+  }
 }
