@@ -162,9 +162,11 @@ struct Failure: Error {
       Self.sentence(error.message, error.path),
       hint: isMissing
         ? "check the path"
-        : error.code == .unfitName
-          ? "name the version with --model-version, and a single file with --to"
-          : "name an .xcdatamodeld, .xcdatamodel, .momd, .mom or VersionInfo.plist"
+        : error.code == .tooLarge
+          ? nil
+          : error.code == .unfitName
+            ? "name the version with --model-version, and a single file with --to"
+            : "name an .xcdatamodeld, .xcdatamodel, .momd, .mom or VersionInfo.plist"
     )
   }
 

@@ -272,9 +272,12 @@ private struct ConversionPlan {
     switch form {
     case .contents, .xcdatamodeld: return version.model.contentsXML(settings: version.settings)
     case .mom, .momd:
-      let archive = version.model.archive(form: .compiled)
+      let archive = try version.model.readableArchive(form: .compiled)
       return WrittenModel(bytes: archive.bytes, losses: archive.losses)
-    case .cache: return try ModelCache.written(version.model)
+    case .cache:
+      // Tells what is too large to be read again; packing does not.
+      _ = try version.model.readableArchive(form: .modelCache)
+      return try ModelCache.written(version.model)
     }
   }
 
@@ -291,6 +294,7 @@ private struct ConversionPlan {
   ) throws -> ModelConvert.Report.Version {
     let original = version.model
     let found = back[form.isBundle ? version.name : ""]
+    if let problem = found?.problem, problem.code == .tooLarge { throw problem }
     guard let copy = found?.model else {
       throw Failure(70, "model.notReadBack", "what was written of \(version.name) cannot be read")
     }

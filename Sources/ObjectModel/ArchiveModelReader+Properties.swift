@@ -6,12 +6,11 @@ extension ArchiveModelReader {
   mutating func attribute(
     _ name: String, _ value: PropertyList?, depth: Int
   ) throws(ModelError) -> Attribute {
-    guard let number = archive.integer(archive.field("NSAttributeType", of: value)),
-      let rawType = Int32(exactly: number)
-    else { throw malformed("Attribute \(name) has no type.") }
-    let type = AttributeType(rawValue: rawType)
-    // NSFlagsKey: 4 external storage, 16 preserved in history on deletion.
-    let flags = archive.integer(archive.field("NSFlagsKey", of: value)) ?? 0
+    let type = AttributeType(
+      rawValue: try neededInteger("NSAttributeType", value, in: 0...Int32.max))
+    // 4 external storage, 16 preserved in history on deletion. Models of before external storage may
+    // do without.
+    let flags = try integer("NSFlagsKey", value, in: 0...Int32.max) ?? 0
     var derivation: Derivation?
     if archive.isKind(value, of: "NSDerivedAttributeDescription") {
       derivation = Derivation(
@@ -20,7 +19,7 @@ extension ArchiveModelReader {
     }
     var elements: [Attribute] = []
     if depth < Self.maximumCompositeDepth {
-      for element in try self.elements(archive.field("NSCompositeElements", of: value)) {
+      for element in try self.elements("NSCompositeElements", of: value) {
         try spend(Cost.property)
         elements.append(
           try attribute(try text("NSPropertyName", element) ?? "", element, depth: depth + 1))
@@ -29,10 +28,10 @@ extension ArchiveModelReader {
     }
     let valueClassName = try text("NSAttributeValueClassName", value)
     return Attribute(
-      name: name, type: type, isOptional: flag("NSIsOptional", value),
-      isTransient: flag("NSIsTransient", value), isReadOnly: flag("NSIsReadOnly", value),
-      isIndexed: flag("NSIsIndexed", value),
-      isIndexedBySpotlight: flag("NSIndexedBySpotlight", value),
+      name: name, type: type, isOptional: try flag("NSIsOptional", value),
+      isTransient: try flag("NSIsTransient", value), isReadOnly: try flag("NSIsReadOnly", value),
+      isIndexed: try flag("NSIsIndexed", value),
+      isIndexedBySpotlight: try flag("NSIndexedBySpotlight", value),
       allowsExternalBinaryDataStorage: flags & 4 != 0,
       preservesValueInHistoryOnDeletion: flags & 16 != 0,
       defaultValue: try defaultValue(archive.field("NSDefaultValue", of: value), type),
@@ -61,12 +60,12 @@ extension ArchiveModelReader {
     }
     return Relationship(
       name: name, destinationEntityName: destinationName ?? "", inverseName: inverseName,
-      inverseEntityName: inverseEntity, minCount: try count("NSMinCount", value) ?? 0,
-      maxCount: try count("NSMaxCount", value) ?? 0, isOrdered: flag("NSIsOrdered", value),
-      isOptional: flag("NSIsOptional", value), isTransient: flag("NSIsTransient", value),
-      isIndexed: flag("NSIsIndexed", value),
-      isIndexedBySpotlight: flag("NSIndexedBySpotlight", value),
-      deleteRule: DeleteRule(rawValue: try count("NSDeleteRule", value) ?? 0),
+      inverseEntityName: inverseEntity, minCount: try neededInteger("NSMinCount", value, in: -1...Int32.max),
+      maxCount: try neededInteger("NSMaxCount", value, in: -1...Int32.max), isOrdered: try flag("NSIsOrdered", value),
+      isOptional: try flag("NSIsOptional", value), isTransient: try flag("NSIsTransient", value),
+      isIndexed: try flag("NSIsIndexed", value),
+      isIndexedBySpotlight: try flag("NSIndexedBySpotlight", value),
+      deleteRule: DeleteRule(rawValue: try integer("NSDeleteRule", value, in: 0...Int32.max) ?? 0),
       versionHashModifier: try text("NSVersionHashModifier", value),
       renamingIdentifier: try renaming(value, name), userInfo: try userInfo(value))
   }
@@ -88,8 +87,8 @@ extension ArchiveModelReader {
       request.entityName = destination
     }
     return FetchedProperty(
-      name: name, request: request, isOptional: flag("NSIsOptional", value),
-      isIndexedBySpotlight: flag("NSIndexedBySpotlight", value),
+      name: name, request: request, isOptional: try flag("NSIsOptional", value),
+      isIndexedBySpotlight: try flag("NSIndexedBySpotlight", value),
       versionHashModifier: try text("NSVersionHashModifier", value),
       renamingIdentifier: try renaming(value, name), userInfo: try userInfo(value))
   }
@@ -98,9 +97,9 @@ extension ArchiveModelReader {
   private mutating func validations(
     _ value: PropertyList?
   ) throws(ModelError) -> [AttributeValidation] {
-    let predicates = try elements(archive.field("NSValidationPredicates", of: value))
+    let predicates = try elements("NSValidationPredicates", of: value)
     guard !predicates.isEmpty else { return [] }
-    let warnings = try elements(archive.field("NSValidationWarnings", of: value))
+    let warnings = try elements("NSValidationWarnings", of: value)
     var found: [AttributeValidation] = []
     for (index, stored) in predicates.enumerated() {
       guard let predicate = try predicate(stored) else { continue }
@@ -137,11 +136,5 @@ extension ArchiveModelReader {
     if let number = archive.real(object) { return .real(number) }
     if case .object(let decoded) = try decoded(object) { return .object(decoded) }
     return .opaque(className: archive.className(of: object) ?? "unknown")
-  }
-
-  private func count(_ key: String, _ value: PropertyList?) throws(ModelError) -> Int32? {
-    guard let number = archive.integer(archive.field(key, of: value)) else { return nil }
-    guard let count = Int32(exactly: number) else { throw malformed("\(key) is \(number).") }
-    return count
   }
 }

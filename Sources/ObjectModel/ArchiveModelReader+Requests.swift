@@ -6,20 +6,20 @@ extension ArchiveModelReader {
     if request.entityName == nil { request.entityName = try text("NSEntityName", value) }
     request.predicate = try predicate(archive.field("NSPredicate", of: value))
     request.havingPredicate = try predicate(archive.field("NSHavingPredicate", of: value))
-    for stored in try elements(archive.field("NSSortDescriptors", of: value)) {
+    for stored in try elements("NSSortDescriptors", of: value) {
       try spend(Cost.sortDescriptor)
       request.sortDescriptors.append(
         FetchSort(
-          key: try text("NSKey", stored) ?? "", isAscending: flag("NSAscending", stored),
+          key: try text("NSKey", stored) ?? "", isAscending: try flag("NSAscending", stored),
           selector: try text("NSSelector", stored),
-          reversesNullOrder: flag("NSReverseNullOrder", stored)))
+          reversesNullOrder: try flag("NSReverseNullOrder", stored)))
     }
     request.fetchLimit = number("NSFetchLimit", value)
     request.fetchOffset = number("NSFetchOffset", value)
     request.batchSize = number("NSBatchSize", value)
     request.resultType = FetchRequest.ResultType(rawValue: number("NSResultType", value))
     request.allocationType = number("NSAllocationType", value)
-    if flag("NSHasFetchRequestFlags", value) {
+    if try flag("NSHasFetchRequestFlags", value) {
       let flags = number("NSFetchRequestFlags", value)
       if flags != FetchRequest.standardFlags { request.archivedFlags = flags }
     }
@@ -39,7 +39,7 @@ extension ArchiveModelReader {
     _ key: String, _ value: PropertyList?
   ) throws(ModelError) -> [String] {
     var names: [String] = []
-    for element in try elements(archive.field(key, of: value)) {
+    for element in try elements(key, of: value) {
       if let name = try string(element) {
         names.append(name)
       } else if let name = try text("NSPropertyName", element) {

@@ -61,11 +61,7 @@ struct ArchiveModelReader {
   mutating func model() throws(ModelError) -> ManagedObjectModel {
     let root = archive.root
     guard archive.isKind(root, of: "NSManagedObjectModel") else { throw otherRoot(root) }
-    let table = archive.field("NSEntities", of: root)
-    guard archive.entries(table) != nil else {
-      throw malformed("The archived model has no entities table.")
-    }
-    let stored = try named(table)
+    let stored = try allNamed("NSEntities", root)
     var met: Set<String> = []
     for (name, value) in stored {
       guard met.insert(name).inserted else {
@@ -76,14 +72,18 @@ struct ArchiveModelReader {
       guard try entityName(value) == name else {
         throw malformed("The entity stored under \(name) is missing or has another name.")
       }
-      let properties = try named(archive.field("NSProperties", of: value))
+      let properties = try allNamed("NSProperties", value)
       names[name] = Set(properties.map(\.name))
-      parents[name] = try entityName(archive.field("NSSuperentity", of: value))
+      let parent = archive.field("NSSuperentity", of: value)
+      parents[name] = try entityName(parent)
+      guard parents[name] != nil || isNull(parent) else {
+        throw malformed("NSSuperentity of \(place(of: value)) is no entity.")
+      }
     }
     var entities: [Entity] = []
     for (name, value) in stored { entities.append(try entity(name, value)) }
     var identifiers: [String] = []
-    for element in try elements(archive.field("NSVersionIdentifiers", of: root)) {
+    for element in try elements("NSVersionIdentifiers", of: root) {
       if let identifier = try string(element) { identifiers.append(identifier) }
     }
     return ManagedObjectModel(
@@ -104,7 +104,7 @@ struct ArchiveModelReader {
     var relationships: [Relationship] = []
     var fetched: [FetchedProperty] = []
     let lineage = lineage(of: name)
-    let properties = try named(archive.field("NSProperties", of: value))
+    let properties = try allNamed("NSProperties", value)
     try spend(properties.count * lineage.count)
     var met: Set<String> = []
     for (propertyName, stored) in properties {
@@ -137,7 +137,7 @@ struct ArchiveModelReader {
     let compound = try lists("NSCompoundIndexes", value).filter { !columns.contains($0) }
     return Entity(
       name: name, className: className == "NSManagedObject" ? nil : className,
-      isAbstract: flag("NSIsAbstract", value), superentityName: parents[name],
+      isAbstract: try flag("NSIsAbstract", value), superentityName: parents[name],
       attributes: attributes, relationships: relationships, fetchedProperties: fetched,
       uniquenessConstraints: try lists("NSUniqueTuples", value), fetchIndexes: indexes,
       compoundIndexes: compound, versionHashModifier: try text("NSVersionHashModifier", value),
@@ -166,18 +166,18 @@ struct ArchiveModelReader {
 
   private mutating func fetchIndexes(_ value: PropertyList) throws(ModelError) -> [FetchIndex] {
     var indexes: [FetchIndex] = []
-    for stored in try elements(archive.field("NSFetchIndexDescriptions", of: value)) {
+    for stored in try elements("NSFetchIndexDescriptions", of: value) {
       guard let name = try text("NSIndexName", stored) else { continue }
       var index = FetchIndex(
         name: name, elements: [],
         partialPredicate: try predicate(archive.field("NSPartialIndexPredicate", of: stored)))
-      for element in try elements(archive.field("NSIndexElements", of: stored)) {
+      for element in try elements("NSIndexElements", of: stored) {
         try spend(Cost.indexElement)
         let isRTree = archive.integer(archive.field("NSFetchIndexElementType", of: element)) == 1
         index.elements.append(
           FetchIndex.Element(
             propertyName: try text("NSPropertyName", element) ?? "",
-            isAscending: flag("NSAscending", element), kind: isRTree ? .rTree : .binary))
+            isAscending: try flag("NSAscending", element), kind: isRTree ? .rTree : .binary))
       }
       indexes.append(index)
     }
@@ -190,7 +190,7 @@ struct ArchiveModelReader {
     _ root: PropertyList?
   ) throws(ModelError) -> [String: [String]] {
     var found: [String: [String]] = [:]
-    for (name, members) in try named(archive.field("NSConfigurations", of: root)) {
+    for (name, members) in try named("NSConfigurations", root) {
       var list: [String] = []
       for member in try elements(members) {
         if let entity = try entityName(member) {
@@ -208,7 +208,7 @@ struct ArchiveModelReader {
     _ root: PropertyList?
   ) throws(ModelError) -> [FetchRequestTemplate] {
     var found: [FetchRequestTemplate] = []
-    for (name, request) in try named(archive.field("NSFetchRequestTemplates", of: root)) {
+    for (name, request) in try named("NSFetchRequestTemplates", root) {
       try spend(Cost.template)
       found.append(FetchRequestTemplate(name: name, request: try fetchRequest(request)))
     }
@@ -233,8 +233,23 @@ struct ArchiveModelReader {
 
   /// The text of a field; nil when it is absent or empty.
   mutating func text(_ key: String, _ value: PropertyList?) throws(ModelError) -> String? {
-    let text = try string(archive.field(key, of: value))
-    return text?.isEmpty == false ? text : nil
+    let field = archive.field(key, of: value)
+    guard let text = try string(field) else {
+      guard isNull(field) else { throw malformed("\(key) of \(place(of: value)) is no text.") }
+      return nil
+    }
+    return text.isEmpty ? nil : text
+  }
+
+  /// The elements of a list in a field; none when it is absent.
+  mutating func elements(
+    _ key: String, of value: PropertyList?
+  ) throws(ModelError) -> [PropertyList] {
+    let field = archive.field(key, of: value)
+    guard isNull(field) || archive.elements(field) != nil else {
+      throw malformed("\(key) of \(place(of: value)) is no list.")
+    }
+    return try elements(field)
   }
 
   mutating func elements(_ value: PropertyList?) throws(ModelError) -> [PropertyList] {
@@ -243,20 +258,98 @@ struct ArchiveModelReader {
     return elements
   }
 
+  /// The entries of a dictionary in a field whose keys are text; none when it is absent.
   mutating func named(
-    _ value: PropertyList?
+    _ key: String, _ value: PropertyList?
   ) throws(ModelError) -> [(name: String, value: PropertyList)] {
-    let entries = archive.namedEntries(value) ?? []
+    let field = archive.field(key, of: value)
+    guard let entries = archive.namedEntries(field) else {
+      guard isNull(field) else {
+        throw malformed("\(key) of \(place(of: value)) is no dictionary.")
+      }
+      return []
+    }
     try spend(entries.count * Cost.name)
     return entries
+  }
+
+  /// The entries of a dictionary that every archive has, and in which every key is text.
+  mutating func allNamed(
+    _ key: String, _ value: PropertyList?
+  ) throws(ModelError) -> [(name: String, value: PropertyList)] {
+    guard let entries = archive.entries(archive.field(key, of: value)) else {
+      throw malformed("\(key) of \(place(of: value)) is missing or no dictionary.")
+    }
+    let named = try named(key, value)
+    guard named.count == entries.count else {
+      throw malformed("\(key) of \(place(of: value)) has a key that is no text.")
+    }
+    return named
   }
 
   mutating func entityName(_ value: PropertyList?) throws(ModelError) -> String? {
     try text("NSEntityName", value)
   }
 
-  func flag(_ key: String, _ value: PropertyList?) -> Bool {
-    archive.bool(archive.field(key, of: value)) ?? false
+  /// A flag, which archives have only where it is set.
+  func flag(_ key: String, _ value: PropertyList?) throws(ModelError) -> Bool {
+    guard let field = archive.field(key, of: value) else { return false }
+    guard let flag = archive.bool(field) else {
+      throw malformed("\(key) of \(place(of: value)) is no boolean.")
+    }
+    return flag
+  }
+
+  /// An integer within a range; nil when it is absent.
+  func integer(
+    _ key: String, _ value: PropertyList?, in range: ClosedRange<Int32>
+  ) throws(ModelError) -> Int32? {
+    guard let field = archive.field(key, of: value) else { return nil }
+    let number: Int64?
+    switch archive.resolve(field) {
+    case .bool, .real: number = nil
+    case let object: number = archive.integer(object)
+    }
+    guard let number else {
+      throw malformed("\(key) of \(place(of: value)) is no integer.")
+    }
+    guard let narrow = Int32(exactly: number), range.contains(narrow) else {
+      throw malformed("\(key) of \(place(of: value)) is \(number), which is out of range.")
+    }
+    return narrow
+  }
+
+  /// An integer that every archive has.
+  func neededInteger(
+    _ key: String, _ value: PropertyList?, in range: ClosedRange<Int32>
+  ) throws(ModelError) -> Int32 {
+    guard let number = try integer(key, value, in: range) else {
+      throw malformed("\(key) of \(place(of: value)) is missing.")
+    }
+    return number
+  }
+
+  /// Whether a field is absent or holds the archive's nil. A reference that leads nowhere does not.
+  func isNull(_ value: PropertyList?) -> Bool {
+    switch value {
+    case nil, .null, .uid(0): true
+    case .uid(let index): index < UInt64(archive.objects.count)
+      && archive.objects[Int(index)] == .null
+    default: false
+    }
+  }
+
+  /// What an object is, for a message.
+  func place(of value: PropertyList?) -> String {
+    let holder = archive.field("NSEntity", of: value)
+    let entity = archive.string(archive.field("NSEntityName", of: holder))
+    if let name = archive.string(archive.field("NSPropertyName", of: value)) {
+      return "property " + (entity.map { "\($0)." } ?? "") + name
+    }
+    if let name = archive.string(archive.field("NSEntityName", of: value)) {
+      return "entity \(name)"
+    }
+    return archive.className(of: value) ?? "an object without a class"
   }
 
   /// A list of lists of property names; some archives store the properties themselves.
@@ -264,13 +357,18 @@ struct ArchiveModelReader {
     _ key: String, _ value: PropertyList?
   ) throws(ModelError) -> [[String]] {
     var lists: [[String]] = []
-    for tuple in try elements(archive.field(key, of: value)) {
+    for tuple in try elements(key, of: value) {
+      guard archive.elements(tuple) != nil else {
+        throw malformed("\(key) of \(place(of: value)) holds something that is no list.")
+      }
       var list: [String] = []
       for part in try elements(tuple) {
         if let name = try string(part) {
           list.append(name)
         } else if let name = try text("NSPropertyName", part) {
           list.append(name)
+        } else {
+          throw malformed("\(key) of \(place(of: value)) holds something that is no property.")
         }
       }
       if !list.isEmpty { lists.append(list) }
@@ -288,7 +386,7 @@ struct ArchiveModelReader {
 
   mutating func userInfo(_ value: PropertyList?) throws(ModelError) -> [String: ArchivedValue] {
     var found: [String: ArchivedValue] = [:]
-    for (key, stored) in try named(archive.field("NSUserInfo", of: value)) {
+    for (key, stored) in try named("NSUserInfo", value) {
       found[key] = try decoded(stored)
     }
     return found

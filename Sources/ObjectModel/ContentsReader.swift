@@ -58,6 +58,7 @@ struct ContentsReader {
     switch event {
     case .start(let name, let attributes, let line):
       try spend(attributes, line)
+      try checkSwitches(name, attributes, line)
       try start(name, attributes, line)
       path.append(name)
     case .end:
@@ -76,6 +77,31 @@ struct ContentsReader {
     "minValueString", "maxValueString", "minDateTimeInterval", "maxDateTimeInterval",
     "regularExpressionString",
   ]
+
+  /// Attributes that are YES or NO, and the elements that have them.
+  private static let switchKeys = [
+    "isAbstract", "optional", "transient", "indexed", "derived", "ordered", "toMany",
+    "storedInTruthFile", "allowsExternalBinaryDataStorage", "preserveAfterDeletion",
+    "usesScalarValueType", "spotlightIndexingEnabled", "usedWithCloudKit", "usedWithSwiftData",
+  ]
+  private static let switchElements: Set<String> = [
+    "model", "configuration", "entity", "attribute", "relationship", "fetchedProperty",
+  ]
+
+  /// Refuses a switch that is spelled otherwise, as version hashes depend on what it means. No real
+  /// source has one.
+  private func checkSwitches(
+    _ element: String, _ attributes: Attributes, _ line: Int
+  ) throws(ModelError) {
+    guard Self.switchElements.contains(element) else { return }
+    for key in Self.switchKeys {
+      guard let text = attributes[key], text != "YES", text != "NO" else { continue }
+      let name = attributes["name"].map { " \($0)" } ?? ""
+      throw ModelError(
+        code: .malformed,
+        message: "\(key) of <\(element)>\(name) is \"\(text)\", neither YES nor NO.", line: line)
+    }
+  }
 
   /// Stops a source that asks for more than any real model.
   private mutating func spend(_ attributes: Attributes, _ line: Int) throws(ModelError) {

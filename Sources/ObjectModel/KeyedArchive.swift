@@ -187,7 +187,7 @@ extension KeyedArchive {
   }
 
   /// The keys and values of a dictionary object, as stored and in stored order; nil when it is
-  /// none.
+  /// none, or has not as many values as keys.
   ///
   /// `NSKnownKeysDictionary1`, which Core Data uses in cached models, keeps its keys in a mapping
   /// beside the values.
@@ -196,11 +196,13 @@ extension KeyedArchive {
     if let keys = resolve(object["NS.keys"])?.elements,
       let values = resolve(object["NS.objects"])?.elements
     {
+      guard keys.count == values.count else { return nil }
       return zip(keys, values).map { ($0, $1) }
     }
     if let keys = elements(field("keys", of: object["searchMapping"])),
       let values = elements(object["values"])
     {
+      guard keys.count == values.count else { return nil }
       return zip(keys, values).map { ($0, $1) }
     }
     return nil

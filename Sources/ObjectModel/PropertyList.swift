@@ -99,4 +99,22 @@ extension PropertyList {
     guard case .dictionary(let values) = self else { return nil }
     return values
   }
+
+  /// The number of values as ``maximumCount`` counts them: this one, and in collections all keys and
+  /// values, as if nothing were shared.
+  var expandedCount: Int {
+    var count = 0
+    var pending = [self]
+    while let value = pending.popLast() {
+      count += 1
+      switch value {
+      case .array(let values), .set(let values): pending += values
+      case .dictionary(let entries):
+        count += entries.count
+        pending += entries.values
+      default: break
+      }
+    }
+    return count
+  }
 }

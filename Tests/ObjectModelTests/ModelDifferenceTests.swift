@@ -36,6 +36,7 @@ struct ModelDifferenceTests {
       page.attributes[0].renamingIdentifier = "number"
       model.entities["Sheet"] = page
     }
+    #expect(difference.countText.hasSuffix("; 1 version hash is no longer the same."))
     let kinds = difference.changes(of: "Sheet").map(\.kind.rawValue)
     #expect(kinds.contains("entityRenamed"))
     #expect(kinds.contains("attributeRenamed"))
@@ -79,5 +80,108 @@ struct ModelDifferenceTests {
 
   @Test func sameIsEmpty() {
     #expect(ModelDifference(from: Fixture.model, to: Fixture.model).isEmpty)
+  }
+
+  /// An archive may hold several indexes of one name.
+  @Test func sameNames() {
+    let indexes = ["number", "parent", "number"].map {
+      FetchIndex(name: "twice", elements: [FetchIndex.Element(propertyName: $0)])
+    }
+    var old = Fixture.model
+    old.entities["Page"]?.fetchIndexes = indexes
+    #expect(ModelDifference(from: old, to: old).isEmpty)
+    var new = old
+    new.entities["Page"]?.fetchIndexes = indexes.reversed()
+    #expect(ModelDifference(from: old, to: new).isEmpty)
+    new.entities["Page"]?.fetchIndexes[1].elements = [FetchIndex.Element(propertyName: "other")]
+    let kinds = ModelDifference(from: old, to: new).changes.map(\.kind.rawValue)
+    #expect(kinds == ["fetchIndexChanged"])
+  }
+
+  /// Every model of the collection is equal to itself.
+  @Test func everyRealModelIsItself() throws {
+    guard let root = SharedFiles.path("stores/real"), let caches = try CachedModels(of: root) else {
+      return
+    }
+    var count = 0
+    for store in caches.stores {
+      let model = try ManagedObjectModel(archive: store.archive)
+      #expect(ModelDifference(from: model, to: model).isEmpty, "\(store.name)")
+      count += 1
+    }
+    for path in SharedFiles.files(below: root, suffix: ".mom") {
+      let model = try ManagedObjectModel(archive: SharedFiles.bytes(path))
+      #expect(ModelDifference(from: model, to: model).isEmpty, "\(path)")
+      count += 1
+    }
+    for path in SharedFiles.files(below: root, suffix: ".xcdatamodel/contents") {
+      let model = try ManagedObjectModel(contentsXML: SharedFiles.bytes(path))
+      #expect(ModelDifference(from: model, to: model).isEmpty, "\(path)")
+      count += 1
+    }
+    print("\(count) models compared with themselves")
+    #expect(count > 100)
+  }
+
+  /// A root that takes over an attribute of each of its children, and the way back; flat entities
+  /// that become a chain. Quadratic work would take minutes.
+  @Test func bigHierarchies() {
+    func attribute(_ index: Int) -> Attribute {
+      Attribute(name: "a\(index)", type: .string, isOptional: true)
+    }
+    let count = 4_000
+    let children = (0..<count).map { Entity(name: "C\($0)", superentityName: "Root") }
+    let down = ManagedObjectModel(
+      entities: [Entity(name: "Root")]
+        + children.enumerated().map { index, child in
+          var child = child
+          child.attributes = [attribute(index)]
+          return child
+        })
+    let up = ManagedObjectModel(
+      entities: [Entity(name: "Root", attributes: (0..<count).map(attribute))] + children)
+    let chain = ManagedObjectModel(
+      entities: (0..<10_000).map { index in
+        Entity(name: "E\(index)", superentityName: index == 0 ? nil : "E\(index - 1)")
+      })
+    let flat = ManagedObjectModel(
+      entities: (0..<10_000).map { Entity(name: "E\($0)", attributes: [attribute(0)]) })
+    let bare = ManagedObjectModel(entities: [Entity(name: "Root")] + children)
+    let clock = ContinuousClock()
+    for (name, old, new) in [
+      ("up", down, up), ("down", up, down), ("added", bare, up), ("chain", flat, chain),
+      ("flat", chain, flat),
+    ] {
+      var difference: ModelDifference?
+      let time = clock.measure { difference = ModelDifference(from: old, to: new) }
+      print("\(name): \(difference?.changes.count ?? 0) changes in \(time)")
+      #expect(time < .seconds(20))
+      if name == "up" {
+        #expect(difference?.changes(of: "C7").first?.remark == "It is in `Root` now.")
+        #expect(
+          difference?.changes(of: "Root").first { $0.name == "a7" }?.remark
+            == "It was in `C7` before.")
+      }
+    }
+  }
+
+  /// What a compiler adds to a source is no change.
+  @Test func compiledAdditions() {
+    let source = ManagedObjectModel(entities: [
+      Entity(name: "Note", attributes: [Attribute(name: "title", type: .string, isIndexed: true)])
+    ])
+    var cached = source
+    cached.entities["Note"]?.className = "Note"
+    cached.entities["Note"]?.fetchIndexes = [
+      FetchIndex(name: "title", elements: [FetchIndex.Element(propertyName: "title")])
+    ]
+    for scope in [ComparisonScope.cached, .compiled] {
+      #expect(ModelDifference(from: source, to: cached, scope: scope).isEmpty)
+      #expect(ModelDifference(from: cached, to: source, scope: scope).isEmpty)
+    }
+    #expect(ModelDifference(from: source, to: cached).changes.count == 2)
+    cached.entities["Note"]?.className = "Other"
+    cached.entities["Note"]?.fetchIndexes[0].elements[0].isAscending = false
+    #expect(ModelDifference(from: source, to: cached, scope: .cached).changes.count == 2)
   }
 }

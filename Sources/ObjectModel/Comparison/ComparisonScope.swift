@@ -4,8 +4,9 @@ public enum ComparisonScope: Sendable, Hashable, CaseIterable {
   /// Both were read from sources: all is compared.
   case everything
   /// One of them at least is a compiled model (`.mom`), or was otherwise archived: what only a source
-  /// says is not compared. That is code generation, the names of composites, and the use with
-  /// CloudKit or SwiftData.
+  /// says is not compared, which is code generation, the names of composites, and the use with
+  /// CloudKit or SwiftData. Neither is what a compiler adds: the class named as the entity, and the
+  /// index of a property that the source calls indexed.
   case compiled
   /// One of them at least is a store's cached model, which never has fetch request templates either.
   case cached

@@ -13,8 +13,12 @@ struct EntityPairing {
   /// For the topmost ancestors in the new model: of the entities below them that the old model has too,
   /// the first one of each of the first two hierarchies that they come from.
   private let strangers: [String: [String]]
-  private let oldChildren: [String: [String]]
-  private let newChildren: [String: [String]]
+  /// Where the properties of either model are declared, by what the rule of renaming compares: an
+  /// old one goes by its renaming identifier and its name, a new one by its canonical name.
+  let oldAttributes: PropertyHomes<Attribute>
+  let newAttributes: PropertyHomes<Attribute>
+  let oldRelationships: PropertyHomes<Relationship>
+  let newRelationships: PropertyHomes<Relationship>
 
   init(old: ManagedObjectModel, new: ManagedObjectModel) {
     self.old = old
@@ -40,8 +44,18 @@ struct EntityPairing {
       }
     }
     self.strangers = strangers
-    oldChildren = old.subentityNames()
-    newChildren = new.subentityNames()
+    let before = HierarchyPositions(old, children: old.subentityNames())
+    let after = HierarchyPositions(new, children: new.subentityNames())
+    oldAttributes = PropertyHomes(old, before, \.attributes) {
+      [$0.renamingIdentifier ?? $0.name, $0.name]
+    }
+    newAttributes = PropertyHomes(new, after, \.attributes) { [$0.renamingIdentifier ?? $0.name] }
+    oldRelationships = PropertyHomes(old, before, \.relationships) {
+      [$0.renamingIdentifier ?? $0.name, $0.name]
+    }
+    newRelationships = PropertyHomes(new, after, \.relationships) {
+      [$0.renamingIdentifier ?? $0.name]
+    }
     oldRoots = roots
   }
 
@@ -61,30 +75,6 @@ struct EntityPairing {
   /// Whether one entity of the new model is the other or one of its ancestors.
   func isAncestor(_ ancestor: String, of name: String) -> Bool {
     ancestor == name || new.ancestors(of: name).contains { $0.name == ancestor }
-  }
-
-  /// The ancestors and descendants of an entity of the old model, nearest ancestors first.
-  func oldKin(of name: String) -> (above: [Entity], below: [Entity]) {
-    (old.ancestors(of: name), Self.descendants(of: name, in: old, oldChildren))
-  }
-
-  /// The ancestors and descendants of an entity of the new model, nearest ancestors first.
-  func newKin(of name: String) -> [Entity] {
-    new.ancestors(of: name) + Self.descendants(of: name, in: new, newChildren)
-  }
-
-  private static func descendants(
-    of name: String, in model: ManagedObjectModel, _ children: [String: [String]]
-  ) -> [Entity] {
-    var found: [Entity] = []
-    var met: Set<String> = [name]
-    var pending = children[name] ?? []
-    while let next = pending.popLast() {
-      guard met.insert(next).inserted, let entity = model.entities[next] else { continue }
-      found.append(entity)
-      pending += children[next] ?? []
-    }
-    return found
   }
 
   private static func root(of name: String, in model: ManagedObjectModel) -> String {

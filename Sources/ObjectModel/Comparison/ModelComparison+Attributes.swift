@@ -63,27 +63,18 @@ extension ModelComparison {
 
   /// The entity that an attribute moved to, up or down the hierarchy; nil when it is gone.
   private func newHome(of attribute: Attribute, from entity: Entity) -> String? {
-    entities.newKin(of: entity.name).first {
-      $0.attributes.contains { Self.isSame(attribute, $0) }
-    }?.name
+    let names = [attribute.renamingIdentifier ?? attribute.name, attribute.name]
+    let found = names.compactMap { entities.newAttributes.find($0, from: entity.name) }
+    return (found.first { $0.isAbove } ?? found.first)?.home.entity
   }
 
   /// Where an attribute was before, up or down the hierarchy; nil when it is new.
   private func oldHome(
     of attribute: Attribute, from entity: Entity
   ) -> (entity: String, attribute: Attribute, isInherited: Bool)? {
-    let (above, below) = entities.oldKin(of: entity.name)
-    for (index, holder) in (above + below).enumerated() {
-      if let found = holder.attributes.first(where: { Self.isSame($0, attribute) }) {
-        return (holder.name, found, index < above.count)
-      }
-    }
-    return nil
-  }
-
-  private static func isSame(_ old: Attribute, _ new: Attribute) -> Bool {
-    let name = new.renamingIdentifier ?? new.name
-    return name == (old.renamingIdentifier ?? old.name) || name == old.name
+    let name = attribute.renamingIdentifier ?? attribute.name
+    guard let found = entities.oldAttributes.find(name, from: entity.name) else { return nil }
+    return (found.home.entity, found.home.property, found.isAbove)
   }
 
   // MARK: Traits

@@ -38,7 +38,8 @@ extension ModelComparison {
 
   mutating func compareIndexes(_ old: Entity, _ new: Entity) {
     let pairing = Pairing(
-      old: old.fetchIndexes, new: new.fetchIndexes, name: \.name, identifier: { _ in nil })
+      old: Self.indexes(of: old, besides: new, scope),
+      new: Self.indexes(of: new, besides: old, scope), name: \.name, identifier: { _ in nil })
     for index in pairing.removed {
       add(
         ModelChange(
@@ -64,6 +65,23 @@ extension ModelComparison {
     }
     for names in compound.added {
       add(ModelChange(.compoundIndex, .added, entity: new.name, name: names))
+    }
+  }
+
+  /// The indexes of an entity, but for those that only say that a property is indexed, which the
+  /// other entity says by the property's flag. The compiler turns `indexed="YES"` into an index of
+  /// the property's name (168 of real cached models).
+  private static func indexes(
+    of entity: Entity, besides other: Entity, _ scope: ComparisonScope
+  ) -> [FetchIndex] {
+    guard !scope.hasSourceTraits, !entity.fetchIndexes.isEmpty else { return entity.fetchIndexes }
+    let flagged = Set(
+      other.attributes.filter(\.isIndexed).map(\.name)
+        + other.relationships.filter(\.isIndexed).map(\.name)
+    ).subtracting(other.fetchIndexes.map(\.name))
+    return entity.fetchIndexes.filter { index in
+      index.elements != [FetchIndex.Element(propertyName: index.name)]
+        || index.partialPredicate != nil || !flagged.contains(index.name)
     }
   }
 

@@ -4,26 +4,24 @@ extension ModelComparison {
       old: old.relationships, new: new.relationships, name: \.name,
       identifier: \.renamingIdentifier)
     for relationship in pairing.removed {
-      let place = entities.newKin(of: new.name).first { holder in
-        holder.relationships.contains { Self.isSame(relationship, $0) }
-      }
+      let names = [relationship.renamingIdentifier ?? relationship.name, relationship.name]
+      let found = names.compactMap { entities.newRelationships.find($0, from: new.name) }
+      let place = (found.first { $0.isAbove } ?? found.first)?.home.entity
       add(
         ModelChange(
           .relationship, .removed, entity: new.name, name: relationship.name,
           old: relationship.summary, affects: !relationship.isTransient,
-          remark: place.map { "It is in `\($0.name)` now." }))
+          remark: place.map { "It is in `\($0)` now." }))
     }
     for relationship in pairing.added {
-      let (above, below) = entities.oldKin(of: old.name)
-      let origin = (above + below).first { holder in
-        holder.relationships.contains { Self.isSame($0, relationship) }
-      }
+      let name = relationship.renamingIdentifier ?? relationship.name
+      let origin = entities.oldRelationships.find(name, from: old.name)?.home.entity
       add(
         ModelChange(
           .relationship, .added, entity: new.name, name: relationship.name,
           new: relationship.summary, affects: !relationship.isTransient,
           verdict: rules.added(relationship, to: new),
-          remark: origin.map { "It was in `\($0.name)` before." }))
+          remark: origin.map { "It was in `\($0)` before." }))
     }
     for (before, after) in pairing.pairs {
       if before.name != after.name {
@@ -34,11 +32,6 @@ extension ModelComparison {
       }
       compare(before, after, in: new, was: old)
     }
-  }
-
-  private static func isSame(_ old: Relationship, _ new: Relationship) -> Bool {
-    let name = new.renamingIdentifier ?? new.name
-    return name == (old.renamingIdentifier ?? old.name) || name == old.name
   }
 
   private mutating func compare(

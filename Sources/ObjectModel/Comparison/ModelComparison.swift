@@ -67,7 +67,14 @@ struct ModelComparison {
       verdict: rules.abstractChange(of: new))
     traits.compare(
       .versionHashModifier, old.versionHashModifier, new.versionHashModifier, affects: true)
-    traits.compare(.className, old.className, new.className)
+    if scope.hasSourceTraits {
+      traits.compare(.className, old.className, new.className)
+    } else {
+      // A class called as the entity is what a source may mean without naming it.
+      let before = old.className == old.name ? nil : old.className
+      let after = new.className == new.name ? nil : new.className
+      if before != after { traits.compare(.className, old.className, new.className) }
+    }
     traits.compare(
       .spotlightName, old.spotlightDisplayNameExpression?.text,
       new.spotlightDisplayNameExpression?.text)

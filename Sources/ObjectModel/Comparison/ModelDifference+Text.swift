@@ -34,8 +34,10 @@ extension ModelDifference {
     let entities = Set(changes.compactMap(\.entityName)).count
     var text = "\(Self.count(changes.count, "change")) in \(Self.count(entities, "entity"))"
     text += hashed == changes.count ? "" : ", \(hashed) of them with an effect on version hashes"
-    let names = namesWithOtherHash.count
-    return text + (names == 0 ? "." : "; \(Self.count(names, "version hash")) no longer the same.")
+    // One each: an entity with a new name has one version hash, not one under either name.
+    let hashes = hashEffects.count
+    return text
+      + (hashes == 0 ? "." : "; \(Self.count(hashes, "version hash")) no longer the same.")
   }
 
   private static func count(_ count: Int, _ noun: String) -> String {

@@ -4,7 +4,10 @@
 /// the canonical name, and an element without one goes by its name. So a new element belongs to the
 /// old one with the same canonical name, else to the old one whose name its identifier gives; where
 /// neither is there, equal names count. What is guessed is not in here.
-struct Pairing<Element> {
+///
+/// Archives may hold several elements of one name, such as indexes. Of these, equal ones belong
+/// together, and the others in their order.
+struct Pairing<Element: Hashable> {
   private(set) var pairs: [(old: Element, new: Element)] = []
   private(set) var added: [Element] = []
   private(set) var removed: [Element] = []
@@ -13,12 +16,13 @@ struct Pairing<Element> {
     old: [Element], new: [Element], name: (Element) -> String, identifier: (Element) -> String?
   ) {
     var byCanonicalName: [String: Int] = [:]
-    var byName: [String: Int] = [:]
+    var byName: [String: [Int]] = [:]
     for (index, element) in old.enumerated() {
       let key = identifier(element) ?? name(element)
-      // Where an identifier is claimed twice, the one of that very name has it.
-      if byCanonicalName[key] == nil || name(element) == key { byCanonicalName[key] = index }
-      byName[name(element)] = index
+      // Where an identifier is claimed twice, the first one of that very name has it.
+      let isNamedSo = name(element) == key && byName[key] == nil
+      if byCanonicalName[key] == nil || isNamedSo { byCanonicalName[key] = index }
+      byName[name(element), default: []].append(index)
     }
     var partners: [Int?] = Array(repeating: nil, count: new.count)
     var taken: Set<Int> = []
@@ -26,13 +30,29 @@ struct Pairing<Element> {
       guard partners[index] == nil, let partner, taken.insert(partner).inserted else { return }
       partners[index] = partner
     }
+    if byName.count < old.count {
+      var equals: [Element: [Int]] = [:]
+      for (index, element) in old.enumerated().reversed()
+      where (byName[name(element)]?.count ?? 0) > 1 {
+        equals[element, default: []].append(index)
+      }
+      for (index, element) in new.enumerated() { claim(index, equals[element]?.popLast()) }
+    }
     for (index, element) in new.enumerated() {
       claim(index, byCanonicalName[identifier(element) ?? name(element)])
     }
     for (index, element) in new.enumerated() {
-      if let identifier = identifier(element) { claim(index, byName[identifier]) }
+      if let identifier = identifier(element) { claim(index, byName[identifier]?.first) }
     }
-    for (index, element) in new.enumerated() { claim(index, byName[name(element)]) }
+    // Reversed, so that each index is looked at once.
+    var left = byName.mapValues { Array($0.reversed()) }
+    for (index, element) in new.enumerated() where partners[index] == nil {
+      while let partner = left[name(element)]?.popLast() {
+        if taken.contains(partner) { continue }
+        claim(index, partner)
+        break
+      }
+    }
     for (index, element) in new.enumerated() {
       if let partner = partners[index] {
         pairs.append((old[partner], element))

@@ -138,11 +138,14 @@ struct KeyedArchiveBuilder {
     }
   }
 
-  func bytes(root: PropertyList) -> [UInt8] {
-    PropertyList.dictionary([
+  func bytes(root: PropertyList) -> [UInt8] { list(root: root).binaryBytes() }
+
+  /// The whole archive.
+  func list(root: PropertyList) -> PropertyList {
+    .dictionary([
       "$version": .integer(100_000), "$archiver": .string("NSKeyedArchiver"),
       "$top": .dictionary(["root": root]), "$objects": .array(objects),
-    ]).binaryBytes()
+    ])
   }
 
   private mutating func classReference(_ names: [String]) -> PropertyList {

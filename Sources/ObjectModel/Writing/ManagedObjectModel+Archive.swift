@@ -22,7 +22,35 @@ extension ManagedObjectModel {
   public func archive(form: ModelArchiveForm) -> (bytes: [UInt8], losses: [ModelLoss]) {
     let reduction = ModelArchiveReduction(self, form: form)
     var writer = ModelArchiveWriter(model: reduction.model, form: form)
-    return (writer.bytes(), reduction.losses)
+    return (writer.list().binaryBytes(), reduction.losses)
+  }
+
+  /// The same, for a file that is to be read again.
+  ///
+  /// - Throws: ``ModelError`` with the code `model.tooLarge` when the archive has more values than
+  ///   are read (``PropertyList/maximumCount``), or more bytes.
+  public func readableArchive(
+    form: ModelArchiveForm
+  ) throws(ModelError) -> (bytes: [UInt8], losses: [ModelLoss]) {
+    let reduction = ModelArchiveReduction(self, form: form)
+    var writer = ModelArchiveWriter(model: reduction.model, form: form)
+    let list = writer.list()
+    let name = form == .compiled ? "a compiled model" : "a cached model"
+    let count = list.expandedCount
+    guard count <= PropertyList.maximumCount else {
+      throw ModelError(
+        code: .tooLarge,
+        message: "As \(name) it would have \(count) values, more than the "
+          + "\(PropertyList.maximumCount) that can be read again; nothing was written.")
+    }
+    let bytes = list.binaryBytes()
+    guard bytes.count <= PropertyList.maximumByteCount else {
+      throw ModelError(
+        code: .tooLarge,
+        message: "As \(name) it would have \(bytes.count) bytes, more than the "
+          + "\(PropertyList.maximumByteCount) that can be read again; nothing was written.")
+    }
+    return (bytes, reduction.losses)
   }
 
   /// What is left of the model when it is archived and read back.

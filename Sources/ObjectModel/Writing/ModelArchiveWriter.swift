@@ -24,7 +24,7 @@ struct ModelArchiveWriter {
     subentityNames = model.subentityNames()
   }
 
-  mutating func bytes() -> [UInt8] {
+  mutating func list() -> PropertyList {
     root = builder.reserve()
     for name in names {
       entityPlaces[name] = builder.reserve()
@@ -51,7 +51,7 @@ struct ModelArchiveWriter {
     ]
     if !model.configurations.isEmpty { fields["NSConfigurations"] = configurations() }
     builder.fill(root, ["NSManagedObjectModel", "NSObject"], fields)
-    return builder.bytes(root: root)
+    return builder.list(root: root)
   }
 
   private mutating func entitiesTable() -> PropertyList {

@@ -65,14 +65,14 @@ public struct ModelBundle: Sendable {
   /// An entity whose hash cannot be told is left out of `VersionInfo.plist`, and with it the checksum.
   ///
   /// - Throws: ``ModelError`` when two versions have the same name, or one has a name that no file can
-  ///   have.
+  ///   have, or is larger than what can be read again.
   public init(compiled versions: [Version], current: String?) throws(ModelError) {
     try Self.check(versions)
     var files: [File] = []
     var losses: [String: [ModelLoss]] = [:]
     var recorded: [String: RecordedHashes] = [:]
     for version in versions {
-      let written = version.model.archive(form: .compiled)
+      let written = try version.model.readableArchive(form: .compiled)
       files.append(File(path: version.name + ".mom", bytes: written.bytes))
       var lost = written.losses
       let computed = version.model.versionHashes()

@@ -1,0 +1,30 @@
+import Testing
+
+@testable import ObjectModel
+
+struct ReadableArchiveTests {
+  /// What cannot be read again is refused with the number and the limit.
+  @Test func tooLarge() throws {
+    let attributes = (0..<45_000).map { Attribute(name: "a\($0)", type: .string) }
+    let model = ManagedObjectModel(entities: [Entity(name: "Wide", attributes: attributes)])
+    let error = #expect(throws: ModelError.self) {
+      _ = try model.readableArchive(form: .compiled)
+    }
+    #expect(error?.code == .tooLarge)
+    #expect(error?.message.contains("\(PropertyList.maximumCount)") == true)
+    #expect(throws: ModelError.self) {
+      _ = try ManagedObjectModel(archive: model.archiveBytes(form: .compiled))
+    }
+  }
+
+  /// The count is the one that the reader compares.
+  @Test func readable() throws {
+    for form in ModelArchiveForm.allCases {
+      let bytes = try Fixture.model.readableArchive(form: form).bytes
+      #expect(bytes == Fixture.model.archiveBytes(form: form))
+    }
+    let edge = PropertyList.array(
+      Array(repeating: .bool(true), count: PropertyList.maximumCount - 1))
+    #expect(edge.expandedCount == PropertyList.maximumCount)
+  }
+}
