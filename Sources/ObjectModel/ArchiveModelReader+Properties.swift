@@ -60,8 +60,11 @@ extension ArchiveModelReader {
     }
     return Relationship(
       name: name, destinationEntityName: destinationName ?? "", inverseName: inverseName,
-      inverseEntityName: inverseEntity, minCount: try neededInteger("NSMinCount", value, in: -1...Int32.max),
-      maxCount: try neededInteger("NSMaxCount", value, in: -1...Int32.max), isOrdered: try flag("NSIsOrdered", value),
+      inverseEntityName: inverseEntity,
+      minCount: try neededInteger("NSMinCount", value, in: -1...Int32.max),
+
+      maxCount: try neededInteger("NSMaxCount", value, in: -1...Int32.max),
+      isOrdered: try flag("NSIsOrdered", value),
       isOptional: try flag("NSIsOptional", value), isTransient: try flag("NSIsTransient", value),
       isIndexed: try flag("NSIsIndexed", value),
       isIndexedBySpotlight: try flag("NSIndexedBySpotlight", value),

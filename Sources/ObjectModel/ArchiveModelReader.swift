@@ -333,8 +333,9 @@ struct ArchiveModelReader {
   func isNull(_ value: PropertyList?) -> Bool {
     switch value {
     case nil, .null, .uid(0): true
-    case .uid(let index): index < UInt64(archive.objects.count)
-      && archive.objects[Int(index)] == .null
+    case .uid(let index):
+      index < UInt64(archive.objects.count)
+        && archive.objects[Int(index)] == .null
     default: false
     }
   }

@@ -10,7 +10,7 @@ struct PropertyHomes<Property> {
   /// The declarations by name and by renaming identifier, in the order of the positions.
   private var homes: [String: [Home]] = [:]
 
-  /// - Parameter names: what a property goes by.
+  /// Looks at a model once; the names are what a property goes by.
   init(
     _ model: ManagedObjectModel, _ positions: HierarchyPositions,
     _ list: KeyPath<Entity, [Property]>,
