@@ -78,6 +78,17 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
     }
   }
 
+  /// Facts about the rollback journal.
+  public struct Journal: Sendable, Codable, Equatable {
+    /// Whether its header stands, so that SQLite takes it back into the main file; one that was emptied or whose
+    /// header was zeroed (`PRAGMA journal_mode` TRUNCATE and PERSIST) is only kept for the next transaction. nil
+    /// when it could not be read.
+    public var isHot: Bool?
+
+    /// Creates journal facts from their parts.
+    public init(isHot: Bool? = nil) { self.isHot = isHot }
+  }
+
   /// What a reader that goes through the whole file found wrong with it.
   public struct Structure: Sendable, Codable, Equatable {
     /// The ids of the damage found, each once, sorted.
@@ -158,6 +169,8 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
   public var looksEncrypted: Bool?
   /// Facts about the write-ahead log; nil when there is none.
   public var wal: WAL?
+  /// Facts about the rollback journal; nil when there is none.
+  public var journal: Journal?
   /// What the structure check found; nil when none ran.
   public var structure: Structure?
   /// The store's UUID from its metadata.
@@ -189,6 +202,8 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
   public var openErrno: Int32?
   /// Whether another process holds a lock of SQLite's on the main file; nil when that cannot be told.
   public var isUsedElsewhere: Bool?
+  /// The id of one process that holds such a lock; nil when none does, or its id cannot be told.
+  public var lockHolder: Int32?
   /// How often the same has happened before; nil when nobody looked, as nothing was to be set aside.
   public var repetition: Repetition?
   /// What trials beside the store showed; nil when none were made, as nothing was to be set aside.
@@ -220,12 +235,50 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
     return overflow || size < needed
   }
 
+  /// Members that belong to no store, or to another state of it, in words; empty when all is as it should be.
+  public var strays: [String] {
+    var strays: [String] = []
+    let isMainThere = mainKind == .file && !isMainEmpty
+    for member in members {
+      switch member.role {
+      case .wal, .journal:
+        if member.kind != .file {
+          strays.append("\(member.name) is a \(member.kind.rawValue)")
+        } else if !isMainThere, mayHoldRows(member.role) {
+          strays.append("\(member.name) has no main file that it belongs to")
+        } else if member.role == .journal, journal?.isHot == true {
+          strays.append("\(member.name) holds a transaction that was not finished")
+        }
+      case .sharedMemory:
+        if !isMainThere {
+          strays.append("\(member.name) has no main file that it belongs to")
+        } else if self.member(.wal) == nil {
+          strays.append("\(member.name) has no write-ahead log that it belongs to")
+        }
+      case .migrationDestination:
+        // One line for the main file of a left-over store says it.
+        if member.kind == .file,
+          !["-wal", "-shm", "-journal"].contains(where: member.name.hasSuffix)
+        {
+          strays.append("\(member.name) is left from a migration that did not end")
+        }
+      case .support:
+        if member.kind == .symbolicLink, !member.name.contains("/") {
+          strays.append("\(member.name) is a symbolic link")
+        }
+      case .main: break
+      }
+    }
+    return strays
+  }
+
   /// The member with `role`; for the support folder, the folder itself.
   func member(_ role: StoreSet.Role) -> Member? { members.first { $0.role == role } }
 
   /// Whether a member with `role` exists that may hold rows. A link counts, as it is not followed.
   func mayHoldRows(_ role: StoreSet.Role) -> Bool {
     guard let member = member(role) else { return false }
+    if role == .journal, journal?.isHot == false { return false }
     return member.kind == .file ? member.sizeBytes > 0 : true
   }
 }

@@ -104,6 +104,7 @@ public struct StoreRecovery: Sendable {
   ///   - model: The model that the app opens the store with; nil for an app without one.
   ///   - isolation: The actor that `opener` stays on: the caller's.
   ///   - opener: Opens the store at the URL that it gets, or creates it.
+  /// - Returns: What is open, or why nothing is.
   public func attempt<Handle>(
     expecting model: (any ModelExpectation)? = nil, isolation: isolated (any Actor)? = #isolation,
     opener: (URL) async throws -> Handle
@@ -124,6 +125,7 @@ public struct StoreRecovery: Sendable {
   /// - Parameters:
   ///   - model: The model that the app opens the store with; nil for an app without one.
   ///   - opener: Opens the store at the URL that it gets, or creates it.
+  /// - Returns: What is open, or why nothing is.
   public func attemptSynchronously<Handle>(
     expecting model: (any ModelExpectation)? = nil, opener: (URL) throws -> Handle
   ) -> Outcome<Handle> {
