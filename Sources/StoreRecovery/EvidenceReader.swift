@@ -44,19 +44,7 @@ enum FileEvidence {
       let start = firstBytes(of: journal.path, count: journalMagic.count)
       evidence.journal = .init(isHot: start.errno == 0 ? start.bytes == journalMagic : nil)
     }
-    if let wal = set.first(.wal) {
-      evidence.wal = .init(sizeBytes: wal.sizeBytes)
-      let start = firstBytes(of: wal.path, count: LostFrames.headerLength).bytes
-      if wal.kind == .file, start.count == LostFrames.headerLength {
-        let isSound = LostFrames.isSound(header: start)
-        evidence.wal?.isHeaderSound = isSound
-        // The opener would drop the log's rows silently, so the look at its frames comes first.
-        if !isSound, let pageSize = evidence.header?.pageSize {
-          evidence.wal?.lostFrames = try? LostFrames.count(
-            inLogOf: path, pageSize: pageSize, validFrames: 0)
-        }
-      }
-    }
+    evidence.wal = LogLook.read(path, evidence.header)
     return evidence
   }
 

@@ -65,16 +65,29 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
     /// Committed frames that SQLite would drop and whose content is not in the main file, each page counted
     /// once: those behind a damaged header or a damaged frame. nil when nobody looked.
     public var lostFrames: Int?
+    /// Committed rows that are certainly not seen; nil when nothing proves a loss.
+    public var loss: SilentLoss?
+    /// A loss that is possible by what was found, while a healthy store may show the same; nil when there is
+    /// none, or a certain one.
+    public var doubt: SilentLoss?
+    /// What knows the log from before and misses nothing in it; nil when nobody looked.
+    public var witnesses: [SilentLoss.Witness]?
+    /// What a healthy open is to record; nil when the record says so already.
+    var unrecorded: HealthyOpen?
 
     /// Creates log facts from their parts.
     public init(
       sizeBytes: Int64, isHeaderSound: Bool? = nil, committedFrames: Int? = nil,
-      lostFrames: Int? = nil
+      lostFrames: Int? = nil, loss: SilentLoss? = nil, doubt: SilentLoss? = nil,
+      witnesses: [SilentLoss.Witness]? = nil
     ) {
       self.sizeBytes = sizeBytes
       self.isHeaderSound = isHeaderSound
       self.committedFrames = committedFrames
       self.lostFrames = lostFrames
+      self.loss = loss
+      self.doubt = doubt
+      self.witnesses = witnesses
     }
   }
 
@@ -167,7 +180,7 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
   public var header: Header?
   /// Whether the first bytes look random, as those of an encrypted file do.
   public var looksEncrypted: Bool?
-  /// Facts about the write-ahead log; nil when there is none.
+  /// Facts about the write-ahead log; nil when there is none and nothing tells that there was one.
   public var wal: WAL?
   /// Facts about the rollback journal; nil when there is none.
   public var journal: Journal?
