@@ -8,13 +8,13 @@ extension StoreRecovery {
   /// The copy grows in a folder that the next trial removes, and gets its name as a whole: a killed run leaves
   /// nothing half.
   ///
-  /// - Returns: The incident; nil when a copy with the same bytes is kept already.
-  func keepCopy(_ judgement: Judgement) throws -> Incident? {
+  /// - Returns: The incident; the earlier one when a copy with the same bytes is kept already.
+  func keepCopy(_ judgement: Judgement) throws -> Incident {
     let path = try path()
     let home = StoreSet.folder(of: path)
     let set = StoreSet(at: path)
     let seal = try StoreSeal(sealing: set)
-    guard try !isKept(seal, in: home) else { return nil }
+    if let earlier = try kept(seal, in: home) { return earlier }
     let bytes = seal.files.reduce(Int64(0)) {
       $0.addingReportingOverflow(max(0, $1.sizeBytes)).partialValue
     }
@@ -38,10 +38,10 @@ extension StoreRecovery {
     return try publish(judgement, copied, kept, home)
   }
 
-  /// Whether a copy with these bytes is kept.
-  private func isKept(_ seal: StoreSeal, in home: String) throws -> Bool {
-    try Incidents(in: home, fileSystem: fileSystem).list().contains { entry in
-      guard entry.incident?.kind == .copied, let kept = entry.incident?.seal else { return false }
+  /// The incident that keeps a copy with these bytes.
+  private func kept(_ seal: StoreSeal, in home: String) throws -> Incident? {
+    try Incidents(in: home, fileSystem: fileSystem).list().compactMap(\.incident).last { incident in
+      guard incident.kind == .copied, let kept = incident.seal else { return false }
       return !kept.differences(from: seal).contains(where: \.affectsContent)
     }
   }

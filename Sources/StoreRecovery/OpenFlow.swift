@@ -17,6 +17,8 @@ struct OpenFlow: Sendable {
   private var facts = StoreEvidence(mainKind: nil)
   /// Moves of an earlier run that were finished, and whose incident nobody was told about.
   private var resumed: [PendingMoves.Ended] = []
+  /// The copy that was made because the opener drops a part of the log.
+  private var copied: Incident?
   /// What the opener threw first.
   private var first: (any Error)?
   private var hasFailedTwice = false
@@ -41,8 +43,21 @@ struct OpenFlow: Sendable {
       return
     }
     let verdict = classify(facts, policy: policy)
+    if let loss = facts.wal?.loss { policy.report?(.rowsLost(loss)) }
     guard verdict.action != .open else { return }
     policy.report?(.judged(verdict))
+    if verdict.rule == Classifier.damagedLog, policy.keepsDamagedLogs, policy.mode == .act,
+      facts.isUsedElsewhere == false
+    {
+      do {
+        let incident = try recovery.keepCopy(Judgement(evidence: facts, verdict: verdict))
+        copied = incident
+        policy.report?(.copied(incident))
+        return
+      } catch {
+        policy.report?(.setAsideFailed(error))
+      }
+    }
     end(
       StoreRecoveryError(
         .refused, "\(verdict.reason) (\(verdict.rule)); the store is as it was",
@@ -57,12 +72,15 @@ struct OpenFlow: Sendable {
       recovery.note(aside.incident, in: aside.folder.incompatible)
       return aside.opened(handle)
     }
+    if policy.mode == .act, policy.recordsHealthyOpens {
+      HealthyOpen.facts(from: facts)?.write(for: recovery.storeURL.path)
+    }
     for one in resumed {
       // When this fails, the incident is reported once more at the next launch.
       try? recovery.mover.close(one.folder)
     }
-    return Opened(
-      handle: handle, incident: resumed.last { $0.incident?.kind == .setAside }?.incident)
+    let told = resumed.last { $0.incident?.kind == .setAside }?.incident
+    return Opened(handle: handle, incident: copied ?? told, loss: facts.wal?.loss)
   }
 
   /// The opener threw.

@@ -34,6 +34,12 @@ public struct Policy: Sendable {
   /// Asked when the same failure comes a second time in the same build; a third time the store is never moved.
   /// false leaves it in place.
   public var allowsRepetition: @Sendable (RepeatedFailure) -> Bool = { _ in true }
+  /// Whether a store opens although the header of its log is damaged, which makes SQLite drop the newest rows: a
+  /// copy of the whole set is kept first, from which they can be recovered. false refuses to open it.
+  public var keepsDamagedLogs = true
+  /// Whether a small hidden file beside the store, `.X.lifeboat`, notes after each healthy open what its log held,
+  /// so that a later launch notices when the log was deleted or exchanged.
+  public var recordsHealthyOpens = true
   /// Whether a store that a newer build of the app wrote may be set aside. Without it the open fails, and
   /// the app should ask for an update.
   public var setsAsideNewerStores = false
@@ -94,6 +100,10 @@ public enum RecoveryEvent: Sendable {
   case setAsideFailed(any Error)
   /// The fresh store could not be opened, and the set went back.
   case putBack(incident: String, any Error)
+  /// Committed rows are left out by SQLite without a word.
+  case rowsLost(SilentLoss)
+  /// The opener drops a part of the log, so a copy of the store was kept; the store stays in use.
+  case copied(Incident)
   /// That the store was set aside could not be noted for later launches; the incident itself tells it.
   case notNoted(any Error)
 }
