@@ -43,17 +43,3 @@ public struct Policy: Sendable {
     #endif
   }
 }
-
-/// A step of the recovery, for the host's log.
-public enum RecoveryEvent: Sendable {
-  /// A move that an earlier run began was finished, or undone.
-  case resumed(incident: String, finished: Bool)
-  /// The opener failed, and this is what the evidence says.
-  case judged(Verdict)
-  /// The store was set aside.
-  case setAside(Incident)
-  /// The store could not be set aside, and the opener's own error is thrown.
-  case setAsideFailed(any Error)
-  /// The fresh store could not be opened, and the set went back.
-  case putBack(incident: String, any Error)
-}
