@@ -43,19 +43,19 @@ struct OpenFlow: Sendable {
       return
     }
     let verdict = classify(facts, policy: policy)
-    if let loss = facts.wal?.loss { policy.report?(.rowsLost(loss)) }
+    if let loss = facts.wal?.loss { recovery.tell(.rowsLost(loss)) }
     guard verdict.action != .open else { return }
-    policy.report?(.judged(verdict))
+    recovery.tell(.judged(verdict))
     if verdict.rule == Classifier.damagedLog, policy.keepsDamagedLogs, policy.mode == .act,
       facts.isUsedElsewhere == false
     {
       do {
         let incident = try recovery.keepCopy(Judgement(evidence: facts, verdict: verdict))
         copied = incident
-        policy.report?(.copied(incident))
+        recovery.tell(.copied(incident))
         return
       } catch {
-        policy.report?(.setAsideFailed(error))
+        recovery.tell(.setAsideFailed(error))
       }
     }
     end(
@@ -138,7 +138,7 @@ struct OpenFlow: Sendable {
       evidence.repetition = recovery.repetition(of: evidence)
     }
     let verdict = classify(evidence, policy: policy)
-    policy.report?(.judged(verdict))
+    recovery.tell(.judged(verdict))
     return Judgement(evidence: evidence, verdict: verdict)
   }
 
@@ -149,13 +149,13 @@ struct OpenFlow: Sendable {
     do {
       let confirmed = try recovery.confirmed(judgement)
       guard confirmed.verdict.action == .quarantine else {
-        policy.report?(.judged(confirmed.verdict))
+        recovery.tell(.judged(confirmed.verdict))
         return end(first, confirmed)
       }
       aside = try recovery.moveAside(confirmed)
       next = .call(after: nil)
     } catch {
-      policy.report?(.setAsideFailed(error))
+      recovery.tell(.setAsideFailed(error))
       var held = judgement.verdict
       held.action = .retry
       held.reason += "; it could not be set aside: \(error)"

@@ -87,23 +87,3 @@ public struct RepeatedFailure: Sendable {
   /// The incidents of the same failure, as far as they are remembered.
   public let incidents: [Incident.ID]
 }
-
-/// A step of the recovery, for the host's log.
-public enum RecoveryEvent: Sendable {
-  /// A move that an earlier run began was finished, or undone.
-  case resumed(incident: String, finished: Bool)
-  /// The opener failed, and this is what the evidence says.
-  case judged(Verdict)
-  /// The store was set aside.
-  case setAside(Incident)
-  /// The store could not be set aside, and the opener's own error is thrown.
-  case setAsideFailed(any Error)
-  /// The fresh store could not be opened, and the set went back.
-  case putBack(incident: String, any Error)
-  /// Committed rows are left out by SQLite without a word.
-  case rowsLost(SilentLoss)
-  /// The opener drops a part of the log, so a copy of the store was kept; the store stays in use.
-  case copied(Incident)
-  /// That the store was set aside could not be noted for later launches; the incident itself tells it.
-  case notNoted(any Error)
-}

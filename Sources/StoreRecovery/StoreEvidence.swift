@@ -198,6 +198,9 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
   public var expectsModel = false
   /// The name of the model version that the app expects; nil when it has none.
   public var expectedVersion: String?
+  /// The version hashes that the app's model has, of those forms of it the one that ``comparison`` is made
+  /// with; nil when nothing was compared. For support: no verdict depends on it.
+  public var expectedHashes: [String: VersionHash]?
   /// How the recorded hashes compare with the expected ones; nil when no model is expected or no hashes
   /// could be read.
   public var comparison: HashComparison?

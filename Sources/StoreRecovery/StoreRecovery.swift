@@ -35,6 +35,8 @@ public struct StoreRecovery: Sendable {
   public let app: App
   /// What the host decides.
   public let policy: Policy
+  /// The steps of the recovery, for the host's log; ``Policy/report`` is told as well.
+  public let events = RecoveryEvents()
 
   let evidence: EvidenceReader
   let structure: StructureReader?
@@ -243,6 +245,11 @@ extension StoreRecovery {
     }
   }
 
+  func tell(_ event: RecoveryEvent) {
+    policy.report?(event)
+    events.send(event)
+  }
+
   var mover: SetMover { SetMover(fileSystem: fileSystem) }
 
   func path() throws -> String {
@@ -257,7 +264,7 @@ extension StoreRecovery {
     let path = try path()
     let moves = PendingMoves(
       mover: mover, home: StoreSet.folder(of: path), storeName: StoreSet.lastComponent(of: path),
-      report: policy.report)
+      report: tell)
     guard policy.mode == .act else {
       guard try !moves.areAny() else {
         throw StoreRecoveryError(
@@ -269,7 +276,7 @@ extension StoreRecovery {
     }
     let ended = try moves.end(now: clock())
     for one in ended {
-      policy.report?(.resumed(incident: one.folder.id, finished: one.incident != nil))
+      tell(.resumed(incident: one.folder.id, finished: one.incident != nil))
     }
     return ended
   }
@@ -290,7 +297,7 @@ extension StoreRecovery {
       draft(judgement, id: id, folder: folder, created: now)
     }
     let incident = try mover.advanceOrUndo(folder, record, now: now)
-    policy.report?(.setAside(incident))
+    tell(.setAside(incident))
     return SetAside(recovery: self, judgement: judgement, folder: folder, incident: incident)
   }
 
