@@ -7,6 +7,8 @@ struct Attempt: Sendable {
   let model: (any ModelExpectation)?
   /// The facts from before the opener ran.
   let facts: StoreEvidence
+  /// The main file from before the opener ran; nil when there was none.
+  let main: FileStatus?
   /// Moves of an earlier run that were finished, and whose incident nobody was told about.
   let resumed: [PendingMoves.Ended]
 
@@ -25,6 +27,13 @@ struct Attempt: Sendable {
     // Whoever cancels has changed their mind; that says nothing of the store.
     if error is CancellationError { return nil }
     var evidence = facts
+    let main = try? recovery.fileSystem.status(recovery.storeURL.path)
+    if evidence.isUsedElsewhere == true {
+      // It may have been an opener like ours, which fails and lets go.
+      DatabaseLock.waitUntilFree(
+        recovery.storeURL.path, seconds: recovery.policy.maximumWaitSeconds)
+      evidence.isUsedElsewhere = FileEvidence.isUsedElsewhere(recovery.storeURL.path)
+    }
     evidence.failure = OpenFailure.facts(of: error, sqliteCode: recovery.policy.sqliteCode)
     if let state = recovery.policy.hostState?() { evidence.host = state }
     if Classifier(evidence: evidence, policy: recovery.policy).wantsDeepEvidence {
@@ -34,17 +43,50 @@ struct Attempt: Sendable {
     let verdict = classify(evidence, policy: recovery.policy)
     recovery.policy.report?(.judged(verdict))
     guard verdict.action == .quarantine else { return nil }
-    return Judgement(evidence: evidence, verdict: verdict)
+    var judgement = Judgement(evidence: evidence, verdict: verdict)
+    judgement.main = main
+    return judgement
+  }
+
+  /// What to throw when the store stays: the opener's error, or that it was about a store that another process
+  /// has moved away since.
+  func reason(_ error: any Error) -> any Error {
+    isInPlace(main) ? error : Superseded(cause: error)
+  }
+
+  private func isInPlace(_ judged: FileStatus?) -> Bool {
+    guard let judged else { return true }
+    do {
+      return try recovery.fileSystem.status(recovery.storeURL.path)?.isSameFile(as: judged) == true
+    } catch { return true }
   }
 
   /// Sets the store aside; nil when that failed and the set is where it was.
-  func setAside(_ judgement: Judgement) -> SetAside? {
+  ///
+  /// - Throws: `Superseded`, or ``StoreRecoveryError`` with the code `store.inUse`.
+  func setAside(_ judgement: Judgement) throws -> SetAside? {
     do {
       return try recovery.moveAside(judgement)
     } catch {
+      let isUnfinished = (error as? StoreRecoveryError)?.code == .unfinished
+      if !isUnfinished, !isInPlace(judgement.main) { throw Superseded(cause: error) }
       recovery.policy.report?(.setAsideFailed(error))
+      if let inUse = error.inUse { throw inUse }
       return nil
     }
+  }
+}
+
+/// Another process moved the store away that `cause` is about, so an open starts anew.
+struct Superseded: Error {
+  let cause: any Error
+}
+
+extension Error {
+  /// The error when it says that another process is in the way.
+  var inUse: StoreRecoveryError? {
+    guard let error = self as? StoreRecoveryError, error.code == .inUse else { return nil }
+    return error
   }
 }
 
@@ -66,8 +108,17 @@ struct SetAside: Sendable {
   @discardableResult
   func putBack(after error: any Error) -> (any Error)? {
     do {
-      let record = try recovery.mover.beginBack(folder, reason: .freshFailed)
-      try recovery.mover.advanceBack(folder, record, now: recovery.clock())
+      let mover = recovery.mover
+      try mover.leased(folder.home) {
+        // Whoever opened the fresh store has closed the move, and may have rows in it by now.
+        guard try mover.fileSystem.status(folder.intent) != nil else {
+          throw StoreRecoveryError(
+            .inUse, "another process uses the fresh store; open again", path: folder.mainPath)
+        }
+        try mover.lockingOut(folder.mainPath) {}
+        let record = try mover.beginBack(folder, reason: .freshFailed)
+        try mover.advanceBack(folder, record, now: recovery.clock())
+      }
       recovery.policy.report?(.putBack(incident: folder.id, error))
       return nil
     } catch {

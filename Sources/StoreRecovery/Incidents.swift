@@ -94,16 +94,22 @@ public struct Incidents: Sendable {
   ///   - force: Restores a set whose bytes are not those that were kept, too.
   /// - Returns: What was done.
   /// - Throws: ``StoreRecoveryError`` when the incident cannot be read, when the set differs from its seal,
-  ///   or when a file cannot be moved.
+  ///   when another process has the store open, or when a file cannot be moved.
   public func restore(_ id: String, force: Bool = false) throws -> Restoration {
     _ = try show(id)
-    _ = try PendingMoves(mover: mover, home: home, storeName: nil, only: id).end(now: clock())
+    return try mover.leased(home) { try restoreHoldingLease(id, force: force) }
+  }
+
+  private func restoreHoldingLease(_ id: String, force: Bool) throws -> Restoration {
+    _ = try PendingMoves(mover: mover, home: home, storeName: nil, only: id)
+      .endHoldingLease(now: clock())
     let entry = try show(id)
     guard let incident = entry.incident else {
       throw StoreRecoveryError(
         .unreadableIncident, entry.problem ?? "the record cannot be read", path: entry.folder)
     }
-    _ = try PendingMoves(mover: mover, home: home, storeName: incident.storeName).end(now: clock())
+    _ = try PendingMoves(mover: mover, home: home, storeName: incident.storeName)
+      .endHoldingLease(now: clock())
     let folder = QuarantineFolder(home: home, storeName: incident.storeName, id: id)
     let kept = StoreSet(at: folder.keptMainPath)
     guard !kept.members.isEmpty else {
@@ -154,8 +160,9 @@ public struct Incidents: Sendable {
       finding: .healthy, action: .quarantine, reason: "an earlier store is restored in its place",
       rule: "restore.replaced")
     let judgement = Judgement(evidence: FileEvidence.read(folder.mainPath), verdict: verdict)
+    try mover.check(folder.mainPath, minimumFreeBytes: 1024 * 1024)
     let (target, record) = try mover.begin(
-      folder.mainPath, name: Timestamp.folderName(now) + "-replaced", minimumFreeBytes: 1024 * 1024
+      folder.mainPath, name: Timestamp.folderName(now) + "-replaced"
     ) { id, path in
       Incident(
         judgement, app: app ?? .init(name: "", version: ""), storeName: folder.storeName, id: id,

@@ -5,6 +5,9 @@ public struct Policy: Sendable {
   /// How often one build of the app may set a store aside. A fault that strikes each fresh store would else
   /// fill the disk with them.
   public var maximumQuarantines = 5
+  /// How long an open may wait for another process that moves the store, or that has it open while it is to be
+  /// moved, in seconds, 0 to 60. Nobody waits on a normal launch.
+  public var maximumWaitSeconds = Self.usualWaitSeconds
   /// Whether the opener must fail twice before the store is set aside.
   public var triesTwice = true
   /// Whether a store that a newer build of the app wrote may be set aside. Without it the open fails, and
@@ -34,6 +37,8 @@ public struct Policy: Sendable {
 
   /// Creates the default policy.
   public init() {}
+
+  static let usualWaitSeconds = 3.0
 
   private static var migratesNothing: Bool {
     #if canImport(CoreData)

@@ -36,6 +36,9 @@ public struct StoreRecovery: Sendable {
   /// What the host decides.
   public let policy: Policy
 
+  /// How often an open starts anew because another process moved the store meanwhile.
+  private static let openLimit = 3
+
   let evidence: EvidenceReader
   let structure: StructureReader?
   let fileSystem: FileSystem
@@ -73,29 +76,42 @@ public struct StoreRecovery: Sendable {
   ///   - opener: Opens the store at the URL that it gets, or creates it.
   /// - Returns: What `opener` returned, and what happened to the earlier store.
   /// - Throws: What `opener` threw first, untouched, whenever the store stays where it is;
-  ///   ``StoreRecoveryError`` when the evidence forbids to run `opener` at all.
+  ///   ``StoreRecoveryError`` when the evidence forbids to run `opener` at all, and with the code `store.inUse`
+  ///   when another process moves the store, or has it open while it is to be moved.
   public func open<Handle>(
     expecting model: (any ModelExpectation)? = nil, isolation: isolated (any Actor)? = #isolation,
     opener: (URL) async throws -> Handle
+  ) async throws -> Opened<Handle> {
+    var runs = 0
+    while true {
+      runs += 1
+      do { return try await openOnce(model, isolation, opener) } catch let error as Superseded {
+        guard runs < Self.openLimit else { throw error.cause }
+      }
+    }
+  }
+
+  private func openOnce<Handle>(
+    _ model: (any ModelExpectation)?, _ isolation: isolated (any Actor)?,
+    _ opener: (URL) async throws -> Handle
   ) async throws -> Opened<Handle> {
     let attempt = try begin(model)
     do {
       return attempt.opened(try await opener(storeURL))
     } catch {
       let first = error
-      guard var verdict = attempt.verdict(on: first) else { throw first }
+      guard var verdict = attempt.verdict(on: first) else { throw attempt.reason(first) }
       if policy.triesTwice {
         do { return attempt.opened(try await opener(storeURL)) } catch {
-          guard let second = attempt.verdict(on: error) else { throw first }
+          guard let second = attempt.verdict(on: error) else { throw attempt.reason(first) }
           verdict = second
         }
       }
-      guard let set = attempt.setAside(verdict) else { throw first }
+      guard let set = try attempt.setAside(verdict) else { throw first }
       do {
         return set.opened(try await opener(storeURL))
       } catch {
-        set.putBack(after: error)
-        throw first
+        throw set.putBack(after: error)?.inUse ?? first
       }
     }
   }
@@ -108,28 +124,40 @@ public struct StoreRecovery: Sendable {
   ///   - opener: Opens the store at the URL that it gets, or creates it.
   /// - Returns: What `opener` returned, and what happened to the earlier store.
   /// - Throws: What `opener` threw first, untouched, whenever the store stays where it is;
-  ///   ``StoreRecoveryError`` when the evidence forbids to run `opener` at all.
+  ///   ``StoreRecoveryError`` when the evidence forbids to run `opener` at all, and with the code `store.inUse`
+  ///   when another process moves the store, or has it open while it is to be moved.
   public func openSynchronously<Handle>(
     expecting model: (any ModelExpectation)? = nil, opener: (URL) throws -> Handle
+  ) throws -> Opened<Handle> {
+    var runs = 0
+    while true {
+      runs += 1
+      do { return try openOnce(model, opener) } catch let error as Superseded {
+        guard runs < Self.openLimit else { throw error.cause }
+      }
+    }
+  }
+
+  private func openOnce<Handle>(
+    _ model: (any ModelExpectation)?, _ opener: (URL) throws -> Handle
   ) throws -> Opened<Handle> {
     let attempt = try begin(model)
     do {
       return attempt.opened(try opener(storeURL))
     } catch {
       let first = error
-      guard var verdict = attempt.verdict(on: first) else { throw first }
+      guard var verdict = attempt.verdict(on: first) else { throw attempt.reason(first) }
       if policy.triesTwice {
         do { return attempt.opened(try opener(storeURL)) } catch {
-          guard let second = attempt.verdict(on: error) else { throw first }
+          guard let second = attempt.verdict(on: error) else { throw attempt.reason(first) }
           verdict = second
         }
       }
-      guard let set = attempt.setAside(verdict) else { throw first }
+      guard let set = try attempt.setAside(verdict) else { throw first }
       do {
         return set.opened(try opener(storeURL))
       } catch {
-        set.putBack(after: error)
-        throw first
+        throw set.putBack(after: error)?.inUse ?? first
       }
     }
   }
@@ -149,6 +177,8 @@ extension Opened: Sendable where Handle: Sendable {}
 package struct Judgement: Sendable {
   package let evidence: StoreEvidence
   package let verdict: Verdict
+  /// The main file that was looked at; nil when any that is there is meant.
+  var main: FileStatus?
 
   package init(evidence: StoreEvidence, verdict: Verdict) {
     self.evidence = evidence
@@ -203,8 +233,7 @@ extension StoreRecovery {
   /// - Throws: ``StoreRecoveryError``: `store.refused` when the judgement is no quarantine or the store is not
   ///   the one that was judged any more, else why the set could not be moved.
   package func setAside(_ judgement: Judgement) throws -> Incident {
-    try check(judgement)
-    let set = try moveAside(judgement)
+    let set = try moveAside(try checked(judgement))
     try mover.close(set.folder)
     return set.incident
   }
@@ -215,8 +244,7 @@ extension StoreRecovery {
   package func recover<Handle>(
     _ judgement: Judgement, fresh: (URL) throws -> Handle
   ) throws -> Opened<Handle> {
-    try check(judgement)
-    let set = try moveAside(judgement)
+    let set = try moveAside(try checked(judgement))
     do {
       return set.opened(try fresh(storeURL))
     } catch {
@@ -231,12 +259,14 @@ extension StoreRecovery {
   }
 
   /// A judgement holds for the files that it was made of.
-  private func check(_ judgement: Judgement) throws {
+  private func checked(_ judgement: Judgement) throws -> Judgement {
+    var judgement = judgement
     let verdict = judgement.verdict
     guard verdict.action == .quarantine else {
       throw StoreRecoveryError(.refused, "\(verdict.reason) (\(verdict.rule))", path: storeURL.path)
     }
     try resume()
+    judgement.main = try fileSystem.status(try path())
     let now = evidence(try path())
     guard now.members == judgement.evidence.members, now.header == judgement.evidence.header,
       now.isUsedElsewhere != true
@@ -245,9 +275,10 @@ extension StoreRecovery {
         .refused, "the store changed since it was examined, so something uses it",
         path: storeURL.path)
     }
+    return judgement
   }
 
-  var mover: SetMover { SetMover(fileSystem: fileSystem) }
+  var mover: SetMover { SetMover(fileSystem: fileSystem, patience: policy.maximumWaitSeconds) }
 
   func path() throws -> String {
     let path = storeURL.path
@@ -288,15 +319,24 @@ extension StoreRecovery {
 
   func moveAside(_ judgement: Judgement) throws -> SetAside {
     let path = try path()
+    let home = StoreSet.folder(of: path)
     let now = Timestamp.wholeSeconds(clock())
-    let (folder, record) = try mover.begin(
-      path, name: Timestamp.folderName(now), minimumFreeBytes: policy.minimumFreeBytes
-    ) { id, folder in
-      draft(judgement, id: id, folder: folder, created: now)
+    try mover.check(path, minimumFreeBytes: policy.minimumFreeBytes)
+    try mover.makeIncompatible(in: home)
+    let set = try mover.leased(home) {
+      // Another process may have come first.
+      if let judged = judgement.main, try fileSystem.status(path)?.isSameFile(as: judged) != true {
+        throw StoreRecoveryError(
+          .inUse, "another process has moved the store meanwhile", path: path)
+      }
+      let (folder, record) = try mover.begin(path, name: Timestamp.folderName(now)) { id, folder in
+        draft(judgement, id: id, folder: folder, created: now)
+      }
+      let incident = try mover.advanceOrUndo(folder, record, now: now)
+      return SetAside(recovery: self, folder: folder, incident: incident)
     }
-    let incident = try mover.advanceOrUndo(folder, record, now: now)
-    policy.report?(.setAside(incident))
-    return SetAside(recovery: self, folder: folder, incident: incident)
+    policy.report?(.setAside(set.incident))
+    return set
   }
 
   private func draft(
@@ -309,9 +349,19 @@ extension StoreRecovery {
 
   /// What comes before the opener: pending moves, cheap facts, and sets that must not be opened.
   private func begin(_ model: (any ModelExpectation)?) throws -> Attempt {
-    let ended = try pending()
-    let facts = evidence(try path())
-    let verdict = classify(facts, policy: policy)
+    var ended = try pending()
+    let path = try path()
+    var main = try? fileSystem.status(path)
+    var facts = evidence(path)
+    var verdict = classify(facts, policy: policy)
+    if verdict.action != .open {
+      // Another process may move the store right now, or make a fresh one.
+      DatabaseLock.waitUntilFree(path, seconds: policy.maximumWaitSeconds)
+      ended += try pending()
+      main = try? fileSystem.status(path)
+      facts = evidence(path)
+      verdict = classify(facts, policy: policy)
+    }
     guard verdict.action == .open else {
       policy.report?(.judged(verdict))
       throw StoreRecoveryError(
@@ -319,7 +369,7 @@ extension StoreRecovery {
       )
     }
     return Attempt(
-      recovery: self, model: model, facts: facts, resumed: ended.filter { $0.incident != nil }
-    )
+      recovery: self, model: model, facts: facts, main: main,
+      resumed: ended.filter { $0.incident != nil })
   }
 }
