@@ -114,7 +114,7 @@ import Testing
     let full = try #require(try Self.records().last?.incident)
     var problems: [String] = []
     schema.compare(full, schema.root, "Incident", &problems)
-    for problem in problems { Issue.record("\(problem)") }
+    for problem in Set(problems).sorted() { Issue.record("\(problem)") }
   }
 
   /// A record of the first release is read for ever, so every field that was added since is optional.
@@ -255,9 +255,22 @@ private struct Schema {
   /// Notes what `value` has and its schema does not describe, or describes otherwise.
   func compare(_ value: Any, _ unresolved: Node, _ path: String, _ problems: inout [String]) {
     let node = resolve(unresolved)
-    if value is Date || value is VersionHash { return }
+    func has(_ type: String) {
+      guard node["type"] as? String != type, node["const"] == nil else { return }
+      problems.append("\(path) is of the type \(type), and man/incident.schema.json says otherwise")
+    }
     let mirror = Mirror(reflecting: value)
+    if value is Date || value is VersionHash { return has("string") }
     switch mirror.displayStyle {
+    case .enum:
+      has("string")
+      let cases = (type(of: value) as? any CaseIterable.Type).map { Self.cases($0) }
+      if cases == nil || cases != node["enum"] as? [String] {
+        problems.append(
+          "\(path) is one of \(cases ?? ["(make the enum CaseIterable)"]), and man/incident.schema.json says otherwise"
+        )
+      }
+    case nil: has(value is Bool ? "boolean" : value is any BinaryInteger ? "integer" : "string")
     case .struct: compareFields(mirror, node, path, &problems)
     case .collection:
       guard let items = node["items"] as? Node else {
@@ -271,6 +284,10 @@ private struct Schema {
       }
     default: break
     }
+  }
+
+  private static func cases<Value: CaseIterable>(_ type: Value.Type) -> [String] {
+    type.allCases.compactMap { ($0 as? any RawRepresentable)?.rawValue as? String }
   }
 
   private func compareFields(
