@@ -12,6 +12,8 @@ public struct Incident: Sendable, Codable, Equatable, Identifiable {
     case setAside
     /// The store made room for an earlier one that was restored.
     case replaced
+    /// It is a copy of a store that is in use: SQLite was about to drop a part of its log.
+    case copied
   }
 
   /// The two sides of a model that does not fit.

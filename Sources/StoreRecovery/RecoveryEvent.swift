@@ -12,6 +12,12 @@ public enum RecoveryEvent: Sendable {
   case setAsideFailed(any Error)
   /// The fresh store could not be opened, and the set went back.
   case putBack(incident: String, any Error)
+  /// Committed rows are left out by SQLite without a word.
+  case rowsLost(SilentLoss)
+  /// The opener drops a part of the log, so a copy of the store was kept; the store stays in use.
+  case copied(Incident)
+  /// That the store was set aside could not be noted for later launches; the incident itself tells it.
+  case notNoted(any Error)
 }
 
 extension RecoveryEvent {
@@ -27,8 +33,7 @@ extension RecoveryEvent {
     case error
   }
 
-  /// What happened, for programs: `resumed`, `judged`, `setAside`, `setAsideFailed` or `putBack`. More may
-  /// come.
+  /// What happened, for programs: the name of the case, such as `setAside`. More may come.
   public var name: String {
     switch self {
     case .resumed: "resumed"
@@ -36,6 +41,9 @@ extension RecoveryEvent {
     case .setAside: "setAside"
     case .setAsideFailed: "setAsideFailed"
     case .putBack: "putBack"
+    case .rowsLost: "rowsLost"
+    case .copied: "copied"
+    case .notNoted: "notNoted"
     }
   }
 
@@ -47,9 +55,9 @@ extension RecoveryEvent {
       switch verdict.action {
       case .open: .info
       case .retry, .wait, .quarantine: .notice
-      case .refuse: .warning
+      case .refuse, .openInMemory: .warning
       }
-    case .setAside: .warning
+    case .setAside, .copied, .rowsLost, .notNoted: .warning
     case .setAsideFailed, .putBack: .error
     }
   }
@@ -60,11 +68,13 @@ extension RecoveryEvent {
   /// | key | value | in |
   /// | --- | --- | --- |
   /// | `event` | ``name`` | all |
-  /// | `incident` | the incident's id, which is a time | `resumed`, `setAside`, `putBack` |
+  /// | `incident` | the incident's id, which is a time | `resumed`, `setAside`, `putBack`, `copied` |
   /// | `finished` | `true`, or `false` when the move was undone | `resumed` |
-  /// | `finding`, `action`, `rule` | the verdict's | `judged`, `setAside` |
-  /// | `files`, `bytes` | what was kept | `setAside` |
-  /// | `code` | ``StoreRecoveryError/code`` | `setAsideFailed`, `putBack` with such an error |
+  /// | `finding`, `action`, `rule` | the verdict's | `judged`, `setAside`, `copied` |
+  /// | `files`, `bytes` | what was kept | `setAside`, `copied` |
+  /// | `loss`, `witness` | what happened to the log, and what betrays it | `rowsLost` |
+  /// | `frames` | committed frames that are not read, at least; absent when unknown | `rowsLost` |
+  /// | `code` | ``StoreRecoveryError/code`` | `setAsideFailed`, `putBack`, `notNoted` with such an error |
   /// | `errno` | the system's error number | the same |
   /// | `error` | domain and code of any other error, and of what it contains | the same |
   public var metadata: [String: String] {
@@ -74,14 +84,18 @@ extension RecoveryEvent {
       values["incident"] = incident
       values["finished"] = "\(finished)"
     case .judged(let verdict): Self.add(verdict, to: &values)
-    case .setAside(let incident):
+    case .rowsLost(let loss):
+      values["loss"] = loss.kind.rawValue
+      values["witness"] = loss.witness.rawValue
+      values["frames"] = loss.frames.map { "\($0)" }
+    case .setAside(let incident), .copied(let incident):
       values["incident"] = incident.id
       Self.add(incident.verdict, to: &values)
       if let files = incident.seal?.files.filter({ $0.kind == .file }) {
         values["files"] = "\(files.count)"
         values["bytes"] = "\(files.reduce(Int64(0)) { $0 &+ max(0, $1.sizeBytes) })"
       }
-    case .setAsideFailed(let error): Self.add(error, to: &values)
+    case .setAsideFailed(let error), .notNoted(let error): Self.add(error, to: &values)
     case .putBack(let incident, let error):
       values["incident"] = incident
       Self.add(error, to: &values)
@@ -123,6 +137,9 @@ extension RecoveryEvent: CustomStringConvertible {
     case .setAside(let incident):
       "set the store aside as \(incident.id): \(incident.verdict.finding.rawValue), by \(incident.verdict.rule)"
     case .setAsideFailed: "could not set the store aside or bring it back: \(cause)"
+    case .rowsLost(let loss): "rows are lost: \(loss.sentence)"
+    case .copied(let incident): "kept a copy of the store as \(incident.id), as its log is dropped"
+    case .notNoted: "could not note the incident for later launches: \(cause)"
     case .putBack(let incident, _):
       "put the store back, as no fresh one could be opened (\(incident)): \(cause)"
     }

@@ -31,6 +31,15 @@ extension NoticeWords {
         whatToDo:
           "You do not need to do anything. If you miss something from that data, contact the app’s support and give this reference: {reference}."
       ),
+      .newestMissing: Incident.Notice(
+        title: "Some of your newest changes may be missing",
+        whatHappened:
+          "On {date}, {app} found that a file with your newest changes was damaged. It carried on with the rest of your data.",
+        whatWasKept:
+          "Nothing was deleted. A complete copy of your data as it was found is in the app’s storage.",
+        whatToDo:
+          "Please check whether something is missing. If so, contact the app’s support and give this reference: {reference}. It is often possible to recover the missing part."
+      ),
       .restored: Incident.Notice(
         title: "Your earlier data is back",
         whatHappened:
@@ -115,6 +124,18 @@ extension NoticeWords {
         whatHappened:
           "{App} could not open your data just now. This usually passes quickly. \(untouched)",
         whatToDo: "Please wait a moment and open {app} again. \(contact)"),
+      .newestMissing: FailureNotice(
+        title: "Some of your newest changes may be missing",
+        whatHappened:
+          "When {app} opened your data, a file with your newest changes was no longer complete. {App} carried on with the rest of your data.",
+        whatToDo: "Please check whether something is missing. If so, contact the app’s support."),
+      .keepsFailing: FailureNotice(
+        title: "Your data could not be opened again",
+        whatHappened:
+          "{App} could not open your data. The same has happened several times before, so {app} left everything as it is this time. \(untouched)",
+        whatToDo:
+          "If {app} lets you carry on, new entries may not be saved. Please restart your device, and check whether an update of the app is available. \(contact) \(keepApp)"
+      ),
       .inBackground: FailureNotice(
         title: "Please open {app}",
         whatHappened:

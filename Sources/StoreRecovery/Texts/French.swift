@@ -31,6 +31,15 @@ extension NoticeWords {
         whatToDo:
           "Vous n’avez rien à faire. S’il vous manque quelque chose parmi ces données, contactez l’assistance de l’app et indiquez cette référence\u{A0}: {reference}."
       ),
+      .newestMissing: Incident.Notice(
+        title: "Vos dernières modifications manquent peut-être",
+        whatHappened:
+          "Le {date}, {app} a constaté qu’un fichier contenant vos dernières modifications était endommagé, et a continué avec le reste de vos données.",
+        whatWasKept:
+          "Rien n’a été supprimé. Une copie complète de vos données, telles qu’elles ont été trouvées, est dans l’espace de stockage de l’app.",
+        whatToDo:
+          "Veuillez vérifier s’il manque quelque chose. Si c’est le cas, contactez l’assistance de l’app et indiquez cette référence\u{A0}: {reference}. Il est souvent possible de récupérer la partie manquante."
+      ),
       .restored: Incident.Notice(
         title: "Vos données précédentes sont de retour",
         whatHappened:
@@ -119,6 +128,20 @@ extension NoticeWords {
         whatHappened:
           "{App} n’a pas pu ouvrir vos données à l’instant. En général, ce problème est passager. \(untouched)",
         whatToDo: "Veuillez patienter un instant, puis rouvrir {app}. \(contact)"),
+      .newestMissing: FailureNotice(
+        title: "Vos dernières modifications manquent peut-être",
+        whatHappened:
+          "Lorsque {app} a ouvert vos données, un fichier contenant vos dernières modifications n’était plus complet. {App} a continué avec le reste de vos données.",
+        whatToDo:
+          "Veuillez vérifier s’il manque quelque chose. Si c’est le cas, contactez l’assistance de l’app."
+      ),
+      .keepsFailing: FailureNotice(
+        title: "Vos données n’ont toujours pas pu être ouvertes",
+        whatHappened:
+          "{App} n’a pas pu ouvrir vos données. Comme cela s’est déjà produit plusieurs fois, tout a été laissé en l’état cette fois-ci. \(untouched)",
+        whatToDo:
+          "Si {app} vous permet de continuer, vos nouvelles saisies ne seront peut-être pas enregistrées. Veuillez redémarrer votre appareil et vérifier si une mise à jour de l’app est disponible. \(contact) \(keepApp)"
+      ),
       .inBackground: FailureNotice(
         title: "Veuillez ouvrir {app}",
         whatHappened: "Vos données n’ont pas pu être ouvertes en arrière-plan. \(untouched)",

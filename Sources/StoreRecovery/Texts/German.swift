@@ -31,6 +31,15 @@ extension NoticeWords {
         whatToDo:
           "Sie müssen nichts tun. Falls Ihnen etwas aus diesen Daten fehlt, wenden Sie sich an den Support der App und nennen Sie diese Kennung: {reference}."
       ),
+      .newestMissing: Incident.Notice(
+        title: "Ihre neuesten Änderungen fehlen möglicherweise",
+        whatHappened:
+          "Am {date} hat {app} festgestellt, dass eine Datei mit Ihren neuesten Änderungen beschädigt ist, und die übrigen Daten weiterverwendet.",
+        whatWasKept:
+          "Es wurde nichts gelöscht. Eine vollständige Kopie Ihrer Daten, so wie sie vorgefunden wurden, befindet sich im Speicher der App.",
+        whatToDo:
+          "Bitte prüfen Sie, ob etwas fehlt. Falls ja, wenden Sie sich an den Support der App und nennen Sie diese Kennung: {reference}. Der fehlende Teil lässt sich oft wiederherstellen."
+      ),
       .restored: Incident.Notice(
         title: "Ihre früheren Daten sind wieder da",
         whatHappened:
@@ -118,6 +127,19 @@ extension NoticeWords {
         whatHappened:
           "{App} konnte Ihre Daten gerade nicht öffnen. Meist ist das nur vorübergehend. \(untouched)",
         whatToDo: "Bitte warten Sie einen Moment und öffnen Sie {app} erneut. \(contact)"),
+      .newestMissing: FailureNotice(
+        title: "Ihre neuesten Änderungen fehlen möglicherweise",
+        whatHappened:
+          "Als {app} Ihre Daten geöffnet hat, war eine Datei mit Ihren neuesten Änderungen nicht mehr vollständig. {App} verwendet die übrigen Daten weiter.",
+        whatToDo:
+          "Bitte prüfen Sie, ob etwas fehlt. Falls ja, wenden Sie sich an den Support der App."),
+      .keepsFailing: FailureNotice(
+        title: "Ihre Daten konnten erneut nicht geöffnet werden",
+        whatHappened:
+          "{App} konnte Ihre Daten nicht öffnen. Das ist schon mehrmals geschehen. Deshalb blieb diesmal alles, wie es ist. \(untouched)",
+        whatToDo:
+          "Falls Sie mit {app} weiterarbeiten können, werden neue Eingaben möglicherweise nicht gespeichert. Bitte starten Sie Ihr Gerät neu und prüfen Sie, ob ein Update der App verfügbar ist. \(contact) \(keepApp)"
+      ),
       .inBackground: FailureNotice(
         title: "Bitte öffnen Sie {app}",
         whatHappened: "Ihre Daten konnten im Hintergrund nicht geöffnet werden. \(untouched)",

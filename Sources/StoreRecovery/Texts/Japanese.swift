@@ -27,6 +27,15 @@ extension NoticeWords {
         whatWasKept: "削除されたものはありません。それまで使用していたデータは、アプリの保存領域に別に分けて、そのままの状態で残っています。",
         whatToDo:
           "必要な操作はありません。それまでのデータの中に必要なものがある場合は、アプリのサポートに連絡し、次の参照番号をお伝えください：{reference}"),
+      .newestMissing: Incident.Notice(
+        title: "最新の変更が失われている可能性があります",
+        whatHappened:
+          "{date}に、最新の変更が入ったファイルが破損していることがわかりました。{app}は、残りのデータで動作を続けています。",
+        whatWasKept:
+          "削除されたものはありません。見つかった時点のデータ全体のコピーが、アプリの保存領域に残っています。",
+        whatToDo:
+          "不足しているものがないか確認してください。ある場合は、アプリのサポートに連絡し、次の参照番号をお伝えください：{reference}　失われた部分は、復元できることが多くあります。"
+      ),
       .restored: Incident.Notice(
         title: "以前のデータが元に戻りました",
         whatHappened: "{date}に{app}でデータを開くことができなかったため、データを別の場所に移しました。その後、データは元に戻りました。",
@@ -95,6 +104,18 @@ extension NoticeWords {
         title: "もう一度お試しください",
         whatHappened: "ただいま{app}でデータを開くことができませんでした。通常、これは一時的なものです。\(untouched)",
         whatToDo: "しばらく待ってから、{app}をもう一度開いてください。\(contact)"),
+      .newestMissing: FailureNotice(
+        title: "最新の変更が失われている可能性があります",
+        whatHappened:
+          "{app}がデータを開いたとき、最新の変更が入ったファイルが完全な状態ではありませんでした。{app}は、残りのデータで動作を続けています。",
+        whatToDo: "不足しているものがないか確認してください。ある場合は、アプリのサポートに連絡してください。"),
+      .keepsFailing: FailureNotice(
+        title: "今回もデータを開くことができませんでした",
+        whatHappened:
+          "{app}でデータを開くことができませんでした。同じことが何度か起きているため、今回はすべてをそのままにしました。\(untouched)",
+        whatToDo:
+          "{app}を引き続き使用できる場合でも、新しい内容は保存されないことがあります。デバイスを再起動し、アプリのアップデートがあるか確認してください。\(contact)\(keepApp)"
+      ),
       .inBackground: FailureNotice(
         title: "{app}を開いてください",
         whatHappened: "バックグラウンドではデータを開くことができませんでした。\(untouched)",

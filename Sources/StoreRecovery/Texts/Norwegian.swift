@@ -31,6 +31,15 @@ extension NoticeWords {
         whatToDo:
           "Du trenger ikke å gjøre noe. Hvis du savner noe fra disse dataene, kan du kontakte brukerstøtten for appen og oppgi denne referansen: {reference}."
       ),
+      .newestMissing: Incident.Notice(
+        title: "De nyeste endringene dine kan mangle",
+        whatHappened:
+          "{date} oppdaget {app} at en fil med de nyeste endringene dine var skadet, og fortsatte med resten av dataene dine.",
+        whatWasKept:
+          "Ingenting er slettet. En fullstendig kopi av dataene dine, slik de ble funnet, ligger i appens lagringsområde.",
+        whatToDo:
+          "Kontroller om noe mangler. I så fall kan du kontakte brukerstøtten for appen og oppgi denne referansen: {reference}. Ofte kan det som mangler, gjenopprettes."
+      ),
       .restored: Incident.Notice(
         title: "De tidligere dataene dine er tilbake",
         whatHappened:
@@ -116,6 +125,18 @@ extension NoticeWords {
         whatHappened:
           "{App} kunne ikke åpne dataene dine akkurat nå. Som regel går det fort over. \(untouched)",
         whatToDo: "Vent litt, og åpne {app} på nytt. \(contact)"),
+      .newestMissing: FailureNotice(
+        title: "De nyeste endringene dine kan mangle",
+        whatHappened:
+          "Da {app} åpnet dataene dine, var en fil med de nyeste endringene dine ikke lenger fullstendig. {App} fortsatte med resten av dataene dine.",
+        whatToDo: "Kontroller om noe mangler. I så fall kan du kontakte brukerstøtten for appen."),
+      .keepsFailing: FailureNotice(
+        title: "Dataene dine kunne fortsatt ikke åpnes",
+        whatHappened:
+          "{App} kunne ikke åpne dataene dine. Det samme har skjedd flere ganger, og derfor ble alt latt være som det er denne gangen. \(untouched)",
+        whatToDo:
+          "Hvis {app} lar deg fortsette, blir nye oppføringer kanskje ikke lagret. Start enheten på nytt, og se etter en oppdatering av appen. \(contact) \(keepApp)"
+      ),
       .inBackground: FailureNotice(
         title: "Åpne {app}",
         whatHappened: "Dataene dine kunne ikke åpnes i bakgrunnen. \(untouched)",

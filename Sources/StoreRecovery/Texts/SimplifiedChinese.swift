@@ -19,6 +19,15 @@ extension NoticeWords {
         whatHappened: "{date}，您之前的数据已恢复。在此之前使用的数据已移到别处保存。",
         whatWasKept: "没有删除任何内容。在此之前使用的数据仍在应用的存储空间中，保持原样并单独存放。",
         whatToDo: "您无需进行任何操作。如果您需要其中的内容，请联系应用的支持团队，并提供以下编号：{reference}。"),
+      .newestMissing: Incident.Notice(
+        title: "您最近的更改可能已缺失",
+        whatHappened:
+          "{date}，{app}发现包含您最近更改的文件已损坏，并继续使用其余数据。",
+        whatWasKept:
+          "没有删除任何内容。应用的存储空间中保留了一份完整副本，与发现时的数据一致。",
+        whatToDo:
+          "请检查是否有内容缺失。如有缺失，请联系应用的支持团队，并提供以下编号：{reference}。缺失的部分通常可以恢复。"
+      ),
       .restored: Incident.Notice(
         title: "您之前的数据已恢复",
         whatHappened: "{date}，{app}未能打开您的数据，并将其移到别处保存。此后，这些数据已恢复。",
@@ -79,6 +88,18 @@ extension NoticeWords {
         title: "请重试",
         whatHappened: "{app}刚才未能打开您的数据。这通常是暂时的。\(untouched)",
         whatToDo: "请稍等片刻，然后重新打开{app}。\(contact)"),
+      .newestMissing: FailureNotice(
+        title: "您最近的更改可能已缺失",
+        whatHappened:
+          "{app}打开您的数据时，包含您最近更改的文件已不完整。{app}已继续使用其余数据。",
+        whatToDo: "请检查是否有内容缺失。如有缺失，请联系应用的支持团队。"),
+      .keepsFailing: FailureNotice(
+        title: "您的数据仍然无法打开",
+        whatHappened:
+          "{app}未能打开您的数据。由于同样的情况已多次发生，这次一切都保持原样。\(untouched)",
+        whatToDo:
+          "如果您可以继续使用{app}，新输入的内容可能不会被保存。请重新启动设备，并检查应用是否有更新。\(contact)\(keepApp)"
+      ),
       .inBackground: FailureNotice(
         title: "请打开{app}",
         whatHappened: "未能在后台打开您的数据。\(untouched)",

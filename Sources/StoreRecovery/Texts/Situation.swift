@@ -35,6 +35,10 @@ public enum Situation: String, Sendable, Codable, CaseIterable {
   case momentary
   /// An extension or a background task asked; the app itself can do more.
   case inBackground
+  /// The same failure came back so often that the data is left in its place.
+  case keepsFailing
+  /// The data is in use, and the newest changes may be missing from it.
+  case newestMissing
   /// The data went back, because no fresh store could be opened either.
   case putBack
   /// The data that was in use made room for earlier data.
@@ -52,6 +56,10 @@ extension Situation {
   ///     device from missing permissions, where the verdict alone leaves that open.
   public init?(_ verdict: Verdict, evidence: StoreEvidence? = nil) {
     guard verdict.action != .open else { return nil }
+    if verdict.action == .openInMemory {
+      self = .keepsFailing
+      return
+    }
     if let held = Self.held(verdict.rule) {
       self = held
       return
@@ -89,8 +97,13 @@ extension Situation {
     case .putBack?: self = .putBack
     case .restored?: self = .restored
     case nil:
-      if incident.kind == .replaced {
+      switch incident.kind {
+      case .setAside: break
+      case .replaced:
         self = .replaced
+        return
+      case .copied:
+        self = .newestMissing
         return
       }
       self =
@@ -111,6 +124,9 @@ extension Situation {
     case "hold.locked": .deviceLocked
     case "hold.shared": .inUse
     case "hold.noSpace": .diskFull
+    case "hold.copyOpens", "hold.copyUnavailable": .momentary
+    case "hold.unrecorded": .noAccess
+    case "fresh.failed": .putBack
     case "hold.unreadable", "hold.symbolicLink", "hold.notAFile": .noAccess
     default: nil
     }

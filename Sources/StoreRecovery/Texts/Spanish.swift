@@ -31,6 +31,15 @@ extension NoticeWords {
         whatToDo:
           "No tienes que hacer nada. Si te falta algo de esos datos, ponte en contacto con el soporte de la app e indica esta referencia: {reference}."
       ),
+      .newestMissing: Incident.Notice(
+        title: "Es posible que falten tus cambios más recientes",
+        whatHappened:
+          "El {date}, {app} detectó que un archivo con tus cambios más recientes estaba dañado y siguió con el resto de tus datos.",
+        whatWasKept:
+          "No se eliminó nada. En el almacenamiento de la app hay una copia completa de tus datos tal como se encontraron.",
+        whatToDo:
+          "Comprueba si falta algo. Si es así, contacta con el soporte de la app e indica esta referencia: {reference}. A menudo es posible recuperar la parte que falta."
+      ),
       .restored: Incident.Notice(
         title: "Tus datos anteriores están de vuelta",
         whatHappened:
@@ -115,6 +124,18 @@ extension NoticeWords {
         whatHappened:
           "{App} no pudo abrir tus datos en este momento. Por lo general, es algo pasajero. \(untouched)",
         whatToDo: "Espera un momento y vuelve a abrir {app}. \(contact)"),
+      .newestMissing: FailureNotice(
+        title: "Es posible que falten tus cambios más recientes",
+        whatHappened:
+          "Cuando {app} abrió tus datos, un archivo con tus cambios más recientes ya no estaba completo. {App} siguió con el resto de tus datos.",
+        whatToDo: "Comprueba si falta algo. Si es así, contacta con el soporte de la app."),
+      .keepsFailing: FailureNotice(
+        title: "Tus datos tampoco se pudieron abrir esta vez",
+        whatHappened:
+          "{App} no pudo abrir tus datos. Como ya había ocurrido varias veces, esta vez se dejó todo como estaba. \(untouched)",
+        whatToDo:
+          "Si {app} te permite continuar, es posible que los datos nuevos no se guarden. Reinicia el dispositivo y comprueba si hay una actualización de la app. \(contact) \(keepApp)"
+      ),
       .inBackground: FailureNotice(
         title: "Abre {app}",
         whatHappened: "No se pudieron abrir tus datos en segundo plano. \(untouched)",

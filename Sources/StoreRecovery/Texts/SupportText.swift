@@ -7,8 +7,12 @@ extension Incident {
   /// sides. It names files and entities; it holds no rows, no path and no text of an error.
   public var supportText: String {
     var text = SupportText()
-    text.add("Incident", id + (kind == .replaced ? ", replaced by an earlier store" : ""))
-    text.add("Set aside", Timestamp.text(created))
+    switch kind {
+    case .setAside: text.add("Incident", id)
+    case .replaced: text.add("Incident", id + ", replaced by an earlier store")
+    case .copied: text.add("Incident", id + ", a copy of a store that stayed in use")
+    }
+    text.add(kind == .copied ? "Copied" : "Set aside", Timestamp.text(created))
     text.add("App", SupportText.name(of: app))
     text.add("Store", storeName)
     text.add(verdict, evidence)
@@ -73,7 +77,10 @@ struct SupportText {
         "\($0.name): \($0.kind.rawValue), \($0.role.rawValue), \(Self.bytes($0.sizeBytes))"
       })
     add("Surroundings", surroundings(evidence))
-    add("Earlier quarantines", evidence.earlierQuarantines.map { "\($0)" })
+    add("Strays", list: evidence.strays)
+    add("Lost rows", evidence.silentLossSentence)
+    add("Earlier quarantines", evidence.repetition.map(repetition))
+    add("Trials", evidence.trial.map(trial))
     addModel(evidence)
   }
 
@@ -134,13 +141,38 @@ struct SupportText {
     let host = evidence.host
     let parts = [
       evidence.freeBytes.map { Self.bytes($0) + " free" },
-      evidence.isUsedElsewhere.map { $0 ? "another process holds a lock" : "no lock seen" },
+      evidence.isUsedElsewhere.map {
+        $0
+          ? "another process holds a lock" + (evidence.lockHolder.map { " (\($0))" } ?? "")
+          : "no lock seen"
+      },
       host.isExtension == true ? "extension" : nil,
       host.isInBackground == true ? "in the background" : nil,
       host.isProtectedDataAvailable == false ? "device locked" : nil,
       host.ownsStore == false ? "not the only owner" : nil,
     ]
     return parts.compactMap(\.self).joined(separator: ", ")
+  }
+
+  private func repetition(_ repetition: StoreEvidence.Repetition) -> String {
+    guard repetition.isKnown else { return "not known" }
+    return "\(repetition.same) for this failure, \(repetition.all) in all, in this build"
+  }
+
+  private func trial(_ trial: StoreEvidence.Trial) -> String {
+    let copy =
+      switch trial.copy {
+      case .opened: "a private copy opened"
+      case .failed: "a private copy failed, too"
+      case .unavailable: "a private copy failed for another reason"
+      case .skipped: "no private copy was made, as it would be too large"
+      case nil: "no private copy was made"
+      }
+    let code = trial.freshCode.map { " (error \($0))" } ?? ""
+    let fresh = trial.makesFreshStore.map {
+      $0 ? "a fresh store can be made" : "no fresh store can be made\(code)"
+    }
+    return [fresh, copy].compactMap(\.self).joined(separator: "; ")
   }
 
   // MARK: Both sides
