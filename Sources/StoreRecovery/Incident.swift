@@ -142,7 +142,9 @@ extension Incident {
     self.app = app
     self.storeName = storeName
     self.folder = folder
-    let evidence = judgement.evidence
+    var evidence = judgement.evidence
+    // It is for the next healthy open, and says nothing of this one.
+    evidence.wal?.unrecorded = nil
     storeUUID = evidence.storeUUID
     verdict = judgement.verdict
     self.evidence = evidence

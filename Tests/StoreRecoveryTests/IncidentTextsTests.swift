@@ -48,7 +48,7 @@ func incidentOnPaper(
     encrypted.looksEncrypted = true
     for finding in Verdict.Finding.allCases {
       for evidence in [StoreEvidence(mainKind: .file), encrypted] {
-        for kind in [Incident.Kind.setAside, .replaced] {
+        for kind in Incident.Kind.allCases {
           for outcome in outcomes {
             let incident = incidentOnPaper(
               finding, app: app, kind: kind, evidence: evidence, texts: texts)
@@ -273,6 +273,7 @@ func incidentOnPaper(
     incidents += [
       (incidentOnPaper(.foreign, app: app, evidence: encrypted, texts: texts), nil),
       (incidentOnPaper(.healthy, app: app, kind: .replaced, texts: texts), nil),
+      (incidentOnPaper(.corrupt, app: app, kind: .copied, texts: texts), nil),
       (incidents[0].0, IncidentOutcome(kind: .restored, date: Workbench.now)),
       (incidents[0].0, IncidentOutcome(kind: .putBack, date: Workbench.now)),
     ]

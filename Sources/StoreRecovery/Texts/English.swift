@@ -130,7 +130,7 @@ extension NoticeWords {
           "When {app} opened your data, a file with your newest changes was no longer complete. {App} carried on with the rest of your data.",
         whatToDo: "Please check whether something is missing. If so, contact the app’s support."),
       .keepsFailing: FailureNotice(
-        title: "Your data could not be opened again",
+        title: "Your data still could not be opened",
         whatHappened:
           "{App} could not open your data. The same has happened several times before, so {app} left everything as it is this time. \(untouched)",
         whatToDo:

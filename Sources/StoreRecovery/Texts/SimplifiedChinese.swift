@@ -20,7 +20,7 @@ extension NoticeWords {
         whatWasKept: "没有删除任何内容。在此之前使用的数据仍在应用的存储空间中，保持原样并单独存放。",
         whatToDo: "您无需进行任何操作。如果您需要其中的内容，请联系应用的支持团队，并提供以下编号：{reference}。"),
       .newestMissing: Incident.Notice(
-        title: "您最近的更改可能已缺失",
+        title: "您最近的更改可能有缺失",
         whatHappened:
           "{date}，{app}发现包含您最近更改的文件已损坏，并继续使用其余数据。",
         whatWasKept:
@@ -89,7 +89,7 @@ extension NoticeWords {
         whatHappened: "{app}刚才未能打开您的数据。这通常是暂时的。\(untouched)",
         whatToDo: "请稍等片刻，然后重新打开{app}。\(contact)"),
       .newestMissing: FailureNotice(
-        title: "您最近的更改可能已缺失",
+        title: "您最近的更改可能有缺失",
         whatHappened:
           "{app}打开您的数据时，包含您最近更改的文件已不完整。{app}已继续使用其余数据。",
         whatToDo: "请检查是否有内容缺失。如有缺失，请联系应用的支持团队。"),

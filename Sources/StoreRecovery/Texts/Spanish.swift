@@ -38,7 +38,7 @@ extension NoticeWords {
         whatWasKept:
           "No se eliminó nada. En el almacenamiento de la app hay una copia completa de tus datos tal como se encontraron.",
         whatToDo:
-          "Comprueba si falta algo. Si es así, contacta con el soporte de la app e indica esta referencia: {reference}. A menudo es posible recuperar la parte que falta."
+          "Comprueba si falta algo. Si es así, ponte en contacto con el soporte de la app e indica esta referencia: {reference}. A menudo es posible recuperar la parte que falta."
       ),
       .restored: Incident.Notice(
         title: "Tus datos anteriores están de vuelta",
@@ -128,7 +128,7 @@ extension NoticeWords {
         title: "Es posible que falten tus cambios más recientes",
         whatHappened:
           "Cuando {app} abrió tus datos, un archivo con tus cambios más recientes ya no estaba completo. {App} siguió con el resto de tus datos.",
-        whatToDo: "Comprueba si falta algo. Si es así, contacta con el soporte de la app."),
+        whatToDo: "Comprueba si falta algo. Si es así, ponte en contacto con el soporte de la app."),
       .keepsFailing: FailureNotice(
         title: "Tus datos tampoco se pudieron abrir esta vez",
         whatHappened:
