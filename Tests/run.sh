@@ -3,6 +3,6 @@
 # LIFEBOAT_LONG=1 also runs the long rounds.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-.ci/need libsqlite3-dev zlib1g-dev pkg-config sqlite3 unzip mandoc python3
+.ci/need libsqlite3-dev zlib1g-dev pkg-config sqlite3 unzip mandoc python3 python3-jsonschema
 swift build --build-tests
 swift test --skip-build "$@"
