@@ -1,0 +1,3 @@
+import CoreData
+import Testing
+@testable import StoreRecovery
