@@ -87,10 +87,15 @@ let package = Package(
 // Tests/run.sh asks for it.
 if Context.environment["LIFEBOAT_APPLE_STUBS"] == "1" {
   let folder = "Tests/AppleAdaptors/"
-  let names = ["CoreData": "StubCoreData", "SwiftData": "StubSwiftData", "StoreRecovery": "StubStoreRecovery"]
+  let names = [
+    "CoreData": "StubCoreData", "SwiftData": "StubSwiftData", "StoreRecovery": "StubStoreRecovery",
+  ]
   let aliased =
     settings
-    + [.unsafeFlags(names.sorted { $0.key < $1.key }.flatMap { ["-module-alias", "\($0.key)=\($0.value)"] })]
+    + [
+      .unsafeFlags(
+        names.sorted { $0.key < $1.key }.flatMap { ["-module-alias", "\($0.key)=\($0.value)"] })
+    ]
   package.targets += [
     .target(
       name: "StubCoreData", dependencies: ["CSQLite"], path: folder + "CoreData",
@@ -106,7 +111,7 @@ if Context.environment["LIFEBOAT_APPLE_STUBS"] == "1" {
       path: folder + "StoreRecovery", swiftSettings: aliased),
     .testTarget(
       name: "AppleAdaptorsTests",
-      dependencies: ["StubStoreRecovery", "StubCoreData", "StubSwiftData", "CoreDataStore"],
+      dependencies: ["StubStoreRecovery", "StubCoreData", "StubSwiftData", "Fixtures"],
       path: folder + "Tests", swiftSettings: aliased),
   ]
 }

@@ -15,6 +15,7 @@ extension HostState {
   /// which extensions do not have; pass it on from there.
   ///
   /// - Parameter bundle: The bundle that runs.
+  /// - Returns: What is known.
   public static func ofThisProcess(bundle: URL = Bundle.main.bundleURL) -> HostState {
     HostState(isExtension: bundle.pathExtension == "appex")
   }
@@ -26,6 +27,7 @@ extension HostState {
   /// - Parameters:
   ///   - openErrno: The error number of an attempt to read the file; 0 when that worked, nil when nobody tried.
   ///   - protection: The file's protection class; nil when it has none that is known.
+  /// - Returns: The state with `isProtectedDataAvailable` where that follows.
   func completed(openErrno: Int32?, protection: FileProtectionType?) -> HostState {
     guard isProtectedDataAvailable == nil, let openErrno, let protection, protection != .none else {
       return self

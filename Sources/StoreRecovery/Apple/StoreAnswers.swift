@@ -40,6 +40,8 @@ extension SeveralStores.Loaded {
   /// Brings each failure to the member it belongs to.
   ///
   /// - Parameters:
+  ///   - container: The container.
+  ///   - failures: What went wrong while it loaded its stores.
   ///   - paths: Those of the members, in their order.
   ///   - close: Closes the container when a failure belongs to no member.
   /// - Throws: The first failure that belongs to no member.

@@ -53,7 +53,9 @@
         let container = try spare ?? make()
         spare = nil
         let paths = stores.moveDescriptions(of: container, to: urls)
-        for one in container.persistentStoreDescriptions { one.shouldAddStoreAsynchronously = false }
+        for one in container.persistentStoreDescriptions {
+          one.shouldAddStoreAsynchronously = false
+        }
         let answers = loadAll(container)
         guard let failures = answers.complete else {
           closeAll(container)
@@ -72,7 +74,8 @@
     ///   - make: Makes the container and sets its descriptions, as in the other forms.
     ///   - completion: Called once, with what the other forms return or throw.
     @MainActor public static func load<Container: NSPersistentContainer>(
-      app: App, policy: Policy = .init(), container make: @escaping @MainActor () throws -> Container,
+      app: App, policy: Policy = .init(),
+      container make: @escaping @MainActor () throws -> Container,
       completion: @escaping @MainActor (Result<OpenedContainer<Container>, any Error>) -> Void
     ) {
       Task { @MainActor in

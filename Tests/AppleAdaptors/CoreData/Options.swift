@@ -1,3 +1,6 @@
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
+// Apple documents what bears Apple's names.
+
 public import Foundation
 
 // A stand-in for the parts of Core Data that the adaptors use, with Apple's names and types, so that they are

@@ -1,3 +1,6 @@
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
+// Apple documents what bears Apple's names.
+
 import CSQLite
 import Dispatch
 public import Foundation

@@ -1,3 +1,6 @@
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
+// Apple documents what bears Apple's names.
+
 import CSQLite
 public import Foundation
 
@@ -71,7 +74,8 @@ public import Foundation
         domain: "NSCocoaErrorDomain", code: 134100,
         userInfo: [
           "metadata": recorded ?? [:],
-          "reason": "The model used to open the store is incompatible with the one used to create it",
+          "reason":
+            "The model used to open the store is incompatible with the one used to create it",
         ])
     }
   }

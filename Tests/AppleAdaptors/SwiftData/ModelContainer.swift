@@ -1,3 +1,6 @@
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
+// Apple documents what bears Apple's names.
+
 public import CoreData
 public import Foundation
 
@@ -47,7 +50,8 @@ public final class ModelContainer: @unchecked Sendable {
 @available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
 extension NSManagedObjectModel {
   public static func makeManagedObjectModel(
-    for types: [any PersistentModel.Type], mergedWith managedObjectModel: NSManagedObjectModel? = nil
+    for types: [any PersistentModel.Type],
+    mergedWith managedObjectModel: NSManagedObjectModel? = nil
   ) -> NSManagedObjectModel? {
     NSManagedObjectModel(
       stubHashes: Dictionary(

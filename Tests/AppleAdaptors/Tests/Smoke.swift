@@ -1,3 +1,0 @@
-import CoreData
-import Testing
-@testable import StoreRecovery
