@@ -90,7 +90,7 @@ struct OpenFlow: Sendable {
     if let aside {
       let facts = OpenFailure.facts(of: error, sqliteCode: policy.sqliteCode)
       // Want of space says nothing of the store, so it does not count as a repetition.
-      if !Classifier.speaksOfSurroundings(facts) {
+      if !Classifier.speaksOfSurroundings(facts), !(error is CancellationError) {
         recovery.note(aside.incident, in: aside.folder.incompatible)
       }
       let problem = aside.putBack(after: error)
@@ -105,6 +105,14 @@ struct OpenFlow: Sendable {
           verdict: Verdict(
             finding: aside.judgement.verdict.finding, action: .refuse, reason: reason,
             rule: "fresh.failed")))
+    }
+    // Whoever cancels has changed their mind, or a store that opens together with this one failed
+    // (`SeveralStores`): neither says anything of this one.
+    if error is CancellationError {
+      let verdict = Verdict(
+        finding: .unavailable, action: .retry, reason: "the attempt was cancelled",
+        rule: "open.cancelled")
+      return end(first, Judgement(evidence: facts, verdict: verdict))
     }
     let judgement = judge(error)
     switch judgement.verdict.action {

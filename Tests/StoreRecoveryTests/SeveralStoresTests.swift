@@ -24,7 +24,8 @@ import Testing
     SeveralStores(
       members: benches.enumerated().map { index, bench in
         var policy = Workbench.policy()
-        policy.setsAsideOnMismatchAlone = false
+        policy.setsAsideOnMismatchAlone = true
+        policy.retryPauses = []
         policy.hostState = { HostState(isExtension: refusing.contains(index)) }
         return .init(
           recovery: bench.recovery(policy: policy, structure: Workbench.mismatching),
@@ -54,8 +55,8 @@ import Testing
     }
     let opened =
       isSynchronous
-      ? try stores.openSynchronously(close: close, load: loaded)
-      : try await stores.open(close: close, load: loaded)
+      ? try stores.openSynchronously(close: close, load: loaded).get()
+      : try await stores.open(close: close, load: loaded).get()
     #expect(opened.container === last)
     #expect(!opened.container.isClosed)
     return opened.incidents

@@ -13,17 +13,17 @@
     ///     `shouldAddStoreAsynchronously` are loaded elsewhere, as Core Data does it.
     ///   - make: Makes the container and sets its descriptions, the same ones each time; it loads nothing. It
     ///     runs once when all is well, and again for each attempt: a container that failed is of no more use.
-    /// - Returns: The container with all its stores open, and what happened to earlier ones.
-    /// - Throws: What `make` or Core Data threw first, untouched, whenever a store stays where it is;
-    ///   ``StoreRecoveryError`` when the evidence forbids to try at all.
+    /// - Returns: The container with all its stores open, and what happened to earlier ones; or what `make` or
+    ///   Core Data threw first, untouched, and what to do.
     public static func load<Container: NSPersistentContainer>(
       app: App, policy: Policy = .init(), isolation: isolated (any Actor)? = #isolation,
       container make: () throws -> Container
-    ) async throws -> OpenedContainer<Container> {
+    ) async -> ContainerOutcome<Container> {
       // Held nowhere else, so that one that failed goes away.
-      var spare: Container? = try make()
+      var spare: Container?
+      do { spare = try make() } catch { return .failed(SeveralStores.Stopped(error).failed) }
       let stores = SeveralStores(spare, app: app, policy: policy)
-      return try await stores.open(isolation: isolation, close: closeAll) { urls in
+      return await stores.open(isolation: isolation, close: closeAll) { urls in
         let container = try spare ?? make()
         spare = nil
         let paths = stores.moveDescriptions(of: container, to: urls)
@@ -41,15 +41,15 @@
     ///   - app: The app that opens the stores.
     ///   - policy: What the host decides. Whether this process is an extension is found out by itself.
     ///   - make: Makes the container and sets its descriptions, as in the other form.
-    /// - Returns: The container with all its stores open, and what happened to earlier ones.
-    /// - Throws: As the other form.
+    /// - Returns: As the other form.
     public static func loadSynchronously<Container: NSPersistentContainer>(
       app: App, policy: Policy = .init(), container make: () throws -> Container
-    ) throws -> OpenedContainer<Container> {
+    ) -> ContainerOutcome<Container> {
       // Held nowhere else, so that one that failed goes away.
-      var spare: Container? = try make()
+      var spare: Container?
+      do { spare = try make() } catch { return .failed(SeveralStores.Stopped(error).failed) }
       let stores = SeveralStores(spare, app: app, policy: policy)
-      return try stores.openSynchronously(close: closeAll) { urls in
+      return stores.openSynchronously(close: closeAll) { urls in
         let container = try spare ?? make()
         spare = nil
         let paths = stores.moveDescriptions(of: container, to: urls)
@@ -72,19 +72,13 @@
     ///   - app: The app that opens the stores.
     ///   - policy: What the host decides. Whether this process is an extension is found out by itself.
     ///   - make: Makes the container and sets its descriptions, as in the other forms.
-    ///   - completion: Called once, with what the other forms return or throw.
+    ///   - completion: Called once, with what the other forms return.
     @MainActor public static func load<Container: NSPersistentContainer>(
       app: App, policy: Policy = .init(),
       container make: @escaping @MainActor () throws -> Container,
-      completion: @escaping @MainActor (Result<OpenedContainer<Container>, any Error>) -> Void
+      completion: @escaping @MainActor (ContainerOutcome<Container>) -> Void
     ) {
-      Task { @MainActor in
-        do {
-          completion(.success(try await load(app: app, policy: policy) { try make() }))
-        } catch {
-          completion(.failure(error))
-        }
-      }
+      Task { @MainActor in completion(await load(app: app, policy: policy) { try make() }) }
     }
 
     /// Outside any actor, because Core Data may call back on a thread of its own.

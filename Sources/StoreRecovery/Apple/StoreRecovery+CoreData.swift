@@ -39,15 +39,15 @@
     ///     an earlier version is one that does not fit; migrate it first. A store that is opened read-only is
     ///     left to Core Data.
     ///   - make: Makes the coordinator, a new one for each attempt: one that failed may keep what made it fail.
-    /// - Returns: The coordinator, with the store open, and what happened to the earlier store.
-    /// - Throws: What `make` or Core Data threw first, untouched, whenever the store stays where it is;
-    ///   ``StoreRecoveryError`` when the evidence forbids to try at all.
+    /// - Returns: The coordinator, with the store open, and what happened to the earlier store; or what `make` or
+    ///   Core Data threw first, untouched, and what to do.
     public func addStore(
       configuration: String? = nil, options: [AnyHashable: Any]? = nil,
       coordinator make: () throws -> NSPersistentStoreCoordinator
-    ) throws -> Opened<NSPersistentStoreCoordinator> {
+    ) -> Outcome<NSPersistentStoreCoordinator> {
       // Held nowhere else, so that one that failed goes away.
-      var spare: NSPersistentStoreCoordinator? = try make()
+      var spare: NSPersistentStoreCoordinator?
+      do { spare = try make() } catch { return .failed(SeveralStores.Stopped(error).failed) }
       func add(_ url: URL) throws -> NSPersistentStoreCoordinator {
         try autoreleasepool {
           let coordinator = try spare ?? make()
@@ -65,15 +65,21 @@
       }
       let isReadOnly = options?[NSReadOnlyPersistentStoreOption] as? Bool ?? false
       guard Self.covers(isSQLite: true, url: storeURL, isReadOnly: isReadOnly) else {
-        return Opened(handle: try add(storeURL), incident: nil)
+        do {
+          return .opened(Opened(handle: try add(storeURL), incident: nil))
+        } catch {
+          return .failed(SeveralStores.Stopped(error).failed)
+        }
       }
-      return try with(policy.knowingProcess()).openSynchronously(
+      return with(policy.knowingProcess()).attemptSynchronously(
         expecting: (spare?.managedObjectModel).flatMap { ExpectedModel($0) }, opener: add)
     }
 
-    /// The same recovery with another policy.
+    /// The same recovery with another policy, and with the same listeners.
     func with(_ policy: Policy) -> StoreRecovery {
-      StoreRecovery(
+      var policy = policy
+      policy.report = { tell($0) }
+      return StoreRecovery(
         storeURL, app: app, policy: policy, evidence: evidence, structure: structure,
         fileSystem: fileSystem, clock: clock)
     }

@@ -14,15 +14,14 @@
     /// - Parameters:
     ///   - types: All model types of the container's newest schema.
     ///   - make: Makes the container with a configuration for the URL that it gets, a new one for each attempt.
-    /// - Returns: The container, and what happened to the earlier store.
-    /// - Throws: What `make` threw first, untouched, whenever the store stays where it is;
-    ///   ``StoreRecoveryError`` when the evidence forbids to try at all.
+    /// - Returns: The container, and what happened to the earlier store; or what `make` threw first, untouched,
+    ///   and what to do.
     public func openModelContainer(
       for types: [any PersistentModel.Type], container make: (URL) throws -> ModelContainer
-    ) throws -> Opened<ModelContainer> {
+    ) -> Outcome<ModelContainer> {
       let model = NSManagedObjectModel.makeManagedObjectModel(for: types)
       let policy = policy.knowingProcess().forMuteErrors(storeAt: storeURL.path)
-      return try with(policy).openSynchronously(expecting: model.flatMap { ExpectedModel($0) }) {
+      return with(policy).attemptSynchronously(expecting: model.flatMap { ExpectedModel($0) }) {
         url in try autoreleasepool { try make(url) }
       }
     }

@@ -147,6 +147,42 @@ enum Form: CaseIterable {
     #expect(!stack.hasQuarantine)
   }
 
+  /// A busy store is tried again, each time in a fresh container.
+  @Test(arguments: Form.allCases) func passingTrouble(_ form: Form) async throws {
+    try stack.makeStore("A.sqlite", Stack.second)
+    try stack.makeStore("B.sqlite", Stack.second)
+    var policy = Stack.policy
+    policy.retryPauses = [.zero, .zero]
+    let opened = try await load(form, policy: policy) {
+      let container = stack.container(["A.sqlite", "B.sqlite"].map(stack.description))
+      if stack.made <= 2 {
+        container.persistentStoreCoordinator.stubFault = {
+          if $0?.lastPathComponent == "A.sqlite" { throw Stack.sqliteError(5) }
+        }
+      }
+      return container
+    }
+    #expect(opened.incidents.isEmpty)
+    #expect(stack.made == 3)
+    #expect(!stack.overlapped)
+  }
+
+  /// The outcome tells what to do, and for which store.
+  @Test func whatToDo() async throws {
+    try stack.makeStore("Done.sqlite", Stack.second)
+    let outcome = await StoreRecovery.load(app: Stack.app) {
+      let container = stack.container([stack.description("Done.sqlite")])
+      container.persistentStoreCoordinator.stubFault = { _ in throw Stack.sqliteError(13) }
+      return container
+    }
+    guard case .failed(let failed) = outcome else {
+      Issue.record("a full disk opened the store")
+      return
+    }
+    #expect(failed.verdict.action == .wait)
+    #expect(failed.evidence?.failure?.sqliteCode == 13)
+  }
+
   /// A fault that also strikes the fresh store: everything goes back.
   @Test(arguments: Form.allCases) func freshStoreFails(_ form: Form) async throws {
     try stack.makeStore("Done.sqlite")
@@ -212,7 +248,7 @@ enum Form: CaseIterable {
     await #expect(throws: Mine.self) {
       _ = try await StoreRecovery.load(app: Stack.app) { () throws -> NSPersistentContainer in
         throw Mine()
-      }
+      }.get()
     }
     try stack.makeStore("Done.sqlite")
     #expect(throws: Mine.self) {
@@ -222,14 +258,14 @@ enum Form: CaseIterable {
         let container = stack.container([stack.description("Done.sqlite")])
         container.persistentStoreCoordinator.stubFault = { _ in throw Mine() }
         return container
-      }
+      }.get()
     }
     #expect(try stack.rows("Done.sqlite")?.count == 1)
   }
 
   @Test(arguments: Form.allCases) func extensionsNeverAct(_ form: Form) async throws {
     try stack.makeStore("Done.sqlite")
-    var policy = Policy()
+    var policy = Stack.policy
     policy.hostState = { HostState(isExtension: true) }
     let error = await #expect(throws: NSError.self) {
       _ = try await load(form, policy: policy) {
@@ -253,7 +289,7 @@ enum Form: CaseIterable {
     #expect(memory.cloudKitContainerOptions == nil)
     #expect(description.url == stack.url("Done.sqlite"))
     try stack.makeStore("Done.sqlite")
-    _ = try await StoreRecovery.load(app: Stack.app) { stack.container([description]) }
+    _ = try await StoreRecovery.load(app: Stack.app) { stack.container([description]) }.get()
     #expect(description.url == stack.url("Done.sqlite"))
     #expect(description.cloudKitContainerOptions != nil)
     #expect(!description.shouldAddStoreAsynchronously)

@@ -9,7 +9,7 @@ import Testing
 
   init() throws { stack = try Stack() }
 
-  func recovery(_ policy: Policy = Policy()) -> StoreRecovery {
+  func recovery(_ policy: Policy = Stack.policy) -> StoreRecovery {
     StoreRecovery(stack.url("Done.sqlite"), app: Stack.app, policy: policy)
   }
 
@@ -20,7 +20,7 @@ import Testing
   }
 
   @Test func normalLaunch() throws {
-    let opened = try recovery().addStore { coordinator() }
+    let opened = try recovery().addStore { coordinator() }.get()
     #expect(opened.incident == nil)
     #expect(opened.handle.persistentStores.map(\.url) == [stack.url("Done.sqlite")])
     #expect(stack.made == 1)
@@ -36,7 +36,7 @@ import Testing
       coordinator.stubLeavesHalf = leavesHalf
       all.append(coordinator)
       return coordinator
-    }
+    }.get()
     #expect(opened.incident?.verdict.rule == "model.mismatch")
     #expect(stack.made == 3)
     #expect(opened.handle.persistentStores.count == 1)
@@ -44,9 +44,23 @@ import Testing
     #expect(try stack.rows(keptIn: opened.incident)?.count == 1)
   }
 
+  /// Whoever listens to the recovery hears of it all, and so does the policy's own listener.
+  @Test func listeners() throws {
+    try stack.makeStore("Done.sqlite")
+    let heard = Tally()
+    let reported = Tally()
+    var policy = Stack.policy
+    policy.report = { _ in reported.add() }
+    let recovery = recovery(policy)
+    recovery.events.listen { _ in heard.add() }
+    _ = try recovery.addStore { coordinator() }.get()
+    #expect(heard.count >= 3)
+    #expect(reported.count == heard.count)
+  }
+
   @Test func failedCoordinatorsGoAway() throws {
     try stack.makeStore("Done.sqlite")
-    _ = try recovery().addStore { coordinator() }
+    _ = try recovery().addStore { coordinator() }.get()
     #expect(!stack.overlapped)
   }
 
@@ -54,6 +68,7 @@ import Testing
     try stack.makeStore("Done.sqlite")
     let error = #expect(throws: NSError.self) {
       try recovery().addStore(options: [NSReadOnlyPersistentStoreOption: true]) { coordinator() }
+        .get()
     }
     #expect(error?.code == 134100)
     #expect(stack.made == 1)
@@ -68,7 +83,7 @@ import Testing
         let coordinator = coordinator()
         coordinator.stubFault = { _ in throw mine }
         return coordinator
-      }
+      }.get()
     }
     #expect(error === mine)
     #expect(stack.made == 1)
@@ -89,4 +104,11 @@ import Testing
     }
     return hashes.count == model.entityVersionHashesByName.count ? hashes : nil
   }
+}
+
+private final class Tally: @unchecked Sendable {
+  private let lock = NSLock()
+  private var value = 0
+  func add() { lock.withLock { value += 1 } }
+  var count: Int { lock.withLock { value } }
 }

@@ -15,6 +15,13 @@ final class Stack {
 
   init() throws { folder = try TemporaryFolder() }
 
+  /// Without pauses, so that nothing is tried again that is not to be moved.
+  static var policy: Policy {
+    var policy = Policy()
+    policy.retryPauses = []
+    return policy
+  }
+
   static let app = StoreRecovery.App(name: "Done", version: "2.0")
   static var first: NSManagedObjectModel {
     NSManagedObjectModel(stubHashes: ["Task": hash(1), "Tag": hash(2)])

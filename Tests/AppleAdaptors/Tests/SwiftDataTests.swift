@@ -19,13 +19,13 @@ private final class Tag: PersistentModel {
 
   init() throws { stack = try Stack() }
 
-  private func open(_ policy: Policy = Policy()) throws -> Opened<ModelContainer> {
+  private func open(_ policy: Policy = Stack.policy) throws -> Opened<ModelContainer> {
     try StoreRecovery(stack.url("default.store"), app: Stack.app, policy: policy)
       .openModelContainer(for: [Task.self, Tag.self]) { url in
         stack.made += 1
         return try ModelContainer(
           for: Task.self, Tag.self, configurations: ModelConfiguration(url: url))
-      }
+      }.get()
   }
 
   @Test func normalLaunch() throws {
@@ -53,7 +53,7 @@ private final class Tag: PersistentModel {
       _ = try StoreRecovery(stack.url("default.store"), app: Stack.app)
         .openModelContainer(for: [Task.self, Tag.self]) { _ in
           throw SwiftDataError.loadIssueModelContainer
-        }
+        }.get()
     }
     #expect(!stack.hasQuarantine)
     #expect(try stack.rows("default.store")?.count == 1)
@@ -64,7 +64,7 @@ private final class Tag: PersistentModel {
     try stack.makeStore("default.store")
     let free = try FileManager.default.attributesOfFileSystem(forPath: stack.folder.url.path)
     let bytes = try #require((free[.systemFreeSize] as? NSNumber)?.int64Value)
-    var policy = Policy()
+    var policy = Stack.policy
     policy.minimumFreeBytes = bytes
     #expect(throws: SwiftDataError.loadIssueModelContainer) { try open(policy) }
     #expect(!stack.hasQuarantine)
