@@ -36,15 +36,10 @@ extension ExpectedModel {
 }
 
 extension Policy {
-  /// The policy with what this process can tell by itself, where the host leaves it open.
+  /// The policy for this process: an extension of the app never acts, whether or not its author thought of it.
   func knowingProcess(_ process: HostState = .ofThisProcess()) -> Policy {
     var policy = self
-    let host = hostState
-    policy.hostState = {
-      var state = host?() ?? HostState()
-      state.isExtension = state.isExtension ?? process.isExtension
-      return state
-    }
+    if process.isExtension == true, mode == .act { policy.mode = .extension }
     return policy
   }
 

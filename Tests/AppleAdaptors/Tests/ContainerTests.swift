@@ -15,16 +15,16 @@ enum Form: CaseIterable {
   init() throws { stack = try Stack() }
 
   func load(
-    _ form: Form, policy: Policy = Policy(),
+    _ form: Form, policy: Policy = Stack.policy,
     _ make: @escaping @MainActor () -> NSPersistentContainer
   ) async throws -> OpenedContainer<NSPersistentContainer> {
     switch form {
     case .waiting:
-      return try await StoreRecovery.load(app: Stack.app, policy: policy) { make() }
+      return try await StoreRecovery.load(app: Stack.app, policy: policy) { make() }.get()
     case .synchronous:
-      return try StoreRecovery.loadSynchronously(app: Stack.app, policy: policy) { make() }
+      return try StoreRecovery.loadSynchronously(app: Stack.app, policy: policy) { make() }.get()
     case .completion:
-      var result: Result<OpenedContainer<NSPersistentContainer>, any Error>?
+      var result: ContainerOutcome<NSPersistentContainer>?
       await withCheckedContinuation { continuation in
         StoreRecovery.load(app: Stack.app, policy: policy, container: make) {
           result = $0
