@@ -41,21 +41,19 @@ import Testing
     let widget = URL(fileURLWithPath: "/Done.app/PlugIns/Widget.appex")
     #expect(HostState.ofThisProcess(bundle: app).isExtension == false)
     #expect(HostState.ofThisProcess(bundle: widget).isExtension == true)
-    let known = HostState.ofThisProcess(bundle: widget)
     var policy = Policy()
-    #expect(policy.knowingProcess(known).hostState?() == known)
-    policy.hostState = { HostState(isExtension: false, isInBackground: true) }
-    let state = policy.knowingProcess(known).hostState?()
-    #expect(state == HostState(isExtension: false, isInBackground: true), "the host knows better")
-    policy.hostState = { HostState(isInBackground: true) }
-    #expect(policy.knowingProcess(known).hostState?().isExtension == true)
+    #expect(policy.knowingProcess(.ofThisProcess(bundle: app)).mode == .act)
+    #expect(policy.knowingProcess(.ofThisProcess(bundle: widget)).mode == .extension)
+    policy.mode = .reportOnly
+    #expect(policy.knowingProcess(.ofThisProcess(bundle: widget)).mode == .reportOnly)
   }
 
   @Test(
     arguments: [
       (EPERM, FileProtectionType.complete, false), (EACCES, .completeUnlessOpen, false),
       (EPERM, .completeUntilFirstUserAuthentication, false), (0, .complete, true),
-      (0, .completeUntilFirstUserAuthentication, nil), (EPERM, FileProtectionType.none, nil), (EPERM, nil, nil),
+      (0, .completeUntilFirstUserAuthentication, nil), (EPERM, FileProtectionType.none, nil),
+      (EPERM, nil, nil),
       (ENOENT, .complete, nil), (nil, .complete, nil),
     ] as [(Int32?, FileProtectionType?, Bool?)])
   func locked(openErrno: Int32?, protection: FileProtectionType?, isAvailable: Bool?) {
