@@ -1,0 +1,44 @@
+import Foundation
+import StoreRecovery
+
+/// What happened at each launch, for support. Lifeboat keeps no log and sends nothing; this is the app's own.
+final class EventLog: @unchecked Sendable {
+  private let url: URL
+  private let release: Release
+  // Lifeboat may report from any thread.
+  private let lock = NSLock()
+  private var verdict: Verdict?
+
+  init(_ url: URL, release: Release) {
+    self.url = url
+    self.release = release
+  }
+
+  /// The verdict on the last failed attempt; nil when none failed.
+  var lastVerdict: Verdict? { lock.withLock { verdict } }
+
+  func add(_ event: RecoveryEvent) {
+    switch event {
+    case .judged(let verdict):
+      lock.withLock { self.verdict = verdict }
+      add("judged \(verdict.finding) \(verdict.action) \(verdict.rule): \(verdict.reason)")
+    case .setAside(let incident): add("setAside \(incident.id)")
+    case .setAsideFailed(let error): add("setAsideFailed \(error)")
+    case .putBack(let id, let error): add("putBack \(id) \(error)")
+    case .resumed(let id, let finished): add("resumed \(id) \(finished ? "finished" : "undone")")
+    }
+  }
+
+  /// One line. A log that cannot be written, as on a full disk, must not stop the app.
+  func add(_ line: String) {
+    let stamp = Date().formatted(.iso8601)
+    let bytes = Data("\(stamp) \(release.rawValue) \(line)\n".utf8)
+    lock.withLock {
+      if !FileManager.default.fileExists(atPath: url.path) { try? Data().write(to: url) }
+      guard let handle = try? FileHandle(forWritingTo: url) else { return }
+      defer { try? handle.close() }
+      _ = try? handle.seekToEnd()
+      try? handle.write(contentsOf: bytes)
+    }
+  }
+}
