@@ -51,6 +51,25 @@ struct PendingMoves: Sendable {
     return ended
   }
 
+  /// Whether there is a move of the store that is not finished. Nothing is changed. A record that cannot be read
+  /// counts as one.
+  func areAny() throws -> Bool {
+    let incompatible = home + "/" + QuarantineFolder.parentName
+    guard try mover.fileSystem.status(incompatible)?.kind == .folder else { return false }
+    return try mover.fileSystem.entries(incompatible).names.contains { id in
+      guard Timestamp.isFolderName(id) else { return false }
+      let path = incompatible + "/" + id + "/"
+      do {
+        let record =
+          try mover.records.move(at: path + QuarantineFolder.backName)
+          ?? mover.records.move(at: path + QuarantineFolder.intentName)
+        return record.map { storeName == nil || $0.storeName == storeName } ?? false
+      } catch  where RecordFile.isDamage(error) {
+        return try concernsUs(id)
+      }
+    }
+  }
+
   /// Whether a part of our set is in a quarantine whose record cannot be used. If none is, all of the set is
   /// at home.
   private func concernsUs(_ id: String) throws -> Bool {

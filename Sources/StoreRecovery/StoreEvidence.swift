@@ -127,17 +127,20 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
     /// Whether the text that came with SQLite's code 1 says "unsupported file format" or "malformed
     /// database schema".
     public var blamesSchema: Bool
+    /// What the host says that its own error means; nil when it says nothing.
+    public var meaning: FailureMeaning?
 
     /// Creates failure facts from their parts.
     public init(
       chain: [ErrorLink] = [], sqliteCode: Int32? = nil, cocoaCode: Int? = nil,
-      posixCode: Int32? = nil, blamesSchema: Bool = false
+      posixCode: Int32? = nil, blamesSchema: Bool = false, meaning: FailureMeaning? = nil
     ) {
       self.chain = chain
       self.sqliteCode = sqliteCode
       self.cocoaCode = cocoaCode
       self.posixCode = posixCode
       self.blamesSchema = blamesSchema
+      self.meaning = meaning
     }
   }
 
@@ -186,8 +189,10 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
   public var openErrno: Int32?
   /// Whether another process holds a lock of SQLite's on the main file; nil when that cannot be told.
   public var isUsedElsewhere: Bool?
-  /// How often this build of the app has set the store aside before; nil when nobody counted.
-  public var earlierQuarantines: Int?
+  /// How often the same has happened before; nil when nobody looked, as nothing was to be set aside.
+  public var repetition: Repetition?
+  /// What trials beside the store showed; nil when none were made, as nothing was to be set aside.
+  public var trial: Trial?
   /// What the host says about the moment.
   public var host: HostState
   /// The failed open; nil as long as the opener has not failed.
@@ -223,6 +228,16 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
     guard let member = member(role) else { return false }
     return member.kind == .file ? member.sizeBytes > 0 : true
   }
+}
+
+/// What a host's own error means, where no code of SQLite's or Core Data's says it.
+public enum FailureMeaning: String, Sendable, Codable, CaseIterable {
+  /// A newer build of the app wrote the store.
+  case newerStore
+  /// The store is sound, and of a version that this build does not know.
+  case otherVersion
+  /// The key does not fit an encrypted store.
+  case wrongKey
 }
 
 /// What only the host knows about the moment of a failed open. nil means unknown and stands in nobody's way.

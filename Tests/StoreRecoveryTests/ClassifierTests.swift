@@ -266,7 +266,13 @@ private func judge(_ evidence: StoreEvidence, cocoa codes: [Int]) -> Verdict {
     ("hold.unreadable", { $0.openErrno = nil }),
     ("hold.noSpace", { $0.freeBytes = 100 }),
     ("hold.shared", { $0.isUsedElsewhere = true }),
-    ("hold.repeated", { $0.earlierQuarantines = 5 }),
+    ("hold.repeated", { $0.repetition = repetition(same: 0, all: 5) }),
+    ("hold.repeated", { $0.repetition = repetition(same: 2, all: 2) }),
+    ("hold.hostDecides", { $0.repetition = repetition(same: 1, all: 1, isAllowed: false) }),
+    ("hold.unrecorded", { $0.repetition = repetition(isKnown: false) }),
+    ("hold.freshFails", { $0.trial = trial(makesFreshStore: false) }),
+    ("hold.copyOpens", { $0.trial = trial(copy: .opened) }),
+    ("hold.copyUnavailable", { $0.trial = trial(copy: .unavailable) }),
   ]
 
   @Test(arguments: holds.indices)

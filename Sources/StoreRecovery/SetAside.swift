@@ -1,56 +1,10 @@
 import CoreDataStore
 import Foundation
 
-/// One call of `open`, between the calls of the opener.
-struct Attempt: Sendable {
-  let recovery: StoreRecovery
-  let model: (any ModelExpectation)?
-  /// The facts from before the opener ran.
-  let facts: StoreEvidence
-  /// Moves of an earlier run that were finished, and whose incident nobody was told about.
-  let resumed: [PendingMoves.Ended]
-
-  /// The store is open: an incident of an earlier run is handed over now.
-  func opened<Handle>(_ handle: Handle) -> Opened<Handle> {
-    for one in resumed {
-      // When this fails, the incident is reported once more at the next launch.
-      try? recovery.mover.close(one.folder)
-    }
-    return Opened(
-      handle: handle, incident: resumed.last { $0.incident?.kind == .setAside }?.incident)
-  }
-
-  /// The judgement on a failed open when it is a quarantine; nil when the error is to be thrown.
-  func verdict(on error: any Error) -> Judgement? {
-    // Whoever cancels has changed their mind; that says nothing of the store.
-    if error is CancellationError { return nil }
-    var evidence = facts
-    evidence.failure = OpenFailure.facts(of: error, sqliteCode: recovery.policy.sqliteCode)
-    if let state = recovery.policy.hostState?() { evidence.host = state }
-    if Classifier(evidence: evidence, policy: recovery.policy).wantsDeepEvidence {
-      evidence = recovery.deepened(evidence, model)
-      evidence.earlierQuarantines = recovery.earlierQuarantines()
-    }
-    let verdict = classify(evidence, policy: recovery.policy)
-    recovery.policy.report?(.judged(verdict))
-    guard verdict.action == .quarantine else { return nil }
-    return Judgement(evidence: evidence, verdict: verdict)
-  }
-
-  /// Sets the store aside; nil when that failed and the set is where it was.
-  func setAside(_ judgement: Judgement) -> SetAside? {
-    do {
-      return try recovery.moveAside(judgement)
-    } catch {
-      recovery.policy.report?(.setAsideFailed(error))
-      return nil
-    }
-  }
-}
-
 /// A set that was moved into its quarantine, before the fresh store has proved itself.
 struct SetAside: Sendable {
   let recovery: StoreRecovery
+  let judgement: Judgement
   let folder: QuarantineFolder
   let incident: Incident
 
