@@ -30,7 +30,12 @@ struct PendingMoves: Sendable {
       return []
     }
     var ended: [Ended] = []
-    for id in try mover.fileSystem.entries(incompatible).names.sorted()
+    let names = try mover.fileSystem.entries(incompatible).names
+    // Removals that were stopped. One that cannot be ended concerns no store that is in use.
+    if only == nil {
+      _ = Removal(fileSystem: mover.fileSystem, incompatible: incompatible).endPending(names)
+    }
+    for id in names.sorted()
     where Timestamp.isFolderName(id) && (only == nil || only == id) {
       do {
         if let one = try end(id, now: now) { ended.append(one) }
