@@ -114,7 +114,7 @@ same "files kept" "$(cd "$kept" && find . -maxdepth 2 | sort | tr '\n' ' ' | sed
   ". ./incident.json ./incident.txt ./store ./store/.Notes_SUPPORT ./store/Notes.sqlite "
 same "notes kept" "$(rows "$kept/store/Notes.sqlite")" 43
 same "attachments kept" "$(cat "$kept"/store/.Notes_SUPPORT/*)" "a picture"
-says "$home/events.log" "2.0 judged incompatible quarantine host.incompatible"
+says "$home/events.log" "2.0 judged incompatible quarantine host.otherVersion"
 says "$home/events.log" "2.0 setAside $id"
 
 step "2.0 goes on with the fresh notes, without another notice"
@@ -132,7 +132,7 @@ before=$(state "$home")
 run 65 1.0 "$home" list
 says "$work/err" "Please update the app"
 same "state" "$(state "$home")" "$before"
-says "$home/events.log" "1.0 judged newer refuse host.newer"
+says "$home/events.log" "1.0 judged newer refuse host.newerStore"
 
 step "3.0 opens the fresh notes and offers the earlier ones"
 run 0 3.0 "$home" list
@@ -176,6 +176,17 @@ says "$work/err" "Nothing was deleted"
 same "damaged file" "$(sha256sum <"$(incidents "$hurt")/store/Notes.sqlite")" "$sum"
 run 0 3.0 "$hurt" list
 silent "$work/err" "Good news"
+
+step "the same damage again and again: after the second time 1.0 moves nothing more, and goes on in memory"
+loop=$work/loop
+run 0 1.0 "$loop" list
+for round in 1 2 3 4; do
+  dd if=/dev/zero of="$loop/Notes.sqlite" bs=100 count=1 conv=notrunc status=none
+  run 0 1.0 "$loop" list
+done
+same "number of incidents" "$(incidents "$loop" | wc -l)" 2
+says "$work/err" "nothing you write now is kept"
+says "$loop/events.log" "1.0 judged foreign openInMemory hold.repeated"
 
 step "a locked file stays where it is, whoever asks"
 locked=$work/locked

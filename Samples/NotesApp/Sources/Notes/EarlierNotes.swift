@@ -41,25 +41,29 @@ struct EarlierNotes {
 
   // MARK: Brought back
 
-  /// What this release can open. Nothing but opening proves that, so it opens a private copy; the kept files
-  /// are evidence and stay untouched. A release that set notes aside need not try them again.
-  func offers() -> [Offer] {
-    guard let entries = try? library.incidents.list() else { return [] }
-    return entries.compactMap { entry in
-      guard let incident = entry.incident, incident.kind == .setAside, entry.outcome == nil,
-        incident.app.version != library.release.rawValue,
-        let count = try? countNotes(inCopyOf: entry, incident.storeName)
-      else { return nil }
-      return Offer(id: entry.id, created: incident.created, noteCount: count)
+  /// What this release can open. Nothing but opening proves that, so Lifeboat makes a private copy for it; the
+  /// kept files are evidence and stay untouched. An app does this when its window is up.
+  func offers() throws -> [Offer] {
+    // The release that set notes aside cannot open them, so it need not copy them at each launch to see.
+    let fromOthers = try library.incidents.list().contains {
+      $0.outcome == nil && $0.incident?.app.version != library.release.rawValue
     }
+    guard fromOthers else { return [] }
+    var counts: [Int] = []
+    let stores = try library.incidents.restorable(
+      with: nil, storeName: library.storeURL.lastPathComponent
+    ) { copy in
+      counts.append(try count(copy))
+      return true
+    }
+    // A damaged store is never offered as it is; support saves its rows.
+    return zip(stores.filter { $0.fit == .opens }, counts)
+      // What made room for restored notes went at the user's own wish.
+      .filter { $0.0.kind == .setAside }
+      .map { Offer(id: $0.0.id, created: $0.0.created, noteCount: $0.1) }
   }
 
-  private func countNotes(inCopyOf entry: Incidents.Entry, _ storeName: String) throws -> Int {
-    let files = FileManager.default
-    let copy = files.temporaryDirectory.appendingPathComponent(UUID().uuidString)
-    defer { try? files.removeItem(at: copy) }
-    try files.copyItem(at: URL(fileURLWithPath: entry.folder + "/store"), to: copy)
-    let url = copy.appendingPathComponent(storeName)
+  private func count(_ url: URL) throws -> Int {
     let queue = try DatabaseQueue(path: url.path)
     defer { try? queue.close() }
     try library.release.prepare(queue)
@@ -68,7 +72,7 @@ struct EarlierNotes {
 
   /// Brings notes back, before anything has the database open. Those of now are set aside in their turn.
   func restore(_ id: String) throws -> Incidents.Restoration {
-    let restoration = try library.incidents.restore(id)
+    let restoration = try library.incidents.restore(id, app: library.app, texts: library.texts)
     library.log.add("restored \(id)")
     try writeLetter()
     return restoration

@@ -2,30 +2,23 @@ import Foundation
 import StoreRecovery
 
 /// What happened at each launch, for support. Lifeboat keeps no log and sends nothing; this is the app's own.
-final class EventLog: @unchecked Sendable {
+final class EventLog: Sendable {
   private let url: URL
   private let release: Release
   // Lifeboat may report from any thread.
   private let lock = NSLock()
-  private var verdict: Verdict?
 
   init(_ url: URL, release: Release) {
     self.url = url
     self.release = release
   }
 
-  /// The verdict on the last failed attempt; nil when none failed.
-  var lastVerdict: Verdict? { lock.withLock { verdict } }
-
   func add(_ event: RecoveryEvent) {
     switch event {
     case .judged(let verdict):
-      lock.withLock { self.verdict = verdict }
       add("judged \(verdict.finding) \(verdict.action) \(verdict.rule): \(verdict.reason)")
     case .setAside(let incident): add("setAside \(incident.id)")
-    case .setAsideFailed(let error): add("setAsideFailed \(error)")
-    case .putBack(let id, let error): add("putBack \(id) \(error)")
-    case .resumed(let id, let finished): add("resumed \(id) \(finished ? "finished" : "undone")")
+    default: add("\(event)")
     }
   }
 

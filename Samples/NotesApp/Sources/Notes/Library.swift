@@ -15,6 +15,20 @@ struct Library {
   }
 
   var storeURL: URL { folder.appendingPathComponent("Notes.sqlite") }
+  var app: StoreRecovery.App { .init(name: "Notes", version: release.rawValue) }
+  /// Lifeboat's own words, with what only this app can add: its command, and what support would like to have.
+  var texts: IncidentTexts {
+    IncidentTexts { incident in
+      var notice = IncidentTexts().notice(incident)
+      notice.whatToDo += """
+
+        To see this again: notes earlier
+        Support can do most with a bundle, which holds no text of your notes:
+          lifeboat bundle create "\(incident.folder)" -o notes-support.zip
+        """
+      return notice
+    }
+  }
   var incidents: Incidents { Incidents(in: folder) }
 
   /// Opens the notes, or, where this release can never open them, fresh ones. Run it once, before anything
@@ -23,38 +37,37 @@ struct Library {
   /// - Throws: ``LaunchFailure`` when the notes stay where they are and the user has to do something.
   func open() throws -> NoteStore {
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    var policy = Policy.grdb { SchemaError.finding(of: $0) }
+    var policy = Policy()
+    policy.meaning = { SchemaError.meaning(of: $0) }
     policy.report = { [log] event in log.add(event) }
-    policy.texts = IncidentTexts { Self.notice($0) }
-    let recovery = StoreRecovery(
-      storeURL, app: .init(name: "Notes", version: release.rawValue), policy: policy)
-    let opened: Opened<DatabasePool>
-    do {
-      opened = try recovery.open(connect: { try DatabasePool(path: $0) }) { pool in
-        try release.prepare(pool)
+    policy.texts = texts
+    let recovery = GRDBRecovery(
+      url: storeURL, app: app, policy: policy,
+      connect: { try DatabasePool(path: $0) }, prepare: { [release] in try release.prepare($0) })
+    switch recovery.open() {
+    case .opened(let opened):
+      if let incident = opened.incident {
+        // Now, and in a file for later: a notice that flashes by once is soon forgotten.
+        show(incident.notice)
+        try EarlierNotes(self).writeLetter()
       }
-    } catch {
-      // Lifeboat throws what the opener threw. What that means for the user is in the verdict.
-      throw LaunchFailure(verdict: log.lastVerdict, cause: error)
+      return NoteStore(database: opened.handle, url: storeURL)
+    case .failed(let failed) where failed.verdict.action == .openInMemory:
+      // The same fault struck each fresh database. One more would only fill the disk.
+      tell(
+        "Your notes could not be opened again. You can look around, but nothing you write now is kept."
+      )
+      return try inMemory()
+    case .failed(let failed):
+      throw LaunchFailure(verdict: failed.verdict)
     }
-    if let incident = opened.incident {
-      // Now, and in a file for later: a notice that flashes by once is soon forgotten.
-      show(incident.notice)
-      try EarlierNotes(self).writeLetter()
-    }
-    return NoteStore(database: opened.handle, url: storeURL)
   }
 
-  /// Lifeboat's own words, with what only this app can add: its command, and what support would like to have.
-  private static func notice(_ incident: Incident) -> Incident.Notice {
-    var notice = IncidentTexts().notice(incident)
-    notice.whatToDo += """
-
-      To see this again: notes earlier
-      Support can do most with a bundle, which holds no text of your notes:
-        lifeboat bundle create "\(incident.folder)" -o notes-support.zip
-      """
-    return notice
+  private func inMemory() throws -> NoteStore {
+    let queue = try DatabaseQueue()
+    try release.prepare(queue)
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+    return NoteStore(database: queue, url: folder.appendingPathComponent("Notes.sqlite"))
   }
 
   private func show(_ notice: Incident.Notice) {
@@ -75,29 +88,25 @@ struct Library {
 
 /// The notes could not be opened, and are where they were.
 struct LaunchFailure: Error {
-  /// What Lifeboat made of it; nil when the failure was none of the store's.
-  let verdict: Verdict?
-  let cause: any Error
+  let verdict: Verdict
 
-  /// What the user is told. Only a verdict knows whether waiting helps, so no error text is shown here.
+  /// What the user is told. The verdict knows whether waiting helps; an error's own text seldom does.
   var text: String {
-    switch (verdict?.finding, verdict?.action) {
+    switch (verdict.finding, verdict.action) {
     case (.newer, _):
       "These notes were saved by a newer version of Notes. Please update the app. Nothing was changed."
     case (_, .wait), (_, .retry):
-      "Your notes cannot be opened just now: \(reason). They are safe. Please try again in a while."
+      "Your notes cannot be opened just now: \(verdict.reason). They are safe. Please try again in a while."
     default:
-      "Your notes could not be opened: \(reason). They are where they were, unchanged. Please contact support."
+      "Your notes could not be opened: \(verdict.reason). They are where they were, unchanged. Please contact support."
     }
   }
 
   /// As in sysexits.h: 75 try again, 65 not for this version.
   var exitCode: Int32 {
-    switch verdict?.action {
+    switch verdict.action {
     case .wait, .retry: 75
     default: 65
     }
   }
-
-  private var reason: String { verdict?.reason ?? "\(cause)" }
 }

@@ -73,7 +73,7 @@ import StoreRecovery
   /// What an app does when it starts: open, then offer what can be brought back.
   private static func launch(_ library: Library) throws -> NoteStore {
     let store = try library.open()
-    for offer in EarlierNotes(library).offers() {
+    for offer in (try? EarlierNotes(library).offers()) ?? [] {
       tell(
         """
 

@@ -88,10 +88,10 @@ enum SchemaError: Error {
   case unknown(found: Int)
 
   /// The same in Lifeboat's words: the newer one stays where it is, the unknown one makes room.
-  static func finding(of error: any Error) -> Verdict.Finding? {
+  static func meaning(of error: any Error) -> FailureMeaning? {
     switch error as? SchemaError {
-    case .newer: .newer
-    case .unknown: .incompatible
+    case .newer: .newerStore
+    case .unknown: .otherVersion
     case nil: nil
     }
   }
