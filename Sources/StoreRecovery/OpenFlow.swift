@@ -31,7 +31,7 @@ struct OpenFlow: Sendable {
     do {
       let ended = try recovery.pending()
       resumed = ended.filter { $0.incident != nil }
-      facts = recovery.evidence(try recovery.path())
+      facts = FileEvidence.beforeOpening(try recovery.path())
     } catch {
       let verdict = Verdict(
         finding: .unavailable, action: .refuse,
@@ -43,6 +43,7 @@ struct OpenFlow: Sendable {
     let verdict = classify(facts, policy: policy)
     guard verdict.action != .open else { return }
     policy.report?(.judged(verdict))
+    FileEvidence.complete(&facts, recovery.storeURL.path)
     end(
       StoreRecoveryError(
         .refused, "\(verdict.reason) (\(verdict.rule)); the store is as it was",
@@ -111,6 +112,7 @@ struct OpenFlow: Sendable {
 
   private func judge(_ error: any Error) -> Judgement {
     var evidence = facts
+    FileEvidence.complete(&evidence, recovery.storeURL.path)
     evidence.failure = OpenFailure.facts(
       of: error, sqliteCode: policy.sqliteCode, meaning: policy.meaning)
     if let state = policy.hostState?() { evidence.host = state }

@@ -86,9 +86,20 @@ struct PendingMoves: Sendable {
     return hasRecord && !StoreSet(at: folder.keptMainPath).members.isEmpty
   }
 
+  /// Whether a quarantine holds the record of a move, or none of an incident.
+  private func mayBeUnfinished(_ path: String) throws -> Bool {
+    let folder = path + "/"
+    return try mover.fileSystem.status(folder + QuarantineFolder.backName) != nil
+      || mover.fileSystem.status(folder + QuarantineFolder.intentName) != nil
+      || mover.fileSystem.status(folder + QuarantineFolder.incidentName) == nil
+  }
+
   private func end(_ id: String, now: Date) throws -> Ended? {
     let path = home + "/" + QuarantineFolder.parentName + "/" + id
-    guard try mover.fileSystem.status(path)?.kind == .folder else { return nil }
+    // At each launch every finished incident comes by here, so what tells it from a begun move comes first.
+    guard try mayBeUnfinished(path), try mover.fileSystem.status(path)?.kind == .folder else {
+      return nil
+    }
     let back = try mover.records.move(at: path + "/" + QuarantineFolder.backName)
     let intent: MoveRecord?
     do {
