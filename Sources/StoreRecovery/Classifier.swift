@@ -23,6 +23,9 @@ package func classifyAtRest(_ evidence: StoreEvidence, policy: Policy = Policy()
 }
 
 struct Classifier {
+  /// The rule for a log that the opener would drop although it holds rows. A copy of the set makes it harmless.
+  static let damagedLog = "store.walDamaged"
+
   let evidence: StoreEvidence
   let policy: Policy
 
@@ -131,11 +134,20 @@ struct Classifier {
         "the main file is empty and its \(orphan) is not; opening would discard the log",
         "store.mainEmpty")
     }
-    if let lost = evidence.wal?.lostFrames, lost > 0, evidence.wal?.isHeaderSound == false {
+    switch evidence.wal?.loss?.kind {
+    // Where the content is nowhere, there is nothing that the opener could destroy.
+    case .headerDamaged where evidence.wal?.loss?.keptPages != 0:
+      let pages = evidence.wal?.loss?.keptPages.map { "of \($0) pages " } ?? ""
       return refusal(
         .corrupt,
-        "the header of the write-ahead log is damaged; opening would drop the newest content of \(lost) pages without a word",
-        "store.walDamaged")
+        "the header of the write-ahead log is damaged; opening would drop the newest content \(pages)without a word",
+        Self.damagedLog)
+    case .foreign:
+      return refusal(
+        .corrupt,
+        "the write-ahead log and the main file do not belong together; opening would mix two stores",
+        "store.walForeign")
+    case .headerDamaged, .cutShort, .frameDamaged, .gone, nil: break
     }
     return nil
   }

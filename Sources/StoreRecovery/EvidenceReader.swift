@@ -33,27 +33,26 @@ enum FileEvidence {
     // A member that was found proves its folder.
     if files.isEmpty { evidence.folderExists = isFolder(StoreSet.folder(of: path)) }
     if main?.kind == .file { readMain(path, &evidence) }
-    if let wal = files.first(where: { $0.role == .wal }) {
-      evidence.wal = .init(sizeBytes: wal.sizeBytes)
-      let start = firstBytes(of: wal.path, count: LostFrames.headerLength).bytes
-      if wal.kind == .file, start.count == LostFrames.headerLength {
-        let isSound = LostFrames.isSound(header: start)
-        evidence.wal?.isHeaderSound = isSound
-        // The opener would drop the log's rows silently, so the look at its frames comes first.
-        if !isSound, let pageSize = evidence.header?.pageSize {
-          evidence.wal?.lostFrames = try? LostFrames.count(
-            inLogOf: path, pageSize: pageSize, validFrames: 0)
-        }
-      }
+    if let journal = files.first(where: { $0.role == .journal }), journal.kind == .file {
+      let start = firstBytes(of: journal.path, count: journalMagic.count)
+      evidence.journal = .init(isHot: start.errno == 0 ? start.bytes == journalMagic : nil)
+    }
+    // A store in another mode that has no log never had one that counts.
+    if evidence.header?.readVersion == 2 || files.contains(where: { $0.role == .wal }) {
+      evidence.wal = LogLook.read(path, evidence.header)
     }
     return evidence
   }
 
-  /// Adds what matters only once an open has failed: the members in folders, and the free space. Neither
-  /// opens the main file.
+  /// Adds, or renews, what matters only once an open has failed: the support folder and left-overs of a
+  /// migration, and the free space. The main file is not opened, which would drop locks.
   static func complete(_ evidence: inout StoreEvidence, _ path: String) {
+    func isInFolder(_ role: StoreSet.Role) -> Bool {
+      role == .support || role == .migrationDestination
+    }
+    evidence.members.removeAll { isInFolder($0.role) }
     evidence.members += StoreSet(at: path).members
-      .filter { $0.role == .support || $0.role == .migrationDestination }
+      .filter { isInFolder($0.role) }
       .map { .init($0) }
     evidence.freeBytes = try? FileSystem.freeBytes(at: StoreSet.folder(of: path))
   }
@@ -80,7 +79,7 @@ enum FileEvidence {
         evidence.looksEncrypted = looksRandom(sample.bytes.dropFirst(clear))
       }
     }
-    evidence.isUsedElsewhere = isUsedElsewhere(descriptor)
+    evidence.take(lock(descriptor))
   }
 
   /// Whether the start is that of a file that nothing encrypts, so that nobody need count bytes: the part of the
@@ -92,16 +91,28 @@ enum FileEvidence {
 
   private static let magic = Array("SQLite format 3\0".utf8)
 
-  /// Whether another process holds one of SQLite's locks on a database; nil when that cannot be told. A
-  /// connection in WAL mode holds one as long as it is open.
-  static func isUsedElsewhere(_ path: String) -> Bool? {
+  /// The first bytes of a journal that holds a transaction (SQLite file format, section 3).
+  private static let journalMagic: [UInt8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]
+
+  /// What is known of the locks that other processes hold.
+  struct Lock {
+    let isHeld: Bool
+    /// The holder's id; nil when it cannot be told, as across containers.
+    let holder: Int32?
+  }
+
+  static func isUsedElsewhere(_ path: String) -> Bool? { lock(path)?.isHeld }
+
+  /// Asks for one of SQLite's locks on a database; nil when that cannot be told. A connection in WAL mode holds
+  /// one as long as it is open.
+  static func lock(_ path: String) -> Lock? {
     let descriptor = unsafe open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else { return nil }
     defer { close(descriptor) }
-    return isUsedElsewhere(descriptor)
+    return lock(descriptor)
   }
 
-  private static func isUsedElsewhere(_ descriptor: Int32) -> Bool? {
+  private static func lock(_ descriptor: Int32) -> Lock? {
     var lock = flock()
     lock.l_type = Int16(F_WRLCK)
     lock.l_whence = Int16(SEEK_SET)
@@ -109,7 +120,8 @@ enum FileEvidence {
     lock.l_start = 0x4000_0000
     lock.l_len = 512
     guard unsafe fcntl(descriptor, F_GETLK, &lock) == 0 else { return nil }
-    return lock.l_type != Int16(F_UNLCK)
+    let isHeld = lock.l_type != Int16(F_UNLCK)
+    return Lock(isHeld: isHeld, holder: isHeld && lock.l_pid > 0 ? lock.l_pid : nil)
   }
 
   /// The folder may be reached over links: the host chose its path.
@@ -190,5 +202,13 @@ extension StoreEvidence.Member {
   fileprivate init(_ member: StoreSet.Member) {
     self.init(
       role: member.role, name: member.name, kind: member.kind, sizeBytes: member.sizeBytes)
+  }
+}
+
+extension StoreEvidence {
+  /// Takes over what is known of locks.
+  fileprivate mutating func take(_ lock: FileEvidence.Lock?) {
+    isUsedElsewhere = lock?.isHeld
+    lockHolder = lock?.holder
   }
 }

@@ -126,7 +126,7 @@ extension StoreRecovery {
         incident: incident.id, on: incident.created)
       try state.write(incompatible, records)
     } catch {
-      policy.report?(.notNoted(error))
+      tell(.notNoted(error))
     }
   }
 }

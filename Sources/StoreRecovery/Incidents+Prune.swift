@@ -31,7 +31,7 @@ extension Incidents {
     let pending = try names()
     let ends =
       dryRun
-      ? pending.filter { $0.hasPrefix(Removal.prefix) }.map { removal.outlook($0) }
+      ? pending.filter { $0.hasPrefix(Removal.prefix) }.compactMap { removal.outlook($0) }
       : removal.endPending(pending)
     for end in ends {
       switch end {

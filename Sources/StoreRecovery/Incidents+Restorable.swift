@@ -53,6 +53,7 @@ extension Incidents {
   ///   - canOpen: Asked about stores that no hash decides, with the URL of a private copy that goes away
   ///     afterwards: whether the app can open it, judged for example by `PRAGMA user_version`. Close it again
   ///     before you return. What it throws counts as no. nil asks nobody, and leaves such stores out.
+  /// - Returns: The stores, without those of which nothing says that they fit.
   /// - Throws: ``StoreRecoveryError`` when the folder of the incidents is there and cannot be read.
   public func restorable(
     with model: (any ModelExpectation)?, storeName: String? = nil, checksSeals: Bool = false,

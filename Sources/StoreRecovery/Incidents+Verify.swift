@@ -64,6 +64,7 @@ extension Incidents {
   /// Compares the files of every incident with their seals, oldest incident first. Every file is read; nothing
   /// is changed.
   ///
+  /// - Returns: What was found of each.
   /// - Throws: ``StoreRecoveryError`` when the folder of the incidents is there and cannot be read.
   public func verify() throws -> [IncidentCheck] {
     try ids().map { check(entry($0)) }
@@ -71,6 +72,7 @@ extension Incidents {
 
   /// Compares the files of one incident with their seal. Every file is read; nothing is changed.
   ///
+  /// - Returns: What was found.
   /// - Throws: ``StoreRecoveryError`` when no incident has that id.
   public func verify(_ id: String) throws -> IncidentCheck {
     check(try show(id))

@@ -17,6 +17,8 @@ struct OpenFlow: Sendable {
   private var facts = StoreEvidence(mainKind: nil)
   /// Moves of an earlier run that were finished, and whose incident nobody was told about.
   private var resumed: [PendingMoves.Ended] = []
+  /// The copy that was made because the opener drops a part of the log.
+  private var copied: Incident?
   /// What the opener threw first.
   private var first: (any Error)?
   private var hasFailedTwice = false
@@ -41,9 +43,22 @@ struct OpenFlow: Sendable {
       return
     }
     let verdict = classify(facts, policy: policy)
+    if let loss = facts.wal?.loss { recovery.tell(.rowsLost(loss)) }
     guard verdict.action != .open else { return }
-    policy.report?(.judged(verdict))
     FileEvidence.complete(&facts, recovery.storeURL.path)
+    recovery.tell(.judged(verdict))
+    if verdict.rule == Classifier.damagedLog, policy.keepsDamagedLogs, policy.mode == .act,
+      facts.isUsedElsewhere == false
+    {
+      do {
+        let incident = try recovery.keepCopy(Judgement(evidence: facts, verdict: verdict))
+        copied = incident
+        recovery.tell(.copied(incident))
+        return
+      } catch {
+        recovery.tell(.setAsideFailed(error))
+      }
+    }
     end(
       StoreRecoveryError(
         .refused, "\(verdict.reason) (\(verdict.rule)); the store is as it was",
@@ -58,12 +73,15 @@ struct OpenFlow: Sendable {
       recovery.note(aside.incident, in: aside.folder.incompatible)
       return aside.opened(handle)
     }
+    if policy.mode == .act, policy.recordsHealthyOpens {
+      HealthyOpen.facts(from: facts)?.write(for: recovery.storeURL.path)
+    }
     for one in resumed {
       // When this fails, the incident is reported once more at the next launch.
       try? recovery.mover.close(one.folder)
     }
-    return Opened(
-      handle: handle, incident: resumed.last { $0.incident?.kind == .setAside }?.incident)
+    let told = resumed.last { $0.incident?.kind == .setAside }?.incident
+    return Opened(handle: handle, incident: copied ?? told, loss: facts.wal?.loss)
   }
 
   /// The opener threw.
@@ -122,7 +140,7 @@ struct OpenFlow: Sendable {
       evidence.repetition = recovery.repetition(of: evidence)
     }
     let verdict = classify(evidence, policy: policy)
-    policy.report?(.judged(verdict))
+    recovery.tell(.judged(verdict))
     return Judgement(evidence: evidence, verdict: verdict)
   }
 
@@ -133,13 +151,13 @@ struct OpenFlow: Sendable {
     do {
       let confirmed = try recovery.confirmed(judgement)
       guard confirmed.verdict.action == .quarantine else {
-        policy.report?(.judged(confirmed.verdict))
+        recovery.tell(.judged(confirmed.verdict))
         return end(first, confirmed)
       }
       aside = try recovery.moveAside(confirmed)
       next = .call(after: nil)
     } catch {
-      policy.report?(.setAsideFailed(error))
+      recovery.tell(.setAsideFailed(error))
       var held = judgement.verdict
       held.action = .retry
       held.reason += "; it could not be set aside: \(error)"

@@ -24,6 +24,15 @@ public struct Opened<Handle> {
   public let handle: Handle
   /// What happened to the earlier store; nil on a normal launch. Tell the user.
   public let incident: Incident?
+  /// Committed rows that SQLite left out without a word, as when the log was deleted: proven by what is left of
+  /// it or by the record of the last healthy open. nil when nothing proves a loss, which does not exclude one.
+  public let loss: SilentLoss?
+
+  init(handle: Handle, incident: Incident?, loss: SilentLoss? = nil) {
+    self.handle = handle
+    self.incident = incident
+    self.loss = loss
+  }
 }
 
 extension Opened: Sendable where Handle: Sendable {}

@@ -34,6 +34,12 @@ public struct Policy: Sendable {
   /// Asked when the same failure comes a second time in the same build; a third time the store is never moved.
   /// false leaves it in place.
   public var allowsRepetition: @Sendable (RepeatedFailure) -> Bool = { _ in true }
+  /// Whether a store opens although the header of its log is damaged, which makes SQLite drop the newest rows: a
+  /// copy of the whole set is kept first, from which they can be recovered. false refuses to open it.
+  public var keepsDamagedLogs = true
+  /// Whether a small hidden file beside the store, `.X.lifeboat`, notes after each healthy open what its log held,
+  /// so that a later launch notices when the log was deleted or exchanged.
+  public var recordsHealthyOpens = true
   /// Whether a store that a newer build of the app wrote may be set aside. Without it the open fails, and
   /// the app should ask for an update.
   public var setsAsideNewerStores = false
@@ -80,20 +86,4 @@ public struct RepeatedFailure: Sendable {
   public let verdict: Verdict
   /// The incidents of the same failure, as far as they are remembered.
   public let incidents: [Incident.ID]
-}
-
-/// A step of the recovery, for the host's log.
-public enum RecoveryEvent: Sendable {
-  /// A move that an earlier run began was finished, or undone.
-  case resumed(incident: String, finished: Bool)
-  /// The opener failed, and this is what the evidence says.
-  case judged(Verdict)
-  /// The store was set aside.
-  case setAside(Incident)
-  /// The store could not be set aside, and the opener's own error is thrown.
-  case setAsideFailed(any Error)
-  /// The fresh store could not be opened, and the set went back.
-  case putBack(incident: String, any Error)
-  /// That the store was set aside could not be noted for later launches; the incident itself tells it.
-  case notNoted(any Error)
 }

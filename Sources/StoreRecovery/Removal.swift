@@ -89,11 +89,12 @@ struct Removal: Sendable {
     }
   }
 
-  /// What ``endPending(_:)`` would do with a folder.
-  func outlook(_ name: String) -> End {
+  /// What ``endPending(_:)`` would do with a folder; nil for one in which no incident is left.
+  func outlook(_ name: String) -> End? {
     do {
       let folder = incompatible + "/" + name
-      guard let record = try record(in: folder) else { return .removed(id: name, bytes: 0) }
+      guard try fileSystem.status(folder)?.kind == .folder, let record = try record(in: folder)
+      else { return nil }
       return try state(of: folder, record).isUntouched
         ? .putBack(id: record.id) : .removed(id: record.id, bytes: bytes(in: folder))
     } catch {

@@ -22,10 +22,10 @@ struct SetAside: Sendable {
     do {
       let record = try recovery.mover.beginBack(folder, reason: .freshFailed)
       try recovery.mover.advanceBack(folder, record, now: recovery.clock())
-      recovery.policy.report?(.putBack(incident: folder.id, error))
+      recovery.tell(.putBack(incident: folder.id, error))
       return nil
     } catch {
-      recovery.policy.report?(.setAsideFailed(error))
+      recovery.tell(.setAsideFailed(error))
       return error
     }
   }

@@ -44,6 +44,9 @@ enum FileStructure {
         evidence.wal?.lostFrames = try LostFrames.count(
           inLogOf: path, pageSize: log.pageSize,
           validFrames: log.committedFrameCount + log.uncommittedFrameCount)
+        if let lost = evidence.wal?.lostFrames, lost > 0, evidence.wal?.loss == nil {
+          evidence.wal?.loss = .init(kind: .frameDamaged, witness: .log, keptPages: lost)
+        }
       }
     }
     // Tables only: indexes are not looked at yet, so damage in one of them is not seen.

@@ -35,6 +35,8 @@ public struct StoreRecovery: Sendable {
   public let app: App
   /// What the host decides.
   public let policy: Policy
+  /// The steps of the recovery, for the host's log; ``Policy/report`` is told as well.
+  public let events = RecoveryEvents()
 
   /// The path of the main file; nil when the URL is not that of a file. Asked of the URL once: each launch needs
   /// it several times.
@@ -107,6 +109,7 @@ public struct StoreRecovery: Sendable {
   ///   - model: The model that the app opens the store with; nil for an app without one.
   ///   - isolation: The actor that `opener` stays on: the caller's.
   ///   - opener: Opens the store at the URL that it gets, or creates it.
+  /// - Returns: What is open, or why nothing is.
   public func attempt<Handle>(
     expecting model: (any ModelExpectation)? = nil, isolation: isolated (any Actor)? = #isolation,
     opener: (URL) async throws -> Handle
@@ -127,6 +130,7 @@ public struct StoreRecovery: Sendable {
   /// - Parameters:
   ///   - model: The model that the app opens the store with; nil for an app without one.
   ///   - opener: Opens the store at the URL that it gets, or creates it.
+  /// - Returns: What is open, or why nothing is.
   public func attemptSynchronously<Handle>(
     expecting model: (any ModelExpectation)? = nil, opener: (URL) throws -> Handle
   ) -> Outcome<Handle> {
@@ -244,6 +248,11 @@ extension StoreRecovery {
     }
   }
 
+  func tell(_ event: RecoveryEvent) {
+    policy.report?(event)
+    events.send(event)
+  }
+
   var mover: SetMover { SetMover(fileSystem: fileSystem) }
 
   func path() throws -> String {
@@ -258,7 +267,7 @@ extension StoreRecovery {
     let path = try path()
     let moves = PendingMoves(
       mover: mover, home: StoreSet.folder(of: path), storeName: StoreSet.lastComponent(of: path),
-      report: policy.report)
+      report: tell)
     guard policy.mode == .act else {
       guard try !moves.areAny() else {
         throw StoreRecoveryError(
@@ -270,7 +279,7 @@ extension StoreRecovery {
     }
     let ended = try moves.end(now: clock())
     for one in ended {
-      policy.report?(.resumed(incident: one.folder.id, finished: one.incident != nil))
+      tell(.resumed(incident: one.folder.id, finished: one.incident != nil))
     }
     return ended
   }
@@ -291,7 +300,7 @@ extension StoreRecovery {
       draft(judgement, id: id, folder: folder, created: now)
     }
     let incident = try mover.advanceOrUndo(folder, record, now: now)
-    policy.report?(.setAside(incident))
+    tell(.setAside(incident))
     return SetAside(recovery: self, judgement: judgement, folder: folder, incident: incident)
   }
 

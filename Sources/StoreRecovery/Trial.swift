@@ -38,7 +38,7 @@ struct TrialFolder {
 
   let fileSystem: FileSystem
   let incompatible: String
-  private let path: String
+  let path: String
 
   /// Makes the folder, and removes those of killed runs.
   init(in home: String, fileSystem: FileSystem) throws {
@@ -86,14 +86,13 @@ struct TrialFolder {
     try check(URL(fileURLWithPath: folder + "/" + storeName))
   }
 
-  /// Copies a set, links as links.
+  /// Copies a set into the folder's `name`, links as links.
   ///
-  /// - Returns: The copy's main file.
-  func copy(_ set: StoreSet) throws -> URL {
-    let folder = path + "/copy"
+  /// - Returns: The copy.
+  func copy(_ set: StoreSet, to name: String, withIndex: Bool) throws -> StoreSet {
+    let folder = path + "/" + name
     try fileSystem.makeFolder(folder, 0o700)
-    // SQLite makes the index of the log anew, and what another process has mapped is not to be copied.
-    for member in set.members where member.role != .sharedMemory {
+    for member in set.members where withIndex || member.role != .sharedMemory {
       let target = folder + "/" + member.name
       if member.kind == .folder {
         try fileSystem.makeFolder(target, 0o700)
@@ -101,7 +100,7 @@ struct TrialFolder {
         try fileSystem.copy(member.path, target)
       }
     }
-    return URL(fileURLWithPath: folder + "/" + StoreSet.lastComponent(of: set.mainPath))
+    return StoreSet(at: folder + "/" + StoreSet.lastComponent(of: set.mainPath))
   }
 }
 
@@ -164,10 +163,11 @@ extension StoreRecovery {
       let free = try? fileSystem.freeSpace(StoreSet.folder(of: path)),
       free - bytes >= policy.minimumFreeBytes
     else { return .skipped }
-    let copy: URL
-    do { copy = try folder.copy(set) } catch { return .skipped }
+    let copy: StoreSet
+    // SQLite makes the index of the log anew.
+    do { copy = try folder.copy(set, to: "copy", withIndex: false) } catch { return .skipped }
     do {
-      try check(copy)
+      try check(URL(fileURLWithPath: copy.mainPath))
       return .opened
     } catch {
       let failure = OpenFailure.facts(

@@ -250,8 +250,16 @@ private func judge(_ evidence: StoreEvidence, cocoa codes: [Int]) -> Verdict {
       #expect(classify(empty).action == .refuse)
     }
     var log = sound()
-    log.wal = .init(sizeBytes: 4152, isHeaderSound: false, lostFrames: 2)
-    #expect(classify(log).rule == "store.walDamaged")
+    let losses: [(SilentLoss.Kind, Int?, String)] = [
+      (.headerDamaged, 2, "store.walDamaged"), (.headerDamaged, nil, "store.walDamaged"),
+      (.headerDamaged, 0, "open"), (.foreign, nil, "store.walForeign"), (.gone, nil, "open"),
+      (.cutShort, nil, "open"),
+    ]
+    for (kind, pages, rule) in losses {
+      log.wal = .init(
+        sizeBytes: 4152, loss: .init(kind: kind, witness: .index, keptPages: pages))
+      #expect(classify(log).rule == rule)
+    }
   }
 
   /// Section 2c: none of these lets a store be set aside.

@@ -53,7 +53,7 @@ import Testing
     #expect(!bench.names().contains(".Done_SUPPORT"))
     let text = try #require(bench.bytes("Incompatible/\(Workbench.stamp)/incident.txt"))
     let words = String(decoding: text, as: UTF8.self)
-    #expect(words.contains(folder + "/store"))
+    #expect(!words.contains(bench.folder))
     let json = try #require(bench.bytes("Incompatible/\(Workbench.stamp)/incident.json"))
     let object = try #require(
       try JSONSerialization.jsonObject(with: json) as? [String: Any])

@@ -1,0 +1,126 @@
+import CoreDataStore
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// What a store looked like just before its last healthy open: facts that betray at a later launch that
+/// committed rows went with the log. They are those of that moment; what was written afterwards they do not know.
+struct HealthyOpen: Sendable, Codable, Equatable {
+  /// The main file, known by facts that a checkpoint changes.
+  struct Main: Sendable, Codable, Equatable {
+    var inode: UInt64
+    /// In bytes.
+    var size: Int64
+    /// Nanoseconds since 1970.
+    var modified: Int64
+    var changeCounter: UInt32
+    /// Whether the file had been at rest for so long that any later change must show in ``modified``.
+    var isSettled: Bool
+  }
+
+  /// The log beside it.
+  struct Log: Sendable, Codable, Equatable {
+    var inode: UInt64
+    /// The eight bytes in its header that change with each generation.
+    var salts: UInt64
+    /// Frames up to its last commit; 0 when that was unknown.
+    var frames: UInt32
+    /// How many of them were in no other file.
+    var unsaved: UInt32
+  }
+
+  var main: Main
+  var log: Log
+
+  /// Times of files are counted in steps of up to two seconds (FAT); in nanoseconds.
+  static let settlingTime: Int64 = 2_000_000_000
+
+  /// What a healthy open leaves behind; nil when the record says it already, and for a store without a
+  /// log, which has nothing to lose this way.
+  static func facts(from evidence: StoreEvidence) -> HealthyOpen? { evidence.wal?.unrecorded }
+
+  /// Where the record is: no member of the store set, so it stays when a set is moved.
+  static func path(for store: String) -> String {
+    StoreSet.folder(of: store) + "/." + StoreSet.lastComponent(of: store) + ".lifeboat"
+  }
+
+  /// The record of the store at `path`; nil when there is none, or one that is torn or of another form.
+  static func read(for path: String) -> HealthyOpen? {
+    let start = FileEvidence.firstBytes(of: Self.path(for: path), count: length + 1)
+    return start.errno == 0 ? HealthyOpen(bytes: start.bytes) : nil
+  }
+
+  /// Replaces the record, in one write that does not wait for the device: one that is torn is ignored. It is a
+  /// help, so what fails here stays without it.
+  func write(for path: String) {
+    let record = Self.path(for: path)
+    let descriptor = unsafe open(
+      record, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0o600)
+    guard descriptor >= 0 else { return }
+    defer { close(descriptor) }
+    var status = stat()
+    // Nothing that is not ours is written to.
+    guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
+      status.st_size == 0 || status.st_size == off_t(Self.length)
+    else { return }
+    unsafe _ = bytes.withUnsafeBytes { unsafe pwrite(descriptor, $0.baseAddress, $0.count, 0) }
+  }
+
+  // MARK: The form
+
+  static let length = 80
+  private static let magic: UInt64 = 0x4c42_4f61_744f_7001
+
+  /// All numbers with the low byte first, the checksum last.
+  var bytes: [UInt8] {
+    var bytes: [UInt8] = []
+    func put(_ number: some FixedWidthInteger) {
+      for index in 0..<number.bitWidth / 8 {
+        bytes.append(UInt8(truncatingIfNeeded: number >> (index * 8)))
+      }
+    }
+    put(Self.magic)
+    put(main.inode)
+    put(main.size)
+    put(main.modified)
+    put(main.changeCounter)
+    put(UInt32(main.isSettled ? 1 : 0))
+    put(log.inode)
+    put(log.salts)
+    put(log.frames)
+    put(log.unsaved)
+    put(UInt64(0))
+    put(Self.checksum(bytes[...]))
+    return bytes
+  }
+
+  init?(bytes: [UInt8]) {
+    guard bytes.count == Self.length else { return nil }
+    func word(_ index: Int) -> UInt64 {
+      bytes[index * 8..<index * 8 + 8].reversed().reduce(0) { $0 << 8 | UInt64($1) }
+    }
+    guard word(0) == Self.magic, word(9) == Self.checksum(bytes[..<72]) else { return nil }
+    main = Main(
+      inode: word(1), size: Int64(bitPattern: word(2)), modified: Int64(bitPattern: word(3)),
+      changeCounter: UInt32(truncatingIfNeeded: word(4)), isSettled: word(4) >> 32 == 1)
+    log = Log(
+      inode: word(5), salts: word(6), frames: UInt32(truncatingIfNeeded: word(7)),
+      unsaved: UInt32(truncatingIfNeeded: word(7) >> 32))
+    guard main.size >= 0, log.unsaved <= log.frames else { return nil }
+  }
+
+  init(main: Main, log: Log) {
+    self.main = main
+    self.log = log
+  }
+
+  /// FNV-1a.
+  private static func checksum(_ bytes: ArraySlice<UInt8>) -> UInt64 {
+    bytes.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+  }
+}

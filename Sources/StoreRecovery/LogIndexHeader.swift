@@ -1,0 +1,52 @@
+/// The first 136 bytes of a log's index, `-shm` (https://www.sqlite.org/walformat.html, section 2). The index
+/// may be left over: the first connection of any process clears it.
+struct LogIndexHeader: Equatable {
+  static let length = 136
+
+  /// In bytes.
+  let pageSize: Int
+  /// Frames up to the last commit.
+  let frames: Int
+  /// The checksum that the last of these frames carries.
+  let checksum: [UInt8]
+  /// The salts of the log that it is about, as its header has them.
+  let salts: [UInt8]
+  /// Frames that a checkpoint brought into the main file.
+  let saved: Int
+  /// Frames that a checkpoint has begun to bring there, or that were in the log already when the index was
+  /// made, so that an earlier checkpoint may have.
+  let perhapsSaved: Int
+
+  /// Frames that are in the log and nowhere else.
+  var unsaved: Int { frames - perhapsSaved }
+
+  /// Nil for bytes that are no index, or one that is being changed.
+  init?(_ bytes: [UInt8]) {
+    guard bytes.count >= Self.length, bytes[0..<48] == bytes[48..<96] else { return nil }
+    // The machine's own order, as SQLite keeps it.
+    let words = (0..<34).map { Self.number(bytes, $0 * 4, UInt32.self) }
+    var sum: (UInt32, UInt32) = (0, 0)
+    for index in stride(from: 0, to: 10, by: 2) {
+      sum.0 = sum.0 &+ words[index] &+ sum.1
+      sum.1 = sum.1 &+ words[index + 1] &+ sum.0
+    }
+    guard words[0] == 3_007_000, bytes[12] == 1, sum == (words[10], words[11]) else { return nil }
+    let size = Int(Self.number(bytes, 14, UInt16.self))
+    pageSize = size & 0xfe00 | (size & 1) << 16
+    frames = Int(words[4])
+    guard pageSize >= 512, pageSize & (pageSize - 1) == 0 else { return nil }
+    checksum = [words[6], words[7]].flatMap { number in
+      stride(from: 24, through: 0, by: -8).map { UInt8(truncatingIfNeeded: number >> UInt32($0)) }
+    }
+    salts = Array(bytes[32..<40])
+    saved = Int(words[24])
+    perhapsSaved = max(saved, Int(words[32]))
+    guard perhapsSaved <= frames else { return nil }
+  }
+
+  private static func number<Number: BitwiseCopyable>(
+    _ bytes: [UInt8], _ offset: Int, _ type: Number.Type
+  ) -> Number {
+    unsafe bytes.withUnsafeBytes { unsafe $0.loadUnaligned(fromByteOffset: offset, as: type) }
+  }
+}

@@ -1,0 +1,292 @@
+import CoreDataStore
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// A look at a store's log and at what may tell what the log held before: its index and the record of the last
+/// healthy open. It reads a few hundred bytes and takes no lock, and must come before the opener: closing the
+/// log or its index would drop locks that SQLite holds on them.
+struct LogLook: Equatable {
+  /// The log's header, when the log has one.
+  struct Log: Equatable {
+    var status: FileStatus
+    var header: [UInt8]
+    /// The header of the last frame that the index knows of.
+    var lastFrame: [UInt8]
+
+    var isSound: Bool { LostFrames.isSound(header: header) }
+    var pageSize: Int { Int(Self.word(header, 8)) }
+    var salts: [UInt8] { Array(header[16..<24]) }
+
+    /// Whole frames.
+    var frames: Int {
+      Int(clamping: (status.sizeBytes - Int64(LostFrames.headerLength)) / Int64(24 + pageSize))
+    }
+
+    /// An interrupted write leaves such an end, and so does a log that was cut.
+    var endsInPartialFrame: Bool {
+      (status.sizeBytes - Int64(LostFrames.headerLength)) % Int64(24 + pageSize) != 0
+    }
+
+    /// Whether SQLite began this log over from the one with these salts: it counts the first salt up by one each
+    /// time.
+    func follows(_ salts: [UInt8]) -> Bool {
+      let steps = Self.word(header, 16) &- Self.word(salts, 0)
+      return steps > 0 && steps <= 1 << 20
+    }
+
+    static func word(_ bytes: [UInt8], _ offset: Int) -> UInt32 {
+      bytes[offset..<offset + 4].reduce(0) { $0 << 8 | UInt32($1) }
+    }
+  }
+
+  var main: FileStatus?
+  var log: Log?
+  var index: LogIndexHeader?
+  var indexStatus: FileStatus?
+
+  /// What stands in the folder now; nil when it cannot be read.
+  init?(at path: String) {
+    do throws(SystemCallError) {
+      main = try FileStatus.of(path)
+      indexStatus = try FileStatus.of(path + "-shm")
+      if indexStatus?.kind == .file {
+        index = LogIndexHeader(
+          FileEvidence.firstBytes(of: path + "-shm", count: LogIndexHeader.length).bytes)
+      }
+      guard let status = try FileStatus.of(path + "-wal") else { return }
+      guard status.kind == .file else { return nil }
+      var lastFrame: Int64?
+      if let index, index.frames > 0 {
+        lastFrame =
+          Int64(LostFrames.headerLength) + Int64(index.frames - 1) * Int64(24 + index.pageSize)
+      }
+      guard let start = Self.starts(of: path + "-wal", lastFrame: lastFrame) else { return nil }
+      if start.header.count == LostFrames.headerLength {
+        log = Log(status: status, header: start.header, lastFrame: start.lastFrame)
+      }
+    } catch {
+      return nil
+    }
+  }
+
+  private static func starts(
+    of path: String, lastFrame offset: Int64?
+  ) -> (header: [UInt8], lastFrame: [UInt8])? {
+    let descriptor = unsafe open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+    guard descriptor >= 0 else { return nil }
+    defer { close(descriptor) }
+    func bytes(_ count: Int, at offset: Int64) -> [UInt8]? {
+      unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+        filled = max(0, unsafe pread(descriptor, buffer.baseAddress, count, off_t(offset)))
+      }
+    }
+    guard let header = bytes(LostFrames.headerLength, at: 0) else { return nil }
+    return (header, offset.flatMap { bytes(24, at: $0) } ?? [])
+  }
+}
+
+extension LogLook {
+  /// The facts about the log of the store at `path`, whose main file has this `header`; nil when there is no
+  /// log and nothing betrays that there was one.
+  static func read(
+    _ path: String, _ header: StoreEvidence.Header?,
+    settlingTime: Int64 = HealthyOpen.settlingTime
+  ) -> StoreEvidence.WAL? {
+    let record = HealthyOpen.read(for: path)
+    var look = LogLook(at: path)
+    var wal: StoreEvidence.WAL?
+    if let status = try? FileStatus.of(path + "-wal") {
+      wal = .init(sizeBytes: status.kind == .file ? status.sizeBytes : 0)
+    }
+    guard let first = look else { return wal }
+    if let log = first.log {
+      wal?.isHeaderSound = log.isSound
+      // The opener would drop the log's rows silently, so the look at its frames comes first.
+      if !log.isSound, let pageSize = header?.pageSize {
+        wal?.lostFrames = try? LostFrames.count(inLogOf: path, pageSize: pageSize, validFrames: 0)
+      }
+    }
+    // A main file that is missing or empty is another matter, and one that is not in WAL mode has no log.
+    guard let header, header.isMagicRight, header.readVersion == 2, let main = first.main else {
+      return wal
+    }
+    var judged = Witnesses(
+      look: first, header: header, record: record, keptPages: wal?.lostFrames)
+    judged.hear()
+    // Somebody else may be at work: what counts stands still.
+    if judged.loss != nil || judged.doubt != nil {
+      look = LogLook(at: path)
+      if look != first { return wal }
+    }
+    if judged.loss != nil || judged.doubt != nil || wal == nil && !judged.heard.isEmpty {
+      wal = wal ?? .init(sizeBytes: 0)
+    }
+    wal?.loss = judged.loss
+    wal?.doubt = judged.loss == nil ? judged.doubt : nil
+    wal?.witnesses = judged.heard
+    let facts = first.facts(main, header, settlingTime)
+    if facts != record { wal?.unrecorded = facts }
+    return wal
+  }
+
+  /// What the next launch is to compare with; nil without a log that has frames.
+  private func facts(
+    _ main: FileStatus, _ header: StoreEvidence.Header, _ settlingTime: Int64
+  ) -> HealthyOpen? {
+    guard let log, log.isSound else { return nil }
+    var frames = 0
+    var unsaved = 0
+    if let index, index.salts == log.salts, index.frames <= log.frames {
+      frames = index.frames
+      unsaved = index.unsaved
+    }
+    var now = timespec()
+    unsafe clock_gettime(CLOCK_REALTIME, &now)
+    let (seconds, overflow) = Int64(now.tv_sec).multipliedReportingOverflow(by: 1_000_000_000)
+    let (age, carried) = (overflow ? 0 : seconds + Int64(now.tv_nsec))
+      .subtractingReportingOverflow(main.modified)
+    return HealthyOpen(
+      main: .init(
+        inode: main.inode, size: main.sizeBytes, modified: main.modified,
+        changeCounter: header.changeCounter ?? 0, isSettled: !carried && age > settlingTime),
+      log: .init(
+        inode: log.status.inode, salts: HealthyOpen.salts(log.salts),
+        frames: UInt32(clamping: frames), unsaved: UInt32(clamping: unsaved)))
+  }
+}
+
+extension HealthyOpen {
+  static func salts(_ bytes: [UInt8]) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
+}
+
+/// Hears the witnesses of one look: a pure function of what was read.
+struct Witnesses {
+  let look: LogLook
+  let header: StoreEvidence.Header
+  let record: HealthyOpen?
+  /// Pages whose newest content stands in a log whose header is damaged; nil when nobody looked.
+  let keptPages: Int?
+  /// Proven.
+  private(set) var loss: SilentLoss?
+  /// What a healthy store may show as well.
+  private(set) var doubt: SilentLoss?
+  /// The witnesses that knew the log and miss nothing.
+  private(set) var heard: [SilentLoss.Witness] = []
+
+  init(
+    look: LogLook, header: StoreEvidence.Header, record: HealthyOpen?, keptPages: Int? = nil
+  ) {
+    self.look = look
+    self.header = header
+    self.record = record
+    self.keptPages = keptPages
+  }
+
+  mutating func hear() {
+    hearLog()
+    hearIndex()
+    hearRecord()
+  }
+
+  /// The first loss counts: the log's own word, then the index's, which knows the whole session.
+  private mutating func found(
+    _ kind: SilentLoss.Kind, _ witness: SilentLoss.Witness, frames: Int?, isCertain: Bool = true
+  ) {
+    let one = SilentLoss(
+      kind: kind, witness: witness, frames: frames,
+      keptPages: kind == .headerDamaged ? keptPages : nil)
+    if isCertain { loss = loss ?? one } else { doubt = doubt ?? one }
+  }
+
+  private mutating func hearLog() {
+    guard let log = look.log else { return }
+    if !log.isSound {
+      if let keptPages, keptPages > 0 { found(.headerDamaged, .log, frames: nil) }
+    } else if let pageSize = header.pageSize, log.pageSize != pageSize {
+      found(.foreign, .log, frames: nil)
+    } else if log.endsInPartialFrame {
+      found(.cutShort, .log, frames: nil, isCertain: false)
+    }
+  }
+
+  private mutating func hearIndex() {
+    guard let index = look.index, let main = look.main, index.pageSize == header.pageSize,
+      let indexTime = look.indexStatus?.modified
+    else { return }
+    // An index stays behind when a connection that keeps its own (locking_mode=EXCLUSIVE) checkpoints and closes. The
+    // main file is newer then.
+    let isNewest = main.changed < indexTime && main.modified < indexTime
+    let isCertain = isNewest && index.unsaved > 0
+    let atMost = isCertain ? index.unsaved : nil
+    guard let log = look.log else {
+      if index.frames > index.saved {
+        found(.gone, .index, frames: atMost, isCertain: isCertain)
+      } else {
+        heard.append(.index)
+      }
+      return
+    }
+    guard index.frames > 0 else { return }
+    guard log.isSound else {
+      if index.frames > index.saved {
+        found(.headerDamaged, .index, frames: atMost, isCertain: isCertain)
+      }
+      return
+    }
+    guard log.salts == index.salts else {
+      if index.frames > index.saved, !log.follows(index.salts) {
+        found(.foreign, .index, frames: atMost, isCertain: isCertain)
+      }
+      return
+    }
+    // Frames that a checkpoint saved are missed as well: SQLite would read older ones before the main file.
+    if log.frames < index.frames {
+      found(.cutShort, .index, frames: index.frames - log.frames)
+    } else if log.lastFrame.count < 24 || Array(log.lastFrame[16..<24]) != index.checksum
+      || Array(log.lastFrame[8..<16]) != index.salts
+    {
+      found(.cutShort, .index, frames: 1)
+    } else {
+      heard.append(.index)
+    }
+  }
+
+  private mutating func hearRecord() {
+    guard let record, let main = look.main else { return }
+    let isSame =
+      record.main.isSettled && main.inode == record.main.inode
+      && main.sizeBytes == record.main.size && main.modified == record.main.modified
+      && header.changeCounter == record.main.changeCounter
+    // A checkpoint explains a main file that changed, and nothing is lost where all was saved.
+    let mustBeThere = isSame && record.log.unsaved > 0
+    let frames = Int(record.log.frames)
+    guard let log = look.log else {
+      if mustBeThere { found(.gone, .record, frames: Int(record.log.unsaved)) }
+      return
+    }
+    guard log.isSound else {
+      if mustBeThere { found(.headerDamaged, .record, frames: Int(record.log.unsaved)) }
+      return
+    }
+    guard HealthyOpen.salts(log.salts) == record.log.salts else {
+      let before = (0..<8).map { UInt8(truncatingIfNeeded: record.log.salts >> (56 - 8 * $0)) }
+      if mustBeThere, !log.follows(before) {
+        found(.foreign, .record, frames: Int(record.log.unsaved))
+      }
+      return
+    }
+    if log.frames < frames {
+      found(.cutShort, .record, frames: frames - log.frames)
+    } else if main.inode != record.main.inode, log.status.inode == record.log.inode {
+      found(.foreign, .record, frames: nil)
+    } else if frames > 0 {
+      heard.append(.record)
+    }
+  }
+}
