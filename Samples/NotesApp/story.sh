@@ -3,6 +3,8 @@
 # brings them back; and what must not happen: notes moved that are locked, too new, or on a full disk.
 # Each step is checked by what the app lists, by the files, and by sqlite3 on a copy. Fails at the first surprise.
 set -Eeuo pipefail
+# The notices come in the user's language.
+export LC_ALL=C.UTF-8 LANGUAGE=
 trap 'echo "story.sh: line $LINENO failed" >&2' ERR
 cd "$(dirname "$0")"
 ../../.ci/need libsqlite3-dev zlib1g-dev pkg-config sqlite3
@@ -93,7 +95,7 @@ for number in $(seq 40); do add_in_session "note $number"; done
 
 step "2.0 starts while 1.0 has the notes open: nothing moves, and 1.0 can go on"
 run 75 2.0 "$home" list
-says "$work/err" "Please try again in a while"
+says "$work/err" "Another program, or another part of Notes, is using your data"
 same "incidents" "$(incidents "$home")" ""
 add_in_session "note 41"
 kill_session
@@ -103,10 +105,12 @@ same "notes without the log" "$(sqlite3 "file:$home/Notes.sqlite?immutable=1" "S
 step "2.0 cannot use them: it starts with fresh notes and tells the user"
 run 0 2.0 "$home" list
 same "notes of 2.0" "$(lines)" 0
-for text in "Your earlier Notes data was kept" "Nothing was deleted" "notes earlier" "support.zip"; do
+for text in "Your earlier data was kept" "saved by a different version" "Nothing was deleted"; do
   says "$work/err" "$text"
   says "$letter" "$text"
 done
+says "$work/err" "notes earlier"
+says "$work/err" "support.zip"
 same "number of incidents" "$(incidents "$home" | wc -l)" 1
 kept=$(incidents "$home")
 id=$(basename "$kept")
@@ -114,8 +118,8 @@ same "files kept" "$(cd "$kept" && find . -maxdepth 2 | sort | tr '\n' ' ' | sed
   ". ./incident.json ./incident.txt ./store ./store/.Notes_SUPPORT ./store/Notes.sqlite "
 same "notes kept" "$(rows "$kept/store/Notes.sqlite")" 43
 same "attachments kept" "$(cat "$kept"/store/.Notes_SUPPORT/*)" "a picture"
-says "$home/events.log" "2.0 judged incompatible quarantine host.otherVersion"
-says "$home/events.log" "2.0 setAside $id"
+says "$home/events.log" "2.0 notice: the store did not open: incompatible, so quarantine, by host.otherVersion"
+says "$home/events.log" "2.0 warning: set the store aside as $id"
 
 step "2.0 goes on with the fresh notes, without another notice"
 run 0 2.0 "$home" add "Written in 2.0" "fresh" --attach "$work/picture.png"
@@ -125,14 +129,14 @@ run 0 2.0 "$home" list
 same "notes of 2.0" "$(lines)" 2
 same "messages" "$(cat "$work/err")" ""
 run 0 2.0 "$home" earlier
-says "$work/out" "These notes are in $kept"
+says "$work/out" "$kept/store"
 
 step "1.0 again, a downgrade: it asks for an update, and nothing moves"
 before=$(state "$home")
 run 65 1.0 "$home" list
-says "$work/err" "Please update the app"
+says "$work/err" "Please update Notes"
 same "state" "$(state "$home")" "$before"
-says "$home/events.log" "1.0 judged newer refuse host.newerStore"
+says "$home/events.log" "1.0 warning: the store did not open: newer, so refuse, by host.newerStore"
 
 step "3.0 opens the fresh notes and offers the earlier ones"
 run 0 3.0 "$home" list
@@ -152,14 +156,14 @@ same "messages" "$(cat "$work/err")" ""
 replaced=$(incidents "$home" | grep replaced)
 same "fresh notes kept" "$(rows "$replaced/store/Notes.sqlite")" 2
 same "their attachments" "$(cat "$replaced"/store/.Notes_SUPPORT/*)" "a picture"
-says "$letter" "These notes were brought back."
-says "$letter" "These notes are in $replaced"
+says "$letter" "It has since been brought back"
+says "$letter" "$replaced/store"
 
 step "1.0 and 2.0 meet the notes of 3.0: both ask for an update, and nothing moves"
 before=$(state "$home")
 for old in 1.0 2.0; do
   run 65 "$old" "$home" list
-  says "$work/err" "Please update the app"
+  says "$work/err" "Please update Notes"
 done
 same "state" "$(state "$home")" "$before"
 
@@ -186,7 +190,7 @@ for round in 1 2 3 4; do
 done
 same "number of incidents" "$(incidents "$loop" | wc -l)" 2
 says "$work/err" "nothing you write now is kept"
-says "$loop/events.log" "1.0 judged foreign openInMemory hold.repeated"
+says "$loop/events.log" "foreign, so openInMemory, by hold.repeated"
 
 step "a locked file stays where it is, whoever asks"
 locked=$work/locked
@@ -201,7 +205,7 @@ answer exclusive
 answer locked
 for release in 1.0 2.0 3.0; do
   run 75 "$release" "$locked" list
-  says "$work/err" "Please try again in a while"
+  says "$work/err" "Your data is in use"
 done
 kill_session
 same "state" "$(state "$locked")" "$before"
@@ -216,7 +220,7 @@ if mount -t tmpfs -o size=2m tmpfs "$full" 2>/dev/null; then
   dd if=/dev/zero of="$full/ballast" bs=4096 status=none 2>/dev/null || true
   for release in 1.0 2.0; do
     run 75 "$release" "$full" list
-    says "$work/err" "Please try again in a while"
+    says "$work/err" "There is not enough free space"
   done
   rm "$full/ballast"
   same "state" "$(state "$full")" "$before"

@@ -8,6 +8,10 @@ set -euo pipefail
 cd "$(dirname "$0")/launch"
 swift build -c release
 launch="$(swift build -c release --show-bin-path)/launch"
+profiled=$(mktemp)
+trap 'rm -f "$profiled"' EXIT
+# valgrind does not understand all of the debug information.
+strip -g -o "$profiled" "$launch"
 "$launch" "${1:-3000}"
 
 # Two runs of different length: what both need to start and to make the store falls out.
@@ -39,7 +43,7 @@ fi
 if command -v valgrind >/dev/null; then
   echo
   echo "allocations that the guard adds to one launch, and instructions of either (3 incidents, a model)"
-  python3 - "$launch" <<'PYTHON'
+  python3 - "$profiled" <<'PYTHON'
 import re, subprocess, sys
 launch = sys.argv[1]
 def numbers(side, kind, rounds):

@@ -22,14 +22,24 @@ struct EarlierNotes {
     let entries = try library.incidents.list()
     guard !entries.isEmpty else { return "Nothing was ever set aside.\n" }
     return entries.map { entry in
-      let words = entry.incident?.plainText ?? "The record of \(entry.id) cannot be read."
-      let state =
-        switch entry.outcome?.kind {
-        case .restored: "These notes were brought back."
-        case .putBack: "These notes were put back at once."
-        case nil: "These notes are in \(entry.folder)"
-        }
-      return "\(entry.id)\n\n\(words)\n\(state)\n"
+      guard let incident = entry.incident else {
+        return "The record of \(entry.id) cannot be read. It is in \(entry.folder)\n"
+      }
+      // Not the record's words of that day: what became of the notes since, and where they are now.
+      let notice = incident.notice(
+        in: library.texts, outcome: entry.outcome, showingFolder: entry.folder)
+      return """
+        \(entry.id)
+
+        \(notice.title)
+
+        \(notice.whatHappened)
+
+        \(notice.whatWasKept)
+
+        \(notice.whatToDo)
+
+        """
     }.joined(separator: "\n----\n\n")
   }
 

@@ -13,14 +13,8 @@ final class EventLog: Sendable {
     self.release = release
   }
 
-  func add(_ event: RecoveryEvent) {
-    switch event {
-    case .judged(let verdict):
-      add("judged \(verdict.finding) \(verdict.action) \(verdict.rule): \(verdict.reason)")
-    case .setAside(let incident): add("setAside \(incident.id)")
-    default: add("\(event)")
-    }
-  }
+  /// Lifeboat words each event for a log: without paths, and without what the user wrote.
+  func add(_ event: RecoveryEvent) { add("\(event.level.rawValue): \(event)") }
 
   /// One line. A log that cannot be written, as on a full disk, must not stop the app.
   func add(_ line: String) {

@@ -16,19 +16,9 @@ struct Library {
 
   var storeURL: URL { folder.appendingPathComponent("Notes.sqlite") }
   var app: StoreRecovery.App { .init(name: "Notes", version: release.rawValue) }
-  /// Lifeboat's own words, with what only this app can add: its command, and what support would like to have.
-  var texts: IncidentTexts {
-    IncidentTexts { incident in
-      var notice = IncidentTexts().notice(incident)
-      notice.whatToDo += """
-
-        To see this again: notes earlier
-        Support can do most with a bundle, which holds no text of your notes:
-          lifeboat bundle create "\(incident.folder)" -o notes-support.zip
-        """
-      return notice
-    }
-  }
+  /// Lifeboat's words, in the user's language. An app with languages of its own prefers
+  /// `Bundle.main.preferredLocalizations`.
+  var texts: IncidentTexts { IncidentTexts() }
   var incidents: Incidents { Incidents(in: folder) }
 
   /// Opens the notes, or, where this release can never open them, fresh ones. Run it once, before anything
@@ -48,18 +38,20 @@ struct Library {
     case .opened(let opened):
       if let incident = opened.incident {
         // Now, and in a file for later: a notice that flashes by once is soon forgotten.
-        show(incident.notice)
+        show(incident)
         try EarlierNotes(self).writeLetter()
       }
       return NoteStore(database: opened.handle, url: storeURL)
-    case .failed(let failed) where failed.verdict.action == .openInMemory:
-      // The same fault struck each fresh database. One more would only fill the disk.
-      tell(
-        "Your notes could not be opened again. You can look around, but nothing you write now is kept."
-      )
-      return try inMemory()
     case .failed(let failed):
-      throw LaunchFailure(verdict: failed.verdict)
+      // The notes are where they were. The verdict knows what the user can do; an error's own text seldom does.
+      let notice = texts.notice(of: failed.verdict, evidence: failed.evidence, app: app.name)
+      guard failed.verdict.action == .openInMemory else {
+        throw LaunchFailure(verdict: failed.verdict, notice: notice)
+      }
+      // The same fault struck each fresh database. One more would only fill the disk.
+      if let notice { tell("\n* \(notice.title)\n\n\(notice.whatHappened)\n") }
+      tell("You can look around, but nothing you write now is kept.")
+      return try inMemory()
     }
   }
 
@@ -70,7 +62,8 @@ struct Library {
     return NoteStore(database: queue, url: folder.appendingPathComponent("Notes.sqlite"))
   }
 
-  private func show(_ notice: Incident.Notice) {
+  private func show(_ incident: Incident) {
+    let notice = incident.notice
     tell(
       """
 
@@ -82,6 +75,10 @@ struct Library {
 
       \(notice.whatToDo)
 
+      To see this again: notes earlier
+      Support can do most with a bundle, which holds no text of your notes:
+        lifeboat bundle create "\(incident.folder)" -o notes-support.zip
+
       """)
   }
 }
@@ -89,18 +86,8 @@ struct Library {
 /// The notes could not be opened, and are where they were.
 struct LaunchFailure: Error {
   let verdict: Verdict
-
-  /// What the user is told. The verdict knows whether waiting helps; an error's own text seldom does.
-  var text: String {
-    switch (verdict.finding, verdict.action) {
-    case (.newer, _):
-      "These notes were saved by a newer version of Notes. Please update the app. Nothing was changed."
-    case (_, .wait), (_, .retry):
-      "Your notes cannot be opened just now: \(verdict.reason). They are safe. Please try again in a while."
-    default:
-      "Your notes could not be opened: \(verdict.reason). They are where they were, unchanged. Please contact support."
-    }
-  }
+  /// What the user is told.
+  let notice: FailureNotice?
 
   /// As in sysexits.h: 75 try again, 65 not for this version.
   var exitCode: Int32 {

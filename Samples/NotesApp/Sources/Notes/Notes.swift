@@ -22,7 +22,9 @@ import StoreRecovery
       let command = arguments.removeFirst()
       try run(command, &arguments, Library(folder: URL(fileURLWithPath: folder), release: release))
     } catch let failure as LaunchFailure {
-      tell(failure.text)
+      if let notice = failure.notice {
+        tell("* \(notice.title)\n\n\(notice.whatHappened)\n\n\(notice.whatToDo)")
+      }
       exit(failure.exitCode)
     } catch is Usage {
       tell(usage)

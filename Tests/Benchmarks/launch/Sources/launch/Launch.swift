@@ -54,14 +54,23 @@ import SystemSQLite
         let place = folder.appendingPathComponent("\(kind)-\(incidents)")
         let store = try BenchedStore(kind, in: place, incidents: incidents)
         for model in [nil, model] {
-          let (bare, guarded) = try medians(store, model, rounds)
-          print(
-            pad(kind.rawValue, 20) + pad("\(incidents)", 11) + pad(model == nil ? "no" : "yes", 8)
-              + pad(text(bare), 8) + pad(text(guarded), 9) + pad(text(guarded / bare, 2), 8)
-              + text(guarded - bare))
+          try report(kind.rawValue, store, incidents, model, rounds)
         }
       }
     }
+    let crowded = try BenchedStore(
+      .journal, in: folder.appendingPathComponent("crowded"), incidents: 0, blobs: 1000)
+    try report("  with 1,000 blobs", crowded, 0, nil, rounds)
+  }
+
+  static func report(
+    _ name: String, _ store: BenchedStore, _ incidents: Int, _ model: ExpectedModel?, _ rounds: Int
+  ) throws {
+    let (bare, guarded) = try medians(store, model, rounds)
+    print(
+      pad(name, 20) + pad("\(incidents)", 11) + pad(model == nil ? "no" : "yes", 8)
+        + pad(text(bare), 8) + pad(text(guarded), 9) + pad(text(guarded / bare, 2), 8)
+        + text(guarded - bare))
   }
 
   static func medians(

@@ -21,12 +21,19 @@ struct BenchedStore {
   let kind: StoreKind
   let url: URL
 
-  init(_ kind: StoreKind, in folder: URL, incidents: Int) throws {
+  init(_ kind: StoreKind, in folder: URL, incidents: Int, blobs: Int = 0) throws {
     self.kind = kind
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     url = folder.appendingPathComponent("Done.sqlite")
     for number in 0..<incidents { try quarantineOne(number) }
     try make()
+    let support = folder.appendingPathComponent(".Done_SUPPORT/_EXTERNAL_DATA")
+    if blobs > 0 {
+      try FileManager.default.createDirectory(at: support, withIntermediateDirectories: true)
+    }
+    for number in 0..<blobs {
+      try Data("a picture".utf8).write(to: support.appendingPathComponent("\(number)"))
+    }
   }
 
   /// Opens, reads one row, closes: what a launch without a guard does.
