@@ -152,6 +152,8 @@ package struct Judgement: Sendable {
   package let verdict: Verdict
 
   package init(evidence: StoreEvidence, verdict: Verdict) {
+    var evidence = evidence
+    evidence.wal?.unrecorded = nil
     self.evidence = evidence
     self.verdict = verdict
   }

@@ -222,12 +222,20 @@ import Testing
     evidence.structure = .init(findings: ["page.kind"], findingCount: 1, isUnopenable: false)
     evidence.writtenBy = "Model 1"
     evidence.isNewerThanApp = false
-    evidence.earlierQuarantines = 0
+    evidence.wal?.loss = .init(kind: .cutShort, witness: .index, frames: 3, keptPages: 1)
+    evidence.wal?.doubt = .init(kind: .gone, witness: .record)
+    evidence.wal?.witnesses = [.index]
+    evidence.journal = .init(isHot: true)
+    evidence.lockHolder = 77
+    evidence.repetition = repetition(same: 1, all: 2, isAllowed: true)
+    evidence.repetition?.incidents = [Workbench.stamp]
+    evidence.trial = trial(copy: .failed)
+    evidence.trial?.freshCode = 13
     evidence.host = HostState(
       isExtension: false, isInBackground: false, isProtectedDataAvailable: true, ownsStore: true)
     evidence.failure = .init(
       chain: [.init(domain: "NSCocoaErrorDomain", code: 134_100)], sqliteCode: 11,
-      cocoaCode: 134_100, posixCode: 5, blamesSchema: true)
+      cocoaCode: 134_100, posixCode: 5, blamesSchema: true, meaning: .otherVersion)
     let verdict = Verdict(
       finding: .incompatible, action: .quarantine, reason: "r", rule: "cocoa.134100")
     _ = try recovery.setAside(Judgement(evidence: evidence, verdict: verdict))
@@ -281,6 +289,8 @@ private struct Schema {
     for child in mirror.children {
       guard let label = child.label else { continue }
       let name = "\(path).\(label)"
+      // Handed on in memory and not encoded.
+      if name.hasSuffix(".wal.unrecorded") { continue }
       guard let described = properties[label] as? Node, described["description"] is String else {
         problems.append("\(name) is not described in man/incident.schema.json: add it there")
         continue

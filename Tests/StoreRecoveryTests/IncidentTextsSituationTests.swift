@@ -93,7 +93,8 @@ import Testing
     #expect(held { $0.isUsedElsewhere = true } == .inUse)
     #expect(held { $0.freeBytes = 10 } == .diskFull)
     #expect(held { $0.mainKind = .symbolicLink } == .noAccess)
-    #expect(held { $0.earlierQuarantines = 99 } == .damaged)
+    #expect(held { $0.repetition = repetition(same: 2) } == .keepsFailing)
+    #expect(held { $0.trial = trial(copy: .opened) } == .momentary)
     #expect(held { _ in } == .damaged)
   }
 
@@ -102,7 +103,7 @@ import Testing
   @Test func everyRow() {
     for row in SQLiteRules.rows + CocoaRules.rows where row.finding == .unavailable {
       for prefix in ["sqlite", "cocoa"] {
-        for action in Action.allCases where action != .open {
+        for action in Action.allCases where ![.open, .openInMemory].contains(action) {
           let verdict = Verdict(
             finding: .unavailable, action: action, reason: "", rule: "\(prefix).\(row.code)")
           let told = Situation(verdict)
