@@ -82,7 +82,7 @@ struct TrialFolder {
         try? fileSystem.removeFolder(path)
         continue
       }
-      guard let held = try? fileSystem.lock(path + "/" + lockName), let lock = held else {
+      guard let lock = try? fileSystem.lock(path + "/" + lockName) else {
         continue
       }
       try? remove(path, fileSystem)

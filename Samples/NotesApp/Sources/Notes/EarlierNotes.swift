@@ -43,10 +43,15 @@ struct EarlierNotes {
     }.joined(separator: "\n----\n\n")
   }
 
-  /// The same as a file beside the notes, made anew from the records whenever they change.
-  func writeLetter() throws {
-    try Data(try text().utf8).write(
-      to: library.folder.appendingPathComponent("About your earlier notes.txt"), options: .atomic)
+  /// The same as a file beside the notes, made anew from the records whenever they change. Want of space for it
+  /// must not keep anyone from the notes.
+  func writeLetter() {
+    let url = library.folder.appendingPathComponent("About your earlier notes.txt")
+    do {
+      try Data(try text().utf8).write(to: url, options: .atomic)
+    } catch {
+      library.log.add("warning: the letter could not be written: \(error)")
+    }
   }
 
   // MARK: Brought back
@@ -84,7 +89,7 @@ struct EarlierNotes {
   func restore(_ id: String) throws -> Incidents.Restoration {
     let restoration = try library.incidents.restore(id, app: library.app, texts: library.texts)
     library.log.add("restored \(id)")
-    try writeLetter()
+    writeLetter()
     return restoration
   }
 }

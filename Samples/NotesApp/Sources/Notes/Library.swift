@@ -39,7 +39,10 @@ struct Library {
       if let incident = opened.incident {
         // Now, and in a file for later: a notice that flashes by once is soon forgotten.
         show(incident)
-        try EarlierNotes(self).writeLetter()
+        EarlierNotes(self).writeLetter()
+      } else if opened.loss != nil {
+        let notice = texts.notice(of: .newestMissing, app: app.name)
+        tell("\n* \(notice.title)\n\n\(notice.whatHappened)\n\n\(notice.whatToDo)\n")
       }
       return NoteStore(database: opened.handle, url: storeURL)
     case .failed(let failed):
