@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs what is missing on a Debian machine with a Swift toolchain, builds, and runs all tests.
+# Installs what is missing on a Debian machine with a Swift toolchain, builds, and runs all tests, the story of the
+# sample app among them. Arguments go to `swift test`; with any, the story is left out.
 # LIFEBOAT_LONG=1 also runs the long rounds.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -8,3 +9,4 @@ cd "$(dirname "$0")/.."
 export LIFEBOAT_APPLE_STUBS=1
 swift build --build-tests
 swift test --skip-build "$@"
+[ $# -gt 0 ] || Samples/NotesApp/story.sh
