@@ -39,7 +39,6 @@ struct SetMover: Sendable {
     let storeName = StoreSet.lastComponent(of: mainPath)
     let set = StoreSet(at: mainPath)
     try check(set)
-    try probe(home)
     let folder = try makeFolder(home: home, storeName: storeName, name: name)
     do {
       let members = try set.members.map { member in
@@ -93,6 +92,8 @@ struct SetMover: Sendable {
   /// Ends the move: the intent is fulfilled.
   func close(_ folder: QuarantineFolder) throws {
     try remove(folder.intent)
+    // Of a run that was about to put the set back.
+    try remove(folder.back + RecordFile.partSuffix)
     try fileSystem.syncFolder(folder.path)
   }
 
@@ -148,20 +149,6 @@ struct SetMover: Sendable {
     let path = home + "/" + QuarantineFolder.parentName
     try ensureFolder(path, mode: 0o700)
     try fileSystem.syncFolder(home)
-  }
-
-  /// A file can be written beside the store, so a fresh store can be too.
-  private func probe(_ home: String) throws {
-    // A name that nobody else has, so that only our own file is removed.
-    let name = ".probe-" + String(UInt64.random(in: .min ... .max), radix: 16)
-    let path = home + "/" + QuarantineFolder.parentName + "/" + name
-    do {
-      try fileSystem.write(path, [UInt8](repeating: 0, count: 4096))
-    } catch let error as SystemCallError where error.call != "create" {
-      try? fileSystem.unlink(path)
-      throw error
-    }
-    try fileSystem.unlink(path)
   }
 
   private func makeFolder(home: String, storeName: String, name: String) throws -> QuarantineFolder
@@ -405,7 +392,7 @@ struct SetMover: Sendable {
     try removeFolder(folder.storeFolder)
     guard try fileSystem.status(folder.storeFolder) == nil else { return }
     for path in [folder.incident, folder.text, folder.outcome, folder.intent, folder.back] {
-      try remove(path + ".part")
+      try remove(path + RecordFile.partSuffix)
     }
     let entries = try fileSystem.entries(folder.path)
     let ours: Set = [
