@@ -193,7 +193,12 @@ struct SetMover: Sendable {
       throw StoreRecoveryError(
         .unmovable, "another file took the place of one of the store's", path: original)
     }
-    try place(original, at: kept, status: there)
+    if member.role == .sharedMemory, there.kind == .file {
+      // Who only looks at the store writes to the index of its log, and the seal is to hold.
+      try copy(original, kept, there)
+    } else {
+      try place(original, at: kept, status: there)
+    }
   }
 
   /// Makes the record of the incident, which commits the move.
@@ -205,23 +210,14 @@ struct SetMover: Sendable {
     let present = StoreSet(at: folder.mainPath)
     for member in present.members where !isResumed && !names.contains(member.name) {
       throw StoreRecoveryError(
-        .unmovable, "a file appeared in the store during the move, so something still uses it",
+        .inUse, "a file appeared in the store during the move, so something still uses it",
         path: member.path)
     }
     guard kept.isComplete, Set(kept.members.map(\.name)).isSubset(of: names) else {
       throw StoreRecoveryError(
         .unmovable, "the quarantine holds other files than the store did", path: folder.path)
     }
-    for member in record.members
-    where !isResumed && member.status.kind == .file && member.role != .sharedMemory {
-      guard let now = try fileSystem.status(folder.kept(member.name)),
-        now.sizeBytes == member.status.sizeBytes, now.modified == member.status.modified
-      else {
-        throw StoreRecoveryError(
-          .unmovable, "a file of the store changed during the move, so something still uses it",
-          path: folder.kept(member.name))
-      }
-    }
+    if !isResumed { try checkUnchanged(folder, record) }
     try sync(kept)
     try fileSystem.syncFolder(folder.storeFolder)
     try fileSystem.syncFolder(folder.path)
@@ -229,12 +225,41 @@ struct SetMover: Sendable {
       throw StoreRecoveryError(
         .unmovable, "the intent of the move holds no incident", path: folder.intent)
     }
-    incident.seal = try StoreSeal(sealing: kept)
+    incident.seal = try seal(kept)
     if try fileSystem.status(folder.text) == nil {
       try records.write(bytes: Array(incident.plainText.utf8), to: folder.text)
     }
     try records.write(incident, to: folder.incident)
     return incident
+  }
+
+  /// Another process may look at the store and write to the index of its log meanwhile.
+  private func seal(_ kept: StoreSet) throws -> StoreSeal {
+    let patience = Patience(seconds: patience)
+    while true {
+      do {
+        return try StoreSeal(sealing: kept)
+      } catch let error {
+        guard error.code == .changing else { throw error }
+        guard patience.rests() else {
+          throw StoreRecoveryError(.inUse, error.message, path: error.path, underlying: error)
+        }
+      }
+    }
+  }
+
+  /// What was written to a file since the move began came from somebody who uses the store.
+  private func checkUnchanged(_ folder: QuarantineFolder, _ record: MoveRecord) throws {
+    for member in record.members
+    where member.status.kind == .file && member.role != .sharedMemory {
+      guard let now = try fileSystem.status(folder.kept(member.name)),
+        now.sizeBytes == member.status.sizeBytes, now.modified == member.status.modified
+      else {
+        throw StoreRecoveryError(
+          .inUse, "a file of the store changed during the move, so something still uses it",
+          path: folder.kept(member.name))
+      }
+    }
   }
 
   /// Removes the names that the set had. Nobody may have the main file open then, so it is locked until its
@@ -257,18 +282,21 @@ struct SetMover: Sendable {
       }
       // From here on the quarantine holds a copy, or another file has the name.
       guard there.isSameFile(as: member.status) else { continue }
-      if try there.modified == member.status.modified
-        && (member.role == .sharedMemory
-          || hasEqualContent(original, there, folder.kept(member.name), here))
+      let isIndex = member.role == .sharedMemory
+      if try (isIndex && !isResumed)
+        || (there.modified == member.status.modified
+          && (isIndex || hasEqualContent(original, there, folder.kept(member.name), here)))
       {
         removable.append((member.role, original, there))
-      } else if !isResumed, member.role != .sharedMemory {
+      } else if !isResumed {
         throw StoreRecoveryError(
-          .unmovable, "a file of the store changed during the move, so something still uses it",
+          .inUse, "a file of the store changed during the move, so something still uses it",
           path: original)
       }
     }
     try lockingOut(removable.isEmpty ? nil : folder.mainPath) {
+      // The last moment to call it off; from here on nobody can write.
+      if !isResumed { try checkUnchanged(folder, record) }
       let indexes = removable.filter { $0.role == .sharedMemory }
       for one in indexes + removable.filter({ $0.role != .sharedMemory }) {
         // Once the main file's name is gone, a fresh store may appear at any moment.
