@@ -69,6 +69,7 @@ struct OpenFlow: Sendable {
     }
     let verdict = classify(facts, policy: policy)
     guard verdict.action != .open else { return }
+    FileEvidence.complete(&facts, recovery.storeURL.path)
     recovery.tell(.judged(verdict))
     let judgement = Judgement(evidence: facts, verdict: verdict)
     if keepsCopy(judgement) { return }
@@ -82,7 +83,7 @@ struct OpenFlow: Sendable {
     resumed += try recovery.pending().filter { $0.incident != nil }
     let path = try recovery.path()
     main = try? recovery.fileSystem.status(path)
-    facts = recovery.evidence(path)
+    facts = FileEvidence.beforeOpening(path)
     unrecorded = HealthyOpen.facts(from: facts)
     facts.wal?.unrecorded = nil
   }
@@ -187,6 +188,7 @@ struct OpenFlow: Sendable {
 
   private func judge(_ error: any Error) -> Judgement {
     var evidence = facts
+    FileEvidence.complete(&evidence, recovery.storeURL.path)
     evidence.failure = OpenFailure.facts(
       of: error, sqliteCode: policy.sqliteCode, meaning: policy.meaning)
     if let state = policy.hostState?() { evidence.host = state }
