@@ -52,10 +52,13 @@ struct OpenFlow: Sendable {
     next = .call(after: nil)
     do {
       try look()
-      guard classify(facts, policy: policy).action != .open else { return }
-      // Another process may move the store right now, or make a fresh one.
-      DatabaseLock.waitUntilFree(recovery.storeURL.path, seconds: policy.maximumWaitSeconds)
-      try look()
+      for _ in 1...5 {
+        guard classify(facts, policy: policy).action != .open else { return }
+        // Other processes may move the store right now, or make a fresh one, each in its turn.
+        DatabaseLock.isUsed(recovery.storeURL.path, forMoreThan: policy.maximumWaitSeconds)
+        _ = Patience(seconds: policy.maximumWaitSeconds).rests()
+        try look()
+      }
     } catch {
       let verdict = Verdict(
         finding: .unavailable, action: error.inUse == nil ? .refuse : .retry,
@@ -191,20 +194,24 @@ struct OpenFlow: Sendable {
     if let state = policy.hostState?() { evidence.host = state }
     if policy.mode == .extension { evidence.host.isExtension = true }
     if Classifier(evidence: evidence, policy: policy).wantsDeepEvidence {
-      let path = recovery.storeURL.path
-      if evidence.isUsedElsewhere == true {
-        // It may have been an opener like ours, which fails and lets go.
-        DatabaseLock.waitUntilFree(path, seconds: policy.maximumWaitSeconds)
-        evidence.isUsedElsewhere = FileEvidence.isUsedElsewhere(path)
-      }
+      settle(&evidence)
       evidence = recovery.deepened(evidence, model)
+      settle(&evidence)
       evidence.repetition = recovery.repetition(of: evidence)
     }
     let verdict = classify(evidence, policy: policy)
     recovery.tell(.judged(verdict))
     var judgement = Judgement(evidence: evidence, verdict: verdict)
+    // Of the file that the opener was given. What stands there by now may be another process's fresh store.
     judgement.main = main
     return judgement
+  }
+
+  /// A lock may be that of an opener like ours in another process, which fails too and lets go.
+  private func settle(_ evidence: inout StoreEvidence) {
+    guard evidence.isUsedElsewhere == true else { return }
+    evidence.isUsedElsewhere = DatabaseLock.isUsed(
+      recovery.storeURL.path, forMoreThan: policy.maximumWaitSeconds)
   }
 
   /// Sets the store aside and has the opener make a fresh one; ends when a last look forbids it or the move
