@@ -1,11 +1,6 @@
 public import CoreDataStore
 import Foundation
 
-extension StoreRecoveryError.Code {
-  /// Another process has the store open.
-  public static let inUse = Self(rawValue: "store.inUse")
-}
-
 extension Incidents {
   /// What a restoration did.
   public struct Restoration: Sendable {
@@ -47,13 +42,23 @@ extension Incidents {
     texts: IncidentTexts = IncidentTexts()
   ) throws -> Restoration {
     _ = try show(id)
-    _ = try PendingMoves(mover: mover, home: home, storeName: nil, only: id).end(now: clock())
+    return try mover.leased(home) {
+      try restoreHoldingLease(id, force: force, app: app, texts: texts)
+    }
+  }
+
+  private func restoreHoldingLease(
+    _ id: String, force: Bool, app: StoreRecovery.App?, texts: IncidentTexts
+  ) throws -> Restoration {
+    _ = try PendingMoves(mover: mover, home: home, storeName: nil, only: id)
+      .endHoldingLease(now: clock())
     let entry = try show(id)
     guard let incident = entry.incident else {
       throw StoreRecoveryError(
         .unreadableIncident, entry.problem ?? "the record cannot be read", path: entry.folder)
     }
-    _ = try PendingMoves(mover: mover, home: home, storeName: incident.storeName).end(now: clock())
+    _ = try PendingMoves(mover: mover, home: home, storeName: incident.storeName)
+      .endHoldingLease(now: clock())
     let folder = QuarantineFolder(home: home, storeName: incident.storeName, id: id)
     let kept = StoreSet(at: folder.keptMainPath)
     guard !kept.members.isEmpty else {
@@ -144,9 +149,9 @@ extension Incidents {
       finding: .healthy, action: .quarantine, reason: "an earlier store is restored in its place",
       rule: "restore.replaced")
     let judgement = Judgement(evidence: FileEvidence.read(folder.mainPath), verdict: verdict)
+    try mover.check(folder.mainPath, minimumFreeBytes: Self.recordBytes)
     let (target, record) = try mover.begin(
-      folder.mainPath, name: Timestamp.folderName(now) + "-replaced",
-      minimumFreeBytes: Self.recordBytes
+      folder.mainPath, name: Timestamp.folderName(now) + "-replaced"
     ) { id, path in
       Incident(
         judgement, app: app, storeName: folder.storeName, id: id, folder: path, created: now,

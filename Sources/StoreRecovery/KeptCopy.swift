@@ -1,6 +1,14 @@
 import CoreDataStore
 import Foundation
 
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
 extension StoreRecovery {
   /// Copies the set into an incident of its own, because opening the store makes SQLite drop a part of the log
   /// that holds rows. The store stays in place.
@@ -23,7 +31,7 @@ extension StoreRecovery {
         .noSpace, "too little space is free for a copy of the store; free some and open again",
         path: home)
     }
-    let trial = try TrialFolder(in: home, fileSystem: fileSystem)
+    let trial = try TrialFolder(in: home, mover)
     defer { try? trial.remove() }
     let kept = trial.path + "/kept"
     try fileSystem.makeFolder(kept, 0o700)

@@ -23,6 +23,9 @@ public struct Policy: Sendable {
   /// The pauses before the opener is called again when the reason may pass by itself, as with a lock. Empty:
   /// the error is thrown at once. The synchronous form blocks its thread.
   public var retryPauses: [Duration] = [.milliseconds(100), .milliseconds(400)]
+  /// How long an open may wait for another process that moves the store, or that has it open while it is to be
+  /// moved, in seconds, 0 to 60. Nobody waits on a normal launch.
+  public var maximumWaitSeconds = Self.usualWaitSeconds
   /// Whether the opener must fail twice before the store is set aside.
   public var triesTwice = true
   /// Opens a store in the way the opener does, makes one where there is none, and closes it again. With it, a
@@ -70,6 +73,8 @@ public struct Policy: Sendable {
 
   /// Creates the default policy.
   public init() {}
+
+  static let usualWaitSeconds = 3.0
 
   private static var migratesNothing: Bool {
     #if canImport(CoreData)

@@ -1,6 +1,14 @@
 import CoreDataStore
 import Foundation
 
+extension Error {
+  /// The error when it says that another process is in the way.
+  var inUse: StoreRecoveryError? {
+    guard let error = self as? StoreRecoveryError, error.code == .inUse else { return nil }
+    return error
+  }
+}
+
 /// A set that was moved into its quarantine, before the fresh store has proved itself.
 struct SetAside: Sendable {
   let recovery: StoreRecovery
@@ -20,8 +28,17 @@ struct SetAside: Sendable {
   @discardableResult
   func putBack(after error: any Error) -> (any Error)? {
     do {
-      let record = try recovery.mover.beginBack(folder, reason: .freshFailed)
-      try recovery.mover.advanceBack(folder, record, now: recovery.clock())
+      let mover = recovery.mover
+      try mover.leased(folder.home) {
+        // Whoever opened the fresh store has closed the move, and may have rows in it by now.
+        guard try mover.fileSystem.status(folder.intent) != nil else {
+          throw StoreRecoveryError(
+            .inUse, "another process uses the fresh store; open again", path: folder.mainPath)
+        }
+        try mover.lockingOut(folder.mainPath) {}
+        let record = try mover.beginBack(folder, reason: .freshFailed)
+        try mover.advanceBack(folder, record, now: recovery.clock())
+      }
       recovery.tell(.putBack(incident: folder.id, error))
       return nil
     } catch {

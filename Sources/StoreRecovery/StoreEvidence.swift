@@ -72,8 +72,12 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
     public var doubt: SilentLoss?
     /// What knows the log from before and misses nothing in it; nil when nobody looked.
     public var witnesses: [SilentLoss.Witness]?
-    /// What a healthy open is to record; nil when the record says so already.
+    /// What a healthy open is to record; nil when the record says so already. No part of the evidence.
     var unrecorded: HealthyOpen?
+
+    private enum CodingKeys: String, CodingKey {
+      case sizeBytes, isHeaderSound, committedFrames, lostFrames, loss, doubt, witnesses
+    }
 
     /// Creates log facts from their parts.
     public init(

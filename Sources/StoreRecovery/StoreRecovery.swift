@@ -76,7 +76,8 @@ public struct StoreRecovery: Sendable {
   ///   - opener: Opens the store at the URL that it gets, or creates it.
   /// - Returns: What `opener` returned, and what happened to the earlier store.
   /// - Throws: What `opener` threw first, untouched, whenever the store stays where it is;
-  ///   ``StoreRecoveryError`` when the evidence forbids to run `opener` at all.
+  ///   ``StoreRecoveryError`` when the evidence forbids to run `opener` at all, and with the code `store.inUse`
+  ///   when another process moves the store, or has it open while it is to be moved.
   public func open<Handle>(
     expecting model: (any ModelExpectation)? = nil, isolation: isolated (any Actor)? = #isolation,
     opener: (URL) async throws -> Handle
@@ -92,7 +93,8 @@ public struct StoreRecovery: Sendable {
   ///   - opener: Opens the store at the URL that it gets, or creates it.
   /// - Returns: What `opener` returned, and what happened to the earlier store.
   /// - Throws: What `opener` threw first, untouched, whenever the store stays where it is;
-  ///   ``StoreRecoveryError`` when the evidence forbids to run `opener` at all.
+  ///   ``StoreRecoveryError`` when the evidence forbids to run `opener` at all, and with the code `store.inUse`
+  ///   when another process moves the store, or has it open while it is to be moved.
   public func openSynchronously<Handle>(
     expecting model: (any ModelExpectation)? = nil, opener: (URL) throws -> Handle
   ) throws -> Opened<Handle> {
@@ -147,8 +149,12 @@ public struct StoreRecovery: Sendable {
 package struct Judgement: Sendable {
   package let evidence: StoreEvidence
   package let verdict: Verdict
+  /// The main file that was looked at; nil when any that is there is meant.
+  var main: FileStatus?
 
   package init(evidence: StoreEvidence, verdict: Verdict) {
+    var evidence = evidence
+    evidence.wal?.unrecorded = nil
     self.evidence = evidence
     self.verdict = verdict
   }
@@ -201,8 +207,7 @@ extension StoreRecovery {
   /// - Throws: ``StoreRecoveryError``: `store.refused` when the judgement is no quarantine or the store is not
   ///   the one that was judged any more, else why the set could not be moved.
   package func setAside(_ judgement: Judgement) throws -> Incident {
-    try check(judgement)
-    let set = try moveAside(judgement)
+    let set = try moveAside(try checked(judgement))
     try mover.close(set.folder)
     return set.incident
   }
@@ -213,8 +218,7 @@ extension StoreRecovery {
   package func recover<Handle>(
     _ judgement: Judgement, fresh: (URL) throws -> Handle
   ) throws -> Opened<Handle> {
-    try check(judgement)
-    let set = try moveAside(judgement)
+    let set = try moveAside(try checked(judgement))
     do {
       return set.opened(try fresh(storeURL))
     } catch {
@@ -229,12 +233,14 @@ extension StoreRecovery {
   }
 
   /// A judgement holds for the files that it was made of.
-  private func check(_ judgement: Judgement) throws {
+  private func checked(_ judgement: Judgement) throws -> Judgement {
+    var judgement = judgement
     let verdict = judgement.verdict
     guard verdict.action == .quarantine else {
       throw StoreRecoveryError(.refused, "\(verdict.reason) (\(verdict.rule))", path: storeURL.path)
     }
     try resume()
+    judgement.main = try fileSystem.status(try path())
     let now = evidence(try path())
     guard now.members == judgement.evidence.members, now.header == judgement.evidence.header,
       now.isUsedElsewhere != true
@@ -243,6 +249,7 @@ extension StoreRecovery {
         .refused, "the store changed since it was examined, so something uses it",
         path: storeURL.path)
     }
+    return judgement
   }
 
   func tell(_ event: RecoveryEvent) {
@@ -250,7 +257,7 @@ extension StoreRecovery {
     events.send(event)
   }
 
-  var mover: SetMover { SetMover(fileSystem: fileSystem) }
+  var mover: SetMover { SetMover(fileSystem: fileSystem, patience: policy.maximumWaitSeconds) }
 
   func path() throws -> String {
     let path = storeURL.path
@@ -290,15 +297,24 @@ extension StoreRecovery {
 
   func moveAside(_ judgement: Judgement) throws -> SetAside {
     let path = try path()
+    let home = StoreSet.folder(of: path)
     let now = Timestamp.wholeSeconds(clock())
-    let (folder, record) = try mover.begin(
-      path, name: Timestamp.folderName(now), minimumFreeBytes: policy.minimumFreeBytes
-    ) { id, folder in
-      draft(judgement, id: id, folder: folder, created: now)
+    try mover.check(path, minimumFreeBytes: policy.minimumFreeBytes)
+    try mover.makeIncompatible(in: home)
+    let set = try mover.leased(home) {
+      // Another process may have come first.
+      if let judged = judgement.main, try fileSystem.status(path)?.isSameFile(as: judged) != true {
+        throw StoreRecoveryError(
+          .inUse, "another process has moved the store meanwhile", path: path)
+      }
+      let (folder, record) = try mover.begin(path, name: Timestamp.folderName(now)) { id, folder in
+        draft(judgement, id: id, folder: folder, created: now)
+      }
+      let incident = try mover.advanceOrUndo(folder, record, now: now)
+      return SetAside(recovery: self, judgement: judgement, folder: folder, incident: incident)
     }
-    let incident = try mover.advanceOrUndo(folder, record, now: now)
-    tell(.setAside(incident))
-    return SetAside(recovery: self, judgement: judgement, folder: folder, incident: incident)
+    tell(.setAside(set.incident))
+    return set
   }
 
   private func draft(

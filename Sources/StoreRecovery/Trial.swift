@@ -1,6 +1,14 @@
 import CoreDataStore
 import Foundation
 
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
 extension StoreEvidence {
   /// What was tried in a private folder beside the store, before it was to be set aside.
   public struct Trial: Sendable, Codable, Equatable {
@@ -30,28 +38,32 @@ extension StoreEvidence {
 
 /// Tries things out in `Incompatible/.trial-…`, a private folder on the store's volume that goes away again.
 ///
-/// The store is only read. A folder that a killed run left there is removed by the next trial.
+/// The store is only read. A process that works in such a folder holds a lock on a file in it; one that a killed
+/// run left is removed by the next trial, and by whoever looks for unfinished moves.
 struct TrialFolder {
   private static let prefix = ".trial-"
+  private static let lockName = ".lock"
   /// A trial's own files are few; a host's check may make some more.
   private static let deepest = 8
 
   let fileSystem: FileSystem
   let incompatible: String
   let path: String
+  private let lock: Int32
 
   /// Makes the folder, and removes those of killed runs.
-  init(in home: String, fileSystem: FileSystem) throws {
-    self.fileSystem = fileSystem
+  init(in home: String, _ mover: SetMover) throws {
+    fileSystem = mover.fileSystem
     incompatible = home + "/" + QuarantineFolder.parentName
-    let mover = SetMover(fileSystem: fileSystem)
-    try mover.ensureFolder(incompatible, mode: 0o700)
-    for name in try fileSystem.entries(incompatible).names where Self.isName(name) {
-      try Self.remove(incompatible + "/" + name, fileSystem)
-    }
+    try mover.makeIncompatible(in: home)
+    Self.sweep(try fileSystem.entries(incompatible).names, in: incompatible, fileSystem)
     let token = String(UInt64.random(in: 1 << 60 ... .max), radix: 16)
     path = incompatible + "/" + Self.prefix + token
     try fileSystem.makeFolder(path, 0o700)
+    guard let lock = try fileSystem.lock(path + "/" + Self.lockName) else {
+      throw SystemCallError(call: "lock", path: path, errno: EAGAIN)
+    }
+    self.lock = lock
   }
 
   /// Whether `name` is one that only a trial gives: the prefix and 16 digits.
@@ -60,8 +72,27 @@ struct TrialFolder {
       && name.dropFirst(prefix.count).allSatisfy { $0.isHexDigit && $0.isASCII }
   }
 
+  /// Removes the folders of killed runs among `names`. What cannot be removed now stays for the next time.
+  static func sweep(_ names: [String], in incompatible: String, _ fileSystem: FileSystem) {
+    for name in names where isName(name) {
+      let path = incompatible + "/" + name
+      guard (try? fileSystem.status(path))??.kind == .folder else { continue }
+      guard (try? fileSystem.status(path + "/" + lockName)) ?? nil != nil else {
+        // Just made, or about to go: gone if it is empty.
+        try? fileSystem.removeFolder(path)
+        continue
+      }
+      guard let lock = try? fileSystem.lock(path + "/" + lockName) else {
+        continue
+      }
+      try? remove(path, fileSystem)
+      close(lock)
+    }
+  }
+
   /// Removes the folder, and `Incompatible` where nothing else is in it.
   func remove() throws {
+    defer { close(lock) }
     try Self.remove(path, fileSystem)
     try SetMover(fileSystem: fileSystem).removeFolder(incompatible)
   }
@@ -69,9 +100,12 @@ struct TrialFolder {
   private static func remove(_ path: String, _ fileSystem: FileSystem, depth: Int = 0) throws {
     guard let status = try fileSystem.status(path) else { return }
     guard status.kind == .folder, depth < deepest else { return try fileSystem.unlink(path) }
-    for name in try fileSystem.entries(path).names {
+    for name in try fileSystem.entries(path).names where name != lockName {
       try remove(path + "/" + name, fileSystem, depth: depth + 1)
     }
+    // Last, so that a folder with something in it can be told from a new one.
+    let lock = path + "/" + lockName
+    if try fileSystem.status(lock) != nil { try fileSystem.unlink(lock) }
     try fileSystem.removeFolder(path)
   }
 
@@ -122,13 +156,15 @@ extension StoreRecovery {
       return Judgement(evidence: evidence, verdict: classify(evidence, policy: policy))
     }
     evidence.trial = trial(path)
-    return Judgement(evidence: evidence, verdict: classify(evidence, policy: policy))
+    var confirmed = Judgement(evidence: evidence, verdict: classify(evidence, policy: policy))
+    confirmed.main = judgement.main
+    return confirmed
   }
 
   private func trial(_ path: String) -> StoreEvidence.Trial {
     var trial = StoreEvidence.Trial()
     do {
-      let folder = try TrialFolder(in: StoreSet.folder(of: path), fileSystem: fileSystem)
+      let folder = try TrialFolder(in: StoreSet.folder(of: path), mover)
       defer { try? folder.remove() }
       do {
         try folder.makeFresh(StoreSet.lastComponent(of: path), check: policy.check)

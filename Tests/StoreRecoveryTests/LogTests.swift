@@ -63,7 +63,7 @@ import Testing
     #expect(incident.id == Workbench.stamp)
     #expect(incident.kind == .copied)
     #expect(opened.loss?.kind == .headerDamaged)
-    #expect(events.notes == ["lost headerDamaged", "copied " + Workbench.stamp])
+    #expect(events.notes == ["copied " + Workbench.stamp, "lost headerDamaged"])
     #expect(bench.snapshot(in: kept + "/store") == before)
     #expect(bench.names(kept) == ["incident.json", "incident.txt", "store"])
     #expect(bench.names(bench.incompatible) == [Workbench.stamp])

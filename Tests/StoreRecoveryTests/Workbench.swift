@@ -234,6 +234,10 @@ extension FileSystem {
       try check("write", $0)
       try real.write($0, $1)
     }
+    watched.lock = {
+      try check("lock", $0)
+      return try real.lock($0)
+    }
     return watched
   }
 }
