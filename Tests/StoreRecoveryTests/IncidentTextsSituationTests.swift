@@ -97,7 +97,11 @@ import Testing
     #expect(held { $0.isUsedElsewhere = true } == .inUse)
     #expect(held { $0.freeBytes = 10 } == .diskFull)
     #expect(held { $0.mainKind = .symbolicLink } == .noAccess)
-    #expect(held { $0.repetition = repetition(same: 2) } == .keepsFailing)
+    #expect(
+      held { evidence in
+        evidence.repetition = .init(fingerprint: "f")
+        evidence.repetition?.same = 2
+      } == .keepsFailing)
     #expect(held { $0.trial = trial(copy: .opened) } == .momentary)
     func tried(_ code: Int32) -> Situation? {
       held { evidence in
