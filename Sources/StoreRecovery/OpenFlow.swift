@@ -108,6 +108,7 @@ struct OpenFlow: Sendable {
 
   /// The opener returned a handle.
   func opened<Handle>(_ handle: Handle) -> Opened<Handle> {
+    defer { prune() }
     if let aside {
       recovery.note(aside.incident, in: aside.folder.incompatible)
       return aside.opened(handle)
@@ -122,6 +123,17 @@ struct OpenFlow: Sendable {
     }
     let told = resumed.last { $0.incident?.kind == .setAside }?.incident
     return Opened(handle: handle, incident: copied ?? told, loss: facts.wal?.loss)
+  }
+
+  /// What cannot be removed now stays for a later launch.
+  private func prune() {
+    guard let retention = policy.retention, policy.mode == .act, let path = try? recovery.path()
+    else { return }
+    let incidents = Incidents(
+      in: StoreSet.folder(of: path), fileSystem: recovery.fileSystem, clock: recovery.clock)
+    let report = try? incidents.prune(
+      retention, storeName: StoreSet.lastComponent(of: path), dryRun: false)
+    if let report, !report.removed.isEmpty { recovery.tell(.pruned(report)) }
   }
 
   /// The opener threw.

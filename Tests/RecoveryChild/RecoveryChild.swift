@@ -68,7 +68,7 @@ struct Host {
       switch event {
       case .judged(let verdict): steps.note("\(verdict.action) by \(verdict.rule)")
       case .setAsideFailed(let error): steps.note("not set aside: \(error)")
-      case .resumed, .setAside, .putBack, .rowsLost, .copied, .notNoted: break
+      case .resumed, .setAside, .putBack, .rowsLost, .copied, .pruned, .notNoted: break
       }
     }
     if let bytes = options["space"].flatMap({ Int64($0) }) { policy.minimumFreeBytes = bytes }
