@@ -211,7 +211,12 @@ enum IncidentFolder {
 enum IncidentText {
   static func text(_ incident: Incident, state: String, _ display: DisplayOptions) -> String {
     var notice = KeyValueBlock()
-    for line in incident.plainText.split(separator: "\n", omittingEmptySubsequences: false) {
+    let told = incident.notice(
+      in: IncidentTexts(preferring: ["en"]), showingFolder: incident.folder)
+    let parts = [told.title, told.whatHappened, told.whatWasKept, told.whatToDo]
+    for line in parts.joined(separator: "\n\n").split(
+      separator: "\n", omittingEmptySubsequences: false)
+    {
       notice.add("", String(line))
     }
     var text = notice.text(width: display.width, style: display.style)

@@ -17,6 +17,7 @@ struct Rescue: ParsableCommand, RecordedCommand {
 
       The whole store set goes into Incompatible/<time>/store/ beside it, under its own names, with a record of what \
       happened. Nothing is deleted. A store that fits is left alone. Close every program that uses the store first.
+      What was found out about the store, and what follows from it, is shown before anything is moved.
 
       Exit status: 0 set aside, or nothing to do; 65 when the file is no store (nothing is moved); 75 when something \
       else stands in the way.
@@ -40,8 +41,17 @@ struct Rescue: ParsableCommand, RecordedCommand {
   @Option(name: .customLong("app-version"), help: "The app's version, for the note to the user.")
   var appVersion: String?
 
+  @Option(
+    name: .customLong("policy"),
+    help: ArgumentHelp(
+      "What may be done: report, the same as --dry-run; min-free=SIZE, the space that must be free; no-trial, make no throw-away store first. May be repeated.",
+      valueName: "policy"))
+  var policies: [RescuePolicy] = []
+
   @Flag(name: [.customShort("n"), .customLong("dry-run")], help: "Only say what would be done.")
   var dryRun = false
+
+  private var onlyReports: Bool { dryRun || policies.contains(.report) }
 
   @OptionGroup var custody: CustodyOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
@@ -76,34 +86,52 @@ struct Rescue: ParsableCommand, RecordedCommand {
       throw SQLiteFileError(.notRegular, "is \(Self.words(status.kind))", path: path)
     }
     let recovery = StoreRecovery(
-      URL(fileURLWithPath: path), app: .init(name: app, version: appVersion ?? ""))
-    if !dryRun { try recovery.resume() }
-    let judgement = recovery.judge(try recovery.examine(expecting: expected))
-    let verdict = judgement.verdict
-
-    var incident: Incident?
-    if verdict.action == .quarantine, !dryRun {
-      do {
-        incident = try recovery.recover(judgement) { url in
-          try FreshStore.create(at: url.path, for: choice.model)
-        }.incident
-      } catch let error as SQLiteWriterError {
-        let isDevice = ["writer.full", "writer.io"].contains(error.code.rawValue)
-        throw Failure(
-          isDevice ? 74 : 75, "store.freshFailed",
-          "no fresh store could be made, so the old one goes back: \(error.message), \(path)",
-          hint: "close whatever uses the store, and run lifeboat rescue again")
-      }
+      URL(fileURLWithPath: path), app: .init(name: app, version: appVersion ?? ""),
+      policy: policy(choice.model))
+    if !onlyReports { try recovery.resume() }
+    var judgement = recovery.judge(try recovery.examine(expecting: expected))
+    if judgement.verdict.action == .quarantine, !onlyReports, !policies.contains(.noTrial) {
+      judgement = try recovery.confirmedAtRest(judgement)
     }
+    let isText = !display.json && !display.quiet
+    if isText { try display.write(explanation(judgement, choice.version.name)) }
+    let incident = try setAside(recovery, judgement, choice.model)
     if display.json {
       try display.write(
         json: Report(
-          store: path, verdict: verdict, evidence: judgement.evidence, dryRun: dryRun,
-          incident: incident, freshStore: incident == nil ? nil : path))
-    } else if !display.quiet {
-      try display.write(text(judgement, incident, choice.version.name))
+          store: path, verdict: judgement.verdict, evidence: judgement.evidence,
+          dryRun: onlyReports, incident: incident, freshStore: incident == nil ? nil : path))
+    } else if let incident, isText {
+      try display.write(text(incident))
     }
     try end(judgement)
+  }
+
+  private func policy(_ model: ManagedObjectModel) -> Policy {
+    var policy = Policy()
+    if onlyReports { policy.mode = .reportOnly }
+    for case .minimumFree(let bytes) in policies { policy.minimumFreeBytes = bytes }
+    // There is no opener here that could judge a copy; but a fresh store for the model must be possible.
+    policy.maximumCopyBytes = 0
+    policy.check = { try FreshStore.create(at: $0.path, for: model) }
+    return policy
+  }
+
+  private func setAside(
+    _ recovery: StoreRecovery, _ judgement: Judgement, _ model: ManagedObjectModel
+  ) throws -> Incident? {
+    guard judgement.verdict.action == .quarantine, !onlyReports else { return nil }
+    do {
+      return try recovery.recover(judgement) { url in
+        try FreshStore.create(at: url.path, for: model)
+      }.incident
+    } catch let error as SQLiteWriterError {
+      let isDevice = ["writer.full", "writer.io"].contains(error.code.rawValue)
+      throw Failure(
+        isDevice ? 74 : 75, "store.freshFailed",
+        "no fresh store could be made, so the old one goes back: \(error.message), \(path)",
+        hint: "close whatever uses the store, and run lifeboat rescue again")
+    }
   }
 
   private static func words(_ kind: StoreSet.Kind) -> String {
@@ -134,52 +162,41 @@ struct Rescue: ParsableCommand, RecordedCommand {
     }
   }
 
-  private func text(_ judgement: Judgement, _ incident: Incident?, _ expected: String) -> String {
+  /// What was found out and what follows from it.
+  private func explanation(_ judgement: Judgement, _ expected: String) -> String {
     let verdict = judgement.verdict
-    let evidence = judgement.evidence
     var block = KeyValueBlock()
     let name = StoreSet.lastComponent(of: path)
     switch verdict.action {
     case .open: block.add(name, "fits \(expected); nothing to do", tone: .green)
     case .quarantine:
-      block.add(name, dryRun ? "would be set aside" : "set aside and replaced", tone: .yellow)
-    default: block.add(name, "left alone", tone: .yellow)
-    }
-    block.add("Verdict", "\(verdict.finding.rawValue): \(verdict.reason)")
-    block.add("Written by", evidence.writtenBy ?? "a version that is not among these models")
-    block.add("Expected", expected)
-    if let comparison = evidence.comparison, !comparison.isEqual {
-      let parts: [(String, [String])] = [
-        ("Differ", comparison.differing), ("Only in the store", comparison.onlyInStore),
-        ("Only in the model", comparison.onlyInModel), ("The same", comparison.agreeing),
-      ]
-      for (label, names) in parts where !names.isEmpty {
-        block.add(label, names.joined(separator: ", "))
-      }
-    }
-    if let structure = evidence.structure, structure.findingCount > 0 {
       block.add(
-        "Damage",
-        "\(Quantity.count(structure.findingCount)) findings: \(structure.findings.joined(separator: ", "))"
-      )
+        name, onlyReports ? "would be set aside" : "is set aside and replaced", tone: .yellow)
+    default: block.add(name, "is left alone", tone: .yellow)
     }
-    if let incident {
-      block.add("Kept in", incident.folder + "/store")
-      block.add("Fresh store", path)
-      block.add(
-        "Next",
-        [
-          .init(
-            "lifeboat incidents show \(folder) \(incident.id)", "what the user is told, and why"),
-          .init(
-            "lifeboat extract \(ShellText.quoted(incident.folder + "/store/" + incident.storeName)) -o DIR",
-            "save the rows"),
-          .init(
-            "lifeboat bundle create \(ShellText.quoted(incident.folder)) -o support.zip",
-            "pack what support needs"),
-          .init("lifeboat incidents restore \(folder) \(incident.id)", "bring it back"),
-        ])
+    for line in verdict.supportLines(judgement.evidence) {
+      block.add(line.name, line.parts.joined(separator: "\n"))
     }
+    return block.text(width: display.width, style: display.style)
+  }
+
+  private func text(_ incident: Incident) -> String {
+    var block = KeyValueBlock()
+    block.add("Kept in", incident.folder + "/store")
+    block.add("Fresh store", path)
+    block.add(
+      "Next",
+      [
+        .init(
+          "lifeboat incidents show \(folder) \(incident.id)", "what the user is told, and why"),
+        .init(
+          "lifeboat extract \(ShellText.quoted(incident.folder + "/store/" + incident.storeName)) -o DIR",
+          "save the rows"),
+        .init(
+          "lifeboat bundle create \(ShellText.quoted(incident.folder)) -o support.zip",
+          "pack what support needs"),
+        .init("lifeboat incidents restore \(folder) \(incident.id)", "bring it back"),
+      ])
     return block.text(width: display.width, style: display.style)
   }
 

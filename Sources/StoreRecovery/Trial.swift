@@ -170,6 +170,15 @@ extension StoreRecovery {
     return confirmed
   }
 
+  /// The judgement on a store at rest, after the same trial.
+  package func confirmedAtRest(_ judgement: Judgement) throws -> Judgement {
+    let path = try path()
+    var evidence = judgement.evidence
+    try mover.check(path, minimumFreeBytes: 0)
+    evidence.trial = try trial(path)
+    return judge(evidence)
+  }
+
   private func trial(_ path: String) throws -> StoreEvidence.Trial {
     var trial = StoreEvidence.Trial()
     do {

@@ -34,24 +34,42 @@ extension Verdict {
   }
 }
 
+extension Verdict {
+  /// The same in parts: names, each with one value or a list.
+  package func supportLines(_ evidence: StoreEvidence) -> [(name: String, parts: [String])] {
+    var text = SupportText()
+    text.add(self, evidence)
+    return text.lines
+  }
+}
+
 /// Lines of a name and a value.
 struct SupportText {
   /// How many lines a list may have; what is left out is counted.
   static let listLimit = 24
 
-  private(set) var text = ""
+  /// A value of several parts is a list.
+  private(set) var lines: [(name: String, parts: [String])] = []
+
+  var text: String {
+    lines.map { line in
+      line.parts.count == 1
+        ? "\(line.name): \(line.parts[0])\n"
+        : "\(line.name):\n" + line.parts.map { "  \($0)\n" }.joined()
+    }.joined()
+  }
 
   mutating func add(_ name: String, _ value: String?) {
     guard let value, !value.isEmpty else { return }
-    text += "\(name): \(Self.visible(value))\n"
+    lines.append((name, [Self.visible(value)]))
   }
 
   mutating func add(_ name: String, list: [String]) {
     guard !list.isEmpty else { return }
-    text += "\(name):\n"
-    for line in list.prefix(Self.listLimit) { text += "  \(Self.visible(line))\n" }
+    var parts = list.prefix(Self.listLimit).map(Self.visible)
     let rest = list.count - Self.listLimit
-    if rest > 0 { text += "  and \(rest) more\n" }
+    if rest > 0 { parts.append("and \(rest) more") }
+    lines.append((name, parts))
   }
 
   static func name(of app: StoreRecovery.App) -> String {
