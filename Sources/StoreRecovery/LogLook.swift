@@ -112,8 +112,8 @@ extension LogLook {
         wal?.lostFrames = try? LostFrames.count(inLogOf: path, pageSize: pageSize, validFrames: 0)
       }
     }
-    // A main file that is missing or empty is another matter, and one that is not in WAL mode has no log.
-    guard let header, header.isMagicRight, header.readVersion == 2, let main = first.main else {
+    // A main file that is missing or empty is another matter.
+    guard let header, header.isMagicRight, let main = first.main else {
       return wal
     }
     var judged = Witnesses(
@@ -192,6 +192,8 @@ struct Witnesses {
     hearLog()
     hearIndex()
     hearRecord()
+    // What stands behind the last frame that the index knows was never committed.
+    if doubt?.witness == .log, heard.contains(.index) { doubt = nil }
   }
 
   /// The first loss counts: the log's own word, then the index's, which knows the whole session.
@@ -225,7 +227,7 @@ struct Witnesses {
     let isCertain = isNewest && index.unsaved > 0
     let atMost = isCertain ? index.unsaved : nil
     guard let log = look.log else {
-      if index.frames > index.saved {
+      if index.frames > index.saved, header.readVersion == 2 {
         found(.gone, .index, frames: atMost, isCertain: isCertain)
       } else {
         heard.append(.index)
