@@ -247,13 +247,14 @@ struct Witnesses {
       }
       return
     }
-    // Frames that a checkpoint saved are missed as well: SQLite would read older ones before the main file.
+    // What a checkpoint saved is not lost, though SQLite may read older pages of the log before the main file.
     if log.frames < index.frames {
-      found(.cutShort, .index, frames: index.frames - log.frames)
+      let lost = index.frames - max(log.frames, index.perhapsSaved)
+      found(.cutShort, .index, frames: lost > 0 ? lost : nil, isCertain: lost > 0)
     } else if log.lastFrame.count < 24 || Array(log.lastFrame[16..<24]) != index.checksum
       || Array(log.lastFrame[8..<16]) != index.salts
     {
-      found(.cutShort, .index, frames: 1)
+      found(.cutShort, .index, frames: index.unsaved > 0 ? 1 : nil, isCertain: index.unsaved > 0)
     } else {
       heard.append(.index)
     }
@@ -284,7 +285,9 @@ struct Witnesses {
       return
     }
     if log.frames < frames {
-      found(.cutShort, .record, frames: frames - log.frames)
+      let lost = frames - max(log.frames, frames - Int(record.log.unsaved))
+      let isCertain = isSame && lost > 0
+      found(.cutShort, .record, frames: isCertain ? lost : nil, isCertain: isCertain)
     } else if main.inode != record.main.inode, log.status.inode == record.log.inode {
       found(.foreign, .record, frames: nil)
     } else if frames > 0 {

@@ -67,7 +67,7 @@ import Testing
       rule: "sqlite.11"
     ) { try overwrite(main($0), at: 100, bytes: [UInt8](repeating: 0xa5, count: 3996)) },
     Case(
-      name: "schema format 9", answer: .code(1), finding: .corrupt, action: .quarantine,
+      name: "schema format 9", answer: .code(1), finding: .hostError, action: .refuse,
       rule: "sqlite.1"
     ) { try overwrite(main($0), at: 44, bytes: [0, 0, 0, 9]) },
     Case(

@@ -86,6 +86,9 @@ private func rows(_ store: String, withoutIndex: Bool = true) throws -> [String]
       let bench = try Workbench()
       try killed(sessions, bench)
       let log = bench.store + "-wal"
+      while look(bench.store)?.unrecorded?.main.isSettled != true {
+        try sessions.tick(bench.folder)
+      }
       look(bench.store)?.unrecorded?.write(for: bench.store)
       if withRecord { try remove(bench.store + "-shm") }
       let half = try bytes(of: URL(fileURLWithPath: log))
