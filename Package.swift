@@ -58,6 +58,10 @@ let package = Package(
         argumentParser,
       ],
       swiftSettings: settings),
+    // The process that tests of the recovery layer stop and kill.
+    .executableTarget(
+      name: "RecoveryChild", dependencies: ["StoreRecovery", "CoreDataStore", "ObjectModel", "CSQLite"],
+      path: "Tests/RecoveryChild", swiftSettings: settings),
     .testTarget(
       name: "LifeboatCLITests", dependencies: ["LifeboatCLI", "Fixtures"],
       swiftSettings: settings),
@@ -68,7 +72,7 @@ let package = Package(
       imports: ["StoreExtraction", "StoreRecovery", "CoreDataStore", "SQLiteFile", "CZlib", crypto])
     + room(
       "StoreRecovery", imports: ["CoreDataStore", "ObjectModel", "SQLiteFile", crypto],
-      tests: ["CSQLite"])
+      tests: ["CSQLite", "RecoveryChild"])
     + room(
       "StoreMigration",
       imports: ["StoreExtraction", "CoreDataStore", "ObjectModel", "SQLiteWriter"])

@@ -98,7 +98,8 @@ public struct StoreSeal: Sendable, Codable, Equatable {
     }
   }
 
-  private static func difference(_ before: File, _ after: File) -> Difference? {
+  /// How one member differs from what was sealed; nil when it does not.
+  package static func difference(_ before: File, _ after: File) -> Difference? {
     let name = before.name
     if before.kind != after.kind {
       return .init(
@@ -121,7 +122,8 @@ public struct StoreSeal: Sendable, Codable, Equatable {
     return nil
   }
 
-  private static func seal(_ member: StoreSet.Member) throws(StoreSealError) -> File {
+  /// Reads one member and seals it.
+  package static func seal(_ member: StoreSet.Member) throws(StoreSealError) -> File {
     guard let status = try status(of: member.path) else {
       throw StoreSealError(.changed, path: member.path, message: "the file is gone")
     }

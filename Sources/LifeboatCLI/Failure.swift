@@ -205,6 +205,7 @@ struct Failure: Error {
   private init(_ error: StoreRecoveryError) {
     let (exit, hint): (Int32, String?) =
       switch error.code {
+      case .inUse: (75, "close the app that uses the store and try again")
       case .noSpace: (74, "free some space on the volume and try again")
       case .moveFailed, .unfinished: (74, "nothing was lost; the next run finishes or undoes it")
       case .noSuchIncident: (66, "see them with: lifeboat incidents list FOLDER")

@@ -9,18 +9,8 @@ extension ManagedObjectModel {
   /// - Throws: ``ModelError``; `model.optimisedFormat` for an `.omo`.
   public init(archive bytes: [UInt8]) throws(ModelError) {
     if OptimisedModel.isOptimised(bytes) { throw OptimisedModel.error }
-    let archive: KeyedArchive
-    do {
-      archive = try KeyedArchive(bytes: bytes)
-    } catch {
-      switch error.code {
-      case .notAPropertyList, .notAnArchive:
-        throw ModelError(
-          code: .notAModel, message: "This is no keyed archive, as every compiled model is.",
-          offset: error.offset)
-      default: throw ModelError(error)
-      }
-    }
+    let archive = try KeyedArchive(
+      bytes: bytes, orThrow: .notAModel, "This is no keyed archive, as every compiled model is.")
     if EditorModelReader.isEditorArchive(archive) {
       self = try EditorModelReader.model(in: archive).model
       return

@@ -15,6 +15,21 @@ public struct KeyedArchive: Sendable, Hashable {
     try self.init(PropertyList(bytes: bytes))
   }
 
+  /// Reads the archive that a file of models is.
+  ///
+  /// - Throws: ``ModelError`` with `code` and `message` when it is none, else what is wrong with the property list.
+  init(bytes: [UInt8], orThrow code: ModelError.Code, _ message: String) throws(ModelError) {
+    do {
+      try self.init(bytes: bytes)
+    } catch {
+      switch error.code {
+      case .notAPropertyList, .notAnArchive:
+        throw ModelError(code: code, message: message, offset: error.offset)
+      default: throw ModelError(error)
+      }
+    }
+  }
+
   /// Takes a property list that is a keyed archive.
   ///
   /// - Throws: ``PropertyListError``; `plist.notAnArchive` when it is another property list.

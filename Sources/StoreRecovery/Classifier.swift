@@ -23,6 +23,9 @@ package func classifyAtRest(_ evidence: StoreEvidence, policy: Policy = Policy()
 }
 
 struct Classifier {
+  /// The rule for a log that the opener would drop although it holds rows. A copy of the set makes it harmless.
+  static let damagedLog = "store.walDamaged"
+
   let evidence: StoreEvidence
   let policy: Policy
 
@@ -101,6 +104,12 @@ struct Classifier {
     return !rule.rule.isFinal
   }
 
+  /// Whether an error speaks of what is around a store and not of the store.
+  static func speaksOfSurroundings(_ failure: StoreEvidence.Failure) -> Bool {
+    let evidence = StoreEvidence(mainKind: .file)
+    return Classifier(evidence: evidence, policy: Policy()).rule(for: failure)?.rule.isFinal == true
+  }
+
   // MARK: Before any code
 
   /// Sets whose opening would lose rows: SQLite deletes the log of a main file that is empty or missing.
@@ -125,11 +134,20 @@ struct Classifier {
         "the main file is empty and its \(orphan) is not; opening would discard the log",
         "store.mainEmpty")
     }
-    if let lost = evidence.wal?.lostFrames, lost > 0, evidence.wal?.isHeaderSound == false {
+    switch evidence.wal?.loss?.kind {
+    // Where the content is nowhere, there is nothing that the opener could destroy.
+    case .headerDamaged where evidence.wal?.loss?.keptPages != 0:
+      let pages = evidence.wal?.loss?.keptPages.map { "of \($0) pages " } ?? ""
       return refusal(
         .corrupt,
-        "the header of the write-ahead log is damaged; opening would drop the newest content of \(lost) pages without a word",
-        "store.walDamaged")
+        "the header of the write-ahead log is damaged; opening would drop the newest content \(pages)without a word",
+        Self.damagedLog)
+    case .foreign:
+      return refusal(
+        .corrupt,
+        "the write-ahead log and the main file do not belong together; opening would mix two stores",
+        "store.walForeign")
+    case .headerDamaged, .cutShort, .frameDamaged, .gone, nil: break
     }
     return nil
   }
@@ -171,7 +189,9 @@ struct Classifier {
   }
 
   private func judge(_ failure: StoreEvidence.Failure) -> Verdict {
-    guard let match = rule(for: failure) else { return unknownError("error.unknown") }
+    let match = rule(for: failure)
+    if let meaning = failure.meaning, match?.rule.isFinal != true { return judge(meaning) }
+    guard let match else { return unknownError("error.unknown") }
     let rule = match.rule
     let id = match.id
     switch rule.treatment {
@@ -207,6 +227,19 @@ struct Classifier {
       let isShort = evidence.freeBytes.map { $0 < policy.minimumFreeBytes } ?? false
       return Verdict(
         finding: .unavailable, action: isShort ? .wait : .refuse, reason: rule.reason, rule: id)
+    }
+  }
+
+  /// What the host says that its error means.
+  private func judge(_ meaning: FailureMeaning) -> Verdict {
+    switch meaning {
+    case .newerStore: return newer("host.newerStore")
+    case .otherVersion:
+      return mismatch()
+        ?? quarantine(
+          .incompatible, "the app says that the store is of a version which it does not know",
+          "host.otherVersion")
+    case .wrongKey: return encrypted("host.wrongKey")
     }
   }
 
@@ -276,10 +309,10 @@ struct Classifier {
     policy.setsAsideOnMismatchAlone ? mismatch() : nil
   }
 
-  private func newer() -> Verdict {
+  private func newer(_ rule: String = "model.newer") -> Verdict {
     let reason = "a newer build of the app wrote the store"
     return policy.setsAsideNewerStores
-      ? quarantine(.newer, reason, "model.newer") : refusal(.newer, reason, "model.newer")
+      ? quarantine(.newer, reason, rule) : refusal(.newer, reason, rule)
   }
 
   /// The error says that the model does not fit, and the hashes do not show it.
@@ -392,13 +425,50 @@ struct Classifier {
     guard evidence.openErrno == 0 else {
       return held(.wait, "the file could not be read before the attempt", "hold.unreadable")
     }
-    if let count = evidence.earlierQuarantines, count >= policy.maximumQuarantines {
-      return held(.refuse, "this build has set it aside \(count) times already", "hold.repeated")
-    }
     if let free = evidence.freeBytes, free < policy.minimumFreeBytes {
       return held(.wait, "only \(free) bytes are free", "hold.noSpace")
     }
+    if let repetition = evidence.repetition {
+      guard repetition.isKnown else {
+        return held(
+          .refuse, "what happened at earlier launches could not be read", "hold.unrecorded")
+      }
+      if repetition.same >= 2 {
+        return held(
+          .openInMemory,
+          "this build has set it aside \(repetition.same) times for the same reason",
+          "hold.repeated")
+      }
+      if repetition.all >= policy.maximumQuarantines {
+        return held(
+          .openInMemory, "this build has set it aside \(repetition.all) times already",
+          "hold.repeated")
+      }
+      if repetition.same == 1, repetition.isAllowed == false {
+        return held(
+          .refuse, "the app does not want it to be set aside a second time", "hold.hostDecides")
+      }
+    }
+    if let trial = evidence.trial { return restrained(by: trial, held) ?? verdict }
     return verdict
+  }
+
+  private func restrained(
+    by trial: StoreEvidence.Trial, _ held: (Action, String, String) -> Verdict
+  ) -> Verdict? {
+    if trial.makesFreshStore == false {
+      let code = trial.freshCode.map { " (error \($0))" } ?? ""
+      return held(
+        .wait, "no throw-away store could be made beside it\(code)", "hold.freshFails")
+    }
+    switch trial.copy {
+    case .opened:
+      return held(.retry, "a private copy of it opens", "hold.copyOpens")
+    case .unavailable:
+      return held(
+        .retry, "a private copy of it failed for want of something else", "hold.copyUnavailable")
+    case .failed, .skipped, nil: return nil
+    }
   }
 
   private func refusal(_ finding: Verdict.Finding, _ reason: String, _ rule: String) -> Verdict {

@@ -38,15 +38,31 @@ enum FileEvidence {
         let clear = evidence.header?.isMagicRight == true ? 32 : 0
         evidence.looksEncrypted = looksRandom(sample.bytes.dropFirst(clear))
       }
-      evidence.isUsedElsewhere = isUsedElsewhere(path)
+      evidence.take(lock(path))
+    }
+    if let journal = set.first(.journal), journal.kind == .file {
+      let start = firstBytes(of: journal.path, count: journalMagic.count)
+      evidence.journal = .init(isHot: start.errno == 0 ? start.bytes == journalMagic : nil)
     }
     evidence.wal = LogLook.read(path, evidence.header)
     return evidence
   }
 
-  /// Whether another process holds one of SQLite's locks on a database; nil when that cannot be told. A
-  /// connection in WAL mode holds one as long as it is open.
-  static func isUsedElsewhere(_ path: String) -> Bool? {
+  /// The first bytes of a journal that holds a transaction (SQLite file format, section 3).
+  private static let journalMagic: [UInt8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]
+
+  /// What is known of the locks that other processes hold.
+  struct Lock {
+    let isHeld: Bool
+    /// The holder's id; nil when it cannot be told, as across containers.
+    let holder: Int32?
+  }
+
+  static func isUsedElsewhere(_ path: String) -> Bool? { lock(path)?.isHeld }
+
+  /// Asks for one of SQLite's locks on a database; nil when that cannot be told. A connection in WAL mode holds
+  /// one as long as it is open.
+  static func lock(_ path: String) -> Lock? {
     let descriptor = unsafe open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else { return nil }
     defer { close(descriptor) }
@@ -57,7 +73,8 @@ enum FileEvidence {
     lock.l_start = 0x4000_0000
     lock.l_len = 512
     guard unsafe fcntl(descriptor, F_GETLK, &lock) == 0 else { return nil }
-    return lock.l_type != Int16(F_UNLCK)
+    let isHeld = lock.l_type != Int16(F_UNLCK)
+    return Lock(isHeld: isHeld, holder: isHeld && lock.l_pid > 0 ? lock.l_pid : nil)
   }
 
   /// The folder may be reached over links: the host chose its path.
@@ -125,5 +142,13 @@ enum FileEvidence {
     }
     // 255 degrees of freedom: the mean is 255 and the standard deviation 22.6; six of them either way.
     return chiSquare > 120 && chiSquare < 391
+  }
+}
+
+extension StoreEvidence {
+  /// Takes over what is known of locks.
+  fileprivate mutating func take(_ lock: FileEvidence.Lock?) {
+    isUsedElsewhere = lock?.isHeld
+    lockHolder = lock?.holder
   }
 }

@@ -94,8 +94,9 @@ public struct ExpectedModel: Sendable, Hashable, ModelExpectation {
     if !names.isEmpty { evidence.writtenBy = names.joined(separator: " or ") }
     // Above 3 the rules are not known.
     guard (evidence.hashesVersion ?? 3) <= 3 else { return }
-    let results = forms.map { $0.compared(with: recorded, evidence) }
-    guard let best = results.min(by: { $0.distance < $1.distance }) else { return }
+    let results = forms.map { ($0.hashes, $0.compared(with: recorded, evidence)) }
+    guard let (hashes, best) = results.min(by: { $0.1.distance < $1.1.distance }) else { return }
+    evidence.expectedHashes = hashes
     evidence.comparison = best.comparison
     evidence.undecided = best.undecided
   }

@@ -30,6 +30,9 @@ package struct FileSystem: Sendable {
   package var copy: @Sendable (String, String) throws -> Void
   /// Writes a new file that only this user may read, and syncs it. Fails when the name is taken.
   package var write: @Sendable (String, [UInt8]) throws -> Void
+  /// Locks a file of our own, making it when it is missing, and does not wait: a descriptor that holds the lock
+  /// until it is closed or the process ends; nil while another process holds it.
+  package var lock: @Sendable (String) throws -> Int32?
   /// What a path names; nil when nothing.
   package var status: @Sendable (String) throws -> FileStatus?
   /// The names in a folder.
@@ -45,22 +48,28 @@ package struct FileSystem: Sendable {
     link: { try call("link", $1, unsafe linkat(AT_FDCWD, $0, AT_FDCWD, $1, 0)) },
     rename: { try move($0, $1) },
     unlink: { try call("unlink", $0, unsafe unlinkat(AT_FDCWD, $0, 0)) },
-    makeFolder: {
-      try call("mkdir", $0, unsafe mkdir($0, mode_t($1)))
+    makeFolder: { path, mode in
+      try call("mkdir", path, unsafe mkdir(path, mode_t(mode)))
       // mkdir takes the process's mask off; the permissions of a member are to be kept.
-      try call("chmod", $0, unsafe chmod($0, mode_t($1)))
+      try call("chmod", path, unsafe chmod(path, mode_t(mode)))
+      try giveToOwner(of: path)
     },
     removeFolder: { try call("rmdir", $0, unsafe rmdir($0)) },
     syncFile: { try sync($0, flags: O_RDONLY | O_NONBLOCK) },
     syncFolder: { try sync($0, flags: O_RDONLY | O_DIRECTORY) },
     copy: { try copyFile($0, $1) },
     write: { try writeFile($0, $1) },
+    lock: { try lockFile($0) },
     status: { try FileStatus.of($0) },
     entries: { try FolderEntries.read($0, limit: entryLimit) },
     freeSpace: { try freeBytes(at: $0) })
 
-  private static func call(_ name: String, _ path: String, _ result: Int32) throws {
-    guard result == 0 else { throw SystemCallError(call: name, path: path, errno: errno) }
+  private static func call(
+    _ name: String, _ path: String, _ result: @autoclosure () -> Int32
+  ) throws {
+    guard retrying(result) == 0 else {
+      throw SystemCallError(call: name, path: path, errno: errno)
+    }
   }
 
   private static func move(_ from: String, _ to: String) throws {
@@ -76,7 +85,7 @@ package struct FileSystem: Sendable {
   }
 
   private static func sync(_ path: String, flags: Int32) throws {
-    let descriptor = unsafe open(path, flags | O_NOFOLLOW | O_CLOEXEC)
+    let descriptor = retrying { unsafe open(path, flags | O_NOFOLLOW | O_CLOEXEC) }
     guard descriptor >= 0 else { throw SystemCallError(call: "open", path: path, errno: errno) }
     defer { close(descriptor) }
     try flush(descriptor, path)
@@ -85,9 +94,9 @@ package struct FileSystem: Sendable {
   private static func flush(_ descriptor: Int32, _ path: String) throws {
     #if canImport(Darwin)
       // fsync on Darwin leaves bytes in the device's cache; some volumes know nothing better.
-      if fcntl(descriptor, F_FULLFSYNC) == 0 { return }
+      if retrying({ fcntl(descriptor, F_FULLFSYNC) }) == 0 { return }
     #endif
-    if fsync(descriptor) == 0 { return }
+    if retrying({ fsync(descriptor) }) == 0 { return }
     // Some volumes cannot sync a folder; nothing more can be done there.
     let code = errno
     if code == EINVAL || code == ENOTSUP { return }
@@ -95,11 +104,49 @@ package struct FileSystem: Sendable {
   }
 
   private static func writeFile(_ path: String, _ bytes: [UInt8]) throws {
-    let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    let descriptor = retrying {
+      unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    }
     guard descriptor >= 0 else { throw SystemCallError(call: "create", path: path, errno: errno) }
     defer { close(descriptor) }
+    try giveToOwner(of: path)
     try writeAll(bytes[...], to: descriptor, path)
     try flush(descriptor, path)
+  }
+
+  private static func lockFile(_ path: String) throws -> Int32? {
+    let isNew = try FileStatus.of(path) == nil
+    let descriptor = retrying {
+      unsafe open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0o600)
+    }
+    guard descriptor >= 0 else { throw SystemCallError(call: "lock", path: path, errno: errno) }
+    do {
+      if isNew { try giveToOwner(of: path) }
+      let status = try FileStatus.of(descriptor: descriptor, path: path)
+      guard status.kind == .file else {
+        throw SystemCallError(call: "lock", path: path, errno: EINVAL)
+      }
+      if retrying({ flock(descriptor, LOCK_EX | LOCK_NB) }) == 0 {
+        // Whoever holds the lock of a file that has lost its name keeps nobody out.
+        if try FileStatus.of(path)?.isSameFile(as: status) == true { return descriptor }
+      } else if errno != EWOULDBLOCK {
+        throw SystemCallError(call: "lock", path: path, errno: errno)
+      }
+    } catch {
+      close(descriptor)
+      throw error
+    }
+    close(descriptor)
+    return nil
+  }
+
+  /// What root makes in a user's folder belongs to that user, whose app has to read it later.
+  private static func giveToOwner(of path: String) throws {
+    guard geteuid() == 0 else { return }
+    let folder = StoreSet.folder(of: path)
+    var raw = stat()
+    guard unsafe lstat(folder, &raw) == 0, raw.st_uid != 0 else { return }
+    try call("chown", path, unsafe lchown(path, raw.st_uid, raw.st_gid))
   }
 
   private static func writeAll(
@@ -145,12 +192,26 @@ package struct FileSystem: Sendable {
   }
 
   private static func copyBytes(_ from: String, _ to: String, _ listed: FileStatus) throws {
-    let source = unsafe open(from, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+    let source = retrying { unsafe open(from, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK) }
     guard source >= 0 else { throw SystemCallError(call: "open", path: from, errno: errno) }
     defer { close(source) }
-    let target = unsafe open(to, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    let target = retrying {
+      unsafe open(to, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    }
     guard target >= 0 else { throw SystemCallError(call: "create", path: to, errno: errno) }
     defer { close(target) }
+    #if canImport(Darwin)
+      // Before the first byte: a copy that could be read while the device is locked would be a leak. Volumes
+      // without such classes know none to take over.
+      let protection = fcntl(source, F_GETPROTECTIONCLASS)
+      if protection > 0 {
+        try call("protect", to, fcntl(target, F_SETPROTECTIONCLASS, protection))
+      }
+    #endif
+    var owner = stat()
+    if geteuid() == 0, unsafe fstat(source, &owner) == 0 {
+      try call("fchown", to, fchown(target, owner.st_uid, owner.st_gid))
+    }
     var buffer = [UInt8](repeating: 0, count: 256 * 1024)
     var total: Int64 = 0
     while true {

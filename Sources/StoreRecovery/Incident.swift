@@ -12,6 +12,8 @@ public struct Incident: Sendable, Codable, Equatable, Identifiable {
     case setAside
     /// The store made room for an earlier one that was restored.
     case replaced
+    /// It is a copy of a store that is in use: SQLite was about to drop a part of its log.
+    case copied
   }
 
   /// The two sides of a model that does not fit.
@@ -34,17 +36,27 @@ public struct Incident: Sendable, Codable, Equatable, Identifiable {
     public var title: String
     /// What happened.
     public var whatHappened: String
-    /// What was kept, and where.
+    /// What was kept, and where, without a path unless one was asked for.
     public var whatWasKept: String
     /// What the user can do.
     public var whatToDo: String
+    /// Where the kept files are, for a note that lies beside their folder; nil in a host's own words, unless
+    /// the host gives it, and once the set is no longer there.
+    public var besideNote: String?
+    /// The language of the words, a BCP 47 tag; nil when nobody said.
+    public var language: String?
 
     /// Creates a notice from its parts.
-    public init(title: String, whatHappened: String, whatWasKept: String, whatToDo: String) {
+    public init(
+      title: String, whatHappened: String, whatWasKept: String, whatToDo: String,
+      besideNote: String? = nil, language: String? = nil
+    ) {
       self.title = title
       self.whatHappened = whatHappened
       self.whatWasKept = whatWasKept
       self.whatToDo = whatToDo
+      self.besideNote = besideNote
+      self.language = language
     }
   }
 
@@ -101,18 +113,19 @@ public struct IncidentOutcome: Sendable, Codable, Equatable {
 }
 
 extension Incident {
-  /// `incident.txt`.
+  /// `incident.txt`, which lies beside the folder of the kept files and names no path.
   public var plainText: String {
-    """
-    \(notice.title)
+    let kept = [notice.whatWasKept, notice.besideNote].compactMap(\.self).joined(separator: "\n")
+    return """
+      \(notice.title)
 
-    \(notice.whatHappened)
+      \(notice.whatHappened)
 
-    \(notice.whatWasKept)
+      \(kept)
 
-    \(notice.whatToDo)
+      \(notice.whatToDo)
 
-    """
+      """
   }
 }
 
@@ -145,6 +158,6 @@ extension Incident {
     seal = nil
     toolVersion = Tool.version
     notice = Notice(title: "", whatHappened: "", whatWasKept: "", whatToDo: "")
-    notice = texts.notice(self)
+    notice = texts.notice(of: self)
   }
 }

@@ -1,4 +1,4 @@
-public import CoreDataStore
+import CoreDataStore
 public import Foundation
 
 /// The incidents of one folder: what was set aside there, and the way back.
@@ -17,16 +17,6 @@ public struct Incidents: Sendable {
     public let outcome: IncidentOutcome?
     /// Whether a move into or out of the folder is not finished.
     public let isUnfinished: Bool
-  }
-
-  /// What a restoration did.
-  public struct Restoration: Sendable {
-    /// The paths at which the restored set now is.
-    public let restored: [String]
-    /// The record of the store that was in use until then; nil when there was none.
-    public let replaced: Incident?
-    /// How the set differed from its seal; never empty only after a forced restoration.
-    public let differences: [StoreSeal.Difference]
   }
 
   let home: String
@@ -50,23 +40,38 @@ public struct Incidents: Sendable {
     self.clock = clock
   }
 
-  private var mover: SetMover { SetMover(fileSystem: fileSystem) }
-  private var incompatible: String { home + "/" + QuarantineFolder.parentName }
+  var mover: SetMover { SetMover(fileSystem: fileSystem) }
+  var incompatible: String { home + "/" + QuarantineFolder.parentName }
 
-  /// All quarantines, oldest first. One with a damaged record is listed with its problem.
+  /// All quarantines, oldest first. One with a damaged record is listed with its problem; what is left of one
+  /// that is being removed is not listed.
   ///
   /// - Throws: ``StoreRecoveryError`` when the folder is there and cannot be read.
   public func list() throws -> [Entry] {
-    do {
+    try ids().map { entry($0) }
+  }
+
+  /// The names of all quarantines, oldest first. Without the folder of the incidents that is one `lstat`.
+  func ids() throws -> [String] {
+    try readingFolder {
+      try names().filter { Timestamp.isFolderName($0) }
+        .filter { try fileSystem.status(incompatible + "/" + $0)?.kind == .folder }
+        .sorted { Self.order($0) < Self.order($1) }
+    }
+  }
+
+  /// All names in the folder of the incidents; none when there is no such folder.
+  func names() throws -> [String] {
+    try readingFolder {
       guard let status = try fileSystem.status(incompatible), status.kind == .folder else {
         return []
       }
       return try fileSystem.entries(incompatible).names
-        .filter { Timestamp.isFolderName($0) }
-        .filter { try fileSystem.status(incompatible + "/" + $0)?.kind == .folder }
-        .map { entry($0) }
-        .sorted { Self.order($0) < Self.order($1) }
-    } catch let error as SystemCallError {
+    }
+  }
+
+  private func readingFolder(_ read: () throws -> [String]) throws -> [String] {
+    do { return try read() } catch let error as SystemCallError {
       throw StoreRecoveryError(
         .noSuchIncident, "the folder of the incidents cannot be read", path: incompatible,
         errno: error.errno)
@@ -86,87 +91,7 @@ public struct Incidents: Sendable {
     return entry(id)
   }
 
-  /// Brings a kept set back under its own names. The store that is there now is set aside first, in a
-  /// quarantine of its own. Nothing is overwritten. No program may have the store open.
-  ///
-  /// - Parameters:
-  ///   - id: The incident's id.
-  ///   - force: Restores a set whose bytes are not those that were kept, too.
-  /// - Returns: What was done.
-  /// - Throws: ``StoreRecoveryError`` when the incident cannot be read, when the set differs from its seal,
-  ///   or when a file cannot be moved.
-  public func restore(_ id: String, force: Bool = false) throws -> Restoration {
-    _ = try show(id)
-    _ = try PendingMoves(mover: mover, home: home, storeName: nil, only: id).end(now: clock())
-    let entry = try show(id)
-    guard let incident = entry.incident else {
-      throw StoreRecoveryError(
-        .unreadableIncident, entry.problem ?? "the record cannot be read", path: entry.folder)
-    }
-    _ = try PendingMoves(mover: mover, home: home, storeName: incident.storeName).end(now: clock())
-    let folder = QuarantineFolder(home: home, storeName: incident.storeName, id: id)
-    let kept = StoreSet(at: folder.keptMainPath)
-    guard !kept.members.isEmpty else {
-      throw StoreRecoveryError(
-        .nothingKept, "the incident holds no store any more", path: folder.storeFolder)
-    }
-    let differences = try broken(incident, kept, force: force)
-    let replaced = try replace(folder)
-    let record = try mover.beginBack(folder, reason: .restore)
-    try mover.advanceBack(folder, record, now: clock())
-    return Restoration(
-      restored: record.members.map { folder.original($0.name) }, replaced: replaced,
-      differences: differences)
-  }
-
-  private func broken(
-    _ incident: Incident, _ kept: StoreSet, force: Bool
-  ) throws -> [StoreSeal.Difference] {
-    let differences: [StoreSeal.Difference]
-    do {
-      guard let seal = incident.seal else { throw SealMissing() }
-      differences = seal.differences(from: try StoreSeal(sealing: kept)).filter(\.affectsContent)
-    } catch {
-      if force { return [] }
-      throw StoreRecoveryError(
-        .sealBroken, "the kept files cannot be compared with their seal", path: kept.mainPath,
-        underlying: error)
-    }
-    guard differences.isEmpty || force else {
-      throw StoreRecoveryError(
-        .sealBroken,
-        "the kept files are not as they were set aside: "
-          + differences.prefix(5).map(\.text).joined(separator: "; "),
-        path: kept.mainPath)
-    }
-    return differences
-  }
-
-  private struct SealMissing: Error {}
-
-  /// Sets aside what is at the store's names now.
-  private func replace(_ folder: QuarantineFolder) throws -> Incident? {
-    let present = StoreSet(at: folder.mainPath)
-    guard !present.members.isEmpty else { return nil }
-    let now = Timestamp.wholeSeconds(clock())
-    let app = try mover.records.incident(in: folder.path)?.app
-    let verdict = Verdict(
-      finding: .healthy, action: .quarantine, reason: "an earlier store is restored in its place",
-      rule: "restore.replaced")
-    let judgement = Judgement(evidence: FileEvidence.read(folder.mainPath), verdict: verdict)
-    let (target, record) = try mover.begin(
-      folder.mainPath, name: Timestamp.folderName(now) + "-replaced", minimumFreeBytes: 1024 * 1024
-    ) { id, path in
-      Incident(
-        judgement, app: app ?? .init(name: "", version: ""), storeName: folder.storeName, id: id,
-        folder: path, created: now, kind: .replaced, texts: IncidentTexts())
-    }
-    let incident = try mover.advanceOrUndo(target, record, now: now)
-    try mover.close(target)
-    return incident
-  }
-
-  private func entry(_ id: String) -> Entry {
+  func entry(_ id: String) -> Entry {
     let folder = incompatible + "/" + id
     var incident: Incident?
     var problem: String?
@@ -196,8 +121,8 @@ public struct Incidents: Sendable {
   }
 
   /// The time of the name, then the number after it, so that -10 follows -9.
-  private static func order(_ entry: Entry) -> (String, Int, String) {
-    let number = entry.id.split(separator: "-").last.flatMap { Int($0) } ?? 1
-    return (String(entry.id.prefix(20)), number, entry.id)
+  static func order(_ id: String) -> (String, Int, String) {
+    let number = id.split(separator: "-").last.flatMap { Int($0) } ?? 1
+    return (String(id.prefix(20)), number, id)
   }
 }

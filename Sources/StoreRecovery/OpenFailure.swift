@@ -12,7 +12,8 @@ enum OpenFailure {
 
   /// The facts of `error`, and of all that it contains.
   static func facts(
-    of error: any Error, sqliteCode: (@Sendable (any Error) -> Int32?)?
+    of error: any Error, sqliteCode: (@Sendable (any Error) -> Int32?)?,
+    meaning: (@Sendable (any Error) -> FailureMeaning?)? = nil
   ) -> StoreEvidence.Failure {
     var failure = StoreEvidence.Failure()
     var codes: [Int32] = []
@@ -25,6 +26,7 @@ enum OpenFailure {
       let bridged = current as NSError
       failure.chain.append(.init(domain: bridged.domain, code: bridged.code))
       if let code = sqliteCode?(current) { codes.append(code) }
+      if failure.meaning == nil { failure.meaning = meaning?(current) }
       if bridged.domain == sqliteDomain, let code = Int32(exactly: bridged.code) {
         codes.append(code)
       }

@@ -20,20 +20,32 @@ struct PendingMoves: Sendable {
   }
 
   /// Finishes or undoes each pending move, oldest first. A move into a quarantine keeps its intent, so that
-  /// it is reported again until a fresh store has opened.
+  /// it is reported again until a fresh store has opened. The lease is taken only when something is pending.
   ///
   /// - Throws: ``StoreRecoveryError`` with the code `quarantine.unfinished` when a move can be neither
-  ///   finished nor undone. The store must not be opened then: its set may be split.
+  ///   finished nor undone. The store must not be opened then: its set may be split. With the code
+  ///   `store.inUse` when another process is in the way.
   func end(now: Date) throws -> [Ended] {
+    guard try isAnythingPending() else { return [] }
+    return try mover.leased(home) { try endHoldingLease(now: now) }
+  }
+
+  /// The same for a caller that holds the lease.
+  func endHoldingLease(now: Date) throws -> [Ended] {
     let incompatible = home + "/" + QuarantineFolder.parentName
-    guard let status = try mover.fileSystem.status(incompatible), status.kind == .folder else {
-      return []
-    }
     var ended: [Ended] = []
-    for id in try mover.fileSystem.entries(incompatible).names.sorted()
+    let names = try mover.fileSystem.entries(incompatible).names
+    // Removals that were stopped. One that cannot be ended concerns no store that is in use.
+    if only == nil {
+      _ = Removal(fileSystem: mover.fileSystem, incompatible: incompatible).endPending(names)
+    }
+    TrialFolder.sweep(names, in: incompatible, mover.fileSystem)
+    for id in names.sorted()
     where Timestamp.isFolderName(id) && (only == nil || only == id) {
       do {
         if let one = try end(id, now: now) { ended.append(one) }
+      } catch let error as StoreRecoveryError where error.code == .inUse {
+        throw error
       } catch {
         // Only a move that began can have split the set.
         guard try concernsUs(id) else { continue }
@@ -49,6 +61,40 @@ struct PendingMoves: Sendable {
       }
     }
     return ended
+  }
+
+  /// Whether there is a move of the store that is not finished. Nothing is changed. A record that cannot be read
+  /// counts as one.
+  func areAny() throws -> Bool {
+    let incompatible = home + "/" + QuarantineFolder.parentName
+    guard try mover.fileSystem.status(incompatible)?.kind == .folder else { return false }
+    return try mover.fileSystem.entries(incompatible).names.contains { id in
+      guard Timestamp.isFolderName(id) else { return false }
+      let path = incompatible + "/" + id + "/"
+      do {
+        let record =
+          try mover.records.move(at: path + QuarantineFolder.backName)
+          ?? mover.records.move(at: path + QuarantineFolder.intentName)
+        return record.map { storeName == nil || $0.storeName == storeName } ?? false
+      } catch  where RecordFile.isDamage(error) {
+        return try concernsUs(id)
+      }
+    }
+  }
+
+  /// Whether a move may have been left half-done, or is being made right now: what a look at names tells.
+  private func isAnythingPending() throws -> Bool {
+    let incompatible = home + "/" + QuarantineFolder.parentName
+    guard try mover.fileSystem.status(incompatible)?.kind == .folder else { return false }
+    return try mover.fileSystem.entries(incompatible).names.contains { id in
+      if TrialFolder.isName(id) || id.hasPrefix(Removal.prefix) { return true }
+      guard Timestamp.isFolderName(id), only == nil || only == id else { return false }
+      let path = incompatible + "/" + id + "/"
+      let records = [QuarantineFolder.backName, QuarantineFolder.intentName]
+      // Without the record of an incident, the run may have ended before it wrote its intent.
+      return try records.contains { try mover.fileSystem.status(path + $0) != nil }
+        || mover.fileSystem.status(path + QuarantineFolder.incidentName) == nil
+    }
   }
 
   /// Whether a part of our set is in a quarantine whose record cannot be used. If none is, all of the set is

@@ -1,12 +1,48 @@
+public import Foundation
+
 /// What the host decides about recovery. The defaults suit an app with one process.
 public struct Policy: Sendable {
+  /// What may be done about a store that does not open.
+  public enum Mode: String, Sendable, Codable, CaseIterable {
+    /// Stores may be set aside.
+    case act
+    /// Evidence is gathered and the verdict reported; nothing is moved, made or written.
+    case reportOnly
+    /// As an extension of the app needs it: nothing is moved, made or written, and no file is read through. The
+    /// app itself decides when it runs next.
+    case `extension`
+  }
+
+  /// What may be done about a store that does not open.
+  public var mode = Mode.act
   /// Bytes that must be free before a store is set aside, so that the fresh one can be written.
   public var minimumFreeBytes: Int64 = 4 * 1024 * 1024
-  /// How often one build of the app may set a store aside. A fault that strikes each fresh store would else
-  /// fill the disk with them.
+  /// How often one build of the app may set a store aside, for whatever reasons. For the same reason it does so
+  /// twice at most.
   public var maximumQuarantines = 5
+  /// The pauses before the opener is called again when the reason may pass by itself, as with a lock. Empty:
+  /// the error is thrown at once. The synchronous form blocks its thread.
+  public var retryPauses: [Duration] = [.milliseconds(100), .milliseconds(400)]
+  /// How long an open may wait for another process that moves the store, or that has it open while it is to be
+  /// moved, in seconds, 0 to 60. Nobody waits on a normal launch.
+  public var maximumWaitSeconds = Self.usualWaitSeconds
   /// Whether the opener must fail twice before the store is set aside.
   public var triesTwice = true
+  /// Opens a store in the way the opener does, makes one where there is none, and closes it again. With it, a
+  /// private copy of the store must fail to open, too, and a throw-away store must open, before anything is
+  /// moved. nil: only our own reader looks a second time.
+  public var check: (@Sendable (URL) throws -> Void)?
+  /// The largest set, in bytes, of which a private copy is made.
+  public var maximumCopyBytes: Int64 = 512 * 1024 * 1024
+  /// Asked when the same failure comes a second time in the same build; a third time the store is never moved.
+  /// false leaves it in place.
+  public var allowsRepetition: @Sendable (RepeatedFailure) -> Bool = { _ in true }
+  /// Whether a store opens although the header of its log is damaged, which makes SQLite drop the newest rows: a
+  /// copy of the whole set is kept first, from which they can be recovered. false refuses to open it.
+  public var keepsDamagedLogs = true
+  /// Whether a small hidden file beside the store, `.X.lifeboat`, notes after each healthy open what its log held,
+  /// so that a later launch notices when the log was deleted or exchanged.
+  public var recordsHealthyOpens = true
   /// Whether a store that a newer build of the app wrote may be set aside. Without it the open fails, and
   /// the app should ask for an update.
   public var setsAsideNewerStores = false
@@ -25,6 +61,9 @@ public struct Policy: Sendable {
   /// SQLite's extended result code of an error of the host's own type; nil for any other error. Called for
   /// the opener's error and for those it contains.
   public var sqliteCode: (@Sendable (any Error) -> Int32?)?
+  /// What an error of the host's own type means; nil for any other error. A code that speaks of the surroundings
+  /// counts for more.
+  public var meaning: (@Sendable (any Error) -> FailureMeaning?)?
   /// What the host knows about the moment. Asked after the opener has failed.
   public var hostState: (@Sendable () -> HostState)?
   /// Called with each step of the recovery, for the host's log.
@@ -35,6 +74,8 @@ public struct Policy: Sendable {
   /// Creates the default policy.
   public init() {}
 
+  static let usualWaitSeconds = 3.0
+
   private static var migratesNothing: Bool {
     #if canImport(CoreData)
       false
@@ -44,16 +85,10 @@ public struct Policy: Sendable {
   }
 }
 
-/// A step of the recovery, for the host's log.
-public enum RecoveryEvent: Sendable {
-  /// A move that an earlier run began was finished, or undone.
-  case resumed(incident: String, finished: Bool)
-  /// The opener failed, and this is what the evidence says.
-  case judged(Verdict)
-  /// The store was set aside.
-  case setAside(Incident)
-  /// The store could not be set aside, and the opener's own error is thrown.
-  case setAsideFailed(any Error)
-  /// The fresh store could not be opened, and the set went back.
-  case putBack(incident: String, any Error)
+/// A failure for which this build of the app has set the store aside once before.
+public struct RepeatedFailure: Sendable {
+  /// What is the matter this time.
+  public let verdict: Verdict
+  /// The incidents of the same failure, as far as they are remembered.
+  public let incidents: [Incident.ID]
 }

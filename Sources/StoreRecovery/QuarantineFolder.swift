@@ -13,6 +13,8 @@ struct QuarantineFolder: Sendable {
   /// There while the set goes back.
   static let backName = ".back.json"
   static let storeFolderName = "store"
+  /// In the folder of all quarantines; locked while a set moves. It stays, and is always empty.
+  static let leaseName = ".lease"
 
   /// The folder of the store.
   let home: String
@@ -29,6 +31,8 @@ struct QuarantineFolder: Sendable {
   var incident: String { path + "/" + Self.incidentName }
   var text: String { path + "/" + Self.textName }
   var outcome: String { path + "/" + Self.outcomeName }
+  /// A copy that goes back, until it is whole: only a whole file may have a name of the set.
+  var copyInProgress: String { home + "/.lifeboat-" + id + ".part" }
   var mainPath: String { home + "/" + storeName }
   var keptMainPath: String { storeFolder + "/" + storeName }
 

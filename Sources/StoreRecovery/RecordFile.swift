@@ -16,8 +16,9 @@ struct RecordFile {
   /// The size that a record may have, in bytes. To read one takes about twelve times its size in memory.
   static let limit: Int64 = 16 * 1024 * 1024
 
-  /// Writes `value` under `path`, which must be free, and brings it to the device.
-  func write(_ value: some Encodable, to path: String) throws {
+  /// Writes `value` under `path` and brings it to the device. The name must be free, unless the record there is
+  /// to be replaced: a kill in between leaves the new one under the name with `.part`.
+  func write(_ value: some Encodable, to path: String, replacing: Bool = false) throws {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
     encoder.dateEncodingStrategy = .iso8601
@@ -29,14 +30,15 @@ struct RecordFile {
         "the store has more files than one record can list: \(bytes.count) bytes, and \(Self.limit) are the limit",
         path: path)
     }
-    try write(bytes: bytes, to: path)
+    try write(bytes: bytes, to: path, replacing: replacing)
   }
 
-  func write(bytes: [UInt8], to path: String) throws {
+  func write(bytes: [UInt8], to path: String, replacing: Bool = false) throws {
     let part = path + ".part"
     // Left by a run that was killed here; the record itself was never there.
     if try fileSystem.status(part) != nil { try fileSystem.unlink(part) }
     try fileSystem.write(part, bytes)
+    if replacing, try fileSystem.status(path) != nil { try fileSystem.unlink(path) }
     try fileSystem.rename(part, path)
     try fileSystem.syncFolder(StoreSet.folder(of: path))
   }

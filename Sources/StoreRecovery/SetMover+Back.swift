@@ -9,6 +9,8 @@ extension SetMover {
   /// - Returns: false when another file stands where the main file has to go back, so that the move can
   ///   only be finished.
   func undo(_ folder: QuarantineFolder, _ record: MoveRecord) throws -> Bool {
+    try checkFolders(folder, record)
+    try removeCopyInProgress(folder)
     if let main = record.members.first(where: { $0.role == .main }),
       let here = try fileSystem.status(folder.kept(main.name)), here.isSameFile(as: main.status),
       let there = try fileSystem.status(folder.original(main.name)),
@@ -21,7 +23,9 @@ extension SetMover {
       guard let here = try fileSystem.status(folder.kept(member.name)),
         try fileSystem.status(folder.original(member.name)) == nil
       else { continue }
-      try place(folder.kept(member.name), at: folder.original(member.name), status: here)
+      try place(
+        folder.kept(member.name), at: folder.original(member.name), status: here,
+        part: folder.copyInProgress)
     }
     try fileSystem.syncFolder(folder.home)
     for member in record.members where member.status.kind != .folder {
@@ -30,6 +34,10 @@ extension SetMover {
     try removeFolders(record, at: { folder.kept($0) })
     try discard(folder)
     return true
+  }
+
+  private func removeCopyInProgress(_ folder: QuarantineFolder) throws {
+    if try fileSystem.status(folder.copyInProgress) != nil { try remove(folder.copyInProgress) }
   }
 
   /// Removes a kept member whose original is in place.
@@ -54,7 +62,7 @@ extension SetMover {
 
   // MARK: Back from a quarantine
 
-  /// Writes the intent to bring a kept set back.
+  /// Writes the intent to bring a kept set back. The lease is held.
   func beginBack(_ folder: QuarantineFolder, reason: MoveRecord.Back) throws -> MoveRecord {
     let kept = StoreSet(at: folder.keptMainPath)
     guard kept.isComplete, !kept.members.isEmpty else {
@@ -79,7 +87,9 @@ extension SetMover {
   func advanceBack(_ folder: QuarantineFolder, _ record: MoveRecord, now: Date) throws {
     let reason = record.back ?? .restore
     // With this record there, every member is in place and on the device.
+    try checkFolders(folder, record)
     if try fileSystem.status(folder.outcome) == nil {
+      try removeCopyInProgress(folder)
       try putInPlace(folder, record, reason: reason)
       let kind: IncidentOutcome.Kind = reason == .freshFailed ? .putBack : .restored
       try records.write(
@@ -113,7 +123,8 @@ extension SetMover {
       guard let here = try fileSystem.status(folder.kept(member.name)) else { continue }
       let original = folder.original(member.name)
       if try fileSystem.status(original) == nil {
-        try place(folder.kept(member.name), at: original, status: here)
+        try place(
+          folder.kept(member.name), at: original, status: here, part: folder.copyInProgress)
       } else if !(try isInPlace(member, folder)) {
         throw StoreRecoveryError(
           .blocked, "something stands where a file has to go back; move it away and try again",
@@ -136,15 +147,17 @@ extension SetMover {
     guard !strangers.isEmpty else { return }
     let target = folder.path + "/" + name
     try ensureFolder(target, mode: 0o700)
-    // The log before the main file, for the reason given in `advance`.
-    for member in strangers.reversed() {
-      var to = target + "/" + member.name
-      var attempt = 2
-      while try fileSystem.status(to) != nil, attempt < 10_000 {
-        to = "\(target)/\(member.name)-\(attempt)"
-        attempt += 1
+    try lockingOut(folder.mainPath) {
+      // The log before the main file, for the reason given in `advance`.
+      for member in strangers.reversed() {
+        var to = target + "/" + member.name
+        var attempt = 2
+        while try fileSystem.status(to) != nil, attempt < 10_000 {
+          to = "\(target)/\(member.name)-\(attempt)"
+          attempt += 1
+        }
+        try fileSystem.rename(member.path, to)
       }
-      try fileSystem.rename(member.path, to)
     }
     try fileSystem.syncFolder(target)
     try fileSystem.syncFolder(folder.home)

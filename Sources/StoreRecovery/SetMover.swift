@@ -12,26 +12,33 @@ import CoreDataStore
 /// nothing left to do.
 struct SetMover: Sendable {
   let fileSystem: FileSystem
+  /// How long to wait for another process, in seconds.
+  var patience: Double = Policy.usualWaitSeconds
 
   var records: RecordFile { RecordFile(fileSystem: fileSystem) }
 
   // MARK: Into the quarantine
 
-  /// Makes the folder of a new quarantine and writes the intent. From here on the move can be resumed.
-  func begin(
-    _ mainPath: String, name: String, minimumFreeBytes: Int64,
-    draft: (_ id: String, _ folder: String) -> Incident
-  ) throws -> (QuarantineFolder, MoveRecord) {
+  /// What can be told before anything is made: whether the set could be moved, and a fresh one written.
+  func check(_ mainPath: String, minimumFreeBytes: Int64) throws {
+    try check(StoreSet(at: mainPath))
     let home = StoreSet.folder(of: mainPath)
-    let storeName = StoreSet.lastComponent(of: mainPath)
-    let set = StoreSet(at: mainPath)
-    try check(set)
     guard try fileSystem.freeSpace(home) >= minimumFreeBytes else {
       throw StoreRecoveryError(
         .noSpace, "too little space is free for a fresh store; free some and open again", path: home
       )
     }
-    try makeIncompatible(in: home)
+  }
+
+  /// Makes the folder of a new quarantine and writes the intent. From here on the move can be resumed. The
+  /// lease is held.
+  func begin(
+    _ mainPath: String, name: String, draft: (_ id: String, _ folder: String) -> Incident
+  ) throws -> (QuarantineFolder, MoveRecord) {
+    let home = StoreSet.folder(of: mainPath)
+    let storeName = StoreSet.lastComponent(of: mainPath)
+    let set = StoreSet(at: mainPath)
+    try check(set)
     try probe(home)
     let folder = try makeFolder(home: home, storeName: storeName, name: name)
     do {
@@ -59,17 +66,24 @@ struct SetMover: Sendable {
     _ folder: QuarantineFolder, _ record: MoveRecord, isResumed: Bool = false
   ) throws -> Incident {
     if let incident = try records.incident(in: folder.path) {
+      try checkFolders(folder, record)
       try removeOriginals(folder, record, isResumed: isResumed)
       return incident
     }
+    try checkFolders(folder, record)
     try ensureFolder(folder.storeFolder, mode: 0o700)
-    // The log before the main file: where files are renamed one by one, a main file without its log
-    // opens as it was, but a log without its main file is deleted by whoever opens the store.
-    for member in record.members where member.role != .main {
-      try take(member, folder, isResumed: isResumed)
-    }
-    for member in record.members where member.role == .main {
-      try take(member, folder, isResumed: isResumed)
+    // Where a file cannot be linked, its own name goes here and not at the end.
+    let main = record.members.first { $0.role == .main }?.status
+    let isOurs = try main.flatMap { try fileSystem.status(folder.mainPath)?.isSameFile(as: $0) }
+    try lockingOut(isOurs == true ? folder.mainPath : nil) {
+      // The log before the main file: where files are renamed one by one, a main file without its log
+      // opens as it was, but a log without its main file is deleted by whoever opens the store.
+      for member in record.members where member.role != .main {
+        try take(member, folder, isResumed: isResumed)
+      }
+      for member in record.members where member.role == .main {
+        try take(member, folder, isResumed: isResumed)
+      }
     }
     let incident = try commit(folder, record, isResumed: isResumed)
     try removeOriginals(folder, record, isResumed: isResumed)
@@ -129,7 +143,8 @@ struct SetMover: Sendable {
     }
   }
 
-  private func makeIncompatible(in home: String) throws {
+  /// Makes the folder of all quarantines, which another process may make at the same time.
+  func makeIncompatible(in home: String) throws {
     let path = home + "/" + QuarantineFolder.parentName
     try ensureFolder(path, mode: 0o700)
     try fileSystem.syncFolder(home)
@@ -235,44 +250,73 @@ struct SetMover: Sendable {
     return incident
   }
 
-  /// Removes the names that the set had, the main file's first: with it gone, nobody opens the set and
-  /// writes into files that the quarantine shares.
+  /// Removes the names that the set had. Nobody may have the main file open then, so it is locked until its
+  /// name is gone, which comes early: with it gone, nobody opens the set and writes into files that the
+  /// quarantine shares. Only the index of the log goes before it, as a fresh store would share that with its
+  /// first user.
   private func removeOriginals(
     _ folder: QuarantineFolder, _ record: MoveRecord, isResumed: Bool
   ) throws {
     // All are looked at before any is removed: a set is called off as a whole.
-    var removable: [String] = []
+    var removable: [(role: StoreSet.Role, path: String, status: FileStatus)] = []
     for member in record.members where member.status.kind != .folder {
       let original = folder.original(member.name)
       guard let there = try fileSystem.status(original),
         let here = try fileSystem.status(folder.kept(member.name))
       else { continue }
       if there.isSameFile(as: here) {
-        removable.append(original)
+        removable.append((member.role, original, there))
         continue
       }
       // From here on the quarantine holds a copy, or another file has the name.
       guard there.isSameFile(as: member.status) else { continue }
-      if try member.role == .sharedMemory
-        || (there.modified == member.status.modified
-          && hasEqualContent(original, there, folder.kept(member.name), here))
+      if try there.modified == member.status.modified
+        && (member.role == .sharedMemory
+          || hasEqualContent(original, there, folder.kept(member.name), here))
       {
-        removable.append(original)
-      } else if !isResumed {
+        removable.append((member.role, original, there))
+      } else if !isResumed, member.role != .sharedMemory {
         throw StoreRecoveryError(
           .unmovable, "a file of the store changed during the move, so something still uses it",
           path: original)
       }
     }
-    for original in removable { try fileSystem.unlink(original) }
+    try lockingOut(removable.isEmpty ? nil : folder.mainPath) {
+      let indexes = removable.filter { $0.role == .sharedMemory }
+      for one in indexes + removable.filter({ $0.role != .sharedMemory }) {
+        // Once the main file's name is gone, a fresh store may appear at any moment.
+        guard try fileSystem.status(one.path)?.isSameFile(as: one.status) == true else { continue }
+        try remove(one.path)
+      }
+    }
     try removeFolders(record, at: { folder.original($0) })
     try fileSystem.syncFolder(folder.home)
   }
 
   // MARK: Shared steps
 
+  /// A support folder that was replaced by a link since the record was written, or a record that lies, leads
+  /// out of the store's folder.
+  func checkFolders(_ folder: QuarantineFolder, _ record: MoveRecord) throws {
+    var paths: Set = [folder.storeFolder]
+    for member in record.members {
+      var name = StoreSet.folder(of: member.name)
+      while name != "." {
+        paths.formUnion([folder.original(name), folder.kept(name)])
+        name = StoreSet.folder(of: name)
+      }
+    }
+    for path in paths {
+      guard let status = try fileSystem.status(path), status.kind != .folder else { continue }
+      throw StoreRecoveryError(
+        .unmovable, "the name of a folder is taken by a \(status.kind.rawValue)", path: path)
+    }
+  }
+
   /// Gives what `from` names the name `to`, leaving `from` where that is possible.
-  func place(_ from: String, at to: String, status: FileStatus) throws {
+  ///
+  /// - Parameter part: Where a copy is made until it is whole; nil when a part of it may stand at `to`.
+  func place(_ from: String, at to: String, status: FileStatus, part: String? = nil) throws {
     if status.kind == .folder { return try ensureFolder(to, mode: status.mode | 0o700) }
     do {
       try fileSystem.link(from, to)
@@ -280,7 +324,8 @@ struct SetMover: Sendable {
       do {
         try fileSystem.rename(from, to)
       } catch let error as SystemCallError where error.errno == EXDEV {
-        try copy(from, to, status)
+        try copy(from, part ?? to, status)
+        if let part { try fileSystem.rename(part, to) }
       }
     }
   }
@@ -314,7 +359,11 @@ struct SetMover: Sendable {
       }
       return
     }
-    try fileSystem.makeFolder(path, mode)
+    do {
+      try fileSystem.makeFolder(path, mode)
+    } catch let error as SystemCallError where error.errno == EEXIST {
+      guard try fileSystem.status(path)?.kind == .folder else { throw error }
+    }
   }
 
   func sync(_ set: StoreSet) throws {

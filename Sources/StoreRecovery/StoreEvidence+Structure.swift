@@ -64,7 +64,7 @@ enum FileStructure {
 
   /// Damage of what nobody needs to open the store: SQLite leaves out a log with such a header, too, and Core
   /// Data does without its model cache.
-  private static let harmless: Set = [
+  static let harmless: Set = [
     "wal.badHeader", "wal.brokenChain", "file.mainEmpty", "coredata.modelCacheUnreadable",
   ]
 

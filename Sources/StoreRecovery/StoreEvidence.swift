@@ -72,8 +72,12 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
     public var doubt: SilentLoss?
     /// What knows the log from before and misses nothing in it; nil when nobody looked.
     public var witnesses: [SilentLoss.Witness]?
-    /// What a healthy open is to record; nil when the record says so already.
+    /// What a healthy open is to record; nil when the record says so already. No part of the evidence.
     var unrecorded: HealthyOpen?
+
+    private enum CodingKeys: String, CodingKey {
+      case sizeBytes, isHeaderSound, committedFrames, lostFrames, loss, doubt, witnesses
+    }
 
     /// Creates log facts from their parts.
     public init(
@@ -89,6 +93,17 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
       self.doubt = doubt
       self.witnesses = witnesses
     }
+  }
+
+  /// Facts about the rollback journal.
+  public struct Journal: Sendable, Codable, Equatable {
+    /// Whether its header stands, so that SQLite takes it back into the main file; one that was emptied or whose
+    /// header was zeroed (`PRAGMA journal_mode` TRUNCATE and PERSIST) is only kept for the next transaction. nil
+    /// when it could not be read.
+    public var isHot: Bool?
+
+    /// Creates journal facts from their parts.
+    public init(isHot: Bool? = nil) { self.isHot = isHot }
   }
 
   /// What a reader that goes through the whole file found wrong with it.
@@ -140,17 +155,20 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
     /// Whether the text that came with SQLite's code 1 says "unsupported file format" or "malformed
     /// database schema".
     public var blamesSchema: Bool
+    /// What the host says that its own error means; nil when it says nothing.
+    public var meaning: FailureMeaning?
 
     /// Creates failure facts from their parts.
     public init(
       chain: [ErrorLink] = [], sqliteCode: Int32? = nil, cocoaCode: Int? = nil,
-      posixCode: Int32? = nil, blamesSchema: Bool = false
+      posixCode: Int32? = nil, blamesSchema: Bool = false, meaning: FailureMeaning? = nil
     ) {
       self.chain = chain
       self.sqliteCode = sqliteCode
       self.cocoaCode = cocoaCode
       self.posixCode = posixCode
       self.blamesSchema = blamesSchema
+      self.meaning = meaning
     }
   }
 
@@ -168,6 +186,8 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
   public var looksEncrypted: Bool?
   /// Facts about the write-ahead log; nil when there is none and nothing tells that there was one.
   public var wal: WAL?
+  /// Facts about the rollback journal; nil when there is none.
+  public var journal: Journal?
   /// What the structure check found; nil when none ran.
   public var structure: Structure?
   /// The store's UUID from its metadata.
@@ -182,6 +202,9 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
   public var expectsModel = false
   /// The name of the model version that the app expects; nil when it has none.
   public var expectedVersion: String?
+  /// The version hashes that the app's model has, of those forms of it the one that ``comparison`` is made
+  /// with; nil when nothing was compared. For support: no verdict depends on it.
+  public var expectedHashes: [String: VersionHash]?
   /// How the recorded hashes compare with the expected ones; nil when no model is expected or no hashes
   /// could be read.
   public var comparison: HashComparison?
@@ -199,8 +222,12 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
   public var openErrno: Int32?
   /// Whether another process holds a lock of SQLite's on the main file; nil when that cannot be told.
   public var isUsedElsewhere: Bool?
-  /// How often this build of the app has set the store aside before; nil when nobody counted.
-  public var earlierQuarantines: Int?
+  /// The id of one process that holds such a lock; nil when none does, or its id cannot be told.
+  public var lockHolder: Int32?
+  /// How often the same has happened before; nil when nobody looked, as nothing was to be set aside.
+  public var repetition: Repetition?
+  /// What trials beside the store showed; nil when none were made, as nothing was to be set aside.
+  public var trial: Trial?
   /// What the host says about the moment.
   public var host: HostState
   /// The failed open; nil as long as the opener has not failed.
@@ -228,14 +255,62 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
     return overflow || size < needed
   }
 
+  /// Members that belong to no store, or to another state of it, in words; empty when all is as it should be.
+  public var strays: [String] {
+    var strays: [String] = []
+    let isMainThere = mainKind == .file && !isMainEmpty
+    for member in members {
+      switch member.role {
+      case .wal, .journal:
+        if member.kind != .file {
+          strays.append("\(member.name) is a \(member.kind.rawValue)")
+        } else if !isMainThere, mayHoldRows(member.role) {
+          strays.append("\(member.name) has no main file that it belongs to")
+        } else if member.role == .journal, journal?.isHot == true {
+          strays.append("\(member.name) holds a transaction that was not finished")
+        }
+      case .sharedMemory:
+        if !isMainThere {
+          strays.append("\(member.name) has no main file that it belongs to")
+        } else if self.member(.wal) == nil {
+          strays.append("\(member.name) has no write-ahead log that it belongs to")
+        }
+      case .migrationDestination:
+        // One line for the main file of a left-over store says it.
+        if member.kind == .file,
+          !["-wal", "-shm", "-journal"].contains(where: member.name.hasSuffix)
+        {
+          strays.append("\(member.name) is left from a migration that did not end")
+        }
+      case .support:
+        if member.kind == .symbolicLink, !member.name.contains("/") {
+          strays.append("\(member.name) is a symbolic link")
+        }
+      case .main: break
+      }
+    }
+    return strays
+  }
+
   /// The member with `role`; for the support folder, the folder itself.
   func member(_ role: StoreSet.Role) -> Member? { members.first { $0.role == role } }
 
   /// Whether a member with `role` exists that may hold rows. A link counts, as it is not followed.
   func mayHoldRows(_ role: StoreSet.Role) -> Bool {
     guard let member = member(role) else { return false }
+    if role == .journal, journal?.isHot == false { return false }
     return member.kind == .file ? member.sizeBytes > 0 : true
   }
+}
+
+/// What a host's own error means, where no code of SQLite's or Core Data's says it.
+public enum FailureMeaning: String, Sendable, Codable, CaseIterable {
+  /// A newer build of the app wrote the store.
+  case newerStore
+  /// The store is sound, and of a version that this build does not know.
+  case otherVersion
+  /// The key does not fit an encrypted store.
+  case wrongKey
 }
 
 /// What only the host knows about the moment of a failed open. nil means unknown and stands in nobody's way.

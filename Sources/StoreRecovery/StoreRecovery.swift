@@ -35,6 +35,8 @@ public struct StoreRecovery: Sendable {
   public let app: App
   /// What the host decides.
   public let policy: Policy
+  /// The steps of the recovery, for the host's log; ``Policy/report`` is told as well.
+  public let events = RecoveryEvents()
 
   let evidence: EvidenceReader
   let structure: StructureReader?
@@ -63,8 +65,9 @@ public struct StoreRecovery: Sendable {
 
   /// Opens the store with `opener`.
   ///
-  /// `opener` runs once when all is well; before a store is set aside it runs a second time, and then once
-  /// more for the fresh store. It must leave nothing open when it throws.
+  /// `opener` runs once when all is well. When it fails for a reason that may pass, it runs again after each of
+  /// ``Policy/retryPauses``; before a store is set aside it runs a second time, and then once more for the fresh
+  /// store. It must leave nothing open when it throws.
   ///
   /// - Parameters:
   ///   - model: The model that the app opens the store with: a `ManagedObjectModel`, a `ModelCollection` whose
@@ -73,31 +76,13 @@ public struct StoreRecovery: Sendable {
   ///   - opener: Opens the store at the URL that it gets, or creates it.
   /// - Returns: What `opener` returned, and what happened to the earlier store.
   /// - Throws: What `opener` threw first, untouched, whenever the store stays where it is;
-  ///   ``StoreRecoveryError`` when the evidence forbids to run `opener` at all.
+  ///   ``StoreRecoveryError`` when the evidence forbids to run `opener` at all, and with the code `store.inUse`
+  ///   when another process moves the store, or has it open while it is to be moved.
   public func open<Handle>(
     expecting model: (any ModelExpectation)? = nil, isolation: isolated (any Actor)? = #isolation,
     opener: (URL) async throws -> Handle
   ) async throws -> Opened<Handle> {
-    let attempt = try begin(model)
-    do {
-      return attempt.opened(try await opener(storeURL))
-    } catch {
-      let first = error
-      guard var verdict = attempt.verdict(on: first) else { throw first }
-      if policy.triesTwice {
-        do { return attempt.opened(try await opener(storeURL)) } catch {
-          guard let second = attempt.verdict(on: error) else { throw first }
-          verdict = second
-        }
-      }
-      guard let set = attempt.setAside(verdict) else { throw first }
-      do {
-        return set.opened(try await opener(storeURL))
-      } catch {
-        set.putBack(after: error)
-        throw first
-      }
-    }
+    try await attempt(expecting: model, isolation: isolation, opener: opener).get()
   }
 
   /// Opens the store with an `opener` that does not wait. All else is as in the other form.
@@ -108,49 +93,68 @@ public struct StoreRecovery: Sendable {
   ///   - opener: Opens the store at the URL that it gets, or creates it.
   /// - Returns: What `opener` returned, and what happened to the earlier store.
   /// - Throws: What `opener` threw first, untouched, whenever the store stays where it is;
-  ///   ``StoreRecoveryError`` when the evidence forbids to run `opener` at all.
+  ///   ``StoreRecoveryError`` when the evidence forbids to run `opener` at all, and with the code `store.inUse`
+  ///   when another process moves the store, or has it open while it is to be moved.
   public func openSynchronously<Handle>(
     expecting model: (any ModelExpectation)? = nil, opener: (URL) throws -> Handle
   ) throws -> Opened<Handle> {
-    let attempt = try begin(model)
-    do {
-      return attempt.opened(try opener(storeURL))
-    } catch {
-      let first = error
-      guard var verdict = attempt.verdict(on: first) else { throw first }
-      if policy.triesTwice {
-        do { return attempt.opened(try opener(storeURL)) } catch {
-          guard let second = attempt.verdict(on: error) else { throw first }
-          verdict = second
-        }
+    try attemptSynchronously(expecting: model, opener: opener).get()
+  }
+
+  /// Opens the store as ``open(expecting:isolation:opener:)`` does, and tells more when that fails: the verdict,
+  /// which says whether to try again, to wait, or to go on without a store, and the evidence for it.
+  ///
+  /// - Parameters:
+  ///   - model: The model that the app opens the store with; nil for an app without one.
+  ///   - isolation: The actor that `opener` stays on: the caller's.
+  ///   - opener: Opens the store at the URL that it gets, or creates it.
+  /// - Returns: What is open, or why nothing is.
+  public func attempt<Handle>(
+    expecting model: (any ModelExpectation)? = nil, isolation: isolated (any Actor)? = #isolation,
+    opener: (URL) async throws -> Handle
+  ) async -> Outcome<Handle> {
+    var flow = OpenFlow(self, model)
+    while true {
+      switch flow.next {
+      case .call(let pause):
+        if let pause { try? await Task.sleep(for: pause) }
+        do { return .opened(flow.opened(try await opener(storeURL))) } catch { flow.failed(error) }
+      case .end(let failed): return .failed(failed)
       }
-      guard let set = attempt.setAside(verdict) else { throw first }
-      do {
-        return set.opened(try opener(storeURL))
-      } catch {
-        set.putBack(after: error)
-        throw first
+    }
+  }
+
+  /// The same for an `opener` that does not wait. A pause blocks the thread.
+  ///
+  /// - Parameters:
+  ///   - model: The model that the app opens the store with; nil for an app without one.
+  ///   - opener: Opens the store at the URL that it gets, or creates it.
+  /// - Returns: What is open, or why nothing is.
+  public func attemptSynchronously<Handle>(
+    expecting model: (any ModelExpectation)? = nil, opener: (URL) throws -> Handle
+  ) -> Outcome<Handle> {
+    var flow = OpenFlow(self, model)
+    while true {
+      switch flow.next {
+      case .call(let pause):
+        if let pause { Thread.sleep(forTimeInterval: pause / .seconds(1)) }
+        do { return .opened(flow.opened(try opener(storeURL))) } catch { flow.failed(error) }
+      case .end(let failed): return .failed(failed)
       }
     }
   }
 }
 
-/// A store that is open.
-public struct Opened<Handle> {
-  /// What the opener returned.
-  public let handle: Handle
-  /// What happened to the earlier store; nil on a normal launch. Tell the user.
-  public let incident: Incident?
-}
-
-extension Opened: Sendable where Handle: Sendable {}
-
 /// The verdict on a failed open, with all that it rests on.
 package struct Judgement: Sendable {
   package let evidence: StoreEvidence
   package let verdict: Verdict
+  /// The main file that was looked at; nil when any that is there is meant.
+  var main: FileStatus?
 
   package init(evidence: StoreEvidence, verdict: Verdict) {
+    var evidence = evidence
+    evidence.wal?.unrecorded = nil
     self.evidence = evidence
     self.verdict = verdict
   }
@@ -203,8 +207,7 @@ extension StoreRecovery {
   /// - Throws: ``StoreRecoveryError``: `store.refused` when the judgement is no quarantine or the store is not
   ///   the one that was judged any more, else why the set could not be moved.
   package func setAside(_ judgement: Judgement) throws -> Incident {
-    try check(judgement)
-    let set = try moveAside(judgement)
+    let set = try moveAside(try checked(judgement))
     try mover.close(set.folder)
     return set.incident
   }
@@ -215,8 +218,7 @@ extension StoreRecovery {
   package func recover<Handle>(
     _ judgement: Judgement, fresh: (URL) throws -> Handle
   ) throws -> Opened<Handle> {
-    try check(judgement)
-    let set = try moveAside(judgement)
+    let set = try moveAside(try checked(judgement))
     do {
       return set.opened(try fresh(storeURL))
     } catch {
@@ -231,12 +233,14 @@ extension StoreRecovery {
   }
 
   /// A judgement holds for the files that it was made of.
-  private func check(_ judgement: Judgement) throws {
+  private func checked(_ judgement: Judgement) throws -> Judgement {
+    var judgement = judgement
     let verdict = judgement.verdict
     guard verdict.action == .quarantine else {
       throw StoreRecoveryError(.refused, "\(verdict.reason) (\(verdict.rule))", path: storeURL.path)
     }
     try resume()
+    judgement.main = try fileSystem.status(try path())
     let now = evidence(try path())
     guard now.members == judgement.evidence.members, now.header == judgement.evidence.header,
       now.isUsedElsewhere != true
@@ -245,9 +249,15 @@ extension StoreRecovery {
         .refused, "the store changed since it was examined, so something uses it",
         path: storeURL.path)
     }
+    return judgement
   }
 
-  var mover: SetMover { SetMover(fileSystem: fileSystem) }
+  func tell(_ event: RecoveryEvent) {
+    policy.report?(event)
+    events.send(event)
+  }
+
+  var mover: SetMover { SetMover(fileSystem: fileSystem, patience: policy.maximumWaitSeconds) }
 
   func path() throws -> String {
     let path = storeURL.path
@@ -259,12 +269,21 @@ extension StoreRecovery {
 
   func pending() throws -> [PendingMoves.Ended] {
     let path = try path()
-    let ended = try PendingMoves(
+    let moves = PendingMoves(
       mover: mover, home: StoreSet.folder(of: path), storeName: StoreSet.lastComponent(of: path),
-      report: policy.report
-    ).end(now: clock())
+      report: tell)
+    guard policy.mode == .act else {
+      guard try !moves.areAny() else {
+        throw StoreRecoveryError(
+          .unfinished,
+          "an earlier move of the store is not finished; the app finishes it when it opens the store",
+          path: path)
+      }
+      return []
+    }
+    let ended = try moves.end(now: clock())
     for one in ended {
-      policy.report?(.resumed(incident: one.folder.id, finished: one.incident != nil))
+      tell(.resumed(incident: one.folder.id, finished: one.incident != nil))
     }
     return ended
   }
@@ -276,27 +295,26 @@ extension StoreRecovery {
     return evidence
   }
 
-  /// How often this build of the app has set this store aside and the set is still kept; nil when that cannot
-  /// be told.
-  func earlierQuarantines() -> Int? {
-    let folder = StoreSet.folder(of: storeURL.path)
-    return try? Incidents(in: folder, fileSystem: fileSystem).list().count { entry in
-      entry.incident?.kind == .setAside && entry.incident?.app == app && entry.outcome == nil
-        && entry.incident?.storeName == StoreSet.lastComponent(of: storeURL.path)
-    }
-  }
-
   func moveAside(_ judgement: Judgement) throws -> SetAside {
     let path = try path()
+    let home = StoreSet.folder(of: path)
     let now = Timestamp.wholeSeconds(clock())
-    let (folder, record) = try mover.begin(
-      path, name: Timestamp.folderName(now), minimumFreeBytes: policy.minimumFreeBytes
-    ) { id, folder in
-      draft(judgement, id: id, folder: folder, created: now)
+    try mover.check(path, minimumFreeBytes: policy.minimumFreeBytes)
+    try mover.makeIncompatible(in: home)
+    let set = try mover.leased(home) {
+      // Another process may have come first.
+      if let judged = judgement.main, try fileSystem.status(path)?.isSameFile(as: judged) != true {
+        throw StoreRecoveryError(
+          .inUse, "another process has moved the store meanwhile", path: path)
+      }
+      let (folder, record) = try mover.begin(path, name: Timestamp.folderName(now)) { id, folder in
+        draft(judgement, id: id, folder: folder, created: now)
+      }
+      let incident = try mover.advanceOrUndo(folder, record, now: now)
+      return SetAside(recovery: self, judgement: judgement, folder: folder, incident: incident)
     }
-    let incident = try mover.advanceOrUndo(folder, record, now: now)
-    policy.report?(.setAside(incident))
-    return SetAside(recovery: self, folder: folder, incident: incident)
+    tell(.setAside(set.incident))
+    return set
   }
 
   private func draft(
@@ -305,21 +323,5 @@ extension StoreRecovery {
     Incident(
       judgement, app: app, storeName: StoreSet.lastComponent(of: storeURL.path), id: id,
       folder: folder, created: created, kind: .setAside, texts: policy.texts)
-  }
-
-  /// What comes before the opener: pending moves, cheap facts, and sets that must not be opened.
-  private func begin(_ model: (any ModelExpectation)?) throws -> Attempt {
-    let ended = try pending()
-    let facts = evidence(try path())
-    let verdict = classify(facts, policy: policy)
-    guard verdict.action == .open else {
-      policy.report?(.judged(verdict))
-      throw StoreRecoveryError(
-        .refused, "\(verdict.reason) (\(verdict.rule)); the store is as it was", path: storeURL.path
-      )
-    }
-    return Attempt(
-      recovery: self, model: model, facts: facts, resumed: ended.filter { $0.incident != nil }
-    )
   }
 }

@@ -11,6 +11,8 @@ public struct StoreRecoveryError: Error, Sendable, CustomStringConvertible {
     public static let refused = Code(rawValue: "store.refused")
     /// Nothing of a store is at the path.
     public static let missing = Code(rawValue: "store.missing")
+    /// Another process moves the store, or has it open, and did not end in time.
+    public static let inUse = Code(rawValue: "store.inUse")
     /// The URL is not that of a file.
     public static let notAFile = Code(rawValue: "store.notAFile")
     /// The store set cannot be moved as it is.

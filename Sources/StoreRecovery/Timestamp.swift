@@ -31,7 +31,8 @@ enum Timestamp {
     }
   }
 
-  private struct Fields {
+  /// The parts of a civil time.
+  struct Fields {
     var year, month, day, hour, minute, second: Int
   }
 
@@ -43,7 +44,7 @@ enum Timestamp {
   }
 
   /// The civil date of a count of days: the proleptic Gregorian calendar repeats every 146097 days.
-  private static func fields(_ date: Date) -> Fields {
+  static func fields(_ date: Date) -> Fields {
     let total = seconds(date)
     let day = (total >= 0 ? total : total - 86_399) / 86_400
     let rest = total - day * 86_400

@@ -10,6 +10,9 @@ public enum Action: String, Sendable, Codable, CaseIterable {
   case refuse
   /// Set the store aside and begin with a fresh one.
   case quarantine
+  /// Go on without the store, for example with one in memory, and show the failure: it keeps coming back, and
+  /// the store is not moved any more. It stays as it is.
+  case openInMemory
 }
 
 /// What the evidence says about a store, and what to do.

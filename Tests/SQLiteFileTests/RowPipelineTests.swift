@@ -37,12 +37,42 @@ import Testing
     }
   }
 
-  @Test(arguments: [false, true])
-  func rowsAndFindingsAreTheSame(_ isDamaged: Bool) throws {
+  /// Chains that break off, and go on in the page behind: a row that is read twice must not find its pages taken.
+  private func breakChains(_ url: URL) throws {
+    let content = try bytes(of: url)
+    var random = SplitMix64(seed: 6)
+    for start in stride(from: 8192, to: content.count - 8192, by: 4096) {
+      let next = content[start..<start + 4].reduce(0) { $0 << 8 | Int($1) }
+      guard next == start / 4096 + 2, Int.random(in: 0..<20, using: &random) == 0 else { continue }
+      try overwrite(url, at: start, bytes: [0, 0, 0, 0])
+    }
+  }
+
+  private func chains(_ url: URL) throws {
+    let connection = try SQLiteConnection(url)
+    try connection.exec(
+      """
+      PRAGMA page_size = 4096; PRAGMA auto_vacuum = NONE; VACUUM;
+      CREATE TABLE long(id INTEGER PRIMARY KEY, body BLOB);
+      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2500)
+        INSERT INTO long SELECT i, randomblob(9000 + i % 7 * 1500) FROM n;
+      """)
+    connection.close()
+  }
+
+  enum Form: CaseIterable { case whole, damaged, brokenChains }
+
+  @Test(arguments: Form.allCases)
+  func rowsAndFindingsAreTheSame(_ form: Form) throws {
     let folder = try TemporaryFolder()
     let store = folder.url.appendingPathComponent("mixed.sqlite")
-    try mixed(store)
-    if isDamaged { try damage(store) }
+    if form == .brokenChains {
+      try chains(store)
+      try breakChains(store)
+    } else {
+      try mixed(store)
+    }
+    if form == .damaged { try damage(store) }
     let one = try DamagedDatabase(path: store.path)
     #expect(one.pageCount > 4000)
     var plain: [Row] = []
@@ -72,7 +102,7 @@ import Testing
           }, partial: row.partial))
       return true
     }
-    #expect(plain.count > 20_000)
+    #expect(plain.count >= (form == .brokenChains ? 2400 : 20_000))
     #expect(buffered.count == plain.count)
     for (index, (left, right)) in zip(buffered, plain).enumerated() where left != right {
       if undecodable.contains(index), left.origin == right.origin, left.rowID == right.rowID {
@@ -84,7 +114,7 @@ import Testing
     #expect(undecodable.count < 200)
     #expect(Set(one.findings.kept) == Set(two.findings.kept))
     #expect(one.findings.damageCount == two.findings.damageCount)
-    #expect(isDamaged == (one.findings.damageCount > 0))
+    #expect((form != .whole) == (one.findings.damageCount > 0))
   }
 
   @Test func itEndsWhenNoMoreRowsAreWanted() throws {

@@ -250,8 +250,16 @@ private func judge(_ evidence: StoreEvidence, cocoa codes: [Int]) -> Verdict {
       #expect(classify(empty).action == .refuse)
     }
     var log = sound()
-    log.wal = .init(sizeBytes: 4152, isHeaderSound: false, lostFrames: 2)
-    #expect(classify(log).rule == "store.walDamaged")
+    let losses: [(SilentLoss.Kind, Int?, String)] = [
+      (.headerDamaged, 2, "store.walDamaged"), (.headerDamaged, nil, "store.walDamaged"),
+      (.headerDamaged, 0, "open"), (.foreign, nil, "store.walForeign"), (.gone, nil, "open"),
+      (.cutShort, nil, "open"),
+    ]
+    for (kind, pages, rule) in losses {
+      log.wal = .init(
+        sizeBytes: 4152, loss: .init(kind: kind, witness: .index, keptPages: pages))
+      #expect(classify(log).rule == rule)
+    }
   }
 
   /// Section 2c: none of these lets a store be set aside.
@@ -266,7 +274,13 @@ private func judge(_ evidence: StoreEvidence, cocoa codes: [Int]) -> Verdict {
     ("hold.unreadable", { $0.openErrno = nil }),
     ("hold.noSpace", { $0.freeBytes = 100 }),
     ("hold.shared", { $0.isUsedElsewhere = true }),
-    ("hold.repeated", { $0.earlierQuarantines = 5 }),
+    ("hold.repeated", { $0.repetition = repetition(same: 0, all: 5) }),
+    ("hold.repeated", { $0.repetition = repetition(same: 2, all: 2) }),
+    ("hold.hostDecides", { $0.repetition = repetition(same: 1, all: 1, isAllowed: false) }),
+    ("hold.unrecorded", { $0.repetition = repetition(isKnown: false) }),
+    ("hold.freshFails", { $0.trial = trial(makesFreshStore: false) }),
+    ("hold.copyOpens", { $0.trial = trial(copy: .opened) }),
+    ("hold.copyUnavailable", { $0.trial = trial(copy: .unavailable) }),
   ]
 
   @Test(arguments: holds.indices)

@@ -1,3 +1,4 @@
+import CoreDataStore
 import Fixtures
 import Foundation
 import Testing
@@ -23,8 +24,10 @@ import Testing
     #expect(try Database.rows(ofSetIn: bench.folder) == 10, "what SQLite makes of it")
     let before = treeState(of: URL(fileURLWithPath: bench.folder))
     let calls = Counter()
+    var policy = Policy()
+    policy.keepsDamagedLogs = false
     let recovery = StoreRecovery(
-      URL(fileURLWithPath: bench.store), app: .init(name: "Done", version: "1"))
+      URL(fileURLWithPath: bench.store), app: .init(name: "Done", version: "1"), policy: policy)
     let error = #expect(throws: StoreRecoveryError.self) {
       try recovery.openSynchronously { _ in calls.next() }
     }
@@ -33,6 +36,83 @@ import Testing
     #expect(calls.count == 0)
     #expect(recovery.judge(try recovery.examine()).verdict.rule == "store.walDamaged")
     #expect(treeState(of: URL(fileURLWithPath: bench.folder)) == before)
+  }
+
+  /// By default the app goes on with what SQLite reads, after the whole set has been copied into an incident.
+  @Test func aCopyIsKeptBeforeTheLogIsDropped() throws {
+    let bench = try Workbench()
+    try bench.makeStore()
+    try damage(bench.store + "-wal", at: 17)
+    let before = bench.snapshot()
+    // An opener that fails keeps the copy, and the next launch does not make another.
+    #expect(throws: HostError.self) {
+      try bench.recovery().openSynchronously { _ in throw HostError() }
+    }
+    #expect(bench.snapshot() == before)
+    let kept = bench.incompatible + "/" + Workbench.stamp
+    let events = Counter()
+    var policy = Workbench.policy()
+    policy.report = { event in
+      if case .rowsLost(let loss) = event { events.next("lost \(loss.kind)") }
+      if case .copied(let incident) = event { events.next("copied \(incident.id)") }
+    }
+    let opened = try bench.recovery(policy: policy).openSynchronously { try Database.open($0) }
+    #expect(try opened.handle.number("SELECT count(*) FROM ZTASK") == 10)
+    opened.handle.close()
+    let incident = try #require(opened.incident)
+    #expect(incident.id == Workbench.stamp)
+    #expect(incident.kind == .copied)
+    #expect(opened.loss?.kind == .headerDamaged)
+    #expect(events.notes == ["copied " + Workbench.stamp, "lost headerDamaged"])
+    #expect(bench.snapshot(in: kept + "/store") == before)
+    #expect(bench.names(kept) == ["incident.json", "incident.txt", "store"])
+    #expect(bench.names(bench.incompatible) == [Workbench.stamp])
+    let sealed = try #require(incident.seal)
+    let now = try StoreSeal(sealing: StoreSet(at: kept + "/store/Done.sqlite"))
+    #expect(sealed.differences(from: now).isEmpty)
+    // The log that SQLite began anew is sound, so the next launch is a normal one.
+    let next = try bench.recovery().openSynchronously { try Database.open($0).close() }
+    #expect(next.incident == nil)
+    #expect(next.loss == nil)
+  }
+
+  /// Without space for the copy the store stays closed, and no run leaves half a copy.
+  @Test func theCopyIsWholeOrNotThere() throws {
+    struct Stop: Error {}
+    var steps = 1
+    while true {
+      let bench = try Workbench()
+      try bench.makeStore()
+      try damage(bench.store + "-wal", at: 17)
+      let before = bench.snapshot()
+      let calls = Counter()
+      let step = steps
+      let dying = FileSystem.watched { call, path in
+        if calls.next("\(call) \(path)") >= step { throw Stop() }
+      }
+      let outcome = bench.recovery(fileSystem: dying).attemptSynchronously { _ in calls.count }
+      if calls.count < step { break }
+      if case .opened(let opened) = outcome {
+        #expect(opened.incident != nil, "step \(step)")
+      }
+      #expect(bench.snapshot() == before)
+      for entry in try Incidents(in: URL(fileURLWithPath: bench.folder)).list() {
+        #expect(entry.problem == nil, "step \(step)")
+        #expect(bench.snapshot(in: entry.folder + "/store") == before)
+      }
+      _ = try bench.recovery().openSynchronously { try Database.open($0).close() }
+      #expect(bench.names(bench.incompatible) == [Workbench.stamp], "step \(step)")
+      steps += 1
+    }
+    #expect(steps > 15)
+    let bench = try Workbench()
+    try bench.makeStore()
+    try damage(bench.store + "-wal", at: 17)
+    var full = FileSystem.real
+    full.freeSpace = { _ in 1000 }
+    #expect(throws: StoreRecoveryError.self) {
+      try bench.recovery(fileSystem: full).openSynchronously { _ in Issue.record("it opens") }
+    }
   }
 
   /// The same for logs of which all is in the main file already, or that hold no commit: nothing is lost.

@@ -63,6 +63,6 @@ import Testing
     try bench.write("mine", to: "Incompatible/.probe")
     #expect(try open(bench, Counter()).incident != nil)
     #expect(bench.bytes("Incompatible/.probe") == Data("mine".utf8))
-    #expect(bench.names(bench.incompatible) == [".probe", Workbench.stamp])
+    #expect(bench.names(bench.incompatible) == [".lease", ".probe", ".state.json", Workbench.stamp])
   }
 }

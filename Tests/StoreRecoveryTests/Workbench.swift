@@ -86,6 +86,7 @@ final class Workbench: Sendable {
 
   static func policy() -> Policy {
     var policy = Policy()
+    policy.retryPauses = []
     policy.sqliteCode = { ($0 as? SQLiteFailure)?.code }
     return policy
   }
@@ -233,6 +234,31 @@ extension FileSystem {
       try check("write", $0)
       try real.write($0, $1)
     }
+    watched.lock = {
+      try check("lock", $0)
+      return try real.lock($0)
+    }
     return watched
   }
+}
+
+/// What is remembered of earlier failures.
+func repetition(same: Int = 0, all: Int = 0, isAllowed: Bool? = nil, isKnown: Bool = true)
+  -> StoreEvidence.Repetition
+{
+  var repetition = StoreEvidence.Repetition(fingerprint: "corrupt sqlite.11")
+  repetition.same = same
+  repetition.all = all
+  repetition.isAllowed = isAllowed
+  repetition.isKnown = isKnown
+  return repetition
+}
+
+func trial(makesFreshStore: Bool = true, copy: StoreEvidence.Trial.Copy? = nil)
+  -> StoreEvidence.Trial
+{
+  var trial = StoreEvidence.Trial()
+  trial.makesFreshStore = makesFreshStore
+  trial.copy = copy
+  return trial
 }

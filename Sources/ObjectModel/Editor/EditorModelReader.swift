@@ -6,18 +6,8 @@ extension ManagedObjectModel {
   ///
   /// - Throws: ``ModelError``; `model.notAModel` when it is another archive, or none.
   public init(editorArchive bytes: [UInt8]) throws(ModelError) {
-    let archive: KeyedArchive
-    do {
-      archive = try KeyedArchive(bytes: bytes)
-    } catch {
-      switch error.code {
-      case .notAPropertyList, .notAnArchive:
-        throw ModelError(
-          code: .notAModel, message: "This is no keyed archive, as the editor's models are.",
-          offset: error.offset)
-      default: throw ModelError(error)
-      }
-    }
+    let archive = try KeyedArchive(
+      bytes: bytes, orThrow: .notAModel, "This is no keyed archive, as the editor's models are.")
     self = try EditorModelReader.model(in: archive).model
   }
 }

@@ -7,12 +7,7 @@ struct PredicateArchiveWriter {
     _ expression: ModelExpression, into builder: inout KeyedArchiveBuilder
   ) -> PropertyList {
     guard PredicateStanding(expression).isWritable else { return KeyedArchiveBuilder.null }
-    // The builder has one owner at a time, so that its tables are not copied.
-    var writer = PredicateArchiveWriter(builder: builder)
-    builder = KeyedArchiveBuilder()
-    let reference = writer.expression(expression)
-    builder = writer.builder
-    return reference
+    return write(into: &builder) { $0.expression(expression) }
   }
 
   /// Writes into a builder; the archive's nil when a part has no archived form.
@@ -20,9 +15,16 @@ struct PredicateArchiveWriter {
     _ predicate: ModelPredicate, into builder: inout KeyedArchiveBuilder
   ) -> PropertyList {
     guard PredicateStanding(predicate).isWritable else { return KeyedArchiveBuilder.null }
+    return write(into: &builder) { $0.predicate(predicate) }
+  }
+
+  /// The builder has one owner at a time, so that its tables are not copied.
+  private static func write(
+    into builder: inout KeyedArchiveBuilder, _ body: (inout PredicateArchiveWriter) -> PropertyList
+  ) -> PropertyList {
     var writer = PredicateArchiveWriter(builder: builder)
     builder = KeyedArchiveBuilder()
-    let reference = writer.predicate(predicate)
+    let reference = body(&writer)
     builder = writer.builder
     return reference
   }

@@ -11,7 +11,14 @@ struct PredicatePrinter {
   let style: Style
   private(set) var text = ""
 
-  init(_ style: Style) { self.style = style }
+  private init(_ style: Style) { self.style = style }
+
+  /// What `write` writes.
+  static func text(_ style: Style, _ write: (inout PredicatePrinter) -> Void) -> String {
+    var printer = PredicatePrinter(style)
+    write(&printer)
+    return printer.text
+  }
 
   // MARK: Predicates
 
@@ -317,17 +324,13 @@ extension ModelExpression {
   /// The expression in Apple's predicate format. ``init(parsing:)`` reads it back as the same tree,
   /// whatever is in it.
   public var text: String {
-    var printer = PredicatePrinter(.exact)
-    printer.write(self)
-    return printer.text
+    PredicatePrinter.text(.exact) { $0.write(self) }
   }
 
   /// The expression as Apple's `predicateFormat` gives it, which the version hash takes in. It
   /// tells less than ``text``: `1` stands for `YES` too.
   public var predicateFormat: String {
-    var printer = PredicatePrinter(.apple)
-    printer.write(self)
-    return printer.text
+    PredicatePrinter.text(.apple) { $0.write(self) }
   }
 }
 
@@ -335,16 +338,12 @@ extension ModelPredicate {
   /// The predicate in Apple's predicate format. ``init(parsing:)`` reads it back as the same tree,
   /// except that an AND or OR of fewer than two parts comes back as what it means.
   public var text: String {
-    var printer = PredicatePrinter(.exact)
-    printer.write(self)
-    return printer.text
+    PredicatePrinter.text(.exact) { $0.write(self) }
   }
 
   /// The predicate as Apple's `predicateFormat` gives it, which the version hash takes in. It tells
   /// less than ``text``: `1` stands for `YES` too.
   public var predicateFormat: String {
-    var printer = PredicatePrinter(.apple)
-    printer.write(self)
-    return printer.text
+    PredicatePrinter.text(.apple) { $0.write(self) }
   }
 }

@@ -3,19 +3,9 @@ extension MappingModel {
   ///
   /// - Throws: ``ModelError``; `model.notAMapping` when it is another archive, or none.
   public init(archive bytes: [UInt8]) throws(ModelError) {
-    let archive: KeyedArchive
-    do {
-      archive = try KeyedArchive(bytes: bytes)
-    } catch {
-      switch error.code {
-      case .notAPropertyList, .notAnArchive:
-        throw ModelError(
-          code: .notAMapping,
-          message: "This is no keyed archive, as every compiled mapping model is.",
-          offset: error.offset)
-      default: throw ModelError(error)
-      }
-    }
+    let archive = try KeyedArchive(
+      bytes: bytes, orThrow: .notAMapping,
+      "This is no keyed archive, as every compiled mapping model is.")
     var reader = CompiledMappingReader(archive: archive)
     self = try reader.mapping()
   }

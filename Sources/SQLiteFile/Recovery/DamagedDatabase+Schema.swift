@@ -11,20 +11,18 @@ extension DamagedDatabase {
     let shape = RowShape(expected, table: 0)
     let schemaLayout = RowLayout(expected.definition)
     // A table of the user's may hold a copy of a schema, so other pages are only looked at where some are missing.
-    let isWhole = try isSchemaWhole()
-    var page: UInt32 = 1
-    while page <= pageCount {
-      defer { page += 1 }
+    let sound = try soundSchemaLeaves()
+    let last = sound?.count ?? Int(pageCount)
+    for place in 0..<last {
+      let page = sound?[place] ?? UInt32(place + 1)
       let kind = census.kind(page)
       guard kind == .tableLeaf || page == 1, !census.free.contains(page) else { continue }
-      if isWhole, page > 1 {
-        if census.kind(1) == .tableLeaf { break }
-        guard census.parent(page) != 0, try root(of: page, [:]).page == 1 else { continue }
-      }
       let available = try reader.copy(page, into: &buffer)
       guard available > 0, kind != .tableInterior else { continue }
       // A cheap look first: schema rows begin with one of four words.
-      guard page == 1 || isWhole || Self.mayBeSchema(buffer.rawSpan, usableSize: layout.usableSize)
+      guard
+        page == 1 || sound != nil
+          || Self.mayBeSchema(buffer.rawSpan, usableSize: layout.usableSize)
       else { continue }
       reading.read(buffer.rawSpan, number: page, available: available, shape: shape)
       var rows: [StoredRow] = []
@@ -46,36 +44,36 @@ extension DamagedDatabase {
     return entries
   }
 
-  /// Whether page 1 is sound and, where it is an interior page, all pages of the schema's b-tree are there.
-  private func isSchemaWhole() throws(SQLiteFileError) -> Bool {
+  /// The leaves of the schema's b-tree in the order of pages; nil unless page 1 is sound and all pages that it leads to
+  /// are there.
+  private func soundSchemaLeaves() throws(SQLiteFileError) -> [UInt32]? {
     var buffer = ContiguousArray<UInt8>()
     var reading = newReading()
-    var level: [UInt32] = [1]
-    for _ in 0..<Self.deepestSchema {
-      var next: [UInt32] = []
-      for page in level {
-        guard try reader.copy(page, into: &buffer) == layout.pageSize else { return false }
-        switch census.kind(page) {
-        case .tableLeaf:
-          reading.read(
-            buffer.rawSpan, number: page, available: layout.pageSize, shape: nil)
-          guard reading.method == .pointers else { return false }
-        case .tableInterior:
-          guard let children = children(buffer.rawSpan, page), next.count < Self.mostSchemaPages
-          else { return false }
-          next += children
-        default: return false
+    var leaves: [UInt32] = []
+    var pending: [UInt32] = [1]
+    var met: Set<UInt32> = [1]
+    while let page = pending.popLast() {
+      guard try reader.copy(page, into: &buffer) == layout.pageSize else { return nil }
+      switch census.kind(page) {
+      case .tableLeaf:
+        reading.read(buffer.rawSpan, number: page, available: layout.pageSize, shape: nil)
+        guard reading.method == .pointers else { return nil }
+        leaves.append(page)
+      case .tableInterior:
+        guard let children = children(buffer.rawSpan, page), met.count < Self.mostSchemaPages
+        else { return nil }
+        for child in children {
+          guard met.insert(child).inserted else { return nil }
+          pending.append(child)
         }
+      default: return nil
       }
-      if next.isEmpty { return true }
-      level = next
     }
-    return false
+    return leaves.sorted()
   }
 
   /// A schema of more pages is searched for like a damaged one.
   private static let mostSchemaPages = 1 << 16
-  private static let deepestSchema = 8
 
   /// The pages that an interior page leads to; nil when it leads out of the file.
   private func children(_ page: RawSpan, _ number: UInt32) -> [UInt32]? {

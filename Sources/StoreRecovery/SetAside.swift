@@ -1,56 +1,18 @@
 import CoreDataStore
 import Foundation
 
-/// One call of `open`, between the calls of the opener.
-struct Attempt: Sendable {
-  let recovery: StoreRecovery
-  let model: (any ModelExpectation)?
-  /// The facts from before the opener ran.
-  let facts: StoreEvidence
-  /// Moves of an earlier run that were finished, and whose incident nobody was told about.
-  let resumed: [PendingMoves.Ended]
-
-  /// The store is open: an incident of an earlier run is handed over now.
-  func opened<Handle>(_ handle: Handle) -> Opened<Handle> {
-    for one in resumed {
-      // When this fails, the incident is reported once more at the next launch.
-      try? recovery.mover.close(one.folder)
-    }
-    return Opened(
-      handle: handle, incident: resumed.last { $0.incident?.kind == .setAside }?.incident)
-  }
-
-  /// The judgement on a failed open when it is a quarantine; nil when the error is to be thrown.
-  func verdict(on error: any Error) -> Judgement? {
-    // Whoever cancels has changed their mind; that says nothing of the store.
-    if error is CancellationError { return nil }
-    var evidence = facts
-    evidence.failure = OpenFailure.facts(of: error, sqliteCode: recovery.policy.sqliteCode)
-    if let state = recovery.policy.hostState?() { evidence.host = state }
-    if Classifier(evidence: evidence, policy: recovery.policy).wantsDeepEvidence {
-      evidence = recovery.deepened(evidence, model)
-      evidence.earlierQuarantines = recovery.earlierQuarantines()
-    }
-    let verdict = classify(evidence, policy: recovery.policy)
-    recovery.policy.report?(.judged(verdict))
-    guard verdict.action == .quarantine else { return nil }
-    return Judgement(evidence: evidence, verdict: verdict)
-  }
-
-  /// Sets the store aside; nil when that failed and the set is where it was.
-  func setAside(_ judgement: Judgement) -> SetAside? {
-    do {
-      return try recovery.moveAside(judgement)
-    } catch {
-      recovery.policy.report?(.setAsideFailed(error))
-      return nil
-    }
+extension Error {
+  /// The error when it says that another process is in the way.
+  var inUse: StoreRecoveryError? {
+    guard let error = self as? StoreRecoveryError, error.code == .inUse else { return nil }
+    return error
   }
 }
 
 /// A set that was moved into its quarantine, before the fresh store has proved itself.
 struct SetAside: Sendable {
   let recovery: StoreRecovery
+  let judgement: Judgement
   let folder: QuarantineFolder
   let incident: Incident
 
@@ -66,12 +28,21 @@ struct SetAside: Sendable {
   @discardableResult
   func putBack(after error: any Error) -> (any Error)? {
     do {
-      let record = try recovery.mover.beginBack(folder, reason: .freshFailed)
-      try recovery.mover.advanceBack(folder, record, now: recovery.clock())
-      recovery.policy.report?(.putBack(incident: folder.id, error))
+      let mover = recovery.mover
+      try mover.leased(folder.home) {
+        // Whoever opened the fresh store has closed the move, and may have rows in it by now.
+        guard try mover.fileSystem.status(folder.intent) != nil else {
+          throw StoreRecoveryError(
+            .inUse, "another process uses the fresh store; open again", path: folder.mainPath)
+        }
+        try mover.lockingOut(folder.mainPath) {}
+        let record = try mover.beginBack(folder, reason: .freshFailed)
+        try mover.advanceBack(folder, record, now: recovery.clock())
+      }
+      recovery.tell(.putBack(incident: folder.id, error))
       return nil
     } catch {
-      recovery.policy.report?(.setAsideFailed(error))
+      recovery.tell(.setAsideFailed(error))
       return error
     }
   }

@@ -1,0 +1,132 @@
+import CoreDataStore
+import Foundation
+
+/// `Incompatible/.state.json`: which failures made which build of the app set a store aside, and how often. It
+/// breaks loops: a fault that strikes each fresh store, too, would else fill the disk with them.
+///
+/// It outlives the incidents, which may be restored, pruned or put back.
+struct FailureState: Codable, Sendable, Equatable {
+  /// One failure of one store in one build.
+  struct Entry: Codable, Sendable, Equatable {
+    let storeName: String
+    let app: StoreRecovery.App
+    /// What marks the failure as the same, as ``StoreEvidence/Repetition`` has it.
+    let fingerprint: String
+    var count: Int
+    var last: Date
+    /// The ids of the newest incidents.
+    var incidents: [String]
+  }
+
+  let schema: String
+  let version: Int
+  /// The newest last.
+  var failures: [Entry]
+
+  static let name = ".state.json"
+  private static let schemaName = "lifeboat.state"
+  /// How many failures are remembered, and how many incidents of each.
+  private static let entryLimit = 64
+  private static let incidentLimit = 8
+
+  init() {
+    schema = Self.schemaName
+    version = 1
+    failures = []
+  }
+
+  /// Adds that a store was set aside.
+  mutating func add(
+    _ storeName: String, _ app: StoreRecovery.App, _ fingerprint: String, incident: String,
+    on date: Date
+  ) {
+    var entry = Entry(
+      storeName: storeName, app: app, fingerprint: fingerprint, count: 0, last: date, incidents: [])
+    if let known = failures.firstIndex(where: {
+      $0.storeName == storeName && $0.app == app && $0.fingerprint == fingerprint
+    }) {
+      entry = failures.remove(at: known)
+    }
+    entry.count = max(0, entry.count) &+ 1
+    entry.last = date
+    entry.incidents = entry.incidents.suffix(Self.incidentLimit - 1) + [incident]
+    failures = failures.suffix(Self.entryLimit - 1) + [entry]
+  }
+
+  // MARK: On disk
+
+  /// What the folder of incidents remembers; nothing where there is no record.
+  ///
+  /// - Throws: ``StoreRecoveryError`` when the record is there and cannot be read now. A damaged one is no
+  ///   record: what the incidents tell must do.
+  static func read(_ incompatible: String, _ records: RecordFile) throws -> FailureState {
+    for path in [incompatible + "/" + name, incompatible + "/" + name + ".part"] {
+      do {
+        if let state = try records.read(FailureState.self, from: path),
+          state.schema == schemaName, state.version == 1
+        {
+          return state
+        }
+      } catch  where RecordFile.isDamage(error) {
+        continue
+      }
+    }
+    return FailureState()
+  }
+
+  /// Replaces the record. A kill in between leaves the new one under the name with `.part`, where
+  /// ``read(_:_:)`` finds it.
+  func write(_ incompatible: String, _ records: RecordFile) throws {
+    try records.write(self, to: incompatible + "/" + Self.name, replacing: true)
+  }
+}
+
+extension StoreRecovery {
+  /// How often this build has met this failure before; nil when the evidence calls for no quarantine.
+  func repetition(of evidence: StoreEvidence) -> StoreEvidence.Repetition? {
+    var plain = evidence
+    plain.repetition = nil
+    let verdict = classify(plain, policy: policy)
+    guard verdict.action == .quarantine, let path = try? path() else { return nil }
+    let fingerprint = StoreEvidence.Repetition.fingerprint(verdict, evidence)
+    let home = StoreSet.folder(of: path)
+    let storeName = StoreSet.lastComponent(of: path)
+    var repetition = StoreEvidence.Repetition(fingerprint: fingerprint)
+    let state = try? FailureState.read(
+      home + "/" + QuarantineFolder.parentName, RecordFile(fileSystem: fileSystem))
+    let kept = try? Incidents(in: home, fileSystem: fileSystem).list().compactMap(\.incident).filter
+    {
+      $0.kind == .setAside && $0.app == app && $0.storeName == storeName
+    }
+    guard let state, let kept else {
+      repetition.isKnown = false
+      return repetition
+    }
+    let noted = state.failures.filter { $0.app == app && $0.storeName == storeName }
+    // Either record may be lost: the state with a restored backup, incidents by the user's own hand.
+    let same = noted.first { $0.fingerprint == fingerprint }
+    let keptSame = kept.filter {
+      StoreEvidence.Repetition.fingerprint($0.verdict, $0.evidence) == fingerprint
+    }
+    repetition.same = max(same?.count ?? 0, keptSame.count)
+    repetition.all = max(
+      noted.reduce(0) { $0.addingReportingOverflow(max(0, $1.count)).partialValue }, kept.count)
+    repetition.incidents = same?.incidents ?? keptSame.map(\.id)
+    return repetition
+  }
+
+  /// Notes that the store was set aside. Where that fails, the incident itself still counts.
+  func note(_ incident: Incident, in incompatible: String) {
+    let records = RecordFile(fileSystem: fileSystem)
+    do {
+      var state = try FailureState.read(incompatible, records)
+      state.add(
+        incident.storeName, app,
+        StoreEvidence.Repetition.fingerprint(incident.verdict, incident.evidence),
+        incident: incident.id, on: incident.created)
+      try state.write(incompatible, records)
+    } catch {
+      tell(.notNoted(error))
+    }
+  }
+}

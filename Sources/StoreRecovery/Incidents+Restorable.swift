@@ -1,0 +1,180 @@
+import CoreDataStore
+public import Foundation
+import ObjectModel
+import SQLiteFile
+
+/// A kept store that the app may offer to bring back.
+public struct RestorableStore: Sendable, Equatable, Identifiable {
+  /// What can be done with it.
+  public enum Fit: Sendable, Equatable {
+    /// It records the hashes of the model that this build opens its store with.
+    case current
+    /// It records the hashes of these known versions, sorted by name. It opens if the app migrates from there.
+    case version([String])
+    /// The host opened a copy of it.
+    case opens
+    /// It is damaged: never put it in use as it is; its rows can be saved on a copy. Whatever model it fits,
+    /// it is told as this.
+    case damaged
+  }
+
+  /// The incident.
+  public let id: String
+  /// The main file's name.
+  public let storeName: String
+  /// When it was set aside, by a clock that may have been wrong.
+  public let created: Date
+  /// Why it was set aside. A store that made room for another works as a rule and went at the user's wish, so
+  /// offer it only when asked.
+  public let kind: Incident.Kind
+  /// What can be done with it.
+  public let fit: Fit
+  /// Entities whose hash could not be compared for certain, sorted by name; the app may still refuse the store
+  /// because of them.
+  public let undecided: [String]
+  /// Whether its files are as they were sealed; nil when nobody looked. A restoration looks before it moves
+  /// anything.
+  public let isIntact: Bool?
+}
+
+extension Incidents {
+  /// The kept stores that this build may be able to open, oldest first. Ask at each launch: an update may have
+  /// brought back the model that fits.
+  ///
+  /// Without a folder of incidents this is one `lstat`. Else it reads each record, and takes the hashes from
+  /// there; only where it holds none are a few pages of the kept file read, by our own reader. Nothing is
+  /// changed.
+  ///
+  /// - Parameters:
+  ///   - model: The model that the app opens its store with; for a `ModelCollection`, stores of its other
+  ///     versions are told, too. nil for an app without one.
+  ///   - storeName: Only stores with this main file; nil for all in the folder.
+  ///   - checksSeals: Whether every file is read to see that it is as it was sealed.
+  ///   - canOpen: Asked about stores that no hash decides, with the URL of a private copy that goes away
+  ///     afterwards: whether the app can open it, judged for example by `PRAGMA user_version`. Close it again
+  ///     before you return. What it throws counts as no. nil asks nobody, and leaves such stores out.
+  /// - Returns: The stores, without those of which nothing says that they fit.
+  /// - Throws: ``StoreRecoveryError`` when the folder of the incidents is there and cannot be read.
+  public func restorable(
+    with model: (any ModelExpectation)?, storeName: String? = nil, checksSeals: Bool = false,
+    canOpen: ((URL) throws -> Bool)? = nil
+  ) throws -> [RestorableStore] {
+    let ids = try ids()
+    guard !ids.isEmpty else { return [] }
+    let expected = model?.expectedModel
+    return ids.compactMap { id in
+      let entry = entry(id)
+      guard let incident = entry.incident, !entry.isUnfinished, entry.outcome == nil,
+        incident.seal != nil, storeName == nil || storeName == incident.storeName,
+        isKept(entry, incident)
+      else { return nil }
+      guard let (fit, undecided) = fit(entry, incident, expected, canOpen) else { return nil }
+      return RestorableStore(
+        id: id, storeName: incident.storeName, created: incident.created, kind: incident.kind,
+        fit: fit, undecided: undecided, isIntact: checksSeals ? check(entry).isSound : nil)
+    }
+  }
+
+  /// Whether the main file is there, and has the size that was sealed; a folder that is a link holds nothing.
+  private func isKept(_ entry: Entry, _ incident: Incident) -> Bool {
+    let store = entry.folder + "/" + QuarantineFolder.storeFolderName
+    guard let sealed = incident.seal?.files.first(where: { $0.name == incident.storeName }),
+      (try? fileSystem.status(store))??.kind == .folder,
+      let status = (try? fileSystem.status(store + "/" + incident.storeName)) ?? nil
+    else { return false }
+    return status.kind == .file && status.sizeBytes == sealed.sizeBytes
+  }
+
+  private func fit(
+    _ entry: Entry, _ incident: Incident, _ expected: ExpectedModel?,
+    _ canOpen: ((URL) throws -> Bool)?
+  ) -> (RestorableStore.Fit, [String])? {
+    // A record that tells of damage is believed whatever else it says.
+    if incident.isDamaged { return (.damaged, []) }
+    let main = "\(entry.folder)/\(QuarantineFolder.storeFolderName)/\(incident.storeName)"
+    var evidence = incident.evidence
+    if evidence.recordedHashes?.isEmpty != false, expected != nil {
+      guard let isSound = Self.addHashes(of: main, to: &evidence) else { return nil }
+      if !isSound { return (.damaged, []) }
+    }
+    if let expected, let recorded = evidence.recordedHashes, !recorded.isEmpty {
+      return expected.fit(evidence, recorded)
+    }
+    guard let canOpen, isOpened(main, by: canOpen) else { return nil }
+    return (.opens, [])
+  }
+
+  /// Reads the metadata of a kept file as bytes.
+  ///
+  /// - Returns: Whether it showed no damage; nil when it is no database that we can read.
+  private static func addHashes(of path: String, to evidence: inout StoreEvidence) -> Bool? {
+    do throws(SQLiteFileError) {
+      let store = try CoreDataStore(path: path)
+      if let metadata = store.metadata {
+        evidence.frameworkVersion = metadata.frameworkVersion
+        evidence.hashesVersion = metadata.versionHashesVersion
+        evidence.recordedHashes = metadata.versionHashes
+      }
+      return !store.findings.kept.contains {
+        $0.severity == .damage && !FileStructure.harmless.contains($0.id)
+      }
+    } catch {
+      return error.code == .looksEncrypted || error.code == .notADatabase ? true : nil
+    }
+  }
+
+  /// Copies the set into a folder of its own, asks, and removes the folder.
+  private func isOpened(_ main: String, by canOpen: (URL) throws -> Bool) -> Bool {
+    let set = StoreSet(at: main)
+    let base = FileManager.default.temporaryDirectory.path
+    let number = String(UInt64.random(in: .min ... .max), radix: 16)
+    let folder = (base.hasSuffix("/") ? String(base.dropLast()) : base) + "/lifeboat-\(number)"
+    guard set.isComplete, let free = try? fileSystem.freeSpace(base),
+      free > set.sizeBytes.addingReportingOverflow(1024 * 1024).partialValue,
+      (try? fileSystem.makeFolder(folder, 0o700)) != nil
+    else { return false }
+    // Ours alone: its name was free a moment ago, and it holds only copies.
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    do {
+      // The index of the log belongs to the very file; SQLite makes a new one.
+      for member in set.members where member.role != .sharedMemory {
+        switch member.kind {
+        case .file: try fileSystem.copy(member.path, folder + "/" + member.name)
+        case .folder: try fileSystem.makeFolder(folder + "/" + member.name, 0o700)
+        // What is behind a link is not the set's.
+        case .symbolicLink, .other: return false
+        }
+      }
+      let name = StoreSet.lastComponent(of: main)
+      return try canOpen(URL(fileURLWithPath: folder + "/" + name))
+    } catch {
+      return false
+    }
+  }
+}
+
+extension Incident {
+  /// Whether the evidence or the verdict speaks of damage.
+  fileprivate var isDamaged: Bool {
+    verdict.finding == .corrupt || evidence.structure?.findings.isEmpty == false
+      || evidence.structure?.isUnopenable == true || (evidence.wal?.lostFrames ?? 0) > 0
+  }
+}
+
+extension ExpectedModel {
+  /// How a store with these hashes fits; nil when it fits no known version.
+  fileprivate func fit(
+    _ evidence: StoreEvidence, _ recorded: [String: VersionHash]
+  ) -> (RestorableStore.Fit, [String])? {
+    var evidence = evidence
+    evidence.comparison = nil
+    evidence.undecided = nil
+    compare(&evidence)
+    let undecided = evidence.undecided ?? []
+    let isEqual = evidence.comparison?.isEqual == true
+    if isEqual, undecided.isEmpty { return (.current, []) }
+    let versions = versions.filter { version in version.forms.contains { $0.matches(recorded) } }
+    if !versions.isEmpty { return (.version(Set(versions.map(\.name)).sorted()), []) }
+    return isEqual ? (.current, undecided) : nil
+  }
+}

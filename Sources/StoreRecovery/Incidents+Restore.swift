@@ -1,0 +1,164 @@
+public import CoreDataStore
+import Foundation
+
+extension Incidents {
+  /// What a restoration did.
+  public struct Restoration: Sendable {
+    /// What comes next.
+    public enum NextStep: String, Sendable, Codable {
+      /// Open the store as usual.
+      case open
+      /// The store did not fit the app that set it aside. Only a build with the model that fits opens it; any
+      /// other sets it aside again.
+      case openWithFittingBuild
+      /// The store is damaged. Save its rows on a copy; the app will hardly open it.
+      case salvage
+    }
+
+    /// The paths at which the restored set now is.
+    public let restored: [String]
+    /// The record of the store that was in use until then; nil when there was none.
+    public let replaced: Incident?
+    /// How the set differed from its seal; never empty only after a forced restoration.
+    public let differences: [StoreSeal.Difference]
+    /// What comes next.
+    public let nextStep: NextStep
+  }
+
+  /// Brings a kept set back under its own names. The store that is there now is set aside first, in a
+  /// quarantine of its own. Nothing is overwritten. No program may have either store open; this process is not
+  /// looked at, so call it before you open the store.
+  ///
+  /// - Parameters:
+  ///   - id: The incident's id.
+  ///   - force: Restores a set whose bytes are not those that were kept, too.
+  ///   - app: The app that used the store that is there now; nil for the one of the incident.
+  ///   - texts: The words for the record of that store.
+  /// - Returns: What was done.
+  /// - Throws: ``StoreRecoveryError`` when the incident cannot be read, when the set differs from its seal,
+  ///   when another process has a store open, when too little space is free, or when a file cannot be moved.
+  public func restore(
+    _ id: String, force: Bool = false, app: StoreRecovery.App? = nil,
+    texts: IncidentTexts = IncidentTexts()
+  ) throws -> Restoration {
+    _ = try show(id)
+    return try mover.leased(home) {
+      try restoreHoldingLease(id, force: force, app: app, texts: texts)
+    }
+  }
+
+  private func restoreHoldingLease(
+    _ id: String, force: Bool, app: StoreRecovery.App?, texts: IncidentTexts
+  ) throws -> Restoration {
+    _ = try PendingMoves(mover: mover, home: home, storeName: nil, only: id)
+      .endHoldingLease(now: clock())
+    let entry = try show(id)
+    guard let incident = entry.incident else {
+      throw StoreRecoveryError(
+        .unreadableIncident, entry.problem ?? "the record cannot be read", path: entry.folder)
+    }
+    _ = try PendingMoves(mover: mover, home: home, storeName: incident.storeName)
+      .endHoldingLease(now: clock())
+    let folder = QuarantineFolder(home: home, storeName: incident.storeName, id: id)
+    let kept = StoreSet(at: folder.keptMainPath)
+    guard !kept.members.isEmpty else {
+      throw StoreRecoveryError(
+        .nothingKept, "the incident holds no store any more", path: folder.storeFolder)
+    }
+    let differences = try broken(incident, kept, force: force)
+    let present = StoreSet(at: folder.mainPath)
+    for path in [folder.mainPath, folder.keptMainPath]
+    where FileEvidence.isUsedElsewhere(path) == true {
+      throw StoreRecoveryError(
+        .inUse, "another program has the store open; close it and try again", path: path)
+    }
+    try checkSpace(folder, kept: kept, present: present)
+    let replaced =
+      present.members.isEmpty
+      ? nil : try replace(folder, app: app ?? incident.app, texts: texts)
+    let record = try mover.beginBack(folder, reason: .restore)
+    try mover.advanceBack(folder, record, now: clock())
+    return Restoration(
+      restored: record.members.map { folder.original($0.name) }, replaced: replaced,
+      differences: differences, nextStep: Self.nextStep(incident))
+  }
+
+  private static func nextStep(_ incident: Incident) -> Restoration.NextStep {
+    guard incident.kind == .setAside else { return .open }
+    return switch incident.verdict.finding {
+    case .incompatible, .newer: .openWithFittingBuild
+    case .corrupt, .foreign: .salvage
+    case .healthy, .unavailable, .hostError: .open
+    }
+  }
+
+  private func broken(
+    _ incident: Incident, _ kept: StoreSet, force: Bool
+  ) throws -> [StoreSeal.Difference] {
+    let differences: [StoreSeal.Difference]
+    do {
+      guard let seal = incident.seal else { throw SealMissing() }
+      differences = seal.differences(from: try StoreSeal(sealing: kept)).filter(\.affectsContent)
+    } catch {
+      if force { return [] }
+      throw StoreRecoveryError(
+        .sealBroken, "the kept files cannot be compared with their seal", path: kept.mainPath,
+        underlying: error)
+    }
+    guard differences.isEmpty || force else {
+      throw StoreRecoveryError(
+        .sealBroken,
+        "the kept files are not as they were set aside: "
+          + differences.prefix(5).map(\.text).joined(separator: "; "),
+        path: kept.mainPath)
+    }
+    return differences
+  }
+
+  private struct SealMissing: Error {}
+
+  /// Bytes for the records, and for folders.
+  private static let recordBytes: Int64 = 1024 * 1024
+
+  /// On one volume files only get other names. Where the quarantine is on another, both sets are copied before
+  /// anything is removed.
+  private func checkSpace(
+    _ folder: QuarantineFolder, kept: StoreSet, present: StoreSet
+  ) throws {
+    let volumes = try [folder.home, folder.storeFolder].map { try fileSystem.status($0)?.device }
+    let isCopied = volumes[0] != volumes[1]
+    for (path, set) in [(folder.home, kept), (folder.incompatible, present)] {
+      let (needed, overflow) = (isCopied ? set.sizeBytes : 0)
+        .addingReportingOverflow(Self.recordBytes)
+      let free = try fileSystem.freeSpace(path)
+      guard !overflow, free >= needed else {
+        throw StoreRecoveryError(
+          .noSpace,
+          "too little space is free to restore the store: \(free) bytes, and \(needed) are needed; nothing was moved",
+          path: path)
+      }
+    }
+  }
+
+  /// Sets aside what is at the store's names now.
+  private func replace(
+    _ folder: QuarantineFolder, app: StoreRecovery.App, texts: IncidentTexts
+  ) throws -> Incident {
+    let now = Timestamp.wholeSeconds(clock())
+    let verdict = Verdict(
+      finding: .healthy, action: .quarantine, reason: "an earlier store is restored in its place",
+      rule: "restore.replaced")
+    let judgement = Judgement(evidence: FileEvidence.read(folder.mainPath), verdict: verdict)
+    try mover.check(folder.mainPath, minimumFreeBytes: Self.recordBytes)
+    let (target, record) = try mover.begin(
+      folder.mainPath, name: Timestamp.folderName(now) + "-replaced"
+    ) { id, path in
+      Incident(
+        judgement, app: app, storeName: folder.storeName, id: id, folder: path, created: now,
+        kind: .replaced, texts: texts)
+    }
+    let incident = try mover.advanceOrUndo(target, record, now: now)
+    try mover.close(target)
+    return incident
+  }
+}

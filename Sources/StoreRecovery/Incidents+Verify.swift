@@ -1,0 +1,143 @@
+import CoreDataStore
+import Foundation
+
+/// How the files of one incident compare with what was sealed when they were set aside.
+public struct IncidentCheck: Sendable, Codable, Equatable, Identifiable {
+  /// What the check found for the incident as a whole; more findings may come.
+  public struct Finding: RawRepresentable, Sendable, Hashable, Codable {
+    /// For programs, for example `intact`.
+    public let rawValue: String
+    /// Creates a finding from its text.
+    public init(rawValue: String) { self.rawValue = rawValue }
+    /// Every file is as it was sealed.
+    public static let intact = Finding(rawValue: "intact")
+    /// The store was restored or put back, so nothing is kept here any more.
+    public static let moved = Finding(rawValue: "moved")
+    /// A file is changed, missing or added.
+    public static let different = Finding(rawValue: "different")
+    /// A file could not be read, so nothing is known of it.
+    public static let unread = Finding(rawValue: "unread")
+    /// A move into or out of the folder is not finished; the next open or restoration ends it.
+    public static let unfinished = Finding(rawValue: "unfinished")
+    /// The record cannot be read, or holds no seal, so there is nothing to compare with.
+    public static let noRecord = Finding(rawValue: "noRecord")
+  }
+
+  /// One file, folder or link of the kept set.
+  public struct File: Sendable, Codable, Equatable {
+    /// How it is.
+    public enum State: String, Sendable, Codable {
+      /// It has the bytes that were sealed.
+      case ok
+      /// It is of another kind, or has other bytes.
+      case changed
+      /// It was sealed and is gone.
+      case missing
+      /// It was not sealed and is there.
+      case added
+      /// It could not be read.
+      case unread
+    }
+    /// The path relative to the folder of the kept set.
+    public let name: String
+    /// How it is.
+    public let state: State
+    /// What differs, in words; nil when nothing does. A file that was written again with the same bytes is ok
+    /// and says so here.
+    public let text: String?
+  }
+
+  /// The incident.
+  public let id: String
+  /// What the check found.
+  public let finding: Finding
+  /// Why nothing could be compared; nil when it could.
+  public let problem: String?
+  /// The files, ordered by name; empty when nothing could be compared.
+  public let files: [File]
+
+  /// Whether nothing speaks against the incident: its files are as sealed, or went back on purpose.
+  public var isSound: Bool { finding == .intact || finding == .moved }
+}
+
+extension Incidents {
+  /// Compares the files of every incident with their seals, oldest incident first. Every file is read; nothing
+  /// is changed.
+  ///
+  /// - Returns: What was found of each.
+  /// - Throws: ``StoreRecoveryError`` when the folder of the incidents is there and cannot be read.
+  public func verify() throws -> [IncidentCheck] {
+    try ids().map { check(entry($0)) }
+  }
+
+  /// Compares the files of one incident with their seal. Every file is read; nothing is changed.
+  ///
+  /// - Returns: What was found.
+  /// - Throws: ``StoreRecoveryError`` when no incident has that id.
+  public func verify(_ id: String) throws -> IncidentCheck {
+    check(try show(id))
+  }
+
+  func check(_ entry: Entry) -> IncidentCheck {
+    func ended(_ finding: IncidentCheck.Finding, _ problem: String?) -> IncidentCheck {
+      IncidentCheck(id: entry.id, finding: finding, problem: problem, files: [])
+    }
+    if entry.isUnfinished { return ended(.unfinished, "a move of it is not finished") }
+    guard let incident = entry.incident else {
+      return ended(.noRecord, entry.problem ?? "the record cannot be read")
+    }
+    let store = entry.folder + "/" + QuarantineFolder.storeFolderName
+    let status: FileStatus?
+    do { status = try fileSystem.status(store) } catch {
+      return ended(.unread, "the folder of the kept files cannot be looked at")
+    }
+    if status == nil, entry.outcome != nil { return ended(.moved, nil) }
+    if let status, status.kind != .folder {
+      return ended(.unread, "the folder of the kept files is a \(status.kind.rawValue)")
+    }
+    guard let seal = incident.seal else {
+      return ended(.noRecord, "the record holds no seal of the files")
+    }
+    let set = StoreSet(at: store + "/" + incident.storeName)
+    let files = compare(seal, set) + strangers(in: store, beside: set)
+    let isCut = !set.isComplete
+    let finding: IncidentCheck.Finding =
+      files.contains { $0.state != .ok && $0.state != .unread }
+      ? .different : isCut || files.contains { $0.state == .unread } ? .unread : .intact
+    return IncidentCheck(
+      id: entry.id, finding: finding,
+      problem: isCut ? "the kept files could not all be listed" : nil,
+      files: files.sorted { $0.name < $1.name })
+  }
+
+  private func compare(_ seal: StoreSeal, _ set: StoreSet) -> [IncidentCheck.File] {
+    var sealed = Dictionary(seal.files.map { ($0.name, $0) }, uniquingKeysWith: { a, _ in a })
+    var files = set.members.map { member -> IncidentCheck.File in
+      guard let before = sealed.removeValue(forKey: member.name) else {
+        return .init(
+          name: member.name, state: .added, text: "\(member.name) was not there when sealed")
+      }
+      do throws(StoreSealError) {
+        let difference = StoreSeal.difference(before, try StoreSeal.seal(member))
+        return .init(
+          name: member.name, state: difference?.affectsContent == true ? .changed : .ok,
+          text: difference?.text)
+      } catch {
+        return .init(name: member.name, state: .unread, text: error.message)
+      }
+    }
+    for name in sealed.keys {
+      files.append(.init(name: name, state: .missing, text: "\(name) is missing"))
+    }
+    return files
+  }
+
+  /// Files in the folder of the kept set that no set has.
+  private func strangers(in store: String, beside set: StoreSet) -> [IncidentCheck.File] {
+    let members = Set(set.members.map(\.name))
+    let names = (try? fileSystem.entries(store).names) ?? []
+    return names.filter { !members.contains($0) }.map {
+      .init(name: $0, state: .added, text: "\($0) is none of the store's files")
+    }
+  }
+}

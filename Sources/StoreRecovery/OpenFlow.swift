@@ -1,0 +1,232 @@
+import CoreDataStore
+import Foundation
+
+/// One attempt to open a store: decides between the calls of the opener what comes next.
+struct OpenFlow: Sendable {
+  /// What comes next.
+  enum Next: Sendable {
+    /// Call the opener with the store's URL, after a pause.
+    case call(after: Duration?)
+    case end(FailedOpen)
+  }
+
+  /// How often the attempt starts anew because another process moved the store meanwhile.
+  private static let startLimit = 3
+
+  private let recovery: StoreRecovery
+  private let model: (any ModelExpectation)?
+  private(set) var next = Next.call(after: nil)
+  private var starts = 0
+  /// The facts from before the opener ran, and what a healthy open is to record of them.
+  private var facts = StoreEvidence(mainKind: nil)
+  private var unrecorded: HealthyOpen?
+  /// The main file from before the opener ran; nil when there was none.
+  private var main: FileStatus?
+  /// Moves of an earlier run that were finished, and whose incident nobody was told about.
+  private var resumed: [PendingMoves.Ended] = []
+  /// The copy that was made because the opener drops a part of the log.
+  private var copied: Incident?
+  /// What the opener threw first.
+  private var first: (any Error)?
+  private var hasFailedTwice = false
+  private var pauses: ArraySlice<Duration> = []
+  /// The set that made room for a fresh store; nil as long as the earlier store is in place.
+  private var aside: SetAside?
+
+  init(_ recovery: StoreRecovery, _ model: (any ModelExpectation)?) {
+    self.recovery = recovery
+    self.model = model
+    start()
+  }
+
+  private var policy: Policy { recovery.policy }
+
+  // MARK: Before the opener
+
+  /// Ends pending moves and gathers cheap facts; ends the attempt for a set that must not be opened.
+  private mutating func start() {
+    starts += 1
+    first = nil
+    hasFailedTwice = false
+    pauses = policy.retryPauses[...]
+    next = .call(after: nil)
+    do {
+      try look()
+      guard classify(facts, policy: policy).action != .open else { return }
+      // Another process may move the store right now, or make a fresh one.
+      DatabaseLock.waitUntilFree(recovery.storeURL.path, seconds: policy.maximumWaitSeconds)
+      try look()
+    } catch {
+      let verdict = Verdict(
+        finding: .unavailable, action: error.inUse == nil ? .refuse : .retry,
+        reason: (error as? StoreRecoveryError)?.message ?? "the store's folder cannot be read",
+        rule: (error as? StoreRecoveryError)?.code.rawValue ?? "store.unreadable")
+      next = .end(FailedOpen(error: error, verdict: verdict, evidence: nil))
+      return
+    }
+    let verdict = classify(facts, policy: policy)
+    guard verdict.action != .open else { return }
+    recovery.tell(.judged(verdict))
+    let judgement = Judgement(evidence: facts, verdict: verdict)
+    if keepsCopy(judgement) { return }
+    end(
+      StoreRecoveryError(
+        .refused, "\(verdict.reason) (\(verdict.rule)); the store is as it was",
+        path: recovery.storeURL.path), judgement)
+  }
+
+  private mutating func look() throws {
+    resumed += try recovery.pending().filter { $0.incident != nil }
+    let path = try recovery.path()
+    main = try? recovery.fileSystem.status(path)
+    facts = recovery.evidence(path)
+    unrecorded = HealthyOpen.facts(from: facts)
+    facts.wal?.unrecorded = nil
+  }
+
+  /// Copies a set whose log the opener would drop; true when it may be opened now.
+  private mutating func keepsCopy(_ judgement: Judgement) -> Bool {
+    guard judgement.verdict.rule == Classifier.damagedLog, policy.keepsDamagedLogs,
+      policy.mode == .act, facts.isUsedElsewhere == false
+    else { return false }
+    do {
+      let incident = try recovery.keepCopy(judgement)
+      copied = incident
+      recovery.tell(.copied(incident))
+      return true
+    } catch {
+      recovery.tell(.setAsideFailed(error))
+      return false
+    }
+  }
+
+  // MARK: After the opener
+
+  /// The opener returned a handle.
+  func opened<Handle>(_ handle: Handle) -> Opened<Handle> {
+    if let aside {
+      recovery.note(aside.incident, in: aside.folder.incompatible)
+      return aside.opened(handle)
+    }
+    if let loss = facts.wal?.loss { recovery.tell(.rowsLost(loss)) }
+    if policy.mode == .act, policy.recordsHealthyOpens {
+      unrecorded?.write(for: recovery.storeURL.path)
+    }
+    for one in resumed {
+      // When this fails, the incident is reported once more at the next launch.
+      try? recovery.mover.close(one.folder)
+    }
+    let told = resumed.last { $0.incident?.kind == .setAside }?.incident
+    return Opened(handle: handle, incident: copied ?? told, loss: facts.wal?.loss)
+  }
+
+  /// The opener threw.
+  mutating func failed(_ error: any Error) {
+    let first = self.first ?? error
+    self.first = first
+    if let aside { return freshFailed(error, aside, first) }
+    if error is CancellationError {
+      // Whoever cancels has changed their mind; that says nothing of the store.
+      let verdict = Verdict(
+        finding: .unavailable, action: .retry, reason: "the attempt was cancelled",
+        rule: "error.cancelled")
+      return end(first, Judgement(evidence: facts, verdict: verdict))
+    }
+    let judgement = judge(error)
+    switch judgement.verdict.action {
+    case .quarantine:
+      if policy.triesTwice, !hasFailedTwice {
+        hasFailedTwice = true
+        next = .call(after: nil)
+      } else {
+        setAside(judgement, first)
+      }
+    case .retry:
+      guard !isSuperseded, let pause = pauses.popFirst() else { return end(first, judgement) }
+      next = .call(after: pause)
+    case .open, .wait, .refuse, .openInMemory: end(first, judgement)
+    }
+  }
+
+  private mutating func freshFailed(_ error: any Error, _ aside: SetAside, _ first: any Error) {
+    let facts = OpenFailure.facts(of: error, sqliteCode: policy.sqliteCode)
+    // Want of space says nothing of the store, so it does not count as a repetition.
+    if !Classifier.speaksOfSurroundings(facts) {
+      recovery.note(aside.incident, in: aside.folder.incompatible)
+    }
+    let problem = aside.putBack(after: error)
+    let verdict = Verdict(
+      finding: aside.judgement.verdict.finding, action: problem?.inUse == nil ? .refuse : .retry,
+      reason: problem == nil
+        ? "a fresh store could not be opened either, so the earlier one is back"
+        : "a fresh store could not be opened, and the earlier one goes back at the next open",
+      rule: "fresh.failed")
+    next = .end(
+      FailedOpen(
+        error: problem?.inUse ?? first, verdict: verdict, evidence: aside.judgement.evidence))
+  }
+
+  /// Ends the attempt; begins it anew when another process has moved away the store that it was about.
+  private mutating func end(_ error: any Error, _ judgement: Judgement) {
+    if isSuperseded, starts < Self.startLimit { return start() }
+    next = .end(
+      FailedOpen(error: error, verdict: judgement.verdict, evidence: judgement.evidence))
+  }
+
+  private var isSuperseded: Bool {
+    guard let main else { return false }
+    do {
+      return try recovery.fileSystem.status(recovery.storeURL.path)?.isSameFile(as: main) != true
+    } catch { return false }
+  }
+
+  // MARK: The verdict
+
+  private func judge(_ error: any Error) -> Judgement {
+    var evidence = facts
+    evidence.failure = OpenFailure.facts(
+      of: error, sqliteCode: policy.sqliteCode, meaning: policy.meaning)
+    if let state = policy.hostState?() { evidence.host = state }
+    if policy.mode == .extension { evidence.host.isExtension = true }
+    if Classifier(evidence: evidence, policy: policy).wantsDeepEvidence {
+      let path = recovery.storeURL.path
+      if evidence.isUsedElsewhere == true {
+        // It may have been an opener like ours, which fails and lets go.
+        DatabaseLock.waitUntilFree(path, seconds: policy.maximumWaitSeconds)
+        evidence.isUsedElsewhere = FileEvidence.isUsedElsewhere(path)
+      }
+      evidence = recovery.deepened(evidence, model)
+      evidence.repetition = recovery.repetition(of: evidence)
+    }
+    let verdict = classify(evidence, policy: policy)
+    recovery.tell(.judged(verdict))
+    var judgement = Judgement(evidence: evidence, verdict: verdict)
+    judgement.main = main
+    return judgement
+  }
+
+  /// Sets the store aside and has the opener make a fresh one; ends when a last look forbids it or the move
+  /// fails, with the set where it was.
+  private mutating func setAside(_ judgement: Judgement, _ first: any Error) {
+    guard policy.mode == .act else { return end(first, judgement) }
+    do {
+      let confirmed = try recovery.confirmed(judgement)
+      guard confirmed.verdict.action == .quarantine else {
+        recovery.tell(.judged(confirmed.verdict))
+        return end(first, confirmed)
+      }
+      aside = try recovery.moveAside(confirmed)
+      next = .call(after: nil)
+    } catch {
+      let isUnfinished = (error as? StoreRecoveryError)?.code == .unfinished
+      if !isUnfinished, isSuperseded, starts < Self.startLimit { return start() }
+      recovery.tell(.setAsideFailed(error))
+      var held = judgement.verdict
+      held.action = .retry
+      held.reason += "; it could not be set aside: \(error)"
+      next = .end(
+        FailedOpen(
+          error: error.inUse ?? first, verdict: held, evidence: judgement.evidence))
+    }
+  }
+}

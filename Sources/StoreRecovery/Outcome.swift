@@ -1,0 +1,49 @@
+/// What came of an attempt to open a store.
+public enum Outcome<Handle> {
+  /// The store is open: the earlier one, or a fresh one.
+  case opened(Opened<Handle>)
+  /// No store is open. Whatever was there is as it was.
+  case failed(FailedOpen)
+
+  /// What is open.
+  ///
+  /// - Throws: ``FailedOpen/error`` when nothing is.
+  public func get() throws -> Opened<Handle> {
+    switch self {
+    case .opened(let opened): return opened
+    case .failed(let failed): throw failed.error
+    }
+  }
+}
+
+extension Outcome: Sendable where Handle: Sendable {}
+
+/// A store that is open.
+public struct Opened<Handle> {
+  /// What the opener returned.
+  public let handle: Handle
+  /// What happened to the earlier store; nil on a normal launch. Tell the user.
+  public let incident: Incident?
+  /// Committed rows that SQLite left out without a word, as when the log was deleted: proven by what is left of
+  /// it or by the record of the last healthy open. nil when nothing proves a loss, which does not exclude one.
+  public let loss: SilentLoss?
+
+  init(handle: Handle, incident: Incident?, loss: SilentLoss? = nil) {
+    self.handle = handle
+    self.incident = incident
+    self.loss = loss
+  }
+}
+
+extension Opened: Sendable where Handle: Sendable {}
+
+/// Why no store is open, and what the host can do. The store is where it was.
+public struct FailedOpen: Sendable {
+  /// What the opener threw first, untouched; a ``StoreRecoveryError`` when the opener did not run.
+  public let error: any Error
+  /// What the evidence says, and what to do: retry later, wait for a condition, show the failure, or go on
+  /// without a store (``Action/openInMemory``).
+  public let verdict: Verdict
+  /// The evidence; nil when an unfinished move forbids to look.
+  public let evidence: StoreEvidence?
+}

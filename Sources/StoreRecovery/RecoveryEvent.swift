@@ -1,0 +1,147 @@
+import CoreDataStore
+
+/// A step of the recovery, for the host's log.
+public enum RecoveryEvent: Sendable {
+  /// A move that an earlier run began was finished, or undone.
+  case resumed(incident: String, finished: Bool)
+  /// The opener failed, and this is what the evidence says.
+  case judged(Verdict)
+  /// The store was set aside.
+  case setAside(Incident)
+  /// The store could not be set aside, and the opener's own error is thrown.
+  case setAsideFailed(any Error)
+  /// The fresh store could not be opened, and the set went back.
+  case putBack(incident: String, any Error)
+  /// Committed rows are left out by SQLite without a word.
+  case rowsLost(SilentLoss)
+  /// The opener drops a part of the log, so a copy of the store was kept; the store stays in use.
+  case copied(Incident)
+  /// That the store was set aside could not be noted for later launches; the incident itself tells it.
+  case notNoted(any Error)
+}
+
+extension RecoveryEvent {
+  /// How much an event matters. The raw values are those of swift-log's levels.
+  public enum Level: String, Sendable, Codable, CaseIterable {
+    /// Nothing was lost, and nothing needs to be done.
+    case info
+    /// The store did not open, or was set aside as it should be.
+    case notice
+    /// The host should look into it.
+    case warning
+    /// The recovery itself did not work.
+    case error
+  }
+
+  /// What happened, for programs: the name of the case, such as `setAside`. More may come.
+  public var name: String {
+    switch self {
+    case .resumed: "resumed"
+    case .judged: "judged"
+    case .setAside: "setAside"
+    case .setAsideFailed: "setAsideFailed"
+    case .putBack: "putBack"
+    case .rowsLost: "rowsLost"
+    case .copied: "copied"
+    case .notNoted: "notNoted"
+    }
+  }
+
+  /// How much the event matters.
+  public var level: Level {
+    switch self {
+    case .resumed: .info
+    case .judged(let verdict):
+      switch verdict.action {
+      case .open: .info
+      case .retry, .wait, .quarantine: .notice
+      case .refuse, .openInMemory: .warning
+      }
+    case .setAside, .copied, .rowsLost, .notNoted: .warning
+    case .setAsideFailed, .putBack: .error
+    }
+  }
+
+  /// Short values by key, for a structured log or for telemetry. They hold neither paths nor names of files
+  /// nor the text of an error, as any of these may say something about the user.
+  ///
+  /// | key | value | in |
+  /// | --- | --- | --- |
+  /// | `event` | ``name`` | all |
+  /// | `incident` | the incident's id, which is a time | `resumed`, `setAside`, `putBack`, `copied` |
+  /// | `finished` | `true`, or `false` when the move was undone | `resumed` |
+  /// | `finding`, `action`, `rule` | the verdict's | `judged`, `setAside`, `copied` |
+  /// | `files`, `bytes` | what was kept | `setAside`, `copied` |
+  /// | `loss`, `witness` | what happened to the log, and what betrays it | `rowsLost` |
+  /// | `frames` | committed frames that are not read, at least; absent when unknown | `rowsLost` |
+  /// | `code` | ``StoreRecoveryError/code`` | `setAsideFailed`, `putBack`, `notNoted` with such an error |
+  /// | `errno` | the system's error number | the same |
+  /// | `error` | domain and code of any other error, and of what it contains | the same |
+  public var metadata: [String: String] {
+    var values = ["event": name]
+    switch self {
+    case .resumed(let incident, let finished):
+      values["incident"] = incident
+      values["finished"] = "\(finished)"
+    case .judged(let verdict): Self.add(verdict, to: &values)
+    case .rowsLost(let loss):
+      values["loss"] = loss.kind.rawValue
+      values["witness"] = loss.witness.rawValue
+      values["frames"] = loss.frames.map { "\($0)" }
+    case .setAside(let incident), .copied(let incident):
+      values["incident"] = incident.id
+      Self.add(incident.verdict, to: &values)
+      if let files = incident.seal?.files.filter({ $0.kind == .file }) {
+        values["files"] = "\(files.count)"
+        values["bytes"] = "\(files.reduce(Int64(0)) { $0 &+ max(0, $1.sizeBytes) })"
+      }
+    case .setAsideFailed(let error), .notNoted(let error): Self.add(error, to: &values)
+    case .putBack(let incident, let error):
+      values["incident"] = incident
+      Self.add(error, to: &values)
+    }
+    return values
+  }
+
+  private static func add(_ verdict: Verdict, to values: inout [String: String]) {
+    values["finding"] = verdict.finding.rawValue
+    values["action"] = verdict.action.rawValue
+    values["rule"] = verdict.rule
+  }
+
+  private static func add(_ error: any Error, to values: inout [String: String]) {
+    var error = error
+    if let own = error as? StoreRecoveryError {
+      values["code"] = own.code.rawValue
+      if let code = own.errno { values["errno"] = "\(code)" }
+      guard let underlying = own.underlying else { return }
+      error = underlying
+    }
+    let chain = OpenFailure.facts(of: error, sqliteCode: nil).chain.prefix(8)
+    values["error"] = chain.map { "\($0.domain) \($0.code)" }.joined(separator: " > ")
+  }
+}
+
+extension RecoveryEvent: CustomStringConvertible {
+  /// One line for a log, in English, without paths and without the text of an error.
+  public var description: String {
+    let values = metadata
+    let cause = values["code"] ?? values["error"] ?? "no code"
+    return switch self {
+    case .resumed(let incident, let finished):
+      finished
+        ? "finished a move that an earlier run began (\(incident))"
+        : "undid a move that an earlier run began (\(incident))"
+    case .judged(let verdict):
+      "the store did not open: \(verdict.finding.rawValue), so \(verdict.action.rawValue), by \(verdict.rule)"
+    case .setAside(let incident):
+      "set the store aside as \(incident.id): \(incident.verdict.finding.rawValue), by \(incident.verdict.rule)"
+    case .setAsideFailed: "could not set the store aside or bring it back: \(cause)"
+    case .rowsLost(let loss): "rows are lost: \(loss.sentence)"
+    case .copied(let incident): "kept a copy of the store as \(incident.id), as its log is dropped"
+    case .notNoted: "could not note the incident for later launches: \(cause)"
+    case .putBack(let incident, _):
+      "put the store back, as no fresh one could be opened (\(incident)): \(cause)"
+    }
+  }
+}

@@ -1,0 +1,106 @@
+import Foundation
+
+/// Hands the steps of a recovery to the host: to closures, to asynchronous streams, or to both. Nothing leaves
+/// the process by itself.
+///
+/// With swift-log:
+///
+/// ```swift
+/// recovery.events.listen { event in
+///   let level = Logger.Level(rawValue: event.level.rawValue) ?? .info
+///   logger.log(level: level, "\(event)", metadata: event.metadata.mapValues { .string($0) })
+/// }
+/// ```
+///
+/// As a stream:
+///
+/// ```swift
+/// let stream = recovery.events.stream()
+/// Task { for await event in stream { telemetry.count(event.name, event.metadata) } }
+/// ```
+///
+/// There may be any number of listeners, and each gets every event from the moment it listens on; what came
+/// before is not repeated, so begin before `open`. All listeners see the events of one open in the same order.
+/// Streams end when the recovery that they belong to is released; a stream does not keep it alive.
+public final class RecoveryEvents: Sendable {
+  /// How many events a stream keeps for a listener that is behind. Of more, the oldest are dropped: one open
+  /// tells about ten.
+  public static let bufferLimit = 256
+
+  private let state = State()
+
+  /// Creates a source without listeners.
+  public init() {}
+
+  deinit { state.finish() }
+
+  /// Calls `listener` with each event, on the thread that opens the store, before the next step is done. It
+  /// should be quick, and must not open the store.
+  public func listen(_ listener: @escaping @Sendable (RecoveryEvent) -> Void) {
+    state.add(listener)
+  }
+
+  /// The events from now on. Each call makes a stream of its own, for one listener.
+  public func stream() -> AsyncStream<RecoveryEvent> {
+    let (stream, continuation) = AsyncStream.makeStream(
+      of: RecoveryEvent.self, bufferingPolicy: .bufferingNewest(Self.bufferLimit))
+    state.add(continuation)
+    return stream
+  }
+
+  /// Tells all listeners.
+  func send(_ event: RecoveryEvent) {
+    for listener in state.send(event) { listener(event) }
+  }
+
+  /// How many streams are still listened to.
+  var streamCount: Int { state.streamCount }
+
+  /// Unchecked, as the lock guards everything in it.
+  private final class State: @unchecked Sendable {
+    typealias Continuation = AsyncStream<RecoveryEvent>.Continuation
+
+    private let lock = NSLock()
+    private var listeners: [@Sendable (RecoveryEvent) -> Void] = []
+    private var continuations: [Int: Continuation] = [:]
+    private var next = 0
+
+    func add(_ listener: @escaping @Sendable (RecoveryEvent) -> Void) {
+      lock.withLock { listeners.append(listener) }
+    }
+
+    func add(_ continuation: Continuation) {
+      let number = lock.withLock {
+        next += 1
+        continuations[next] = continuation
+        return next
+      }
+      // A listener that stops is forgotten. After a finish this finds nothing.
+      continuation.onTermination = { [weak self] _ in self?.remove(number) }
+    }
+
+    private func remove(_ number: Int) {
+      lock.withLock { continuations[number] = nil }
+    }
+
+    /// Tells the streams, under the lock so that all of them see one order, and returns the closures, which
+    /// the caller calls without it: one of them may listen or send itself.
+    func send(_ event: RecoveryEvent) -> [@Sendable (RecoveryEvent) -> Void] {
+      lock.withLock {
+        for continuation in continuations.values { continuation.yield(event) }
+        return listeners
+      }
+    }
+
+    func finish() {
+      // Not under the lock: each end calls `remove`.
+      let all = lock.withLock {
+        defer { continuations = [:] }
+        return Array(continuations.values)
+      }
+      for continuation in all { continuation.finish() }
+    }
+
+    var streamCount: Int { lock.withLock { continuations.count } }
+  }
+}

@@ -1,0 +1,246 @@
+import Foundation
+
+/// How much of what was set aside may stay. Nothing is ever removed unless one of the limits asks for it, and
+/// data that is kept nowhere else is not removed whatever they ask: see ``Incidents/prune(_:storeName:dryRun:)``.
+public struct Retention: Sendable, Codable, Equatable {
+  /// How many incidents may stay; nil for any number. Less than 0 counts as 0.
+  public var maximumCount: Int?
+  /// How many bytes the incidents' files may have together, a file with several names counted once; nil for
+  /// any number. Less than 0 counts as 0.
+  public var maximumBytes: Int64?
+  /// How old an incident may become, in seconds; nil for any age. Less than 0 counts as 0.
+  public var maximumAgeSeconds: Int64?
+
+  /// Creates limits; one that is left out limits nothing.
+  public init(
+    maximumCount: Int? = nil, maximumBytes: Int64? = nil, maximumAgeSeconds: Int64? = nil
+  ) {
+    self.maximumCount = maximumCount
+    self.maximumBytes = maximumBytes
+    self.maximumAgeSeconds = maximumAgeSeconds
+  }
+
+  /// Whether no limit is set, so that everything stays.
+  public var keepsEverything: Bool {
+    maximumCount == nil && maximumBytes == nil && maximumAgeSeconds == nil
+  }
+}
+
+/// What a look at the incidents by a ``Retention`` removed or would remove, and why the others stay.
+public struct PruneReport: Sendable, Codable, Equatable {
+  /// An incident that is gone, or would be.
+  public struct Removed: Sendable, Codable, Equatable {
+    /// Why nothing is lost with it.
+    public enum Why: String, Sendable, Codable {
+      /// Its store was restored, so that only the record was left.
+      case restored
+      /// Another incident keeps the same content, which was read to see that it does.
+      case duplicate
+      /// An earlier run was stopped while it removed it.
+      case interrupted
+    }
+    /// The incident.
+    public let id: String
+    /// Why nothing is lost with it.
+    public let why: Why
+    /// The incident that keeps the same content; nil when it is no duplicate.
+    public let sameAs: String?
+    /// The bytes that the incidents take less without it.
+    public let freedBytes: Int64
+  }
+
+  /// An incident that stays.
+  public struct Kept: Sendable, Codable, Equatable {
+    /// Why it stays; more reasons may come.
+    public struct Why: RawRepresentable, Sendable, Hashable, Codable {
+      /// For programs, for example `onlyCopy`.
+      public let rawValue: String
+      /// Creates a reason from its text.
+      public init(rawValue: String) { self.rawValue = rawValue }
+      /// No limit asks for it to go.
+      public static let withinLimits = Why(rawValue: "withinLimits")
+      /// A limit asks for it to go, but its data is kept nowhere else.
+      public static let onlyCopy = Why(rawValue: "onlyCopy")
+      /// A move into or out of it is not finished.
+      public static let unfinished = Why(rawValue: "unfinished")
+      /// Its record cannot be read, or is that of another incident.
+      public static let recordUnread = Why(rawValue: "recordUnread")
+      /// Its files are not those that were sealed.
+      public static let sealBroken = Why(rawValue: "sealBroken")
+      /// Its files cannot be read.
+      public static let filesUnread = Why(rawValue: "filesUnread")
+      /// It holds files that are not ours.
+      public static let strangeFiles = Why(rawValue: "strangeFiles")
+      /// It is, or holds, a symbolic link or a device.
+      public static let link = Why(rawValue: "link")
+      /// Another process has its store open.
+      public static let inUse = Why(rawValue: "inUse")
+      /// An earlier run was stopped before it removed anything of it; the next run looks at it again.
+      public static let interrupted = Why(rawValue: "interrupted")
+      /// It could not be removed.
+      public static let failed = Why(rawValue: "failed")
+    }
+    /// The incident, or the folder's name where it is none.
+    public let id: String
+    /// Why it stays.
+    public let why: Why
+    /// The same in words, for support.
+    public let text: String
+  }
+
+  /// Whether nothing was changed, and ``removed`` is what would be.
+  public let isDryRun: Bool
+  /// What is gone or would be, in the order in which it went.
+  public internal(set) var removed: [Removed] = []
+  /// What stays, oldest first.
+  public internal(set) var kept: [Kept] = []
+  /// The bytes of all that stays, a file with several names counted once.
+  public internal(set) var keptBytes: Int64 = 0
+}
+
+/// Which incidents go by the limits. It knows no files: what may go, and what that frees, is given.
+struct RetentionPlan {
+  struct Item {
+    let id: String
+    /// When it was set aside; nil when the date cannot be true.
+    let created: Date?
+    let files: [LinkedBytes.File]
+    var fate: Fate
+  }
+
+  enum Fate: Equatable {
+    /// Only the record is left.
+    case husk
+    /// It holds a whole set with this content, as its seal says.
+    case whole(fingerprint: String)
+    case stays(PruneReport.Kept.Why, String)
+  }
+
+  let retention: Retention
+  let now: Date
+
+  /// Before this no incident was ever recorded, so a clock that says so is wrong: 2025-01-01.
+  static let earliest = Date(timeIntervalSince1970: 1_735_689_600)
+
+  /// The date of a record, if it can be true. One in the future tells nothing of the age.
+  func credible(_ date: Date) -> Date? {
+    now >= Self.earliest && date >= Self.earliest && date <= now ? date : nil
+  }
+
+  func isExpired(_ item: Item) -> Bool {
+    guard let limit = retention.maximumAgeSeconds, let created = item.created else { return false }
+    return now.timeIntervalSince(created) > Double(max(0, limit))
+  }
+
+  /// Whether any limit asks for anything to go. If none does, no file need be read.
+  func isExceeded(_ items: [Item]) -> Bool {
+    if let limit = retention.maximumCount, items.count > max(0, limit) { return true }
+    if let limit = retention.maximumBytes, LinkedBytes(items).total > max(0, limit) { return true }
+    return items.contains { isExpired($0) }
+  }
+
+  /// For each duplicate the incident that keeps its content: the newest of its kind by name, because its
+  /// record holds the last verdict, and it is the one that the user was told of last. The bytes are equal, so
+  /// a clock that was wrong costs nothing.
+  func keepers(_ items: [Item]) -> [String: String] {
+    var newest: [String: String] = [:]
+    for item in items {
+      if case .whole(let fingerprint) = item.fate { newest[fingerprint] = item.id }
+    }
+    var keepers: [String: String] = [:]
+    for item in items {
+      if case .whole(let fingerprint) = item.fate, let keeper = newest[fingerprint],
+        keeper != item.id
+      {
+        keepers[item.id] = keeper
+      }
+    }
+    return keepers
+  }
+
+  /// What goes, and what stays over the limits. `items` are oldest first.
+  func decide(_ items: [Item]) -> (removed: [PruneReport.Removed], kept: [PruneReport.Kept]) {
+    let keepers = keepers(items)
+    var bytes = LinkedBytes(items)
+    var removed: [PruneReport.Removed] = []
+    var gone: Set<String> = []
+    func remove(_ item: Item) {
+      gone.insert(item.id)
+      removed.append(
+        .init(
+          id: item.id, why: item.fate == .husk ? .restored : .duplicate, sameAs: keepers[item.id],
+          freedBytes: bytes.remove(item.files)))
+    }
+    // Records without data first, then second copies; within each the oldest first.
+    let candidates =
+      items.filter { $0.fate == .husk } + items.filter { keepers[$0.id] != nil }
+    for item in candidates where isExpired(item) { remove(item) }
+    if let limit = retention.maximumCount {
+      for item in candidates where items.count - gone.count > max(0, limit) {
+        if !gone.contains(item.id) { remove(item) }
+      }
+    }
+    if let limit = retention.maximumBytes {
+      for item in candidates where bytes.total > max(0, limit) && item.fate != .husk {
+        if !gone.contains(item.id) { remove(item) }
+      }
+    }
+    let isOver =
+      retention.maximumCount.map { items.count - gone.count > max(0, $0) } ?? false
+      || retention.maximumBytes.map { bytes.total > max(0, $0) } ?? false
+    let kept = items.filter { !gone.contains($0.id) }.map { item -> PruneReport.Kept in
+      if case .stays(let why, let text) = item.fate {
+        return .init(id: item.id, why: why, text: text)
+      }
+      guard case .whole = item.fate, isOver || isExpired(item) else {
+        return .init(id: item.id, why: .withinLimits, text: "no limit asks for it to go")
+      }
+      return .init(
+        id: item.id, why: .onlyCopy,
+        text: "a limit asks for it to go, but its data is kept nowhere else")
+    }
+    return (removed, kept)
+  }
+}
+
+/// The bytes of files, each counted once whatever number of names it has.
+struct LinkedBytes {
+  struct File: Hashable {
+    let device: Int64
+    let inode: UInt64
+    let sizeBytes: Int64
+  }
+
+  private var names: [File: Int] = [:]
+  private(set) var total: Int64 = 0
+
+  init(_ items: [RetentionPlan.Item]) {
+    for file in items.lazy.flatMap(\.files) {
+      let count = names[file, default: 0]
+      names[file] = count + 1
+      if count == 0 { total = total.addingClamped(file.sizeBytes) }
+    }
+  }
+
+  /// Takes away one name of each file.
+  ///
+  /// - Returns: The bytes of the files that have no name left.
+  mutating func remove(_ files: [File]) -> Int64 {
+    var freed: Int64 = 0
+    for file in files {
+      guard let count = names[file] else { continue }
+      names[file] = count > 1 ? count - 1 : nil
+      if count == 1 { freed = freed.addingClamped(file.sizeBytes) }
+    }
+    total = max(0, total - freed)
+    return freed
+  }
+}
+
+extension Int64 {
+  /// The sum, or the largest number where it is larger. Sizes of sparse files may add up to anything.
+  fileprivate func addingClamped(_ other: Int64) -> Int64 {
+    let (sum, overflow) = addingReportingOverflow(Swift.max(0, other))
+    return overflow ? .max : sum
+  }
+}

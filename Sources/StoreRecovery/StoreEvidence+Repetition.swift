@@ -1,0 +1,26 @@
+extension StoreEvidence {
+  /// How often the same has happened before, in this build of the app.
+  public struct Repetition: Sendable, Codable, Equatable {
+    /// What marks a failure as the same one: finding, rule and outermost error.
+    public var fingerprint: String
+    /// Whether the record of earlier failures could be read.
+    public var isKnown = true
+    /// How often this build has set the store aside for this failure.
+    public var same = 0
+    /// How often this build has set the store aside for any reason.
+    public var all = 0
+    /// The incidents of this failure, as far as they are remembered, the newest last.
+    public var incidents: [String] = []
+    /// Whether the host allows to set the store aside a second time; nil when it was not asked.
+    public var isAllowed: Bool?
+
+    /// A failure that did not happen before.
+    public init(fingerprint: String) { self.fingerprint = fingerprint }
+
+    /// The fingerprint of a failure.
+    package static func fingerprint(_ verdict: Verdict, _ evidence: StoreEvidence) -> String {
+      let outermost = evidence.failure?.chain.first.map { " \($0.domain) \($0.code)" } ?? ""
+      return "\(verdict.finding.rawValue) \(verdict.rule)\(outermost)"
+    }
+  }
+}

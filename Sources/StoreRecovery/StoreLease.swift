@@ -1,0 +1,128 @@
+import CoreDataStore
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// How two processes keep out of each other's way: the lease orders the moves of several of ours, and SQLite's
+/// own locks keep everybody else out while the names of a set go.
+///
+/// Both are held for a move and no longer, as iOS kills a process that is suspended with a file locked. The
+/// kernel releases both when a process dies. A connection in rollback mode that is idle holds no lock, so it
+/// cannot be seen: what it writes after the move goes to the files that the quarantine holds.
+extension SetMover {
+  /// Runs `body` while no other process moves a set in or out of `home`, whose folder of quarantines exists.
+  /// Not to be nested.
+  ///
+  /// - Throws: ``StoreRecoveryError`` with the code `store.inUse` when another process does not end its move
+  ///   in time; else what `body` throws.
+  func leased<Result>(_ home: String, _ body: () throws -> Result) throws -> Result {
+    let path = home + "/" + QuarantineFolder.parentName + "/" + QuarantineFolder.leaseName
+    let patience = Patience(seconds: patience)
+    while true {
+      if let descriptor = try fileSystem.lock(path) {
+        defer { closeFile(descriptor) }
+        return try body()
+      }
+      guard patience.rests() else {
+        throw StoreRecoveryError(
+          .inUse, "another process moves a store of this folder right now; try again", path: path)
+      }
+    }
+  }
+
+  /// Runs `body` while no connection of another process can read or write the database at `path`. With
+  /// nil, or where no file is, nobody has to be kept out.
+  ///
+  /// `body` must not open the file: to close it again would release the locks.
+  ///
+  /// - Throws: ``StoreRecoveryError`` with the code `store.inUse` when another process holds a lock all the
+  ///   time; else what `body` throws.
+  func lockingOut<Result>(_ path: String?, _ body: () throws -> Result) throws -> Result {
+    guard let path, try fileSystem.status(path)?.kind == .file else { return try body() }
+    let patience = Patience(seconds: patience)
+    while true {
+      switch try DatabaseLock.take(path) {
+      case .taken(let descriptor):
+        defer { closeFile(descriptor) }
+        return try body()
+      case .free: return try body()
+      case .usedElsewhere: break
+      }
+      guard patience.rests() else {
+        throw StoreRecoveryError(
+          .inUse, "another process has the store open; close it there and open again", path: path)
+      }
+    }
+  }
+}
+
+/// SQLite's locks on a main file, all of them: the pending, reserved and shared bytes (SQLite file format,
+/// section 1.2, "The Lock-Byte Page"). A connection in WAL mode holds one as long as it is open.
+enum DatabaseLock {
+  case taken(Int32)
+  /// Nobody else holds a lock, or that cannot be told on this volume.
+  case free
+  case usedElsewhere
+
+  static func take(_ path: String) throws -> DatabaseLock {
+    let flags = O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK
+    var descriptor = retrying { unsafe open(path, O_RDWR | flags) }
+    let isReadOnly = descriptor < 0 && [EACCES, EPERM, EROFS].contains(errno)
+    if isReadOnly { descriptor = retrying { unsafe open(path, O_RDONLY | flags) } }
+    guard descriptor >= 0 else {
+      if errno == ENOENT { return .free }
+      throw SystemCallError(call: "open", path: path, errno: errno)
+    }
+    var lock = flock()
+    lock.l_type = Int16(F_WRLCK)
+    lock.l_whence = Int16(SEEK_SET)
+    lock.l_start = 0x4000_0000
+    lock.l_len = 512
+    // A file that cannot be written cannot be locked for writing, but asked about.
+    let result = retrying { unsafe fcntl(descriptor, isReadOnly ? F_GETLK : F_SETLK, &lock) }
+    let code = errno
+    if result == 0, !isReadOnly { return .taken(descriptor) }
+    close(descriptor)
+    if result == 0 { return lock.l_type == Int16(F_UNLCK) ? .free : .usedElsewhere }
+    return code == EACCES || code == EAGAIN ? .usedElsewhere : .free
+  }
+
+  /// Waits until no other process holds a lock, for `seconds` at most.
+  static func waitUntilFree(_ path: String, seconds: Double) {
+    let patience = Patience(seconds: seconds)
+    while FileEvidence.isUsedElsewhere(path) == true, patience.rests() {}
+  }
+}
+
+/// A bounded wait for another process, in short rests.
+struct Patience {
+  private let end: ContinuousClock.Instant
+
+  /// At most a minute; nothing for what is no number.
+  init(seconds: Double) {
+    end = .now + .seconds(seconds.isNaN ? 0 : min(max(seconds, 0), 60))
+  }
+
+  /// Rests for a moment; false when the time is up.
+  func rests() -> Bool {
+    guard ContinuousClock.now < end else { return false }
+    usleep(2000)
+    return true
+  }
+}
+
+/// `close(2)` for a type that has a `close` of its own.
+private func closeFile(_ descriptor: Int32) { _ = close(descriptor) }
+
+/// Repeats a system call that a signal broke off.
+func retrying(_ call: () -> Int32) -> Int32 {
+  while true {
+    let result = call()
+    if result != -1 || errno != EINTR { return result }
+  }
+}

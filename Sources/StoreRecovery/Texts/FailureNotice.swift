@@ -1,0 +1,20 @@
+/// What the user is told about a failed open that moved nothing: the store is where it was.
+public struct FailureNotice: Sendable, Codable, Equatable {
+  /// One line.
+  public var title: String
+  /// What happened, and that nothing was deleted.
+  public var whatHappened: String
+  /// What the user can do.
+  public var whatToDo: String
+  /// Which kind of failure it is, for example to offer a button; nil in a host's own words.
+  public internal(set) var situation: Situation?
+  /// The language of the words, a BCP 47 tag; nil in a host's own words.
+  public internal(set) var language: String?
+
+  /// Creates a notice from its parts.
+  public init(title: String, whatHappened: String, whatToDo: String) {
+    self.title = title
+    self.whatHappened = whatHappened
+    self.whatToDo = whatToDo
+  }
+}

@@ -1,0 +1,167 @@
+public import Foundation
+
+/// The words for the user: of incidents, and of failed opens that moved nothing.
+///
+/// They come in English, German, French, Spanish, Norwegian (Bokmål), Japanese and Simplified Chinese. A host
+/// changes a sentence or adds a language in ``words``, or replaces all of them by closures of its own:
+///
+/// ```swift
+/// var texts = IncidentTexts(preferring: Bundle.main.preferredLocalizations)
+/// texts.words["de"]?.failed[.diskFull]?.title = "Kein Platz mehr"
+/// policy.texts = texts
+/// ```
+public struct IncidentTexts: Sendable {
+  /// The languages to choose from, by BCP 47 tag: `nb`, `zh-Hans`.
+  public var words: [String: NoticeWords]
+  /// The user's languages, most wanted first, as BCP 47 tags. One without words is passed over; with none left
+  /// the words are English.
+  public var preferredLanguages: [String]
+  /// The time zone for dates; nil for UTC, which the text then says.
+  public var timeZone: TimeZone?
+
+  private var ownNotice: (@Sendable (Incident) -> Incident.Notice)?
+  private var ownFailure: (@Sendable (_ situation: Situation, _ app: String) -> FailureNotice)?
+
+  /// The package's words in the user's language.
+  ///
+  /// - Parameters:
+  ///   - languages: The user's languages. An app that does not itself speak all of them passes
+  ///     `Bundle.main.preferredLocalizations`, so that the notice has the language of the app.
+  ///   - timeZone: The time zone for dates; nil for UTC.
+  public init(
+    preferring languages: [String] = Locale.preferredLanguages, timeZone: TimeZone? = .current
+  ) {
+    words = NoticeWords.all
+    preferredLanguages = languages
+    self.timeZone = timeZone
+  }
+
+  /// The host's own words.
+  ///
+  /// - Parameters:
+  ///   - notice: Makes the notice of an incident, whose own notice is empty at this point.
+  ///   - failure: Makes the notice of a failed open that moved nothing; nil for the package's words.
+  public init(
+    notice: @escaping @Sendable (Incident) -> Incident.Notice,
+    failure: (@Sendable (_ situation: Situation, _ app: String) -> FailureNotice)? = nil
+  ) {
+    self.init()
+    ownNotice = notice
+    ownFailure = failure
+  }
+
+  /// The notice of a set in a quarantine.
+  ///
+  /// - Parameters:
+  ///   - incident: The record.
+  ///   - outcome: What became of the set later; nil when it is still there.
+  ///   - folder: The quarantine's folder as it is now, to name it in the text; nil to name no path.
+  /// - Returns: The notice in the first preferred language that has words for it.
+  public func notice(
+    of incident: Incident, outcome: IncidentOutcome? = nil, showingFolder folder: String? = nil
+  ) -> Incident.Notice {
+    if let ownNotice { return ownNotice(incident) }
+    let situation = Situation(incident, outcome: outcome)
+    let choice = choice { $0.kept[situation] != nil }
+    let words = choice.words
+    var notice =
+      words.kept[situation] ?? NoticeWords.english.kept[situation]
+      ?? .init(title: "", whatHappened: "", whatWasKept: "", whatToDo: "")
+    var values = words.names(of: incident.app.name)
+    values["date"] = date(incident.created, words, region: choice.region)
+    values["reference"] = incident.id
+    notice.title = NoticeWords.fill(notice.title, values)
+    notice.whatHappened = NoticeWords.fill(notice.whatHappened, values)
+    notice.whatWasKept = NoticeWords.fill(notice.whatWasKept, values)
+    notice.whatToDo = NoticeWords.fill(notice.whatToDo, values)
+    notice.language = choice.language
+    if outcome == nil {
+      notice.besideNote = NoticeWords.fill(words.besideNote, values)
+      if let folder {
+        values["folder"] = folder + "/" + QuarantineFolder.storeFolderName
+        notice.whatWasKept += "\n" + NoticeWords.fill(words.inFolder, values)
+      }
+    }
+    return notice
+  }
+
+  /// The notice of a failed open that moved nothing.
+  ///
+  /// - Parameters:
+  ///   - verdict: What was decided, as ``RecoveryEvent/judged(_:)`` tells it.
+  ///   - evidence: What the verdict rests on, if at hand.
+  ///   - app: The app's name; empty when it has none.
+  /// - Returns: The notice; nil when the verdict says that nothing is wrong.
+  public func notice(
+    of verdict: Verdict, evidence: StoreEvidence? = nil, app: String
+  ) -> FailureNotice? {
+    Situation(verdict, evidence: evidence).map { notice(of: $0, app: app) }
+  }
+
+  /// The notice of a failure in which nothing was moved.
+  ///
+  /// - Parameters:
+  ///   - situation: The failure. ``Situation/replaced`` and ``Situation/restored`` are none, and are told as
+  ///     ``Situation/technical``.
+  ///   - app: The app's name; empty when it has none.
+  /// - Returns: The notice in the first preferred language that has words for it.
+  public func notice(of situation: Situation, app: String) -> FailureNotice {
+    if let ownFailure { return ownFailure(situation, app) }
+    let known = NoticeWords.english.failed[situation] == nil ? .technical : situation
+    let choice = choice { $0.failed[known] != nil }
+    var notice =
+      choice.words.failed[known] ?? .init(title: "", whatHappened: "", whatToDo: "")
+    let values = choice.words.names(of: app)
+    notice.title = NoticeWords.fill(notice.title, values)
+    notice.whatHappened = NoticeWords.fill(notice.whatHappened, values)
+    notice.whatToDo = NoticeWords.fill(notice.whatToDo, values)
+    notice.situation = known
+    notice.language = choice.language
+    return notice
+  }
+
+  private struct Choice {
+    let language: String
+    let region: String?
+    let words: NoticeWords
+  }
+
+  /// The words of the first preferred language that has some for the purpose.
+  private func choice(_ isFit: (NoticeWords) -> Bool) -> Choice {
+    let fitting = words.filter { isFit($0.value) }
+    if let best = LanguageTag.best(of: fitting.keys, preferring: preferredLanguages),
+      let words = fitting[best.language]
+    {
+      return Choice(language: best.language, region: best.region, words: words)
+    }
+    return Choice(language: "en", region: nil, words: fitting["en"] ?? .english)
+  }
+
+  private func date(_ date: Date, _ words: NoticeWords, region: String?) -> String {
+    let whole = Timestamp.wholeSeconds(date)
+    let offset = timeZone?.secondsFromGMT(for: whole) ?? 0
+    let local = Timestamp.fields(whole.addingTimeInterval(Double(offset)))
+    let text = words.date(
+      .init(
+        year: local.year, month: local.month, day: local.day, hour: local.hour,
+        minute: local.minute, region: region))
+    return timeZone == nil ? text + " (UTC)" : text
+  }
+}
+
+extension Incident {
+  /// The notice in other words than the record's: in another language, with what became of the set, or with
+  /// the path of the kept files for somebody who asked for it.
+  ///
+  /// - Parameters:
+  ///   - texts: The words, and with them the language.
+  ///   - outcome: What became of the set later; nil when it is still there.
+  ///   - folder: The quarantine's folder as it is now, as ``Incidents/Entry/folder`` has it, to name it in the
+  ///     text; nil to name no path.
+  /// - Returns: The notice; the record's own stays as it is.
+  public func notice(
+    in texts: IncidentTexts, outcome: IncidentOutcome? = nil, showingFolder folder: String? = nil
+  ) -> Notice {
+    texts.notice(of: self, outcome: outcome, showingFolder: folder)
+  }
+}

@@ -1,0 +1,77 @@
+/// The parts of a language tag (BCP 47) that decide about words.
+struct LanguageTag {
+  /// In lower case, with Norwegian and Chinese under one name each.
+  let language: String
+  /// In lower case, for example `hans`; nil when the tag names none and none follows from it.
+  let script: String?
+  /// In upper case, for example `US`; nil when the tag names none.
+  let region: String?
+
+  /// Reads `de`, `de-AT`, `zh-Hans-CN`, and the system's `de_AT.UTF-8`; nil for anything else.
+  init?(_ text: String) {
+    let plain = text.prefix { $0 != "." && $0 != "@" }
+    let parts = plain.split(
+      omittingEmptySubsequences: false, whereSeparator: { $0 == "-" || $0 == "_" })
+    guard let first = parts.first, (2...8).contains(first.utf8.count), Self.isLetters(first) else {
+      return nil
+    }
+    var script: String?
+    var region: String?
+    for part in parts.dropFirst() {
+      // What follows a single letter is an extension.
+      if part.utf8.count < 2 { break }
+      if part.utf8.count == 4, script == nil, region == nil, Self.isLetters(part) {
+        script = part.lowercased()
+      } else if region == nil, part.utf8.count == 2, Self.isLetters(part) {
+        region = part.uppercased()
+      } else if region == nil, part.utf8.count == 3,
+        part.utf8.allSatisfy({ (48...57).contains($0) })
+      {
+        region = String(part)
+      }
+    }
+    switch first.lowercased() {
+    // Bokmål, which readers of Nynorsk read as well.
+    case "no", "nor", "nob", "nn", "nno", "nb": language = "nb"
+    case "zh", "zho", "chi", "cmn":
+      language = "zh"
+      if script == nil { script = ["TW", "HK", "MO"].contains(region) ? "hant" : "hans" }
+    case let other: language = other
+    }
+    self.script = script
+    self.region = region
+  }
+
+  private static func isLetters(_ part: Substring) -> Bool {
+    part.utf8.allSatisfy { (65...90).contains($0) || (97...122).contains($0) }
+  }
+
+  /// The tags to look for, the most exact first. One that names a script is never met by a tag without one:
+  /// who reads Traditional Chinese gets no Simplified.
+  var candidates: [String] {
+    var found: [String] = []
+    if let script {
+      if let region { found.append("\(language)-\(script)-\(region.lowercased())") }
+      found.append("\(language)-\(script)")
+      if language == "zh" { return found }
+    }
+    if let region { found.append("\(language)-\(region.lowercased())") }
+    return found + [language]
+  }
+
+  /// The first of the `preferred` languages that is among `available`, as it is written there, and the region
+  /// that goes with it; nil when none is.
+  static func best(
+    of available: some Sequence<String>, preferring preferred: [String]
+  ) -> (language: String, region: String?)? {
+    let byName = Dictionary(
+      available.map { ($0.lowercased(), $0) }, uniquingKeysWith: { first, _ in first })
+    for text in preferred.prefix(100) {
+      guard let tag = LanguageTag(text) else { continue }
+      for candidate in tag.candidates {
+        if let name = byName[candidate] { return (name, tag.region) }
+      }
+    }
+    return nil
+  }
+}

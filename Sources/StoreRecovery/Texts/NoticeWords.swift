@@ -1,0 +1,94 @@
+import Foundation
+
+/// The words of one language. A host edits them, or adds a language, by ``IncidentTexts/words``.
+///
+/// In all texts `{app}` stands for the app's name, `{App}` for the same at the start of a sentence; in those of
+/// ``kept`` and ``besideNote`` `{date}` stands for the time of the incident, `{reference}` for its id and
+/// `{folder}` for the folder of the kept files, where that is asked for.
+public struct NoticeWords: Sendable {
+  /// A civil time, in the user's time zone.
+  public struct Time: Sendable {
+    /// The year, 0 to 9999.
+    public let year: Int
+    /// The month, 1 to 12.
+    public let month: Int
+    /// The day of the month, 1 to 31.
+    public let day: Int
+    /// The hour, 0 to 23.
+    public let hour: Int
+    /// The minute, 0 to 59.
+    public let minute: Int
+    /// The region of the user's language tag, for example `US`; nil when it has none.
+    public let region: String?
+
+    /// The minute in two digits.
+    public var paddedMinute: String { minute < 10 ? "0\(minute)" : "\(minute)" }
+    /// The hour in two digits.
+    public var paddedHour: String { hour < 10 ? "0\(hour)" : "\(hour)" }
+  }
+
+  /// What an app without a name is called, within a sentence and at its start.
+  public var unnamedApp: (inside: String, first: String)
+  /// What stands around an app's name; both may be empty.
+  public var quotes: (opening: String, closing: String)
+  /// Writes a time as it stands within a sentence.
+  public var date: @Sendable (Time) -> String
+  /// What was kept, in each situation in which something is.
+  public var kept: [Situation: Incident.Notice]
+  /// A failure, in each situation in which nothing was moved.
+  public var failed: [Situation: FailureNotice]
+  /// Where the kept files are, for a note that lies beside their folder.
+  public var besideNote: String
+  /// Where the kept files are, for somebody who asked for the path.
+  public var inFolder: String
+
+  /// Creates the words of a language from their parts. What is missing in `kept` and `failed` is said in English.
+  public init(
+    unnamedApp: (inside: String, first: String), quotes: (opening: String, closing: String),
+    date: @escaping @Sendable (Time) -> String, kept: [Situation: Incident.Notice],
+    failed: [Situation: FailureNotice], besideNote: String, inFolder: String
+  ) {
+    self.unnamedApp = unnamedApp
+    self.quotes = quotes
+    self.date = date
+    self.kept = kept
+    self.failed = failed
+    self.besideNote = besideNote
+    self.inFolder = inFolder
+  }
+
+  /// The languages that come with the package.
+  static let all: [String: NoticeWords] = [
+    "en": english, "de": german, "fr": french, "es": spanish, "nb": norwegian, "ja": japanese,
+    "zh-Hans": simplifiedChinese,
+  ]
+
+  /// The values for `{app}` and `{App}`.
+  func names(of app: String) -> [String: String] {
+    let name = app.trimmingCharacters(in: .whitespacesAndNewlines)
+    guard !name.isEmpty else { return ["app": unnamedApp.inside, "App": unnamedApp.first] }
+    let quoted = quotes.opening + name + quotes.closing
+    return ["app": quoted, "App": quoted]
+  }
+
+  /// Puts `values` in the place of their names in braces. A value is never searched for names itself; a name
+  /// without a value stays as it is.
+  static func fill(_ text: String, _ values: [String: String]) -> String {
+    var result = ""
+    var rest = text[...]
+    while let open = rest.firstIndex(of: "{") {
+      result += rest[..<open]
+      rest = rest[open...]
+      guard let close = rest.firstIndex(of: "}"),
+        let value = values[String(rest[rest.index(after: open)..<close])]
+      else {
+        result.append("{")
+        rest = rest.dropFirst()
+        continue
+      }
+      result += value
+      rest = rest[rest.index(after: close)...]
+    }
+    return result + rest
+  }
+}

@@ -1,0 +1,195 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// What a person has to be told about a store that did not open, in the few kinds that call for different
+/// words. More kinds may come.
+public enum Situation: String, Sendable, Codable, CaseIterable {
+  /// Another version of the app saved the data, and this one cannot read it.
+  case otherVersion
+  /// A newer version of the app saved the data: update the app.
+  case newerVersion
+  /// The file is damaged, or a part of it is missing.
+  case damaged
+  /// The data seems to be encrypted and the key is missing or wrong. It is no damage.
+  case encrypted
+  /// Something else stands where the data should be.
+  case unreadable
+  /// The app's own code or settings failed.
+  case technical
+  /// Another program, or another part of the app, uses the data.
+  case inUse
+  /// The device protects the data while it is locked.
+  case deviceLocked
+  /// Too little space is free.
+  case diskFull
+  /// The place of the data cannot be reached, or access is not allowed.
+  case noAccess
+  /// The device failed to read or write.
+  case storageFault
+  /// Something that usually passes.
+  case momentary
+  /// An extension or a background task asked; the app itself can do more.
+  case inBackground
+  /// The same failure came back so often that the data is left in its place.
+  case keepsFailing
+  /// The data is in use, and the newest changes may be missing from it.
+  case newestMissing
+  /// The data went back, because no fresh store could be opened either.
+  case putBack
+  /// The data that was in use made room for earlier data.
+  case replaced
+  /// The data that was set aside is in use again.
+  case restored
+}
+
+extension Situation {
+  /// The situation after a failed open that moved nothing; nil when the verdict says that nothing is wrong.
+  ///
+  /// - Parameters:
+  ///   - verdict: What was decided.
+  ///   - evidence: What it rests on. It tells an encrypted file from one that is none of the app's, and a locked
+  ///     device from missing permissions, where the verdict alone leaves that open.
+  public init?(_ verdict: Verdict, evidence: StoreEvidence? = nil) {
+    guard verdict.action != .open else { return nil }
+    if verdict.action == .openInMemory {
+      self = .keepsFailing
+      return
+    }
+    if let held = Self.held(verdict.rule) {
+      self = held
+      return
+    }
+    self =
+      switch verdict.finding {
+      case .incompatible: .otherVersion
+      case .newer: .newerVersion
+      case .corrupt: .damaged
+      case .foreign: Self.foreign(verdict, evidence)
+      case .healthy, .hostError: verdict.action == .refuse ? .technical : .momentary
+      case .unavailable: Self.surroundings(verdict, evidence)
+      }
+  }
+
+  /// The situation in which the recovery layer itself stopped. For `store.refused` use the verdict, which says
+  /// more.
+  public init(_ error: StoreRecoveryError) {
+    switch error.code {
+    case .noSpace: self = .diskFull
+    case .missing, .notAFile: self = .noAccess
+    default:
+      switch error.errno {
+      case ENOSPC, EDQUOT: self = .diskFull
+      case EACCES, EPERM, EROFS: self = .noAccess
+      case EIO: self = .storageFault
+      default: self = .technical
+      }
+    }
+  }
+
+  /// The situation of a set that was put into a quarantine.
+  init(_ incident: Incident, outcome: IncidentOutcome? = nil) {
+    switch outcome?.kind {
+    case .putBack?: self = .putBack
+    case .restored?: self = .restored
+    case nil:
+      switch incident.kind {
+      case .setAside: break
+      case .replaced:
+        self = .replaced
+        return
+      case .copied:
+        self = .newestMissing
+        return
+      }
+      self =
+        switch incident.verdict.finding {
+        case .incompatible: .otherVersion
+        case .newer: .newerVersion
+        case .corrupt: .damaged
+        case .foreign: Self.foreign(incident.verdict, incident.evidence)
+        case .healthy, .unavailable, .hostError: .technical
+        }
+    }
+  }
+
+  /// The conditions that keep a store in its place although its finding calls for a quarantine.
+  private static func held(_ rule: String) -> Situation? {
+    switch rule {
+    case "hold.extension", "hold.background": .inBackground
+    case "hold.locked": .deviceLocked
+    case "hold.shared": .inUse
+    case "hold.noSpace": .diskFull
+    case "hold.copyOpens", "hold.copyUnavailable": .momentary
+    case "hold.unrecorded": .noAccess
+    case "fresh.failed": .putBack
+    case "hold.unreadable", "hold.symbolicLink", "hold.notAFile": .noAccess
+    default: nil
+    }
+  }
+
+  private static func foreign(_ verdict: Verdict, _ evidence: StoreEvidence?) -> Situation {
+    if verdict.rule == "file.encrypted" || evidence?.looksEncrypted == true { return .encrypted }
+    // Among the codes of a failed open only a file that looks encrypted is refused as foreign, or one that
+    // nobody could look at.
+    let isCode = verdict.rule.hasPrefix("sqlite.") || verdict.rule.hasPrefix("cocoa.")
+    return isCode && verdict.action == .refuse && evidence == nil ? .encrypted : .unreadable
+  }
+
+  // MARK: Codes of the surroundings
+
+  private static func surroundings(_ verdict: Verdict, _ evidence: StoreEvidence?) -> Situation {
+    let parts = verdict.rule.split(separator: ".", maxSplits: 1)
+    let code = parts.count == 2 ? Int(parts[1]) : nil
+    let found: Situation? =
+      switch (parts.first, code) {
+      case ("sqlite", let code?): sqlite(code, verdict.action)
+      case ("cocoa", let code?): cocoa(code, verdict.action)
+      case ("posix", let code?): posix(code)
+      case ("file", _): verdict.action == .refuse ? .noAccess : .momentary
+      default: nil
+      }
+    let situation = found ?? (verdict.action == .refuse ? .technical : .momentary)
+    guard situation == .noAccess, verdict.action == .wait else { return situation }
+    return evidence?.host.isProtectedDataAvailable == true ? .noAccess : .deviceLocked
+  }
+
+  private static func sqlite(_ code: Int, _ action: Action) -> Situation? {
+    switch code {
+    case 23, 7178: return .deviceLocked
+    case 13, 4874: return .diskFull
+    case 520, 2058, 2314, 3594, 3850, 5130: return .inUse
+    case 3338: return .noAccess
+    case 10, 266, 522, 778, 1034, 1290, 1546, 1802, 6154, 8202, 8458, 8714: return .storageFault
+    default: break
+    }
+    switch code & 0xff {
+    case 5, 6, 15: return .inUse
+    case 3, 8, 10, 14: return action == .retry ? .momentary : .noAccess
+    default: return nil
+    }
+  }
+
+  private static func cocoa(_ code: Int, _ action: Action) -> Situation? {
+    switch code {
+    case 640, 134160: .diskFull
+    case 512, 513: action == .wait ? .diskFull : .noAccess
+    case 4, 256, 257, 258, 260, 263, 642, 134080, 134150, 134180:
+      action == .retry ? .momentary : .noAccess
+    default: nil
+    }
+  }
+
+  private static func posix(_ code: Int) -> Situation? {
+    switch Int32(exactly: code) {
+    case ENOSPC, EDQUOT: .diskFull
+    case EIO: .storageFault
+    case EACCES, EPERM, EROFS, ENOENT, ENOTDIR, EISDIR, ELOOP, ENAMETOOLONG: .noAccess
+    default: nil
+    }
+  }
+}

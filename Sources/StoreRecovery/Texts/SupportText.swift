@@ -1,0 +1,237 @@
+import CoreDataStore
+import Foundation
+import ObjectModel
+
+extension Incident {
+  /// What support needs to know, in English: verdict, evidence in short, codes, and sizes and hashes of both
+  /// sides. It names files and entities; it holds no rows, no path and no text of an error.
+  public var supportText: String {
+    var text = SupportText()
+    switch kind {
+    case .setAside: text.add("Incident", id)
+    case .replaced: text.add("Incident", id + ", replaced by an earlier store")
+    case .copied: text.add("Incident", id + ", a copy of a store that stayed in use")
+    }
+    text.add(kind == .copied ? "Copied" : "Set aside", Timestamp.text(created))
+    text.add("App", SupportText.name(of: app))
+    text.add("Store", storeName)
+    text.add(verdict, evidence)
+    if let seal { text.add(seal) }
+    text.add("Lifeboat", toolVersion)
+    return text.text
+  }
+}
+
+extension Verdict {
+  /// What support needs to know about a failed open that moved nothing, in English; for an incident see
+  /// ``Incident/supportText``.
+  public func supportText(evidence: StoreEvidence, app: StoreRecovery.App) -> String {
+    var text = SupportText()
+    text.add("App", SupportText.name(of: app))
+    text.add(self, evidence)
+    text.add("Lifeboat", Tool.version)
+    return text.text
+  }
+}
+
+/// Lines of a name and a value.
+struct SupportText {
+  /// How many lines a list may have; what is left out is counted.
+  static let listLimit = 24
+
+  private(set) var text = ""
+
+  mutating func add(_ name: String, _ value: String?) {
+    guard let value, !value.isEmpty else { return }
+    text += "\(name): \(Self.visible(value))\n"
+  }
+
+  mutating func add(_ name: String, list: [String]) {
+    guard !list.isEmpty else { return }
+    text += "\(name):\n"
+    for line in list.prefix(Self.listLimit) { text += "  \(Self.visible(line))\n" }
+    let rest = list.count - Self.listLimit
+    if rest > 0 { text += "  and \(rest) more\n" }
+  }
+
+  static func name(of app: StoreRecovery.App) -> String {
+    let parts = [app.name, app.version, app.build.map { "(build \($0))" } ?? ""]
+    let name = parts.filter { !$0.isEmpty }.joined(separator: " ")
+    return name.isEmpty ? "not named" : name
+  }
+
+  // MARK: Verdict and evidence
+
+  mutating func add(_ verdict: Verdict, _ evidence: StoreEvidence) {
+    add("Verdict", "\(verdict.finding.rawValue), \(verdict.action.rawValue)")
+    add("Rule", verdict.rule)
+    add("Reason", verdict.reason)
+    if let failure = evidence.failure { add(failure) }
+    add("Main file", mainFile(evidence))
+    add("Header", evidence.header.map(header))
+    add("Log", evidence.wal.map(log))
+    add("Structure", evidence.structure.map(structure))
+    add(
+      "Members",
+      list: evidence.members.map {
+        "\($0.name): \($0.kind.rawValue), \($0.role.rawValue), \(Self.bytes($0.sizeBytes))"
+      })
+    add("Surroundings", surroundings(evidence))
+    add("Strays", list: evidence.strays)
+    add("Lost rows", evidence.silentLossSentence)
+    add("Earlier quarantines", evidence.repetition.map(repetition))
+    add("Trials", evidence.trial.map(trial))
+    addModel(evidence)
+  }
+
+  private mutating func add(_ failure: StoreEvidence.Failure) {
+    add("Error", failure.chain.map { "\($0.domain) \($0.code)" }.joined(separator: " > "))
+    let codes = [
+      failure.sqliteCode.map { "SQLite \($0)" }, failure.cocoaCode.map { "Cocoa \($0)" },
+      failure.posixCode.map { "POSIX \($0)" },
+      failure.blamesSchema ? "the text blames the schema" : nil,
+    ]
+    add("Codes", codes.compactMap(\.self).joined(separator: ", "))
+  }
+
+  private func mainFile(_ evidence: StoreEvidence) -> String {
+    var parts = [evidence.mainKind?.rawValue ?? "missing"]
+    if let size = evidence.mainSizeBytes { parts.append(Self.bytes(size)) }
+    if let code = evidence.openErrno {
+      parts.append(code == 0 ? "can be read" : "cannot be read (errno \(code))")
+    }
+    if evidence.looksEncrypted == true { parts.append("looks encrypted") }
+    if !evidence.folderExists { parts.append("its folder is missing") }
+    return parts.joined(separator: ", ")
+  }
+
+  private func header(_ header: StoreEvidence.Header) -> String {
+    guard header.isMagicRight else { return "not that of SQLite" }
+    let parts = [
+      header.pageSize.map { "page size \($0)" },
+      header.pageCount.map { Self.count(Int64($0), "page") },
+      header.changeCounter.map { "change counter \($0)" },
+      header.schemaFormat.map { "schema format \($0)" },
+      header.readVersion.map { "read version \($0)" },
+    ]
+    return parts.compactMap(\.self).joined(separator: ", ")
+  }
+
+  private func log(_ log: StoreEvidence.WAL) -> String {
+    let parts = [
+      Self.bytes(log.sizeBytes), log.isHeaderSound.map { $0 ? "header sound" : "header damaged" },
+      log.committedFrames.map { Self.count(Int64($0), "committed frame") },
+      log.lostFrames.map { Self.count(Int64($0), "frame") + " that SQLite would drop" },
+    ]
+    return parts.compactMap(\.self).joined(separator: ", ")
+  }
+
+  private func structure(_ structure: StoreEvidence.Structure) -> String {
+    var parts = [
+      structure.findingCount == 0
+        ? "no damage found" : Self.count(Int64(structure.findingCount), "damaged place")
+    ]
+    if !structure.isComplete { parts.append("not read to the end") }
+    if structure.isUnopenable { parts.append("no program can open it") }
+    parts += structure.findings.prefix(Self.listLimit)
+    return parts.joined(separator: ", ")
+  }
+
+  private func surroundings(_ evidence: StoreEvidence) -> String {
+    let host = evidence.host
+    let parts = [
+      evidence.freeBytes.map { Self.bytes($0) + " free" },
+      evidence.isUsedElsewhere.map {
+        $0
+          ? "another process holds a lock" + (evidence.lockHolder.map { " (\($0))" } ?? "")
+          : "no lock seen"
+      },
+      host.isExtension == true ? "extension" : nil,
+      host.isInBackground == true ? "in the background" : nil,
+      host.isProtectedDataAvailable == false ? "device locked" : nil,
+      host.ownsStore == false ? "not the only owner" : nil,
+    ]
+    return parts.compactMap(\.self).joined(separator: ", ")
+  }
+
+  private func repetition(_ repetition: StoreEvidence.Repetition) -> String {
+    guard repetition.isKnown else { return "not known" }
+    return "\(repetition.same) for this failure, \(repetition.all) in all, in this build"
+  }
+
+  private func trial(_ trial: StoreEvidence.Trial) -> String {
+    let copy =
+      switch trial.copy {
+      case .opened: "a private copy opened"
+      case .failed: "a private copy failed, too"
+      case .unavailable: "a private copy failed for another reason"
+      case .skipped: "no private copy was made, as it would be too large"
+      case nil: "no private copy was made"
+      }
+    let code = trial.freshCode.map { " (error \($0))" } ?? ""
+    let fresh = trial.makesFreshStore.map {
+      $0 ? "a fresh store can be made" : "no fresh store can be made\(code)"
+    }
+    return [fresh, copy].compactMap(\.self).joined(separator: "; ")
+  }
+
+  // MARK: Both sides
+
+  /// Each entity that is not the same on both sides, with the hash of either.
+  private mutating func addModel(_ evidence: StoreEvidence) {
+    add("Store UUID", evidence.storeUUID)
+    add("Framework", evidence.frameworkVersion.map { "\($0)" })
+    guard evidence.expectsModel || evidence.recordedHashes != nil else { return }
+    add("Written by", evidence.writtenBy ?? "a model version that is not at hand")
+    if evidence.expectsModel {
+      add("Expected", evidence.expectedVersion ?? "a model without a name")
+    }
+    let recorded = evidence.recordedHashes ?? [:]
+    let expected = evidence.expectedHashes ?? [:]
+    var names = Set(evidence.undecided ?? [])
+    if let comparison = evidence.comparison {
+      names.formUnion(comparison.differing + comparison.onlyInStore + comparison.onlyInModel)
+      add("Entities that agree", "\(comparison.agreeing.count)")
+    } else {
+      names.formUnion(recorded.keys)
+    }
+    add(
+      "Hashes (store, then model)",
+      list: names.sorted().map { name in
+        "\(name): \(recorded[name]?.hex ?? "-") \(expected[name]?.hex ?? "-")"
+      })
+  }
+
+  mutating func add(_ seal: StoreSeal) {
+    let total = seal.files.reduce(Int64(0)) { sum, file in
+      let (next, overflow) = sum.addingReportingOverflow(max(0, file.sizeBytes))
+      return overflow ? .max : next
+    }
+    let files = seal.files.filter { $0.kind == .file }
+    add("Kept", "\(Self.count(Int64(files.count), "file")), \(Self.bytes(total))")
+    add(
+      "Seal (SHA-256)",
+      list: files.map { "\($0.sha256 ?? "-") \($0.name) (\(Self.bytes($0.sizeBytes)))" })
+  }
+
+  // MARK: Forms
+
+  static func count(_ number: Int64, _ noun: String) -> String {
+    number == 1 ? "1 \(noun)" : "\(number) \(noun)s"
+  }
+
+  static func bytes(_ number: Int64) -> String { count(number, "byte") }
+
+  /// Names come from files: what would move a cursor or turn the direction of writing is shown as its number.
+  static func visible(_ text: String) -> String {
+    var result = String.UnicodeScalarView()
+    for scalar in text.unicodeScalars {
+      switch scalar.properties.generalCategory {
+      case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate:
+        result += "\\u{\(String(scalar.value, radix: 16))}".unicodeScalars
+      default: result.append(scalar)
+      }
+    }
+    return String(result)
+  }
+}

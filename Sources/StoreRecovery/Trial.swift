@@ -1,0 +1,214 @@
+import CoreDataStore
+import Foundation
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+extension StoreEvidence {
+  /// What was tried in a private folder beside the store, before it was to be set aside.
+  public struct Trial: Sendable, Codable, Equatable {
+    /// What came of opening a private copy of the set.
+    public enum Copy: String, Sendable, Codable, CaseIterable {
+      /// It opened, so the store itself is sound and something around it is not.
+      case opened
+      /// It failed, too.
+      case failed
+      /// It failed for want of something around it: a lock, space, a permission.
+      case unavailable
+      /// None was made: the set is too large, or space too short.
+      case skipped
+    }
+
+    /// Whether a throw-away store could be made beside the store; nil when that was not tried.
+    public var makesFreshStore: Bool?
+    /// The system's error number or SQLite's code that stood in its way; nil when none is known.
+    public var freshCode: Int32?
+    /// What came of opening a private copy; nil when the host gave no check.
+    public var copy: Copy?
+
+    /// A trial of which nothing is known yet.
+    public init() {}
+  }
+}
+
+/// Tries things out in `Incompatible/.trial-…`, a private folder on the store's volume that goes away again.
+///
+/// The store is only read. A process that works in such a folder holds a lock on a file in it; one that a killed
+/// run left is removed by the next trial, and by whoever looks for unfinished moves.
+struct TrialFolder {
+  private static let prefix = ".trial-"
+  private static let lockName = ".lock"
+  /// A trial's own files are few; a host's check may make some more.
+  private static let deepest = 8
+
+  let fileSystem: FileSystem
+  let incompatible: String
+  let path: String
+  private let lock: Int32
+
+  /// Makes the folder, and removes those of killed runs.
+  init(in home: String, _ mover: SetMover) throws {
+    fileSystem = mover.fileSystem
+    incompatible = home + "/" + QuarantineFolder.parentName
+    try mover.makeIncompatible(in: home)
+    Self.sweep(try fileSystem.entries(incompatible).names, in: incompatible, fileSystem)
+    let token = String(UInt64.random(in: 1 << 60 ... .max), radix: 16)
+    path = incompatible + "/" + Self.prefix + token
+    try fileSystem.makeFolder(path, 0o700)
+    guard let lock = try fileSystem.lock(path + "/" + Self.lockName) else {
+      throw SystemCallError(call: "lock", path: path, errno: EAGAIN)
+    }
+    self.lock = lock
+  }
+
+  /// Whether `name` is one that only a trial gives: the prefix and 16 digits.
+  static func isName(_ name: String) -> Bool {
+    name.hasPrefix(prefix) && name.utf8.count == prefix.utf8.count + 16
+      && name.dropFirst(prefix.count).allSatisfy { $0.isHexDigit && $0.isASCII }
+  }
+
+  /// Removes the folders of killed runs among `names`. What cannot be removed now stays for the next time.
+  static func sweep(_ names: [String], in incompatible: String, _ fileSystem: FileSystem) {
+    for name in names where isName(name) {
+      let path = incompatible + "/" + name
+      guard (try? fileSystem.status(path))??.kind == .folder else { continue }
+      guard (try? fileSystem.status(path + "/" + lockName)) ?? nil != nil else {
+        // Just made, or about to go: gone if it is empty.
+        try? fileSystem.removeFolder(path)
+        continue
+      }
+      guard let held = try? fileSystem.lock(path + "/" + lockName), let lock = held else {
+        continue
+      }
+      try? remove(path, fileSystem)
+      close(lock)
+    }
+  }
+
+  /// Removes the folder, and `Incompatible` where nothing else is in it.
+  func remove() throws {
+    defer { close(lock) }
+    try Self.remove(path, fileSystem)
+    try SetMover(fileSystem: fileSystem).removeFolder(incompatible)
+  }
+
+  private static func remove(_ path: String, _ fileSystem: FileSystem, depth: Int = 0) throws {
+    guard let status = try fileSystem.status(path) else { return }
+    guard status.kind == .folder, depth < deepest else { return try fileSystem.unlink(path) }
+    for name in try fileSystem.entries(path).names where name != lockName {
+      try remove(path + "/" + name, fileSystem, depth: depth + 1)
+    }
+    // Last, so that a folder with something in it can be told from a new one.
+    let lock = path + "/" + lockName
+    if try fileSystem.status(lock) != nil { try fileSystem.unlink(lock) }
+    try fileSystem.removeFolder(path)
+  }
+
+  /// Makes a throw-away store, as a fresh one would be made.
+  func makeFresh(_ storeName: String, check: (@Sendable (URL) throws -> Void)?) throws {
+    let folder = path + "/fresh"
+    try fileSystem.makeFolder(folder, 0o700)
+    guard let check else {
+      // Two pages, as the smallest database with a table has.
+      return try fileSystem.write(folder + "/" + storeName, [UInt8](repeating: 0, count: 8192))
+    }
+    try check(URL(fileURLWithPath: folder + "/" + storeName))
+  }
+
+  /// Copies a set into the folder's `name`, links as links.
+  ///
+  /// - Returns: The copy.
+  func copy(_ set: StoreSet, to name: String, withIndex: Bool) throws -> StoreSet {
+    let folder = path + "/" + name
+    try fileSystem.makeFolder(folder, 0o700)
+    for member in set.members where withIndex || member.role != .sharedMemory {
+      let target = folder + "/" + member.name
+      if member.kind == .folder {
+        try fileSystem.makeFolder(target, 0o700)
+      } else {
+        try fileSystem.copy(member.path, target)
+      }
+    }
+    return StoreSet(at: folder + "/" + StoreSet.lastComponent(of: set.mainPath))
+  }
+}
+
+extension StoreRecovery {
+  /// The judgement after a last look: what is free now, whether a fresh store can be made, whether a private
+  /// copy opens, and what the host says to a repetition.
+  func confirmed(_ judgement: Judgement) throws -> Judgement {
+    let path = try path()
+    var evidence = judgement.evidence
+    evidence.freeBytes =
+      (try? fileSystem.freeSpace(StoreSet.folder(of: path))) ?? evidence.freeBytes
+    if var repetition = evidence.repetition, repetition.isKnown, repetition.same == 1 {
+      repetition.isAllowed = policy.allowsRepetition(
+        RepeatedFailure(verdict: judgement.verdict, incidents: repetition.incidents))
+      evidence.repetition = repetition
+    }
+    // What forbids the move already needs no trial.
+    guard classify(evidence, policy: policy).action == .quarantine else {
+      return Judgement(evidence: evidence, verdict: classify(evidence, policy: policy))
+    }
+    evidence.trial = trial(path)
+    var confirmed = Judgement(evidence: evidence, verdict: classify(evidence, policy: policy))
+    confirmed.main = judgement.main
+    return confirmed
+  }
+
+  private func trial(_ path: String) -> StoreEvidence.Trial {
+    var trial = StoreEvidence.Trial()
+    do {
+      let folder = try TrialFolder(in: StoreSet.folder(of: path), mover)
+      defer { try? folder.remove() }
+      do {
+        try folder.makeFresh(StoreSet.lastComponent(of: path), check: policy.check)
+        trial.makesFreshStore = true
+      } catch {
+        trial.makesFreshStore = false
+        trial.freshCode = code(of: error)
+        return trial
+      }
+      trial.copy = policy.check.map { copyTrial(path, folder, $0) }
+    } catch {
+      trial.makesFreshStore = false
+      trial.freshCode = code(of: error)
+    }
+    return trial
+  }
+
+  private func code(of error: any Error) -> Int32? {
+    if let call = error as? SystemCallError { return call.errno }
+    let facts = OpenFailure.facts(of: error, sqliteCode: policy.sqliteCode)
+    return facts.sqliteCode ?? facts.posixCode
+  }
+
+  private func copyTrial(
+    _ path: String, _ folder: TrialFolder, _ check: @Sendable (URL) throws -> Void
+  ) -> StoreEvidence.Trial.Copy {
+    let set = StoreSet(at: path)
+    let bytes = set.members.reduce(Int64(0)) {
+      $0.addingReportingOverflow(max(0, $1.sizeBytes)).partialValue
+    }
+    guard set.isComplete, bytes >= 0, bytes <= policy.maximumCopyBytes,
+      let free = try? fileSystem.freeSpace(StoreSet.folder(of: path)),
+      free - bytes >= policy.minimumFreeBytes
+    else { return .skipped }
+    let copy: StoreSet
+    // SQLite makes the index of the log anew.
+    do { copy = try folder.copy(set, to: "copy", withIndex: false) } catch { return .skipped }
+    do {
+      try check(URL(fileURLWithPath: copy.mainPath))
+      return .opened
+    } catch {
+      let failure = OpenFailure.facts(
+        of: error, sqliteCode: policy.sqliteCode, meaning: policy.meaning)
+      return Classifier.speaksOfSurroundings(failure) ? .unavailable : .failed
+    }
+  }
+}

@@ -1,0 +1,155 @@
+import CoreDataStore
+import Foundation
+import StoreRecovery
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// The calls that change the file system, counted, with one at which the process ends.
+///
+/// | option | meaning |
+/// | --- | --- |
+/// | `at=N` | the call meant, from 1 on |
+/// | `end=before`, `after`, `inside` | ends the process there without a word; `inside` leaves a half-written file |
+/// | `links=no`, `links=other` | a volume without links, or the quarantine on another volume |
+/// | `ticks=` | one byte on standard output before each call |
+/// | `sync=real` | waits for the device, which no process can see |
+final class Steps: @unchecked Sendable {
+  private let lock = NSLock()
+  private var number = 0
+  private var kinds: [String] = []
+  private let options: [String: String]
+  private let target: Int
+
+  init(_ options: [String: String]) {
+    self.options = options
+    target = options["at"].flatMap { Int($0) } ?? -1
+  }
+
+  var count: Int { lock.withLock { number } }
+  var names: String { lock.withLock { kinds.joined(separator: " ") } }
+
+  /// For a test that asks for one step more than there are: after the last.
+  func finish() {
+    if target > count { _exit(Self.ended) }
+  }
+
+  static let ended: Int32 = 77
+
+  private func around<Result>(
+    _ name: String, inside: () -> Void = {}, _ body: () throws -> Result
+  ) rethrows -> Result {
+    let now = lock.withLock {
+      number += 1
+      kinds.append(name)
+      return number
+    }
+    if options["ticks"] != nil { FileHandle.standardOutput.write(Data([0x2e])) }
+    let end = now == target ? options["end"] : nil
+    if end == "inside" { inside() }
+    if end == "before" || end == "inside" { _exit(Self.ended) }
+    let result = try body()
+    if end == "after" { _exit(Self.ended) }
+    return result
+  }
+
+  private static func writeHalf(_ path: String, _ bytes: Data) {
+    try? bytes.prefix(bytes.count / 2).write(to: URL(fileURLWithPath: path))
+  }
+
+  var fileSystem: FileSystem {
+    let real = FileSystem.real
+    let links = options["links"]
+    let isSynced = options["sync"] == "real"
+    var system = real
+    system.link = { from, to in
+      try self.around("link") {
+        if links != nil { throw SystemCallError(call: "link", path: to, errno: EPERM) }
+        try real.link(from, to)
+      }
+    }
+    system.rename = { from, to in
+      try self.around("rename") {
+        let isAcross = from.contains("/Incompatible/") != to.contains("/Incompatible/")
+        if links == "other", isAcross, !to.contains("/failed-fresh/") {
+          throw SystemCallError(call: "rename", path: to, errno: EXDEV)
+        }
+        try real.rename(from, to)
+      }
+    }
+    system.unlink = { path in try self.around("unlink") { try real.unlink(path) } }
+    system.makeFolder = { path, mode in
+      try self.around("makeFolder", inside: { unsafe _ = mkdir(path, mode_t(mode)) }) {
+        try real.makeFolder(path, mode)
+      }
+    }
+    system.removeFolder = { path in try self.around("removeFolder") { try real.removeFolder(path) }
+    }
+    system.syncFile = { path in
+      try self.around("syncFile") { if isSynced { try real.syncFile(path) } }
+    }
+    system.syncFolder = { path in
+      try self.around("syncFolder") { if isSynced { try real.syncFolder(path) } }
+    }
+    system.copy = { from, to in
+      try self.around(
+        "copy",
+        inside: {
+          Self.writeHalf(to, FileManager.default.contents(atPath: from) ?? Data())
+        }
+      ) { try real.copy(from, to) }
+    }
+    system.write = { path, bytes in
+      try self.around("write", inside: { Self.writeHalf(path, Data(bytes)) }) {
+        try real.write(path, bytes)
+      }
+    }
+    system.lock = { path in try self.around("lock") { try real.lock(path) } }
+    return system
+  }
+}
+
+/// What a process may run out of.
+enum Starvation {
+  /// Leaves this process `extra` descriptors.
+  static func limitFiles(extra: Int) {
+    let next = dup(0)
+    close(next)
+    var limit = rlimit()
+    limit.rlim_cur = rlim_t(Int(next) + extra)
+    limit.rlim_max = limit.rlim_cur
+    #if canImport(Glibc)
+      let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+      unsafe _ = setrlimit(resource, &limit)
+    #else
+      unsafe _ = setrlimit(RLIMIT_NOFILE, &limit)
+    #endif
+  }
+
+  /// A signal every 50 microseconds that breaks off system calls.
+  static func interruptCalls() {
+    var action = sigaction()
+    #if canImport(Glibc)
+      unsafe action.__sigaction_handler.sa_handler = { _ in }
+    #elseif canImport(Darwin)
+      unsafe action.__sigaction_u.__sa_handler = { _ in }
+    #endif
+    unsafe _ = sigaction(SIGALRM, &action, nil)
+    var timer = itimerval()
+    timer.it_interval.tv_usec = 50
+    timer.it_value.tv_usec = 50
+    #if canImport(Glibc)
+      unsafe _ = setitimer(__itimer_which_t(ITIMER_REAL.rawValue), &timer, nil)
+    #else
+      unsafe _ = setitimer(ITIMER_REAL, &timer, nil)
+    #endif
+  }
+
+  /// Blocks until somebody opens the other end of a named pipe.
+  static func waitAt(_ gate: String) { _ = unsafe open(gate, O_RDONLY) }
+}

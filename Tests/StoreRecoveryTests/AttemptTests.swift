@@ -1,0 +1,210 @@
+import Foundation
+import Testing
+
+@testable import StoreRecovery
+
+/// What an attempt to open a store tells, and what it does in each mode.
+@Suite struct AttemptTests {
+  private func failure<Handle>(_ outcome: Outcome<Handle>) -> FailedOpen? {
+    if case .failed(let failed) = outcome { return failed }
+    return nil
+  }
+
+  /// A lock that another process lets go of in time.
+  @Test func aPassingReasonIsWaitedOut() async throws {
+    let bench = try Workbench()
+    try bench.makeStore()
+    var policy = Workbench.policy()
+    policy.retryPauses = [.milliseconds(1), .milliseconds(1)]
+    for succeeds in [true, false] {
+      let calls = Counter()
+      let outcome = await bench.recovery(policy: policy).attempt { url in
+        if calls.next() < 3 || !succeeds { throw SQLiteFailure(code: 5) }
+        return try Database.open(url)
+      }
+      #expect(calls.count == 3)
+      #expect((failure(outcome) == nil) == succeeds)
+      if let failed = failure(outcome) {
+        #expect(failed.error as? SQLiteFailure == SQLiteFailure(code: 5))
+        #expect(failed.verdict.action == .retry)
+        #expect(failed.evidence?.failure?.sqliteCode == 5)
+      }
+    }
+    let calls = Counter()
+    let full = bench.recovery(policy: policy).attemptSynchronously { _ in
+      calls.next()
+      throw SQLiteFailure(code: 13)
+    }
+    #expect(calls.count == 1)
+    #expect(failure(full)?.verdict.action == .wait)
+  }
+
+  /// A report of what would be done, and an extension, change nothing and write nothing.
+  @Test(arguments: [Policy.Mode.reportOnly, .extension])
+  func otherModesChangeNothing(mode: Policy.Mode) throws {
+    let bench = try Workbench()
+    try bench.makeStore()
+    let before = bench.snapshot()
+    let names = bench.names()
+    var policy = Workbench.policy()
+    policy.mode = mode
+    policy.check = { _ in Issue.record("nothing is tried") }
+    let touched = Counter()
+    let system = FileSystem.watched { call, path in touched.next("\(call) \(path)") }
+    let outcome = bench.recovery(
+      policy: policy, structure: Workbench.mismatching, fileSystem: system
+    ).attemptSynchronously(expecting: Workbench.model) { _ in throw HostError() }
+    let failed = try #require(failure(outcome))
+    #expect(failed.error is HostError)
+    #expect(touched.notes == [])
+    #expect(bench.snapshot() == before)
+    #expect(bench.names() == names)
+    if mode == .reportOnly {
+      #expect(failed.verdict.action == .quarantine)
+      #expect(failed.verdict.rule == "model.mismatch")
+    } else {
+      #expect(failed.verdict.action == .refuse)
+      #expect(failed.evidence?.structure == nil)
+    }
+  }
+
+  /// An extension that finds a half-done move must not open what is left of the set.
+  @Test func anExtensionLeavesAnUnfinishedMoveToTheApp() throws {
+    let bench = try Workbench()
+    try bench.makeStore()
+    struct Stop: Error {}
+    let calls = Counter()
+    let dying = FileSystem.watched { call, path in
+      if calls.notes.last == "dead" { throw Stop() }
+      if call == "unlink", path.hasSuffix("Done.sqlite-wal") {
+        calls.next("dead")
+        throw Stop()
+      }
+    }
+    _ = bench.recovery(structure: Workbench.mismatching, fileSystem: dying).attemptSynchronously(
+      expecting: Workbench.model
+    ) { _ in throw HostError() }
+    var policy = Workbench.policy()
+    policy.mode = .extension
+    let names = bench.names()
+    let outcome = bench.recovery(policy: policy).attemptSynchronously { _ in
+      Issue.record("the opener runs")
+    }
+    #expect((failure(outcome)?.error as? StoreRecoveryError)?.code == .unfinished)
+    #expect(bench.names() == names)
+    // The app ends it.
+    let opened = try bench.recovery().openSynchronously { try Database.open($0).close() }
+    #expect(opened.incident != nil)
+  }
+
+  // MARK: Trials
+
+  private func outcome(
+    _ bench: Workbench, maximumCopyBytes: Int64 = .max,
+    _ check: @escaping @Sendable (URL, _ isCopy: Bool) throws -> Void
+  ) -> Outcome<Int> {
+    var policy = Workbench.policy()
+    policy.maximumCopyBytes = maximumCopyBytes
+    policy.check = { try check($0, FileManager.default.fileExists(atPath: $0.path)) }
+    let calls = Counter()
+    return bench.recovery(policy: policy, structure: Workbench.mismatching).attemptSynchronously(
+      expecting: Workbench.model
+    ) { _ in
+      if calls.next() <= 2 { throw HostError() }
+      return calls.count
+    }
+  }
+
+  @Test func aCopyThatFailsConfirms() throws {
+    let bench = try Workbench()
+    try bench.makeStore()
+    let before = bench.snapshot()
+    let seen = Counter()
+    let opened = try outcome(bench) { url, isCopy in
+      seen.next(isCopy ? "copy" : "fresh")
+      guard isCopy else { return try Database.open(url).close() }
+      // The copy has all rows, the log's too, and is nobody else's.
+      #expect(try Database.rows(ofSetIn: url.deletingLastPathComponent().path) == 60)
+      #expect(url.lastPathComponent == "Done.sqlite")
+      throw SQLiteFailure(code: 11)
+    }.get()
+    #expect(seen.notes == ["fresh", "copy"])
+    #expect(opened.incident?.evidence.trial == trial(copy: .failed))
+    let kept = bench.incompatible + "/" + Workbench.stamp + "/store"
+    #expect(bench.snapshot(in: kept) == before)
+    #expect(bench.names(bench.incompatible) == [".state.json", Workbench.stamp])
+  }
+
+  @Test(arguments: [
+    ("hold.copyOpens", 0, 0), ("hold.copyUnavailable", 5, 0), ("hold.freshFails", 0, 13),
+  ])
+  func whatHoldsTheMove(rule: String, copyCode: Int32, freshCode: Int32) throws {
+    let bench = try Workbench()
+    try bench.makeStore()
+    let before = bench.snapshot()
+    let failed = try #require(
+      failure(
+        outcome(bench) { _, isCopy in
+          let code = isCopy ? copyCode : freshCode
+          if code != 0 { throw SQLiteFailure(code: code) }
+        }))
+    #expect(failed.error is HostError)
+    #expect(failed.verdict.rule == rule)
+    #expect(failed.evidence?.trial?.freshCode == (freshCode == 0 ? nil : freshCode))
+    #expect(bench.snapshot() == before)
+    #expect(!bench.names().contains("Incompatible"), "nothing is left of the trial")
+  }
+
+  @Test func aLargeSetIsNotCopied() throws {
+    let bench = try Workbench()
+    try bench.makeStore()
+    let opened = try outcome(bench, maximumCopyBytes: 1000) { _, isCopy in #expect(!isCopy) }.get()
+    #expect(opened.incident?.evidence.trial == trial(copy: .skipped))
+  }
+
+  /// What a killed run left of a trial goes with the next one; what only looks like one stays.
+  @Test func leftOversOfATrial() throws {
+    let bench = try Workbench()
+    try bench.makeStore()
+    let old = bench.incompatible + "/.trial-0123456789abcdef/copy/.Done_SUPPORT"
+    let other = bench.incompatible + "/.trial-mine"
+    for path in [old, other] {
+      try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    }
+    try Data("x".utf8).write(to: URL(fileURLWithPath: old + "/blob"))
+    try FileManager.default.createSymbolicLink(
+      atPath: bench.incompatible + "/.trial-0123456789abcdef/link", withDestinationPath: other)
+    _ = try outcome(bench) { _, isCopy in if isCopy { throw HostError() } }.get()
+    #expect(
+      bench.names(bench.incompatible) == [".state.json", ".trial-mine", Workbench.stamp])
+  }
+
+  /// What the host says of its own errors.
+  @Test(arguments: [
+    (FailureMeaning.newerStore, Action.refuse, "host.newerStore"),
+    (.wrongKey, .refuse, "host.wrongKey"),
+    (.otherVersion, .quarantine, "model.mismatch"),
+  ])
+  func meanings(meaning: FailureMeaning, action: Action, rule: String) throws {
+    let bench = try Workbench()
+    try bench.makeStore()
+    var policy = Workbench.policy()
+    policy.mode = .reportOnly
+    policy.meaning = { $0 is HostError ? meaning : nil }
+    let recovery = bench.recovery(policy: policy, structure: Workbench.mismatching)
+    let failed = try #require(
+      failure(
+        recovery.attemptSynchronously(expecting: Workbench.model) { _ in throw HostError() }))
+    #expect(failed.verdict.action == action)
+    #expect(failed.verdict.rule == rule)
+    // A lock counts for more than what the host makes of it.
+    let locked = NSError(
+      domain: "Host", code: 1,
+      userInfo: [NSUnderlyingErrorKey: NSError(domain: "NSSQLiteErrorDomain", code: 5)])
+    policy.meaning = { _ in meaning }
+    let busy = try #require(
+      failure(
+        bench.recovery(policy: policy).attemptSynchronously { _ in throw locked }))
+    #expect(busy.verdict.rule == "sqlite.5")
+  }
+}

@@ -1,0 +1,136 @@
+import CoreDataStore
+import Fixtures
+import Foundation
+import Testing
+
+@testable import StoreRecovery
+
+@Suite struct IncidentsRestoreTests {
+  private func write(_ text: String, _ path: String) throws {
+    try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+  }
+
+  /// Runs `body` while another process holds the lock that a connection in WAL mode holds.
+  private func locked(_ path: String, _ body: () throws -> Void) throws {
+    guard let python = findTool("python3") else {
+      print("skipped: a lock of another process, without python3")
+      return
+    }
+    let other = Process()
+    other.executableURL = URL(fileURLWithPath: python)
+    other.arguments = [
+      "-c",
+      """
+      import fcntl, sys
+      file = open(sys.argv[1], 'rb+')
+      fcntl.lockf(file, fcntl.LOCK_SH | fcntl.LOCK_NB, 510, 0x40000002)
+      print('ready', flush=True)
+      sys.stdin.read()
+      """, path,
+    ]
+    let input = Pipe()
+    let output = Pipe()
+    other.standardInput = input
+    other.standardOutput = output
+    try other.run()
+    #expect(!output.fileHandleForReading.availableData.isEmpty, "it holds the lock")
+    defer {
+      try? input.fileHandleForWriting.close()
+      other.waitUntilExit()
+    }
+    try body()
+  }
+
+  @Test func storesInUseStay() throws {
+    let shelf = try Shelf()
+    let id = try shelf.setAside(hour: 0)
+    let twin = try shelf.setAside(hour: 1)
+    try shelf.bench.makeStore()
+    for path in [shelf.bench.store, shelf.path(id, "store/Done.sqlite")] {
+      let before = (shelf.tree, shelf.bench.snapshot())
+      try locked(path) {
+        let error = #expect(throws: StoreRecoveryError.self) {
+          try shelf.incidents().restore(id, force: true)
+        }
+        #expect(error?.code == .inUse)
+        #expect(error?.path == path)
+        let report = try shelf.incidents().prune(Retention(maximumCount: 0), dryRun: true)
+        let isKept = path != shelf.bench.store
+        #expect(report.kept.first { $0.id == id }?.why == (isKept ? .inUse : nil))
+        #expect(report.kept.contains { $0.id == twin && $0.why == .onlyCopy })
+      }
+      #expect(shelf.tree == before.0 && shelf.bench.snapshot() == before.1)
+    }
+    _ = try shelf.incidents().restore(id)
+  }
+
+  /// On one volume a restoration needs no room to speak of; where it copies it needs both sets' sizes.
+  @Test func freeSpaceIsLookedAtFirst() throws {
+    let shelf = try Shelf()
+    let id = try shelf.setAside(hour: 0)
+    try shelf.bench.makeStore()
+    let bytes = StoreSet(at: shelf.bench.store).sizeBytes
+    let before = (shelf.tree, shelf.bench.snapshot())
+    func incidents(free: Int64, isOtherVolume: Bool) -> Incidents {
+      var system = FileSystem.watched { _, _ in }
+      system.freeSpace = { _ in free }
+      let status = system.status
+      system.status = { path in
+        guard let real = try status(path) else { return nil }
+        return isOtherVolume && path.hasSuffix("/store") ? try real.moved() : real
+      }
+      return shelf.incidents(system)
+    }
+    let record: Int64 = 1024 * 1024
+    for (free, isOtherVolume) in [
+      (record - 1, false), (record + bytes - 1, true), (record, true), (0, true),
+    ] {
+      let error = #expect(throws: StoreRecoveryError.self) {
+        try incidents(free: free, isOtherVolume: isOtherVolume).restore(id)
+      }
+      #expect(error?.code == .noSpace)
+      #expect(shelf.tree == before.0 && shelf.bench.snapshot() == before.1)
+    }
+    _ = try incidents(free: record + bytes, isOtherVolume: true).restore(id)
+    #expect(shelf.bench.snapshot() != before.1)
+  }
+
+  @Test func theHostsWordsAndApp() throws {
+    let shelf = try Shelf()
+    let ids = try [Verdict.Finding.incompatible, .newer, .corrupt, .foreign, .hostError]
+      .enumerated().map { try shelf.setAside(hour: $0, rows: $0 + 1, $1) }
+    var steps: [Incidents.Restoration.NextStep] = []
+    for (hour, id) in ids.enumerated() {
+      let result = try shelf.incidents(hour: 100 + hour).restore(
+        id, app: .init(name: "Done", version: "3.0"),
+        texts: IncidentTexts { incident in
+          .init(
+            title: "Zurück: \(incident.kind.rawValue)", whatHappened: "a", whatWasKept: "b",
+            whatToDo: "c")
+        })
+      steps.append(result.nextStep)
+      if hour > 0 {
+        #expect(result.replaced?.notice.title == "Zurück: replaced")
+        #expect(result.replaced?.app.version == "3.0")
+      } else {
+        #expect(result.replaced == nil)
+      }
+    }
+    #expect(steps == [.openWithFittingBuild, .openWithFittingBuild, .salvage, .salvage, .open])
+    let replaced = try shelf.incidents().list().filter { $0.incident?.kind == .replaced }
+    #expect(replaced.count == 4)
+    #expect(try shelf.incidents(hour: 200).restore(replaced[0].id).nextStep == .open)
+    #expect(try shelf.contents().values.allSatisfy { $0 == 1 })
+  }
+}
+
+extension FileStatus {
+  /// The same on another device.
+  fileprivate func moved() throws -> FileStatus {
+    let data = try JSONEncoder().encode(self)
+    var object = try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
+    object["device"] = device + 1
+    return try JSONDecoder().decode(
+      FileStatus.self, from: try JSONSerialization.data(withJSONObject: object))
+  }
+}

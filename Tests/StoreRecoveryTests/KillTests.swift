@@ -1,0 +1,80 @@
+import Fixtures
+import Foundation
+import Testing
+
+@testable import StoreRecovery
+
+/// A process that ends anywhere in a move: the next launch finds one whole set.
+@Suite struct KillTests {
+  enum Move: String, CaseIterable, Sendable {
+    case quarantine
+    case freshFails
+    case restore
+    // The place of a prune: a case here, a command of `RecoveryChild`, and what has to be left in `expect`.
+
+    var command: String { self == .restore ? "restore" : "open" }
+  }
+
+  private func bench(_ move: Move) throws -> (KillBench, [String]) {
+    switch move {
+    case .quarantine: return (try KillBench(), ["row=fresh"])
+    case .freshFails: return (try KillBench(), ["fresh=fails"])
+    case .restore:
+      let (bench, id) = try KillBench.withFreshStore()
+      return (bench, ["id=" + id])
+    }
+  }
+
+  private func expect(_ bench: KillBench, after move: Move, _ note: String) throws {
+    try bench.heal(note)
+    if move == .restore { #expect(bench.freshPlaces.count == 1, "\(note): \(bench.paths)") }
+  }
+
+  /// `_exit` before each call that changes the file system, within each that takes several, and after the last.
+  @Test(arguments: Move.allCases, ["links=yes", "links=no", "links=other"])
+  func endsAtEachStep(move: Move, links: String) throws {
+    let volume = links == "links=yes" ? [] : [links]
+    let (whole, options) = try bench(move)
+    let counted = try Child.run(move.command, whole.store, options + volume + ["count="])
+    let steps = try #require(
+      counted.lines.last { $0.hasPrefix("steps ") }?.split(separator: " ").dropFirst())
+    #expect(steps.count > 50)
+    try expect(whole, after: move, "not stopped")
+    for (index, name) in steps.enumerated() {
+      var ends = ["before"]
+      if ["write", "copy", "makeFolder"].contains(name) { ends.append("inside") }
+      if Child.isLong || index == steps.count - 1 { ends.append("after") }
+      for end in ends {
+        let note = "\(move) \(links): \(end) \(name), step \(index + 1)"
+        let (bench, options) = try bench(move)
+        let stopped = try Child.run(
+          move.command, bench.store, options + volume + ["at=\(index + 1)", "end=" + end])
+        #expect(stopped.status == Child.ended, "\(note): \(stopped)")
+        try expect(bench, after: move, note)
+      }
+    }
+  }
+
+  /// The same by SIGKILL, wherever it strikes.
+  @Test func killedAtRandomTimes() throws {
+    let seed = ProcessInfo.processInfo.environment["LIFEBOAT_SEED"].flatMap(UInt64.init)
+    var random = SplitMix64(seed: seed ?? 20_261_121)
+    var kills = 0
+    for round in 1...(Child.isLong ? 1000 : 100) {
+      let move = try #require(Move.allCases.randomElement(using: &random))
+      let (bench, options) = try bench(move)
+      let ticks = Int.random(in: 0...90, using: &random)
+      let volume = ["links=yes", "links=yes", "links=no", "links=other"]
+      let chosen = try #require(volume.randomElement(using: &random))
+      let note = "round \(round): \(move), \(chosen), \(ticks) steps"
+      let child = try Child(
+        move.command, bench.store,
+        options + ["ticks=", "sync=real"] + (chosen == "links=yes" ? [] : [chosen]))
+      child.read(bytes: ticks)
+      child.kill()
+      if try child.finish().status == 128 + SIGKILL { kills += 1 }
+      try expect(bench, after: move, note)
+    }
+    #expect(kills > 20)
+  }
+}

@@ -1,0 +1,120 @@
+import Foundation
+import Testing
+
+@testable import StoreRecovery
+
+/// The loop breaker: first time quarantine, second time the host decides, third time nothing moves.
+@Suite struct LoopTests {
+  private let bench: Workbench
+  private let asked = Counter()
+
+  init() throws {
+    bench = try Workbench()
+    try bench.makeStore()
+  }
+
+  private func recovery(version: String = "2.1", allows: Bool = true) -> StoreRecovery {
+    var policy = Workbench.policy()
+    policy.allowsRepetition = { [asked] failure in
+      asked.next(failure.incidents.joined(separator: " "))
+      return allows
+    }
+    return StoreRecovery(
+      URL(fileURLWithPath: bench.store), app: .init(name: "Done", version: version), policy: policy,
+      structure: Workbench.mismatching, clock: { Workbench.now })
+  }
+
+  /// A launch on whose store the opener fails, while the fresh one opens. The next launch finds that one bad.
+  private func launch(_ recovery: StoreRecovery, _ error: any Error = HostError()) -> Outcome<Void>
+  {
+    let before = bench.snapshot()
+    return recovery.attemptSynchronously(expecting: Workbench.model) { url in
+      if bench.snapshot() == before, !before.isEmpty { throw error }
+      try Database.open(url).close()
+    }
+  }
+
+  private func failure(_ outcome: Outcome<Void>) -> FailedOpen? {
+    if case .failed(let failed) = outcome { return failed }
+    return nil
+  }
+
+  @Test func thirdTimeNothingMoves() throws {
+    #expect(try launch(recovery()).get().incident?.id == Workbench.stamp)
+    #expect(asked.count == 0)
+    #expect(try launch(recovery()).get().incident?.id == Workbench.stamp + "-2")
+    #expect(asked.notes == [Workbench.stamp])
+    let before = bench.snapshot()
+    let third = try #require(failure(launch(recovery())))
+    #expect(third.error is HostError)
+    #expect(third.verdict.action == .openInMemory)
+    #expect(third.verdict.rule == "hold.repeated")
+    #expect(bench.snapshot() == before)
+    #expect(asked.count == 1)
+    // Another failure of the same build, and the same one in the next build, start anew.
+    #expect(try launch(recovery(), NSError(domain: "Host", code: 7)).get().incident != nil)
+    #expect(try launch(recovery(version: "2.2")).get().incident != nil)
+  }
+
+  @Test func theHostMayRefuseTheSecondTime() throws {
+    _ = try launch(recovery()).get()
+    let second = try #require(failure(launch(recovery(allows: false))))
+    #expect(second.verdict.action == .refuse)
+    #expect(second.verdict.rule == "hold.hostDecides")
+    #expect(second.evidence?.repetition?.incidents == [Workbench.stamp])
+  }
+
+  /// The state is not lost with the incidents, nor the incidents' testimony with the state.
+  @Test(arguments: ["state", "incidents"])
+  func eitherRecordIsEnough(lost: String) throws {
+    for _ in 1...2 { _ = try launch(recovery()).get() }
+    if lost == "state" {
+      try FileManager.default.removeItem(atPath: bench.incompatible + "/.state.json")
+    } else {
+      for name in bench.names(bench.incompatible) where name != ".state.json" {
+        try FileManager.default.removeItem(atPath: bench.incompatible + "/" + name)
+      }
+    }
+    #expect(failure(launch(recovery()))?.verdict.rule == "hold.repeated")
+  }
+
+  /// A kill while the state is replaced leaves it under its other name.
+  @Test func theStateSurvivesAKill() throws {
+    for _ in 1...2 { _ = try launch(recovery()).get() }
+    let state = bench.incompatible + "/.state.json"
+    try FileManager.default.moveItem(atPath: state, toPath: state + ".part")
+    for name in bench.names(bench.incompatible) where !name.hasPrefix(".state") {
+      try FileManager.default.removeItem(atPath: bench.incompatible + "/" + name)
+    }
+    #expect(failure(launch(recovery()))?.verdict.rule == "hold.repeated")
+  }
+
+  /// Damaged, it is no record; of a kind that cannot be read now, it forbids the move.
+  @Test func anUnreadableStateForbidsTheMove() throws {
+    _ = try launch(recovery()).get()
+    let state = bench.incompatible + "/.state.json"
+    try FileManager.default.removeItem(atPath: state)
+    try Data("{\"failures\": [{\"count\": 99999999999999999999".utf8).write(
+      to: URL(fileURLWithPath: state))
+    #expect(try launch(recovery()).get().incident != nil)
+    try FileManager.default.removeItem(atPath: state)
+    try Data(#"{"schema":"lifeboat.state","version":1,"failures":[]}"#.utf8).write(
+      to: URL(fileURLWithPath: state))
+    // The two incidents still count.
+    #expect(failure(launch(recovery()))?.verdict.rule == "hold.repeated")
+  }
+
+  /// Hostile counts neither trap nor wrap round.
+  @Test(arguments: [Int.max, Int.min, -1])
+  func hostileCounts(count: Int) throws {
+    _ = try launch(recovery()).get()
+    let path = bench.incompatible + "/.state.json"
+    let text = String(
+      decoding: try #require(bench.bytes("Incompatible/.state.json")), as: UTF8.self)
+    #expect(text.contains("\"count\" : 1"))
+    let changed = text.replacing("\"count\" : 1", with: "\"count\" : \(count)")
+    try Data(changed.utf8).write(to: URL(fileURLWithPath: path))
+    _ = launch(recovery())
+    _ = launch(recovery())
+  }
+}
