@@ -86,3 +86,36 @@ let package = Package(
     + room("ObjectModel", imports: [crypto])
     + room("SQLiteFile", imports: [])
 )
+
+// The adaptors for Apple's frameworks, compiled and run against stand-ins of the frameworks' names. Only
+// Tests/run.sh asks for it.
+if Context.environment["LIFEBOAT_APPLE_STUBS"] == "1" {
+  let folder = "Tests/AppleAdaptors/"
+  let names = [
+    "CoreData": "StubCoreData", "SwiftData": "StubSwiftData", "StoreRecovery": "StubStoreRecovery",
+  ]
+  let aliased =
+    settings
+    + [
+      .unsafeFlags(
+        names.sorted { $0.key < $1.key }.flatMap { ["-module-alias", "\($0.key)=\($0.value)"] })
+    ]
+  package.targets += [
+    .target(
+      name: "StubCoreData", dependencies: ["CSQLite"], path: folder + "CoreData",
+      swiftSettings: settings),
+    .target(
+      name: "StubSwiftData", dependencies: ["StubCoreData"], path: folder + "SwiftData",
+      swiftSettings: aliased),
+    .target(
+      name: "StubStoreRecovery",
+      dependencies: [
+        "CoreDataStore", "ObjectModel", "SQLiteFile", crypto, "StubCoreData", "StubSwiftData",
+      ],
+      path: folder + "StoreRecovery", swiftSettings: aliased),
+    .testTarget(
+      name: "AppleAdaptorsTests",
+      dependencies: ["StubStoreRecovery", "StubCoreData", "StubSwiftData", "Fixtures"],
+      path: folder + "Tests", swiftSettings: aliased),
+  ]
+}

@@ -63,6 +63,12 @@ public struct StoreSet: Sendable, Equatable {
       self.kind = kind
       self.sizeBytes = sizeBytes
     }
+
+    fileprivate init(role: Role, path: String, name: String, _ status: FileStatus) {
+      self.init(
+        role: role, path: path, name: name, kind: status.kind,
+        sizeBytes: status.kind == .file ? status.sizeBytes : 0)
+    }
   }
 
   /// The path of the main file, as given.
@@ -75,6 +81,11 @@ public struct StoreSet: Sendable, Equatable {
   /// depth and number. A set that is not complete must not be moved.
   public let isComplete: Bool
 
+  /// The members that SQLite itself knows, by what their names add to the main file's.
+  private static let databaseFiles: [(suffix: String, role: Role)] = [
+    ("", .main), ("-wal", .wal), ("-shm", .sharedMemory), ("-journal", .journal),
+  ]
+
   /// How deep below the support folder members are looked for.
   static let depthLimit = 32
 
@@ -85,10 +96,7 @@ public struct StoreSet: Sendable, Equatable {
   public init(at mainPath: String) {
     var listing = Listing(folder: Self.folder(of: mainPath))
     let name = Self.lastComponent(of: mainPath)
-    listing.add(name, as: .main)
-    listing.add(name + "-wal", as: .wal)
-    listing.add(name + "-shm", as: .sharedMemory)
-    listing.add(name + "-journal", as: .journal)
+    for (suffix, role) in Self.databaseFiles { listing.add(name + suffix, as: role) }
     listing.add(Self.supportName(for: name), as: .support)
     // A folder that is not there has no left-overs, and holds no members that could be missed.
     if let present = try? FolderEntries.read(listing.folder, limit: Self.memberLimit) {
@@ -103,6 +111,17 @@ public struct StoreSet: Sendable, Equatable {
     self.mainPath = mainPath
     members = listing.members
     isComplete = listing.isComplete
+  }
+
+  /// The members that SQLite itself knows, those that exist: the main file, its log, the log's index and the
+  /// journal. No folder is read, so it costs the same however much lies beside or below the store.
+  package static func databaseFiles(at mainPath: String) -> [Member] {
+    let name = lastComponent(of: mainPath)
+    return databaseFiles.compactMap { suffix, role in
+      let path = mainPath + suffix
+      guard let status = try? FileStatus.of(path) else { return nil }
+      return Member(role: role, path: path, name: name + suffix, status)
+    }
   }
 
   /// The member with `role`, the outermost one for the support folder; nil when there is none.
@@ -160,14 +179,14 @@ public struct StoreSet: Sendable, Equatable {
 
   /// The folder part of `path`; "." when it has none.
   package static func folder(of path: String) -> String {
-    guard let slash = path.lastIndex(of: "/") else { return "." }
+    guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
     return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 
   /// The part of `path` after its last slash.
   package static func lastComponent(of path: String) -> String {
-    guard let slash = path.lastIndex(of: "/") else { return path }
-    return String(path[path.index(after: slash)...])
+    guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return path }
+    return String(path[path.utf8.index(after: slash)...])
   }
 }
 
@@ -194,10 +213,7 @@ private struct Listing {
       isComplete = false
       return
     }
-    members.append(
-      .init(
-        role: role, path: path, name: name, kind: status.kind,
-        sizeBytes: status.kind == .file ? status.sizeBytes : 0))
+    members.append(.init(role: role, path: path, name: name, status))
     // Only these two are folders by convention; a folder in another's place is listed, not entered.
     guard status.kind == .folder, role == .support || role == .migrationDestination else { return }
     guard let inside = try? FolderEntries.read(path, limit: StoreSet.memberLimit) else {

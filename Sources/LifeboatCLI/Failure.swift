@@ -213,6 +213,7 @@ struct Failure: Error {
       case .sealBroken: (1, "the kept files changed since; --force restores them as they are now")
       case .blocked, .nothingKept: (66, nil)
       case .notAFile: (66, nil)
+      case .inUse: (75, "close every program that uses the store and try again")
       default: (75, nil)
       }
     self.init(exit, error.code.rawValue, Self.sentence(error.message, error.path), hint: hint)

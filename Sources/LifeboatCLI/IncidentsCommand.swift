@@ -8,8 +8,11 @@ import Terminal
 struct IncidentsCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "incidents",
-    abstract: "List, show and restore what was set aside.",
-    subcommands: [IncidentsList.self, IncidentsShow.self, IncidentsRestore.self])
+    abstract: "List, show, verify, restore and prune what was set aside.",
+    subcommands: [
+      IncidentsList.self, IncidentsShow.self, IncidentsVerify.self, IncidentsRestore.self,
+      IncidentsPrune.self,
+    ])
 }
 
 /// An incident as the commands report it.
@@ -148,6 +151,7 @@ struct IncidentsRestore: ParsableCommand {
     let restored: [String]
     let replaced: String?
     let differences: [String]
+    let nextStep: Incidents.Restoration.NextStep
   }
 
   func run() throws {
@@ -156,7 +160,7 @@ struct IncidentsRestore: ParsableCommand {
       try display.write(
         json: Report(
           restored: result.restored, replaced: result.replaced?.id,
-          differences: result.differences.map(\.text)))
+          differences: result.differences.map(\.text), nextStep: result.nextStep))
       return
     }
     guard !display.quiet else { return }
@@ -168,7 +172,25 @@ struct IncidentsRestore: ParsableCommand {
     for difference in result.differences {
       text += "not as it was set aside: \(DisplayText.visible(difference.text))\n"
     }
-    try display.write(text)
+    try display.write(text + next(result))
+  }
+
+  /// What to do now, and how to take it back.
+  private func next(_ result: Incidents.Restoration) -> String {
+    let main = ShellText.quoted(result.restored.first ?? folder)
+    var text =
+      switch result.nextStep {
+      case .open: "next: open the app\n"
+      case .openWithFittingBuild:
+        "next: open the app, in a version that has the model of this store; any other sets it aside again\n"
+      case .salvage:
+        "next: it is damaged, so save what can be read: lifeboat recover \(main) -o NEW.sqlite\n"
+      }
+    if let replaced = result.replaced {
+      text +=
+        "to go back: lifeboat incidents restore \(ShellText.quoted(folder)) \(ShellText.quoted(replaced.id))\n"
+    }
+    return text
   }
 }
 

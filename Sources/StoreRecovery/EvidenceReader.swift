@@ -8,45 +8,88 @@ import CoreDataStore
   import Glibc
 #endif
 
-/// Gathers the facts about the store at a path that reading a few bytes gives. It runs before the opener.
-package typealias EvidenceReader = @Sendable (_ path: String) -> StoreEvidence
-
-/// The default ``EvidenceReader``: `lstat` of the members, `open` of the main file and its first page, and the
-/// header of the log.
+/// Gathers the facts about the store at a path that a few bytes and a few system calls give.
 enum FileEvidence {
   /// How much of the main file is read to see whether it looks random, in bytes.
   static let sampleBytes = 4096
+  /// The database header and the header of the first page's b-tree.
+  static let headerBytes = 108
 
+  /// All of these facts.
   static func read(_ path: String) -> StoreEvidence {
-    let set = StoreSet(at: path)
-    let main = set.first(.main)
+    var evidence = beforeOpening(path)
+    complete(&evidence, path)
+    return evidence
+  }
+
+  /// The facts that must be known before the opener runs. Each launch pays for them, so no folder is read,
+  /// and the main file is opened once.
+  static func beforeOpening(_ path: String) -> StoreEvidence {
+    let files = StoreSet.databaseFiles(at: path)
+    let main = files.first { $0.role == .main }
     var evidence = StoreEvidence(mainKind: main?.kind)
     evidence.mainSizeBytes = main?.kind == .file ? main?.sizeBytes : nil
-    evidence.members = set.members.map {
-      .init(role: $0.role, name: $0.name, kind: $0.kind, sizeBytes: $0.sizeBytes)
+    evidence.members = files.map { .init($0) }
+    // A member that was found proves its folder.
+    if files.isEmpty { evidence.folderExists = isFolder(StoreSet.folder(of: path)) }
+    if main?.kind == .file { readMain(path, &evidence) }
+    if let journal = files.first(where: { $0.role == .journal }), journal.kind == .file {
+      let start = firstBytes(of: journal.path, count: journalMagic.count)
+      evidence.journal = .init(isHot: start.errno == 0 ? start.bytes == journalMagic : nil)
     }
-    let folder = StoreSet.folder(of: path)
-    evidence.folderExists = isFolder(folder)
-    evidence.freeBytes = try? FileSystem.freeBytes(at: folder)
-    if main?.kind == .file {
-      let sample = firstBytes(of: path, count: sampleBytes)
-      evidence.openErrno = sample.errno
-      if sample.errno == 0 {
-        evidence.header = header(sample.bytes)
+    // A store in another mode that has no log never had one that counts.
+    if evidence.header?.readVersion == 2 || files.contains(where: { $0.role == .wal }) {
+      evidence.wal = LogLook.read(path, evidence.header)
+    }
+    return evidence
+  }
+
+  /// Adds, or renews, what matters only once an open has failed: the support folder and left-overs of a
+  /// migration, and the free space. The main file is not opened, which would drop locks.
+  static func complete(_ evidence: inout StoreEvidence, _ path: String) {
+    func isInFolder(_ role: StoreSet.Role) -> Bool {
+      role == .support || role == .migrationDestination
+    }
+    evidence.members.removeAll { isInFolder($0.role) }
+    evidence.members += StoreSet(at: path).members
+      .filter { isInFolder($0.role) }
+      .map { .init($0) }
+    evidence.freeBytes = try? FileSystem.freeBytes(at: StoreSet.folder(of: path))
+  }
+
+  private static func readMain(_ path: String, _ evidence: inout StoreEvidence) {
+    let descriptor = unsafe open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+    guard descriptor >= 0 else {
+      evidence.openErrno = errno
+      return
+    }
+    defer { close(descriptor) }
+    let start = firstBytes(of: descriptor, count: headerBytes)
+    evidence.openErrno = start.errno
+    if start.errno == 0 {
+      evidence.header = header(start.bytes)
+      if isPlain(start.bytes) {
+        evidence.looksEncrypted = false
+      } else {
+        let sample = firstBytes(of: descriptor, count: sampleBytes)
+        evidence.openErrno = sample.errno
         // An encrypted file may have the first 32 bytes in clear (SQLCipher's cipher_plaintext_header_size), so
         // that the system knows it for an SQLite file.
         let clear = evidence.header?.isMagicRight == true ? 32 : 0
         evidence.looksEncrypted = looksRandom(sample.bytes.dropFirst(clear))
       }
-      evidence.take(lock(path))
     }
-    if let journal = set.first(.journal), journal.kind == .file {
-      let start = firstBytes(of: journal.path, count: journalMagic.count)
-      evidence.journal = .init(isHot: start.errno == 0 ? start.bytes == journalMagic : nil)
-    }
-    evidence.wal = LogLook.read(path, evidence.header)
-    return evidence
+    evidence.take(lock(descriptor))
   }
+
+  /// Whether the start is that of a file that nothing encrypts, so that nobody need count bytes: the part of the
+  /// header that the format leaves zero, and a first page that is the leaf or the inside of a table.
+  private static func isPlain(_ bytes: [UInt8]) -> Bool {
+    bytes.count == headerBytes && bytes.starts(with: magic)
+      && bytes[72..<92].allSatisfy { $0 == 0 } && (bytes[100] == 13 || bytes[100] == 5)
+  }
+
+  private static let magic = Array("SQLite format 3\0".utf8)
 
   /// The first bytes of a journal that holds a transaction (SQLite file format, section 3).
   private static let journalMagic: [UInt8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]
@@ -66,6 +109,10 @@ enum FileEvidence {
     let descriptor = unsafe open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else { return nil }
     defer { close(descriptor) }
+    return lock(descriptor)
+  }
+
+  private static func lock(_ descriptor: Int32) -> Lock? {
     var lock = flock()
     lock.l_type = Int16(F_WRLCK)
     lock.l_whence = Int16(SEEK_SET)
@@ -89,6 +136,12 @@ enum FileEvidence {
     let descriptor = unsafe open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else { return ([], errno) }
     defer { close(descriptor) }
+    return firstBytes(of: descriptor, count: count)
+  }
+
+  private static func firstBytes(
+    of descriptor: Int32, count: Int
+  ) -> (bytes: [UInt8], errno: Int32) {
     var buffer = [UInt8](repeating: 0, count: count)
     var filled = 0
     while filled < count {
@@ -104,14 +157,14 @@ enum FileEvidence {
       if got == 0 { break }
       filled += got
     }
-    return (Array(buffer.prefix(filled)), 0)
+    if filled < count { buffer.removeLast(count - filled) }
+    return (buffer, 0)
   }
 
   /// The header's fields (SQLite file format, section 1.3); nil for fewer than 16 bytes.
   static func header(_ bytes: [UInt8]) -> StoreEvidence.Header? {
     guard bytes.count >= 16 else { return nil }
-    var header = StoreEvidence.Header(
-      isMagicRight: Array(bytes.prefix(16)) == Array("SQLite format 3\0".utf8))
+    var header = StoreEvidence.Header(isMagicRight: bytes.starts(with: magic))
     guard header.isMagicRight, bytes.count >= 100 else { return header }
     func word(_ offset: Int) -> UInt32 {
       bytes[offset..<offset + 4].reduce(0) { $0 << 8 | UInt32($1) }
@@ -142,6 +195,13 @@ enum FileEvidence {
     }
     // 255 degrees of freedom: the mean is 255 and the standard deviation 22.6; six of them either way.
     return chiSquare > 120 && chiSquare < 391
+  }
+}
+
+extension StoreEvidence.Member {
+  fileprivate init(_ member: StoreSet.Member) {
+    self.init(
+      role: member.role, name: member.name, kind: member.kind, sizeBytes: member.sizeBytes)
   }
 }
 

@@ -7,7 +7,7 @@ import ObjectModel
 /// It is `incident.json` in the quarantine's folder. Fields are added over time; none changes its meaning.
 public struct Incident: Sendable, Codable, Equatable, Identifiable {
   /// Why the set was put there.
-  public enum Kind: String, Sendable, Codable {
+  public enum Kind: String, Sendable, Codable, CaseIterable {
     /// The store did not open.
     case setAside
     /// The store made room for an earlier one that was restored.
@@ -100,7 +100,7 @@ public struct Incident: Sendable, Codable, Equatable, Identifiable {
 /// What became of an incident after its record was written.
 public struct IncidentOutcome: Sendable, Codable, Equatable {
   /// What happened to the kept set.
-  public enum Kind: String, Sendable, Codable {
+  public enum Kind: String, Sendable, Codable, CaseIterable {
     /// It went back at once, because no fresh store could be opened.
     case putBack
     /// It was restored on request.
@@ -142,7 +142,9 @@ extension Incident {
     self.app = app
     self.storeName = storeName
     self.folder = folder
-    let evidence = judgement.evidence
+    var evidence = judgement.evidence
+    // It is for the next healthy open, and says nothing of this one.
+    evidence.wal?.unrecorded = nil
     storeUUID = evidence.storeUUID
     verdict = judgement.verdict
     self.evidence = evidence

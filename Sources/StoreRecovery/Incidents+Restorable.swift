@@ -123,30 +123,19 @@ extension Incidents {
     }
   }
 
-  /// Copies the set into a folder of its own, asks, and removes the folder.
+  /// Asks the host about a private copy on the store's volume, which goes away again.
   private func isOpened(_ main: String, by canOpen: (URL) throws -> Bool) -> Bool {
     let set = StoreSet(at: main)
-    let base = FileManager.default.temporaryDirectory.path
-    let number = String(UInt64.random(in: .min ... .max), radix: 16)
-    let folder = (base.hasSuffix("/") ? String(base.dropLast()) : base) + "/lifeboat-\(number)"
-    guard set.isComplete, let free = try? fileSystem.freeSpace(base),
-      free > set.sizeBytes.addingReportingOverflow(1024 * 1024).partialValue,
-      (try? fileSystem.makeFolder(folder, 0o700)) != nil
+    let (needed, overflow) = set.sizeBytes.addingReportingOverflow(1024 * 1024)
+    // What is behind a link is not the set's.
+    guard set.isComplete, set.members.allSatisfy({ $0.kind == .file || $0.kind == .folder }),
+      !overflow, let free = try? fileSystem.freeSpace(home), free >= needed,
+      let trial = try? TrialFolder(in: home, fileSystem: fileSystem)
     else { return false }
-    // Ours alone: its name was free a moment ago, and it holds only copies.
-    defer { try? FileManager.default.removeItem(atPath: folder) }
+    defer { try? trial.remove() }
     do {
-      // The index of the log belongs to the very file; SQLite makes a new one.
-      for member in set.members where member.role != .sharedMemory {
-        switch member.kind {
-        case .file: try fileSystem.copy(member.path, folder + "/" + member.name)
-        case .folder: try fileSystem.makeFolder(folder + "/" + member.name, 0o700)
-        // What is behind a link is not the set's.
-        case .symbolicLink, .other: return false
-        }
-      }
-      let name = StoreSet.lastComponent(of: main)
-      return try canOpen(URL(fileURLWithPath: folder + "/" + name))
+      let copy = try trial.copy(set, to: "copy", withIndex: false)
+      return try canOpen(URL(fileURLWithPath: copy.mainPath))
     } catch {
       return false
     }

@@ -11,7 +11,7 @@ extension Incidents {
       /// The store did not fit the app that set it aside. Only a build with the model that fits opens it; any
       /// other sets it aside again.
       case openWithFittingBuild
-      /// The store is damaged. Save its rows on a copy; the app will hardly open it.
+      /// The store is damaged, or no store that can be read. Save its rows on a copy; the app will hardly open it.
       case salvage
     }
 
@@ -84,7 +84,12 @@ extension Incidents {
   }
 
   private static func nextStep(_ incident: Incident) -> Restoration.NextStep {
-    guard incident.kind == .setAside else { return .open }
+    switch incident.kind {
+    case .replaced: return .open
+    // SQLite drops a part of its log as soon as it is opened.
+    case .copied: return .salvage
+    case .setAside: break
+    }
     return switch incident.verdict.finding {
     case .incompatible, .newer: .openWithFittingBuild
     case .corrupt, .foreign: .salvage

@@ -66,6 +66,7 @@ struct OpenFlow: Sendable {
     }
     let verdict = classify(facts, policy: policy)
     guard verdict.action != .open else { return }
+    FileEvidence.complete(&facts, recovery.storeURL.path)
     recovery.tell(.judged(verdict))
     let judgement = Judgement(evidence: facts, verdict: verdict)
     if keepsCopy(judgement) { return }
@@ -79,7 +80,7 @@ struct OpenFlow: Sendable {
     resumed += try recovery.pending().filter { $0.incident != nil }
     let path = try recovery.path()
     main = try? recovery.fileSystem.status(path)
-    facts = recovery.evidence(path)
+    facts = FileEvidence.beforeOpening(path)
     unrecorded = HealthyOpen.facts(from: facts)
     facts.wal?.unrecorded = nil
   }
@@ -184,6 +185,7 @@ struct OpenFlow: Sendable {
 
   private func judge(_ error: any Error) -> Judgement {
     var evidence = facts
+    FileEvidence.complete(&evidence, recovery.storeURL.path)
     evidence.failure = OpenFailure.facts(
       of: error, sqliteCode: policy.sqliteCode, meaning: policy.meaning)
     if let state = policy.hostState?() { evidence.host = state }

@@ -38,7 +38,9 @@ public struct StoreRecovery: Sendable {
   /// The steps of the recovery, for the host's log; ``Policy/report`` is told as well.
   public let events = RecoveryEvents()
 
-  let evidence: EvidenceReader
+  /// The path of the main file; nil when the URL is not that of a file. Asked of the URL once: each launch needs
+  /// it several times.
+  private let mainPath: String?
   let structure: StructureReader?
   let fileSystem: FileSystem
   let clock: @Sendable () -> Date
@@ -50,14 +52,15 @@ public struct StoreRecovery: Sendable {
 
   /// The same with the parts that read, write and tell the time.
   package init(
-    _ storeURL: URL, app: App, policy: Policy = .init(), evidence: EvidenceReader? = nil,
-    structure: StructureReader?, fileSystem: FileSystem = .real,
+    _ storeURL: URL, app: App, policy: Policy = .init(), structure: StructureReader?,
+    fileSystem: FileSystem = .real,
     clock: @escaping @Sendable () -> Date = { Date() }
   ) {
     self.storeURL = storeURL
     self.app = app
     self.policy = policy
-    self.evidence = evidence ?? { FileEvidence.read($0) }
+    let path = storeURL.isFileURL ? storeURL.path : ""
+    mainPath = StoreSet.isPlainName(StoreSet.lastComponent(of: path)) ? path : nil
     self.structure = structure
     self.fileSystem = fileSystem
     self.clock = clock
@@ -170,7 +173,7 @@ extension StoreRecovery {
     expecting model: (any ModelExpectation)? = nil
   ) throws -> StoreEvidence {
     let path = try path()
-    let facts = evidence(path)
+    let facts = FileEvidence.read(path)
     guard !facts.members.isEmpty else {
       throw StoreRecoveryError(.missing, "there is no store at this path", path: path)
     }
@@ -241,7 +244,7 @@ extension StoreRecovery {
     }
     try resume()
     judgement.main = try fileSystem.status(try path())
-    let now = evidence(try path())
+    let now = FileEvidence.read(try path())
     guard now.members == judgement.evidence.members, now.header == judgement.evidence.header,
       now.isUsedElsewhere != true
     else {
@@ -260,11 +263,11 @@ extension StoreRecovery {
   var mover: SetMover { SetMover(fileSystem: fileSystem, patience: policy.maximumWaitSeconds) }
 
   func path() throws -> String {
-    let path = storeURL.path
-    guard storeURL.isFileURL, StoreSet.isPlainName(StoreSet.lastComponent(of: path)) else {
-      throw StoreRecoveryError(.notAFile, "the URL of a store must be that of a file", path: path)
+    guard let mainPath else {
+      throw StoreRecoveryError(
+        .notAFile, "the URL of a store must be that of a file", path: storeURL.path)
     }
-    return path
+    return mainPath
   }
 
   func pending() throws -> [PendingMoves.Ended] {

@@ -23,12 +23,18 @@ enum Timestamp {
 
   /// Whether `name` begins as a folder of an incident does.
   static func isFolderName(_ name: String) -> Bool {
-    let bytes = Array(name.utf8)
-    guard bytes.count >= 20, bytes[19] == UInt8(ascii: "Z") else { return false }
-    return bytes.prefix(19).enumerated().allSatisfy { index, byte in
-      [4, 7, 10, 13, 16].contains(index)
-        ? byte == UInt8(ascii: "-") : (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+    var count = 0
+    for byte in name.utf8.prefix(20) {
+      let isRight =
+        switch count {
+        case 4, 7, 10, 13, 16: byte == UInt8(ascii: "-")
+        case 19: byte == UInt8(ascii: "Z")
+        default: (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+        }
+      guard isRight else { return false }
+      count += 1
     }
+    return count == 20
   }
 
   /// The parts of a civil time.

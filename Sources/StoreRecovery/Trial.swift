@@ -47,22 +47,31 @@ struct TrialFolder {
   private static let deepest = 8
 
   let fileSystem: FileSystem
-  let incompatible: String
   let path: String
   private let lock: Int32
 
   /// Makes the folder, and removes those of killed runs.
+  ///
+  /// Both under the lease, so that nobody finds the folder before its lock is taken; the lease is not held on.
   init(in home: String, _ mover: SetMover) throws {
-    fileSystem = mover.fileSystem
-    incompatible = home + "/" + QuarantineFolder.parentName
+    let fileSystem = mover.fileSystem
+    let incompatible = home + "/" + QuarantineFolder.parentName
     try mover.makeIncompatible(in: home)
-    Self.sweep(try fileSystem.entries(incompatible).names, in: incompatible, fileSystem)
-    let token = String(UInt64.random(in: 1 << 60 ... .max), radix: 16)
-    path = incompatible + "/" + Self.prefix + token
-    try fileSystem.makeFolder(path, 0o700)
-    guard let lock = try fileSystem.lock(path + "/" + Self.lockName) else {
-      throw SystemCallError(call: "lock", path: path, errno: EAGAIN)
+    self = try mover.leased(home) {
+      Self.sweep(try fileSystem.entries(incompatible).names, in: incompatible, fileSystem)
+      let token = String(UInt64.random(in: 1 << 60 ... .max), radix: 16)
+      let path = incompatible + "/" + Self.prefix + token
+      try fileSystem.makeFolder(path, 0o700)
+      guard let lock = try fileSystem.lock(path + "/" + Self.lockName) else {
+        throw SystemCallError(call: "lock", path: path, errno: EAGAIN)
+      }
+      return TrialFolder(fileSystem: fileSystem, path: path, lock: lock)
     }
+  }
+
+  private init(fileSystem: FileSystem, path: String, lock: Int32) {
+    self.fileSystem = fileSystem
+    self.path = path
     self.lock = lock
   }
 
@@ -72,7 +81,7 @@ struct TrialFolder {
       && name.dropFirst(prefix.count).allSatisfy { $0.isHexDigit && $0.isASCII }
   }
 
-  /// Removes the folders of killed runs among `names`. What cannot be removed now stays for the next time.
+  /// Removes the folders of killed runs among `names`, for a caller that holds the lease. What cannot be removed now stays for the next time.
   static func sweep(_ names: [String], in incompatible: String, _ fileSystem: FileSystem) {
     for name in names where isName(name) {
       let path = incompatible + "/" + name
@@ -82,7 +91,7 @@ struct TrialFolder {
         try? fileSystem.removeFolder(path)
         continue
       }
-      guard let held = try? fileSystem.lock(path + "/" + lockName), let lock = held else {
+      guard let lock = try? fileSystem.lock(path + "/" + lockName) else {
         continue
       }
       try? remove(path, fileSystem)
@@ -90,11 +99,10 @@ struct TrialFolder {
     }
   }
 
-  /// Removes the folder, and `Incompatible` where nothing else is in it.
+  /// Removes the folder.
   func remove() throws {
     defer { close(lock) }
     try Self.remove(path, fileSystem)
-    try SetMover(fileSystem: fileSystem).removeFolder(incompatible)
   }
 
   private static func remove(_ path: String, _ fileSystem: FileSystem, depth: Int = 0) throws {

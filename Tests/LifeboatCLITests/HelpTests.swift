@@ -10,7 +10,8 @@ import Testing
     ["compare"], ["extract"],
     ["export"], ["recover"], ["rescue"], ["bundle"],
     ["bundle", "create"], ["bundle", "verify"], ["bundle", "list"], ["incidents"],
-    ["incidents", "list"], ["incidents", "show"], ["incidents", "restore"], ["demo"],
+    ["incidents", "list"], ["incidents", "show"], ["incidents", "verify"],
+    ["incidents", "restore"], ["incidents", "prune"], ["demo"],
   ]
 
   @Test(arguments: commands) func everyCommandHasHelp(_ command: [String]) throws {

@@ -132,7 +132,7 @@ import Testing
     #expect(opened.incident?.evidence.trial == trial(copy: .failed))
     let kept = bench.incompatible + "/" + Workbench.stamp + "/store"
     #expect(bench.snapshot(in: kept) == before)
-    #expect(bench.names(bench.incompatible) == [".state.json", Workbench.stamp])
+    #expect(bench.names(bench.incompatible) == [".lease", ".state.json", Workbench.stamp])
   }
 
   @Test(arguments: [
@@ -152,7 +152,7 @@ import Testing
     #expect(failed.verdict.rule == rule)
     #expect(failed.evidence?.trial?.freshCode == (freshCode == 0 ? nil : freshCode))
     #expect(bench.snapshot() == before)
-    #expect(!bench.names().contains("Incompatible"), "nothing is left of the trial")
+    #expect(bench.names(bench.incompatible) == [".lease"], "nothing is left of the trial")
   }
 
   @Test func aLargeSetIsNotCopied() throws {
@@ -176,7 +176,7 @@ import Testing
       atPath: bench.incompatible + "/.trial-0123456789abcdef/link", withDestinationPath: other)
     _ = try outcome(bench) { _, isCopy in if isCopy { throw HostError() } }.get()
     #expect(
-      bench.names(bench.incompatible) == [".state.json", ".trial-mine", Workbench.stamp])
+      bench.names(bench.incompatible) == [".lease", ".state.json", ".trial-mine", Workbench.stamp])
   }
 
   /// What the host says of its own errors.

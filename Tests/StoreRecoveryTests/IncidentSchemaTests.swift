@@ -114,7 +114,7 @@ import Testing
     let full = try #require(try Self.records().last?.incident)
     var problems: [String] = []
     schema.compare(full, schema.root, "Incident", &problems)
-    for problem in problems { Issue.record("\(problem)") }
+    for problem in Set(problems).sorted() { Issue.record("\(problem)") }
   }
 
   /// A record of the first release is read for ever, so every field that was added since is optional.
@@ -172,6 +172,7 @@ import Testing
       records.append(try record(in: bench))
     }
     records.append(try opened())
+    records.append(try copied())
     records.append(try replaced())
     records.append(try full())
     return records
@@ -192,6 +193,20 @@ import Testing
     let opened = try bench.recovery().openSynchronously { try Database.open($0) }
     opened.handle.close()
     return try record(in: bench)
+  }
+
+  /// By an open during which SQLite drops the log.
+  private static func copied() throws -> Record {
+    let bench = try Workbench()
+    try bench.makeStore()
+    var log = try #require(bench.bytes("Done.sqlite-wal"))
+    log[0] ^= 0xff
+    try log.write(to: URL(fileURLWithPath: bench.store + "-wal"))
+    let opened = try bench.recovery().openSynchronously { try Database.open($0) }
+    opened.handle.close()
+    let incident = try #require(opened.incident)
+    #expect(incident.kind == .copied)
+    return try record(in: bench, incident.id)
   }
 
   private static func replaced() throws -> Record {
@@ -222,15 +237,19 @@ import Testing
     evidence.structure = .init(findings: ["page.kind"], findingCount: 1, isUnopenable: false)
     evidence.writtenBy = "Model 1"
     evidence.isNewerThanApp = false
-    evidence.wal?.loss = .init(kind: .cutShort, witness: .index, frames: 3, keptPages: 1)
-    evidence.wal?.doubt = .init(kind: .gone, witness: .record)
-    evidence.wal?.witnesses = [.index]
-    evidence.journal = .init(isHot: true)
-    evidence.lockHolder = 77
-    evidence.repetition = repetition(same: 1, all: 2, isAllowed: true)
+    let loss = SilentLoss(kind: .cutShort, witness: .index, frames: 2, keptPages: 1)
+    evidence.wal?.loss = loss
+    evidence.wal?.doubt = loss
+    evidence.wal?.witnesses = [.log, .record]
+    evidence.journal = .init(isHot: false)
+    evidence.lockHolder = 17
+    evidence.repetition = .init(fingerprint: "f")
     evidence.repetition?.incidents = [Workbench.stamp]
-    evidence.trial = trial(copy: .failed)
-    evidence.trial?.freshCode = 13
+    evidence.repetition?.isAllowed = true
+    evidence.trial = .init()
+    evidence.trial?.makesFreshStore = true
+    evidence.trial?.freshCode = 28
+    evidence.trial?.copy = .failed
     evidence.host = HostState(
       isExtension: false, isInBackground: false, isProtectedDataAvailable: true, ownsStore: true)
     evidence.failure = .init(
@@ -248,6 +267,9 @@ private struct Schema {
   typealias Node = [String: Any]
   let root: Node
 
+  /// What no record ever holds, although its type has it.
+  private static let neverRecorded: Set = ["Incident.evidence.wal.unrecorded"]
+
   init(contentsOf url: URL) throws {
     root = try #require(
       try JSONSerialization.jsonObject(with: Data(contentsOf: url)) as? [String: Any])
@@ -263,9 +285,22 @@ private struct Schema {
   /// Notes what `value` has and its schema does not describe, or describes otherwise.
   func compare(_ value: Any, _ unresolved: Node, _ path: String, _ problems: inout [String]) {
     let node = resolve(unresolved)
-    if value is Date || value is VersionHash { return }
+    func has(_ type: String) {
+      guard node["type"] as? String != type, node["const"] == nil else { return }
+      problems.append("\(path) is of the type \(type), and man/incident.schema.json says otherwise")
+    }
     let mirror = Mirror(reflecting: value)
+    if value is Date || value is VersionHash { return has("string") }
     switch mirror.displayStyle {
+    case .enum:
+      has("string")
+      let cases = (type(of: value) as? any CaseIterable.Type).map { Self.cases($0) }
+      if cases == nil || cases != node["enum"] as? [String] {
+        problems.append(
+          "\(path) is one of \(cases ?? ["(make the enum CaseIterable)"]), and man/incident.schema.json says otherwise"
+        )
+      }
+    case nil: has(value is Bool ? "boolean" : value is any BinaryInteger ? "integer" : "string")
     case .struct: compareFields(mirror, node, path, &problems)
     case .collection:
       guard let items = node["items"] as? Node else {
@@ -281,6 +316,10 @@ private struct Schema {
     }
   }
 
+  private static func cases<Value: CaseIterable>(_ type: Value.Type) -> [String] {
+    type.allCases.compactMap { ($0 as? any RawRepresentable)?.rawValue as? String }
+  }
+
   private func compareFields(
     _ mirror: Mirror, _ node: Node, _ path: String, _ problems: inout [String]
   ) {
@@ -289,8 +328,7 @@ private struct Schema {
     for child in mirror.children {
       guard let label = child.label else { continue }
       let name = "\(path).\(label)"
-      // Handed on in memory and not encoded.
-      if name.hasSuffix(".wal.unrecorded") { continue }
+      if Self.neverRecorded.contains(name) { continue }
       guard let described = properties[label] as? Node, described["description"] is String else {
         problems.append("\(name) is not described in man/incident.schema.json: add it there")
         continue

@@ -77,6 +77,10 @@ import Testing
     #expect(unknown == .unreadable)
     let verdict = Verdict(finding: .foreign, action: .refuse, reason: "", rule: "sqlite.26")
     #expect(Situation(verdict) == .encrypted)
+    // The app knows it, and the file does not show it.
+    #expect(situation(.init(meaning: .wrongKey)) == .encrypted)
+    #expect(situation(.init(meaning: .newerStore)) == .newerVersion)
+    #expect(situation(.init(meaning: .otherVersion)) == .otherVersion)
   }
 
   /// A store that would be set aside, and is held in place by one condition each.
@@ -93,8 +97,21 @@ import Testing
     #expect(held { $0.isUsedElsewhere = true } == .inUse)
     #expect(held { $0.freeBytes = 10 } == .diskFull)
     #expect(held { $0.mainKind = .symbolicLink } == .noAccess)
-    #expect(held { $0.repetition = repetition(same: 2) } == .keepsFailing)
-    #expect(held { $0.trial = trial(copy: .opened) } == .momentary)
+    #expect(
+      held { evidence in
+        evidence.repetition = .init(fingerprint: "f")
+        evidence.repetition?.same = 2
+      } == .keepsFailing)
+    func tried(_ code: Int32) -> Situation? {
+      held { evidence in
+        evidence.trial = .init()
+        evidence.trial?.makesFreshStore = false
+        evidence.trial?.freshCode = code
+      }
+    }
+    #expect(tried(ENOSPC) == .diskFull)
+    #expect(tried(13) == .diskFull)
+    #expect(tried(EROFS) == .noAccess)
     #expect(held { _ in } == .damaged)
   }
 
@@ -112,6 +129,12 @@ import Testing
               .contains(told), "\(verdict.rule) \(action): \(String(describing: told))")
         }
       }
+    }
+    // Codes of our own errors, as verdicts on an open that did not come to its opener have them.
+    for (rule, told) in [("quarantine.noSpace", Situation.diskFull), ("store.notAFile", .noAccess)]
+    {
+      let verdict = Verdict(finding: .unavailable, action: .refuse, reason: "", rule: rule)
+      #expect(Situation(verdict) == told)
     }
     for finding in Verdict.Finding.allCases {
       let open = Verdict(finding: finding, action: .open, reason: "", rule: "open")
@@ -133,7 +156,29 @@ import Testing
     #expect(Situation(StoreRecoveryError(.missing, "")) == .noAccess)
   }
 
-  /// As a host does it: the verdict comes by the event, the notice from it.
+  /// As a host does it.
+  @Test func noticeOfAnAttempt() throws {
+    let bench = try Workbench()
+    try bench.makeStore()
+    let outcome = bench.recovery().attemptSynchronously { _ in throw SQLiteFailure(code: 13) }
+    guard case .failed(let failed) = outcome else {
+      Issue.record("the store opened")
+      return
+    }
+    let notice = failed.notice(in: IncidentTexts(preferring: ["fr"]), app: "Done")
+    #expect(notice.title == "L’espace libre est insuffisant")
+    #expect(notice.situation == .diskFull)
+    let text = failed.supportText(app: .init(name: "Done", version: "1"))
+    #expect(text.contains("Rule: sqlite.13\n"))
+    #expect(text.contains("Codes: SQLite 13\n"))
+    let blind = FailedOpen(
+      error: StoreRecoveryError(.unfinished, "", errno: ENOSPC), verdict: failed.verdict,
+      evidence: nil)
+    #expect(blind.notice(in: IncidentTexts(preferring: []), app: "").situation == .diskFull)
+    #expect(blind.supportText(app: .init(name: "", version: "")).contains("Rule: sqlite.13\n"))
+  }
+
+  /// The same by the events.
   @Test func noticeOfAFailedOpen() throws {
     let bench = try Workbench()
     try bench.makeStore()

@@ -48,7 +48,7 @@ func incidentOnPaper(
     encrypted.looksEncrypted = true
     for finding in Verdict.Finding.allCases {
       for evidence in [StoreEvidence(mainKind: .file), encrypted] {
-        for kind in [Incident.Kind.setAside, .replaced] {
+        for kind in Incident.Kind.allCases {
           for outcome in outcomes {
             let incident = incidentOnPaper(
               finding, app: app, kind: kind, evidence: evidence, texts: texts)
@@ -238,41 +238,47 @@ func incidentOnPaper(
     #expect(english.title == "Your earlier data was kept, but could not be opened")
   }
 
-  /// Prints every text, for reading them: `LIFEBOAT_SHOW_TEXTS=1 swift test --filter showTexts`, or with a
-  /// language's tag for that one.
-  @Test func showTexts() throws {
-    guard let wanted = ProcessInfo.processInfo.environment["LIFEBOAT_SHOW_TEXTS"] else { return }
-    for language in Self.languages where wanted == "1" || wanted == language {
+  /// Writes every text into a file, for reading them: `LIFEBOAT_TEXTS=texts.txt swift test --filter everyText`.
+  @Test func everyText() throws {
+    guard let path = ProcessInfo.processInfo.environment["LIFEBOAT_TEXTS"] else { return }
+    var all = ""
+    for language in Self.languages {
       let texts = IncidentTexts(
         preferring: [language], timeZone: TimeZone(identifier: "Europe/Oslo"))
       for app in ["Done", ""] {
-        print("\n==== \(language), \(app.isEmpty ? "no name" : app)")
-        var encrypted = StoreEvidence(mainKind: .file)
-        encrypted.looksEncrypted = true
-        var incidents = Verdict.Finding.allCases.dropFirst().map {
-          (incidentOnPaper($0, app: app, texts: texts), IncidentOutcome?.none)
+        all += "==== \(language), app \(app.isEmpty ? "without a name" : app)\n\n"
+        for (name, notice) in incidents(app, texts) {
+          let place = notice.besideNote.map { "\n" + $0 } ?? ""
+          all += "-- kept, \(name)\n\(notice.title)\n\(notice.whatHappened)\n"
+          all += "\(notice.whatWasKept)\(place)\n\(notice.whatToDo)\n\n"
         }
-        incidents.append(
-          (incidentOnPaper(.foreign, app: app, evidence: encrypted, texts: texts), nil))
-        incidents.append((incidentOnPaper(.healthy, app: app, kind: .replaced, texts: texts), nil))
-        for kind in [IncidentOutcome.Kind.restored, .putBack] {
-          incidents.append(
-            (incidents[0].0, IncidentOutcome(kind: kind, date: Workbench.now)))
-        }
-        for (incident, outcome) in incidents {
-          print("\n-- kept: \(Situation(incident, outcome: outcome))")
-          let notice = incident.notice(in: texts, outcome: outcome)
-          print(notice.title, notice.whatHappened, notice.whatWasKept, separator: "\n")
-          if let place = notice.besideNote { print(place) }
-          print(notice.whatToDo)
-        }
-        for situation in Situation.allCases
-        where ![.replaced, .restored].contains(situation) {
-          print("\n-- failed: \(situation)")
+        for situation in Situation.allCases where ![.replaced, .restored].contains(situation) {
           let notice = texts.notice(of: situation, app: app)
-          print(notice.title, notice.whatHappened, notice.whatToDo, separator: "\n")
+          all += "-- failed, \(situation)\n\(notice.title)\n\(notice.whatHappened)\n"
+          all += "\(notice.whatToDo)\n\n"
         }
       }
+    }
+    try Data(all.utf8).write(to: URL(fileURLWithPath: path))
+  }
+
+  private func incidents(
+    _ app: String, _ texts: IncidentTexts
+  ) -> [(name: String, notice: Incident.Notice)] {
+    var encrypted = StoreEvidence(mainKind: .file)
+    encrypted.looksEncrypted = true
+    var incidents = [Verdict.Finding.incompatible, .newer, .corrupt, .foreign, .hostError].map {
+      (incidentOnPaper($0, app: app, texts: texts), IncidentOutcome?.none)
+    }
+    incidents += [
+      (incidentOnPaper(.foreign, app: app, evidence: encrypted, texts: texts), nil),
+      (incidentOnPaper(.healthy, app: app, kind: .replaced, texts: texts), nil),
+      (incidentOnPaper(.corrupt, app: app, kind: .copied, texts: texts), nil),
+      (incidents[0].0, IncidentOutcome(kind: .restored, date: Workbench.now)),
+      (incidents[0].0, IncidentOutcome(kind: .putBack, date: Workbench.now)),
+    ]
+    return incidents.map { incident, outcome in
+      ("\(Situation(incident, outcome: outcome))", incident.notice(in: texts, outcome: outcome))
     }
   }
 }

@@ -32,7 +32,7 @@ import Testing
     let report = try whole.incidents(watched).prune(limits, dryRun: false)
     #expect(report.removed.map(\.why) == [.restored, .duplicate])
     try #require(calls.count > 25)
-    let wholeNames = whole.bench.names(whole.bench.incompatible)
+    let wholeNames = whole.names
     for step in 1...calls.count {
       let shelf = try shelf()
       let before = try Set(shelf.incidents().list().map(\.id))
@@ -51,7 +51,7 @@ import Testing
       try expectWhole(shelf, contents, note)
       if isOpened {
         _ = try shelf.bench.recovery().openSynchronously { _ in true }
-        let names = shelf.bench.names(shelf.bench.incompatible)
+        let names = shelf.names
         #expect(Set(names).isSubset(of: before), "\(note): \(names)")
         try expectWhole(shelf, contents, note)
         for name in names {
@@ -60,7 +60,7 @@ import Testing
       }
       let again = try shelf.incidents().prune(limits, dryRun: false)
       #expect(again.kept.allSatisfy { $0.why == .onlyCopy }, "\(note): \(again.kept)")
-      #expect(shelf.bench.names(shelf.bench.incompatible) == wholeNames, "\(note)")
+      #expect(shelf.names == wholeNames, "\(note)")
       try expectWhole(shelf, contents, note)
       #expect(try shelf.contents().values.allSatisfy { $0 == 1 }, "\(note)")
       // A third run has nothing left to do.
@@ -116,7 +116,7 @@ import Testing
     #expect(
       FileManager.default.contents(atPath: shelf.path(id, name)) == Data("late".utf8))
     #expect(!shelf.bench.names(shelf.path(id)).contains(Removal.recordName))
-    #expect(shelf.bench.names(shelf.bench.incompatible).count == 2)
+    #expect(shelf.names.count == 2)
   }
 
   /// A file that appears while the others go is kept, and so is the folder; it comes up in each report.
@@ -132,7 +132,7 @@ import Testing
     let report = try shelf.incidents(system).prune(limits, dryRun: false)
     #expect(report.removed == [])
     let hidden = try #require(
-      shelf.bench.names(shelf.bench.incompatible).first { $0.hasPrefix(Removal.prefix) })
+      shelf.names.first { $0.hasPrefix(Removal.prefix) })
     #expect(try shelf.incidents().list().map(\.id) == [keeper])
     let again = try shelf.incidents().prune(limits, dryRun: false)
     #expect(again.kept.contains { $0.id.hasPrefix(Removal.prefix) && $0.why == .failed })
@@ -156,6 +156,6 @@ import Testing
     _ = try shelf.incidents().prune(limits, dryRun: false)
     #expect(try Set(shelf.contents().keys) == Set(contents.keys))
     #expect(try shelf.contents().values.allSatisfy { $0 == 1 })
-    #expect(shelf.bench.names(shelf.bench.incompatible).count == 2)
+    #expect(shelf.names.count == 2)
   }
 }

@@ -52,12 +52,23 @@ struct Shelf {
       .write(to: URL(fileURLWithPath: path))
   }
 
-  /// Every file below the folder of the incidents with its bytes.
+  /// The folders of incidents, and those that are being removed.
+  var names: [String] {
+    bench.names(bench.incompatible).filter { !$0.hasPrefix(".") || $0.hasPrefix(Removal.prefix) }
+  }
+
+  /// Every file below these folders with its bytes.
   var tree: [String: Data] {
     var files: [String: Data] = [:]
-    guard let names = FileManager.default.enumerator(atPath: bench.incompatible) else { return [:] }
-    for case let name as String in names {
-      files[name] = FileManager.default.contents(atPath: bench.incompatible + "/" + name)
+    for folder in names {
+      for name in [""]
+        + (FileManager.default.enumerator(atPath: path(folder))?.allObjects ?? [])
+        .compactMap({ $0 as? String })
+      {
+        let path = folder + "/" + name
+        files[path] =
+          FileManager.default.contents(atPath: bench.incompatible + "/" + path) ?? Data()
+      }
     }
     return files
   }
@@ -125,7 +136,7 @@ struct Shelf {
     #expect(report.removed.allSatisfy { $0.freedBytes > 10_000 })
     #expect(report.kept.map(\.id) == [ids[2], ids[3], other])
     #expect(report.kept.allSatisfy { $0.why == .withinLimits })
-    #expect(try shelf.bench.names(shelf.bench.incompatible) == shelf.incidents().list().map(\.id))
+    #expect(try shelf.names == shelf.incidents().list().map(\.id))
 
     let rest = try shelf.incidents().prune(none, dryRun: false)
     #expect(rest.removed.map(\.id) == [ids[2]])

@@ -123,7 +123,7 @@ import Testing
     var copy: URL?
     let found = try shelf.incidents().restorable(with: nil) { url in
       copy = url
-      #expect(url.lastPathComponent == "Done.sqlite" && !url.path.hasPrefix(shelf.folder))
+      #expect(url.lastPathComponent == "Done.sqlite" && !url.path.hasPrefix(shelf.path(id)))
       let blobs = url.deletingLastPathComponent().path + "/.Done_SUPPORT/_EXTERNAL_DATA/5AB00A06"
       #expect(FileManager.default.fileExists(atPath: blobs))
       let database = try Database(url.path)

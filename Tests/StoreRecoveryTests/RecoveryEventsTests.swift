@@ -131,6 +131,8 @@ import Testing
         StoreRecoveryError(
           .moveFailed, "m", path: "/Users/ann/Done.sqlite", errno: 5, underlying: secret)),
       .putBack(incident: incident.id, secret),
+      .rowsLost(SilentLoss(kind: .gone, witness: .record, frames: 3)), .copied(incident),
+      .notNoted(secret),
     ]
   }
 
@@ -145,9 +147,14 @@ import Testing
         "could not set the store aside or bring it back: NSCocoaErrorDomain 134100",
         "could not set the store aside or bring it back: quarantine.moveFailed",
         "put the store back, as no fresh one could be opened (2026-11-20-21-53-07Z): NSCocoaErrorDomain 134100",
+        "rows are lost: the write-ahead log is gone; 3 committed frames at least are not read; the record of the last healthy open shows it",
+        "kept a copy of the store as 2026-11-20-21-53-07Z, as its log is dropped",
+        "could not note the incident for later launches: NSCocoaErrorDomain 134100",
       ])
     #expect(
-      events.map(\.level) == [.info, .info, .notice, .warning, .error, .error, .error])
+      events.map(\.level) == [
+        .info, .info, .notice, .warning, .error, .error, .error, .warning, .warning, .warning,
+      ])
     for event in events { #expect(event.metadata["event"] == event.name) }
     let moved = events[3].metadata
     #expect(moved["files"] == "4")

@@ -63,6 +63,7 @@ import Testing
     try bench.write("mine", to: "Incompatible/.probe")
     #expect(try open(bench, Counter()).incident != nil)
     #expect(bench.bytes("Incompatible/.probe") == Data("mine".utf8))
-    #expect(bench.names(bench.incompatible) == [".lease", ".probe", ".state.json", Workbench.stamp])
+    #expect(
+      bench.names(bench.incompatible) == [".lease", ".probe", ".state.json", Workbench.stamp])
   }
 }

@@ -18,7 +18,7 @@ extension NoticeWords {
         "Once the right key is available, it should be possible to open the data again."),
       .unreadable: kept(
         "On {date}, {app} could not open your data, because the file that should hold it contains something the app cannot read.",
-        "The app’s support can look into what happened."),
+        "The app’s support can help to find out what happened."),
       .technical: kept(
         "On {date}, {app} could not open your data because of a technical problem.",
         "An update of the app may be able to open your earlier data again."),
@@ -62,7 +62,7 @@ extension NoticeWords {
       .newerVersion: FailureNotice(
         title: "Please update {app}",
         whatHappened:
-          "Your data was saved by a newer version, which this one cannot read. \(untouched)",
+          "Your data was saved by a newer version of the app, and this version cannot read it. \(untouched)",
         whatToDo:
           "Please update the app to the latest version and open it again. If no update is offered, check for an update of your device’s system as well. \(keepApp)"
       ),
@@ -130,7 +130,7 @@ extension NoticeWords {
           "When {app} opened your data, a file with your newest changes was no longer complete. {App} carried on with the rest of your data.",
         whatToDo: "Please check whether something is missing. If so, contact the app’s support."),
       .keepsFailing: FailureNotice(
-        title: "Your data could not be opened again",
+        title: "Your data still could not be opened",
         whatHappened:
           "{App} could not open your data. The same has happened several times before, so {app} left everything as it is this time. \(untouched)",
         whatToDo:

@@ -18,3 +18,23 @@ public struct FailureNotice: Sendable, Codable, Equatable {
     self.whatToDo = whatToDo
   }
 }
+
+extension FailedOpen {
+  /// What the user is told.
+  ///
+  /// - Parameters:
+  ///   - texts: The words, and with them the language.
+  ///   - app: The app's name; empty when it has none.
+  /// - Returns: The notice, which says what kind of failure it is.
+  public func notice(in texts: IncidentTexts, app: String) -> FailureNotice {
+    // Without evidence our own error is all there is.
+    let own = evidence == nil ? (error as? StoreRecoveryError).map { Situation($0) } : nil
+    return texts.notice(
+      of: own ?? Situation(verdict, evidence: evidence) ?? .technical, app: app)
+  }
+
+  /// What support needs to know, in English.
+  public func supportText(app: StoreRecovery.App) -> String {
+    verdict.supportText(evidence: evidence, app: app)
+  }
+}

@@ -14,7 +14,7 @@ extension NoticeWords {
         "Le {date}, {app} n’a pas pu ouvrir vos données, car le fichier qui les contient est endommagé.",
         "Il est souvent possible de récupérer au moins une partie des données."),
       .encrypted: kept(
-        "Le {date}, {app} n’a pas pu ouvrir vos données. Elles semblent être chiffrées et la bonne clé n’était pas disponible. Cela n’indique pas qu’elles sont endommagées.",
+        "Le {date}, {app} n’a pas pu ouvrir vos données. Elles semblent être chiffrées et la bonne clé n’était pas disponible. Cela ne veut pas dire qu’elles sont endommagées.",
         "Dès que la bonne clé sera disponible, il devrait être possible de rouvrir ces données."),
       .unreadable: kept(
         "Le {date}, {app} n’a pas pu ouvrir vos données, car le contenu du fichier où elles devraient se trouver ne peut pas être lu par l’app.",
@@ -36,7 +36,7 @@ extension NoticeWords {
         whatHappened:
           "Le {date}, {app} a constaté qu’un fichier contenant vos dernières modifications était endommagé, et a continué avec le reste de vos données.",
         whatWasKept:
-          "Rien n’a été supprimé. Une copie complète de vos données, telles qu’elles ont été trouvées, est dans l’espace de stockage de l’app.",
+          "Rien n’a été supprimé. Une copie complète de vos données, telles qu’elles ont été trouvées, se trouve dans l’espace de stockage de l’app.",
         whatToDo:
           "Veuillez vérifier s’il manque quelque chose. Si c’est le cas, contactez l’assistance de l’app et indiquez cette référence\u{A0}: {reference}. Il est souvent possible de récupérer la partie manquante."
       ),
@@ -64,7 +64,7 @@ extension NoticeWords {
       .newerVersion: FailureNotice(
         title: "Veuillez mettre à jour {app}",
         whatHappened:
-          "Vos données ont été enregistrées par une version plus récente, que celle-ci ne peut pas lire. \(untouched)",
+          "Vos données ont été enregistrées par une version plus récente de l’app. La version actuelle ne peut pas les lire. \(untouched)",
         whatToDo:
           "Veuillez installer la dernière version de l’app, puis l’ouvrir de nouveau. Si aucune mise à jour n’est proposée, vérifiez aussi celles du système de votre appareil. \(keepApp)"
       ),
@@ -78,7 +78,7 @@ extension NoticeWords {
       .encrypted: FailureNotice(
         title: "Vos données n’ont pas pu être déverrouillées",
         whatHappened:
-          "Vos données semblent être chiffrées et {app} ne disposait pas de la bonne clé. Cela n’indique pas qu’elles sont endommagées. \(untouched)",
+          "Vos données semblent être chiffrées et {app} ne disposait pas de la bonne clé. Cela ne veut pas dire qu’elles sont endommagées. \(untouched)",
         whatToDo:
           "Si vous utilisez un mot de passe pour ces données, veuillez le vérifier et réessayer. \(contact) \(keepApp)"
       ),
@@ -97,7 +97,7 @@ extension NoticeWords {
         whatHappened:
           "Un autre programme, ou une autre partie de l’app, utilise vos données en ce moment. {App} n’a donc pas pu les ouvrir. \(untouched)",
         whatToDo:
-          "Veuillez patienter un instant, puis réessayer. Si cela dure, redémarrez votre appareil."
+          "Veuillez patienter un instant, puis réessayer. Si l’attente se prolonge, redémarrez votre appareil."
       ),
       .deviceLocked: FailureNotice(
         title: "Vos données sont encore verrouillées",
@@ -164,13 +164,13 @@ extension NoticeWords {
       whatWasKept:
         "Rien n’a été supprimé. Vos données précédentes se trouvent toujours dans l’espace de stockage de l’app, inchangées et séparées des nouvelles.",
       whatToDo:
-        "\(hope) Veuillez ne pas supprimer l’app, car les données conservées pourraient être supprimées avec elle. Si vous avez besoin d’aide, contactez l’assistance de l’app et indiquez cette référence\u{A0}: {reference}."
+        "\(hope) Ne supprimez pas l’app, car les données conservées pourraient être supprimées avec elle. Si vous avez besoin d’aide, contactez l’assistance de l’app et indiquez cette référence\u{A0}: {reference}."
     )
   }
 
   private static let untouched = "Rien n’a été modifié ni supprimé."
   private static let keepApp =
-    "Veuillez ne pas supprimer l’app, car vos données pourraient être supprimées avec elle."
+    "Ne supprimez pas l’app, car vos données pourraient être supprimées avec elle."
   private static let contact = "Si cela ne suffit pas, contactez l’assistance de l’app."
   private static let reopen = "Veuillez fermer {app}, puis l’ouvrir de nouveau."
   private static let checkSpace =

@@ -18,14 +18,14 @@ extension NoticeWords {
         "Sobald der richtige Schlüssel vorliegt, sollten sich die Daten wieder öffnen lassen."),
       .unreadable: kept(
         "Am {date} konnte {app} Ihre Daten nicht öffnen, weil die Datei, in der sie gespeichert sein sollten, etwas enthält, was die App nicht lesen kann.",
-        "Der Support der App kann klären, was passiert ist."),
+        "Der Support der App kann helfen herauszufinden, was passiert ist."),
       .technical: kept(
         "Am {date} konnte {app} Ihre Daten wegen eines technischen Problems nicht öffnen.",
         "Möglicherweise lassen sich Ihre bisherigen Daten nach einem Update der App wieder öffnen."),
       .replaced: Incident.Notice(
         title: "Ihre früheren Daten sind wieder da",
         whatHappened:
-          "Am {date} wurden Ihre früheren Daten zurückgeholt. Die Daten, die bis dahin verwendet wurden, wurden beiseitegelegt.",
+          "Am {date} wurden Ihre früheren Daten zurückgeholt. Die bis dahin verwendeten Daten wurden beiseitegelegt.",
         whatWasKept:
           "Es wurde nichts gelöscht. Die bis dahin verwendeten Daten befinden sich weiterhin im Speicher der App, unverändert und getrennt aufbewahrt.",
         whatToDo:
@@ -62,7 +62,7 @@ extension NoticeWords {
       .newerVersion: FailureNotice(
         title: "Bitte aktualisieren Sie {app}",
         whatHappened:
-          "Ihre Daten wurden mit einer neueren Version gespeichert, die diese Version nicht lesen kann. \(untouched)",
+          "Ihre Daten wurden mit einer neueren Version der App gespeichert und können mit dieser Version nicht gelesen werden. \(untouched)",
         whatToDo:
           "Bitte aktualisieren Sie die App auf die neueste Version und öffnen Sie sie erneut. Falls kein Update angeboten wird, prüfen Sie auch, ob es eines für das System Ihres Geräts gibt. \(keepApp)"
       ),
@@ -169,7 +169,7 @@ extension NoticeWords {
   private static let keepApp =
     "Bitte löschen Sie die App nicht, denn dabei könnten auch Ihre Daten gelöscht werden."
   private static let contact = "Falls das nicht hilft, wenden Sie sich an den Support der App."
-  private static let reopen = "Bitte schließen Sie {app} und öffnen Sie die App danach erneut."
+  private static let reopen = "Bitte beenden Sie {app} und versuchen Sie es erneut."
   private static let checkSpace =
     "Bitte stellen Sie sicher, dass genug Speicherplatz frei ist, und öffnen Sie {app} danach erneut."
 

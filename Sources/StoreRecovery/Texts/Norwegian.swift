@@ -12,13 +12,13 @@ extension NoticeWords {
       ),
       .damaged: kept(
         "{date} kunne {app} ikke åpne dataene dine fordi filen de er lagret i, er skadet.",
-        "Ofte er det mulig å redde i det minste en del av slike data."),
+        "Ofte er det mulig å gjenopprette i det minste en del av slike data."),
       .encrypted: kept(
         "{date} kunne {app} ikke åpne dataene dine. De ser ut til å være kryptert, og den riktige nøkkelen var ikke tilgjengelig. Det er ikke et tegn på at de er skadet.",
         "Når den riktige nøkkelen er tilgjengelig, bør dataene kunne åpnes igjen."),
       .unreadable: kept(
         "{date} kunne {app} ikke åpne dataene dine fordi filen de skulle ha vært lagret i, inneholder noe appen ikke kan lese.",
-        "Brukerstøtten for appen kan finne ut hva som har skjedd."),
+        "Brukerstøtten for appen kan hjelpe med å finne ut hva som har skjedd."),
       .technical: kept(
         "{date} kunne {app} ikke åpne dataene dine på grunn av et teknisk problem.",
         "Kanskje kan de tidligere dataene dine åpnes igjen etter en oppdatering av appen."),
@@ -62,7 +62,7 @@ extension NoticeWords {
       .newerVersion: FailureNotice(
         title: "Oppdater {app}",
         whatHappened:
-          "Dataene dine ble lagret med en nyere versjon, som denne versjonen ikke kan lese. \(untouched)",
+          "Dataene dine ble lagret med en nyere versjon av appen. Denne versjonen kan ikke lese dem. \(untouched)",
         whatToDo:
           "Oppdater appen til den nyeste versjonen, og åpne den på nytt. Hvis du ikke får tilbud om en oppdatering, kan du også se etter en oppdatering av systemet på enheten din. \(keepApp)"
       ),
@@ -71,7 +71,7 @@ extension NoticeWords {
         whatHappened:
           "Filen dataene dine er lagret i, ser ut til å være skadet eller ufullstendig. {App} har latt alt være som det er. \(untouched)",
         whatToDo:
-          "Ofte er det mulig å redde i det minste en del av slike data. Kontakt brukerstøtten for appen før du prøver noe annet. \(keepApp)"
+          "Ofte er det mulig å gjenopprette i det minste en del av slike data. Kontakt brukerstøtten for appen før du prøver noe annet. \(keepApp)"
       ),
       .encrypted: FailureNotice(
         title: "Dataene dine kunne ikke låses opp",
@@ -165,7 +165,7 @@ extension NoticeWords {
   private static let untouched = "Ingenting er endret eller slettet."
   private static let keepApp = "Ikke slett appen, for da kan også dataene dine bli slettet."
   private static let contact = "Hvis det ikke hjelper, kan du kontakte brukerstøtten for appen."
-  private static let reopen = "Lukk {app}, og åpne appen på nytt."
+  private static let reopen = "Lukk {app}, og prøv på nytt."
   private static let checkSpace =
     "Kontroller at det er nok ledig plass, og åpne {app} på nytt."
 

@@ -20,7 +20,7 @@ extension NoticeWords {
         whatWasKept: "没有删除任何内容。在此之前使用的数据仍在应用的存储空间中，保持原样并单独存放。",
         whatToDo: "您无需进行任何操作。如果您需要其中的内容，请联系应用的支持团队，并提供以下编号：{reference}。"),
       .newestMissing: Incident.Notice(
-        title: "您最近的更改可能已缺失",
+        title: "您最近的更改可能有缺失",
         whatHappened:
           "{date}，{app}发现包含您最近更改的文件已损坏，并继续使用其余数据。",
         whatWasKept:
@@ -31,7 +31,7 @@ extension NoticeWords {
       .restored: Incident.Notice(
         title: "您之前的数据已恢复",
         whatHappened: "{date}，{app}未能打开您的数据，并将其移到别处保存。此后，这些数据已恢复。",
-        whatWasKept: "没有删除任何内容。您之前的数据已重新投入使用。",
+        whatWasKept: "没有删除任何内容。目前使用的是您之前的数据。",
         whatToDo: "您无需进行任何操作。"),
       .putBack: Incident.Notice(
         title: "您的数据仍在原处，没有变化",
@@ -50,7 +50,7 @@ extension NoticeWords {
         whatToDo: "请将应用更新到最新版本，然后重新打开。如果没有可用的更新，请同时查看设备的系统更新。\(keepApp)"),
       .damaged: FailureNotice(
         title: "未能打开您的数据",
-        whatHappened: "存放您的数据的文件似乎已损坏或不完整。{app}已让一切保持原样。\(untouched)",
+        whatHappened: "存放您的数据的文件似乎已损坏或不完整。一切均保持原样。\(untouched)",
         whatToDo: "这类数据通常至少可以恢复一部分。在尝试其他操作之前，请先联系应用的支持团队。\(keepApp)"),
       .encrypted: FailureNotice(
         title: "未能解锁您的数据",
@@ -82,14 +82,14 @@ extension NoticeWords {
         whatToDo: "如果您的数据存放在外置硬盘或网络文件夹中，请检查连接，然后重新打开{app}。\(contact)"),
       .storageFault: FailureNotice(
         title: "无法读取存储设备",
-        whatHappened: "您的设备在读写存储时遇到了问题。这并不表示您的数据已损坏。{app}已让一切保持原样。",
+        whatHappened: "您的设备在读写存储时遇到了问题。这并不表示您的数据已损坏。一切均保持原样。",
         whatToDo: "请重新启动设备，然后重新打开{app}。如果再次出现此问题，请备份设备，并联系应用的支持团队。"),
       .momentary: FailureNotice(
         title: "请重试",
         whatHappened: "{app}刚才未能打开您的数据。这通常是暂时的。\(untouched)",
         whatToDo: "请稍等片刻，然后重新打开{app}。\(contact)"),
       .newestMissing: FailureNotice(
-        title: "您最近的更改可能已缺失",
+        title: "您最近的更改可能有缺失",
         whatHappened:
           "{app}打开您的数据时，包含您最近更改的文件已不完整。{app}已继续使用其余数据。",
         whatToDo: "请检查是否有内容缺失。如有缺失，请联系应用的支持团队。"),

@@ -60,7 +60,7 @@ extension Situation {
       self = .keepsFailing
       return
     }
-    if let held = Self.held(verdict.rule) {
+    if let held = Self.held(verdict.rule, evidence) {
       self = held
       return
     }
@@ -117,23 +117,32 @@ extension Situation {
     }
   }
 
-  /// The conditions that keep a store in its place although its finding calls for a quarantine.
-  private static func held(_ rule: String) -> Situation? {
+  /// What a rule says by itself, whatever the finding: the conditions that keep a store in its place although
+  /// the finding calls for a quarantine, and our own errors.
+  private static func held(_ rule: String, _ evidence: StoreEvidence?) -> Situation? {
     switch rule {
     case "hold.extension", "hold.background": .inBackground
     case "hold.locked": .deviceLocked
     case "hold.shared": .inUse
-    case "hold.noSpace": .diskFull
+    case "hold.noSpace", "quarantine.noSpace": .diskFull
+    case "hold.freshFails": isFull(evidence?.trial?.freshCode) ? .diskFull : .noAccess
     case "hold.copyOpens", "hold.copyUnavailable": .momentary
     case "hold.unrecorded": .noAccess
     case "fresh.failed": .putBack
     case "hold.unreadable", "hold.symbolicLink", "hold.notAFile": .noAccess
+    case "store.missing", "store.notAFile": .noAccess
     default: nil
     }
   }
 
+  /// Whether an error number or SQLite's code says that the volume is full.
+  private static func isFull(_ code: Int32?) -> Bool {
+    code.map { [ENOSPC, EDQUOT, 13].contains($0) } ?? false
+  }
+
   private static func foreign(_ verdict: Verdict, _ evidence: StoreEvidence?) -> Situation {
-    if verdict.rule == "file.encrypted" || evidence?.looksEncrypted == true { return .encrypted }
+    if ["file.encrypted", "host.wrongKey"].contains(verdict.rule) { return .encrypted }
+    if evidence?.looksEncrypted == true { return .encrypted }
     // Among the codes of a failed open only a file that looks encrypted is refused as foreign, or one that
     // nobody could look at.
     let isCode = verdict.rule.hasPrefix("sqlite.") || verdict.rule.hasPrefix("cocoa.")

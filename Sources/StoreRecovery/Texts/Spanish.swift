@@ -18,18 +18,18 @@ extension NoticeWords {
         "En cuanto se disponga de la clave correcta, debería ser posible volver a abrirlos."),
       .unreadable: kept(
         "El {date}, {app} no pudo abrir tus datos porque el archivo que debería contenerlos tiene un contenido que la app no puede leer.",
-        "El soporte de la app puede averiguar qué ocurrió."),
+        "El soporte de la app puede ayudar a averiguar qué ocurrió."),
       .technical: kept(
         "El {date}, {app} no pudo abrir tus datos por un problema técnico.",
         "Es posible que una actualización de la app pueda volver a abrir tus datos anteriores."),
       .replaced: Incident.Notice(
         title: "Tus datos anteriores están de vuelta",
         whatHappened:
-          "El {date} se recuperaron tus datos anteriores. Los datos que se usaban hasta entonces se apartaron.",
+          "El {date} se recuperaron tus datos anteriores. Los datos que se usaban hasta entonces se guardaron aparte.",
         whatWasKept:
-          "No se eliminó nada. Los datos que se usaban hasta entonces siguen en el almacenamiento de la app, sin cambios y guardados aparte.",
+          "No se eliminó nada. Los datos que se usaban hasta entonces siguen en el almacenamiento de la app, sin cambios.",
         whatToDo:
-          "No tienes que hacer nada. Si echas en falta algo de esos datos, contacta con el soporte de la app e indica esta referencia: {reference}."
+          "No tienes que hacer nada. Si te falta algo de esos datos, ponte en contacto con el soporte de la app e indica esta referencia: {reference}."
       ),
       .newestMissing: Incident.Notice(
         title: "Es posible que falten tus cambios más recientes",
@@ -38,12 +38,12 @@ extension NoticeWords {
         whatWasKept:
           "No se eliminó nada. En el almacenamiento de la app hay una copia completa de tus datos tal como se encontraron.",
         whatToDo:
-          "Comprueba si falta algo. Si es así, contacta con el soporte de la app e indica esta referencia: {reference}. A menudo es posible recuperar la parte que falta."
+          "Comprueba si falta algo. Si es así, ponte en contacto con el soporte de la app e indica esta referencia: {reference}. A menudo es posible recuperar la parte que falta."
       ),
       .restored: Incident.Notice(
         title: "Tus datos anteriores están de vuelta",
         whatHappened:
-          "El {date}, {app} no pudo abrir tus datos y los apartó. Desde entonces se han recuperado.",
+          "El {date}, {app} no pudo abrir tus datos y los guardó aparte. Ya se han recuperado.",
         whatWasKept: "No se eliminó nada. Tus datos anteriores vuelven a estar en uso.",
         whatToDo: "No tienes que hacer nada."),
       .putBack: Incident.Notice(
@@ -62,7 +62,7 @@ extension NoticeWords {
       .newerVersion: FailureNotice(
         title: "Actualiza {app}",
         whatHappened:
-          "Tus datos se guardaron con una versión más reciente, que esta no puede leer. \(untouched)",
+          "Tus datos se guardaron con una versión más reciente de la app. Esta versión no puede leerlos. \(untouched)",
         whatToDo:
           "Actualiza la app a la última versión y vuelve a abrirla. Si no aparece ninguna actualización, comprueba también las del sistema de tu dispositivo. \(keepApp)"
       ),
@@ -71,7 +71,7 @@ extension NoticeWords {
         whatHappened:
           "El archivo que contiene tus datos parece estar dañado o incompleto. {App} dejó todo como está. \(untouched)",
         whatToDo:
-          "A menudo es posible recuperar al menos una parte de los datos. Contacta con el soporte de la app antes de intentar otra cosa. \(keepApp)"
+          "A menudo es posible recuperar al menos una parte de los datos. Ponte en contacto con el soporte de la app antes de intentar otra cosa. \(keepApp)"
       ),
       .encrypted: FailureNotice(
         title: "No se pudieron desbloquear tus datos",
@@ -84,7 +84,7 @@ extension NoticeWords {
         title: "No se pudieron abrir tus datos",
         whatHappened:
           "El archivo que debería contener tus datos tiene un contenido que {app} no puede leer. \(untouched)",
-        whatToDo: "Contacta con el soporte de la app. \(keepApp)"),
+        whatToDo: "Ponte en contacto con el soporte de la app. \(keepApp)"),
       .technical: FailureNotice(
         title: "No se pudieron abrir tus datos",
         whatHappened: "{App} no pudo abrir tus datos por un problema técnico. \(untouched)",
@@ -117,7 +117,7 @@ extension NoticeWords {
         whatHappened:
           "Tu dispositivo tuvo dificultades para acceder a su almacenamiento. Esto no significa que tus datos estén dañados. {App} dejó todo como está.",
         whatToDo:
-          "Reinicia tu dispositivo y vuelve a abrir {app}. Si vuelve a ocurrir, haz una copia de seguridad de tu dispositivo y contacta con el soporte de la app."
+          "Reinicia tu dispositivo y vuelve a abrir {app}. Si vuelve a ocurrir, haz una copia de seguridad de tu dispositivo y ponte en contacto con el soporte de la app."
       ),
       .momentary: FailureNotice(
         title: "Vuelve a intentarlo",
@@ -128,7 +128,7 @@ extension NoticeWords {
         title: "Es posible que falten tus cambios más recientes",
         whatHappened:
           "Cuando {app} abrió tus datos, un archivo con tus cambios más recientes ya no estaba completo. {App} siguió con el resto de tus datos.",
-        whatToDo: "Comprueba si falta algo. Si es así, contacta con el soporte de la app."),
+        whatToDo: "Comprueba si falta algo. Si es así, ponte en contacto con el soporte de la app."),
       .keepsFailing: FailureNotice(
         title: "Tus datos tampoco se pudieron abrir esta vez",
         whatHappened:
@@ -157,15 +157,15 @@ extension NoticeWords {
       whatWasKept:
         "No se eliminó nada. Tus datos anteriores siguen en el almacenamiento de la app, sin cambios y separados de los nuevos.",
       whatToDo:
-        "\(hope) No elimines la app, porque también podrían eliminarse los datos conservados. Si necesitas ayuda, contacta con el soporte de la app e indica esta referencia: {reference}."
+        "\(hope) No elimines la app, porque también podrían eliminarse los datos conservados. Si necesitas ayuda, ponte en contacto con el soporte de la app e indica esta referencia: {reference}."
     )
   }
 
   private static let untouched = "No se modificó ni se eliminó nada."
   private static let keepApp =
     "No elimines la app, porque también podrían eliminarse tus datos."
-  private static let contact = "Si eso no ayuda, contacta con el soporte de la app."
-  private static let reopen = "Cierra {app} y vuelve a abrir la app."
+  private static let contact = "Si eso no ayuda, ponte en contacto con el soporte de la app."
+  private static let reopen = "Cierra {app} y vuelve a intentarlo."
   private static let checkSpace =
     "Comprueba que haya suficiente espacio libre y vuelve a abrir {app}."
 

@@ -25,7 +25,7 @@ extension Incident {
 extension Verdict {
   /// What support needs to know about a failed open that moved nothing, in English; for an incident see
   /// ``Incident/supportText``.
-  public func supportText(evidence: StoreEvidence, app: StoreRecovery.App) -> String {
+  public func supportText(evidence: StoreEvidence?, app: StoreRecovery.App) -> String {
     var text = SupportText()
     text.add("App", SupportText.name(of: app))
     text.add(self, evidence)
@@ -62,10 +62,14 @@ struct SupportText {
 
   // MARK: Verdict and evidence
 
-  mutating func add(_ verdict: Verdict, _ evidence: StoreEvidence) {
+  mutating func add(_ verdict: Verdict, _ evidence: StoreEvidence?) {
     add("Verdict", "\(verdict.finding.rawValue), \(verdict.action.rawValue)")
     add("Rule", verdict.rule)
     add("Reason", verdict.reason)
+    if let evidence { add(evidence) }
+  }
+
+  private mutating func add(_ evidence: StoreEvidence) {
     if let failure = evidence.failure { add(failure) }
     add("Main file", mainFile(evidence))
     add("Header", evidence.header.map(header))
@@ -86,6 +90,7 @@ struct SupportText {
 
   private mutating func add(_ failure: StoreEvidence.Failure) {
     add("Error", failure.chain.map { "\($0.domain) \($0.code)" }.joined(separator: " > "))
+    add("The app says", failure.meaning?.rawValue)
     let codes = [
       failure.sqliteCode.map { "SQLite \($0)" }, failure.cocoaCode.map { "Cocoa \($0)" },
       failure.posixCode.map { "POSIX \($0)" },

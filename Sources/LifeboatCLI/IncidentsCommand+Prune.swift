@@ -1,0 +1,141 @@
+import ArgumentParser
+import StoreRecovery
+import Terminal
+
+/// `lifeboat incidents prune`
+struct IncidentsPrune: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "prune",
+    abstract: "Remove second copies, and records of restored stores.",
+    discussion: """
+      Example: lifeboat incidents prune --keep-count 3 --dry-run ~/Stores
+
+      Only what nothing is lost with goes, and only as far as the limits ask. Data that is kept nowhere \
+      else stays whatever they say; so does every incident about which something is in doubt.
+
+      Exit status: 1 when something could not be removed.
+      """)
+
+  @Argument(help: "The folder of the store, or its Incompatible folder.")
+  var folder: String
+
+  @Option(
+    name: .customLong("keep-count"),
+    help: ArgumentHelp("How many incidents may stay.", valueName: "n"))
+  var keepCount: Int?
+
+  @Option(
+    name: .customLong("keep-bytes"),
+    help: ArgumentHelp(
+      "How many bytes they may take together, such as 500MB or 2GiB.", valueName: "size"))
+  var keepBytes: ByteCount?
+
+  @Option(
+    name: .customLong("keep-days"),
+    help: ArgumentHelp("How many days old an incident may become.", valueName: "n"))
+  var keepDays: Int?
+
+  @Flag(
+    name: [.customShort("n"), .customLong("dry-run")], help: "Say what would go; remove nothing.")
+  var dryRun = false
+
+  @OptionGroup(title: "Display") var display: DisplayOptions
+
+  /// The JSON form.
+  struct Report: Encodable {
+    let schema = "lifeboat.prune"
+    let version = 1
+    let limits: Retention
+    let isDryRun: Bool
+    let removed: [PruneReport.Removed]
+    let kept: [PruneReport.Kept]
+    let keptBytes: Int64
+  }
+
+  func validate() throws {
+    guard !retention.keepsEverything else {
+      throw ValidationError("Name a limit: --keep-count, --keep-bytes or --keep-days.")
+    }
+    guard (keepCount ?? 0) >= 0, (keepDays ?? 0) >= 0 else {
+      throw ValidationError("A limit is a number, 0 or more.")
+    }
+  }
+
+  private var retention: Retention {
+    Retention(
+      maximumCount: keepCount, maximumBytes: keepBytes?.count,
+      maximumAgeSeconds: keepDays.map { days in
+        let (seconds, overflow) = Int64(days).multipliedReportingOverflow(by: 86_400)
+        return overflow ? .max : seconds
+      })
+  }
+
+  func run() throws {
+    let report = try IncidentFolder.incidents(in: folder).prune(retention, dryRun: dryRun)
+    if display.json {
+      try display.write(
+        json: Report(
+          limits: retention, isDryRun: report.isDryRun, removed: report.removed, kept: report.kept,
+          keptBytes: report.keptBytes))
+    } else if !display.quiet {
+      try display.write(text(report))
+    }
+    if report.kept.contains(where: { $0.why == .failed }) { try display.exitWithFindings() }
+  }
+
+  private func text(_ report: PruneReport) -> String {
+    guard !report.removed.isEmpty || !report.kept.isEmpty else {
+      return "nothing was set aside here\n"
+    }
+    let verb = dryRun ? "would remove" : "removed"
+    var text = ""
+    for one in report.removed {
+      text +=
+        "\(verb) \(DisplayText.visible(one.id)): \(Self.words(one)), \(Self.size(one.freedBytes)) freed\n"
+    }
+    for one in report.kept {
+      text += "kept \(DisplayText.visible(one.id)): \(DisplayText.visible(one.text))\n"
+    }
+    text +=
+      "\(Quantity.count(report.removed.count)) \(dryRun ? "would go" : "gone"), \(Quantity.count(report.kept.count)) kept with \(Self.size(report.keptBytes))\n"
+    return text
+  }
+
+  private static func words(_ removed: PruneReport.Removed) -> String {
+    switch removed.why {
+    case .restored: "its store was restored, only the record was left"
+    case .duplicate:
+      "the same content is kept in \(DisplayText.visible(removed.sameAs ?? "another"))"
+    case .interrupted: "what an earlier run had left of it"
+    }
+  }
+
+  private static func size(_ bytes: Int64) -> String { Quantity.bytes(UInt64(max(0, bytes))) }
+}
+
+/// A number of bytes as people write it: `4096`, `500MB`, `1.5 GB`, `2GiB`.
+struct ByteCount: ExpressibleByArgument, Equatable {
+  let count: Int64
+
+  init?(argument: String) {
+    let text = argument.lowercased()
+    let digits = text.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
+    let unit = text.dropFirst(digits.count).drop { $0 == " " }
+    let factors: [String: Int64] = [
+      "": 1, "b": 1, "k": 1000, "kb": 1000, "m": 1_000_000, "mb": 1_000_000, "g": 1_000_000_000,
+      "gb": 1_000_000_000, "t": 1_000_000_000_000, "tb": 1_000_000_000_000, "kib": 1 << 10,
+      "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40,
+    ]
+    guard let factor = factors[String(unit)] else { return nil }
+    if let whole = Int64(digits) {
+      let (count, overflow) = whole.multipliedReportingOverflow(by: factor)
+      guard !overflow else { return nil }
+      self.count = count
+      return
+    }
+    guard factor > 1, let value = Double(digits), value >= 0, value * Double(factor) < 9e18 else {
+      return nil
+    }
+    count = Int64(value * Double(factor))
+  }
+}

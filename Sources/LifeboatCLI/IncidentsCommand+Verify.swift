@@ -1,0 +1,69 @@
+import ArgumentParser
+import StoreRecovery
+import Terminal
+
+/// `lifeboat incidents verify`
+struct IncidentsVerify: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "verify",
+    abstract: "Check that what was set aside is as it was then.",
+    discussion: """
+      Example: lifeboat incidents verify ~/Stores
+
+      Every file is read and compared with the seal in its incident's record. Nothing is changed.
+
+      Exit status: 1 when a file differs, or when an incident cannot be compared.
+      """)
+
+  @Argument(help: "The folder of the store, or its Incompatible folder.")
+  var folder: String
+
+  @Argument(help: "The incident; all of them without it.")
+  var id: String?
+
+  @OptionGroup(title: "Display") var display: DisplayOptions
+
+  /// The JSON form.
+  struct Report: Encodable {
+    let schema = "lifeboat.incidentCheck"
+    let version = 1
+    let isSound: Bool
+    let incidents: [IncidentCheck]
+  }
+
+  func run() throws {
+    let incidents = try IncidentFolder.incidents(in: folder)
+    let checks = try id.map { [try incidents.verify($0)] } ?? incidents.verify()
+    let isSound = checks.allSatisfy(\.isSound)
+    if display.json {
+      try display.write(json: Report(isSound: isSound, incidents: checks))
+    } else if !display.quiet || !isSound {
+      try display.write(text(checks))
+    }
+    if !isSound { try display.exitWithFindings() }
+  }
+
+  private func text(_ checks: [IncidentCheck]) -> String {
+    guard !checks.isEmpty else { return "nothing was set aside here\n" }
+    var text = ""
+    for check in checks where !display.quiet || !check.isSound {
+      text += "\(DisplayText.visible(check.id)): \(DisplayText.visible(Self.words(check)))\n"
+      for file in check.files where file.state != .ok || file.text != nil || display.verbose > 0 {
+        let words = file.text.map { "\(file.state.rawValue): \($0)" } ?? "ok: \(file.name)"
+        text += "  \(DisplayText.visible(words))\n"
+      }
+    }
+    return text
+  }
+
+  private static func words(_ check: IncidentCheck) -> String {
+    let count = check.files.count { $0.state != .ok }
+    return switch check.finding {
+    case .intact: "as it was set aside"
+    case .moved: "not kept here any more, it went back"
+    case .different: "not as it was set aside, \(Quantity.count(count)) of its files differ"
+    case .unread: check.problem ?? "\(Quantity.count(count)) of its files cannot be read"
+    default: check.problem ?? check.finding.rawValue
+    }
+  }
+}

@@ -1,0 +1,194 @@
+public import Foundation
+
+/// A container whose stores are all open.
+public struct OpenedContainer<Container> {
+  /// The container.
+  public let container: Container
+  /// What happened to the earlier stores, one for each that was set aside; empty on a normal launch. Tell the
+  /// user.
+  public let incidents: [Incident]
+  /// Committed rows that SQLite left out without a word, by store; see ``Opened/loss``.
+  public let losses: [URL: SilentLoss]
+}
+
+extension OpenedContainer: Sendable where Container: Sendable {}
+
+/// What came of an attempt to open all stores of a container.
+public enum ContainerOutcome<Container> {
+  /// All stores are open: the earlier ones, or fresh ones.
+  case opened(OpenedContainer<Container>)
+  /// No store is open, because of the one that is told of. A store that was set aside before that one turned out
+  /// to be beyond recovery stays aside, with a fresh one in its place; ``Incidents`` lists it.
+  case failed(FailedOpen)
+
+  /// What is open.
+  ///
+  /// - Throws: ``FailedOpen/error`` when nothing is.
+  public func get() throws -> OpenedContainer<Container> {
+    switch self {
+    case .opened(let opened): return opened
+    case .failed(let failed): throw failed.error
+    }
+  }
+}
+
+extension ContainerOutcome: Sendable where Container: Sendable {}
+
+/// Several stores that open together in one container, each with a recovery of its own.
+///
+/// The recoveries stand inside each other: so the evidence of every store is read before any of them opens, and
+/// none is read while the container has it open. Each one is shown the errors of its own store only; what goes
+/// wrong elsewhere reaches it as a cancellation, which leaves its store, or brings it back to, where it was.
+struct SeveralStores {
+  /// One store of the container.
+  struct Member {
+    let recovery: StoreRecovery
+    let model: ExpectedModel?
+  }
+
+  /// A container after the attempt to open all its stores.
+  struct Loaded<Container> {
+    let container: Container
+    /// What went wrong, by the place of the member.
+    let failures: [Int: any Error]
+  }
+
+  let members: [Member]
+
+  /// Opens all stores.
+  ///
+  /// - Parameters:
+  ///   - isolation: The actor that `load` stays on: the caller's.
+  ///   - close: Closes whatever is open in a container. Called before a store is moved or tried again.
+  ///   - load: Opens a fresh container, with the members at the URLs that it gets. It throws, with nothing left
+  ///     open, when something fails that is no member's fault.
+  /// - Returns: The container, with the incidents in the order in which they happened; else the first failure
+  ///   that no recovery helps with.
+  func open<Container>(
+    isolation: isolated (any Actor)? = #isolation, close: (Container) -> Void,
+    load: ([URL]) async throws -> Loaded<Container>
+  ) async -> ContainerOutcome<Container> {
+    var told = Told()
+    do throws(Stopped) {
+      let loaded = try await open(
+        from: [], isolation: isolation, told: &told, close: close, load: load)
+      return told.outcome(loaded.container)
+    } catch {
+      return .failed(error.failed)
+    }
+  }
+
+  private func open<Container>(
+    from urls: [URL], isolation: isolated (any Actor)?, told: inout Told,
+    close: (Container) -> Void, load: ([URL]) async throws -> Loaded<Container>
+  ) async throws(Stopped) -> Loaded<Container> {
+    let index = urls.count
+    guard index < members.count else {
+      do { return try await load(urls) } catch { throw Stopped(error) }
+    }
+    var elsewhere: Stopped?
+    let outcome = await members[index].recovery.attempt(
+      expecting: members[index].model, isolation: isolation
+    ) { url in
+      let loaded: Loaded<Container>
+      do throws(Stopped) {
+        loaded = try await open(
+          from: urls + [url], isolation: isolation, told: &told, close: close, load: load)
+      } catch {
+        elsewhere = error
+        throw CancellationError()
+      }
+      if let failure = loaded.failures[index] {
+        close(loaded.container)
+        throw failure
+      }
+      return loaded
+    }
+    return try told.note(outcome, of: members[index].recovery.storeURL, elsewhere)
+  }
+
+  /// Opens all stores with a `load` that does not wait. All else is as in the other form.
+  func openSynchronously<Container>(
+    close: (Container) -> Void, load: ([URL]) throws -> Loaded<Container>
+  ) -> ContainerOutcome<Container> {
+    var told = Told()
+    do throws(Stopped) {
+      let loaded = try openSynchronously(from: [], told: &told, close: close, load: load)
+      return told.outcome(loaded.container)
+    } catch {
+      return .failed(error.failed)
+    }
+  }
+
+  private func openSynchronously<Container>(
+    from urls: [URL], told: inout Told, close: (Container) -> Void,
+    load: ([URL]) throws -> Loaded<Container>
+  ) throws(Stopped) -> Loaded<Container> {
+    let index = urls.count
+    guard index < members.count else {
+      do { return try load(urls) } catch { throw Stopped(error) }
+    }
+    var elsewhere: Stopped?
+    let outcome = members[index].recovery.attemptSynchronously(expecting: members[index].model) {
+      url in
+      let loaded: Loaded<Container>
+      do throws(Stopped) {
+        loaded = try openSynchronously(
+          from: urls + [url], told: &told, close: close, load: load)
+      } catch {
+        elsewhere = error
+        throw CancellationError()
+      }
+      if let failure = loaded.failures[index] {
+        close(loaded.container)
+        throw failure
+      }
+      return loaded
+    }
+    return try told.note(outcome, of: members[index].recovery.storeURL, elsewhere)
+  }
+}
+
+extension SeveralStores {
+  /// One store's failure, or the container's own, that ends the attempt for all.
+  struct Stopped: Error {
+    let failed: FailedOpen
+
+    init(_ failed: FailedOpen) { self.failed = failed }
+
+    /// A failure that is no member's fault.
+    init(_ error: any Error) {
+      failed = FailedOpen(
+        error: error,
+        verdict: Verdict(
+          finding: .hostError, action: .refuse,
+          reason: "the container could not be made, or a store of it that has no recovery failed",
+          rule: "container.failed"),
+        evidence: nil)
+    }
+  }
+
+  /// What there is to tell of the stores that opened.
+  private struct Told {
+    var incidents: [Incident] = []
+    var losses: [URL: SilentLoss] = [:]
+
+    mutating func note<Handle>(
+      _ outcome: Outcome<Handle>, of url: URL, _ elsewhere: Stopped?
+    ) throws(Stopped) -> Handle {
+      switch outcome {
+      case .opened(let opened):
+        if let incident = opened.incident { incidents.append(incident) }
+        if let loss = opened.loss { losses[url] = loss }
+        return opened.handle
+      case .failed(let failed):
+        if failed.error is CancellationError, let elsewhere { throw elsewhere }
+        throw Stopped(failed)
+      }
+    }
+
+    func outcome<Container>(_ container: Container) -> ContainerOutcome<Container> {
+      .opened(OpenedContainer(container: container, incidents: incidents, losses: losses))
+    }
+  }
+}

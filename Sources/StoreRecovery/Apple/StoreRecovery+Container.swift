@@ -1,0 +1,136 @@
+#if canImport(CoreData)
+  public import CoreData
+  import Foundation
+
+  extension StoreRecovery {
+    /// Loads the stores of a container, with a recovery for each SQLite store in a file. Stores of other types,
+    /// in memory or read-only are left to Core Data. Each description keeps its options.
+    ///
+    /// - Parameters:
+    ///   - app: The app that opens the stores.
+    ///   - policy: What the host decides. Whether this process is an extension is found out by itself.
+    ///   - isolation: The actor that `make` runs on: the caller's. Descriptions with
+    ///     `shouldAddStoreAsynchronously` are loaded elsewhere, as Core Data does it.
+    ///   - make: Makes the container and sets its descriptions, the same ones each time; it loads nothing. It
+    ///     runs once when all is well, and again for each attempt: a container that failed is of no more use.
+    /// - Returns: The container with all its stores open, and what happened to earlier ones; or what `make` or
+    ///   Core Data threw first, untouched, and what to do.
+    public static func load<Container: NSPersistentContainer>(
+      app: App, policy: Policy = .init(), isolation: isolated (any Actor)? = #isolation,
+      container make: () throws -> Container
+    ) async -> ContainerOutcome<Container> {
+      // Held nowhere else, so that one that failed goes away.
+      var spare: Container?
+      do { spare = try make() } catch { return .failed(SeveralStores.Stopped(error).failed) }
+      let stores = SeveralStores(spare, app: app, policy: policy)
+      return await stores.open(isolation: isolation, close: closeAll) { urls in
+        let container = try spare ?? make()
+        spare = nil
+        let paths = stores.moveDescriptions(of: container, to: urls)
+        let failures = await withCheckedContinuation(isolation: isolation) { continuation in
+          loadAll(container) { continuation.resume(returning: $0) }
+        }
+        return try .init(container, failures: failures, paths: paths, close: closeAll)
+      }
+    }
+
+    /// The same without waiting, for an app that needs its container before it goes on. Stores whose description
+    /// asks for `shouldAddStoreAsynchronously` are added synchronously all the same.
+    ///
+    /// - Parameters:
+    ///   - app: The app that opens the stores.
+    ///   - policy: What the host decides. Whether this process is an extension is found out by itself.
+    ///   - make: Makes the container and sets its descriptions, as in the other form.
+    /// - Returns: As the other form.
+    public static func loadSynchronously<Container: NSPersistentContainer>(
+      app: App, policy: Policy = .init(), container make: () throws -> Container
+    ) -> ContainerOutcome<Container> {
+      // Held nowhere else, so that one that failed goes away.
+      var spare: Container?
+      do { spare = try make() } catch { return .failed(SeveralStores.Stopped(error).failed) }
+      let stores = SeveralStores(spare, app: app, policy: policy)
+      return stores.openSynchronously(close: closeAll) { urls in
+        let container = try spare ?? make()
+        spare = nil
+        let paths = stores.moveDescriptions(of: container, to: urls)
+        for one in container.persistentStoreDescriptions {
+          one.shouldAddStoreAsynchronously = false
+        }
+        let answers = loadAll(container)
+        guard let failures = answers.complete else {
+          closeAll(container)
+          throw StoreRecoveryError(
+            .refused, "the container loads its stores later; use the form that waits")
+        }
+        return try .init(container, failures: failures, paths: paths, close: closeAll)
+      }
+    }
+
+    /// The same for code that does not use `async`. It returns at once.
+    ///
+    /// - Parameters:
+    ///   - app: The app that opens the stores.
+    ///   - policy: What the host decides. Whether this process is an extension is found out by itself.
+    ///   - make: Makes the container and sets its descriptions, as in the other forms.
+    ///   - completion: Called once, with what the other forms return.
+    @MainActor public static func load<Container: NSPersistentContainer>(
+      app: App, policy: Policy = .init(),
+      container make: @escaping @MainActor () throws -> Container,
+      completion: @escaping @MainActor (ContainerOutcome<Container>) -> Void
+    ) {
+      Task { @MainActor in completion(await load(app: app, policy: policy) { try make() }) }
+    }
+
+    /// Outside any actor, because Core Data may call back on a thread of its own.
+    @discardableResult
+    private nonisolated static func loadAll(
+      _ container: NSPersistentContainer,
+      whenComplete: (@Sendable ([StoreAnswers.Failure]) -> Void)? = nil
+    ) -> StoreAnswers {
+      let answers = StoreAnswers(
+        count: container.persistentStoreDescriptions.count, whenComplete: whenComplete)
+      container.loadPersistentStores { answers.take(path: $0.url?.path, error: $1) }
+      return answers
+    }
+
+    private static func closeAll(_ container: NSPersistentContainer) {
+      let coordinator = container.persistentStoreCoordinator
+      for store in coordinator.persistentStores { try? coordinator.remove(store) }
+    }
+  }
+
+  extension SeveralStores {
+    fileprivate init(
+      _ container: NSPersistentContainer?, app: StoreRecovery.App, policy: Policy
+    ) {
+      let model = (container?.managedObjectModel).flatMap { ExpectedModel($0) }
+      let policy = policy.knowingProcess()
+      members = Self.covered(container?.persistentStoreDescriptions ?? []).compactMap(\.url).map {
+        Member(recovery: StoreRecovery($0, app: app, policy: policy), model: model)
+      }
+    }
+
+    private static func covered(
+      _ descriptions: [NSPersistentStoreDescription]
+    ) -> [NSPersistentStoreDescription] {
+      descriptions.filter {
+        StoreRecovery.covers(
+          isSQLite: $0.type == NSSQLiteStoreType, url: $0.url, isReadOnly: $0.isReadOnly)
+      }
+    }
+
+    /// Points the members' descriptions to where the recovery wants them, which is where they are, but for a
+    /// trial on a copy.
+    ///
+    /// - Returns: The paths, in the order of the members.
+    fileprivate func moveDescriptions(
+      of container: NSPersistentContainer, to urls: [URL]
+    ) -> [String] {
+      let covered = Self.covered(container.persistentStoreDescriptions)
+      for (member, url) in zip(members, urls) where member.recovery.storeURL != url {
+        covered.first { $0.url == member.recovery.storeURL }?.url = url
+      }
+      return urls.map(\.path)
+    }
+  }
+#endif

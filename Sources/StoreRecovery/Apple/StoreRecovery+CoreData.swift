@@ -1,0 +1,87 @@
+#if canImport(CoreData)
+  public import CoreData
+  import Foundation
+
+  extension ExpectedModel {
+    /// The hashes of a model that Core Data has loaded; nil when it has a hash of an unknown form.
+    ///
+    /// Name the model that the container or coordinator itself has. Core Data migrates towards that one before
+    /// it gives up, and a store records the hashes of all entities of it, whatever its configuration.
+    public init?(_ model: NSManagedObjectModel) {
+      self.init(
+        name: Self.name(ofIdentifiers: model.versionIdentifiers),
+        hashData: model.entityVersionHashesByName)
+    }
+  }
+
+  extension NSPersistentStoreDescription {
+    /// A copy for a store that lives in memory only, under `/dev/null` as Apple's templates have it, and that is
+    /// mirrored nowhere: for an app that wants to run although its store cannot be used. Give it to a new
+    /// container in place of this description.
+    public func inMemory() -> NSPersistentStoreDescription {
+      let memory =
+        copy() as? NSPersistentStoreDescription
+        ?? NSPersistentStoreDescription(url: URL(fileURLWithPath: StoreRecovery.inMemoryPath))
+      memory.url = URL(fileURLWithPath: StoreRecovery.inMemoryPath)
+      memory.type = NSSQLiteStoreType
+      memory.isReadOnly = false
+      memory.cloudKitContainerOptions = nil
+      return memory
+    }
+  }
+
+  extension StoreRecovery {
+    /// Adds the store to a coordinator, with recovery.
+    ///
+    /// - Parameters:
+    ///   - configuration: The name of the model's configuration; nil for all of the model.
+    ///   - options: The options for the store. Without `NSMigratePersistentStoresAutomaticallyOption` a store of
+    ///     an earlier version is one that does not fit; migrate it first. A store that is opened read-only is
+    ///     left to Core Data.
+    ///   - make: Makes the coordinator, a new one for each attempt: one that failed may keep what made it fail.
+    /// - Returns: The coordinator, with the store open, and what happened to the earlier store; or what `make` or
+    ///   Core Data threw first, untouched, and what to do.
+    public func addStore(
+      configuration: String? = nil, options: [AnyHashable: Any]? = nil,
+      coordinator make: () throws -> NSPersistentStoreCoordinator
+    ) -> Outcome<NSPersistentStoreCoordinator> {
+      // Held nowhere else, so that one that failed goes away.
+      var spare: NSPersistentStoreCoordinator?
+      do { spare = try make() } catch { return .failed(SeveralStores.Stopped(error).failed) }
+      func add(_ url: URL) throws -> NSPersistentStoreCoordinator {
+        try autoreleasepool {
+          let coordinator = try spare ?? make()
+          spare = nil
+          do {
+            _ = try coordinator.addPersistentStore(
+              ofType: NSSQLiteStoreType, configurationName: configuration, at: url,
+              options: options)
+          } catch {
+            if let half = coordinator.persistentStore(for: url) { try? coordinator.remove(half) }
+            throw error
+          }
+          return coordinator
+        }
+      }
+      let isReadOnly = options?[NSReadOnlyPersistentStoreOption] as? Bool ?? false
+      guard Self.covers(isSQLite: true, url: storeURL, isReadOnly: isReadOnly) else {
+        do {
+          return .opened(Opened(handle: try add(storeURL), incident: nil))
+        } catch {
+          return .failed(SeveralStores.Stopped(error).failed)
+        }
+      }
+      return with(policy.knowingProcess()).attemptSynchronously(
+        expecting: (spare?.managedObjectModel).flatMap { ExpectedModel($0) }, opener: add)
+    }
+
+    /// The same recovery with another policy, and with the same listeners.
+    func with(_ policy: Policy) -> StoreRecovery {
+      var policy = policy
+      policy.report = { tell($0) }
+      return StoreRecovery(
+        storeURL, app: app, policy: policy, evidence: evidence, structure: structure,
+        fileSystem: fileSystem, clock: clock)
+    }
+  }
+#endif

@@ -1,0 +1,162 @@
+import Fixtures
+import Foundation
+import Testing
+
+/// A folder with the demo's quarantine, and copies of it under other dates.
+struct Quarantines {
+  let demo: Demonstration
+  let stores: String
+  let id: String
+
+  init() throws {
+    demo = try Demonstration()
+    stores = demo.folder.appendingPathComponent("Stores").path
+    id = demo.incident.lastPathComponent
+  }
+
+  /// A second quarantine with the same content, as if the store had been set aside once more.
+  @discardableResult
+  func copy(as name: String) throws -> String {
+    let folder = demo.incident.deletingLastPathComponent().appendingPathComponent(name)
+    try FileManager.default.copyItem(at: demo.incident, to: folder)
+    let record = folder.appendingPathComponent("incident.json")
+    let text = try String(contentsOf: record, encoding: .utf8)
+    try Data(text.replacingOccurrences(of: id, with: name).utf8).write(to: record)
+    return name
+  }
+
+  var state: [String: TreeEntry] { treeState(of: demo.folder) }
+}
+
+/// `lifeboat incidents verify` and `prune`
+@Suite struct IncidentsTests {
+  @Test func verifyFindsWhatChanged() throws {
+    let quarantines = try Quarantines()
+    let (stores, id) = (quarantines.stores, quarantines.id)
+    let before = quarantines.state
+    let sound = try Program.run("incidents", "verify", stores)
+    #expect(sound.status == 0, "\(sound.errors)")
+    #expect(sound.text == "\(id): as it was set aside\n")
+    #expect(try Program.run("incidents", "verify", "-v", stores, id).text.contains("  ok: Notes"))
+    #expect(try Program.run("incidents", "verify", "-q", stores).text == "")
+    let report = try Program.run("incidents", "verify", "--json", stores).json()
+    #expect(report["schema"]?.string == "lifeboat.incidentCheck")
+    #expect(report["isSound"]?.boolean == true)
+    #expect(report["incidents"]?[0]?["finding"]?.string == "intact")
+    #expect(quarantines.state == before)
+
+    try overwrite(quarantines.demo.kept, at: 3000, bytes: [1, 2, 3])
+    let changed = quarantines.state
+    let outcome = try Program.run("incidents", "verify", stores, id)
+    #expect(outcome.status == 1)
+    #expect(outcome.text.contains("changed: Notes.sqlite has other bytes than when sealed"))
+    #expect(try Program.run("incidents", "verify", "--exit-zero", stores).status == 0)
+    let json = try Program.run("incidents", "verify", "--json", stores)
+    #expect(json.status == 1)
+    #expect(try json.json()["incidents"]?[0]?["finding"]?.string == "different")
+    #expect(quarantines.state == changed)
+
+    let unknown = try Program.run("incidents", "verify", stores, "../..")
+    #expect(unknown.status == 66)
+    #expect(unknown.errorCode == "incident.missing")
+    let folder = try TemporaryFolder()
+    let none = try Program.run("incidents", "verify", folder.url.path)
+    #expect(none.status == 0 && none.text == "nothing was set aside here\n")
+  }
+
+  @Test func pruneRemovesSecondCopies() throws {
+    let quarantines = try Quarantines()
+    let stores = quarantines.stores
+    let old = try quarantines.copy(as: "2026-01-02-03-04-05Z")
+    let new = try quarantines.copy(as: "2999-01-02-03-04-05Z")
+    let before = quarantines.state
+    let arguments = ["incidents", "prune", "--keep-count", "2", stores]
+    let promised = try Program.run(arguments + ["--dry-run"])
+    #expect(promised.status == 0, "\(promised.errors)")
+    #expect(promised.text.contains("would remove \(old): the same content is kept in \(new), "))
+    #expect(quarantines.state == before)
+    let report = try Program.run(arguments + ["-n", "--json"]).json()
+    #expect(report["schema"]?.string == "lifeboat.prune")
+    #expect(report["isDryRun"]?.boolean == true)
+    #expect(report["limits"]?["maximumCount"]?.integer == 2)
+    #expect(report["removed"]?.array?.map { $0["id"]?.string } == [old])
+    #expect(report["removed"]?[0]?["sameAs"]?.string == new)
+    #expect(report["kept"]?.array?.map { $0["why"]?.string } == ["withinLimits", "withinLimits"])
+    #expect(quarantines.state == before)
+
+    let done = try Program.run(arguments)
+    #expect(done.status == 0, "\(done.errors)")
+    #expect(done.text.contains("removed \(old): "))
+    #expect(done.text.contains("kept \(new): no limit asks for it to go\n"))
+    let rest = quarantines.state
+    #expect(rest.count < before.count)
+    #expect(rest.allSatisfy { $0.value == before[$0.key] || $0.key.hasSuffix("Incompatible") })
+
+    // The last copy stays, whatever is asked.
+    for limit in [["--keep-bytes", "1kB"], ["--keep-count", "0"], ["--keep-days", "0"]] {
+      let outcome = try Program.run(["incidents", "prune", stores] + limit)
+      #expect(outcome.status == 0)
+      #expect(outcome.text.contains(new))
+    }
+    let last = try Program.run("incidents", "prune", "--json", "--keep-count", "0", stores).json()
+    #expect(last["removed"]?.array?.isEmpty == true)
+    #expect(last["kept"]?.array?.map { $0["why"]?.string } == ["onlyCopy"])
+    #expect(try Program.run("incidents", "verify", stores, new).status == 0)
+    #expect(try Program.run("incidents", "prune", "-q", "--keep-count", "0", stores).text == "")
+  }
+
+  @Test(arguments: [
+    [], ["--keep-count", "-1"], ["--keep-count=-1"], ["--keep-days=-1"], ["--keep-bytes", "many"],
+    ["--keep-bytes=-5"], ["--keep-bytes", "1.5"], ["--keep-bytes", "99999999999TB"],
+    ["--keep-bytes", "1e9GB"], ["--keep-bytes", ""], ["--keep-count", "1e3"],
+    ["--keep-count", "99999999999999999999"],
+  ]) func pruneWithoutALimit(_ limits: [String]) throws {
+    let quarantines = try Quarantines()
+    try quarantines.copy(as: "2026-01-02-03-04-05Z")
+    let before = quarantines.state
+    #expect(try Program.run(["incidents", "prune", quarantines.stores] + limits).status == 64)
+    #expect(quarantines.state == before)
+  }
+
+  @Test(arguments: ["0", "4096", "500MB", "1.5 GB", "2gib", "9223372036854775807", "7.5TB"])
+  func sizes(_ size: String) throws {
+    let folder = try TemporaryFolder()
+    let outcome = try Program.run(
+      "incidents", "prune", "--json", "--keep-bytes", size, folder.url.path)
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    let wanted: [String: Int64] = [
+      "0": 0, "4096": 4096, "500MB": 500_000_000, "1.5 GB": 1_500_000_000, "2gib": 2 << 30,
+      "7.5TB": 7_500_000_000_000,
+    ]
+    if let bytes = wanted[size] {
+      #expect(try outcome.json()["limits"]?["maximumBytes"]?.integer == bytes)
+    }
+  }
+
+  @Test func hugeLimits() throws {
+    let quarantines = try Quarantines()
+    let outcome = try Program.run(
+      "incidents", "prune", "--keep-days", "9223372036854775807", "--keep-count",
+      "9223372036854775807", quarantines.stores)
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    #expect(outcome.text.contains("0 gone, 1 kept"))
+  }
+
+  @Test func restoreSaysWhatComesNext() throws {
+    let quarantines = try Quarantines()
+    let (stores, id) = (quarantines.stores, quarantines.id)
+    let outcome = try Program.run("incidents", "restore", stores, id)
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    #expect(outcome.text.contains("next: open the app, in a version that has the model"))
+    let back = try #require(
+      outcome.text.split(separator: "\n").first { $0.hasPrefix("to go back: ") })
+    let replaced = try #require(back.split(separator: " ").last)
+    let again = try Program.run("incidents", "restore", "--json", stores, String(replaced))
+    #expect(try again.json()["nextStep"]?.string == "open")
+    // The record of what went back goes by a limit, and nothing else.
+    let pruned = try Program.run("incidents", "prune", "--keep-count", "1", "--json", stores)
+    #expect(
+      try pruned.json()["removed"]?.array?.allSatisfy { $0["why"]?.string == "restored" } == true)
+    #expect(try Program.run("incidents", "verify", stores).status == 0)
+  }
+}
