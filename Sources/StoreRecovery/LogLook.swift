@@ -247,7 +247,8 @@ struct Witnesses {
       }
       return
     }
-    // What a checkpoint saved is not lost, though SQLite may read older pages of the log before the main file.
+    // A log of the same generation never gets shorter, so this is certain whatever the main file's time says; only the
+    // count may be too high after a connection that keeps its own index. What a checkpoint saved is not lost, though SQLite may read older pages of the log before the main file.
     if log.frames < index.frames {
       let lost = index.frames - max(log.frames, index.perhapsSaved)
       found(.cutShort, .index, frames: lost > 0 ? lost : nil, isCertain: lost > 0)
