@@ -130,7 +130,7 @@ extension Incidents {
     // What is behind a link is not the set's.
     guard set.isComplete, set.members.allSatisfy({ $0.kind == .file || $0.kind == .folder }),
       !overflow, let free = try? fileSystem.freeSpace(home), free >= needed,
-      let trial = try? TrialFolder(in: home, fileSystem: fileSystem)
+      let trial = try? TrialFolder(in: home, mover)
     else { return false }
     defer { try? trial.remove() }
     do {

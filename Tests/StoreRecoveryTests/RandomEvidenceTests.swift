@@ -29,7 +29,7 @@ enum SpecifiedCodes {
       if letters.contains("R") { actions.insert(.retry) }
       if letters.contains("W") { actions.insert(.wait) }
       if letters.contains("S") { actions.insert(.refuse) }
-      if mayQuarantine { actions.formUnion([.quarantine, .retry, .wait, .refuse]) }
+      if mayQuarantine { actions.formUnion([.quarantine, .retry, .wait, .refuse, .openInMemory]) }
       return actions
     }
   }
@@ -166,7 +166,8 @@ enum SpecifiedCodes {
       }
     }
     var damaged = Self.typical[0]
-    damaged.wal = .init(sizeBytes: 5000, isHeaderSound: false, lostFrames: 1)
+    damaged.wal = .init(
+      sizeBytes: 5000, loss: .init(kind: .headerDamaged, witness: .log, keptPages: 1))
     #expect(classify(damaged).action == .refuse)
   }
 
@@ -252,7 +253,7 @@ enum SpecifiedCodes {
     mutating func favourable() -> StoreEvidence {
       var evidence = pick(RandomEvidenceTests.typical, StoreEvidence(mainKind: .file))
       if chance(6) { evidence.header?.isMagicRight = false }
-      if chance(8) { evidence.earlierQuarantines = 1 }
+      if chance(8) { evidence.repetition = repetition() }
       return evidence
     }
 
@@ -270,13 +271,33 @@ enum SpecifiedCodes {
       evidence.freeBytes = maybe(size())
       evidence.openErrno = maybe(pick([0, 0, 0, 0, 2, 5, 13, 24, 28], 0), 6)
       evidence.isUsedElsewhere = flag()
-      evidence.earlierQuarantines = maybe(pick([0, 0, 1, 4, 5, 6, .max], 0))
+      evidence.lockHolder = maybe(77)
+      evidence.repetition = maybe(repetition())
+      evidence.trial = maybe(trial())
       evidence.host = HostState(
         isExtension: maybe(chance(5)), isInBackground: maybe(chance(5)),
         isProtectedDataAvailable: maybe(!chance(5)), ownsStore: maybe(!chance(5)))
     }
 
+    private mutating func repetition() -> StoreEvidence.Repetition {
+      var repetition = StoreEvidence.Repetition(fingerprint: "corrupt sqlite.11")
+      repetition.isKnown = !chance(6)
+      repetition.same = pick([0, 0, 0, 1, 2, .max], 0)
+      repetition.all = pick([0, 0, 1, 4, 5, .max], 0)
+      repetition.isAllowed = flag()
+      return repetition
+    }
+
+    private mutating func trial() -> StoreEvidence.Trial {
+      var trial = StoreEvidence.Trial()
+      trial.makesFreshStore = flag()
+      trial.freshCode = maybe(13)
+      trial.copy = maybe(pick(StoreEvidence.Trial.Copy.allCases, .failed))
+      return trial
+    }
+
     private mutating func file(_ evidence: inout StoreEvidence) {
+      evidence.journal = maybe(.init(isHot: flag()))
       evidence.mainSizeBytes = maybe(size())
       evidence.members = (0..<Int.random(in: 0...4, using: &random)).map { index in
         .init(
@@ -293,17 +314,10 @@ enum SpecifiedCodes {
     }
 
     private mutating func wal() -> StoreEvidence.WAL {
-      var wal = StoreEvidence.WAL(
+      StoreEvidence.WAL(
         sizeBytes: size(), isHeaderSound: flag(), committedFrames: maybe(7),
-        lostFrames: maybe(pick([0, 1, .max], 0)), loss: maybe(loss()), doubt: maybe(loss()),
-        witnesses: maybe(pick([[], [.index], [.record, .log]], [])))
-      wal.unrecorded = maybe(
-        HealthyOpen(
-          main: .init(
-            inode: random.next(), size: size(), modified: size(), changeCounter: .max,
-            isSettled: chance(2)),
-          log: .init(inode: 1, salts: random.next(), frames: 9, unsaved: 3)))
-      return wal
+        lostFrames: maybe(pick([0, 1, .max], 0)), loss: chance(6) ? loss() : nil,
+        doubt: maybe(loss()), witnesses: maybe(pick([[], [.index], [.record, .log]], [])))
     }
 
     private mutating func loss() -> SilentLoss {
@@ -324,6 +338,7 @@ enum SpecifiedCodes {
       evidence.recordedHashes = maybe(pick([store, [:]], store))
       evidence.expectsModel = chance(2)
       evidence.expectedVersion = maybe("Model 2")
+      evidence.expectedHashes = maybe(hashes(["Task": 1]))
       evidence.comparison = maybe(
         HashComparison(store: store, model: hashes(["Task": 1, "Tag": 2])))
       evidence.undecided = maybe(pick([[], ["Tag"]], []))
@@ -344,6 +359,7 @@ enum SpecifiedCodes {
         failure.sqliteCode = Int32(
           clamping: chance(3) ? pick([1, 11, 26], 11) : code(SpecifiedCodes.sqliteByCode))
       }
+      if chance(8) { failure.meaning = pick(FailureMeaning.allCases, .wrongKey) }
       if chance(6) { failure.posixCode = pick([1, 2, 5, 13, 24, 28], 1) }
       return failure
     }
@@ -359,9 +375,13 @@ enum SpecifiedCodes {
     if evidence.mainKind != .file { return "no file" }
     if evidence.openErrno != 0 { return "unreadable" }
     if let free = evidence.freeBytes, free < policy.minimumFreeBytes { return "no space" }
-    if let count = evidence.earlierQuarantines, count >= policy.maximumQuarantines {
-      return "repeated"
+    if let repetition = evidence.repetition {
+      if !repetition.isKnown || repetition.same >= 2 { return "repeated" }
+      if repetition.all >= policy.maximumQuarantines { return "repeated" }
+      if repetition.same == 1, repetition.isAllowed == false { return "repeated" }
     }
+    if evidence.trial?.makesFreshStore == false { return "throw-away" }
+    if [.opened, .unavailable].contains(evidence.trial?.copy) { return "copy opens" }
     guard let failure = evidence.failure else { return "nothing failed" }
     if let code = failure.sqliteCode, code > 0, code != 100, code != 101 {
       // "If present, table 2a wins", for a code that it does not name as well.
@@ -371,6 +391,7 @@ enum SpecifiedCodes {
     for code in codes where SpecifiedCodes.cocoaByCode[code]?.mayQuarantine == false {
       return "code \(code)"
     }
+    if failure.meaning == .wrongKey { return "wrong key" }
     if failure.posixCode != nil { return "errno" }
     return nil
   }
@@ -417,6 +438,6 @@ enum SpecifiedCodes {
     print("random evidences: \(actions), held \(held), \(obstacles)")
     #expect((actions[.quarantine] ?? 0) > 200, "the dice do fall so that a store is set aside")
     #expect(held > 500)
-    for action in Action.allCases { #expect((actions[action] ?? 0) > 50, "\(action)") }
+    for action in Action.allCases { #expect((actions[action] ?? 0) > 10, "\(action)") }
   }
 }

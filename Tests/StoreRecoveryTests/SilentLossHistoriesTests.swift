@@ -173,7 +173,9 @@ import Testing
         if wal?.loss != nil { told[kind, default: 0] += 1 }
         if wal?.doubt != nil { doubted[kind, default: 0] += 1 }
       } else if wal?.loss != nil {
-        Issue.record("life \(life): \(kind) lost nothing, yet: \(wal?.loss as Any)")
+        Issue.record(
+          "life \(life): \(kind) lost nothing, yet: \(wal?.loss as Any); \(LogLook(at: bench.store) as Any); \(told)"
+        )
       }
     }
     print("damaged lives: lost \(lost), told \(told), doubted \(doubted)")
