@@ -119,12 +119,14 @@ extension StoreRecovery {
   func note(_ incident: Incident, in incompatible: String) {
     let records = RecordFile(fileSystem: fileSystem)
     do {
-      var state = try FailureState.read(incompatible, records)
-      state.add(
-        incident.storeName, app,
-        StoreEvidence.Repetition.fingerprint(incident.verdict, incident.evidence),
-        incident: incident.id, on: incident.created)
-      try state.write(incompatible, records)
+      try mover.leased(StoreSet.folder(of: incompatible)) {
+        var state = try FailureState.read(incompatible, records)
+        state.add(
+          incident.storeName, app,
+          StoreEvidence.Repetition.fingerprint(incident.verdict, incident.evidence),
+          incident: incident.id, on: incident.created)
+        try state.write(incompatible, records)
+      }
     } catch {
       tell(.notNoted(error))
     }

@@ -21,9 +21,18 @@ extension Incidents {
   ///     folder.
   ///   - dryRun: Whether nothing is changed, and the report says what would go.
   /// - Returns: What went and what stays, each with the reason.
-  /// - Throws: ``StoreRecoveryError`` when the folder of the incidents is there and cannot be read.
+  /// - Throws: ``StoreRecoveryError`` when the folder of the incidents is there and cannot be read, or when
+  ///   another process does not end a move in it in time.
   public func prune(
     _ retention: Retention, storeName: String? = nil, dryRun: Bool
+  ) throws -> PruneReport {
+    // Without a folder of incidents there is nothing to keep others from.
+    if try dryRun || names().isEmpty { return try pruning(retention, storeName, dryRun: dryRun) }
+    return try mover.leased(home) { try pruning(retention, storeName, dryRun: dryRun) }
+  }
+
+  private func pruning(
+    _ retention: Retention, _ storeName: String?, dryRun: Bool
   ) throws -> PruneReport {
     var report = PruneReport(isDryRun: dryRun)
     let removal = Removal(fileSystem: fileSystem, incompatible: incompatible)

@@ -52,10 +52,13 @@ struct OpenFlow: Sendable {
     next = .call(after: nil)
     do {
       try look()
-      guard classify(facts, policy: policy).action != .open else { return }
-      // Another process may move the store right now, or make a fresh one.
-      DatabaseLock.waitUntilFree(recovery.storeURL.path, seconds: policy.maximumWaitSeconds)
-      try look()
+      for _ in 1...5 {
+        guard classify(facts, policy: policy).action != .open else { return }
+        // Other processes may move the store right now, or make a fresh one, each in its turn.
+        DatabaseLock.isUsed(recovery.storeURL.path, forMoreThan: policy.maximumWaitSeconds)
+        _ = Patience(seconds: policy.maximumWaitSeconds).rests()
+        try look()
+      }
     } catch {
       let verdict = Verdict(
         finding: .unavailable, action: error.inUse == nil ? .refuse : .retry,
@@ -105,6 +108,7 @@ struct OpenFlow: Sendable {
 
   /// The opener returned a handle.
   func opened<Handle>(_ handle: Handle) -> Opened<Handle> {
+    defer { prune() }
     if let aside {
       recovery.note(aside.incident, in: aside.folder.incompatible)
       return aside.opened(handle)
@@ -119,6 +123,17 @@ struct OpenFlow: Sendable {
     }
     let told = resumed.last { $0.incident?.kind == .setAside }?.incident
     return Opened(handle: handle, incident: copied ?? told, loss: facts.wal?.loss)
+  }
+
+  /// What cannot be removed now stays for a later launch.
+  private func prune() {
+    guard let retention = policy.retention, policy.mode == .act, let path = try? recovery.path()
+    else { return }
+    let incidents = Incidents(
+      in: StoreSet.folder(of: path), fileSystem: recovery.fileSystem, clock: recovery.clock)
+    let report = try? incidents.prune(
+      retention, storeName: StoreSet.lastComponent(of: path), dryRun: false)
+    if let report, !report.removed.isEmpty { recovery.tell(.pruned(report)) }
   }
 
   /// The opener threw.
@@ -151,8 +166,8 @@ struct OpenFlow: Sendable {
 
   private mutating func freshFailed(_ error: any Error, _ aside: SetAside, _ first: any Error) {
     let facts = OpenFailure.facts(of: error, sqliteCode: policy.sqliteCode)
-    // Want of space says nothing of the store, so it does not count as a repetition.
-    if !Classifier.speaksOfSurroundings(facts) {
+    // Want of space, or a change of mind, says nothing of the store, so it does not count as a repetition.
+    if !(error is CancellationError), !Classifier.speaksOfSurroundings(facts) {
       recovery.note(aside.incident, in: aside.folder.incompatible)
     }
     let problem = aside.putBack(after: error)
@@ -190,21 +205,28 @@ struct OpenFlow: Sendable {
       of: error, sqliteCode: policy.sqliteCode, meaning: policy.meaning)
     if let state = policy.hostState?() { evidence.host = state }
     if policy.mode == .extension { evidence.host.isExtension = true }
+    evidence.host = evidence.host.completed(
+      openErrno: facts.openErrno,
+      protection: HostState.protection(ofFileAt: recovery.storeURL.path))
     if Classifier(evidence: evidence, policy: policy).wantsDeepEvidence {
-      let path = recovery.storeURL.path
-      if evidence.isUsedElsewhere == true {
-        // It may have been an opener like ours, which fails and lets go.
-        DatabaseLock.waitUntilFree(path, seconds: policy.maximumWaitSeconds)
-        evidence.isUsedElsewhere = FileEvidence.isUsedElsewhere(path)
-      }
+      settle(&evidence)
       evidence = recovery.deepened(evidence, model)
+      settle(&evidence)
       evidence.repetition = recovery.repetition(of: evidence)
     }
     let verdict = classify(evidence, policy: policy)
     recovery.tell(.judged(verdict))
     var judgement = Judgement(evidence: evidence, verdict: verdict)
+    // Of the file that the opener was given. What stands there by now may be another process's fresh store.
     judgement.main = main
     return judgement
+  }
+
+  /// A lock may be that of an opener like ours in another process, which fails too and lets go.
+  private func settle(_ evidence: inout StoreEvidence) {
+    guard evidence.isUsedElsewhere == true else { return }
+    evidence.isUsedElsewhere = DatabaseLock.isUsed(
+      recovery.storeURL.path, forMoreThan: policy.maximumWaitSeconds)
   }
 
   /// Sets the store aside and has the opener make a fresh one; ends when a last look forbids it or the move
@@ -225,7 +247,8 @@ struct OpenFlow: Sendable {
       recovery.tell(.setAsideFailed(error))
       var held = judgement.verdict
       held.action = .retry
-      held.reason += "; it could not be set aside: \(error)"
+      let code = (error as? StoreRecoveryError)?.code.rawValue ?? "\((error as NSError).domain)"
+      held.reason += "; it could not be set aside (\(code))"
       next = .end(
         FailedOpen(
           error: error.inUse ?? first, verdict: held, evidence: judgement.evidence))

@@ -90,7 +90,10 @@ struct PendingMoves: Sendable {
       if TrialFolder.isName(id) || id.hasPrefix(Removal.prefix) { return true }
       guard Timestamp.isFolderName(id), only == nil || only == id else { return false }
       let path = incompatible + "/" + id + "/"
-      let records = [QuarantineFolder.backName, QuarantineFolder.intentName]
+      let records = [
+        QuarantineFolder.backName, QuarantineFolder.intentName,
+        QuarantineFolder.backName + RecordFile.partSuffix,
+      ]
       // Without the record of an incident, the run may have ended before it wrote its intent.
       return try records.contains { try mover.fileSystem.status(path + $0) != nil }
         || mover.fileSystem.status(path + QuarantineFolder.incidentName) == nil
@@ -182,9 +185,11 @@ struct PendingMoves: Sendable {
       }
   }
 
-  /// Removes a folder whose run ended before it wrote its intent.
+  /// Removes what a run left that ended before it wrote its intent: half a record, and the folder if it is new.
   private func sweep(_ id: String, _ path: String) throws {
-    let part = QuarantineFolder.intentName + ".part"
+    let back = path + "/" + QuarantineFolder.backName + RecordFile.partSuffix
+    if try mover.fileSystem.status(back) != nil { try mover.remove(back) }
+    let part = QuarantineFolder.intentName + RecordFile.partSuffix
     guard Set(try mover.fileSystem.entries(path).names).isSubset(of: [part]) else { return }
     try mover.remove(path + "/" + part)
     try mover.removeFolder(path)

@@ -43,6 +43,9 @@ public struct Policy: Sendable {
   /// Whether a small hidden file beside the store, `.X.lifeboat`, notes after each healthy open what its log held,
   /// so that a later launch notices when the log was deleted or exchanged.
   public var recordsHealthyOpens = true
+  /// When records and second copies of what was set aside may go, after the store has opened; see
+  /// ``Incidents/prune(_:storeName:dryRun:)``, which never removes the only copy of anything. nil: never.
+  public var retention: Retention?
   /// Whether a store that a newer build of the app wrote may be set aside. Without it the open fails, and
   /// the app should ask for an update.
   public var setsAsideNewerStores = false

@@ -15,6 +15,8 @@ struct RecordFile {
 
   /// The size that a record may have, in bytes. To read one takes about twelve times its size in memory.
   static let limit: Int64 = 16 * 1024 * 1024
+  /// What the name of a record ends with until it is whole.
+  static let partSuffix = ".part"
 
   /// Writes `value` under `path` and brings it to the device. The name must be free, unless the record there is
   /// to be replaced: a kill in between leaves the new one under the name with `.part`.
@@ -34,10 +36,14 @@ struct RecordFile {
   }
 
   func write(bytes: [UInt8], to path: String, replacing: Bool = false) throws {
-    let part = path + ".part"
+    let part = path + Self.partSuffix
     // Left by a run that was killed here; the record itself was never there.
     if try fileSystem.status(part) != nil { try fileSystem.unlink(part) }
-    try fileSystem.write(part, bytes)
+    do { try fileSystem.write(part, bytes) } catch {
+      // On a full volume what was written of it takes the last room.
+      if (error as? SystemCallError)?.call != "create" { try? fileSystem.unlink(part) }
+      throw error
+    }
     if replacing, try fileSystem.status(path) != nil { try fileSystem.unlink(path) }
     try fileSystem.rename(part, path)
     try fileSystem.syncFolder(StoreSet.folder(of: path))

@@ -16,6 +16,8 @@ public enum RecoveryEvent: Sendable {
   case rowsLost(SilentLoss)
   /// The opener drops a part of the log, so a copy of the store was kept; the store stays in use.
   case copied(Incident)
+  /// What the policy's ``Policy/retention`` let go was removed.
+  case pruned(PruneReport)
   /// That the store was set aside could not be noted for later launches; the incident itself tells it.
   case notNoted(any Error)
 }
@@ -43,6 +45,7 @@ extension RecoveryEvent {
     case .putBack: "putBack"
     case .rowsLost: "rowsLost"
     case .copied: "copied"
+    case .pruned: "pruned"
     case .notNoted: "notNoted"
     }
   }
@@ -50,7 +53,7 @@ extension RecoveryEvent {
   /// How much the event matters.
   public var level: Level {
     switch self {
-    case .resumed: .info
+    case .resumed, .pruned: .info
     case .judged(let verdict):
       switch verdict.action {
       case .open: .info
@@ -72,6 +75,7 @@ extension RecoveryEvent {
   /// | `finished` | `true`, or `false` when the move was undone | `resumed` |
   /// | `finding`, `action`, `rule` | the verdict's | `judged`, `setAside`, `copied` |
   /// | `files`, `bytes` | what was kept | `setAside`, `copied` |
+  /// | `removed`, `bytes` | how many incidents went, and what that freed | `pruned` |
   /// | `loss`, `witness` | what happened to the log, and what betrays it | `rowsLost` |
   /// | `frames` | committed frames that are not read, at least; absent when unknown | `rowsLost` |
   /// | `code` | ``StoreRecoveryError/code`` | `setAsideFailed`, `putBack`, `notNoted` with such an error |
@@ -84,6 +88,9 @@ extension RecoveryEvent {
       values["incident"] = incident
       values["finished"] = "\(finished)"
     case .judged(let verdict): Self.add(verdict, to: &values)
+    case .pruned(let report):
+      values["removed"] = "\(report.removed.count)"
+      values["bytes"] = "\(report.removed.reduce(Int64(0)) { $0 &+ max(0, $1.freedBytes) })"
     case .rowsLost(let loss):
       values["loss"] = loss.kind.rawValue
       values["witness"] = loss.witness.rawValue
@@ -139,6 +146,7 @@ extension RecoveryEvent: CustomStringConvertible {
     case .setAsideFailed: "could not set the store aside or bring it back: \(cause)"
     case .rowsLost(let loss): "rows are lost: \(loss.sentence)"
     case .copied(let incident): "kept a copy of the store as \(incident.id), as its log is dropped"
+    case .pruned(let report): "removed \(report.removed.count) old incidents"
     case .notNoted: "could not note the incident for later launches: \(cause)"
     case .putBack(let incident, _):
       "put the store back, as no fresh one could be opened (\(incident)): \(cause)"

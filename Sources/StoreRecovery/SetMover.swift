@@ -39,7 +39,6 @@ struct SetMover: Sendable {
     let storeName = StoreSet.lastComponent(of: mainPath)
     let set = StoreSet(at: mainPath)
     try check(set)
-    try probe(home)
     let folder = try makeFolder(home: home, storeName: storeName, name: name)
     do {
       let members = try set.members.map { member in
@@ -93,6 +92,8 @@ struct SetMover: Sendable {
   /// Ends the move: the intent is fulfilled.
   func close(_ folder: QuarantineFolder) throws {
     try remove(folder.intent)
+    // Of a run that was about to put the set back.
+    try remove(folder.back + RecordFile.partSuffix)
     try fileSystem.syncFolder(folder.path)
   }
 
@@ -150,20 +151,6 @@ struct SetMover: Sendable {
     try fileSystem.syncFolder(home)
   }
 
-  /// A file can be written beside the store, so a fresh store can be too.
-  private func probe(_ home: String) throws {
-    // A name that nobody else has, so that only our own file is removed.
-    let name = ".probe-" + String(UInt64.random(in: .min ... .max), radix: 16)
-    let path = home + "/" + QuarantineFolder.parentName + "/" + name
-    do {
-      try fileSystem.write(path, [UInt8](repeating: 0, count: 4096))
-    } catch let error as SystemCallError where error.call != "create" {
-      try? fileSystem.unlink(path)
-      throw error
-    }
-    try fileSystem.unlink(path)
-  }
-
   private func makeFolder(home: String, storeName: String, name: String) throws -> QuarantineFolder
   {
     for attempt in 1...9999 {
@@ -206,7 +193,12 @@ struct SetMover: Sendable {
       throw StoreRecoveryError(
         .unmovable, "another file took the place of one of the store's", path: original)
     }
-    try place(original, at: kept, status: there)
+    if member.role == .sharedMemory, there.kind == .file {
+      // Who only looks at the store writes to the index of its log, and the seal is to hold.
+      try copy(original, kept, there)
+    } else {
+      try place(original, at: kept, status: there)
+    }
   }
 
   /// Makes the record of the incident, which commits the move.
@@ -218,23 +210,14 @@ struct SetMover: Sendable {
     let present = StoreSet(at: folder.mainPath)
     for member in present.members where !isResumed && !names.contains(member.name) {
       throw StoreRecoveryError(
-        .unmovable, "a file appeared in the store during the move, so something still uses it",
+        .inUse, "a file appeared in the store during the move, so something still uses it",
         path: member.path)
     }
     guard kept.isComplete, Set(kept.members.map(\.name)).isSubset(of: names) else {
       throw StoreRecoveryError(
         .unmovable, "the quarantine holds other files than the store did", path: folder.path)
     }
-    for member in record.members
-    where !isResumed && member.status.kind == .file && member.role != .sharedMemory {
-      guard let now = try fileSystem.status(folder.kept(member.name)),
-        now.sizeBytes == member.status.sizeBytes, now.modified == member.status.modified
-      else {
-        throw StoreRecoveryError(
-          .unmovable, "a file of the store changed during the move, so something still uses it",
-          path: folder.kept(member.name))
-      }
-    }
+    if !isResumed { try checkUnchanged(folder, record) }
     try sync(kept)
     try fileSystem.syncFolder(folder.storeFolder)
     try fileSystem.syncFolder(folder.path)
@@ -242,12 +225,41 @@ struct SetMover: Sendable {
       throw StoreRecoveryError(
         .unmovable, "the intent of the move holds no incident", path: folder.intent)
     }
-    incident.seal = try StoreSeal(sealing: kept)
+    incident.seal = try seal(kept)
     if try fileSystem.status(folder.text) == nil {
       try records.write(bytes: Array(incident.plainText.utf8), to: folder.text)
     }
     try records.write(incident, to: folder.incident)
     return incident
+  }
+
+  /// Another process may look at the store and write to the index of its log meanwhile.
+  private func seal(_ kept: StoreSet) throws -> StoreSeal {
+    let patience = Patience(seconds: patience)
+    while true {
+      do {
+        return try StoreSeal(sealing: kept)
+      } catch let error {
+        guard error.code == .changing else { throw error }
+        guard patience.rests() else {
+          throw StoreRecoveryError(.inUse, error.message, path: error.path, underlying: error)
+        }
+      }
+    }
+  }
+
+  /// What was written to a file since the move began came from somebody who uses the store.
+  private func checkUnchanged(_ folder: QuarantineFolder, _ record: MoveRecord) throws {
+    for member in record.members
+    where member.status.kind == .file && member.role != .sharedMemory {
+      guard let now = try fileSystem.status(folder.kept(member.name)),
+        now.sizeBytes == member.status.sizeBytes, now.modified == member.status.modified
+      else {
+        throw StoreRecoveryError(
+          .inUse, "a file of the store changed during the move, so something still uses it",
+          path: folder.kept(member.name))
+      }
+    }
   }
 
   /// Removes the names that the set had. Nobody may have the main file open then, so it is locked until its
@@ -270,18 +282,21 @@ struct SetMover: Sendable {
       }
       // From here on the quarantine holds a copy, or another file has the name.
       guard there.isSameFile(as: member.status) else { continue }
-      if try there.modified == member.status.modified
-        && (member.role == .sharedMemory
-          || hasEqualContent(original, there, folder.kept(member.name), here))
+      let isIndex = member.role == .sharedMemory
+      if try (isIndex && !isResumed)
+        || (there.modified == member.status.modified
+          && (isIndex || hasEqualContent(original, there, folder.kept(member.name), here)))
       {
         removable.append((member.role, original, there))
-      } else if !isResumed, member.role != .sharedMemory {
+      } else if !isResumed {
         throw StoreRecoveryError(
-          .unmovable, "a file of the store changed during the move, so something still uses it",
+          .inUse, "a file of the store changed during the move, so something still uses it",
           path: original)
       }
     }
     try lockingOut(removable.isEmpty ? nil : folder.mainPath) {
+      // The last moment to call it off; from here on nobody can write.
+      if !isResumed { try checkUnchanged(folder, record) }
       let indexes = removable.filter { $0.role == .sharedMemory }
       for one in indexes + removable.filter({ $0.role != .sharedMemory }) {
         // Once the main file's name is gone, a fresh store may appear at any moment.
@@ -405,7 +420,7 @@ struct SetMover: Sendable {
     try removeFolder(folder.storeFolder)
     guard try fileSystem.status(folder.storeFolder) == nil else { return }
     for path in [folder.incident, folder.text, folder.outcome, folder.intent, folder.back] {
-      try remove(path + ".part")
+      try remove(path + RecordFile.partSuffix)
     }
     let entries = try fileSystem.entries(folder.path)
     let ours: Set = [

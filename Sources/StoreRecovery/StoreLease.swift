@@ -15,8 +15,7 @@ import CoreDataStore
 /// kernel releases both when a process dies. A connection in rollback mode that is idle holds no lock, so it
 /// cannot be seen: what it writes after the move goes to the files that the quarantine holds.
 extension SetMover {
-  /// Runs `body` while no other process moves a set in or out of `home`, whose folder of quarantines exists.
-  /// Not to be nested.
+  /// Runs `body` while no other process moves a set in or out of `home`. Not to be nested.
   ///
   /// - Throws: ``StoreRecoveryError`` with the code `store.inUse` when another process does not end its move
   ///   in time; else what `body` throws.
@@ -93,9 +92,15 @@ enum DatabaseLock {
   }
 
   /// Waits until no other process holds a lock, for `seconds` at most.
-  static func waitUntilFree(_ path: String, seconds: Double) {
+  ///
+  /// - Returns: Whether one still does; nil when that cannot be told.
+  @discardableResult
+  static func isUsed(_ path: String, forMoreThan seconds: Double) -> Bool? {
     let patience = Patience(seconds: seconds)
-    while FileEvidence.isUsedElsewhere(path) == true, patience.rests() {}
+    while true {
+      let isUsed = FileEvidence.isUsedElsewhere(path)
+      guard isUsed == true, patience.rests() else { return isUsed }
+    }
   }
 }
 

@@ -163,13 +163,14 @@ extension StoreRecovery {
     guard classify(evidence, policy: policy).action == .quarantine else {
       return Judgement(evidence: evidence, verdict: classify(evidence, policy: policy))
     }
-    evidence.trial = trial(path)
+    try mover.check(path, minimumFreeBytes: 0)
+    evidence.trial = try trial(path)
     var confirmed = Judgement(evidence: evidence, verdict: classify(evidence, policy: policy))
     confirmed.main = judgement.main
     return confirmed
   }
 
-  private func trial(_ path: String) -> StoreEvidence.Trial {
+  private func trial(_ path: String) throws -> StoreEvidence.Trial {
     var trial = StoreEvidence.Trial()
     do {
       let folder = try TrialFolder(in: StoreSet.folder(of: path), mover)
@@ -183,6 +184,8 @@ extension StoreRecovery {
         return trial
       }
       trial.copy = policy.check.map { copyTrial(path, folder, $0) }
+    } catch  where error.inUse != nil {
+      throw error
     } catch {
       trial.makesFreshStore = false
       trial.freshCode = code(of: error)

@@ -39,9 +39,9 @@ enum RecoveryChild {
       default: say("no such command")
       }
     } catch let error as StoreRecoveryError {
-      say("error \(error.code.rawValue) \(error)")
+      say("error \(error.code.rawValue) \(error) \(steps.notes)")
     } catch {
-      say("error \(error)")
+      say("error \(error) \(steps.notes)")
     }
     if options["count"] != nil { say("steps \(steps.names)") }
     steps.finish()
@@ -64,6 +64,13 @@ struct Host {
   private var recovery: StoreRecovery {
     var policy = Policy()
     policy.sqliteCode = { ($0 as? SQLiteError)?.code }
+    policy.report = { event in
+      switch event {
+      case .judged(let verdict): steps.note("\(verdict.action) by \(verdict.rule)")
+      case .setAsideFailed(let error): steps.note("not set aside: \(error)")
+      case .resumed, .setAside, .putBack, .rowsLost, .copied, .pruned, .notNoted: break
+      }
+    }
     if let bytes = options["space"].flatMap({ Int64($0) }) { policy.minimumFreeBytes = bytes }
     if let wait = options["wait"].flatMap({ Double($0) }) { policy.maximumWaitSeconds = wait }
     return StoreRecovery(

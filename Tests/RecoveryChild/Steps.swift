@@ -23,6 +23,7 @@ final class Steps: @unchecked Sendable {
   private let lock = NSLock()
   private var number = 0
   private var kinds: [String] = []
+  private var events: [String] = []
   private let options: [String: String]
   private let target: Int
 
@@ -33,6 +34,10 @@ final class Steps: @unchecked Sendable {
 
   var count: Int { lock.withLock { number } }
   var names: String { lock.withLock { kinds.joined(separator: " ") } }
+
+  /// What the app logs.
+  func note(_ event: String) { lock.withLock { events.append(event) } }
+  var notes: [String] { lock.withLock { events } }
 
   /// For a test that asks for one step more than there are: after the last.
   func finish() {

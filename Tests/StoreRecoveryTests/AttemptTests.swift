@@ -172,11 +172,37 @@ import Testing
       try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     }
     try Data("x".utf8).write(to: URL(fileURLWithPath: old + "/blob"))
+    try bench.write("", to: "Incompatible/.trial-0123456789abcdef/.lock")
     try FileManager.default.createSymbolicLink(
       atPath: bench.incompatible + "/.trial-0123456789abcdef/link", withDestinationPath: other)
     _ = try outcome(bench) { _, isCopy in if isCopy { throw HostError() } }.get()
     #expect(
       bench.names(bench.incompatible) == [".lease", ".state.json", ".trial-mine", Workbench.stamp])
+  }
+
+  /// Second copies go when the policy asks for it, and only then.
+  @Test(arguments: [nil, Retention(maximumCount: 1)])
+  func retention(_ retention: Retention?) throws {
+    let bench = try Workbench()
+    let events = Counter()
+    var policy = Workbench.policy()
+    policy.retention = retention
+    policy.report = { if case .pruned = $0 { events.next($0.description) } }
+    for round in 1...2 {
+      for suffix in ["", "-wal", "-shm"] {
+        try? FileManager.default.removeItem(atPath: bench.store + suffix)
+      }
+      try bench.makeStore()
+      let calls = Counter()
+      let error = NSError(domain: "Host", code: round)
+      _ = try bench.recovery(policy: policy, structure: Workbench.mismatching).openSynchronously(
+        expecting: Workbench.model
+      ) { if calls.next() <= 2 { throw error } else { try Database.open($0).close() } }
+    }
+    let kept = bench.names(bench.incompatible).filter { !$0.hasPrefix(".") }
+    #expect(kept.count == (retention == nil ? 2 : 1))
+    #expect(events.notes == (retention == nil ? [] : ["removed 1 old incidents"]))
+    #expect(try Database.rows(ofSetIn: bench.incompatible + "/" + kept[0] + "/store") == 60)
   }
 
   /// What the host says of its own errors.

@@ -75,7 +75,8 @@ import Testing
       return made
     }
     let calls = Counter()
-    _ = try Incidents(in: bench().bench.folder, fileSystem: failing(calls, at: -1, 0))
+    let whole = try bench()
+    _ = try Incidents(in: whole.bench.folder, fileSystem: failing(calls, at: -1, 0))
       .restore(Workbench.stamp)
     for step in 1...calls.count {
       for (index, code) in Self.codes.enumerated() where Child.isLong || (index + step) % 6 == 0 {

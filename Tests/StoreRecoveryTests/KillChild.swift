@@ -24,6 +24,8 @@ final class Child {
   /// Starts `RecoveryChild COMMAND STORE OPTION…`, as another user if asked to.
   init(_ command: String, _ store: String, _ options: [String], user: UInt32? = nil) throws {
     let program = try Self.path()
+    // To write to one that has ended is an error and no end of the tests.
+    _ = signal(SIGPIPE, SIG_IGN)
     var arguments = [command, store] + options
     process.executableURL = URL(fileURLWithPath: program)
     if let user {
@@ -81,9 +83,9 @@ final class Child {
     return ((isKilled ? 128 : 0) + process.terminationStatus, lines)
   }
 
-  func kill() { _ = Self.signal(process.processIdentifier) }
+  func kill() { _ = Self.end(process.processIdentifier) }
 
-  private static func signal(_ process: Int32) -> Int32 {
+  private static func end(_ process: Int32) -> Int32 {
     #if canImport(Darwin)
       Darwin.kill(process, SIGKILL)
     #elseif canImport(Musl)

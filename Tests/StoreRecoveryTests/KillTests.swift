@@ -40,7 +40,9 @@ import Testing
       counted.lines.last { $0.hasPrefix("steps ") }?.split(separator: " ").dropFirst())
     #expect(steps.count > 50)
     try expect(whole, after: move, "not stopped")
-    for (index, name) in steps.enumerated() {
+    // Outside the long rounds, a third of the steps where links are refused, which runs mostly the same.
+    let stride = Child.isLong || volume.isEmpty ? 1 : 3
+    for (index, name) in steps.enumerated() where index % stride == 0 || index == steps.count - 1 {
       var ends = ["before"]
       if ["write", "copy", "makeFolder"].contains(name) { ends.append("inside") }
       if Child.isLong || index == steps.count - 1 { ends.append("after") }

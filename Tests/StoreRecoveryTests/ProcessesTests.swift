@@ -97,13 +97,13 @@ import Testing
   }
 
   /// It comes while the move is on its way: the move is called off before a name goes.
-  @Test(arguments: ["journal=WAL", "journal=DELETE"], ["link", "write"])
+  @Test(arguments: ["journal=WAL", "journal=DELETE"], ["lock", "write"])
   func openedDuringTheMove(journal: String, at call: String) throws {
     let made = try KillBench()
     nonisolated(unsafe) var holder: Child?
     let system = FileSystem.watched { name, path in
       guard unsafe holder == nil, name == call,
-        call == "link" || path.hasSuffix("incident.json.part")
+        call == "lock" || path.hasSuffix("incident.json.part")
       else { return }
       let state = journal == "journal=DELETE" ? ["state=transaction"] : []
       unsafe holder = try Child("hold", made.store, [journal] + state)

@@ -53,17 +53,4 @@ import Testing
     #expect(try open(bench, Counter()).incident != nil)
     #expect(bench.names() == ["Done.db", "Incompatible"])
   }
-
-  /// The probe of the folder removes nothing that it did not make.
-  @Test func probeLeavesOtherFilesAlone() throws {
-    let bench = try Workbench()
-    try bench.makeStore()
-    try FileManager.default.createDirectory(
-      atPath: bench.incompatible, withIntermediateDirectories: true)
-    try bench.write("mine", to: "Incompatible/.probe")
-    #expect(try open(bench, Counter()).incident != nil)
-    #expect(bench.bytes("Incompatible/.probe") == Data("mine".utf8))
-    #expect(
-      bench.names(bench.incompatible) == [".lease", ".probe", ".state.json", Workbench.stamp])
-  }
 }
