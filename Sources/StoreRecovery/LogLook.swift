@@ -112,8 +112,8 @@ extension LogLook {
         wal?.lostFrames = try? LostFrames.count(inLogOf: path, pageSize: pageSize, validFrames: 0)
       }
     }
-    // A main file that is missing or empty is another matter, and one that is not in WAL mode has no log.
-    guard let header, header.isMagicRight, header.readVersion == 2, let main = first.main else {
+    // A main file that is missing or empty is another matter.
+    guard let header, header.isMagicRight, let main = first.main else {
       return wal
     }
     var judged = Witnesses(
@@ -192,6 +192,8 @@ struct Witnesses {
     hearLog()
     hearIndex()
     hearRecord()
+    // What stands behind the last frame that the index knows was never committed.
+    if doubt?.witness == .log, heard.contains(.index) { doubt = nil }
   }
 
   /// The first loss counts: the log's own word, then the index's, which knows the whole session.
@@ -225,7 +227,7 @@ struct Witnesses {
     let isCertain = isNewest && index.unsaved > 0
     let atMost = isCertain ? index.unsaved : nil
     guard let log = look.log else {
-      if index.frames > index.saved {
+      if index.frames > index.saved, header.readVersion == 2 {
         found(.gone, .index, frames: atMost, isCertain: isCertain)
       } else {
         heard.append(.index)
@@ -245,13 +247,15 @@ struct Witnesses {
       }
       return
     }
-    // Frames that a checkpoint saved are missed as well: SQLite would read older ones before the main file.
+    // A log of the same generation never gets shorter, so this is certain whatever the main file's time says; only the
+    // count may be too high after a connection that keeps its own index. What a checkpoint saved is not lost, though SQLite may read older pages of the log before the main file.
     if log.frames < index.frames {
-      found(.cutShort, .index, frames: index.frames - log.frames)
+      let lost = index.frames - max(log.frames, index.perhapsSaved)
+      found(.cutShort, .index, frames: lost > 0 ? lost : nil, isCertain: lost > 0)
     } else if log.lastFrame.count < 24 || Array(log.lastFrame[16..<24]) != index.checksum
       || Array(log.lastFrame[8..<16]) != index.salts
     {
-      found(.cutShort, .index, frames: 1)
+      found(.cutShort, .index, frames: index.unsaved > 0 ? 1 : nil, isCertain: index.unsaved > 0)
     } else {
       heard.append(.index)
     }
@@ -282,7 +286,9 @@ struct Witnesses {
       return
     }
     if log.frames < frames {
-      found(.cutShort, .record, frames: frames - log.frames)
+      let lost = frames - max(log.frames, frames - Int(record.log.unsaved))
+      let isCertain = isSame && lost > 0
+      found(.cutShort, .record, frames: isCertain ? lost : nil, isCertain: isCertain)
     } else if main.inode != record.main.inode, log.status.inode == record.log.inode {
       found(.foreign, .record, frames: nil)
     } else if frames > 0 {
