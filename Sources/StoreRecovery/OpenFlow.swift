@@ -219,6 +219,8 @@ struct OpenFlow: Sendable {
   private mutating func setAside(_ judgement: Judgement, _ first: any Error) {
     guard policy.mode == .act else { return end(first, judgement) }
     do {
+      // Before anything is made for a set that cannot be moved.
+      try recovery.mover.check(recovery.path(), minimumFreeBytes: 0)
       let confirmed = try recovery.confirmed(judgement)
       guard confirmed.verdict.action == .quarantine else {
         recovery.tell(.judged(confirmed.verdict))

@@ -163,13 +163,14 @@ extension StoreRecovery {
     guard classify(evidence, policy: policy).action == .quarantine else {
       return Judgement(evidence: evidence, verdict: classify(evidence, policy: policy))
     }
-    evidence.trial = trial(path)
+    evidence.trial = try trial(path)
     var confirmed = Judgement(evidence: evidence, verdict: classify(evidence, policy: policy))
     confirmed.main = judgement.main
     return confirmed
   }
 
-  private func trial(_ path: String) -> StoreEvidence.Trial {
+  /// Throws only when another process is in the way, which says nothing about a fresh store.
+  private func trial(_ path: String) throws -> StoreEvidence.Trial {
     var trial = StoreEvidence.Trial()
     do {
       let folder = try TrialFolder(in: StoreSet.folder(of: path), mover)
@@ -184,6 +185,7 @@ extension StoreRecovery {
       }
       trial.copy = policy.check.map { copyTrial(path, folder, $0) }
     } catch {
+      if let inUse = error.inUse { throw inUse }
       trial.makesFreshStore = false
       trial.freshCode = code(of: error)
     }

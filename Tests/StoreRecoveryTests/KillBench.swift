@@ -67,7 +67,8 @@ struct KillBench {
     guard let place = places.first else { return }
     #expect(try Self.rows(place) == rows, "\(note)", sourceLocation: source)
     let remains = paths.filter {
-      $0.hasSuffix(".part") || $0.contains("leftover") || $0.contains("probe")
+      ($0.hasSuffix(".part") && !$0.hasSuffix(".state.json.part")) || $0.contains("/.removed-")
+        || $0.contains("leftover") || $0.contains("probe")
     }
     #expect(remains == [], "\(note)", sourceLocation: source)
     let doubles = paths.filter { $0.hasSuffix("/old/12") }
@@ -96,6 +97,14 @@ struct KillBench {
     let opened = try Child.run("open", made.store, ["row=fresh"])
     let id = try #require(opened.lines.first?.split(separator: " ").last.map(String.init))
     return (made, id)
+  }
+
+  /// The same after the earlier store was restored in its place.
+  static func restored() throws -> KillBench {
+    let (made, id) = try withFreshStore()
+    let restored = try Child.run("restore", made.store, ["id=" + id])
+    #expect(restored.lines.first?.hasPrefix("restored") == true, "\(restored)")
+    return made
   }
 
   /// In how many places the fresh store's row is.
