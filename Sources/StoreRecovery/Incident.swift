@@ -142,9 +142,7 @@ extension Incident {
     self.app = app
     self.storeName = storeName
     self.folder = folder
-    var evidence = judgement.evidence
-    // It is for the next healthy open, and says nothing of this one.
-    evidence.wal?.unrecorded = nil
+    let evidence = judgement.evidence
     storeUUID = evidence.storeUUID
     verdict = judgement.verdict
     self.evidence = evidence

@@ -17,7 +17,6 @@ enum OpenFailure {
   ) -> StoreEvidence.Failure {
     var failure = StoreEvidence.Failure()
     var codes: [Int32] = []
-    var texts: [String] = []
     var queue: [any Error] = [error]
     var next = 0
     while next < queue.count, next < linkLimit {
@@ -37,18 +36,21 @@ enum OpenFailure {
       if bridged.domain == posixDomain, failure.posixCode == nil {
         failure.posixCode = Int32(exactly: bridged.code)
       }
-      texts.append(bridged.localizedDescription)
-      texts.append(String(describing: current))
       queue += inner(of: bridged)
     }
     failure.sqliteCode = decisive(codes)
     // Only code 1 is ambiguous enough that its text may decide, and then just whether to look closer.
     if failure.sqliteCode == 1 {
-      failure.blamesSchema = texts.contains {
-        $0.contains("unsupported file format") || $0.contains("malformed database schema")
-      }
+      failure.blamesSchema = queue[..<next].contains(where: blamesSchema)
     }
     return failure
+  }
+
+  /// Asked only then: the text of an error of Core Data's may hold a whole model.
+  private static func blamesSchema(_ error: any Error) -> Bool {
+    [(error as NSError).localizedDescription, String(describing: error)].contains {
+      $0.contains("unsupported file format") || $0.contains("malformed database schema")
+    }
   }
 
   /// Of several codes the first that can never lead to a quarantine, else the first.

@@ -154,8 +154,8 @@ struct OpenFlow: Sendable {
 
   private mutating func freshFailed(_ error: any Error, _ aside: SetAside, _ first: any Error) {
     let facts = OpenFailure.facts(of: error, sqliteCode: policy.sqliteCode)
-    // Want of space says nothing of the store, so it does not count as a repetition.
-    if !Classifier.speaksOfSurroundings(facts) {
+    // Want of space, or a change of mind, says nothing of the store, so it does not count as a repetition.
+    if !(error is CancellationError), !Classifier.speaksOfSurroundings(facts) {
       recovery.note(aside.incident, in: aside.folder.incompatible)
     }
     let problem = aside.putBack(after: error)
@@ -193,6 +193,9 @@ struct OpenFlow: Sendable {
       of: error, sqliteCode: policy.sqliteCode, meaning: policy.meaning)
     if let state = policy.hostState?() { evidence.host = state }
     if policy.mode == .extension { evidence.host.isExtension = true }
+    evidence.host = evidence.host.completed(
+      openErrno: facts.openErrno,
+      protection: HostState.protection(ofFileAt: recovery.storeURL.path))
     if Classifier(evidence: evidence, policy: policy).wantsDeepEvidence {
       settle(&evidence)
       evidence = recovery.deepened(evidence, model)
@@ -219,8 +222,6 @@ struct OpenFlow: Sendable {
   private mutating func setAside(_ judgement: Judgement, _ first: any Error) {
     guard policy.mode == .act else { return end(first, judgement) }
     do {
-      // Before anything is made for a set that cannot be moved.
-      try recovery.mover.check(recovery.path(), minimumFreeBytes: 0)
       let confirmed = try recovery.confirmed(judgement)
       guard confirmed.verdict.action == .quarantine else {
         recovery.tell(.judged(confirmed.verdict))
@@ -234,7 +235,8 @@ struct OpenFlow: Sendable {
       recovery.tell(.setAsideFailed(error))
       var held = judgement.verdict
       held.action = .retry
-      held.reason += "; it could not be set aside: \(error)"
+      let code = (error as? StoreRecoveryError)?.code.rawValue ?? "\((error as NSError).domain)"
+      held.reason += "; it could not be set aside (\(code))"
       next = .end(
         FailedOpen(
           error: error.inUse ?? first, verdict: held, evidence: judgement.evidence))

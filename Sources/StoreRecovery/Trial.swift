@@ -163,6 +163,7 @@ extension StoreRecovery {
     guard classify(evidence, policy: policy).action == .quarantine else {
       return Judgement(evidence: evidence, verdict: classify(evidence, policy: policy))
     }
+    try mover.check(path, minimumFreeBytes: 0)
     evidence.trial = try trial(path)
     var confirmed = Judgement(evidence: evidence, verdict: classify(evidence, policy: policy))
     confirmed.main = judgement.main

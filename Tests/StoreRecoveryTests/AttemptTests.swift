@@ -172,6 +172,7 @@ import Testing
       try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     }
     try Data("x".utf8).write(to: URL(fileURLWithPath: old + "/blob"))
+    try bench.write("", to: "Incompatible/.trial-0123456789abcdef/.lock")
     try FileManager.default.createSymbolicLink(
       atPath: bench.incompatible + "/.trial-0123456789abcdef/link", withDestinationPath: other)
     _ = try outcome(bench) { _, isCopy in if isCopy { throw HostError() } }.get()

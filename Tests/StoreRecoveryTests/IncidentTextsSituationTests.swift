@@ -102,6 +102,7 @@ import Testing
         evidence.repetition = .init(fingerprint: "f")
         evidence.repetition?.same = 2
       } == .keepsFailing)
+    #expect(held { $0.trial = trial(copy: .opened) } == .momentary)
     func tried(_ code: Int32) -> Situation? {
       held { evidence in
         evidence.trial = .init()

@@ -15,6 +15,15 @@ extension StoreRecovery {
 
   /// The path under which Core Data keeps an SQLite store in memory.
   static var inMemoryPath: String { "/dev/null" }
+
+  /// The same recovery with another policy, and with the same listeners.
+  func with(_ policy: Policy) -> StoreRecovery {
+    var policy = policy
+    policy.report = { tell($0) }
+    return StoreRecovery(
+      storeURL, app: app, policy: policy, structure: structure, fileSystem: fileSystem,
+      clock: clock)
+  }
 }
 
 extension ExpectedModel {

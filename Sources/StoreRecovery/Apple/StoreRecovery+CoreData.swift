@@ -74,14 +74,5 @@
       return with(policy.knowingProcess()).attemptSynchronously(
         expecting: (spare?.managedObjectModel).flatMap { ExpectedModel($0) }, opener: add)
     }
-
-    /// The same recovery with another policy, and with the same listeners.
-    func with(_ policy: Policy) -> StoreRecovery {
-      var policy = policy
-      policy.report = { tell($0) }
-      return StoreRecovery(
-        storeURL, app: app, policy: policy, evidence: evidence, structure: structure,
-        fileSystem: fileSystem, clock: clock)
-    }
   }
 #endif
