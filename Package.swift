@@ -60,7 +60,8 @@ let package = Package(
       swiftSettings: settings),
     // The process that tests of the recovery layer stop and kill.
     .executableTarget(
-      name: "RecoveryChild", dependencies: ["StoreRecovery", "CoreDataStore", "ObjectModel", "CSQLite"],
+      name: "RecoveryChild",
+      dependencies: ["StoreRecovery", "CoreDataStore", "ObjectModel", "CSQLite"],
       path: "Tests/RecoveryChild", swiftSettings: settings),
     .testTarget(
       name: "LifeboatCLITests", dependencies: ["LifeboatCLI", "Fixtures"],

@@ -328,9 +328,8 @@ struct SetMover: Sendable {
     }
   }
 
-  /// Gives what `from` names the name `to`, leaving `from` where that is possible.
-  ///
-  /// - Parameter part: Where a copy is made until it is whole; nil when a part of it may stand at `to`.
+  /// Gives what `from` names the name `to`, leaving `from` where that is possible. A copy is made at `part` until it
+  /// is whole; nil when a part of it may stand at `to`.
   func place(_ from: String, at to: String, status: FileStatus, part: String? = nil) throws {
     if status.kind == .folder { return try ensureFolder(to, mode: status.mode | 0o700) }
     do {

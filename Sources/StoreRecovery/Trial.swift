@@ -179,6 +179,7 @@ extension StoreRecovery {
     return judge(evidence)
   }
 
+  /// Throws only when another process is in the way, which says nothing about a fresh store.
   private func trial(_ path: String) throws -> StoreEvidence.Trial {
     var trial = StoreEvidence.Trial()
     do {

@@ -34,6 +34,7 @@ enum RecoveryChild {
       switch arguments[1] {
       case "open": try child.open()
       case "restore": try child.restore()
+      case "prune": try child.prune()
       case "heal": try child.heal()
       case "hold": try child.hold()
       default: say("no such command")
@@ -68,7 +69,7 @@ struct Host {
       switch event {
       case .judged(let verdict): steps.note("\(verdict.action) by \(verdict.rule)")
       case .setAsideFailed(let error): steps.note("not set aside: \(error)")
-      case .resumed, .setAside, .putBack, .rowsLost, .copied, .pruned, .notNoted: break
+      default: break
       }
     }
     if let bytes = options["space"].flatMap({ Int64($0) }) { policy.minimumFreeBytes = bytes }
@@ -112,6 +113,12 @@ struct Host {
     let result = try Incidents(in: home, fileSystem: steps.fileSystem)
       .restore(options["id"] ?? "")
     RecoveryChild.say("restored \(result.restored.count)")
+  }
+
+  func prune() throws {
+    let incidents = Incidents(in: StoreSet.folder(of: store), fileSystem: steps.fileSystem)
+    let report = try incidents.prune(Retention(maximumCount: 0), dryRun: false)
+    RecoveryChild.say("pruned \(report.removed.count)")
   }
 
   /// Two launches of an app that takes whatever is there: the first ends what an earlier run left, and the

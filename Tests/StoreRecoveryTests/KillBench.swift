@@ -66,10 +66,12 @@ struct KillBench {
     #expect(places.count == 1, "\(note): \(places) in \(paths)", sourceLocation: source)
     guard let place = places.first else { return }
     #expect(try Self.rows(place) == rows, "\(note)", sourceLocation: source)
-    let remains = paths.filter {
-      // The record of failures is good under either name.
-      ($0.hasSuffix(".part") && !$0.hasSuffix("/.state.json.part")) || $0.contains("leftover")
-        || $0.contains("/.trial-")
+    // The next write of either record replaces the part of it that a kill left.
+    let parts = [".state.json.part", ".removal.json.part"]
+    let remains = paths.filter { path in
+      let isPart = path.hasSuffix(".part") && !parts.contains { path.hasSuffix("/" + $0) }
+      return isPart || path.contains("leftover") || path.contains("/.removed-")
+        || path.contains("/.trial-")
     }
     #expect(remains == [], "\(note)", sourceLocation: source)
     let doubles = paths.filter { $0.hasSuffix("/old/12") }
@@ -98,6 +100,14 @@ struct KillBench {
     let opened = try Child.run("open", made.store, ["row=fresh"])
     let id = try #require(opened.lines.first?.split(separator: " ").last.map(String.init))
     return (made, id)
+  }
+
+  /// The same after the earlier store was restored in its place.
+  static func restored() throws -> KillBench {
+    let (made, id) = try withFreshStore()
+    let restored = try Child.run("restore", made.store, ["id=" + id])
+    #expect(restored.lines.first?.hasPrefix("restored") == true, "\(restored)")
+    return made
   }
 
   /// In how many places the fresh store's row is.

@@ -10,9 +10,16 @@ import Testing
     case quarantine
     case freshFails
     case restore
-    // The place of a prune: a case here, a command of `RecoveryChild`, and what has to be left in `expect`.
+    /// Of the record that a restoration left.
+    case prune
 
-    var command: String { self == .restore ? "restore" : "open" }
+    var command: String {
+      switch self {
+      case .quarantine, .freshFails: "open"
+      case .restore: "restore"
+      case .prune: "prune"
+      }
+    }
   }
 
   private func bench(_ move: Move) throws -> (KillBench, [String]) {
@@ -22,12 +29,15 @@ import Testing
     case .restore:
       let (bench, id) = try KillBench.withFreshStore()
       return (bench, ["id=" + id])
+    case .prune: return (try KillBench.restored(), [])
     }
   }
 
   private func expect(_ bench: KillBench, after move: Move, _ note: String) throws {
     try bench.heal(note)
-    if move == .restore { #expect(bench.freshPlaces.count == 1, "\(note): \(bench.paths)") }
+    if move == .restore || move == .prune {
+      #expect(bench.freshPlaces.count == 1, "\(note): \(bench.paths)")
+    }
   }
 
   /// `_exit` before each call that changes the file system, within each that takes several, and after the last.
@@ -38,10 +48,10 @@ import Testing
     let counted = try Child.run(move.command, whole.store, options + volume + ["count="])
     let steps = try #require(
       counted.lines.last { $0.hasPrefix("steps ") }?.split(separator: " ").dropFirst())
-    #expect(steps.count > 50)
+    #expect(steps.count > (move == .prune ? 5 : 50))
     try expect(whole, after: move, "not stopped")
-    // Outside the long rounds, a third of the steps where links are refused, which runs mostly the same.
-    let stride = Child.isLong || volume.isEmpty ? 1 : 3
+    // Outside the long rounds, a fifth of the steps where links are refused, which runs mostly the same.
+    let stride = Child.isLong || volume.isEmpty ? 1 : 5
     for (index, name) in steps.enumerated() where index % stride == 0 || index == steps.count - 1 {
       var ends = ["before"]
       if ["write", "copy", "makeFolder"].contains(name) { ends.append("inside") }
