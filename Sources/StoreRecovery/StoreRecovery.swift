@@ -295,6 +295,7 @@ extension StoreRecovery {
     var evidence = evidence
     structure?(storeURL.path, &evidence)
     model?.expectedModel.compare(&evidence)
+    evidence.isNewerThanApp = OpenedBy(storeURL.path, app).isNewer ?? evidence.isNewerThanApp
     return evidence
   }
 
