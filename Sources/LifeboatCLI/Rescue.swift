@@ -174,8 +174,19 @@ struct Rescue: ParsableCommand, RecordedCommand {
         name, onlyReports ? "would be set aside" : "is set aside and replaced", tone: .yellow)
     default: block.add(name, "is left alone", tone: .yellow)
     }
+    if let comparison = judgement.evidence.comparison, !comparison.isEqual {
+      let parts: [(String, [String])] = [
+        ("Differ", comparison.differing), ("Only in the store", comparison.onlyInStore),
+        ("Only in the model", comparison.onlyInModel), ("The same", comparison.agreeing),
+      ]
+      for (label, names) in parts where !names.isEmpty {
+        block.add(label, names.joined(separator: ", "))
+      }
+    }
     for line in verdict.supportLines(judgement.evidence) {
-      block.add(line.name, line.parts.joined(separator: "\n"))
+      // Long lists are for those who ask.
+      if line.isList, line.name != "Strays", display.verbose == 0 { continue }
+      for (index, part) in line.parts.enumerated() { block.add(index == 0 ? line.name : "", part) }
     }
     return block.text(width: display.width, style: display.style)
   }
