@@ -114,7 +114,7 @@ struct IncidentsShow: ParsableCommand {
       throw Failure(
         65, "incident.unreadable",
         "\(report.folder): \(report.problem ?? "the record is not readable")",
-        hint: "the kept files are in its folder all the same")
+        hint: "the kept files are all the same in: \(ShellText.quoted(report.folder + "/store"))")
     }
     try display.write(IncidentText.text(incident, state: report.state, display))
   }

@@ -100,7 +100,7 @@ struct SupportText {
       })
     add("Surroundings", surroundings(evidence))
     add("Strays", list: evidence.strays)
-    add("Lost rows", evidence.silentLossSentence)
+    add("Newest rows", evidence.silentLossSentence)
     add("Earlier quarantines", evidence.repetition.map(repetition))
     add("Trials", evidence.trial.map(trial))
     addModel(evidence)
@@ -188,7 +188,7 @@ struct SupportText {
       case .opened: "a private copy opened"
       case .failed: "a private copy failed, too"
       case .unavailable: "a private copy failed for another reason"
-      case .skipped: "no private copy was made, as it would be too large"
+      case .skipped: "no private copy was made, as it is too large or space too short"
       case nil: "no private copy was made"
       }
     let code = trial.freshCode.map { " (error \($0))" } ?? ""
