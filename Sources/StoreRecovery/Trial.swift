@@ -191,7 +191,15 @@ extension StoreRecovery {
     try fileSystem.makeFolder(StoreSet.folder(of: file), 0o700)
     try make(URL(fileURLWithPath: file))
     try fileSystem.syncFile(file)
-    try fileSystem.rename(file, path)
+    guard let status = try fileSystem.status(file) else {
+      throw SystemCallError(call: "lstat", path: file, errno: ENOENT)
+    }
+    do { try mover.place(file, at: path, status: status) } catch let error as SystemCallError
+      where error.errno == EEXIST
+    {
+      throw StoreRecoveryError(
+        .inUse, "another process has made a store here meanwhile", path: path)
+    }
     try fileSystem.syncFolder(StoreSet.folder(of: path))
   }
 
