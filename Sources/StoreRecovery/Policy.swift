@@ -32,7 +32,7 @@ public struct Policy: Sendable {
   /// private copy of the store must fail to open, too, and a throw-away store must open, before anything is
   /// moved. nil: only our own reader looks a second time.
   public var check: (@Sendable (URL) throws -> Void)?
-  /// The largest set, in bytes, of which a private copy is made.
+  /// The largest set, in bytes, of which a private copy is made; 0 makes none.
   public var maximumCopyBytes: Int64 = 512 * 1024 * 1024
   /// Asked when the same failure comes a second time in the same build; a third time the store is never moved.
   /// false leaves it in place.

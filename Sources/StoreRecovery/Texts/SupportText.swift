@@ -36,7 +36,9 @@ extension Verdict {
 
 extension Verdict {
   /// The same in parts: names, each with one value or a list.
-  package func supportLines(_ evidence: StoreEvidence) -> [(name: String, parts: [String], isList: Bool)] {
+  package func supportLines(_ evidence: StoreEvidence) -> [(
+    name: String, parts: [String], isList: Bool
+  )] {
     var text = SupportText()
     text.add(self, evidence)
     return text.lines
@@ -99,7 +101,7 @@ struct SupportText {
       })
     add("Surroundings", surroundings(evidence))
     add("Strays", list: evidence.strays)
-    add("Silent loss", evidence.silentLossSentence)
+    add("Newest rows", evidence.silentLossSentence)
     add("Earlier quarantines", evidence.repetition.map(repetition))
     add("Trials", evidence.trial.map(trial))
     addModel(evidence)
@@ -187,7 +189,7 @@ struct SupportText {
       case .opened: "a private copy opened"
       case .failed: "a private copy failed, too"
       case .unavailable: "a private copy failed for another reason"
-      case .skipped: "no private copy was made, as it would be too large"
+      case .skipped: "no private copy was made, as it is too large or space too short"
       case nil: "no private copy was made"
       }
     let code = trial.freshCode.map { " (error \($0))" } ?? ""
