@@ -84,7 +84,7 @@ struct Rescue: ParsableCommand, RecordedCommand {
       policy: policy(choice.model))
     // A run that was stopped may have left no store here.
     if let incident = try recovery.resume(makingFresh: { incident in
-      let old = try Self.traits("\(incident.folder)/store/\(incident.storeName)")
+      let old = try Self.traits("\(home)/Incompatible/\(incident.id)/store/\(incident.storeName)")
       try makeFresh(recovery, choice.model, old)
     }) {
       return try tellFinished(incident)
@@ -192,7 +192,7 @@ struct Rescue: ParsableCommand, RecordedCommand {
     if verdict.rule == "hold.freshFails", [EACCES, EPERM].contains(evidence.trial?.freshCode ?? 0) {
       throw Failure(
         77, "file.permission",
-        "permission denied: nothing can be made in the store's folder, \(StoreSet.folder(of: path))",
+        "permission denied: nothing can be made in the store's folder, \(home)",
         hint: "nothing was moved; run lifeboat as the user who owns the folder")
     }
     switch (verdict.action, verdict.finding) {
@@ -218,6 +218,9 @@ struct Rescue: ParsableCommand, RecordedCommand {
     case "hold.noSpace":
       return "free some space and try again, or ask for less with --policy min-free=SIZE"
     case "hold.freshFails": return "free some space on the volume and try again"
+    case "store.mainMissing":
+      return
+        "copy the log into another folder, beside an empty file with the name of the store, and read that with: lifeboat recover"
     default:
       return judgement.verdict.finding == .corrupt
         ? "save what can be read with: lifeboat recover \(path) -o NEW.sqlite"
@@ -292,12 +295,14 @@ struct Rescue: ParsableCommand, RecordedCommand {
     block.add("Next", [.init(words.map(ShellText.quoted).joined(separator: " "), "do it")])
   }
 
+  /// The folder of the store; the path in a record may be that of another place.
+  private var home: String { StoreSet.folder(of: path) }
+
   private func text(_ incident: Incident) -> String {
-    let home = path.contains("/") ? StoreSet.folder(of: path) : "."
     let folder = (home == "." ? "" : home + "/") + "Incompatible/" + incident.id
     let name = "\(ShellText.quoted(home)) \(incident.id)"
     var block = KeyValueBlock()
-    block.add("Set aside in", incident.folder + "/store")
+    block.add("Set aside in", folder + "/store")
     block.add("Fresh store", path)
     block.add(
       "Next",

@@ -279,6 +279,11 @@ struct Moody {
     let incident = try #require(try moody.rescue("--json").json()["incident"])
     let folder = try #require(incident["folder"]?.string)
     try FileManager.default.removeItem(at: moody.store)
+    // The record names another folder, as in one that was copied.
+    let record = URL(fileURLWithPath: folder + "/incident.json")
+    let text = try String(contentsOf: record, encoding: .utf8)
+    try FileManager.default.removeItem(at: record)
+    try Data(text.replacingOccurrences(of: moody.home, with: "/elsewhere").utf8).write(to: record)
     let intent = #"{"schema":"lifeboat.move","version":1,"storeName":"Moody.moody","members":[]}"#
     try Data(intent.utf8).write(to: URL(fileURLWithPath: folder + "/.intent.json"))
     let before = moody.state
@@ -290,7 +295,7 @@ struct Moody {
     let outcome = try moody.rescue()
     #expect(outcome.status == 0, "\(outcome.errors)")
     #expect(outcome.text.contains("by an earlier run that was stopped; now it is replaced"))
-    #expect(outcome.text.contains(folder))
+    #expect(outcome.text.contains("Incompatible/" + URL(fileURLWithPath: folder).lastPathComponent))
     #expect(!FileManager.default.fileExists(atPath: folder + "/.intent.json"))
     let names = try FileManager.default.contentsOfDirectory(atPath: moody.home + "/Incompatible")
     #expect(names.count { $0.hasPrefix("20") } == 1 && !names.contains { $0.hasPrefix(".trial") })
