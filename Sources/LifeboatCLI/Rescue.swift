@@ -161,10 +161,13 @@ struct Rescue: ParsableCommand, RecordedCommand {
   }
 
   /// Owner, group and permissions of a file. The fresh store gets those of the old one, so that the app can use it
-  /// whoever runs this command.
+  /// whoever runs this command. Its owner may always write to it, although the old one may be a copy that nobody may.
   private static func traits(_ path: String) throws -> [FileAttributeKey: Any] {
-    try FileManager.default.attributesOfItem(atPath: path)
+    var traits = try FileManager.default.attributesOfItem(atPath: path)
       .filter { [.ownerAccountID, .groupOwnerAccountID, .posixPermissions].contains($0.key) }
+    let permissions = (traits[.posixPermissions] as? NSNumber)?.intValue ?? 0
+    traits[.posixPermissions] = NSNumber(value: permissions | 0o600)
+    return traits
   }
 
   private func makeFresh(
