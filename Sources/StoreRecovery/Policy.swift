@@ -72,8 +72,14 @@ public struct Policy: Sendable {
   public var hostState: (@Sendable () -> HostState)?
   /// Called with each step of the recovery, for the host's log.
   public var report: (@Sendable (RecoveryEvent) -> Void)?
-  /// The words of `incident.txt`.
-  public var texts = IncidentTexts()
+  /// The words of `incident.txt`. Those of the package are in the user's language of the moment when they are
+  /// asked for.
+  public var texts: IncidentTexts {
+    get { ownTexts ?? IncidentTexts() }
+    set { ownTexts = newValue }
+  }
+  // nil unless the host has set some: to ask for the language and the time zone would be a third of what a launch costs.
+  private var ownTexts: IncidentTexts?
 
   /// Creates the default policy.
   public init() {}
