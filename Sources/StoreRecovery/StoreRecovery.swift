@@ -239,6 +239,8 @@ extension StoreRecovery {
       return set.opened(try fresh(storeURL))
     } catch {
       if let problem = set.putBack(after: error) {
+        // Its fresh store is there, and the set is kept.
+        if let inUse = problem.inUse { throw inUse }
         throw StoreRecoveryError(
           .unfinished,
           "the fresh store could not be made, and the earlier one could not be put back now; the next open tries again",
