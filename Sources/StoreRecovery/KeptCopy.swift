@@ -48,7 +48,8 @@ extension StoreRecovery {
 
   /// The incident that keeps a copy with these bytes.
   private func kept(_ seal: StoreSeal, in home: String) throws -> Incident? {
-    try Incidents(in: home, fileSystem: fileSystem).list().compactMap(\.incident).last { incident in
+    try Incidents(home: home, fileSystem: fileSystem).list().compactMap(\.incident).last {
+      incident in
       guard incident.kind == .copied, let kept = incident.seal else { return false }
       return !kept.differences(from: seal).contains(where: \.affectsContent)
     }
