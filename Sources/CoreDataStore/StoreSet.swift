@@ -113,17 +113,6 @@ public struct StoreSet: Sendable, Equatable {
     isComplete = listing.isComplete
   }
 
-  /// The members that SQLite itself knows, those that exist: the main file, its log, the log's index and the
-  /// journal. No folder is read, so it costs the same however much lies beside or below the store.
-  package static func databaseFiles(at mainPath: String) -> [Member] {
-    let name = lastComponent(of: mainPath)
-    return databaseFiles.compactMap { suffix, role in
-      let path = mainPath + suffix
-      guard let status = try? FileStatus.of(path) else { return nil }
-      return Member(role: role, path: path, name: name + suffix, status)
-    }
-  }
-
   /// The member with `role`, the outermost one for the support folder; nil when there is none.
   public func first(_ role: Role) -> Member? {
     members.first { $0.role == role }
@@ -179,7 +168,7 @@ public struct StoreSet: Sendable, Equatable {
 
   /// The folder part of `path`; "." when it has none.
   package static func folder(of path: String) -> String {
-    guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
+    guard let slash = lastSlash(of: path) else { return "." }
     return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 
@@ -195,8 +184,17 @@ public struct StoreSet: Sendable, Equatable {
 
   /// The part of `path` after its last slash.
   package static func lastComponent(of path: String) -> String {
-    guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return path }
+    guard let slash = lastSlash(of: path) else { return path }
     return String(path[path.utf8.index(after: slash)...])
+  }
+
+  /// Looked for in the bytes: each launch asks several times, and a string's own views are ten times slower.
+  private static func lastSlash(of path: String) -> String.Index? {
+    let bytes = path.utf8
+    let slash = UInt8(ascii: "/")
+    let offset = unsafe bytes.withContiguousStorageIfAvailable { unsafe $0.lastIndex(of: slash) }
+    guard let offset else { return bytes.lastIndex(of: slash) }
+    return offset.map { bytes.index(bytes.startIndex, offsetBy: $0) }
   }
 }
 
@@ -308,6 +306,34 @@ package struct FileStatus: Sendable, Equatable, Codable {
     if overflow { return time.tv_sec < 0 ? Int64.min : Int64.max }
     let (sum, carried) = seconds.addingReportingOverflow(Int64(time.tv_nsec))
     return carried ? Int64.max : sum
+  }
+}
+
+/// What one look says of the files of a store that SQLite itself knows. No folder is read, so it costs the same
+/// however much lies beside or below the store.
+package struct DatabaseFiles: Sendable, Equatable {
+  /// nil when nothing has the name, or that cannot be told.
+  package let main: FileStatus?
+  package let log: FileStatus?
+  /// Of the log.
+  package let index: FileStatus?
+  package let journal: FileStatus?
+  /// False when of the main file, the log or its index it cannot be told whether they are there.
+  package let isLogKnown: Bool
+
+  package init(at mainPath: String) {
+    var isLogKnown = true
+    func status(_ path: String) -> FileStatus? {
+      do { return try FileStatus.of(path) } catch {
+        isLogKnown = false
+        return nil
+      }
+    }
+    main = status(mainPath)
+    log = status(mainPath + "-wal")
+    index = status(mainPath + "-shm")
+    journal = try? FileStatus.of(mainPath + "-journal")
+    self.isLogKnown = isLogKnown
   }
 }
 

@@ -22,25 +22,38 @@ enum FileEvidence {
     return evidence
   }
 
-  /// The facts that must be known before the opener runs. Each launch pays for them, so no folder is read,
-  /// and the main file is opened once.
-  static func beforeOpening(_ path: String) -> StoreEvidence {
-    let files = StoreSet.databaseFiles(at: path)
-    let main = files.first { $0.role == .main }
-    var evidence = StoreEvidence(mainKind: main?.kind)
-    evidence.mainSizeBytes = main?.kind == .file ? main?.sizeBytes : nil
-    evidence.members = files.map { .init($0) }
+  /// The facts that must be known before the opener runs, for a store with these `files`; nil to ask for
+  /// them. Each launch pays for it, so no folder is read, nothing is asked twice, and the main file is opened once.
+  static func beforeOpening(_ path: String, _ files: DatabaseFiles? = nil) -> StoreEvidence {
+    let files = files ?? DatabaseFiles(at: path)
+    var evidence = StoreEvidence(mainKind: files.main?.kind)
+    let name = StoreSet.lastComponent(of: path)
+    func add(_ status: FileStatus?, _ role: StoreSet.Role, _ suffix: String) {
+      guard let status else { return }
+      evidence.members.append(
+        .init(
+          role: role, name: name + suffix, kind: status.kind,
+          sizeBytes: status.kind == .file ? status.sizeBytes : 0))
+    }
+    add(files.main, .main, "")
+    add(files.log, .wal, "-wal")
+    add(files.index, .sharedMemory, "-shm")
+    add(files.journal, .journal, "-journal")
     // A member that was found proves its folder.
-    if files.isEmpty { evidence.folderExists = isFolder(StoreSet.folder(of: path)) }
-    if main?.kind == .file { readMain(path, &evidence) }
-    if let journal = files.first(where: { $0.role == .journal }), journal.kind == .file {
-      let start = firstBytes(of: journal.path, count: journalHeaderBytes)
+    if evidence.members.isEmpty { evidence.folderExists = isFolder(StoreSet.folder(of: path)) }
+    if let main = files.main, main.kind == .file {
+      evidence.mainSizeBytes = main.sizeBytes
+      readMain(path, &evidence)
+    }
+    if files.journal?.kind == .file {
+      let start = firstBytes(of: path + "-journal", count: journalHeaderBytes)
+      let hasMain = files.main.map { $0.sizeBytes > 0 }
       evidence.journal = .init(
-        isHot: start.errno == 0 ? isHot(start.bytes, hasMain: main.map { $0.sizeBytes > 0 }) : nil)
+        isHot: start.errno == 0 ? isHot(start.bytes, hasMain: hasMain) : nil)
     }
     // A store in another mode that has no log never had one that counts.
-    if evidence.header?.readVersion == 2 || files.contains(where: { $0.role == .wal }) {
-      evidence.wal = LogLook.read(path, evidence.header)
+    if evidence.header?.readVersion == 2 || files.log != nil {
+      evidence.wal = LogLook.read(path, evidence.header, files)
     }
     return evidence
   }

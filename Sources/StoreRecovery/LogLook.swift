@@ -51,27 +51,27 @@ struct LogLook: Equatable {
   var indexStatus: FileStatus?
 
   /// What stands in the folder now; nil when it cannot be read.
-  init?(at path: String) {
-    do throws(SystemCallError) {
-      main = try FileStatus.of(path)
-      indexStatus = try FileStatus.of(path + "-shm")
-      if indexStatus?.kind == .file {
-        index = LogIndexHeader(
-          FileEvidence.firstBytes(of: path + "-shm", count: LogIndexHeader.length).bytes)
-      }
-      guard let status = try FileStatus.of(path + "-wal") else { return }
-      guard status.kind == .file else { return nil }
-      var lastFrame: Int64?
-      if let index, index.frames > 0 {
-        lastFrame =
-          Int64(LostFrames.headerLength) + Int64(index.frames - 1) * Int64(24 + index.pageSize)
-      }
-      guard let start = Self.starts(of: path + "-wal", lastFrame: lastFrame) else { return nil }
-      if start.header.count == LostFrames.headerLength {
-        log = Log(status: status, header: start.header, lastFrame: start.lastFrame)
-      }
-    } catch {
-      return nil
+  init?(at path: String) { self.init(at: path, DatabaseFiles(at: path)) }
+
+  /// The same where `files` were asked for just now.
+  init?(at path: String, _ files: DatabaseFiles) {
+    guard files.isLogKnown else { return nil }
+    main = files.main
+    indexStatus = files.index
+    if indexStatus?.kind == .file {
+      index = LogIndexHeader(
+        FileEvidence.firstBytes(of: path + "-shm", count: LogIndexHeader.length).bytes)
+    }
+    guard let status = files.log else { return }
+    guard status.kind == .file else { return nil }
+    var lastFrame: Int64?
+    if let index, index.frames > 0 {
+      lastFrame =
+        Int64(LostFrames.headerLength) + Int64(index.frames - 1) * Int64(24 + index.pageSize)
+    }
+    guard let start = Self.starts(of: path + "-wal", lastFrame: lastFrame) else { return nil }
+    if start.header.count == LostFrames.headerLength {
+      log = Log(status: status, header: start.header, lastFrame: start.lastFrame)
     }
   }
 
@@ -92,19 +92,16 @@ struct LogLook: Equatable {
 }
 
 extension LogLook {
-  /// The facts about the log of the store at `path`, whose main file has this `header`; nil when there is no
-  /// log and nothing betrays that there was one.
+  /// The facts about the log of the store at `path`, whose main file has this `header` and which had these
+  /// `files` just before that was read; nil when there is no log and nothing betrays that there was one.
   static func read(
-    _ path: String, _ header: StoreEvidence.Header?,
+    _ path: String, _ header: StoreEvidence.Header?, _ files: DatabaseFiles? = nil,
     settlingTime: Int64 = HealthyOpen.settlingTime
   ) -> StoreEvidence.WAL? {
+    let files = files ?? DatabaseFiles(at: path)
     let record = HealthyOpen.read(for: path)
-    var look = LogLook(at: path)
-    var wal: StoreEvidence.WAL?
-    if let status = try? FileStatus.of(path + "-wal") {
-      wal = .init(sizeBytes: status.kind == .file ? status.sizeBytes : 0)
-    }
-    guard let first = look else { return wal }
+    var wal = files.log.map { StoreEvidence.WAL(sizeBytes: $0.kind == .file ? $0.sizeBytes : 0) }
+    guard let first = LogLook(at: path, files) else { return wal }
     if let log = first.log {
       wal?.isHeaderSound = log.isSound
       // The opener would drop the log's rows silently, so the look at its frames comes first.
@@ -121,8 +118,7 @@ extension LogLook {
     judged.hear()
     // Somebody else may be at work: what counts stands still.
     if judged.loss != nil || judged.doubt != nil {
-      look = LogLook(at: path)
-      if look != first { return wal }
+      if LogLook(at: path) != first { return wal }
     }
     if judged.loss != nil || judged.doubt != nil || wal == nil && !judged.heard.isEmpty {
       wal = wal ?? .init(sizeBytes: 0)

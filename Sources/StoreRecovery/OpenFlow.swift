@@ -7,7 +7,8 @@ struct OpenFlow: Sendable {
   enum Next: Sendable {
     /// Call the opener with the store's URL, after a pause.
     case call(after: Duration?)
-    case end(FailedOpen)
+    // Elsewhere on the heap, as each launch copies this and hardly any ends so.
+    indirect case end(FailedOpen)
   }
 
   /// How often the attempt starts anew because another process moved the store meanwhile.
@@ -82,8 +83,9 @@ struct OpenFlow: Sendable {
   private mutating func look() throws {
     resumed += try recovery.pending().filter { $0.incident != nil }
     let path = try recovery.path()
-    main = try? recovery.fileSystem.status(path)
-    facts = FileEvidence.beforeOpening(path)
+    let files = DatabaseFiles(at: path)
+    main = files.main
+    facts = FileEvidence.beforeOpening(path, files)
     unrecorded = HealthyOpen.facts(from: facts)
     facts.wal?.unrecorded = nil
   }
@@ -107,8 +109,11 @@ struct OpenFlow: Sendable {
   // MARK: After the opener
 
   /// The opener returned a handle.
-  func opened<Handle>(_ handle: Handle) -> Opened<Handle> {
+  mutating func opened<Handle>(_ handle: Handle) -> Opened<Handle> {
     defer { prune() }
+    if policy.mode == .act, policy.recordsHealthyOpens {
+      OpenedBy(recovery.storeURL.path, recovery.app).note()
+    }
     if let aside {
       recovery.note(aside.incident, in: aside.folder.incompatible)
       return aside.opened(handle)
