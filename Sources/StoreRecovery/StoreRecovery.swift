@@ -277,12 +277,15 @@ extension StoreRecovery {
 
   var mover: SetMover { SetMover(fileSystem: fileSystem, patience: policy.maximumWaitSeconds) }
 
+  /// The main file in its real folder: a folder that is a link is the host's choice, and is moved in like any other.
   func path() throws -> String {
     guard let mainPath else {
       throw StoreRecoveryError(
         .notAFile, "the URL of a store must be that of a file", path: storeURL.path)
     }
-    return mainPath
+    let folder = StoreSet.folder(of: mainPath)
+    let resolved = StoreSet.resolvedFolder(folder)
+    return resolved == folder ? mainPath : resolved + "/" + StoreSet.lastComponent(of: mainPath)
   }
 
   func pending() throws -> [PendingMoves.Ended] {
