@@ -57,11 +57,18 @@ struct Failure: Error {
   /// any other.
   init?(foreign error: any Error) {
     if let error = error as? SystemCallError {
-      let isRefused = error.errno == EACCES || error.errno == EPERM
+      let isRefused = Self.isRefusal(error.errno)
+      let reason = unsafe String(cString: strerror(error.errno))
       self.init(
         isRefused ? 77 : 74, isRefused ? "file.permission" : "file.io",
-        "\(error.path): \(error.call) failed with error \(error.errno)",
-        hint: "check the path, its permissions and the free space")
+        isRefused
+          ? "permission denied, \(error.path)"
+          : "\(reason) (\(error.call), error \(error.errno)), \(error.path)",
+        hint: isRefused
+          ? "run lifeboat as the user who owns the folder"
+          : error.errno == ENOSPC || error.errno == EDQUOT
+            ? "free some space on the volume and try again"
+            : "check the path, its permissions and the free space")
       return
     }
     guard let error = error as? CocoaError else { return nil }
@@ -202,18 +209,31 @@ struct Failure: Error {
       hint: error.hint ?? (exit == 66 ? "check the path, and name the file itself" : nil))
   }
 
+  private static func isRefusal(_ code: Int32?) -> Bool { code == EACCES || code == EPERM }
+
   private init(_ error: StoreRecoveryError) {
+    if Self.isRefusal(error.errno ?? (error.underlying as? SystemCallError)?.errno) {
+      self.init(
+        77, error.code.rawValue,
+        "permission denied: \(Self.sentence(error.message, error.path))",
+        hint: "run lifeboat as the user who owns the folder")
+      return
+    }
     let (exit, hint): (Int32, String?) =
       switch error.code {
       case .inUse: (75, "close the app that uses the store and try again")
       case .noSpace: (74, "free some space on the volume and try again")
       case .moveFailed, .unfinished: (74, "nothing was lost; the next run finishes or undoes it")
       case .noSuchIncident: (66, "see them with: lifeboat incidents list FOLDER")
-      case .unreadableIncident: (65, "the kept files are in its folder all the same")
+      case .unreadableIncident:
+        (
+          65,
+          "the kept files are all the same in: \(ShellText.quoted((error.path ?? ".") + "/store"))"
+        )
       case .sealBroken: (1, "the kept files changed since; --force restores them as they are now")
-      case .blocked, .nothingKept: (66, nil)
+      case .blocked: (66, "move that file away and try again; nothing is overwritten")
+      case .nothingKept: (66, "see what became of it with: lifeboat incidents list FOLDER")
       case .notAFile: (66, nil)
-      case .inUse: (75, "close every program that uses the store and try again")
       default: (75, nil)
       }
     self.init(exit, error.code.rawValue, Self.sentence(error.message, error.path), hint: hint)

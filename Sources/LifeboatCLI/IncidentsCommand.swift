@@ -93,7 +93,7 @@ struct IncidentsList: ParsableCommand {
 /// `lifeboat incidents show`
 struct IncidentsShow: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "show", abstract: "Show one incident: what the user was told, and why.",
+    commandName: "show", abstract: "Show one incident: what the user is told, and why.",
     discussion: "Example: lifeboat incidents show ~/Stores 2026-11-20-21-53-07Z")
 
   @Argument(help: "The folder of the store, or its Incompatible folder.")
@@ -114,9 +114,11 @@ struct IncidentsShow: ParsableCommand {
       throw Failure(
         65, "incident.unreadable",
         "\(report.folder): \(report.problem ?? "the record is not readable")",
-        hint: "the kept files are in its folder all the same")
+        hint: "the kept files are all the same in: \(ShellText.quoted(report.folder + "/store"))")
     }
-    try display.write(IncidentText.text(incident, state: report.state, display))
+    try display.write(
+      IncidentText.text(
+        incident, state: report.state, outcome: report.outcome, folder: report.folder, display))
   }
 }
 
@@ -209,10 +211,16 @@ enum IncidentFolder {
 
 /// An incident for people.
 enum IncidentText {
-  static func text(_ incident: Incident, state: String, _ display: DisplayOptions) -> String {
+  /// The notice tells what became of the kept set since, and where it is now: `folder` may have been moved or
+  /// copied here from another machine.
+  static func text(
+    _ incident: Incident, state: String, outcome: IncidentOutcome? = nil, folder: String? = nil,
+    _ display: DisplayOptions
+  ) -> String {
     var notice = KeyValueBlock()
     let told = incident.notice(
-      in: IncidentTexts(preferring: ["en"]), showingFolder: incident.folder)
+      in: IncidentTexts(preferring: ["en"]), outcome: outcome,
+      showingFolder: folder ?? incident.folder)
     let parts = [told.title, told.whatHappened, told.whatWasKept, told.whatToDo]
     for line in parts.joined(separator: "\n\n").split(
       separator: "\n", omittingEmptySubsequences: false)

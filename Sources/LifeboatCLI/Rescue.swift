@@ -17,7 +17,7 @@ struct Rescue: ParsableCommand, RecordedCommand {
 
       The whole store set goes into Incompatible/<time>/store/ beside it, under its own names, with a record of what \
       happened. Nothing is deleted. A store that fits is left alone. Close every program that uses the store first.
-      What was found out about the store, and what follows from it, is shown before anything is moved.
+      What was found out about the store, and what follows from it, is shown before anything is moved; -v shows all of it.
 
       Exit status: 0 set aside, or nothing to do; 65 when the file is no store (nothing is moved); 75 when something \
       else stands in the way.
@@ -79,32 +79,57 @@ struct Rescue: ParsableCommand, RecordedCommand {
     }
     // What must be possible before anything moves: a fresh store for this model.
     _ = try FreshStoreSchema(choice.model)
+    let recovery = StoreRecovery(
+      URL(fileURLWithPath: path), app: .init(name: app, version: appVersion ?? ""),
+      policy: policy(choice.model))
+    // A run that was stopped may have left no store here.
+    if let incident = try recovery.resume(makingFresh: { incident in
+      let old = try Self.traits("\(home)/Incompatible/\(incident.id)/store/\(incident.storeName)")
+      try makeFresh(recovery, choice.model, old)
+    }) {
+      return try tellFinished(incident)
+    }
     guard ByteFile.exists(path) || ByteFile.exists(path + "-wal") else {
       throw SQLiteFileError(.missing, "no such file", path: path)
     }
     if let status = try? FileStatus.of(path), status.kind != .file {
       throw SQLiteFileError(.notRegular, "is \(Self.words(status.kind))", path: path)
     }
-    let recovery = StoreRecovery(
-      URL(fileURLWithPath: path), app: .init(name: app, version: appVersion ?? ""),
-      policy: policy(choice.model))
-    if !onlyReports { try recovery.resume() }
     var judgement = recovery.judge(try recovery.examine(expecting: expected))
     if judgement.verdict.action == .quarantine, !onlyReports, !policies.contains(.noTrial) {
       judgement = try recovery.confirmedAtRest(judgement)
     }
-    let isText = !display.json && !display.quiet
-    if isText { try display.write(explanation(judgement, choice.version.name)) }
+    // What a dry run is asked for is its report, also where it is to be quiet.
+    if !display.json, !display.quiet || onlyReports {
+      try display.write(explanation(judgement, choice.version.name))
+    }
     let incident = try setAside(recovery, judgement, choice.model)
     if display.json {
       try display.write(
         json: Report(
           store: path, verdict: judgement.verdict, evidence: judgement.evidence,
           dryRun: onlyReports, incident: incident, freshStore: incident == nil ? nil : path))
-    } else if let incident, isText {
+    } else if let incident, !display.quiet {
       try display.write(text(incident))
     }
     try end(judgement)
+  }
+
+  /// An earlier run was stopped when the store was set aside and no fresh one was made yet; now it is.
+  private func tellFinished(_ incident: Incident) throws {
+    if display.json {
+      try display.write(
+        json: Report(
+          store: path, verdict: incident.verdict, evidence: incident.evidence, dryRun: false,
+          incident: incident, freshStore: path))
+    } else if !display.quiet {
+      var block = KeyValueBlock()
+      block.add(
+        StoreSet.lastComponent(of: path),
+        "was set aside by an earlier run that was stopped; now it is replaced", tone: .yellow)
+      block.add("Verdict", "\(incident.verdict.finding.rawValue): \(incident.verdict.reason)")
+      try display.write(block.text(width: display.width, style: display.style) + text(incident))
+    }
   }
 
   private func policy(_ model: ManagedObjectModel) -> Policy {
@@ -122,8 +147,9 @@ struct Rescue: ParsableCommand, RecordedCommand {
   ) throws -> Incident? {
     guard judgement.verdict.action == .quarantine, !onlyReports else { return nil }
     do {
-      return try recovery.recover(judgement) { url in
-        try FreshStore.create(at: url.path, for: model)
+      let traits = try Self.traits(path)
+      return try recovery.recover(judgement) { _ in
+        try makeFresh(recovery, model, traits)
       }.incident
     } catch let error as SQLiteWriterError {
       let isDevice = ["writer.full", "writer.io"].contains(error.code.rawValue)
@@ -131,6 +157,25 @@ struct Rescue: ParsableCommand, RecordedCommand {
         isDevice ? 74 : 75, "store.freshFailed",
         "no fresh store could be made, so the old one goes back: \(error.message), \(path)",
         hint: "close whatever uses the store, and run lifeboat rescue again")
+    }
+  }
+
+  /// Owner, group and permissions of a file. The fresh store gets those of the old one, so that the app can use it
+  /// whoever runs this command. Its owner may always write to it, although the old one may be a copy that nobody may.
+  private static func traits(_ path: String) throws -> [FileAttributeKey: Any] {
+    var traits = try FileManager.default.attributesOfItem(atPath: path)
+      .filter { [.ownerAccountID, .groupOwnerAccountID, .posixPermissions].contains($0.key) }
+    let permissions = (traits[.posixPermissions] as? NSNumber)?.intValue ?? 0
+    traits[.posixPermissions] = NSNumber(value: permissions | 0o600)
+    return traits
+  }
+
+  private func makeFresh(
+    _ recovery: StoreRecovery, _ model: ManagedObjectModel, _ traits: [FileAttributeKey: Any]
+  ) throws {
+    try recovery.makeWhole { url in
+      try FreshStore.create(at: url.path, for: model)
+      try FileManager.default.setAttributes(traits, ofItemAtPath: url.path)
     }
   }
 
@@ -143,10 +188,15 @@ struct Rescue: ParsableCommand, RecordedCommand {
   }
 
   private func end(_ judgement: Judgement) throws {
-    let verdict = judgement.verdict
-    if verdict.finding == .unavailable, [EACCES, EPERM].contains(judgement.evidence.openErrno ?? 0)
-    {
+    let (verdict, evidence) = (judgement.verdict, judgement.evidence)
+    if verdict.finding == .unavailable, [EACCES, EPERM].contains(evidence.openErrno ?? 0) {
       throw SQLiteFileError(.permission, "permission denied", path: path)
+    }
+    if verdict.rule == "hold.freshFails", [EACCES, EPERM].contains(evidence.trial?.freshCode ?? 0) {
+      throw Failure(
+        77, "file.permission",
+        "permission denied: nothing can be made in the store's folder, \(home)",
+        hint: "nothing was moved; run lifeboat as the user who owns the folder")
     }
     switch (verdict.action, verdict.finding) {
     case (.open, _), (.quarantine, _): return
@@ -158,49 +208,117 @@ struct Rescue: ParsableCommand, RecordedCommand {
     default:
       throw Failure(
         75, "store.\(verdict.finding.rawValue)", "\(verdict.reason), \(path)",
-        hint: "nothing was moved; remove the cause and try again")
+        hint: "nothing was moved; " + Self.wayOut(judgement, ShellText.quoted(path)))
+    }
+  }
+
+  /// What removes the cause.
+  private static func wayOut(_ judgement: Judgement, _ path: String) -> String {
+    switch judgement.verdict.rule {
+    case "hold.shared":
+      let holder = judgement.evidence.lockHolder.map { " (process \($0))" } ?? ""
+      return "close the program that has the store open\(holder) and try again"
+    case "hold.noSpace":
+      return "free some space and try again, or ask for less with --policy min-free=SIZE"
+    case "hold.freshFails": return "free some space on the volume and try again"
+    case "store.mainMissing":
+      return
+        "copy the log into another folder, beside an empty file with the name of the store, and read that with: lifeboat recover"
+    default:
+      return judgement.verdict.finding == .corrupt
+        ? "save what can be read with: lifeboat recover \(path) -o NEW.sqlite"
+        : "remove the cause and try again"
     }
   }
 
   /// What was found out and what follows from it.
   private func explanation(_ judgement: Judgement, _ expected: String) -> String {
-    let verdict = judgement.verdict
+    let (verdict, evidence) = (judgement.verdict, judgement.evidence)
     var block = KeyValueBlock()
     let name = StoreSet.lastComponent(of: path)
     switch verdict.action {
-    case .open: block.add(name, "fits \(expected); nothing to do", tone: .green)
+    // Tables are all that a look at a store at rest reads.
+    case .open:
+      block.add(
+        name, "fits \(expected); nothing to do, no damage was found in its tables", tone: .green)
     case .quarantine:
       block.add(
-        name, onlyReports ? "would be set aside" : "is set aside and replaced", tone: .yellow)
+        name, onlyReports ? "would be set aside and replaced" : "is to be set aside and replaced",
+        tone: .yellow)
     default: block.add(name, "is left alone", tone: .yellow)
     }
-    for line in verdict.supportLines(judgement.evidence) {
-      block.add(line.name, line.parts.joined(separator: "\n"))
+    block.add("Verdict", "\(verdict.finding.rawValue): \(verdict.reason)")
+    if evidence.recordedHashes != nil {
+      block.add("Written by", evidence.writtenBy ?? "a version that is not among these models")
+      block.add("Expected", expected)
     }
+    if let comparison = evidence.comparison, !comparison.isEqual {
+      let parts = [
+        ("Differ", comparison.differing), ("Only in the store", comparison.onlyInStore),
+        ("Only in the model", comparison.onlyInModel), ("The same", comparison.agreeing),
+      ]
+      for (label, names) in parts where !names.isEmpty {
+        block.add(label, names.joined(separator: ", "))
+      }
+    }
+    if let structure = evidence.structure, structure.findingCount > 0 {
+      block.add(
+        "Damage",
+        "\(Quantity.count(structure.findingCount)) findings: \(structure.findings.joined(separator: ", "))"
+      )
+    }
+    if evidence.wal?.loss != nil || evidence.wal?.doubt != nil {
+      block.add("Newest rows", evidence.silentLossSentence ?? "")
+    }
+    if display.verbose > 0 { addEvidence(judgement, to: &block) }
+    addNext(verdict.action, to: &block)
     return block.text(width: display.width, style: display.style)
   }
 
+  /// All that the verdict rests on, in the words that support gets from an app.
+  private func addEvidence(_ judgement: Judgement, to block: inout KeyValueBlock) {
+    let told: Set = ["Verdict", "Reason", "Written by", "Expected"]
+    for line in judgement.verdict.supportLines(judgement.evidence) where !told.contains(line.name) {
+      for (index, part) in line.parts.enumerated() { block.add(index == 0 ? line.name : "", part) }
+    }
+  }
+
+  /// What to do after a look that moves nothing.
+  private func addNext(_ action: Action, to block: inout KeyValueBlock) {
+    guard action == .open || (action == .quarantine && onlyReports) else { return }
+    let store = ShellText.quoted(path)
+    if action == .open {
+      block.add("Next", [.init("lifeboat check \(store)", "look at every page, indexes too")])
+      return
+    }
+    var words = ["lifeboat", "rescue", path, "--model", model]
+    if let modelVersion { words += ["--model-version", modelVersion] }
+    words += ["--app", app]
+    if let appVersion { words += ["--app-version", appVersion] }
+    block.add("Next", [.init(words.map(ShellText.quoted).joined(separator: " "), "do it")])
+  }
+
+  /// The folder of the store; the path in a record may be that of another place.
+  private var home: String { StoreSet.folder(of: path) }
+
   private func text(_ incident: Incident) -> String {
+    let folder = (home == "." ? "" : home + "/") + "Incompatible/" + incident.id
+    let name = "\(ShellText.quoted(home)) \(incident.id)"
     var block = KeyValueBlock()
-    block.add("Kept in", incident.folder + "/store")
+    block.add("Set aside in", folder + "/store")
     block.add("Fresh store", path)
     block.add(
       "Next",
       [
+        .init("lifeboat incidents show \(name)", "what the user is told, and why"),
         .init(
-          "lifeboat incidents show \(folder) \(incident.id)", "what the user is told, and why"),
-        .init(
-          "lifeboat extract \(ShellText.quoted(incident.folder + "/store/" + incident.storeName)) -o DIR",
+          "lifeboat extract \(ShellText.quoted(folder + "/store/" + incident.storeName)) -o DIR",
           "save the rows"),
         .init(
-          "lifeboat bundle create \(ShellText.quoted(incident.folder)) -o support.zip",
+          "lifeboat bundle create \(ShellText.quoted(folder)) -o support.zip",
           "pack what support needs"),
-        .init("lifeboat incidents restore \(folder) \(incident.id)", "bring it back"),
+        .init("lifeboat incidents restore \(name)", "bring it back"),
       ])
-    return block.text(width: display.width, style: display.style)
-  }
-
-  private var folder: String {
-    ShellText.quoted(URL(fileURLWithPath: path).deletingLastPathComponent().path)
+    return "\n" + block.text(width: display.width, style: display.style)
   }
 }

@@ -426,7 +426,9 @@ struct Classifier {
       return held(.wait, "the file could not be read before the attempt", "hold.unreadable")
     }
     if let free = evidence.freeBytes, free < policy.minimumFreeBytes {
-      return held(.wait, "only \(free) bytes are free", "hold.noSpace")
+      return held(
+        .wait, "only \(free) bytes are free, and \(policy.minimumFreeBytes) are wanted",
+        "hold.noSpace")
     }
     if let repetition = evidence.repetition {
       guard repetition.isKnown else {

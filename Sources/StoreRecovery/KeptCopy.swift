@@ -22,7 +22,18 @@ extension StoreRecovery {
     let home = StoreSet.folder(of: path)
     let set = StoreSet(at: path)
     let seal = try StoreSeal(sealing: set)
-    if let earlier = try kept(seal, in: home) { return earlier }
+    let copies = try Incidents(in: home, fileSystem: fileSystem).list().compactMap(\.incident)
+      .filter { $0.kind == .copied && $0.storeName == StoreSet.lastComponent(of: path) }
+    let earlier = copies.last { incident in
+      guard let kept = incident.seal else { return false }
+      return !kept.differences(from: seal).contains(where: \.affectsContent)
+    }
+    if let earlier { return earlier }
+    // A log that is damaged again and again would fill the disk.
+    guard copies.count(where: { $0.app == app }) < policy.maximumQuarantines else {
+      throw StoreRecoveryError(
+        .refused, "this build has kept \(copies.count) copies of the store already", path: path)
+    }
     let bytes = seal.files.reduce(Int64(0)) {
       $0.addingReportingOverflow(max(0, $1.sizeBytes)).partialValue
     }
@@ -44,14 +55,6 @@ extension StoreRecovery {
     }
     try mover.sync(copy)
     return try publish(judgement, copied, kept, home)
-  }
-
-  /// The incident that keeps a copy with these bytes.
-  private func kept(_ seal: StoreSeal, in home: String) throws -> Incident? {
-    try Incidents(in: home, fileSystem: fileSystem).list().compactMap(\.incident).last { incident in
-      guard incident.kind == .copied, let kept = incident.seal else { return false }
-      return !kept.differences(from: seal).contains(where: \.affectsContent)
-    }
   }
 
   /// Writes the records beside the copy and gives the whole its name.

@@ -111,6 +111,9 @@ struct OpenFlow: Sendable {
   /// The opener returned a handle.
   mutating func opened<Handle>(_ handle: Handle) -> Opened<Handle> {
     defer { prune() }
+    if policy.mode == .act, policy.recordsHealthyOpens {
+      OpenedBy(recovery.storeURL.path, recovery.app).note()
+    }
     if let aside {
       recovery.note(aside.incident, in: aside.folder.incompatible)
       return aside.opened(handle)

@@ -32,7 +32,7 @@ public struct Policy: Sendable {
   /// private copy of the store must fail to open, too, and a throw-away store must open, before anything is
   /// moved. nil: only our own reader looks a second time.
   public var check: (@Sendable (URL) throws -> Void)?
-  /// The largest set, in bytes, of which a private copy is made.
+  /// The largest set, in bytes, of which a private copy is made; 0 makes none.
   public var maximumCopyBytes: Int64 = 512 * 1024 * 1024
   /// Asked when the same failure comes a second time in the same build; a third time the store is never moved.
   /// false leaves it in place.
@@ -40,8 +40,9 @@ public struct Policy: Sendable {
   /// Whether a store opens although the header of its log is damaged, which makes SQLite drop the newest rows: a
   /// copy of the whole set is kept first, from which they can be recovered. false refuses to open it.
   public var keepsDamagedLogs = true
-  /// Whether a small hidden file beside the store, `.X.lifeboat`, notes after each healthy open what its log held,
-  /// so that a later launch notices when the log was deleted or exchanged.
+  /// Whether two small hidden files beside the store note after each healthy open what its log held (`.X.lifeboat`)
+  /// and which version of the app opened it (`.X.opened-by-…`), so that a later launch notices that the log was
+  /// deleted or exchanged, or that the app is older than the store.
   public var recordsHealthyOpens = true
   /// When records and second copies of what was set aside may go, after the store has opened; see
   /// ``Incidents/prune(_:storeName:dryRun:)``, which never removes the only copy of anything. nil: never.

@@ -235,6 +235,19 @@ extension StoreRecovery {
     try pending().compactMap(\.incident)
   }
 
+  /// The same, and makes the fresh store where a run ended after the old one was set aside and before that.
+  ///
+  /// - Returns: The incident that the fresh store was made for; nil when none had to be made.
+  /// - Throws: What `fresh` threw, with the set still aside, so that the next run makes it; else as ``resume()``.
+  package func resume(makingFresh fresh: (Incident) throws -> Void) throws -> Incident? {
+    let ended = try pending().filter { $0.incident?.kind == .setAside }
+    guard let incident = ended.last?.incident else { return nil }
+    let isMissing = StoreSet(at: try path()).members.isEmpty
+    if isMissing { try fresh(incident) }
+    for one in ended { try mover.close(one.folder) }
+    return isMissing ? incident : nil
+  }
+
   /// Sets a store at rest aside, for good: a fresh one is the caller's business.
   ///
   /// - Throws: ``StoreRecoveryError``: `store.refused` when the judgement is no quarantine or the store is not
@@ -326,6 +339,7 @@ extension StoreRecovery {
     var evidence = evidence
     structure?(storeURL.path, &evidence)
     model?.expectedModel.compare(&evidence)
+    evidence.isNewerThanApp = OpenedBy(storeURL.path, app).isNewer ?? evidence.isNewerThanApp
     return evidence
   }
 

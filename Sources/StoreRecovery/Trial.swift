@@ -1,5 +1,5 @@
 import CoreDataStore
-import Foundation
+package import Foundation
 
 #if canImport(Darwin)
   import Darwin
@@ -28,7 +28,7 @@ extension StoreEvidence {
     public var makesFreshStore: Bool?
     /// The system's error number or SQLite's code that stood in its way; nil when none is known.
     public var freshCode: Int32?
-    /// What came of opening a private copy; nil when the host gave no check.
+    /// What came of opening a private copy; nil when the host gave no check, or a limit of 0 bytes.
     public var copy: Copy?
 
     /// A trial of which nothing is known yet.
@@ -179,6 +179,30 @@ extension StoreRecovery {
     return judge(evidence)
   }
 
+  /// Has `make` make a file in a private folder, then gives it the store's name: a run that is killed leaves all
+  /// of it there or nothing.
+  ///
+  /// - Throws: What `make` threw, or why the folder or the name cannot be had; nothing is there then.
+  package func makeWhole(_ make: (URL) throws -> Void) throws {
+    let path = try path()
+    let folder = try TrialFolder(in: StoreSet.folder(of: path), mover)
+    defer { try? folder.remove() }
+    let file = folder.path + "/fresh/" + StoreSet.lastComponent(of: path)
+    try fileSystem.makeFolder(StoreSet.folder(of: file), 0o700)
+    try make(URL(fileURLWithPath: file))
+    try fileSystem.syncFile(file)
+    guard let status = try fileSystem.status(file) else {
+      throw SystemCallError(call: "lstat", path: file, errno: ENOENT)
+    }
+    do { try mover.place(file, at: path, status: status) } catch let error as SystemCallError
+      where error.errno == EEXIST
+    {
+      throw StoreRecoveryError(
+        .inUse, "another process has made a store here meanwhile", path: path)
+    }
+    try fileSystem.syncFolder(StoreSet.folder(of: path))
+  }
+
   /// Throws only when another process is in the way, which says nothing about a fresh store.
   private func trial(_ path: String) throws -> StoreEvidence.Trial {
     var trial = StoreEvidence.Trial()
@@ -193,7 +217,9 @@ extension StoreRecovery {
         trial.freshCode = code(of: error)
         return trial
       }
-      trial.copy = policy.check.map { copyTrial(path, folder, $0) }
+      // A limit of 0 asks for no copy at all.
+      trial.copy =
+        policy.maximumCopyBytes > 0 ? policy.check.map { copyTrial(path, folder, $0) } : nil
     } catch  where error.inUse != nil {
       throw error
     } catch {

@@ -30,6 +30,34 @@ struct Quarantines {
 
 /// `lifeboat incidents verify` and `prune`
 @Suite struct IncidentsTests {
+  /// A folder that came from elsewhere is shown where it is.
+  @Test func showNamesTheFolderOfNow() throws {
+    let quarantines = try Quarantines()
+    let folder = try TemporaryFolder()
+    let stores = folder.url.appendingPathComponent("Stores").path
+    try FileManager.default.copyItem(atPath: quarantines.stores, toPath: stores)
+    let shown = try Program.run("incidents", "show", stores, quarantines.id).text
+    #expect(shown.contains("\(stores)/Incompatible/\(quarantines.id)/store"))
+    #expect(!shown.contains(quarantines.stores))
+  }
+
+  /// The files are there although nobody knows any more what they are.
+  @Test func aRecordThatCannotBeReadNamesTheFiles() throws {
+    let quarantines = try Quarantines()
+    let (stores, id) = (quarantines.stores, quarantines.id)
+    let record = quarantines.demo.incident.appendingPathComponent("incident.json")
+    try FileManager.default.removeItem(at: record)
+    try Data("{}".utf8).write(to: record)
+    let before = quarantines.state
+    for command in ["show", "restore"] {
+      let outcome = try Program.run("incidents", command, stores, id)
+      #expect(outcome.status == 65)
+      #expect(outcome.errorCode == "incident.unreadable")
+      #expect(outcome.errors.contains("/Incompatible/\(id)/store"), "\(outcome.errors)")
+    }
+    #expect(quarantines.state == before)
+  }
+
   @Test func verifyFindsWhatChanged() throws {
     let quarantines = try Quarantines()
     let (stores, id) = (quarantines.stores, quarantines.id)
@@ -148,6 +176,9 @@ struct Quarantines {
     let outcome = try Program.run("incidents", "restore", stores, id)
     #expect(outcome.status == 0, "\(outcome.errors)")
     #expect(outcome.text.contains("next: open the app, in a version that has the model"))
+    // Not the words of that day: what they point to is no longer there.
+    let shown = try Program.run("incidents", "show", stores, id).text
+    #expect(shown.contains("brought back") && !shown.contains("/store"))
     let back = try #require(
       outcome.text.split(separator: "\n").first { $0.hasPrefix("to go back: ") })
     let replaced = try #require(back.split(separator: " ").last)

@@ -92,6 +92,7 @@ struct Moody {
     let outcome = try moody.rescue("--model-version", "Moody")
     #expect(outcome.status == 0)
     #expect(outcome.text.contains("fits Moody; nothing to do"))
+    #expect(outcome.text.contains("lifeboat check "), "indexes are not looked at")
     #expect(moody.state == before)
   }
 
@@ -102,6 +103,8 @@ struct Moody {
     #expect(outcome.status == 0)
     #expect(outcome.text.contains("would be set aside"))
     #expect(outcome.text.contains("Continent, Country, Mood"))
+    #expect(outcome.text.contains("--app Moody"), "the command that does it")
+    #expect(try moody.rescue(flag, "--quiet").text == outcome.text, "the report is all there is")
     let report = try moody.rescue(flag, "--json").json()
     #expect(report["dryRun"]?.boolean == true)
     #expect(report["incident"] == nil)
@@ -213,5 +216,89 @@ struct Moody {
     let folder = try #require(report["incident"]?["folder"]?.string)
     #expect(try bytes(of: URL(fileURLWithPath: folder + "/store/Moody.moody")) == damaged)
     #expect(try Program.run("inspect", moody.store.path).text.contains("no damage found"))
+  }
+
+  /// A screen of plain words; all that support gets only when asked for.
+  @Test func theFirstScreenIsShort() throws {
+    guard let moody = try Moody("what rescue says") else { return }
+    let plain = try moody.rescue("-n").text
+    #expect(plain.split(separator: "\n").count <= 8)
+    #expect(!plain.contains("\\n") && !plain.contains("sharedMemory"))
+    let all = try moody.rescue("-n", "-v").text
+    #expect(all.contains("Moody.moody-shm: file, sharedMemory") && !all.contains("\\n"))
+    #expect(all.contains("model.mismatch"))
+  }
+
+  @Test func policiesDecideWhatMayBeDone() throws {
+    guard let moody = try Moody("policies of rescue") else { return }
+    let before = moody.state
+    let report = try moody.rescue("--policy", "report")
+    #expect(report.status == 0)
+    #expect(report.text.contains("would be set aside"))
+    for policy in ["", "foo", "REPORT", "report=1", "min-free", "min-free=", "min-free=-5"] {
+      #expect(try moody.rescue("--policy", policy).status == 64, "\(policy)")
+    }
+    let full = try moody.rescue("--policy", "min-free=999TB")
+    #expect(full.status == 75)
+    #expect(full.errorCode == "store.incompatible")
+    #expect(full.errors.contains("--policy min-free=SIZE"))
+    #expect(moody.state == before)
+    let done = try moody.rescue("--policy", "no-trial", "--policy", "min-free=0")
+    #expect(done.status == 0, "\(done.errors)")
+    #expect(done.text.contains("Set aside in"))
+  }
+
+  @Test func whoeverHoldsALockIsNamed() throws {
+    guard let moody = try Moody("rescue of a locked store") else { return }
+    let connection = try SQLiteConnection(moody.store)
+    try connection.exec("BEGIN EXCLUSIVE")
+    let outcome = try moody.rescue()
+    #expect(outcome.status == 75)
+    #expect(outcome.errorCode == "store.incompatible")
+    #expect(outcome.errors.contains("process \(ProcessInfo.processInfo.processIdentifier)"))
+    try connection.exec("ROLLBACK")
+    #expect(!FileManager.default.fileExists(atPath: moody.home + "/Incompatible"))
+  }
+
+  /// Whoever runs the command, the app has to open the fresh store.
+  @Test func theFreshStoreIsTheAppsToOpen() throws {
+    guard let moody = try Moody("owner and permissions of a fresh store") else { return }
+    var traits: [FileAttributeKey: Any] = [.posixPermissions: 0o640]
+    if geteuid() == 0 { traits[.ownerAccountID] = 65_534 }
+    try FileManager.default.setAttributes(traits, ofItemAtPath: moody.store.path)
+    #expect(try moody.rescue().status == 0)
+    let fresh = try FileManager.default.attributesOfItem(atPath: moody.store.path)
+    #expect(fresh[.posixPermissions] as? Int == 0o640)
+    if geteuid() == 0 { #expect(fresh[.ownerAccountID] as? Int == 65_534) }
+    #expect(try Program.run("inspect", moody.store.path).text.contains("Rows          none"))
+  }
+
+  /// A run that ended between the move and the fresh store leaves no store at the path; the next one makes it.
+  @Test func theNextRunMakesTheFreshStore() throws {
+    guard let moody = try Moody("a rescue that was stopped") else { return }
+    let incident = try #require(try moody.rescue("--json").json()["incident"])
+    let folder = try #require(incident["folder"]?.string)
+    try FileManager.default.removeItem(at: moody.store)
+    // The record names another folder, as in one that was copied.
+    let record = URL(fileURLWithPath: folder + "/incident.json")
+    let text = try String(contentsOf: record, encoding: .utf8)
+    try FileManager.default.removeItem(at: record)
+    try Data(text.replacingOccurrences(of: moody.home, with: "/elsewhere").utf8).write(to: record)
+    let intent = #"{"schema":"lifeboat.move","version":1,"storeName":"Moody.moody","members":[]}"#
+    try Data(intent.utf8).write(to: URL(fileURLWithPath: folder + "/.intent.json"))
+    let before = moody.state
+    let look = try moody.rescue("-n")
+    #expect(look.status == 74)
+    #expect(look.errorCode == "quarantine.unfinished")
+    #expect(moody.state == before)
+
+    let outcome = try moody.rescue()
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    #expect(outcome.text.contains("by an earlier run that was stopped; now it is replaced"))
+    #expect(outcome.text.contains("Incompatible/" + URL(fileURLWithPath: folder).lastPathComponent))
+    #expect(!FileManager.default.fileExists(atPath: folder + "/.intent.json"))
+    let names = try FileManager.default.contentsOfDirectory(atPath: moody.home + "/Incompatible")
+    #expect(names.count { $0.hasPrefix("20") } == 1 && !names.contains { $0.hasPrefix(".trial") })
+    #expect(try moody.rescue("-n").text.contains("fits Moody 6; nothing to do"))
   }
 }

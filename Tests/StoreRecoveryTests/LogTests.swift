@@ -76,6 +76,28 @@ import Testing
     #expect(next.loss == nil)
   }
 
+  /// A log that is damaged at each launch does not fill the disk.
+  @Test func copiesAreCounted() throws {
+    let bench = try Workbench()
+    var policy = Workbench.policy()
+    policy.maximumQuarantines = 2
+    for round in 1...3 {
+      for suffix in ["", "-wal", "-shm"] {
+        try? FileManager.default.removeItem(atPath: bench.store + suffix)
+      }
+      try bench.makeStore()
+      try damage(bench.store + "-wal", at: 16 + round)
+      let outcome = bench.recovery(policy: policy).attemptSynchronously { _ in round }
+      if case .failed(let failed) = outcome {
+        #expect(round == 3)
+        #expect(failed.verdict.rule == "store.walDamaged")
+      } else {
+        #expect(round < 3)
+      }
+    }
+    #expect(bench.names(bench.incompatible).count { !$0.hasPrefix(".") } == 2)
+  }
+
   /// Without space for the copy the store stays closed, and no run leaves half a copy.
   @Test func theCopyIsWholeOrNotThere() throws {
     struct Stop: Error {}

@@ -36,7 +36,9 @@ extension Verdict {
 
 extension Verdict {
   /// The same in parts: names, each with one value or a list.
-  package func supportLines(_ evidence: StoreEvidence) -> [(name: String, parts: [String])] {
+  package func supportLines(_ evidence: StoreEvidence) -> [(
+    name: String, parts: [String], isList: Bool
+  )] {
     var text = SupportText()
     text.add(self, evidence)
     return text.lines
@@ -48,20 +50,19 @@ struct SupportText {
   /// How many lines a list may have; what is left out is counted.
   static let listLimit = 24
 
-  /// A value of several parts is a list.
-  private(set) var lines: [(name: String, parts: [String])] = []
+  private(set) var lines: [(name: String, parts: [String], isList: Bool)] = []
 
   var text: String {
     lines.map { line in
-      line.parts.count == 1
-        ? "\(line.name): \(line.parts[0])\n"
-        : "\(line.name):\n" + line.parts.map { "  \($0)\n" }.joined()
+      line.isList
+        ? "\(line.name):\n" + line.parts.map { "  \($0)\n" }.joined()
+        : "\(line.name): \(line.parts[0])\n"
     }.joined()
   }
 
   mutating func add(_ name: String, _ value: String?) {
     guard let value, !value.isEmpty else { return }
-    lines.append((name, [Self.visible(value)]))
+    lines.append((name, [Self.visible(value)], false))
   }
 
   mutating func add(_ name: String, list: [String]) {
@@ -69,7 +70,7 @@ struct SupportText {
     var parts = list.prefix(Self.listLimit).map(Self.visible)
     let rest = list.count - Self.listLimit
     if rest > 0 { parts.append("and \(rest) more") }
-    lines.append((name, parts))
+    lines.append((name, parts, true))
   }
 
   static func name(of app: StoreRecovery.App) -> String {
@@ -100,7 +101,7 @@ struct SupportText {
       })
     add("Surroundings", surroundings(evidence))
     add("Strays", list: evidence.strays)
-    add("Lost rows", evidence.silentLossSentence)
+    add("Newest rows", evidence.silentLossSentence)
     add("Earlier quarantines", evidence.repetition.map(repetition))
     add("Trials", evidence.trial.map(trial))
     addModel(evidence)
@@ -188,7 +189,7 @@ struct SupportText {
       case .opened: "a private copy opened"
       case .failed: "a private copy failed, too"
       case .unavailable: "a private copy failed for another reason"
-      case .skipped: "no private copy was made, as it would be too large"
+      case .skipped: "no private copy was made, as it is too large or space too short"
       case nil: "no private copy was made"
       }
     let code = trial.freshCode.map { " (error \($0))" } ?? ""

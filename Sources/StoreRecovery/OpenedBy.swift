@@ -1,0 +1,96 @@
+import CoreDataStore
+import Foundation
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// Which version of the app opened a store last, told by the name of an empty file beside the store, as in
+/// `.Done.sqlite.opened-by-2.1+42`. A launch by the same version asks for one name and writes nothing.
+///
+/// Version hashes alone do not say which of two models is the newer one; this does, so that a downgrade is told
+/// from a store that no build fits.
+struct OpenedBy {
+  private let folder: String
+  private let prefix: String
+  private let app: StoreRecovery.App
+
+  init(_ path: String, _ app: StoreRecovery.App) {
+    folder = StoreSet.folder(of: path)
+    prefix = "." + StoreSet.lastComponent(of: path) + ".opened-by-"
+    self.app = app
+  }
+
+  private var name: String? {
+    guard let version = Self.encoded(app.version) else { return nil }
+    guard let build = app.build else { return prefix + version }
+    return Self.encoded(build).map { prefix + version + "+" + $0 }
+  }
+
+  /// Notes that the app has opened the store. It is a help, so what fails here is left out.
+  func note() {
+    guard let name else { return }
+    let path = folder + "/" + name
+    var status = stat()
+    if unsafe lstat(path, &status) == 0 { return }
+    let earlier = markers()
+    let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
+    let descriptor = unsafe open(path, flags, 0o600)
+    guard descriptor >= 0 else { return }
+    close(descriptor)
+    for other in earlier { unsafe _ = unlink(folder + "/" + other) }
+  }
+
+  /// Whether a newer version of the app has opened the store; nil when nothing tells.
+  var isNewer: Bool? {
+    let answers = markers().compactMap { marker -> Bool? in
+      let parts = marker.dropFirst(prefix.count).split(separator: "+", maxSplits: 1)
+      guard let version = parts.first else { return nil }
+      if let order = Self.order(String(version), app.version), order != 0 { return order > 0 }
+      guard parts.count == 2, let build = app.build else { return nil }
+      return Self.order(String(parts[1]), build).map { $0 > 0 }
+    }
+    return answers.isEmpty ? nil : answers.contains(true)
+  }
+
+  /// The names of the empty files that note a version.
+  private func markers() -> [String] {
+    let names = (try? FolderEntries.read(folder, limit: FileSystem.entryLimit).names) ?? []
+    return names.filter { name in
+      guard name.hasPrefix(prefix), let status = try? FileStatus.of(folder + "/" + name) else {
+        return false
+      }
+      return status.kind == .file && status.sizeBytes == 0
+    }
+  }
+
+  /// A version as a part of a file's name; nil for one that cannot be.
+  private static func encoded(_ text: String) -> String? {
+    let isPlain = text.utf8.allSatisfy { byte in
+      (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+        || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
+        || [UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_")].contains(byte)
+    }
+    return isPlain && (1...48).contains(text.utf8.count) ? text : nil
+  }
+
+  /// How two versions of numbers and dots compare: below, above or 0; nil when one of them is another text.
+  static func order(_ left: String, _ right: String) -> Int? {
+    func numbers(_ text: String) -> [Int]? {
+      let parts = text.split(separator: ".", omittingEmptySubsequences: false).map { Int($0) }
+      return parts.contains(nil) ? nil : parts.compactMap(\.self)
+    }
+    guard let left = numbers(left), let right = numbers(right) else { return nil }
+    for index in 0..<max(left.count, right.count) {
+      let (one, two) = (
+        index < left.count ? left[index] : 0, index < right.count ? right[index] : 0
+      )
+      if one != two { return one < two ? -1 : 1 }
+    }
+    return 0
+  }
+}
