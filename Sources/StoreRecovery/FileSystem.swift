@@ -33,6 +33,9 @@ package struct FileSystem: Sendable {
   /// Locks a file of our own, making it when it is missing, and does not wait: a descriptor that holds the lock
   /// until it is closed or the process ends; nil while another process holds it.
   package var lock: @Sendable (String) throws -> Int32?
+  /// Gives a file of our own another time of change, in nanoseconds since 1970. Nothing relies on it reaching the
+  /// device.
+  package var setModified: @Sendable (String, Int64) throws -> Void
   /// What a path names; nil when nothing.
   package var status: @Sendable (String) throws -> FileStatus?
   /// The names in a folder.
@@ -60,6 +63,11 @@ package struct FileSystem: Sendable {
     copy: { try copyFile($0, $1) },
     write: { try writeFile($0, $1) },
     lock: { try lockFile($0) },
+    setModified: { path, time in
+      let times = times(time)
+      try call(
+        "utimensat", path, unsafe utimensat(AT_FDCWD, path, times, AT_SYMLINK_NOFOLLOW))
+    },
     status: { try FileStatus.of($0) },
     entries: { try FolderEntries.read($0, limit: entryLimit) },
     freeSpace: { try freeBytes(at: $0) })
@@ -232,14 +240,18 @@ package struct FileSystem: Sendable {
     guard try FileStatus.of(descriptor: source, path: from) == listed, total == listed.sizeBytes
     else { throw SystemCallError(call: "copy", path: from, errno: EBUSY) }
     try call("fchmod", to, fchmod(target, mode_t(listed.mode)))
-    var times = [timespec(), timespec()]
-    for index in times.indices {
-      let (seconds, rest) = listed.modified.quotientAndRemainder(dividingBy: 1_000_000_000)
-      times[index].tv_sec = time_t(rest < 0 ? seconds - 1 : seconds)
-      times[index].tv_nsec = Int(rest < 0 ? rest + 1_000_000_000 : rest)
-    }
+    let times = times(listed.modified)
     try call("futimens", to, unsafe futimens(target, times))
     try flush(target, to)
+  }
+
+  /// The times of access and of change, both `nanoseconds` since 1970.
+  private static func times(_ nanoseconds: Int64) -> [timespec] {
+    let (seconds, rest) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
+    var time = timespec()
+    time.tv_sec = time_t(rest < 0 ? seconds - 1 : seconds)
+    time.tv_nsec = Int(rest < 0 ? rest + 1_000_000_000 : rest)
+    return [time, time]
   }
 
   package static func freeBytes(at folder: String) throws -> Int64 {

@@ -26,7 +26,13 @@ struct PendingMoves: Sendable {
   ///   finished nor undone. The store must not be opened then: its set may be split. With the code
   ///   `store.inUse` when another process is in the way.
   func end(now: Date) throws -> [Ended] {
-    guard try isAnythingPending() else { return [] }
+    guard try isAnythingPending() else {
+      // So that the next launch need not look.
+      SettledMoves.note(
+        in: home + "/" + QuarantineFolder.parentName, now: now, mover.fileSystem
+      ) { try isAnythingPending() }
+      return []
+    }
     return try mover.leased(home) { try endHoldingLease(now: now) }
   }
 

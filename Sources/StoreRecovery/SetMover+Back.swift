@@ -79,6 +79,7 @@ extension SetMover {
     }
     let record = MoveRecord(
       storeName: folder.storeName, members: members, incident: nil, back: reason)
+    try SettledMoves.forget(folder.incompatible, fileSystem)
     try records.write(record, to: folder.back)
     return record
   }

@@ -30,20 +30,51 @@ public struct StoreRecovery: Sendable {
   }
 
   /// The main file of the store.
-  public let storeURL: URL
+  public var storeURL: URL { parts.storeURL }
   /// The app that opens it.
-  public let app: App
+  public var app: App { parts.app }
   /// What the host decides.
-  public let policy: Policy
+  public var policy: Policy { parts.policy }
   /// The steps of the recovery, for the host's log; ``Policy/report`` is told as well.
   public let events = RecoveryEvents()
 
-  /// The path of the main file; nil when the URL is not that of a file. Asked of the URL once: each launch needs
-  /// it several times.
-  private let mainPath: String?
-  let structure: StructureReader?
-  let fileSystem: FileSystem
-  let clock: @Sendable () -> Date
+  let parts: Parts
+
+  /// All that a recovery is given, as one object: a launch hands it on many times, and each copy would have to count
+  /// some forty references.
+  final class Parts: Sendable {
+    let storeURL: URL
+    let app: App
+    let policy: Policy
+    /// The path of the main file, its folder and its name; nil when the URL is not that of a file. Asked of the
+    /// URL once: each launch needs them several times.
+    let path: String?
+    let home: String
+    let storeName: String
+    let structure: StructureReader?
+    let fileSystem: FileSystem
+    let clock: @Sendable () -> Date
+
+    init(
+      _ storeURL: URL, _ app: App, _ policy: Policy, _ structure: StructureReader?,
+      _ fileSystem: FileSystem, _ clock: @escaping @Sendable () -> Date
+    ) {
+      self.storeURL = storeURL
+      self.app = app
+      self.policy = policy
+      let path = storeURL.isFileURL ? storeURL.path : ""
+      home = StoreSet.folder(of: path)
+      storeName = StoreSet.lastComponent(of: path)
+      self.path = StoreSet.isPlainName(storeName) ? path : nil
+      self.structure = structure
+      self.fileSystem = fileSystem
+      self.clock = clock
+    }
+  }
+
+  var structure: StructureReader? { parts.structure }
+  var fileSystem: FileSystem { parts.fileSystem }
+  var clock: @Sendable () -> Date { parts.clock }
 
   /// Prepares to open the store at `storeURL`, which need not exist. Nothing is read yet.
   public init(_ storeURL: URL, app: App, policy: Policy = .init()) {
@@ -56,14 +87,7 @@ public struct StoreRecovery: Sendable {
     fileSystem: FileSystem = .real,
     clock: @escaping @Sendable () -> Date = { Date() }
   ) {
-    self.storeURL = storeURL
-    self.app = app
-    self.policy = policy
-    let path = storeURL.isFileURL ? storeURL.path : ""
-    mainPath = StoreSet.isPlainName(StoreSet.lastComponent(of: path)) ? path : nil
-    self.structure = structure
-    self.fileSystem = fileSystem
-    self.clock = clock
+    parts = Parts(storeURL, app, policy, structure, fileSystem, clock)
   }
 
   /// Opens the store with `opener`.
@@ -121,7 +145,10 @@ public struct StoreRecovery: Sendable {
       switch flow.next {
       case .call(let pause):
         if let pause { try? await Task.sleep(for: pause) }
-        do { return .opened(flow.opened(try await opener(storeURL))) } catch { flow.failed(error) }
+        do {
+          let handle = try await opener(storeURL)
+          return .opened(flow.opened(handle))
+        } catch { flow.failed(error) }
       case .end(let failed): return .failed(failed)
       }
     }
@@ -141,7 +168,10 @@ public struct StoreRecovery: Sendable {
       switch flow.next {
       case .call(let pause):
         if let pause { Thread.sleep(forTimeInterval: pause / .seconds(1)) }
-        do { return .opened(flow.opened(try opener(storeURL))) } catch { flow.failed(error) }
+        do {
+          let handle = try opener(storeURL)
+          return .opened(flow.opened(handle))
+        } catch { flow.failed(error) }
       case .end(let failed): return .failed(failed)
       }
     }
@@ -279,20 +309,21 @@ extension StoreRecovery {
 
   /// The main file in its real folder: a folder that is a link is the host's choice, and is moved in like any other.
   func path() throws -> String {
-    guard let mainPath else {
+    guard let path = parts.path else {
       throw StoreRecoveryError(
         .notAFile, "the URL of a store must be that of a file", path: storeURL.path)
     }
-    let folder = StoreSet.folder(of: mainPath)
+    let folder = StoreSet.folder(of: path)
     let resolved = StoreSet.resolvedFolder(folder)
-    return resolved == folder ? mainPath : resolved + "/" + StoreSet.lastComponent(of: mainPath)
+    return resolved == folder ? path : resolved + "/" + StoreSet.lastComponent(of: path)
   }
 
   func pending() throws -> [PendingMoves.Ended] {
     let path = try path()
+    // A normal launch goes no further.
+    if try SettledMoves.areAll(in: parts.home, parts.fileSystem.status) { return [] }
     let moves = PendingMoves(
-      mover: mover, home: StoreSet.folder(of: path), storeName: StoreSet.lastComponent(of: path),
-      report: tell)
+      mover: mover, home: parts.home, storeName: parts.storeName, report: tell)
     guard policy.mode == .act else {
       guard try !moves.areAny() else {
         throw StoreRecoveryError(

@@ -115,6 +115,9 @@ final class Steps: @unchecked Sendable {
       }
     }
     system.lock = { path in try self.around("lock") { try real.lock(path) } }
+    system.setModified = { path, time in
+      try self.around("setModified") { try real.setModified(path, time) }
+    }
     return system
   }
 }

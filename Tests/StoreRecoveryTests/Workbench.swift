@@ -238,6 +238,10 @@ extension FileSystem {
       try check("lock", $0)
       return try real.lock($0)
     }
+    watched.setModified = {
+      try check("setModified", $0)
+      try real.setModified($0, $1)
+    }
     return watched
   }
 }

@@ -26,6 +26,12 @@ struct BenchedStore {
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     url = folder.appendingPathComponent("Done.sqlite")
     for number in 0..<incidents { try quarantineOne(number) }
+    if incidents > 0 {
+      // The incidents are those of an earlier day.
+      try FileManager.default.setAttributes(
+        [.modificationDate: Date(timeIntervalSinceNow: -86400)],
+        ofItemAtPath: folder.appendingPathComponent("Incompatible").path)
+    }
     try make()
     let support = folder.appendingPathComponent(".Done_SUPPORT/_EXTERNAL_DATA")
     if blobs > 0 {
