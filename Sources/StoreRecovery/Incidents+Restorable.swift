@@ -134,7 +134,7 @@ extension Incidents {
     else { return false }
     defer { try? trial.remove() }
     do {
-      let copy = try trial.copy(set, to: "copy", withIndex: false)
+      let copy = try trial.copy(set, TrialFolder.withoutIndex, to: "copy")
       return try canOpen(URL(fileURLWithPath: copy.mainPath))
     } catch {
       return false

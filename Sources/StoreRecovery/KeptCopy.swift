@@ -11,50 +11,68 @@ import Foundation
 
 extension StoreRecovery {
   /// Copies the set into an incident of its own, because opening the store makes SQLite drop a part of the log
-  /// that holds rows. The store stays in place.
+  /// that holds rows. The store stays in place. Of a set that is larger than ``Policy/maximumCopyBytes``, or than
+  /// what is free, only the log and its index are copied: the opener changes nothing else of what was committed.
   ///
   /// The copy grows in a folder that the next trial removes, and gets its name as a whole: a killed run leaves
   /// nothing half.
   ///
-  /// - Returns: The incident; the earlier one when a copy with the same bytes is kept already.
+  /// - Returns: The incident; the earlier one when this log is kept already.
   func keepCopy(_ judgement: Judgement) throws -> Incident {
     let path = try path()
     let home = StoreSet.folder(of: path)
     let set = StoreSet(at: path)
-    let seal = try StoreSeal(sealing: set)
     let copies = try Incidents(home: home, fileSystem: fileSystem).list().compactMap(\.incident)
       .filter { $0.kind == .copied && $0.storeName == StoreSet.lastComponent(of: path) }
-    let earlier = copies.last { incident in
-      guard let kept = incident.seal else { return false }
-      return !kept.differences(from: seal).contains(where: \.affectsContent)
-    }
-    if let earlier { return earlier }
+    if let earlier = try copies.last(where: { try isKept(set, in: $0) }) { return earlier }
     // A log that is damaged again and again would fill the disk.
     guard copies.count(where: { $0.app == app }) < policy.maximumQuarantines else {
       throw StoreRecoveryError(
         .refused, "this build has kept \(copies.count) copies of the store already", path: path)
     }
-    let bytes = seal.files.reduce(Int64(0)) {
-      $0.addingReportingOverflow(max(0, $1.sizeBytes)).partialValue
-    }
-    guard bytes >= 0, try fileSystem.freeSpace(home) - bytes >= policy.minimumFreeBytes else {
-      throw StoreRecoveryError(
-        .noSpace, "too little space is free for a copy of the store; free some and open again",
-        path: home)
-    }
+    let roles = try rolesToCopy(set, home)
     let trial = try TrialFolder(in: home, mover)
     defer { try? trial.remove() }
     let kept = trial.path + "/kept"
     try fileSystem.makeFolder(kept, 0o700)
-    let copy = try trial.copy(
-      set, to: "kept/" + QuarantineFolder.storeFolderName, withIndex: true)
-    let copied = try StoreSeal(sealing: copy)
-    guard !seal.differences(from: copied).contains(where: \.affectsContent) else {
+    let before = try states(of: set)
+    let copy = try trial.copy(set, roles, to: "kept/" + QuarantineFolder.storeFolderName)
+    let seal = try StoreSeal(sealing: copy)
+    guard try states(of: set) == before, set.isComplete else {
       throw StoreRecoveryError(
         .unmovable, "the store changed while it was copied, so something uses it", path: path)
     }
     try mover.sync(copy)
-    return try publish(judgement, copied, kept, home)
+    return try publish(judgement, seal, kept, home)
+  }
+
+  private func states(of set: StoreSet) throws -> [FileStatus?] {
+    try set.members.map { try fileSystem.status($0.path) }
+  }
+
+  /// Whether the log is kept: copies have its size and time.
+  private func isKept(_ set: StoreSet, in incident: Incident) throws -> Bool {
+    guard let log = set.first(.wal), let now = try fileSystem.status(log.path) else { return false }
+    return incident.seal?.files.contains {
+      $0.role == .wal && $0.sizeBytes == now.sizeBytes && $0.modifiedNanoseconds == now.modified
+    } ?? false
+  }
+
+  private func rolesToCopy(_ set: StoreSet, _ home: String) throws -> Set<StoreSet.Role> {
+    let free = try fileSystem.freeSpace(home) - policy.minimumFreeBytes
+    if set.sizeBytes <= policy.maximumCopyBytes, set.sizeBytes <= free {
+      return Set(set.members.map(\.role))
+    }
+    let logs: Set<StoreSet.Role> = [.wal, .sharedMemory]
+    let needed = set.members.filter { logs.contains($0.role) }.reduce(Int64(0)) {
+      $0 &+ max(0, $1.sizeBytes)
+    }
+    guard needed >= 0, needed <= free else {
+      throw StoreRecoveryError(
+        .noSpace, "too little space is free for a copy of the log; free some and open again",
+        path: home)
+    }
+    return logs
   }
 
   /// Writes the records beside the copy and gives the whole its name.

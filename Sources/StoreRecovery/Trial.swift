@@ -128,13 +128,18 @@ struct TrialFolder {
     try check(URL(fileURLWithPath: folder + "/" + storeName))
   }
 
-  /// Copies a set into the folder's `name`, links as links.
+  /// All that a copy needs to open: SQLite makes the index of the log anew.
+  static let withoutIndex = Set(StoreSet.Role.allCases).subtracting([.sharedMemory])
+
+  /// Copies a set, or the members of it with `roles`, into the folder's `name`, links as links.
   ///
   /// - Returns: The copy.
-  func copy(_ set: StoreSet, to name: String, withIndex: Bool) throws -> StoreSet {
+  func copy(
+    _ set: StoreSet, _ roles: Set<StoreSet.Role>, to name: String
+  ) throws -> StoreSet {
     let folder = path + "/" + name
     try fileSystem.makeFolder(folder, 0o700)
-    for member in set.members where withIndex || member.role != .sharedMemory {
+    for member in set.members where roles.contains(member.role) {
       let target = folder + "/" + member.name
       if member.kind == .folder {
         try fileSystem.makeFolder(target, 0o700)
@@ -220,7 +225,7 @@ extension StoreRecovery {
       // A limit of 0 asks for no copy at all.
       trial.copy =
         policy.maximumCopyBytes > 0 ? policy.check.map { copyTrial(path, folder, $0) } : nil
-    } catch  where error.inUse != nil {
+    } catch  where error.inUse != nil || (error as? StoreRecoveryError)?.code == .unmovable {
       throw error
     } catch {
       trial.makesFreshStore = false
@@ -247,8 +252,9 @@ extension StoreRecovery {
       free - bytes >= policy.minimumFreeBytes
     else { return .skipped }
     let copy: StoreSet
-    // SQLite makes the index of the log anew.
-    do { copy = try folder.copy(set, to: "copy", withIndex: false) } catch { return .skipped }
+    do { copy = try folder.copy(set, TrialFolder.withoutIndex, to: "copy") } catch {
+      return .skipped
+    }
     do {
       try check(URL(fileURLWithPath: copy.mainPath))
       return .opened

@@ -76,6 +76,24 @@ import Testing
     #expect(next.loss == nil)
   }
 
+  /// Of a large set only the log is copied, which is all that SQLite drops.
+  @Test func ofALargeSetTheLogIsKept() throws {
+    let bench = try Workbench()
+    try bench.makeStore()
+    try damage(bench.store + "-wal", at: 17)
+    let log = try #require(bench.bytes("Done.sqlite-wal"))
+    var policy = Workbench.policy()
+    policy.maximumCopyBytes = 1000
+    let opened = try bench.recovery(policy: policy).openSynchronously { try Database.open($0) }
+    opened.handle.close()
+    let kept = "Incompatible/\(Workbench.stamp)/store/"
+    #expect(opened.incident?.kind == .copied)
+    #expect(bench.names(bench.folder + "/" + kept) == ["Done.sqlite-shm", "Done.sqlite-wal"])
+    #expect(bench.bytes(kept + "Done.sqlite-wal") == log)
+    #expect(
+      try Incidents(in: URL(fileURLWithPath: bench.folder)).verify(Workbench.stamp).isSound)
+  }
+
   /// A log that is damaged at each launch does not fill the disk.
   @Test func copiesAreCounted() throws {
     let bench = try Workbench()
