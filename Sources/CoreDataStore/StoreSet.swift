@@ -172,6 +172,16 @@ public struct StoreSet: Sendable, Equatable {
     return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 
+  /// `folder` under its real name when it is a symbolic link, which the owner of a store may choose; else as
+  /// given. Nothing below it is followed.
+  package static func resolvedFolder(_ folder: String) -> String {
+    guard (try? FileStatus.of(folder))??.kind == .symbolicLink,
+      let real = unsafe realpath(folder, nil)
+    else { return folder }
+    defer { unsafe free(real) }
+    return unsafe String(validatingCString: real) ?? folder
+  }
+
   /// The part of `path` after its last slash.
   package static func lastComponent(of path: String) -> String {
     guard let slash = lastSlash(of: path) else { return path }

@@ -147,7 +147,8 @@ struct Rescue: ParsableCommand, RecordedCommand {
   ) throws -> Incident? {
     guard judgement.verdict.action == .quarantine, !onlyReports else { return nil }
     do {
-      let traits = try Self.traits(path)
+      // Gone already when another process moved it, which the recovery tells.
+      let traits = (try? Self.traits(path)) ?? [:]
       return try recovery.recover(judgement) { _ in
         try makeFresh(recovery, model, traits)
       }.incident

@@ -46,8 +46,10 @@ enum FileEvidence {
       readMain(path, &evidence)
     }
     if files.journal?.kind == .file {
-      let start = firstBytes(of: path + "-journal", count: journalMagic.count)
-      evidence.journal = .init(isHot: start.errno == 0 ? start.bytes == journalMagic : nil)
+      let start = firstBytes(of: path + "-journal", count: journalHeaderBytes)
+      let hasMain = files.main.map { $0.sizeBytes > 0 }
+      evidence.journal = .init(
+        isHot: start.errno == 0 ? isHot(start.bytes, hasMain: hasMain) : nil)
     }
     // A store in another mode that has no log never had one that counts.
     if evidence.header?.readVersion == 2 || files.log != nil {
@@ -105,6 +107,18 @@ enum FileEvidence {
 
   /// The first bytes of a journal that holds a transaction (SQLite file format, section 3).
   private static let journalMagic: [UInt8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]
+
+  /// The magic number, the counts of records and of the pages that the database had, and what lies between.
+  private static let journalHeaderBytes = 20
+
+  /// Whether a journal with this start has something to bring back. That of a store's very first transaction has
+  /// not while the main file is empty: a process that was killed while it made the store leaves both, and SQLite
+  /// makes it anew. `hasMain` is nil when there is no main file, which tells nothing.
+  private static func isHot(_ start: [UInt8], hasMain: Bool?) -> Bool {
+    guard start.starts(with: journalMagic) else { return false }
+    let isOfNewStore = start.count == journalHeaderBytes && start[16...].allSatisfy { $0 == 0 }
+    return !(isOfNewStore && hasMain == false)
+  }
 
   /// What is known of the locks that other processes hold.
   struct Lock {

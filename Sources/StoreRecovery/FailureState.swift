@@ -94,10 +94,10 @@ extension StoreRecovery {
     var repetition = StoreEvidence.Repetition(fingerprint: fingerprint)
     let state = try? FailureState.read(
       home + "/" + QuarantineFolder.parentName, RecordFile(fileSystem: fileSystem))
-    let kept = try? Incidents(in: home, fileSystem: fileSystem).list().compactMap(\.incident).filter
-    {
-      $0.kind == .setAside && $0.app == app && $0.storeName == storeName
-    }
+    // A set that went back was not set aside; where that is to count, the state says so.
+    let kept = try? Incidents(home: home, fileSystem: fileSystem).list()
+      .filter { $0.outcome?.kind != .putBack }.compactMap(\.incident)
+      .filter { $0.kind == .setAside && $0.app == app && $0.storeName == storeName }
     guard let state, let kept else {
       repetition.isKnown = false
       return repetition

@@ -33,9 +33,16 @@ public struct Incidents: Sendable {
   ) {
     var path = folder
     while path.count > 1, path.hasSuffix("/") { path.removeLast() }
-    home =
-      StoreSet.lastComponent(of: path) == QuarantineFolder.parentName
-      ? StoreSet.folder(of: path) : path
+    let isIncompatible = StoreSet.lastComponent(of: path) == QuarantineFolder.parentName
+    self.init(
+      home: isIncompatible ? StoreSet.folder(of: path) : path, fileSystem: fileSystem, clock: clock)
+  }
+
+  /// The incidents beside a store in `home`, whatever that folder is called.
+  init(
+    home: String, fileSystem: FileSystem, clock: @escaping @Sendable () -> Date = { Date() }
+  ) {
+    self.home = StoreSet.resolvedFolder(home)
     self.fileSystem = fileSystem
     self.clock = clock
   }

@@ -22,7 +22,7 @@ extension StoreRecovery {
     let home = StoreSet.folder(of: path)
     let set = StoreSet(at: path)
     let seal = try StoreSeal(sealing: set)
-    let copies = try Incidents(in: home, fileSystem: fileSystem).list().compactMap(\.incident)
+    let copies = try Incidents(home: home, fileSystem: fileSystem).list().compactMap(\.incident)
       .filter { $0.kind == .copied && $0.storeName == StoreSet.lastComponent(of: path) }
     let earlier = copies.last { incident in
       guard let kept = incident.seal else { return false }

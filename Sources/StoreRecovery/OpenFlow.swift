@@ -136,7 +136,7 @@ struct OpenFlow: Sendable {
     guard let retention = policy.retention, policy.mode == .act, let path = try? recovery.path()
     else { return }
     let incidents = Incidents(
-      in: StoreSet.folder(of: path), fileSystem: recovery.fileSystem, clock: recovery.clock)
+      home: StoreSet.folder(of: path), fileSystem: recovery.fileSystem, clock: recovery.clock)
     let report = try? incidents.prune(
       retention, storeName: StoreSet.lastComponent(of: path), dryRun: false)
     if let report, !report.removed.isEmpty { recovery.tell(.pruned(report)) }

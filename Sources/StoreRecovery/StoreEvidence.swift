@@ -98,8 +98,9 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
   /// Facts about the rollback journal.
   public struct Journal: Sendable, Codable, Equatable {
     /// Whether its header stands, so that SQLite takes it back into the main file; one that was emptied or whose
-    /// header was zeroed (`PRAGMA journal_mode` TRUNCATE and PERSIST) is only kept for the next transaction. nil
-    /// when it could not be read.
+    /// header was zeroed (`PRAGMA journal_mode` TRUNCATE and PERSIST) is only kept for the next transaction, and
+    /// that of the first transaction of a main file that is still empty brings nothing back. nil when it could not
+    /// be read.
     public var isHot: Bool?
 
     /// Creates journal facts from their parts.

@@ -269,6 +269,8 @@ extension StoreRecovery {
       return set.opened(try fresh(storeURL))
     } catch {
       if let problem = set.putBack(after: error) {
+        // Its fresh store is there, and the set is kept.
+        if let inUse = problem.inUse { throw inUse }
         throw StoreRecoveryError(
           .unfinished,
           "the fresh store could not be made, and the earlier one could not be put back now; the next open tries again",
@@ -305,12 +307,15 @@ extension StoreRecovery {
 
   var mover: SetMover { SetMover(fileSystem: fileSystem, patience: policy.maximumWaitSeconds) }
 
+  /// The main file in its real folder: a folder that is a link is the host's choice, and is moved in like any other.
   func path() throws -> String {
     guard let path = parts.path else {
       throw StoreRecoveryError(
         .notAFile, "the URL of a store must be that of a file", path: storeURL.path)
     }
-    return path
+    let folder = StoreSet.folder(of: path)
+    let resolved = StoreSet.resolvedFolder(folder)
+    return resolved == folder ? path : resolved + "/" + StoreSet.lastComponent(of: path)
   }
 
   func pending() throws -> [PendingMoves.Ended] {

@@ -76,7 +76,7 @@ import Testing
     }
     try bench.write("{\"bad", to: intent())
     #expect(try open(bench) == [])
-    #expect(bench.names() == ["Incompatible"])
+    #expect(bench.names() == [".Done.sqlite.opened-by-2.1", "Incompatible"])
     #expect(bench.snapshot(in: store) == before)
   }
 

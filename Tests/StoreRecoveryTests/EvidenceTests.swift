@@ -90,6 +90,40 @@ import Testing
     #expect(classify(empty).action == .open)
   }
 
+  /// A process that is killed while it syncs the journal of a store's first transaction leaves an empty main file
+  /// and this journal: sound, without records, of a database of no pages. SQLite makes the store anew.
+  @Test func journalOfAStoreThatWasNeverMade() throws {
+    let bench = try Workbench()
+    try bench.write("", to: "Done.sqlite")
+    let magic: [UInt8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]
+    func journal(pages: UInt8) throws {
+      let header =
+        magic + [0, 0, 0, 0, 0xc6, 0x34, 0x61, 0x4b, 0, 0, 0, pages, 0, 0, 2, 0, 0, 0, 0x10, 0]
+      let bytes = header + [UInt8](repeating: 0, count: 512 - header.count)
+      try Data(bytes).write(to: URL(fileURLWithPath: bench.store + "-journal"))
+    }
+    // The database had a page, so its main file was emptied by something else.
+    try journal(pages: 1)
+    #expect(FileEvidence.read(bench.store).journal?.isHot == true)
+    #expect(classify(FileEvidence.read(bench.store)).rule == "store.mainEmpty")
+    // Without a main file nothing tells what it was.
+    try journal(pages: 0)
+    try FileManager.default.removeItem(atPath: bench.store)
+    #expect(classify(FileEvidence.read(bench.store)).rule == "store.mainMissing")
+    try bench.write("", to: "Done.sqlite")
+    #expect(FileEvidence.read(bench.store).strays == [])
+    let opened = try bench.recovery().openSynchronously { url in
+      let database = try Database(url.path)
+      defer { database.close() }
+      try database.run("CREATE TABLE t(a)")
+    }
+    #expect(opened.incident == nil)
+    #expect(bench.names() == ["Done.sqlite"])
+    // A page of the first transaction was written: SQLite takes it back.
+    try journal(pages: 0)
+    #expect(FileEvidence.read(bench.store).journal?.isHot == true)
+  }
+
   @Test func strays() throws {
     let bench = try Workbench()
     try bench.makeStore()

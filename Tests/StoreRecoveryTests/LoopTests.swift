@@ -1,3 +1,4 @@
+import CSQLite
 import Foundation
 import Testing
 
@@ -62,6 +63,66 @@ import Testing
     #expect(second.verdict.action == .refuse)
     #expect(second.verdict.rule == "hold.hostDecides")
     #expect(second.evidence?.repetition?.incidents == [Workbench.stamp])
+  }
+
+  /// A disk that is full while the fresh store is made says nothing of the store, however often; only a fresh store
+  /// that fails by itself counts.
+  @Test(arguments: [SQLITE_FULL, SQLITE_ERROR])
+  func aSetThatWentBackForWantOfSpaceDoesNotCount(code: Int32) throws {
+    for time in 1...4 {
+      let before = bench.snapshot()
+      let failed = try #require(
+        failure(
+          recovery().attemptSynchronously(expecting: Workbench.model) { url in
+            if bench.snapshot() == before { throw HostError() }
+            try Database.open(url).close()
+            throw NSError(domain: "NSSQLiteErrorDomain", code: Int(code))
+          }))
+      let isCounted = code == SQLITE_ERROR && time > 2
+      #expect(failed.verdict.rule == (isCounted ? "hold.repeated" : "fresh.failed"))
+      #expect(bench.snapshot() == before)
+    }
+    let opens = launch(recovery())
+    #expect((try? opens.get().incident) != nil || code == SQLITE_ERROR)
+  }
+
+  /// The folder's own name is that of the folder of incidents.
+  @Test func aHomeCalledIncompatible() throws {
+    let home = bench.incompatible
+    try FileManager.default.createDirectory(atPath: home, withIntermediateDirectories: true)
+    for suffix in ["", "-wal", "-shm"] {
+      try FileManager.default.moveItem(
+        atPath: bench.store + suffix, toPath: home + "/Done.sqlite" + suffix)
+    }
+    let log = try #require(FileHandle(forUpdatingAtPath: home + "/Done.sqlite-wal"))
+    try log.seek(toOffset: 17)
+    try log.write(contentsOf: Data([0xa5]))
+    try log.close()
+    // The same bytes are copied once.
+    for _ in 1...3 {
+      let recovery = StoreRecovery(
+        URL(fileURLWithPath: home + "/Done.sqlite"), app: .init(name: "Done", version: "2.1"),
+        policy: Workbench.policy())
+      #expect(throws: HostError.self) {
+        try recovery.openSynchronously { _ in throw HostError() }
+      }
+    }
+    #expect(bench.names(home + "/Incompatible").filter { !$0.hasPrefix(".") }.count == 1)
+  }
+
+  /// A user may keep the store's folder elsewhere and leave a link in its place.
+  @Test func aHomeThatIsALink() throws {
+    let link = bench.folder + "-link"
+    try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: bench.folder)
+    defer { try? FileManager.default.removeItem(atPath: link) }
+    let before = bench.snapshot()
+    let recovery = StoreRecovery(
+      URL(fileURLWithPath: link + "/Done.sqlite"), app: .init(name: "Done", version: "2.1"),
+      policy: Workbench.policy(), structure: Workbench.mismatching, clock: { Workbench.now })
+    let incident = try #require(try launch(recovery).get().incident)
+    #expect(bench.snapshot(in: bench.incompatible + "/" + incident.id + "/store") == before)
+    _ = try Incidents(in: URL(fileURLWithPath: link)).restore(incident.id)
+    #expect(bench.snapshot() == before)
   }
 
   /// The state is not lost with the incidents, nor the incidents' testimony with the state.

@@ -51,6 +51,6 @@ import Testing
     try FileManager.default.removeItem(atPath: bench.folder + "/.Done_SUPPORT")
     try FileManager.default.copyItem(atPath: bench.store, toPath: bench.folder + "/Done.db")
     #expect(try open(bench, Counter()).incident != nil)
-    #expect(bench.names() == ["Done.db", "Incompatible"])
+    #expect(bench.names() == [".Done.sqlite.opened-by-2.1", "Done.db", "Incompatible"])
   }
 }
