@@ -112,7 +112,8 @@ struct OpenFlow: Sendable {
   mutating func opened<Handle>(_ handle: Handle) -> Opened<Handle> {
     defer { prune() }
     if policy.mode == .act, policy.recordsHealthyOpens {
-      OpenedBy(recovery.storeURL.path, recovery.app).note()
+      // Not asked of the URL, which costs as much as the rest.
+      if let path = recovery.parts.path { OpenedBy(path, recovery.app).note() }
     }
     if let aside {
       recovery.note(aside.incident, in: aside.folder.incompatible)

@@ -13,7 +13,8 @@ struct QuarantineFolder: Sendable {
   /// There while the set goes back.
   static let backName = ".back.json"
   static let storeFolderName = "store"
-  /// In the folder of all quarantines; locked while a set moves. It stays, and is always empty.
+  /// In the folder of all quarantines; locked while a set moves. It stays, and is always empty; its time is the
+  /// note of ``SettledMoves``.
   static let leaseName = ".lease"
 
   /// The folder of the store.

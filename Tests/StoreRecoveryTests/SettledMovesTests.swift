@@ -128,6 +128,8 @@ import Testing
   enum Work: CaseIterable {
     case quarantine
     case restore
+    /// Nothing is set aside for it, so its record is the first that it writes.
+    case restoreIntoNothing
     case freshFails
     case prune
   }
@@ -137,6 +139,11 @@ import Testing
     switch work {
     case .quarantine: _ = try? quarantine(bench, system)
     case .restore: _ = try? incidents.restore(Workbench.stamp, force: true)
+    case .restoreIntoNothing:
+      for name in bench.names() where name.hasPrefix("Done.sqlite") {
+        try? FileManager.default.removeItem(atPath: bench.folder + "/" + name)
+      }
+      _ = try? incidents.restore(Workbench.stamp, force: true)
     case .freshFails:
       _ = try? bench.recovery(structure: Workbench.mismatching, fileSystem: system)
         .openSynchronously(expecting: Workbench.model) { _ in throw HostError() }
