@@ -58,9 +58,9 @@ final class Steps: @unchecked Sendable {
     let end = now == target ? options["end"] : nil
     if end == "inside" { inside() }
     if end == "before" || end == "inside" { _exit(Self.ended) }
-    let result = try body()
-    if end == "after" { _exit(Self.ended) }
-    return result
+    // After a call that failed, too.
+    defer { if end == "after" { _exit(Self.ended) } }
+    return try body()
   }
 
   private static func writeHalf(_ path: String, _ bytes: Data) {
