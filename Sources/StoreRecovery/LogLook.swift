@@ -140,7 +140,10 @@ extension LogLook {
     var unsaved = 0
     if let index, index.salts == log.salts, index.frames <= log.frames {
       frames = index.frames
-      unsaved = index.unsaved
+      // One that keeps its own index (locking_mode=EXCLUSIVE) may have saved them since: the main file is newer then.
+      if let time = indexStatus?.modified, main.changed < time, main.modified < time {
+        unsaved = index.unsaved
+      }
     }
     var now = timespec()
     unsafe clock_gettime(CLOCK_REALTIME, &now)
