@@ -139,12 +139,7 @@ enum FileEvidence {
   }
 
   private static func lock(_ descriptor: Int32) -> Lock? {
-    var lock = flock()
-    lock.l_type = Int16(F_WRLCK)
-    lock.l_whence = Int16(SEEK_SET)
-    // The pending, reserved and shared bytes (SQLite file format, section 1.2, "The Lock-Byte Page").
-    lock.l_start = 0x4000_0000
-    lock.l_len = 512
+    var lock = DatabaseLock.exclusive
     guard unsafe fcntl(descriptor, F_GETLK, &lock) == 0 else { return nil }
     let isHeld = lock.l_type != Int16(F_UNLCK)
     return Lock(isHeld: isHeld, holder: isHeld && lock.l_pid > 0 ? lock.l_pid : nil)

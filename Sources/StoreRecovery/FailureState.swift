@@ -60,7 +60,7 @@ struct FailureState: Codable, Sendable, Equatable {
   /// - Throws: ``StoreRecoveryError`` when the record is there and cannot be read now. A damaged one is no
   ///   record: what the incidents tell must do.
   static func read(_ incompatible: String, _ records: RecordFile) throws -> FailureState {
-    for path in [incompatible + "/" + name, incompatible + "/" + name + ".part"] {
+    for path in [incompatible + "/" + name, incompatible + "/" + name + RecordFile.partSuffix] {
       do {
         if let state = try records.read(FailureState.self, from: path),
           state.schema == schemaName, state.version == 1
@@ -83,17 +83,15 @@ struct FailureState: Codable, Sendable, Equatable {
 
 extension StoreRecovery {
   /// How often this build has met this failure before; nil when the evidence calls for no quarantine.
-  func repetition(of evidence: StoreEvidence) -> StoreEvidence.Repetition? {
-    var plain = evidence
-    plain.repetition = nil
-    let verdict = classify(plain, policy: policy)
-    guard verdict.action == .quarantine, let path = try? path() else { return nil }
+  func repetition(of evidence: StoreEvidence, at path: String) -> StoreEvidence.Repetition? {
+    let verdict = classify(evidence, policy: policy)
+    guard verdict.action == .quarantine else { return nil }
     let fingerprint = StoreEvidence.Repetition.fingerprint(verdict, evidence)
     let home = StoreSet.folder(of: path)
     let storeName = StoreSet.lastComponent(of: path)
     var repetition = StoreEvidence.Repetition(fingerprint: fingerprint)
     let state = try? FailureState.read(
-      home + "/" + QuarantineFolder.parentName, RecordFile(fileSystem: fileSystem))
+      QuarantineFolder.parent(in: home), RecordFile(fileSystem: fileSystem))
     // A set that went back was not set aside; where that is to count, the state says so.
     let kept = try? Incidents(home: home, fileSystem: fileSystem).list()
       .filter { $0.outcome?.kind != .putBack }.compactMap(\.incident)

@@ -48,7 +48,7 @@ public struct Incidents: Sendable {
   }
 
   var mover: SetMover { SetMover(fileSystem: fileSystem) }
-  var incompatible: String { home + "/" + QuarantineFolder.parentName }
+  var incompatible: String { QuarantineFolder.parent(in: home) }
 
   /// All quarantines, oldest first. One with a damaged record is listed with its problem; what is left of one
   /// that is being removed is not listed.

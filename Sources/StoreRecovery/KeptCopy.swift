@@ -82,10 +82,9 @@ extension StoreRecovery {
     let now = Timestamp.wholeSeconds(clock())
     let storeName = StoreSet.lastComponent(of: storeURL.path)
     let records = mover.records
-    for attempt in 1...9999 {
-      let name = Timestamp.folderName(now)
-      let folder = QuarantineFolder(
-        home: home, storeName: storeName, id: attempt == 1 ? name : "\(name)-\(attempt)")
+    for folder in QuarantineFolder.candidates(
+      Timestamp.folderName(now), home: home, storeName: storeName)
+    {
       if try fileSystem.status(folder.path) != nil { continue }
       var incident = Incident(
         judgement, app: app, storeName: storeName, id: folder.id, folder: folder.path,
@@ -103,7 +102,6 @@ extension StoreRecovery {
       try fileSystem.syncFolder(folder.incompatible)
       return incident
     }
-    throw StoreRecoveryError(
-      .unmovable, "no free name for a quarantine", path: home + "/" + QuarantineFolder.parentName)
+    throw QuarantineFolder.noneFree(in: home)
   }
 }

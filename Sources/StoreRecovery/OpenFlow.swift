@@ -18,6 +18,8 @@ struct OpenFlow: Sendable {
   private let model: (any ModelExpectation)?
   private(set) var next = Next.call(after: nil)
   private var starts = 0
+  /// The main file as ``StoreRecovery/path()`` has it; empty when the URL is not that of a file.
+  private var path = ""
   /// The facts from before the opener ran, and what a healthy open is to record of them.
   private var facts = StoreEvidence(mainKind: nil)
   private var unrecorded: HealthyOpen?
@@ -56,7 +58,7 @@ struct OpenFlow: Sendable {
       for _ in 1...5 {
         guard classify(facts, policy: policy).action != .open else { return }
         // Other processes may move the store right now, or make a fresh one, each in its turn.
-        DatabaseLock.isUsed(recovery.storeURL.path, forMoreThan: policy.maximumWaitSeconds)
+        DatabaseLock.isUsed(path, forMoreThan: policy.maximumWaitSeconds)
         _ = Patience(seconds: policy.maximumWaitSeconds).rests()
         try look()
       }
@@ -70,19 +72,19 @@ struct OpenFlow: Sendable {
     }
     let verdict = classify(facts, policy: policy)
     guard verdict.action != .open else { return }
-    FileEvidence.complete(&facts, recovery.storeURL.path)
+    FileEvidence.complete(&facts, path)
     recovery.tell(.judged(verdict))
     let judgement = Judgement(evidence: facts, verdict: verdict)
     if keepsCopy(judgement) { return }
     end(
       StoreRecoveryError(
         .refused, "\(verdict.reason) (\(verdict.rule)); the store is as it was",
-        path: recovery.storeURL.path), judgement)
+        path: path), judgement)
   }
 
   private mutating func look() throws {
-    resumed += try recovery.pending().filter { $0.incident != nil }
-    let path = try recovery.path()
+    path = try recovery.path()
+    resumed += try recovery.pending(at: path).filter { $0.incident != nil }
     let files = DatabaseFiles(at: path)
     main = files.main
     facts = FileEvidence.beforeOpening(path, files)
@@ -112,8 +114,7 @@ struct OpenFlow: Sendable {
   mutating func opened<Handle>(_ handle: Handle) -> Opened<Handle> {
     defer { prune() }
     if policy.mode == .act, policy.recordsHealthyOpens {
-      // Not asked of the URL, which costs as much as the rest.
-      if let path = recovery.parts.path { OpenedBy(path, recovery.app).note() }
+      OpenedBy(path, recovery.app).note()
     }
     if let aside {
       recovery.note(aside.incident, in: aside.folder.incompatible)
@@ -121,7 +122,7 @@ struct OpenFlow: Sendable {
     }
     if let loss = facts.wal?.loss { recovery.tell(.rowsLost(loss)) }
     if policy.mode == .act, policy.recordsHealthyOpens {
-      unrecorded?.write(for: recovery.storeURL.path)
+      unrecorded?.write(for: path)
     }
     for one in resumed {
       // When this fails, the incident is reported once more at the next launch.
@@ -133,8 +134,7 @@ struct OpenFlow: Sendable {
 
   /// What cannot be removed now stays for a later launch.
   private func prune() {
-    guard let retention = policy.retention, policy.mode == .act, let path = try? recovery.path()
-    else { return }
+    guard let retention = policy.retention, policy.mode == .act else { return }
     let incidents = Incidents(
       home: StoreSet.folder(of: path), fileSystem: recovery.fileSystem, clock: recovery.clock)
     let report = try? incidents.prune(
@@ -198,7 +198,7 @@ struct OpenFlow: Sendable {
   private var isSuperseded: Bool {
     guard let main else { return false }
     do {
-      return try recovery.fileSystem.status(recovery.storeURL.path)?.isSameFile(as: main) != true
+      return try recovery.fileSystem.status(path)?.isSameFile(as: main) != true
     } catch { return false }
   }
 
@@ -206,19 +206,19 @@ struct OpenFlow: Sendable {
 
   private func judge(_ error: any Error) -> Judgement {
     var evidence = facts
-    FileEvidence.complete(&evidence, recovery.storeURL.path)
+    FileEvidence.complete(&evidence, path)
     evidence.failure = OpenFailure.facts(
       of: error, sqliteCode: policy.sqliteCode, meaning: policy.meaning)
     if let state = policy.hostState?() { evidence.host = state }
     if policy.mode == .extension { evidence.host.isExtension = true }
     evidence.host = evidence.host.completed(
       openErrno: facts.openErrno,
-      protection: HostState.protection(ofFileAt: recovery.storeURL.path))
+      protection: HostState.protection(ofFileAt: path))
     if Classifier(evidence: evidence, policy: policy).wantsDeepEvidence {
       settle(&evidence)
-      evidence = recovery.deepened(evidence, model)
+      evidence = recovery.deepened(evidence, at: path, model)
       settle(&evidence)
-      evidence.repetition = recovery.repetition(of: evidence)
+      evidence.repetition = recovery.repetition(of: evidence, at: path)
     }
     let verdict = classify(evidence, policy: policy)
     recovery.tell(.judged(verdict))
@@ -232,7 +232,7 @@ struct OpenFlow: Sendable {
   private func settle(_ evidence: inout StoreEvidence) {
     guard evidence.isUsedElsewhere == true else { return }
     evidence.isUsedElsewhere = DatabaseLock.isUsed(
-      recovery.storeURL.path, forMoreThan: policy.maximumWaitSeconds)
+      path, forMoreThan: policy.maximumWaitSeconds)
   }
 
   /// Sets the store aside and has the opener make a fresh one; ends when a last look forbids it or the move

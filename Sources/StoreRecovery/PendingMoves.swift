@@ -29,7 +29,7 @@ struct PendingMoves: Sendable {
     guard try isAnythingPending() else {
       // So that the next launch need not look.
       SettledMoves.note(
-        in: home + "/" + QuarantineFolder.parentName, now: now, mover.fileSystem
+        in: QuarantineFolder.parent(in: home), now: now, mover.fileSystem
       ) { try isAnythingPending() }
       return []
     }
@@ -38,7 +38,7 @@ struct PendingMoves: Sendable {
 
   /// The same for a caller that holds the lease.
   func endHoldingLease(now: Date) throws -> [Ended] {
-    let incompatible = home + "/" + QuarantineFolder.parentName
+    let incompatible = QuarantineFolder.parent(in: home)
     var ended: [Ended] = []
     let names = try mover.fileSystem.entries(incompatible).names
     // Removals that were stopped. One that cannot be ended concerns no store that is in use.
@@ -72,7 +72,7 @@ struct PendingMoves: Sendable {
   /// Whether there is a move of the store that is not finished. Nothing is changed. A record that cannot be read
   /// counts as one.
   func areAny() throws -> Bool {
-    let incompatible = home + "/" + QuarantineFolder.parentName
+    let incompatible = QuarantineFolder.parent(in: home)
     guard try mover.fileSystem.status(incompatible)?.kind == .folder else { return false }
     return try mover.fileSystem.entries(incompatible).names.contains { id in
       guard Timestamp.isFolderName(id) else { return false }
@@ -90,7 +90,7 @@ struct PendingMoves: Sendable {
 
   /// Whether a move may have been left half-done, or is being made right now: what a look at names tells.
   private func isAnythingPending() throws -> Bool {
-    let incompatible = home + "/" + QuarantineFolder.parentName
+    let incompatible = QuarantineFolder.parent(in: home)
     guard try mover.fileSystem.status(incompatible)?.kind == .folder else { return false }
     return try mover.fileSystem.entries(incompatible).names.contains { id in
       if TrialFolder.isName(id) || id.hasPrefix(Removal.prefix) { return true }
@@ -118,7 +118,7 @@ struct PendingMoves: Sendable {
   }
 
   private func end(_ id: String, now: Date) throws -> Ended? {
-    let path = home + "/" + QuarantineFolder.parentName + "/" + id
+    let path = QuarantineFolder.parent(in: home) + "/" + id
     guard try mover.fileSystem.status(path)?.kind == .folder else { return nil }
     let back = try mover.records.move(at: path + "/" + QuarantineFolder.backName)
     let intent: MoveRecord?

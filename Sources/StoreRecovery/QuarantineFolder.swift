@@ -24,7 +24,7 @@ struct QuarantineFolder: Sendable {
   /// The folder's own name, which is the incident's id.
   let id: String
 
-  var incompatible: String { home + "/" + Self.parentName }
+  var incompatible: String { Self.parent(in: home) }
   var path: String { incompatible + "/" + id }
   var storeFolder: String { path + "/" + Self.storeFolderName }
   var intent: String { path + "/" + Self.intentName }
@@ -36,6 +36,23 @@ struct QuarantineFolder: Sendable {
   var copyInProgress: String { home + "/.lifeboat-" + id + ".part" }
   var mainPath: String { home + "/" + storeName }
   var keptMainPath: String { storeFolder + "/" + storeName }
+
+  /// The folder of all quarantines beside the stores in `home`.
+  static func parent(in home: String) -> String { home + "/" + parentName }
+
+  /// The folders that a new quarantine may get, in the order in which they are tried: a name may be taken.
+  static func candidates(
+    _ name: String, home: String, storeName: String
+  ) -> some Sequence<QuarantineFolder> {
+    (1...9999).lazy.map { attempt in
+      QuarantineFolder(
+        home: home, storeName: storeName, id: attempt == 1 ? name : "\(name)-\(attempt)")
+    }
+  }
+
+  static func noneFree(in home: String) -> StoreRecoveryError {
+    StoreRecoveryError(.unmovable, "no free name for a quarantine", path: parent(in: home))
+  }
 
   func original(_ name: String) -> String { home + "/" + name }
   func kept(_ name: String) -> String { storeFolder + "/" + name }

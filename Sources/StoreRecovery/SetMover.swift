@@ -146,16 +146,14 @@ struct SetMover: Sendable {
 
   /// Makes the folder of all quarantines, which another process may make at the same time.
   func makeIncompatible(in home: String) throws {
-    let path = home + "/" + QuarantineFolder.parentName
+    let path = QuarantineFolder.parent(in: home)
     try ensureFolder(path, mode: 0o700)
     try fileSystem.syncFolder(home)
   }
 
   private func makeFolder(home: String, storeName: String, name: String) throws -> QuarantineFolder
   {
-    for attempt in 1...9999 {
-      let id = attempt == 1 ? name : "\(name)-\(attempt)"
-      let folder = QuarantineFolder(home: home, storeName: storeName, id: id)
+    for folder in QuarantineFolder.candidates(name, home: home, storeName: storeName) {
       do {
         try fileSystem.makeFolder(folder.path, 0o700)
       } catch let error as SystemCallError where error.errno == EEXIST {
@@ -164,8 +162,7 @@ struct SetMover: Sendable {
       try fileSystem.syncFolder(folder.incompatible)
       return folder
     }
-    throw StoreRecoveryError(
-      .unmovable, "no free name for a quarantine", path: home + "/" + QuarantineFolder.parentName)
+    throw QuarantineFolder.noneFree(in: home)
   }
 
   /// Gives one member its second name, or its new one.

@@ -23,7 +23,7 @@ enum SettledMoves {
   static func areAll(
     in home: String, _ status: (String) throws -> FileStatus?
   ) throws -> Bool {
-    let incompatible = home + "/" + QuarantineFolder.parentName
+    let incompatible = QuarantineFolder.parent(in: home)
     guard let folder = try status(incompatible), folder.kind == .folder else { return true }
     guard let lease = try status(incompatible + "/" + QuarantineFolder.leaseName),
       lease.kind == .file, lease.modified == folder.modified

@@ -20,7 +20,7 @@ extension SetMover {
   /// - Throws: ``StoreRecoveryError`` with the code `store.inUse` when another process does not end its move
   ///   in time; else what `body` throws.
   func leased<Result>(_ home: String, _ body: () throws -> Result) throws -> Result {
-    let path = home + "/" + QuarantineFolder.parentName + "/" + QuarantineFolder.leaseName
+    let path = QuarantineFolder.parent(in: home) + "/" + QuarantineFolder.leaseName
     let patience = Patience(seconds: patience)
     while true {
       if let descriptor = try fileSystem.lock(path) {
@@ -68,6 +68,16 @@ enum DatabaseLock {
   case free
   case usedElsewhere
 
+  /// What excludes every other connection, to be taken or to be asked about.
+  static var exclusive: flock {
+    var lock = flock()
+    lock.l_type = Int16(F_WRLCK)
+    lock.l_whence = Int16(SEEK_SET)
+    lock.l_start = 0x4000_0000
+    lock.l_len = 512
+    return lock
+  }
+
   static func take(_ path: String) throws -> DatabaseLock {
     let flags = O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK
     var descriptor = retrying { unsafe open(path, O_RDWR | flags) }
@@ -77,11 +87,7 @@ enum DatabaseLock {
       if errno == ENOENT { return .free }
       throw SystemCallError(call: "open", path: path, errno: errno)
     }
-    var lock = flock()
-    lock.l_type = Int16(F_WRLCK)
-    lock.l_whence = Int16(SEEK_SET)
-    lock.l_start = 0x4000_0000
-    lock.l_len = 512
+    var lock = exclusive
     // A file that cannot be written cannot be locked for writing, but asked about.
     let result = retrying { unsafe fcntl(descriptor, isReadOnly ? F_GETLK : F_SETLK, &lock) }
     let code = errno

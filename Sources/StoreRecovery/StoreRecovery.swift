@@ -46,11 +46,9 @@ public struct StoreRecovery: Sendable {
     let storeURL: URL
     let app: App
     let policy: Policy
-    /// The path of the main file, its folder and its name; nil when the URL is not that of a file. Asked of the
-    /// URL once: each launch needs them several times.
+    /// The path of the main file; nil when the URL is not that of a file. Asked of the URL once, as that costs as
+    /// much as a look at the file.
     let path: String?
-    let home: String
-    let storeName: String
     let structure: StructureReader?
     let fileSystem: FileSystem
     let clock: @Sendable () -> Date
@@ -63,9 +61,7 @@ public struct StoreRecovery: Sendable {
       self.app = app
       self.policy = policy
       let path = storeURL.isFileURL ? storeURL.path : ""
-      home = StoreSet.folder(of: path)
-      storeName = StoreSet.lastComponent(of: path)
-      self.path = StoreSet.isPlainName(storeName) ? path : nil
+      self.path = StoreSet.isPlainName(StoreSet.lastComponent(of: path)) ? path : nil
       self.structure = structure
       self.fileSystem = fileSystem
       self.clock = clock
@@ -210,7 +206,7 @@ extension StoreRecovery {
     guard !facts.members.isEmpty else {
       throw StoreRecoveryError(.missing, "there is no store at this path", path: path)
     }
-    return facts.mainKind == .file ? deepened(facts, model) : facts
+    return facts.mainKind == .file ? deepened(facts, at: path, model) : facts
   }
 
   /// The verdict on a store that nobody tried to open:
@@ -235,7 +231,7 @@ extension StoreRecovery {
   /// Brings moves that an earlier run left half-done to an end.
   @discardableResult
   package func resume() throws -> [Incident] {
-    try pending().compactMap(\.incident)
+    try pending(at: path()).compactMap(\.incident)
   }
 
   /// The same, and makes the fresh store where a run ended after the old one was set aside and before that.
@@ -243,9 +239,10 @@ extension StoreRecovery {
   /// - Returns: The incident that the fresh store was made for; nil when none had to be made.
   /// - Throws: What `fresh` threw, with the set still aside, so that the next run makes it; else as ``resume()``.
   package func resume(makingFresh fresh: (Incident) throws -> Void) throws -> Incident? {
-    let ended = try pending().filter { $0.incident?.kind == .setAside }
+    let path = try path()
+    let ended = try pending(at: path).filter { $0.incident?.kind == .setAside }
     guard let incident = ended.last?.incident else { return nil }
-    let isMissing = StoreSet(at: try path()).members.isEmpty
+    let isMissing = StoreSet(at: path).members.isEmpty
     if isMissing { try fresh(incident) }
     for one in ended { try mover.close(one.folder) }
     return isMissing ? incident : nil
@@ -291,8 +288,9 @@ extension StoreRecovery {
       throw StoreRecoveryError(.refused, "\(verdict.reason) (\(verdict.rule))", path: storeURL.path)
     }
     try resume()
-    judgement.main = try fileSystem.status(try path())
-    let now = FileEvidence.read(try path())
+    let path = try path()
+    judgement.main = try fileSystem.status(path)
+    let now = FileEvidence.read(path)
     guard now.members == judgement.evidence.members, now.header == judgement.evidence.header,
       now.isUsedElsewhere != true
     else {
@@ -311,6 +309,7 @@ extension StoreRecovery {
   var mover: SetMover { SetMover(fileSystem: fileSystem, patience: policy.maximumWaitSeconds) }
 
   /// The main file in its real folder: a folder that is a link is the host's choice, and is moved in like any other.
+  /// What works on the store gets this path and not the URL's, as nothing below the folder follows links.
   func path() throws -> String {
     guard let path = parts.path else {
       throw StoreRecoveryError(
@@ -321,12 +320,12 @@ extension StoreRecovery {
     return resolved == folder ? path : resolved + "/" + StoreSet.lastComponent(of: path)
   }
 
-  func pending() throws -> [PendingMoves.Ended] {
-    let path = try path()
+  func pending(at path: String) throws -> [PendingMoves.Ended] {
+    let home = StoreSet.folder(of: path)
     // A normal launch goes no further.
-    if try SettledMoves.areAll(in: parts.home, parts.fileSystem.status) { return [] }
+    if try SettledMoves.areAll(in: home, fileSystem.status) { return [] }
     let moves = PendingMoves(
-      mover: mover, home: parts.home, storeName: parts.storeName, report: tell)
+      mover: mover, home: home, storeName: StoreSet.lastComponent(of: path), report: tell)
     guard policy.mode == .act else {
       guard try !moves.areAny() else {
         throw StoreRecoveryError(
@@ -343,11 +342,13 @@ extension StoreRecovery {
     return ended
   }
 
-  func deepened(_ evidence: StoreEvidence, _ model: (any ModelExpectation)?) -> StoreEvidence {
+  func deepened(
+    _ evidence: StoreEvidence, at path: String, _ model: (any ModelExpectation)?
+  ) -> StoreEvidence {
     var evidence = evidence
-    structure?(storeURL.path, &evidence)
+    structure?(path, &evidence)
     model?.expectedModel.compare(&evidence)
-    evidence.isNewerThanApp = OpenedBy(storeURL.path, app).isNewer ?? evidence.isNewerThanApp
+    evidence.isNewerThanApp = OpenedBy(path, app).isNewer ?? evidence.isNewerThanApp
     return evidence
   }
 

@@ -55,7 +55,7 @@ struct TrialFolder {
   /// Both under the lease, so that nobody finds the folder before its lock is taken; the lease is not held on.
   init(in home: String, _ mover: SetMover) throws {
     let fileSystem = mover.fileSystem
-    let incompatible = home + "/" + QuarantineFolder.parentName
+    let incompatible = QuarantineFolder.parent(in: home)
     try mover.makeIncompatible(in: home)
     self = try mover.leased(home) {
       Self.sweep(try fileSystem.entries(incompatible).names, in: incompatible, fileSystem)
@@ -165,8 +165,9 @@ extension StoreRecovery {
       evidence.repetition = repetition
     }
     // What forbids the move already needs no trial.
-    guard classify(evidence, policy: policy).action == .quarantine else {
-      return Judgement(evidence: evidence, verdict: classify(evidence, policy: policy))
+    let verdict = classify(evidence, policy: policy)
+    guard verdict.action == .quarantine else {
+      return Judgement(evidence: evidence, verdict: verdict)
     }
     try mover.check(path, minimumFreeBytes: 0)
     evidence.trial = try trial(path)
@@ -244,12 +245,9 @@ extension StoreRecovery {
     _ path: String, _ folder: TrialFolder, _ check: @Sendable (URL) throws -> Void
   ) -> StoreEvidence.Trial.Copy {
     let set = StoreSet(at: path)
-    let bytes = set.members.reduce(Int64(0)) {
-      $0.addingReportingOverflow(max(0, $1.sizeBytes)).partialValue
-    }
-    guard set.isComplete, bytes >= 0, bytes <= policy.maximumCopyBytes,
+    guard set.isComplete, set.sizeBytes <= policy.maximumCopyBytes,
       let free = try? fileSystem.freeSpace(StoreSet.folder(of: path)),
-      free - bytes >= policy.minimumFreeBytes
+      free - set.sizeBytes >= policy.minimumFreeBytes
     else { return .skipped }
     let copy: StoreSet
     do { copy = try folder.copy(set, TrialFolder.withoutIndex, to: "copy") } catch {

@@ -1,3 +1,4 @@
+import CoreDataStore
 import CSQLite
 import Foundation
 import Testing
@@ -108,6 +109,37 @@ import Testing
       }
     }
     #expect(bench.names(home + "/Incompatible").filter { !$0.hasPrefix(".") }.count == 1)
+  }
+
+  /// A move over such a link is ended over it, a downgrade is told, and the evidence lists all members.
+  @Test func aKilledMoveInAHomeThatIsALink() throws {
+    struct Stop: Error {}
+    let link = bench.folder + "-link"
+    try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: bench.folder)
+    defer { try? FileManager.default.removeItem(atPath: link) }
+    let before = bench.snapshot()
+    func recovery(_ version: String, _ system: FileSystem = .real) -> StoreRecovery {
+      StoreRecovery(
+        URL(fileURLWithPath: link + "/Done.sqlite"), app: .init(name: "Done", version: version),
+        policy: Workbench.policy(), structure: Workbench.mismatching, fileSystem: system,
+        clock: { Workbench.now })
+    }
+    let calls = Counter()
+    let dying = FileSystem.watched { call, path in
+      if calls.notes.contains("dead") { throw Stop() }
+      if call == "unlink", path.hasSuffix("Done.sqlite-wal") {
+        calls.next("dead")
+        throw Stop()
+      }
+    }
+    _ = launch(recovery("2.1", dying))
+    #expect(calls.notes == ["dead"])
+    let opened = try recovery("2.1").openSynchronously { try Database.open($0).close() }
+    let incident = try #require(opened.incident)
+    #expect(bench.snapshot(in: bench.incompatible + "/" + incident.id + "/store") == before)
+    #expect(incident.evidence.members.contains { $0.role == .support })
+    let older = try #require(failure(launch(recovery("2.0"))))
+    #expect(older.verdict.rule == "model.newer")
   }
 
   /// A user may keep the store's folder elsewhere and leave a link in its place.
