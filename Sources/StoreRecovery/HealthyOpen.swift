@@ -10,9 +10,9 @@ import CoreDataStore
 
 /// What a store looked like just before its last healthy open: facts that betray at a later launch that
 /// committed rows went with the log. They are those of that moment; what was written afterwards they do not know.
-struct HealthyOpen: Sendable, Codable, Equatable {
+struct HealthyOpen: Sendable, Equatable {
   /// The main file, known by facts that a checkpoint changes.
-  struct Main: Sendable, Codable, Equatable {
+  struct Main: Sendable, Equatable {
     var inode: UInt64
     /// In bytes.
     var size: Int64
@@ -24,7 +24,7 @@ struct HealthyOpen: Sendable, Codable, Equatable {
   }
 
   /// The log beside it.
-  struct Log: Sendable, Codable, Equatable {
+  struct Log: Sendable, Equatable {
     var inode: UInt64
     /// The eight bytes in its header that change with each generation.
     var salts: UInt64

@@ -10,37 +10,6 @@ import Testing
     try Data(text.utf8).write(to: URL(fileURLWithPath: path))
   }
 
-  /// Runs `body` while another process holds the lock that a connection in WAL mode holds.
-  private func locked(_ path: String, _ body: () throws -> Void) throws {
-    guard let python = findTool("python3") else {
-      print("skipped: a lock of another process, without python3")
-      return
-    }
-    let other = Process()
-    other.executableURL = URL(fileURLWithPath: python)
-    other.arguments = [
-      "-c",
-      """
-      import fcntl, sys
-      file = open(sys.argv[1], 'rb+')
-      fcntl.lockf(file, fcntl.LOCK_SH | fcntl.LOCK_NB, 510, 0x40000002)
-      print('ready', flush=True)
-      sys.stdin.read()
-      """, path,
-    ]
-    let input = Pipe()
-    let output = Pipe()
-    other.standardInput = input
-    other.standardOutput = output
-    try other.run()
-    #expect(!output.fileHandleForReading.availableData.isEmpty, "it holds the lock")
-    defer {
-      try? input.fileHandleForWriting.close()
-      other.waitUntilExit()
-    }
-    try body()
-  }
-
   @Test func storesInUseStay() throws {
     let shelf = try Shelf()
     let id = try shelf.setAside(hour: 0)
@@ -48,7 +17,7 @@ import Testing
     try shelf.bench.makeStore()
     for path in [shelf.bench.store, shelf.path(id, "store/Done.sqlite")] {
       let before = (shelf.tree, shelf.bench.snapshot())
-      try locked(path) {
+      try lockedElsewhere(path) {
         let error = #expect(throws: StoreRecoveryError.self) {
           try shelf.incidents().restore(id, force: true)
         }

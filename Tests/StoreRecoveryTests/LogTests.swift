@@ -202,42 +202,19 @@ import Testing
 
   /// Another process has the store open: it is not moved away under it.
   @Test func usedElsewhere() throws {
-    guard let python = findTool("python3") else {
-      print("skipped: usedElsewhere, without python3")
-      return
-    }
     let bench = try Workbench()
     try bench.makeStore()
-    let other = Process()
-    other.executableURL = URL(fileURLWithPath: python)
-    // The shared lock that a connection in WAL mode holds as long as it is open.
-    other.arguments = [
-      "-c",
-      """
-      import fcntl, sys
-      file = open(sys.argv[1], 'rb+')
-      fcntl.lockf(file, fcntl.LOCK_SH | fcntl.LOCK_NB, 510, 0x40000002)
-      print('ready', flush=True)
-      sys.stdin.read()
-      """, bench.store,
-    ]
-    let input = Pipe()
-    let output = Pipe()
-    other.standardInput = input
-    other.standardOutput = output
-    try other.run()
-    #expect(!output.fileHandleForReading.availableData.isEmpty, "it holds the lock")
-    let before = treeState(of: URL(fileURLWithPath: bench.folder))
-    #expect(throws: HostError.self) {
-      try bench.recovery(structure: Workbench.mismatching)
-        .openSynchronously(expecting: Workbench.model) { _ in throw HostError() }
-    }
     let recovery = bench.recovery(structure: Workbench.mismatching)
-    let verdict = recovery.judge(try recovery.examine(expecting: Workbench.model)).verdict
-    #expect(verdict.rule == "hold.shared")
-    #expect(treeState(of: URL(fileURLWithPath: bench.folder)) == before)
-    try input.fileHandleForWriting.close()
-    other.waitUntilExit()
+    try lockedElsewhere(bench.store) {
+      let before = treeState(of: URL(fileURLWithPath: bench.folder))
+      #expect(throws: HostError.self) {
+        try bench.recovery(structure: Workbench.mismatching)
+          .openSynchronously(expecting: Workbench.model) { _ in throw HostError() }
+      }
+      let verdict = recovery.judge(try recovery.examine(expecting: Workbench.model)).verdict
+      #expect(verdict.rule == "hold.shared")
+      #expect(treeState(of: URL(fileURLWithPath: bench.folder)) == before)
+    }
     #expect(
       recovery.judge(try recovery.examine(expecting: Workbench.model)).verdict.action == .quarantine
     )

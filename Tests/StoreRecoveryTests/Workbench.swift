@@ -1,7 +1,9 @@
 import CSQLite
 import CoreDataStore
+import Fixtures
 import Foundation
 import ObjectModel
+import Testing
 
 @testable import StoreRecovery
 
@@ -265,4 +267,35 @@ func trial(makesFreshStore: Bool = true, copy: StoreEvidence.Trial.Copy? = nil)
   trial.makesFreshStore = makesFreshStore
   trial.copy = copy
   return trial
+}
+
+/// Runs `body` while another process holds the lock that a connection in WAL mode holds.
+func lockedElsewhere(_ path: String, _ body: () throws -> Void) throws {
+  guard let python = findTool("python3") else {
+    print("skipped: a lock of another process, without python3")
+    return
+  }
+  let other = Process()
+  other.executableURL = URL(fileURLWithPath: python)
+  other.arguments = [
+    "-c",
+    """
+    import fcntl, sys
+    file = open(sys.argv[1], 'rb+')
+    fcntl.lockf(file, fcntl.LOCK_SH | fcntl.LOCK_NB, 510, 0x40000002)
+    print('ready', flush=True)
+    sys.stdin.read()
+    """, path,
+  ]
+  let input = Pipe()
+  let output = Pipe()
+  other.standardInput = input
+  other.standardOutput = output
+  try other.run()
+  #expect(!output.fileHandleForReading.availableData.isEmpty, "it holds the lock")
+  defer {
+    try? input.fileHandleForWriting.close()
+    other.waitUntilExit()
+  }
+  try body()
 }
