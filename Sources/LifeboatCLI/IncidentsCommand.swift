@@ -200,7 +200,11 @@ struct IncidentsRestore: ParsableCommand {
 enum IncidentFolder {
   /// The incidents of a folder that is there.
   static func incidents(in folder: String) throws -> Incidents {
-    guard let status = (try? FileStatus.of(folder)) ?? nil, status.kind == .folder else {
+    // A store's folder may be kept elsewhere, with a link in its place; that of the incidents may not.
+    let isOfIncidents =
+      URL(fileURLWithPath: folder).lastPathComponent == Incidents.folderName
+    let path = isOfIncidents ? folder : StoreSet.resolvedFolder(folder)
+    guard let status = (try? FileStatus.of(path)) ?? nil, status.kind == .folder else {
       throw Failure(
         66, "input.noFolder", "\(folder): no such folder",
         hint: "name the folder that the store is in")

@@ -303,7 +303,7 @@ struct Rescue: ParsableCommand, RecordedCommand {
   private var home: String { StoreSet.folder(of: path) }
 
   private func text(_ incident: Incident) -> String {
-    let folder = (home == "." ? "" : home + "/") + "Incompatible/" + incident.id
+    let folder = (home == "." ? "" : home + "/") + Incidents.folderName + "/" + incident.id
     let name = "\(ShellText.quoted(home)) \(incident.id)"
     var block = KeyValueBlock()
     block.add("Set aside in", folder + "/store")

@@ -28,6 +28,9 @@ public struct Incidents: Sendable {
     self.init(in: folder.path, fileSystem: .real)
   }
 
+  /// The name of the folder beside a store that holds its incidents.
+  package static let folderName = QuarantineFolder.parentName
+
   package init(
     in folder: String, fileSystem: FileSystem, clock: @escaping @Sendable () -> Date = { Date() }
   ) {

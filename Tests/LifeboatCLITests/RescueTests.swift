@@ -86,6 +86,29 @@ struct Moody {
     #expect(moody.state == before)
   }
 
+  /// The commands that rescue names work over a link to the store's folder, too.
+  @Test func aFolderThatIsALink() throws {
+    guard let moody = try Moody("rescue over a linked folder") else { return }
+    let before = try bytes(of: moody.store)
+    let elsewhere = try TemporaryFolder()
+    let link = elsewhere.url.appendingPathComponent("link").path
+    try FileManager.default.createSymbolicLink(
+      atPath: link, withDestinationPath: moody.home)
+    let rescued = try Program.run(
+      "rescue", link + "/Moody.moody", "--model", moody.models.path, "--app", "Moody", "--json")
+    let id = try #require(try rescued.json()["incident"]?["id"]?.string)
+    #expect(try Program.run("incidents", "list", link).text.contains(id))
+    #expect(try Program.run("incidents", "show", link, id).status == 0)
+    #expect(try Program.run("incidents", "verify", link).status == 0)
+    #expect(try Program.run("incidents", "restore", link, id).status == 0)
+    #expect(try bytes(of: moody.store) == before)
+    // What the incidents are in is never followed.
+    let other = elsewhere.url.appendingPathComponent("Incompatible").path
+    try FileManager.default.createSymbolicLink(
+      atPath: other, withDestinationPath: moody.home + "/Incompatible")
+    #expect(try Program.run("incidents", "list", other).errorCode == "input.noFolder")
+  }
+
   @Test func aStoreThatFitsIsLeftAlone() throws {
     guard let moody = try Moody("rescue with a model that fits") else { return }
     let before = moody.state
