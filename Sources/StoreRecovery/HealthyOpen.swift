@@ -40,10 +40,6 @@ struct HealthyOpen: Sendable, Equatable {
   /// Times of files are counted in steps of up to two seconds (FAT); in nanoseconds.
   static let settlingTime: Int64 = 2_000_000_000
 
-  /// What a healthy open leaves behind; nil when the record says it already, and for a store without a
-  /// log, which has nothing to lose this way.
-  static func facts(from evidence: StoreEvidence) -> HealthyOpen? { evidence.wal?.unrecorded }
-
   /// Where the record is: no member of the store set, so it stays when a set is moved.
   static func path(for store: String) -> String {
     StoreSet.folder(of: store) + "/." + StoreSet.lastComponent(of: store) + ".lifeboat"

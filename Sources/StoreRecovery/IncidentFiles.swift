@@ -65,7 +65,7 @@ struct IncidentFiles: Sendable {
 
   /// What is neither a record of ours nor in the folder of the kept set.
   var strange: [File] {
-    let ours = Set(Self.records.flatMap { [$0, $0 + ".part"] })
+    let ours = Set(Self.records.flatMap { [$0, $0 + RecordFile.partSuffix] })
     return files.filter { file in
       if file.name == QuarantineFolder.storeFolderName { return file.status.kind != .folder }
       if ours.contains(file.name) { return file.status.kind != .file }

@@ -20,9 +20,8 @@ struct OpenFlow: Sendable {
   private var starts = 0
   /// The main file as ``StoreRecovery/path()`` has it; empty when the URL is not that of a file.
   private var path = ""
-  /// The facts from before the opener ran, and what a healthy open is to record of them.
+  /// The facts from before the opener ran.
   private var facts = StoreEvidence(mainKind: nil)
-  private var unrecorded: HealthyOpen?
   /// The main file from before the opener ran; nil when there was none.
   private var main: FileStatus?
   /// Moves of an earlier run that were finished, and whose incident nobody was told about.
@@ -88,8 +87,6 @@ struct OpenFlow: Sendable {
     let files = DatabaseFiles(at: path)
     main = files.main
     facts = FileEvidence.beforeOpening(path, files)
-    unrecorded = HealthyOpen.facts(from: facts)
-    facts.wal?.unrecorded = nil
   }
 
   /// Copies a set whose log the opener would drop; true when it may be opened now.
@@ -122,7 +119,7 @@ struct OpenFlow: Sendable {
     }
     if let loss = facts.wal?.loss { recovery.tell(.rowsLost(loss)) }
     if policy.mode == .act, policy.recordsHealthyOpens {
-      unrecorded?.write(for: path)
+      facts.wal?.unrecorded?.write(for: path)
     }
     for one in resumed {
       // When this fails, the incident is reported once more at the next launch.

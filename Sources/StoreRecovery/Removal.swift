@@ -47,22 +47,25 @@ struct Removal: Sendable {
   /// What the names of folders begin with that are being removed.
   static let prefix = ".removed-"
 
-  private var records: RecordFile { RecordFile(fileSystem: fileSystem) }
+  private var mover: SetMover { SetMover(fileSystem: fileSystem) }
+  private var records: RecordFile { mover.records }
 
   /// Removes an incident, all of whose files are `files`.
   func remove(_ id: String, _ files: [IncidentFiles.File]) throws {
     let folder = incompatible + "/" + id
     let record = Record(
       schema: Record.schemaName, version: 1, id: id,
-      files: files.filter { $0.name != Self.recordName && $0.name != Self.recordName + ".part" })
+      files: files.filter {
+        $0.name != Self.recordName && $0.name != Self.recordName + RecordFile.partSuffix
+      })
     // From a run that was stopped before it took the folder's name away.
-    try removeFile(folder + "/" + Self.recordName)
+    try mover.remove(folder + "/" + Self.recordName)
     let claimed: String
     do {
       try records.write(record, to: folder + "/" + Self.recordName)
       claimed = try claim(folder, id)
     } catch {
-      try? removeFile(folder + "/" + Self.recordName)
+      try? mover.remove(folder + "/" + Self.recordName)
       throw error
     }
     do {
@@ -185,7 +188,7 @@ struct Removal: Sendable {
   private func putBack(_ folder: String, _ record: Record) throws {
     let home = incompatible + "/" + record.id
     try fileSystem.rename(folder, home)
-    try removeFile(home + "/" + Self.recordName)
+    try mover.remove(home + "/" + Self.recordName)
     try fileSystem.syncFolder(home)
     try fileSystem.syncFolder(incompatible)
   }
@@ -201,7 +204,7 @@ struct Removal: Sendable {
         throw StoreRecoveryError(
           .unmovable, "a file in a folder that is being removed is not ours", path: path)
       }
-      try removeFile(path)
+      try mover.remove(path)
     }
     for file in record.files.reversed() where file.status.kind == .folder {
       do { try fileSystem.removeFolder(folder + "/" + file.name) } catch let error
@@ -209,21 +212,15 @@ struct Removal: Sendable {
       { continue }
     }
     try fileSystem.syncFolder(folder)
-    try removeFile(folder + "/" + Self.recordName + ".part")
+    try mover.remove(folder + "/" + Self.recordName + RecordFile.partSuffix)
     let rest = try fileSystem.entries(folder)
     guard rest.names == [Self.recordName], !rest.isCut else {
       throw StoreRecoveryError(
         .unmovable, "a folder that is being removed holds files that are not ours", path: folder)
     }
-    try removeFile(folder + "/" + Self.recordName)
+    try mover.remove(folder + "/" + Self.recordName)
     try fileSystem.removeFolder(folder)
     try fileSystem.syncFolder(incompatible)
-  }
-
-  private func removeFile(_ path: String) throws {
-    do { try fileSystem.unlink(path) } catch let error as SystemCallError
-      where error.errno == ENOENT
-    { return }
   }
 }
 

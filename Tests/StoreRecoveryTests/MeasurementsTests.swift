@@ -66,7 +66,7 @@ import Testing
     other.close()
     // The record of the launch before.
     let wal = try #require(FileEvidence.read(bench.store).wal)
-    HealthyOpen.facts(from: .init(wal))?.write(for: bench.store)
+    wal.unrecorded?.write(for: bench.store)
     #expect(unsafe rename(bench.folder + "/other", bench.store) == 0)
     let loss = try #require(FileEvidence.read(bench.store).wal?.loss)
     #expect(loss.kind == .foreign && loss.witness == .record)
@@ -266,13 +266,5 @@ import Testing
     let database = try Database(path)
     defer { database.close() }
     return try database.number(sql)
-  }
-}
-
-extension StoreEvidence {
-  /// Evidence of nothing but a log.
-  fileprivate init(_ wal: WAL) {
-    self.init(mainKind: .file)
-    self.wal = wal
   }
 }
