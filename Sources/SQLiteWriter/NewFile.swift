@@ -79,8 +79,11 @@ struct NewFile {
   var isInPlace: Bool {
     var state = stat()
     guard unsafe lstat(path, &state) == 0 else { return false }
-    return state.st_dev == device && state.st_ino == inode
+    return isSame(as: state)
   }
+
+  /// Whether this is the file that was made.
+  func isSame(as state: stat) -> Bool { state.st_dev == device && state.st_ino == inode }
 
   /// Removes the file and its sidecars; false when another file has taken its place, and nothing is
   /// removed then.

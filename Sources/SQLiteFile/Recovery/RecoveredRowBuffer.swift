@@ -141,6 +141,8 @@ extension DamagedDatabase {
     _ selection: Selection, of names: Set<String>? = nil,
     _ receive: (borrowing RecoveredRowBuffer) -> Bool
   ) throws(SQLiteFileError) {
+    // What all rows claim is known only when all have been read; whoever starts over starts over.
+    if selection != .deleted, names == nil { claimed = PageSet(pageCount: pageCount) }
     try withoutActuallyEscaping(receive) { receive throws(SQLiteFileError) in
       var sink = BufferedRowSink(receive: receive)
       guard selection != .deleted, pageCount >= ParallelRecovery.leastPageCount else {

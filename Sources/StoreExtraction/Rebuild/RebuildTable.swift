@@ -1,3 +1,4 @@
+import Foundation
 import SQLiteFile
 import SQLiteWriter
 
@@ -31,6 +32,12 @@ final class RebuildTable {
   /// Seconds that they may still take.
   private var allowance = RebuildLimits.rowSeconds
   private let insert: SQLiteStatement
+  /// Encodes rows for a table that is filled; nil for one into which they have to be inserted.
+  private var encoder: EncodedRow?
+  /// What the filler calls the table; nil as long as it has no rows of it.
+  private(set) var filled: Int?
+  /// The page of its last row.
+  var lastPage: UInt32 = 0
   private var select: SQLiteStatement?
   private var keptBack: LooseTable?
   private let keptBackName: (String) -> String
@@ -86,7 +93,32 @@ final class RebuildTable {
       list.isEmpty
         ? "INSERT OR ABORT INTO \(quoted) DEFAULT VALUES"
         : "INSERT OR ABORT INTO \(quoted)(\(list.joined(separator: ", "))) VALUES(\(marks))")
+    if isPlain { encoder = EncodedRow(expected) }
   }
+
+  // MARK: - Filling
+
+  /// Whether SQLite stores a row as it comes and nothing else follows from it. Where in doubt, no.
+  private var isPlain: Bool {
+    shape.isOriginal && !computes && needsRowID && !expected.definition.isStrict
+      && expected.sql?.range(of: "autoincrement", options: .caseInsensitive) == nil
+  }
+
+  /// Encodes a row; false for one that has to be inserted.
+  @inline(__always)
+  func encode(_ row: borrowing RecoveredRowBuffer, _ filler: TableFiller) throws -> Bool {
+    if filled == nil {
+      guard encoder != nil else { return false }
+      filled = try filler.begin(target)
+      if filled == nil { encoder = nil }
+    }
+    return encoder?.encode(row) ?? false
+  }
+
+  /// The row last encoded, in the record format.
+  var record: ContiguousArray<UInt8> { encoder?.record ?? [] }
+
+  // MARK: - Inserting
 
   /// Whether a row can go in: its row id is known, or the table has none.
   func takes(_ row: borrowing RecoveredRowBuffer) -> Bool {

@@ -48,9 +48,12 @@ public struct StoreRebuild: Sendable {
     try ExternalFiles.checkFree(output, for: store)
     var concessions: [Int: String] = [:]
     var tries = 0
+    var isFilling = true
     while true {
       do {
-        return try run(store, to: output, watch, concessions)
+        return try run(store, to: output, watch, concessions, isFilling: isFilling)
+      } catch is FillingGivenUp {
+        isFilling = false
       } catch let error as RebuildConcession {
         // SQLite has undone the transaction, so all starts again without what brought that about.
         concessions[error.place] = error.reason
@@ -68,12 +71,13 @@ public struct StoreRebuild: Sendable {
   private static let mostTries = 3
 
   private func run(
-    _ store: DamagedStore, to output: String, _ watch: EvidenceWatch, _ concessions: [Int: String]
+    _ store: DamagedStore, to output: String, _ watch: EvidenceWatch, _ concessions: [Int: String],
+    isFilling: Bool
   ) throws -> RebuildResult {
     let writer = try SQLiteWriter(
       creating: Self.privatePath(for: output), options: writerOptions(for: store))
     created(writer.path)
-    let run = RebuildRun(store, self, writer, concessions)
+    let run = RebuildRun(store, self, writer, concessions, isFilling: isFilling)
     do {
       var result = try run.run(for: output)
       result.output = output

@@ -1,0 +1,205 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// Pages that are put behind those that SQLite wrote, and the pointer map's entries for them.
+///
+/// Nothing here reads what a stranger wrote: the file is one that the writer has just made.
+struct AppendedPages: ~Copyable {
+  /// What the pointer map says of a page (file format, section 1.8).
+  enum Role: UInt8 {
+    /// The first page of an overflow chain; its parent is the page of the cell.
+    case overflowHead = 3
+    /// A later one; its parent is the one before.
+    case overflow = 4
+    /// A page of a b-tree other than its root.
+    case tree = 5
+  }
+
+  let pageSize: Int
+  private let path: String
+  private var descriptor: Int32
+  private let hasPointerMap: Bool
+  private let mostPages: UInt32
+  /// The page in which the byte at 1 GiB is, which SQLite locks and never uses (file format, section 1.4).
+  private let lockPage: UInt32
+  /// The last page that is there or in the buffer.
+  private(set) var last: UInt32
+  private var buffer = ContiguousArray<UInt8>()
+  private var maps: [UInt32: ContiguousArray<UInt8>] = [:]
+
+  private static let bufferBytes = 256 << 10
+  /// Pages of the pointer map that are held, each of which covers as many pages as a fifth of its bytes.
+  private static let mostMaps = 32
+
+  /// Opens the file, in which no transaction may be under way.
+  init(to file: NewFile, _ options: SQLiteWriter.Options) throws(SQLiteWriterError) {
+    path = file.path
+    pageSize = options.pageSize
+    hasPointerMap = options.autoVacuum != .none
+    lockPage = UInt32((1 << 30) / pageSize + 1)
+    mostPages = options.mostPages.flatMap { UInt32(exactly: $0) } ?? 0xffff_fffe
+    var size: Int64 = 0
+    descriptor = try file.reopened(&size)
+    last = UInt32(clamping: size / Int64(pageSize))
+    buffer.reserveCapacity(Self.bufferBytes + pageSize)
+  }
+
+  deinit { if descriptor >= 0 { _ = close(descriptor) } }
+
+  /// The number that the next page but `count` gets.
+  func upcoming(after count: Int = 0) -> UInt32 {
+    var number = last
+    for _ in 0...count {
+      repeat { number += 1 } while isReserved(number)
+    }
+    return number
+  }
+
+  /// Puts a page behind all others; returns its number.
+  mutating func append(_ write: (inout ContiguousArray<UInt8>) -> Void)
+    throws(SQLiteWriterError) -> UInt32
+  {
+    while isReserved(last + 1) {
+      buffer.append(contentsOf: repeatElement(0, count: pageSize))
+      last += 1
+    }
+    guard last < mostPages else {
+      throw SQLiteWriterError(
+        .full, "the new file would have more than \(mostPages) pages", path: path)
+    }
+    write(&buffer)
+    last += 1
+    if buffer.count >= Self.bufferBytes { try flush() }
+    return last
+  }
+
+  /// Writes a page that SQLite has made.
+  mutating func replace(_ page: UInt32, by bytes: ContiguousArray<UInt8>) throws(SQLiteWriterError)
+  {
+    try put(bytes, at: Int64(page - 1) * Int64(pageSize))
+  }
+
+  /// Enters a page into the pointer map, where there is one.
+  mutating func note(_ page: UInt32, as role: Role, of parent: UInt32) throws(SQLiteWriterError) {
+    guard hasPointerMap else { return }
+    let map = mapPage(for: page)
+    if maps[map] == nil {
+      if maps.count >= Self.mostMaps { try flushMaps() }
+      maps[map] = try read(map)
+    }
+    let place = 5 * Int(page - map - 1)
+    maps[map]?[place] = role.rawValue
+    for index in 0..<4 {
+      maps[map]?[place + 1 + index] = UInt8(truncatingIfNeeded: parent >> UInt32(24 - 8 * index))
+    }
+  }
+
+  /// Writes what is held, and makes the header agree with the file (file format, sections 1.3.5 to 1.3.8).
+  mutating func finish() throws(SQLiteWriterError) {
+    try flush()
+    try flushMaps()
+    var header = try read(1)
+    var changes: UInt32 = 0
+    for index in 24..<28 { changes = changes << 8 | UInt32(header[index]) }
+    changes &+= 1
+    for (place, value) in [(24, changes), (28, last), (92, changes)] {
+      for index in 0..<4 {
+        header[place + index] = UInt8(truncatingIfNeeded: value >> UInt32(24 - 8 * index))
+      }
+    }
+    try put(header, at: 0)
+    // Closed before SQLite takes a lock on the file again, which closing would drop.
+    _ = close(descriptor)
+    descriptor = -1
+  }
+
+  // MARK: - Internals
+
+  private func isReserved(_ page: UInt32) -> Bool {
+    page == lockPage || hasPointerMap && mapPage(for: page) == page
+  }
+
+  /// The page of the pointer map that has a page's entry, or is that page.
+  private func mapPage(for page: UInt32) -> UInt32 {
+    let group = UInt32(pageSize / 5 + 1)
+    let map = (page - 2) / group * group + 2
+    return map == lockPage ? map + 1 : map
+  }
+
+  private mutating func flush() throws(SQLiteWriterError) {
+    guard !buffer.isEmpty else { return }
+    let end = Int64(last) * Int64(pageSize)
+    try put(buffer, at: end - Int64(buffer.count))
+    buffer.removeAll(keepingCapacity: true)
+  }
+
+  private mutating func flushMaps() throws(SQLiteWriterError) {
+    try flush()
+    for (page, bytes) in maps { try replace(page, by: bytes) }
+    maps.removeAll(keepingCapacity: true)
+  }
+
+  private mutating func read(_ page: UInt32) throws(SQLiteWriterError) -> ContiguousArray<UInt8> {
+    try flush()
+    var bytes = ContiguousArray<UInt8>(repeating: 0, count: pageSize)
+    let offset = off_t(page - 1) * off_t(pageSize)
+    var done = 0
+    while done < pageSize {
+      let count = unsafe bytes.withUnsafeMutableBytes { bytes in
+        unsafe pread(
+          descriptor, bytes.baseAddress?.advanced(by: done), pageSize - done, offset + off_t(done))
+      }
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else {
+        throw SQLiteWriterError(
+          .inputOutput, "the new file cannot be read back", path: path,
+          systemError: count < 0 ? errno : nil)
+      }
+      done += count
+    }
+    return bytes
+  }
+
+  private func put(_ bytes: ContiguousArray<UInt8>, at offset: Int64) throws(SQLiteWriterError) {
+    var done = 0
+    while done < bytes.count {
+      let count = unsafe bytes.withUnsafeBytes { bytes in
+        unsafe pwrite(
+          descriptor, bytes.baseAddress?.advanced(by: done), bytes.count - done,
+          off_t(offset) + off_t(done))
+      }
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else {
+        let isFull = count == 0 || errno == ENOSPC || errno == EDQUOT
+        throw SQLiteWriterError(
+          isFull ? .full : .inputOutput, "the new file cannot be written", path: path,
+          systemError: count < 0 ? errno : nil)
+      }
+      done += count
+    }
+  }
+}
+
+extension NewFile {
+  /// Opens the file once more to write to it. To be closed before SQLite takes a lock on the file again.
+  func reopened(_ size: inout Int64) throws(SQLiteWriterError) -> Int32 {
+    let descriptor = unsafe open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC)
+    guard descriptor >= 0 else {
+      throw SQLiteWriterError(
+        .inputOutput, "the new file cannot be opened", path: path, systemError: errno)
+    }
+    var state = stat()
+    guard unsafe fstat(descriptor, &state) == 0, isSame(as: state) else {
+      _ = close(descriptor)
+      throw SQLiteWriterError(
+        .replaced, "another file has taken the place of the new one", path: path)
+    }
+    size = Int64(state.st_size)
+    return descriptor
+  }
+}

@@ -1,0 +1,105 @@
+/// A leaf of a table that rows are put into (file format, section 1.6).
+struct FilledLeaf {
+  /// What a row takes of a leaf.
+  struct Cell {
+    let rowID: Int64
+    /// Bytes of the whole record.
+    let payload: Int
+    /// Those of them that stand in the cell.
+    let local: Int
+    let length: Int
+
+    var isWhole: Bool { local == payload }
+
+    @inline(__always)
+    init(_ rowID: Int64, _ payload: Int, pageSize: Int) {
+      self.rowID = rowID
+      self.payload = payload
+      local = Self.local(payload, pageSize)
+      length =
+        PageBytes.varintLength(UInt64(payload))
+        + PageBytes.varintLength(UInt64(bitPattern: rowID)) + local + (local == payload ? 0 : 4)
+    }
+
+    @inline(__always)
+    private static func local(_ payload: Int, _ pageSize: Int) -> Int {
+      if payload <= pageSize - 35 { return payload }
+      let least = (pageSize - 12) * 32 / 255 - 23
+      let most = least + (payload - least) % (pageSize - 4)
+      return most <= pageSize - 35 ? most : least
+    }
+  }
+
+  /// The page, but for its header and its gap.
+  private var page: ContiguousArray<UInt8>
+  private var count = 0
+  /// Where the cells begin.
+  private var start: Int
+  private var first: Int64 = 0
+  private var last: Int64 = 0
+  /// First pages of the overflow chains that its cells have.
+  private(set) var heads: [UInt32] = []
+
+  private static let header = 8
+
+  init(pageSize: Int) {
+    page = ContiguousArray(repeating: 0, count: pageSize)
+    start = pageSize
+  }
+
+  var isEmpty: Bool { count == 0 }
+
+  /// The lowest and the highest row id.
+  var ids: ClosedRange<Int64> { first...max(first, last) }
+
+  /// Whether there is room for a cell, and it comes behind the others; `isNext`: and no other row can lie between.
+  @inline(__always)
+  func takes(_ cell: Cell, isNext: Bool) -> Bool {
+    count == 0
+      || cell.rowID > last && (isNext || cell.rowID == last + 1)
+        && Self.header + 2 * (count + 1) + cell.length <= start
+  }
+
+  /// Puts in a row for which there is room; `head`: the first page of its overflow chain.
+  @inline(__always)
+  mutating func put(_ cell: Cell, _ record: borrowing ContiguousArray<UInt8>, _ head: UInt32) {
+    start -= cell.length
+    if count == 0 { first = cell.rowID }
+    last = cell.rowID
+    var place = start
+    page.set(varint: UInt64(cell.payload), at: &place)
+    page.set(varint: UInt64(bitPattern: cell.rowID), at: &place)
+    unsafe page.withUnsafeMutableBytes { page in
+      unsafe record.withUnsafeBytes { record in
+        unsafe UnsafeMutableRawBufferPointer(rebasing: page[place..<place + cell.local])
+          .copyMemory(from: UnsafeRawBufferPointer(rebasing: record[..<cell.local]))
+      }
+    }
+    if !cell.isWhole {
+      heads.append(head)
+      page.set(UInt16(head >> 16), at: place + cell.local)
+      page.set(UInt16(truncatingIfNeeded: head), at: place + cell.local + 2)
+    }
+    page.set(UInt16(start), at: Self.header + 2 * count)
+    count += 1
+  }
+
+  /// Writes it behind what is there.
+  func write(to out: inout ContiguousArray<UInt8>) {
+    let base = out.count
+    out.append(contentsOf: page)
+    out[base] = 0x0d
+    for index in 1..<Self.header { out[base + index] = 0 }
+    out.set(UInt16(count), at: base + 3)
+    // 65,536 is written as 0.
+    out.set(UInt16(truncatingIfNeeded: start), at: base + 5)
+    // Nothing of an earlier leaf is left in the gap.
+    for index in base + Self.header + 2 * count..<base + start { out[index] = 0 }
+  }
+
+  mutating func removeAll() {
+    count = 0
+    start = page.count
+    heads.removeAll(keepingCapacity: true)
+  }
+}

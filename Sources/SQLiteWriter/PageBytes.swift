@@ -1,0 +1,53 @@
+/// Numbers as pages have them (file format, section 1.6).
+enum PageBytes {
+  /// Bytes that a variable-length integer takes.
+  @inline(__always)
+  static func varintLength(_ value: UInt64) -> Int {
+    if value < 0x80 { return 1 }
+    let bits = 64 - value.leadingZeroBitCount
+    return bits > 56 ? 9 : (bits + 6) / 7
+  }
+}
+
+extension ContiguousArray<UInt8> {
+  mutating func append(bigEndian value: UInt32) {
+    for shift in [24, 16, 8, 0] as [UInt32] { append(UInt8(truncatingIfNeeded: value >> shift)) }
+  }
+
+  @inline(__always)
+  mutating func set(_ value: UInt16, at place: Int) {
+    self[place] = UInt8(truncatingIfNeeded: value >> 8)
+    self[place + 1] = UInt8(truncatingIfNeeded: value)
+  }
+
+  mutating func append(varint value: UInt64) {
+    var place = count
+    append(contentsOf: repeatElement(0, count: PageBytes.varintLength(value)))
+    set(varint: value, at: &place)
+  }
+
+  /// Writes a variable-length integer and goes behind it (file format, section 1.6).
+  @inline(__always)
+  mutating func set(varint value: UInt64, at place: inout Int) {
+    if value < 0x80 {
+      self[place] = UInt8(value)
+      place += 1
+      return
+    }
+    let length = PageBytes.varintLength(value)
+    var rest = value
+    var index = length - 1
+    if length == 9 {
+      self[place + 8] = UInt8(truncatingIfNeeded: rest)
+      rest >>= 8
+      index = 7
+    }
+    while index >= 0 {
+      self[place + index] =
+        UInt8(truncatingIfNeeded: rest) & 0x7f | (index == length - 1 ? 0 : 0x80)
+      rest >>= 7
+      index -= 1
+    }
+    place += length
+  }
+}
