@@ -146,60 +146,11 @@ struct AppendedPages: ~Copyable {
 
   private mutating func read(_ page: UInt32) throws(SQLiteWriterError) -> ContiguousArray<UInt8> {
     try flush()
-    var bytes = ContiguousArray<UInt8>(repeating: 0, count: pageSize)
-    let offset = off_t(page - 1) * off_t(pageSize)
-    var done = 0
-    while done < pageSize {
-      let count = unsafe bytes.withUnsafeMutableBytes { bytes in
-        unsafe pread(
-          descriptor, bytes.baseAddress?.advanced(by: done), pageSize - done, offset + off_t(done))
-      }
-      if count < 0, errno == EINTR { continue }
-      guard count > 0 else {
-        throw SQLiteWriterError(
-          .inputOutput, "the new file cannot be read back", path: path,
-          systemError: count < 0 ? errno : nil)
-      }
-      done += count
-    }
-    return bytes
+    return try NewFile.bytes(
+      pageSize, of: descriptor, at: Int64(page - 1) * Int64(pageSize), path)
   }
 
   private func put(_ bytes: ContiguousArray<UInt8>, at offset: Int64) throws(SQLiteWriterError) {
-    var done = 0
-    while done < bytes.count {
-      let count = unsafe bytes.withUnsafeBytes { bytes in
-        unsafe pwrite(
-          descriptor, bytes.baseAddress?.advanced(by: done), bytes.count - done,
-          off_t(offset) + off_t(done))
-      }
-      if count < 0, errno == EINTR { continue }
-      guard count > 0 else {
-        let isFull = count == 0 || errno == ENOSPC || errno == EDQUOT
-        throw SQLiteWriterError(
-          isFull ? .full : .inputOutput, "the new file cannot be written", path: path,
-          systemError: count < 0 ? errno : nil)
-      }
-      done += count
-    }
-  }
-}
-
-extension NewFile {
-  /// Opens the file once more to write to it. To be closed before SQLite takes a lock on the file again.
-  func reopened(_ size: inout Int64) throws(SQLiteWriterError) -> Int32 {
-    let descriptor = unsafe open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC)
-    guard descriptor >= 0 else {
-      throw SQLiteWriterError(
-        .inputOutput, "the new file cannot be opened", path: path, systemError: errno)
-    }
-    var state = stat()
-    guard unsafe fstat(descriptor, &state) == 0, isSame(as: state) else {
-      _ = close(descriptor)
-      throw SQLiteWriterError(
-        .replaced, "another file has taken the place of the new one", path: path)
-    }
-    size = Int64(state.st_size)
-    return descriptor
+    try NewFile.put(bytes, to: descriptor, at: offset, path)
   }
 }

@@ -89,13 +89,12 @@ extension SQLiteWriter {
 
   /// Runs SQLite's own check.
   ///
-  /// - Parameter isQuick: leaves out whether indexes agree with their tables, which takes most of the time.
   /// - Returns: what is wrong, one entry a finding, at most 100; empty when the database is sound.
   /// - Throws: what SQLite reports, corruption apart.
-  public func integrityCheck(isQuick: Bool = false) throws(SQLiteWriterError) -> [String] {
+  public func integrityCheck() throws(SQLiteWriterError) -> [String] {
     let rows: [[SQLiteValue]]
     do {
-      rows = try self.rows(isQuick ? "PRAGMA quick_check" : "PRAGMA integrity_check")
+      rows = try self.rows("PRAGMA integrity_check")
     } catch {
       // A schema that cannot be read stops the check before its first finding.
       let code = error.primaryResultCode

@@ -1,9 +1,9 @@
-/// Fills tables by writing their pages, which takes a fraction of the time of INSERT.
+/// Fills tables and indexes by writing their pages, which takes a fraction of the time of INSERT.
 ///
 /// Leaves are written as rows come, one behind the other; what leads to them, when all rows are there. Rows of a table
 /// should come with rising row ids over long stretches, but need not: the order of leaves in a file means nothing. No
-/// index is filled, and no constraint is looked at.
-public final class TableFiller {
+/// constraint is looked at.
+public struct TableFiller: ~Copyable {
   /// A table that is being filled.
   private struct Table {
     let root: UInt32
@@ -15,6 +15,7 @@ public final class TableFiller {
 
   private let writer: SQLiteWriter
   private var pages: AppendedPages
+  private var waiting: WaitingKeys?
   private var tables: [Table] = []
   private let pageSize: Int
   /// So many bytes of leaves are held at most.
@@ -32,7 +33,7 @@ public final class TableFiller {
   /// - Parameter name: its name.
   /// - Returns: what ``add(to:_:isNext:_:)`` calls it; nil when it is none that can be filled, or there are too many already.
   /// - Throws: what SQLite reports.
-  public func begin(_ name: String) throws(SQLiteWriterError) -> Int? {
+  public mutating func begin(_ name: String) throws(SQLiteWriterError) -> Int? {
     guard tables.count < max(16, Self.mostLeafBytes / pageSize),
       case .integer(let root)? = try writer.rows(
         "SELECT rootpage FROM sqlite_schema WHERE type = 'table' AND name = ?", [.string(name)]
@@ -52,7 +53,7 @@ public final class TableFiller {
   ///   - record: the row in the record format (file format, section 2.1), with NULL for the row id's column.
   /// - Throws: `full`, `inputOutput`.
   @inline(__always)
-  public func add(
+  public mutating func add(
     to place: Int, _ rowID: Int64, isNext: Bool, _ record: borrowing ContiguousArray<UInt8>
   ) throws(SQLiteWriterError) {
     let cell = FilledLeaf.Cell(rowID, record.count, pageSize: pageSize)
@@ -63,10 +64,9 @@ public final class TableFiller {
 
   /// Ends all tables.
   ///
-  /// The file is in order again only when this has come back true.
   /// - Returns: false when a row id came twice, or rows between two of which it was said that there are none.
-  /// - Throws: `full`, `inputOutput`, or what SQLite reports.
-  public func finish() throws(SQLiteWriterError) -> Bool {
+  /// - Throws: `full`, `inputOutput`.
+  public mutating func finishTables() throws(SQLiteWriterError) -> Bool {
     for place in tables.indices where !tables[place].leaf.isEmpty {
       if tables[place].leaves.isEmpty {
         let root = tables[place].root
@@ -80,15 +80,74 @@ public final class TableFiller {
         try raise(place)
       }
     }
-    try pages.finish()
-    try writer.takeOver()
     return true
+  }
+
+  /// Gives the file back to SQLite; only now it is in order again.
+  /// - Throws: `full`, `inputOutput`, or what SQLite reports.
+  public mutating func finish() throws(SQLiteWriterError) {
+    try pages.finish()
+    try writer.retakeLock()
+  }
+
+  // MARK: - Indexes
+
+  /// The longest record that an index filled here takes, in bytes.
+  public var mostIndexRecordBytes: Int { IndexLevels.mostRecordBytes(pageSize: pageSize) }
+
+  /// Makes something that puts the entries of an index in order.
+  ///
+  /// - Parameter mostBytes: the memory that it may take, about; what is more waits in a file.
+  /// - Throws: `cannotCreate`.
+  /// - Returns: it, still empty.
+  public mutating func sorter(mostBytes: Int) throws(SQLiteWriterError) -> KeySorter {
+    if waiting == nil { waiting = try WaitingKeys(beside: writer.path) }
+    guard let waiting else { throw writer.closedError }
+    return KeySorter(waiting, mostBytes: mostBytes)
+  }
+
+  /// Fills an index, which must be empty.
+  ///
+  /// - Parameters:
+  ///   - root: its root page.
+  ///   - keys: what sorts like its entries.
+  ///   - make: makes the record of an entry from it, of at most ``mostIndexRecordBytes``; false ends all, for a key that may
+  ///     not stand behind the one before.
+  /// - Returns: false when `make` ended it; the file is of no use then.
+  /// - Throws: `full`, `inputOutput`.
+  public mutating func fillIndex(
+    _ root: UInt32, _ keys: inout KeySorter,
+    _ make: (ArraySlice<UInt8>, inout ContiguousArray<UInt8>) -> Bool
+  ) throws(SQLiteWriterError) -> Bool {
+    var levels = IndexLevels(pageSize: pageSize)
+    var record = ContiguousArray<UInt8>()
+    var isWhole = true
+    try keys.drain { key throws(SQLiteWriterError) in
+      guard isWhole else { return }
+      guard make(key, &record) else {
+        isWhole = false
+        return
+      }
+      try levels.add(record) { page throws(SQLiteWriterError) in try write(page) }
+    }
+    guard isWhole else { return false }
+    let top = try levels.finish { page throws(SQLiteWriterError) in try write(page) }
+    try pages.replace(root, by: top.bytes)
+    for child in top.allChildren { try pages.note(child, as: .tree, of: root) }
+    return true
+  }
+
+  private mutating func write(_ page: borrowing IndexPage) throws(SQLiteWriterError) -> UInt32 {
+    let bytes = page.bytes
+    let number = try pages.append { $0.append(contentsOf: bytes) }
+    for child in page.allChildren { try pages.note(child, as: .tree, of: number) }
+    return number
   }
 
   // MARK: - Leaves
 
   /// Writes the rest of a record to an overflow chain; returns its first page.
-  private func spill(_ record: borrowing ContiguousArray<UInt8>, from start: Int)
+  private mutating func spill(_ record: borrowing ContiguousArray<UInt8>, from start: Int)
     throws(SQLiteWriterError) -> UInt32
   {
     let head = pages.upcoming()
@@ -111,7 +170,7 @@ public final class TableFiller {
     return head
   }
 
-  private func endLeaf(_ place: Int) throws(SQLiteWriterError) {
+  private mutating func endLeaf(_ place: Int) throws(SQLiteWriterError) {
     let page = try pages.append { tables[place].leaf.write(to: &$0) }
     for head in tables[place].leaf.heads { try pages.note(head, as: .overflowHead, of: page) }
     tables[place].leaves.add(page, tables[place].leaf.ids)
@@ -121,7 +180,7 @@ public final class TableFiller {
   // MARK: - Interior pages
 
   /// Builds level upon level over a table's leaves, up to its root.
-  private func raise(_ place: Int) throws(SQLiteWriterError) {
+  private mutating func raise(_ place: Int) throws(SQLiteWriterError) {
     let root = tables[place].root
     var level = Level(room: pageSize - Self.interiorHeader)
     try tables[place].leaves.forEach { child throws(SQLiteWriterError) in
@@ -140,7 +199,7 @@ public final class TableFiller {
     for child in level.current { try pages.note(child.page, as: .tree, of: root) }
   }
 
-  private func write(_ children: [LeafRuns.Child]) throws(SQLiteWriterError) -> UInt32 {
+  private mutating func write(_ children: [LeafRuns.Child]) throws(SQLiteWriterError) -> UInt32 {
     let bytes = page(of: children)
     let number = try pages.append { $0.append(contentsOf: bytes) }
     for child in children { try pages.note(child.page, as: .tree, of: number) }
@@ -220,25 +279,45 @@ public final class TableFiller {
 }
 
 extension SQLiteWriter {
+  /// Whether pages can be put behind those of SQLite: not in a file that is vacuumed at each commit or is in WAL mode.
+  public var canBeFilled: Bool { options.autoVacuum != .full && options.journalMode != .wal }
+
   /// Lets go of the file, for tables to be filled past SQLite. Nothing else may be written until the filler has
   /// finished; SQLite reads the file anew then.
   ///
-  /// - Returns: the filler; nil for a file whose pages cannot be put one behind the other: one that is vacuumed at each
-  ///   commit, or is in WAL mode.
-  /// - Throws: `transactionOpen`, `closed`, `inputOutput`, `replaced`, or what SQLite reports.
-  public func filler() throws(SQLiteWriterError) -> TableFiller? {
-    guard options.autoVacuum != .full, options.journalMode != .wal else { return nil }
+  /// - Returns: the filler.
+  /// - Throws: `refused` where the file cannot be filled; `transactionOpen`, `closed`, `inputOutput`, `replaced`, or what
+  ///   SQLite reports.
+  public func filler() throws(SQLiteWriterError) -> TableFiller {
+    guard canBeFilled else {
+      throw SQLiteWriterError(.refused, "a file of this layout cannot be filled", path: path)
+    }
+    try releaseLock()
+    return try TableFiller(self)
+  }
+
+  /// Runs something that opens the file and closes it again, which would drop SQLite's locks.
+  ///
+  /// - Returns: what `body` returns.
+  /// - Throws: `transactionOpen`, what `body` throws, or what SQLite reports.
+  public func withoutLock<R>(_ body: () throws -> R) throws -> R {
+    try releaseLock()
+    let result = try body()
+    try retakeLock()
+    return result
+  }
+
+  private func releaseLock() throws(SQLiteWriterError) {
     guard !isInTransaction else {
       throw SQLiteWriterError(.transactionOpen, "a transaction is open", path: path)
     }
     try execute("PRAGMA locking_mode = NORMAL")
     // The lock goes with the end of the next look at the file.
     _ = try rows("SELECT count(*) FROM sqlite_schema")
-    return try TableFiller(self)
   }
 
-  /// Has SQLite take the file over again.
-  func takeOver() throws(SQLiteWriterError) {
+  fileprivate func retakeLock() throws(SQLiteWriterError) {
     if !options.isSynchronous { try execute("PRAGMA locking_mode = EXCLUSIVE") }
   }
+
 }

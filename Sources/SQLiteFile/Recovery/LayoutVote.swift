@@ -305,8 +305,11 @@ struct LayoutVote {
       }
     }
     guard total > 0 else { return nil }
-    // UTF-16 of scripts that are not Latin has few zeros; then nothing is said of the two byte orders.
-    guard (even + odd) * 10 > total else { return valid * 2 > texts ? .utf8 : nil }
+    // UTF-16 of scripts that are not Latin has few zeros; then nothing is said of the two byte orders. Zeros in both
+    // halves of its units are characters themselves, as they may be of UTF-8.
+    guard (even + odd) * 10 > total, max(even, odd) > 4 * min(even, odd) else {
+      return valid * 2 > texts ? .utf8 : nil
+    }
     return odd > even ? .utf16LittleEndian : .utf16BigEndian
   }
 

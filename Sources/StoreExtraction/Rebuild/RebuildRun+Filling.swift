@@ -5,59 +5,158 @@ import SQLiteWriter
 struct FillingGivenUp: Error {}
 
 extension RebuildRun {
-  /// Reads all live rows. Those that SQLite would store as they are go straight into pages of their tables; the
-  /// others are kept for it, to be inserted when the tables stand.
+  private static let mostKeptBytes = 2 << 20
+  /// Memory for the entries of all indexes, and the fewest of it for one.
+  private static let keyBytes = 2 << 20
+  private static let mostIndexes = 32
+
+  /// Reads all live rows. Those that SQLite would store as they are go straight into pages of their tables and indexes;
+  /// the others are kept for it, to be inserted when the tables stand.
   ///
   /// - Returns: those others; nil when the file cannot be filled so, and nothing has been read.
-  /// - Throws: ``FillingGivenUp`` when they are many, when rows of a table do not come in an order, or when a row id or a unique key
-  ///   comes twice.
+  /// - Throws: ``FillingGivenUp`` when they are many, or when a row id or a unique key comes twice.
   func fillTables() throws -> KeptRows? {
+    guard writer.canBeFilled else { return nil }
+    let indexes = try makeIndexesToFill()
     try writer.execute("COMMIT")
-    guard let filler = try writer.filler() else {
-      try writer.execute("BEGIN IMMEDIATE")
-      return nil
-    }
+    var filler = try writer.filler()
+    for index in indexes { try index.begin(&filler, mostBytes: Self.keyBytes / indexes.count) }
     var kept = KeptRows()
     try read(.live) { row in
-      if try fill(row, filler) { return }
+      if try fill(row, &filler) { return }
       kept.append(row)
       if kept.sizeBytes > Self.mostKeptBytes { throw FillingGivenUp() }
     }
-    guard try filler.finish() else { throw FillingGivenUp() }
-    try fillOwnIndexes()
+    guard try filler.finishTables() else { throw FillingGivenUp() }
+    for index in indexes {
+      guard try index.fill(&filler) else { throw FillingGivenUp() }
+    }
+    try filler.finish()
+    try leaveToSQLite(indexes.filter(\.isLeftToSQLite))
+    for table in targets { table?.indexes = [] }
     return kept
   }
 
-  private static let mostKeptBytes = 2 << 20
-
-  private func fill(_ row: borrowing RecoveredRowBuffer, _ filler: TableFiller) throws -> Bool {
+  private func fill(_ row: borrowing RecoveredRowBuffer, _ filler: inout TableFiller) throws
+    -> Bool
+  {
     guard let place = row.origin.table, row.origin.confidence == 100, let rowID = row.rowID,
-      let table = targets[place], try table.encode(row, filler), let filled = table.filled
+      let table = targets[place], try table.encode(row, &filler), let filled = table.filled
     else { return false }
     meet(row)
     // A leaf holds all rows between its first and its last.
     let isNext = row.origin.page == table.lastPage
     table.lastPage = row.origin.page
     try filler.add(to: filled, rowID, isNext: isNext, table.record)
+    for index in table.indexes { try index.add(row) }
     table.result.rowCount &+= 1
     return true
   }
 
-  /// Fills the indexes that come with a table's UNIQUE and PRIMARY KEY.
-  private func fillOwnIndexes() throws {
-    let filled = Set(targets.compactMap { $0?.filled == nil ? nil : $0?.target })
+  // MARK: - Indexes
+
+  /// Makes the indexes of tables that can be filled, where they order whole columns by their bytes, and finds those that
+  /// came with the tables' keys.
+  private func makeIndexesToFill() throws -> [FilledIndex] {
+    var found: [FilledIndex] = []
+    var met: Set<ObjectIdentifier> = []
+    for case let table? in targets
+    where table.isPlain && met.insert(ObjectIdentifier(table)).inserted {
+      for row in try writer.rows(
+        "SELECT name FROM pragma_index_list(?)", [.string(table.target)])
+      where found.count < Self.mostIndexes {
+        guard let index = try filledIndex(row[0].string, of: table) else { continue }
+        table.indexes.append(index)
+        found.append(index)
+      }
+    }
+    for entry in store.companions where entry.type == "index" && found.count < Self.mostIndexes {
+      // Whether rows keep a unique index from being made is known when all of them are there.
+      guard let sql = entry.sql, sql.uppercased().hasPrefix("CREATE INDEX "),
+        !filledIndexes.contains(sql),
+        let table = targets.lazy.compactMap({ $0 }).first(where: {
+          $0.isPlain && $0.target.lowercased() == entry.tableName.lowercased()
+        }), try define(index: sql, named: entry.name)
+      else { continue }
+      guard let index = try filledIndex(entry.name, of: table) else {
+        try drop(entry.name)
+        continue
+      }
+      index.sql = sql
+      filledIndexes.insert(sql)
+      table.indexes.append(index)
+      found.append(index)
+    }
+    return found
+  }
+
+  /// Whether a statement made the index of this name; where it cannot, that is told when all indexes are made.
+  private func define(index sql: String, named name: String) throws(SQLiteWriterError) -> Bool {
+    do throws(SQLiteWriterError) {
+      try writer.define(sql)
+    } catch {
+      guard error.isRefusal, writer.isInTransaction else { throw error }
+      return false
+    }
+    return try !writer.rows(
+      "SELECT 1 FROM sqlite_schema WHERE type = 'index' AND name = ?", [.string(name)]
+    ).isEmpty
+  }
+
+  private func drop(_ index: String) throws(SQLiteWriterError) {
+    try writer.execute("DROP INDEX main.\(try SQLIdentifier.quoted(index))")
+  }
+
+  /// An index as it can be filled; nil for one with expressions, a condition or another order than that of bytes.
+  private func filledIndex(_ name: String, of table: RebuildTable) throws(SQLiteWriterError)
+    -> FilledIndex?
+  {
+    let list = try writer.rows(
+      "SELECT \"unique\", partial FROM pragma_index_list(?) WHERE name = ?",
+      [.string(table.target), .string(name)])
+    let root = try writer.rows(
+      "SELECT rootpage FROM sqlite_schema WHERE type = 'index' AND name = ?", [.string(name)])
+    guard list.count == 1, list[0][1] == .integer(0), root.count == 1,
+      case .integer(let page) = root[0][0], let rootPage = UInt32(exactly: page)
+    else { return nil }
+    var columns: [FilledIndex.Column] = []
+    let definition = table.expected.definition
     for row in try writer.rows(
-      "SELECT DISTINCT tbl_name FROM sqlite_schema WHERE type = 'index' AND sql IS NULL")
+      "SELECT cid, \"desc\", coll FROM pragma_index_xinfo(?) WHERE key ORDER BY seqno",
+      [.string(name)])
     {
-      guard case .text(let bytes)? = row.first else { continue }
-      let name = String(decoding: bytes, as: UTF8.self)
-      guard filled.contains(name) else { continue }
+      guard case .integer(let id) = row[0], definition.columns.indices.contains(Int(id)),
+        row[2].string.uppercased() == "BINARY"
+      else { return nil }
+      columns.append(
+        FilledIndex.Column(
+          place: Int(id), affinity: definition.columns[Int(id)].affinity,
+          isDescending: row[1] != .integer(0)))
+    }
+    return FilledIndex(
+      name, rootPage: rootPage, isUnique: list[0][0] != .integer(0), columns, of: table.expected)
+  }
+
+  private func leaveToSQLite(_ indexes: [FilledIndex]) throws {
+    for index in indexes {
+      if let sql = index.sql {
+        filledIndexes.remove(sql)
+        try drop(index.name)
+        continue
+      }
       do throws(SQLiteWriterError) {
-        try writer.execute("REINDEX main.\(try SQLIdentifier.quoted(name))")
+        try writer.execute("REINDEX main.\(try SQLIdentifier.quoted(index.name))")
       } catch {
         guard error.code == .constraint else { throw error }
         throw FillingGivenUp()
       }
     }
+  }
+}
+
+extension SQLiteValue {
+  /// Text; empty for all else.
+  fileprivate var string: String {
+    if case .text(let bytes) = self { String(decoding: bytes, as: UTF8.self) } else { "" }
   }
 }

@@ -181,7 +181,9 @@ extension RebuildRun {
     ] {
       var done: Set<String> = []
       for entry in store.companions where entry.type == kind {
-        guard let sql = entry.sql, done.insert(sql).inserted else { continue }
+        guard let sql = entry.sql, !filledIndexes.contains(sql), done.insert(sql).inserted else {
+          continue
+        }
         var seconds = RebuildLimits.seconds(forIndexOver: store.database)
         do throws(SQLiteWriterError) {
           try writer.limited(to: &seconds) { () throws(SQLiteWriterError) in

@@ -98,15 +98,18 @@ final class RebuildTable {
 
   // MARK: - Filling
 
+  /// Indexes that are filled with it.
+  var indexes: [FilledIndex] = []
+
   /// Whether SQLite stores a row as it comes and nothing else follows from it. Where in doubt, no.
-  private var isPlain: Bool {
+  var isPlain: Bool {
     shape.isOriginal && !computes && needsRowID && !expected.definition.isStrict
       && expected.sql?.range(of: "autoincrement", options: .caseInsensitive) == nil
   }
 
   /// Encodes a row; false for one that has to be inserted.
   @inline(__always)
-  func encode(_ row: borrowing RecoveredRowBuffer, _ filler: TableFiller) throws -> Bool {
+  func encode(_ row: borrowing RecoveredRowBuffer, _ filler: inout TableFiller) throws -> Bool {
     if filled == nil {
       guard encoder != nil else { return false }
       filled = try filler.begin(target)

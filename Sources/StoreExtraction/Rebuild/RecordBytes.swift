@@ -1,0 +1,78 @@
+/// A record as it is put together, value by value (file format, section 2.1).
+struct RecordBytes {
+  /// The header, without the length that stands before it.
+  private var types = ContiguousArray<UInt8>()
+  private var body = ContiguousArray<UInt8>()
+
+  /// Memory for longer records than this is given back.
+  private static let keptBytes = 1 << 20
+
+  mutating func removeAll() {
+    types.removeAll(keepingCapacity: true)
+    body.removeAll(keepingCapacity: body.count <= Self.keptBytes)
+  }
+
+  @inline(__always)
+  mutating func appendNull() { types.append(0) }
+
+  @inline(__always)
+  mutating func append(integer: Int64) {
+    if integer == 0 || integer == 1 { return types.append(8 + UInt8(integer)) }
+    // The bits without the sign's own.
+    let bits = 64 - (integer < 0 ? ~integer : integer).leadingZeroBitCount
+    let size = bits < 32 ? bits / 8 + 1 : bits < 48 ? 6 : 8
+    types.append(size <= 4 ? UInt8(size) : size == 6 ? 5 : 6)
+    append(bigEndian: UInt64(bitPattern: integer), size)
+  }
+
+  @inline(__always)
+  mutating func append(real: Double) {
+    types.append(7)
+    append(bigEndian: real.bitPattern, 8)
+  }
+
+  @inline(__always)
+  mutating func append(_ bytes: ArraySlice<UInt8>, isText: Bool) {
+    append(varint: (isText ? 13 : 12) + 2 * UInt64(bytes.count))
+    body.append(contentsOf: bytes)
+  }
+
+  /// Puts the whole record in the place of what `record` holds.
+  @inline(__always)
+  func write(to record: inout ContiguousArray<UInt8>) {
+    record.removeAll(keepingCapacity: record.count <= Self.keptBytes)
+    // The length counts itself; no row has so many values that it takes more than three bytes.
+    var length = types.count + 1
+    if length >= 1 << 7 { length += 1 }
+    if length >= 1 << 14 { length += 1 }
+    if length >= 1 << 14 { record.append(0x80 | UInt8(truncatingIfNeeded: length >> 14)) }
+    if length >= 1 << 7 { record.append(0x80 | UInt8(length >> 7 & 0x7f)) }
+    record.append(UInt8(length & 0x7f))
+    record.append(contentsOf: types)
+    record.append(contentsOf: body)
+  }
+
+  @inline(__always)
+  private mutating func append(bigEndian word: UInt64, _ count: Int) {
+    var shift = UInt64(8 * (count - 1))
+    while true {
+      body.append(UInt8(truncatingIfNeeded: word >> shift))
+      if shift == 0 { return }
+      shift -= 8
+    }
+  }
+
+  /// Appends to the header (file format, section 1.6); no value is so long that it takes nine bytes.
+  @inline(__always)
+  private mutating func append(varint value: UInt64) {
+    if value >= 0x80 {
+      var shift: UInt64 = 49
+      while value >> shift == 0 { shift -= 7 }
+      while shift > 0 {
+        types.append(0x80 | UInt8(truncatingIfNeeded: value >> shift) & 0x7f)
+        shift -= 7
+      }
+    }
+    types.append(UInt8(truncatingIfNeeded: value) & 0x7f)
+  }
+}
