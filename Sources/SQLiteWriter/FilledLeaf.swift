@@ -37,6 +37,8 @@ struct FilledLeaf {
   private var start: Int
   private var first: Int64 = 0
   private var last: Int64 = 0
+  /// Whether the rows came with rising row ids.
+  private var isOrdered = true
   /// First pages of the overflow chains that its cells have.
   private(set) var heads: [UInt32] = []
 
@@ -52,11 +54,12 @@ struct FilledLeaf {
   /// The lowest and the highest row id.
   var ids: ClosedRange<Int64> { first...max(first, last) }
 
-  /// Whether there is room for a cell, and it comes behind the others; `isNext`: and no other row can lie between.
+  /// Whether there is room for a cell, and no row that is elsewhere can lie between it and the others; `isNext`: it is
+  /// from the same page as the last one.
   @inline(__always)
   func takes(_ cell: Cell, isNext: Bool) -> Bool {
     count == 0
-      || cell.rowID > last && (isNext || cell.rowID == last + 1)
+      || (isNext || cell.rowID > last && cell.rowID == last &+ 1)
         && Self.header + 2 * (count + 1) + cell.length <= start
   }
 
@@ -64,8 +67,15 @@ struct FilledLeaf {
   @inline(__always)
   mutating func put(_ cell: Cell, _ record: borrowing ContiguousArray<UInt8>, _ head: UInt32) {
     start -= cell.length
-    if count == 0 { first = cell.rowID }
-    last = cell.rowID
+    if count == 0 {
+      first = cell.rowID
+      last = cell.rowID
+    } else if cell.rowID > last {
+      last = cell.rowID
+    } else {
+      first = min(first, cell.rowID)
+      isOrdered = false
+    }
     var place = start
     page.set(varint: UInt64(cell.payload), at: &place)
     page.set(varint: UInt64(bitPattern: cell.rowID), at: &place)
@@ -84,6 +94,30 @@ struct FilledLeaf {
     count += 1
   }
 
+  /// Puts the rows in the order of row ids; false when one comes twice.
+  mutating func sort() -> Bool {
+    guard !isOrdered else { return true }
+    isOrdered = true
+    var cells: [(id: Int64, start: UInt16)] = []
+    for index in 0..<count {
+      let place = Self.header + 2 * index
+      let start = UInt16(page[place]) << 8 | UInt16(page[place + 1])
+      cells.append((rowID(at: Int(start)), start))
+    }
+    cells.sort { $0.id < $1.id }
+    for (index, cell) in cells.enumerated() {
+      page.set(cell.start, at: Self.header + 2 * index)
+    }
+    return zip(cells, cells.dropFirst()).allSatisfy { $0.id < $1.id }
+  }
+
+  /// The row id of the cell at a place, behind the length of its record.
+  private func rowID(at start: Int) -> Int64 {
+    var place = start
+    _ = page.varint(at: &place)
+    return Int64(bitPattern: page.varint(at: &place))
+  }
+
   /// Writes it behind what is there.
   func write(to out: inout ContiguousArray<UInt8>) {
     let base = out.count
@@ -99,6 +133,7 @@ struct FilledLeaf {
 
   mutating func removeAll() {
     count = 0
+    isOrdered = true
     start = page.count
     heads.removeAll(keepingCapacity: true)
   }

@@ -26,6 +26,21 @@ extension ContiguousArray<UInt8> {
     set(varint: value, at: &place)
   }
 
+  /// Reads a variable-length integer that was written here, and goes behind it.
+  func varint(at place: inout Int) -> UInt64 {
+    var value: UInt64 = 0
+    for _ in 0..<8 {
+      let byte = self[place]
+      place += 1
+      value = value << 7 | UInt64(byte & 0x7f)
+      if byte < 0x80 { return value }
+    }
+    // The ninth has eight bits.
+    value = value << 8 | UInt64(self[place])
+    place += 1
+    return value
+  }
+
   /// Writes a variable-length integer and goes behind it (file format, section 1.6).
   @inline(__always)
   mutating func set(varint value: UInt64, at place: inout Int) {

@@ -1,8 +1,8 @@
 /// Fills tables and indexes by writing their pages, which takes a fraction of the time of INSERT.
 ///
 /// Leaves are written as rows come, one behind the other; what leads to them, when all rows are there. Rows of a table
-/// should come with rising row ids over long stretches, but need not: the order of leaves in a file means nothing. No
-/// constraint is looked at.
+/// should come in stretches between whose row ids no other lie, as they do from pages of a file: the order of leaves in
+/// a file means nothing. No constraint is looked at.
 public struct TableFiller: ~Copyable {
   /// A table that is being filled.
   private struct Table {
@@ -18,6 +18,8 @@ public struct TableFiller: ~Copyable {
   private var waiting: WaitingKeys?
   private var tables: [Table] = []
   private let pageSize: Int
+  /// Whether a row id came twice in a stretch.
+  private var hasTwice = false
   /// So many bytes of leaves are held at most.
   private static let mostLeafBytes = 4 << 20
   private static let interiorHeader = 12
@@ -49,7 +51,7 @@ public struct TableFiller: ~Copyable {
   /// - Parameters:
   ///   - place: the table.
   ///   - rowID: the row id, which the table may not have yet.
-  ///   - isNext: whether the table has no row between this one and the one added before.
+  ///   - isNext: whether the row is of the same stretch as the one added before, in whatever order.
   ///   - record: the row in the record format (file format, section 2.1), with NULL for the row id's column.
   /// - Throws: `full`, `inputOutput`.
   @inline(__always)
@@ -64,12 +66,13 @@ public struct TableFiller: ~Copyable {
 
   /// Ends all tables.
   ///
-  /// - Returns: false when a row id came twice, or rows between two of which it was said that there are none.
+  /// - Returns: false when a row id came twice, or a row between those of another stretch.
   /// - Throws: `full`, `inputOutput`.
   public mutating func finishTables() throws(SQLiteWriterError) -> Bool {
     for place in tables.indices where !tables[place].leaf.isEmpty {
       if tables[place].leaves.isEmpty {
         let root = tables[place].root
+        order(place)
         var page = ContiguousArray<UInt8>()
         tables[place].leaf.write(to: &page)
         try pages.replace(root, by: page)
@@ -80,7 +83,7 @@ public struct TableFiller: ~Copyable {
         try raise(place)
       }
     }
-    return true
+    return !hasTwice
   }
 
   /// Gives the file back to SQLite; only now it is in order again.
@@ -170,7 +173,13 @@ public struct TableFiller: ~Copyable {
     return head
   }
 
+  private mutating func order(_ place: Int) {
+    let isInOrder = tables[place].leaf.sort()
+    hasTwice = hasTwice || !isInOrder
+  }
+
   private mutating func endLeaf(_ place: Int) throws(SQLiteWriterError) {
+    order(place)
     let page = try pages.append { tables[place].leaf.write(to: &$0) }
     for head in tables[place].leaf.heads { try pages.note(head, as: .overflowHead, of: page) }
     tables[place].leaves.add(page, tables[place].leaf.ids)

@@ -305,11 +305,10 @@ struct LayoutVote {
       }
     }
     guard total > 0 else { return nil }
-    // UTF-16 of scripts that are not Latin has few zeros; then nothing is said of the two byte orders. Zeros in both
-    // halves of its units are characters themselves, as they may be of UTF-8.
-    guard (even + odd) * 10 > total, max(even, odd) > 4 * min(even, odd) else {
-      return valid * 2 > texts ? .utf8 : nil
-    }
+    // UTF-16 of scripts that are not Latin has few zeros; then nothing is said of the two byte orders.
+    guard (even + odd) * 10 > total else { return valid * 2 > texts ? .utf8 : nil }
+    // Zeros in both halves of units are characters themselves, as they may be of UTF-8, if a header says so.
+    if layout.header?.textEncoding == .utf8, max(even, odd) <= 4 * min(even, odd) { return nil }
     return odd > even ? .utf16LittleEndian : .utf16BigEndian
   }
 

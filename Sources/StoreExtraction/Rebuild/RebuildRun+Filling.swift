@@ -44,7 +44,7 @@ extension RebuildRun {
       let table = targets[place], try table.encode(row, &filler), let filled = table.filled
     else { return false }
     meet(row)
-    // A leaf holds all rows between its first and its last.
+    // A leaf holds all rows between its lowest and its highest, in whatever order they are found.
     let isNext = row.origin.page == table.lastPage
     table.lastPage = row.origin.page
     try filler.add(to: filled, rowID, isNext: isNext, table.record)

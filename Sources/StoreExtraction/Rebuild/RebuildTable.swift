@@ -86,7 +86,11 @@ final class RebuildTable {
     if shape.overflow != nil { list.append(try SQLIdentifier.quoted(OverflowColumns.name)) }
     overflowParameter = shape.overflow == nil ? 0 : list.count
     if let rowIDName { list.append(rowIDName) }
-    rowIDParameter = rowIDName == nil ? 0 : list.count
+    // The row id's own column gets it even where its value in the row is in doubt: SQLite would make up another.
+    rowIDParameter =
+      rowIDName != nil
+      ? list.count
+      : shape.rowIDColumn == nil ? 0 : definition.rowIDColumn.map { parameters[$0] } ?? 0
     let marks = Array(repeating: "?", count: list.count).joined(separator: ", ")
     // OR ABORT: a table that says ON CONFLICT REPLACE or IGNORE would drop rows without a word.
     insert = try writer.prepare(
