@@ -18,12 +18,15 @@
   private var templateCount = 0
   private var count = 0
   private var failure: Int32 = 0
+  /// Nothing is written before the turn has come; nil for who writes alone.
+  private let turn: BlockTurn?
   /// Bytes handed to the system so far.
   package private(set) var writtenCount: Int64 = 0
 
   /// A buffer in front of an open descriptor, which it does not close.
   package init(descriptor: Int32) {
     self.descriptor = descriptor
+    turn = nil
     capacity = 256 * 1024
     unsafe memory = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 64)
   }
@@ -32,6 +35,20 @@
   /// ``isBroken``.
   init(capacity: Int) {
     descriptor = nil
+    turn = nil
+    self.capacity = capacity
+    unsafe memory = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 64)
+  }
+
+  /// A buffer in front of the same descriptor that writes only when its turn has come. What is appended before that
+  /// waits in the buffer; when the buffer is full its thread waits.
+  func another(capacity: Int, turn: BlockTurn) -> OutputBuffer {
+    OutputBuffer(descriptor: descriptor, capacity: capacity, turn: turn)
+  }
+
+  private init(descriptor: Int32?, capacity: Int, turn: BlockTurn) {
+    self.descriptor = descriptor
+    self.turn = turn
     self.capacity = capacity
     unsafe memory = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 64)
   }
@@ -276,6 +293,9 @@
 
   /// Writes what is gathered.
   package mutating func flush() {
+    guard count > 0 else { return }
+    // Where another thread could not go on nothing may follow.
+    if let turn, !turn.come() { count = 0 }
     guard let descriptor else {
       if count > 0 { failure = ENOBUFS }
       count = 0
