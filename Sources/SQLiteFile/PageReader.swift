@@ -191,14 +191,18 @@ struct PageReader: ~Copyable {
   {
     var length = Self.firstLength
     var victim = 0
+    var predecessor: Int?
     for index in 0..<Self.slotCount {
       let slot = slots[index]
       let end = slot.start + Int64(slot.count)
       if slot.source == source, offset >= slot.start, offset <= end + Int64(Self.firstLength) {
         length = slot.nextLength
+        predecessor = index
       }
       if slot.lastUse < slots[victim].lastUse { victim = index }
     }
+    // Who reads on and on reads into the same memory, which the processor has at hand.
+    if length == Self.slotLength, let predecessor { victim = predecessor }
     length = min(max(length, count), Self.slotLength)
     let base = unsafe memory + victim * Self.slotLength
     slots[victim].source = -1

@@ -158,7 +158,9 @@ private struct PageJudge {
     return true
   }
 
-  private mutating func judgeInterior(_ page: RawSpan, _ number: UInt32, _ base: Int, _ count: Int) -> Bool {
+  private mutating func judgeInterior(
+    _ page: RawSpan, _ number: UInt32, _ base: Int, _ count: Int
+  ) -> Bool {
     let usable = layout.usableSize
     let pointers = base + 12
     guard pointers + 2 * count <= usable else { return false }
@@ -212,9 +214,8 @@ private struct PageJudge {
     guard layout.header == nil, !map.isPresent else { return false }
     let next = page.uint32(at: 0)
     let count = Int(page.uint32(at: 4))
-    guard next <= census.pageCount, next != number, count >= 1, count <= layout.usableSize / 4 - 2 else {
-      return false
-    }
+    guard next <= census.pageCount, next != number, count >= 1, count <= layout.usableSize / 4 - 2
+    else { return false }
     var met: Set<UInt32> = []
     for index in 0..<count {
       let leaf = page.uint32(at: 8 + 4 * index)
