@@ -97,18 +97,15 @@ package final class ByteFile: Sendable {
   package func bytes(at offset: Int64, count: Int) throws(SQLiteFileError) -> [UInt8] {
     guard offset >= 0, offset < size, count > 0 else { return [] }
     let wanted = Int(min(Int64(count), size - offset))
-    var bytes = [UInt8](repeating: 0, count: wanted)
     var failure: SQLiteFileError?
-    let got = unsafe bytes.withUnsafeMutableBytes { buffer in
-      do {
-        return unsafe try read(at: offset, into: buffer)
+    let bytes = unsafe [UInt8](unsafeUninitializedCapacity: wanted) { buffer, got in
+      do throws(SQLiteFileError) {
+        got = unsafe try read(at: offset, into: UnsafeMutableRawBufferPointer(buffer))
       } catch {
-        failure = error as? SQLiteFileError
-        return 0
+        failure = error
       }
     }
     if let failure { throw failure }
-    bytes.removeLast(wanted - got)
     return bytes
   }
 }

@@ -18,12 +18,15 @@
   private var templateCount = 0
   private var count = 0
   private var failure: Int32 = 0
+  /// Nothing is written before the turn has come; nil for who writes alone.
+  private let turn: BlockTurn?
   /// Bytes handed to the system so far.
   package private(set) var writtenCount: Int64 = 0
 
   /// A buffer in front of an open descriptor, which it does not close.
   package init(descriptor: Int32) {
     self.descriptor = descriptor
+    turn = nil
     capacity = 256 * 1024
     unsafe memory = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 64)
   }
@@ -32,6 +35,20 @@
   /// ``isBroken``.
   init(capacity: Int) {
     descriptor = nil
+    turn = nil
+    self.capacity = capacity
+    unsafe memory = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 64)
+  }
+
+  /// A buffer in front of the same descriptor that writes only when its turn has come. What is appended before that
+  /// waits in the buffer; when the buffer is full its thread waits.
+  func another(capacity: Int, turn: BlockTurn) -> OutputBuffer {
+    OutputBuffer(descriptor: descriptor, capacity: capacity, turn: turn)
+  }
+
+  private init(descriptor: Int32?, capacity: Int, turn: BlockTurn) {
+    self.descriptor = descriptor
+    self.turn = turn
     self.capacity = capacity
     unsafe memory = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 64)
   }
@@ -90,11 +107,13 @@
     unsafe memory.storeBytes(of: word.littleEndian, toByteOffset: position, as: UInt64.self)
   }
 
-  /// Puts 32 bytes as they lie in memory at a position for which there is room.
+  /// Puts 32 bytes, the lowest of each lane first, at a position for which there is room.
   @inline(__always)
   mutating func put(_ block: SIMD4<UInt64>, at position: Int) {
     guard position >= 0, position &+ 32 <= capacity else { return }
-    unsafe memory.storeBytes(of: block, toByteOffset: position, as: SIMD4<UInt64>.self)
+    let ordered = SIMD4(
+      block.x.littleEndian, block.y.littleEndian, block.z.littleEndian, block.w.littleEndian)
+    unsafe memory.storeBytes(of: ordered, toByteOffset: position, as: SIMD4<UInt64>.self)
   }
 
   /// What was put up to `position` counts.
@@ -117,16 +136,6 @@
     reserve(8)
     unsafe memory.storeBytes(of: word, toByteOffset: count, as: UInt64.self)
     count &+= length
-  }
-
-  /// Appends 32 bytes, the lowest of each lane first.
-  @inline(__always)
-  private mutating func append(block: SIMD4<UInt64>) {
-    reserve(32)
-    let ordered = SIMD4(
-      block.x.littleEndian, block.y.littleEndian, block.z.littleEndian, block.w.littleEndian)
-    unsafe memory.storeBytes(of: ordered, toByteOffset: count, as: SIMD4<UInt64>.self)
-    count &+= 32
   }
 
   /// Appends bytes of any length.
@@ -200,7 +209,9 @@
       cursor &+= 1
     }
     let magnitude = value.magnitude
-    if magnitude < 100_000_000 {
+    if magnitude < 10_000 {
+      cursor = putLeading(digits: Self.fourDigits(magnitude), of: 4, at: cursor)
+    } else if magnitude < 100_000_000 {
       cursor = putLeading(magnitude, at: cursor)
     } else {
       let (high, low) = magnitude.quotientAndRemainder(dividingBy: 100_000_000)
@@ -230,11 +241,25 @@
   /// Puts a number below 100,000,000 without leading zeros, and gives the position behind it.
   @inline(__always)
   private mutating func putLeading(_ value: UInt64, at cursor: Int) -> Int {
-    let digits = Self.digits(value)
+    putLeading(digits: Self.digits(value), of: 8, at: cursor)
+  }
+
+  /// Puts some digits without leading zeros, and gives the position behind them.
+  @inline(__always)
+  private mutating func putLeading(digits: UInt64, of count: Int, at cursor: Int) -> Int {
     // The first digit is in the lowest byte, so leading zeros are the zero bytes at the bottom.
-    let skipped = min(digits.trailingZeroBitCount >> 3, 7)
+    let skipped = min(digits.trailingZeroBitCount >> 3, count &- 1)
     put((digits | Self.zeros) >> UInt64(truncatingIfNeeded: skipped &* 8), at: cursor)
-    return cursor &+ 8 &- skipped
+    return cursor &+ count &- skipped
+  }
+
+  /// The four decimal digits of a number below 10,000, as of ``digits(_:)``.
+  @inline(__always)
+  private static func fourDigits(_ value: UInt64) -> UInt64 {
+    let hundreds = (value &* 10_486) >> 20
+    let pairs = (value &- hundreds &* 100) << 16 | hundreds
+    let tens = (pairs &* 103) >> 10 & 0x000f_000f
+    return (pairs &- tens &* 10) << 8 | tens
   }
 
   /// The eight decimal digits of a number below 100,000,000, a byte each, the first in the lowest byte:
@@ -253,16 +278,21 @@
     var offset = 0
     let end = bytes.byteCount
     while offset &+ 16 <= end {
-      // 16 bytes, four in each lane, are spread so that each has a zero byte above it; then as below.
-      var lanes = bytes.quarters(at: offset)
-      lanes = (lanes | lanes &<< 16) & 0x0000_ffff_0000_ffff
-      lanes = (lanes | lanes &<< 8) & 0x00ff_00ff_00ff_00ff
-      let nibbles = (lanes &>> 4 | lanes &<< 8) & 0x0f0f_0f0f_0f0f_0f0f
-      let letters = (nibbles &+ 0x0606_0606_0606_0606) &>> 4 & 0x0101_0101_0101_0101
-      // 39 times: a vector has no product of 64-bit lanes.
-      let added = letters &<< 5 &+ letters &<< 2 &+ letters &<< 1 &+ letters
-      append(block: nibbles &+ 0x3030_3030_3030_3030 &+ added)
-      offset &+= 16
+      let stop = offset &+ min(end &- offset, 4096)
+      var cursor = room(for: (stop &- offset) &* 2)
+      while offset &+ 16 <= stop {
+        // Each byte and the zero behind it become its two nibbles.
+        let pairs = bytes.spread(at: offset)
+        let nibbles = (pairs &>> 4 | pairs &<< 8) & 0x0f0f_0f0f_0f0f_0f0f
+        // Letters stand 39 places behind where digits would go on: the top bit of a byte that is to be one becomes
+        // 127, and of that 39 is kept.
+        let tops = (nibbles &+ 0x7676_7676_7676_7676) & 0x8080_8080_8080_8080
+        let letters = (tops &- tops &>> 7) & 0x2727_2727_2727_2727
+        put(nibbles &+ 0x3030_3030_3030_3030 &+ letters, at: cursor)
+        cursor &+= 32
+        offset &+= 16
+      }
+      advance(to: cursor)
     }
     while offset < end {
       // A nibble in each byte, then to a digit: 0-9 add 48, a-f add 39 more.
@@ -275,7 +305,11 @@
   }
 
   /// Writes what is gathered.
+  @inline(never)
   package mutating func flush() {
+    guard count > 0 else { return }
+    // Where another thread could not go on nothing may follow.
+    if let turn, !turn.come() { count = 0 }
     guard let descriptor else {
       if count > 0 { failure = ENOBUFS }
       count = 0

@@ -37,7 +37,7 @@ struct PageReader: ~Copyable {
   /// cut off (less).
   let origin: Int64
   private let overlays: [Overlay]
-  private let windows: WindowCache
+  private var windows: WindowCache
 
   init(
     main: ByteFile, pageSize: Int, usableSize: Int, pageLimit: UInt32, origin: Int64 = 0,
@@ -128,7 +128,7 @@ struct PageReader: ~Copyable {
 ///
 /// Reading ahead pays only where reading is sequential, so a window starts small and grows while its
 /// successor keeps being asked for.
-@safe private final class WindowCache {
+@safe private struct WindowCache: ~Copyable {
   private static let slotCount = 8
   private static let slotLength = 256 * 1024
   private static let firstLength = 16 * 1024
@@ -154,17 +154,25 @@ struct PageReader: ~Copyable {
   deinit { unsafe memory.deallocate() }
 
   /// `count` bytes (at most a page, 65,536) from `offset` on; fewer where the file ends.
-  func bytes(of file: ByteFile, source: Int, at offset: Int64, count: Int)
+  mutating func bytes(of file: ByteFile, source: Int, at offset: Int64, count: Int)
     throws(SQLiteFileError) -> UnsafeRawBufferPointer
   {
     if let found = unsafe find(source, offset, count, in: current) { return unsafe found }
+    // The window at hand was used until now; while it was, that was not noted.
+    noteUse(of: current)
     for index in 0..<Self.slotCount where index != current {
       if let found = unsafe find(source, offset, count, in: index) {
         current = index
+        noteUse(of: index)
         return unsafe found
       }
     }
     return unsafe try load(file, source, offset, count)
+  }
+
+  private mutating func noteUse(of index: Int) {
+    clock &+= 1
+    slots[index].lastUse = clock
   }
 
   private func find(_ source: Int, _ offset: Int64, _ count: Int, in index: Int)
@@ -174,25 +182,27 @@ struct PageReader: ~Copyable {
     guard slot.source == source, offset >= slot.start,
       offset + Int64(count) <= slot.start + Int64(slot.count)
     else { return nil }
-    clock &+= 1
-    slots[index].lastUse = clock
     return unsafe UnsafeRawBufferPointer(
       start: memory + index * Self.slotLength + Int(offset - slot.start), count: count)
   }
 
-  private func load(_ file: ByteFile, _ source: Int, _ offset: Int64, _ count: Int)
+  private mutating func load(_ file: ByteFile, _ source: Int, _ offset: Int64, _ count: Int)
     throws(SQLiteFileError) -> UnsafeRawBufferPointer
   {
     var length = Self.firstLength
     var victim = 0
+    var predecessor: Int?
     for index in 0..<Self.slotCount {
       let slot = slots[index]
       let end = slot.start + Int64(slot.count)
       if slot.source == source, offset >= slot.start, offset <= end + Int64(Self.firstLength) {
         length = slot.nextLength
+        predecessor = index
       }
       if slot.lastUse < slots[victim].lastUse { victim = index }
     }
+    // Who reads on and on reads into the same memory, which the processor has at hand.
+    if length == Self.slotLength, let predecessor { victim = predecessor }
     length = min(max(length, count), Self.slotLength)
     let base = unsafe memory + victim * Self.slotLength
     slots[victim].source = -1

@@ -35,13 +35,15 @@ extension RawSpan {
     unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: SIMD4<UInt64>.self)
   }
 
-  /// 16 bytes, four of them in the lower half of each lane, the first lowest.
+  /// 16 bytes with a zero byte behind each, eight bytes in a lane, the first lowest.
   @inline(__always)
-  func quarters(at offset: Int) -> SIMD4<UInt64> {
-    let four = unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: SIMD4<UInt32>.self)
+  func spread(at offset: Int) -> SIMD4<UInt64> {
+    var spread = SIMD32<UInt8>()
+    spread.evenHalf = unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: SIMD16<UInt8>.self)
+    let lanes = unsafe unsafeBitCast(spread, to: SIMD4<UInt64>.self)
     return SIMD4(
-      UInt64(UInt32(littleEndian: four.x)), UInt64(UInt32(littleEndian: four.y)),
-      UInt64(UInt32(littleEndian: four.z)), UInt64(UInt32(littleEndian: four.w)))
+      UInt64(littleEndian: lanes.x), UInt64(littleEndian: lanes.y),
+      UInt64(littleEndian: lanes.z), UInt64(littleEndian: lanes.w))
   }
 
   /// A part of the span; the caller has checked that it lies inside.

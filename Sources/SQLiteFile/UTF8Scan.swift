@@ -75,7 +75,8 @@ enum UTF8Scan {
     return special == 0 || areSecondsValid(bytes, special, at: offset)
   }
 
-  /// The same for 32 bytes at once. Adding to itself is shifting by one, and quicker in a vector.
+  /// The same for 32 bytes at once. Adding brings up the top bit of a byte that is large enough, and what it carries
+  /// over reaches no top bit.
   @inline(__always)
   private static func isValidBlock(_ bytes: RawSpan, at offset: Int) -> Bool {
     let block = bytes.block(at: offset)
@@ -83,29 +84,33 @@ enum UTF8Scan {
     if hasNoTop(block | three) { return true }
     let one = bytes.block(at: offset &- 1)
     let two = bytes.block(at: offset &- 2)
-    let one1 = one &+ one
-    let two1 = two &+ two
-    let three1 = three &+ three
-    let three2 = three1 &+ three1
-    let leads = one & one1
+    let sevens: UInt64 = 0x7f7f_7f7f_7f7f_7f7f
+    let leads = one & (one &+ one)
+    // From 0xe0 and from 0xf0 on.
     let wanted =
-      leads | (two & two1 & (two1 &+ two1)) | (three & three1 & three2 & (three2 &+ three2))
-    guard hasNoTop((block & ~(block &+ block)) ^ wanted) else { return false }
-    let one2 = one1 &+ one1
-    let one3 = one2 &+ one2
-    let one4 = one3 &+ one3
-    let one5 = one4 &+ one4
-    let one6 = one5 &+ one5
-    let one7 = one6 &+ one6
-    let low = one4 | one5 | one6
-    let isShort = ~one2 & ~(one3 | low)
-    let isE0OrED = ~(low | one7) | (one4 & one5 & ~one6 & one7)
-    let special = leads & (isShort | (one2 & ~one3 & isE0OrED) | (one2 & one3))
-    if hasNoTop(special) { return true }
-    return areSecondsValid(bytes, special.x & tops, at: offset)
-      && areSecondsValid(bytes, special.y & tops, at: offset &+ 8)
-      && areSecondsValid(bytes, special.z & tops, at: offset &+ 16)
-      && areSecondsValid(bytes, special.w & tops, at: offset &+ 24)
+      leads | two & ((two & sevens) &+ 0x2020_2020_2020_2020)
+      | three & ((three & sevens) &+ 0x1010_1010_1010_1010)
+    let twice = block &+ block
+    let wrong = (block & ~twice) ^ wanted
+    // Of a lead the low six bits tell; each sum has its top bit unless they are those of C0 or C1, E0, ED, F0. Behind
+    // F0 bit 4 or 5 of the second byte must be set.
+    let low = one & 0x3f3f_3f3f_3f3f_3f3f
+    let notC = (low & 0x3e3e_3e3e_3e3e_3e3e) &+ 0x7e7e_7e7e_7e7e_7e7e
+    let notE0 = (low ^ 0x2020_2020_2020_2020) &+ sevens
+    let notED = (low ^ 0x2d2d_2d2d_2d2d_2d2d) &+ sevens
+    let four = twice &+ twice
+    let notF0 = (low ^ 0x3030_3030_3030_3030) &+ sevens | four | (four &+ four)
+    let isMore = low &+ 0x4f4f_4f4f_4f4f_4f4f
+    let special = leads & ~(notC & notE0 & notED & notF0 & ~isMore)
+    return hasNoTop(wrong | special) || areValidWords(bytes, at: offset)
+  }
+
+  /// Whether each of four words goes on well. Apart from the block's own function, whose lanes would be taken apart
+  /// otherwise.
+  @inline(never)
+  private static func areValidWords(_ bytes: RawSpan, at offset: Int) -> Bool {
+    isValidWord(bytes, at: offset) && isValidWord(bytes, at: offset &+ 8)
+      && isValidWord(bytes, at: offset &+ 16) && isValidWord(bytes, at: offset &+ 24)
   }
 
   @inline(__always)

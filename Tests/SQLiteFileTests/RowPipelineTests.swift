@@ -62,9 +62,7 @@ import Testing
 
   enum Form: CaseIterable { case whole, damaged, brokenChains }
 
-  @Test(arguments: Form.allCases)
-  func rowsAndFindingsAreTheSame(_ form: Form) throws {
-    let folder = try TemporaryFolder()
+  private func make(_ form: Form, in folder: TemporaryFolder) throws -> URL {
     let store = folder.url.appendingPathComponent("mixed.sqlite")
     if form == .brokenChains {
       try chains(store)
@@ -73,6 +71,13 @@ import Testing
       try mixed(store)
     }
     if form == .damaged { try damage(store) }
+    return store
+  }
+
+  @Test(arguments: Form.allCases)
+  func rowsAndFindingsAreTheSame(_ form: Form) throws {
+    let folder = try TemporaryFolder()
+    let store = try make(form, in: folder)
     let one = try DamagedDatabase(path: store.path)
     #expect(one.pageCount > 4000)
     var plain: [Row] = []
@@ -128,5 +133,43 @@ import Testing
       return count < 1000
     }
     #expect(count == 1000)
+  }
+
+  /// A limit, even one that is never reached, keeps to one thread. Some blocks have more rows than a buffer takes.
+  @Test(arguments: Form.allCases)
+  func twoThreadsWriteWhatOneWrites(_ form: Form) throws {
+    let folder = try TemporaryFolder()
+    let store = try make(form, in: folder)
+    var written: [Data] = []
+    var findings: [[Finding]] = []
+    for limit in [Int.max - 1, nil] {
+      let file = folder.url.appendingPathComponent("rows-\(written.count).ndjson")
+      _ = FileManager.default.createFile(atPath: file.path, contents: nil)
+      let handle = try FileHandle(forWritingTo: file)
+      defer { try? handle.close() }
+      let database = try DamagedDatabase(path: store.path)
+      try database.writeJSON(.all, limit: limit, to: handle.fileDescriptor)
+      written.append(try Data(contentsOf: file))
+      findings.append(database.findings.kept)
+    }
+    #expect(written[0].count > 8 << 20)
+    // Not compared by the macro, which would look for the least difference of many megabytes.
+    let isSame = written[0] == written[1]
+    #expect(isSame)
+    #expect(findings[0] == findings[1])
+  }
+
+  /// Both threads end when one cannot write, also while the other waits for its turn.
+  @Test func aReaderThatGoesEndsBothThreads() throws {
+    signal(SIGPIPE, SIG_IGN)
+    let folder = try TemporaryFolder()
+    let store = try make(.whole, in: folder)
+    let database = try DamagedDatabase(path: store.path)
+    let pipe = Pipe()
+    try pipe.fileHandleForReading.close()
+    let error = #expect(throws: SQLiteFileError.self) {
+      try database.writeJSON(.all, to: pipe.fileHandleForWriting.fileDescriptor)
+    }
+    #expect(error?.code == .outputClosed)
   }
 }

@@ -1,8 +1,16 @@
 extension DamagedDatabase {
   /// A b-tree, or what is left of one: pages that the same root leads to.
   struct Group {
-    var sample: [UInt32] = []
-    var pageCount = 0
+    private(set) var sample: [UInt32] = []
+    private var pageCount = 0
+
+    /// Takes the first pages for the sample, then ever fewer: from all over the tree.
+    mutating func add(_ page: UInt32) {
+      pageCount += 1
+      if sample.count < DamagedDatabase.sampleCount || pageCount.nonzeroBitCount == 1 {
+        sample.append(page)
+      }
+    }
   }
 
   /// How deep b-trees can be (BTCURSOR_MAX_DEPTH of SQLite's is 20).
@@ -64,13 +72,7 @@ extension DamagedDatabase {
     try forEachLeaf(roots) { page, root, attribution in
       // The schema's own rows are no table's.
       if root == 1 || schema.contains(page) { return }
-      var group = groups[root] ?? Group()
-      group.pageCount += 1
-      // The first pages, then ever fewer: from all over the tree.
-      if group.sample.count < Self.sampleCount || group.pageCount.nonzeroBitCount == 1 {
-        group.sample.append(page)
-      }
-      groups[root] = group
+      groups[root, default: Group()].add(page)
     }
     var owners: [UInt32: (table: Int, attribution: Attribution)] = [:]
     // The b-trees that the schema names first: their rows teach what those of the others may look like.

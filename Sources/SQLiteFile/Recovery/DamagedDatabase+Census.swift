@@ -2,16 +2,12 @@ extension DamagedDatabase {
   /// Looks at every page: what it is, and which pages it leads to.
   func takeCensus() throws(SQLiteFileError) {
     try readFreeList()
-    var buffer = ContiguousArray<UInt8>()
-    var reading = newReading()
-    var number: UInt32 = 1
-    while number <= pageCount {
-      let available = try reader.copy(number, into: &buffer)
-      if available > 0 {
-        judge(buffer.rawSpan, number, available, &reading)
-      }
-      number += 1
-    }
+    var judge = PageJudge(
+      census: census, layout: layout, map: map, mostPayload: mostPayload, reading: newReading())
+    // The judge alone has it now, and need not copy it.
+    census = PageCensus(pageCount: 0)
+    try judge.judgeAll(reader.another())
+    census = judge.census
     try readMap()
   }
 
@@ -72,10 +68,33 @@ extension DamagedDatabase {
       number += 1
     }
   }
+}
 
-  private func judge(
-    _ page: RawSpan, _ number: UInt32, _ available: Int, _ reading: inout LeafReading
-  ) {
+/// Decides of each page what it is, and notes which pages it leads to.
+private struct PageJudge {
+  var census: PageCensus
+  let layout: FileLayout
+  let map: PointerMap
+  let mostPayload: Int
+  var reading: LeafReading
+
+  mutating func judgeAll(_ pages: consuming PageReader) throws(SQLiteFileError) {
+    let whole = layout.pageSize
+    var buffer = ContiguousArray<UInt8>()
+    var number: UInt32 = 1
+    while number <= census.pageCount {
+      if let page = try pages.page(number) {
+        judge(page, number, whole)
+      } else {
+        // The file may end within its last page.
+        let available = try pages.copy(number, into: &buffer)
+        if available > 0 { judge(buffer.rawSpan, number, available) }
+      }
+      number += 1
+    }
+  }
+
+  private mutating func judge(_ page: RawSpan, _ number: UInt32, _ available: Int) {
     if census.kind(number) == .trunk { return }
     if map.isMap(number) { return census.set(number, .pointerMap) }
     let base = number == 1 ? DatabaseHeader.length : 0
@@ -139,7 +158,9 @@ extension DamagedDatabase {
     return true
   }
 
-  private func judgeInterior(_ page: RawSpan, _ number: UInt32, _ base: Int, _ count: Int) -> Bool {
+  private mutating func judgeInterior(
+    _ page: RawSpan, _ number: UInt32, _ base: Int, _ count: Int
+  ) -> Bool {
     let usable = layout.usableSize
     let pointers = base + 12
     guard pointers + 2 * count <= usable else { return false }
@@ -154,12 +175,12 @@ extension DamagedDatabase {
         let key = Varint.read(page, at: start + 4, end: usable)
       else { continue }
       let child = page.uint32(at: start)
-      if child >= 2, child <= pageCount, child != number { good += 1 }
+      if child >= 2, child <= census.pageCount, child != number { good += 1 }
       if Int64(bitPattern: key.value) > last, child >= 2 { ordered += 1 }
       last = Int64(bitPattern: key.value)
     }
     let right = page.uint32(at: base + 8)
-    if right >= 2, right <= pageCount, right != number { good += 1 }
+    if right >= 2, right <= census.pageCount, right != number { good += 1 }
     guard good * 2 > count + 1 || good == count + 1 || (count > 1 && ordered == count) else {
       return false
     }
@@ -168,7 +189,7 @@ extension DamagedDatabase {
   }
 
   /// Notes which page a cell of an interior page leads to.
-  private func setChild(
+  private mutating func setChild(
     _ page: RawSpan, _ base: Int, _ pointers: Int, _ index: Int, _ count: Int, _ number: UInt32
   ) {
     // What leads on from a page that is free is of the past.
@@ -189,17 +210,16 @@ extension DamagedDatabase {
   }
 
   /// Whether a page reads as a trunk of the free list; only asked where no list leads to it.
-  private func isTrunk(_ page: RawSpan, _ number: UInt32) -> Bool {
+  private mutating func isTrunk(_ page: RawSpan, _ number: UInt32) -> Bool {
     guard layout.header == nil, !map.isPresent else { return false }
     let next = page.uint32(at: 0)
     let count = Int(page.uint32(at: 4))
-    guard next <= pageCount, next != number, count >= 1, count <= layout.usableSize / 4 - 2 else {
-      return false
-    }
+    guard next <= census.pageCount, next != number, count >= 1, count <= layout.usableSize / 4 - 2
+    else { return false }
     var met: Set<UInt32> = []
     for index in 0..<count {
       let leaf = page.uint32(at: 8 + 4 * index)
-      guard leaf >= 2, leaf <= pageCount, leaf != number, met.insert(leaf).inserted else {
+      guard leaf >= 2, leaf <= census.pageCount, leaf != number, met.insert(leaf).inserted else {
         return false
       }
     }

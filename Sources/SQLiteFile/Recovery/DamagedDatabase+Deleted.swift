@@ -29,7 +29,7 @@ extension DamagedDatabase {
     var page: UInt32 = 1
     while page <= pageCount, sink.wantsMore {
       defer { page += 1 }
-      if barren.contains(page) { continue }
+      guard mayHoldDeadRows(page) else { continue }
       let available = try reader.copy(page, into: &buffer)
       if available > 0 { try look(at: page, buffer.rawSpan, available, &collection) }
       if collection.index.isFull { try flush(&collection, wanted, &sink) }
@@ -88,14 +88,22 @@ extension DamagedDatabase {
 
   // MARK: - Looking
 
+  /// Whether a page is one of those that ``look(at:_:_:_:)`` looks at.
+  private func mayHoldDeadRows(_ page: UInt32) -> Bool {
+    switch census.kind(page) {
+    case .tableLeaf, .ruinedLeaf: page > 1 && !barren.contains(page)
+    case .trunk, .tableInterior: true
+    case .other: census.free.contains(page)
+    case .missing, .zero, .indexLeaf, .indexInterior, .pointerMap: false
+    }
+  }
+
   private func look(
     at number: UInt32, _ page: RawSpan, _ available: Int, _ collection: inout Collection
   ) throws(SQLiteFileError) {
     let limit = min(available, layout.usableSize)
-    let isFree = census.free.contains(number)
     switch census.kind(number) {
     case .tableLeaf, .ruinedLeaf:
-      if number == 1 { return }
       if census.isLiveLeaf(number) {
         let own = census.owner(number)?.table
         collection.reading.read(
@@ -121,10 +129,8 @@ extension DamagedDatabase {
           page, floor..<content, [], try owner(ofInterior: number), number, .gap, &collection)
       }
     case .other:
-      if isFree {
-        let own = formerOwner(number)
-        carve(page, 0..<limit, [], own, number, .freePage, wholeOnly: own == nil, &collection)
-      }
+      let own = formerOwner(number)
+      carve(page, 0..<limit, [], own, number, .freePage, wholeOnly: own == nil, &collection)
     case .missing, .zero, .indexLeaf, .indexInterior, .pointerMap: break
     }
   }

@@ -2,34 +2,46 @@ import Dispatch
 
 /// Writes all live rows as NDJSON on two threads, in the order of one.
 ///
-/// Pages are cut into blocks; two blocks are read at a time, each by a reader with a buffer of its own, and written
-/// in turn. A block that does not fit its buffer is read once more, straight to the output.
+/// Pages are cut into blocks, which the threads take by turns. Each has a reader and a buffer of its own, and writes a
+/// block when the one before it is written; a block that does not fit the buffer waits for that and goes on.
 struct ParallelRecovery {
   /// Fewer pages are not worth a second thread.
   static let leastPageCount: UInt32 = 1024
   private static let workerCount = 2
-  private static let blockBytes = 1 << 20
-  private static let bufferBytes = 4 << 20
+  /// Small enough that rows stay in the processor's cache until they are written.
+  private static let blockBytes = 256 << 10
+  private static let bufferBytes = 1 << 20
 
-  /// One thread's own things. Only one thread at a time touches it: the rounds see to that.
+  /// What the threads have in common. Only touched by who has the turn.
+  private final class Results: @unchecked Sendable {
+    var findings = FindingList()
+    var failure: SQLiteFileError?
+  }
+
+  /// One thread's own things.
   private final class Worker: @unchecked Sendable {
+    let turn: BlockTurn
     var rows: RowReader
     var sink: RecoveredJSONSink
-    var failure: SQLiteFileError?
 
-    init(rows: consuming RowReader, sink: consuming RecoveredJSONSink) {
+    init(turn: BlockTurn, rows: consuming RowReader, sink: consuming RecoveredJSONSink) {
+      self.turn = turn
       self.rows = rows
       self.sink = sink
     }
 
-    func read(_ pages: Range<UInt32>, _ wanted: Set<Int>?) {
-      let findings = rows.findings
-      do throws(SQLiteFileError) {
-        try rows.read(pages, wanted, &sink)
-        // A block that does not fit is read once more by another reader, which finds the same.
-        if sink.isBroken { rows.takeBack(to: findings) }
-      } catch {
-        failure = error
+    func work(_ blocks: [Range<UInt32>], _ wanted: Set<Int>?, _ results: Results) {
+      while let block = turn.take() {
+        let result = Result { () throws(SQLiteFileError) in
+          try rows.read(blocks[block], wanted, &sink)
+        }
+        if turn.come() {
+          sink.flush()
+          results.findings.add(rows.takeFindings())
+          if case .failure(let error) = result { results.failure = error }
+          if results.failure != nil || !sink.wantsMore { turn.stop() }
+        }
+        turn.pass()
       }
     }
   }
@@ -39,34 +51,31 @@ struct ParallelRecovery {
     _ database: DamagedDatabase, _ wanted: Set<Int>?, to sink: inout RecoveredJSONSink
   ) throws(SQLiteFileError) {
     try database.learnBeforeMending()
+    sink.flush()
+    let end = UInt64(database.pageCount) + 1
+    let length = UInt64(max(1, blockBytes / database.layout.pageSize))
+    let blocks = stride(from: 2, to: end, by: Int(length)).map {
+      UInt32($0)..<UInt32(min($0 + length, end))
+    }
+    let turns = BlockTurns(blockCount: blocks.count, workerCount: workerCount)
+    let results = Results()
     let workers = (0..<workerCount).map { _ in
-      Worker(rows: RowReader(database), sink: sink.another(capacity: bufferBytes))
+      let turn = BlockTurn(turns)
+      return Worker(
+        turn: turn, rows: RowReader(database),
+        sink: sink.another(capacity: bufferBytes, turn: turn))
     }
-    var straight = RowReader(database)
-    let blockLength = UInt32(max(1, blockBytes / database.layout.pageSize))
-    let end = database.pageCount + 1
-    var next: UInt32 = 2
-    while next < end, sink.wantsMore {
-      let blocks = (0..<UInt32(workerCount)).map { index in
-        let start = min(UInt64(next) + UInt64(index) * UInt64(blockLength), UInt64(end))
-        return UInt32(start)..<UInt32(min(start + UInt64(blockLength), UInt64(end)))
-      }
-      DispatchQueue.concurrentPerform(iterations: workerCount) {
-        workers[$0].read(blocks[$0], wanted)
-      }
-      for (worker, block) in zip(workers, blocks) {
-        if worker.sink.isBroken {
-          worker.sink.forget()
-          try straight.read(block, wanted, &sink)
-        } else {
-          sink.take(&worker.sink)
-        }
-        if let failure = worker.failure { throw failure }
-        next = block.upperBound
-      }
+    DispatchQueue.concurrentPerform(iterations: workerCount) {
+      workers[$0].work(blocks, wanted, results)
     }
-    for worker in workers { database.take(worker.rows) }
-    database.take(straight)
-    database.reportUndecodable(sink.undecodableCount)
+    database.findings.add(results.findings)
+    var undecodableCount = 0
+    for worker in workers {
+      database.take(worker.rows)
+      undecodableCount += worker.sink.undecodableCount
+    }
+    database.reportUndecodable(undecodableCount)
+    if let failure = results.failure { throw failure }
+    for worker in workers { try worker.sink.finish() }
   }
 }

@@ -47,7 +47,6 @@ struct PayloadGatherer: ~Copyable {
     var previous = page
     var next = bytes.uint32(at: cell.record + local)
     var isFirst = true
-    var buffer = ContiguousArray<UInt8>()
     var steps = 0
     var landmark: UInt32 = 0
     var isShared = false
@@ -58,26 +57,27 @@ struct PayloadGatherer: ~Copyable {
         next = try confirmed(next, after: previous, isFirst: isFirst, census, &reader)
       }
       allowance -= wanted
-      guard allowance > 0, next >= 2, next != landmark, isOverflow(next, isLive, census),
-        try reader.copy(next, into: &buffer) == reader.pageSize
-      else { return }
-      let following = buffer.rawSpan.uint32(at: 0)
-      let start = payload.count
+      guard allowance > 0, next >= 2, next != landmark, isOverflow(next, isLive, census) else {
+        return
+      }
       if !map.isPresent, isLive, !isShared, census.contested.contains(next) {
         own.insert(next)
         if shared == nil { shared = try sharedPages(census, &reader) }
         isShared = shared?.contains(next) ?? false
       }
+      guard let content = try reader.page(next) else { return }
+      let following = content.uint32(at: 0)
+      let start = payload.count
       // Zeros that go on are content; a value may well end in a page of them.
       let goesOn = endsInZeros(start)
-      append(buffer.rawSpan.part(4, wanted))
+      append(content.part(4, wanted))
       if isShared { doubts.append(start..<payload.count) }
       let isLast = payload.count >= cell.payload
       if !isLast, following == 0, census.kind(next) == .zero {
         // Only the last page of a chain has 0 for the next one.
         doubts.append(start..<payload.count)
-      } else if !goesOn || buffer.rawSpan.byte(at: 4) != 0 {
-        addZeroSectors(buffer.rawSpan, 4..<4 + wanted, at: start)
+      } else if !goesOn || content.byte(at: 4) != 0 {
+        addZeroSectors(content, 4..<4 + wanted, at: start)
       }
       // The last page of a chain says 0. Another page number is a slip of that number; what is no page number
       // at all says that the page is no overflow page any more.

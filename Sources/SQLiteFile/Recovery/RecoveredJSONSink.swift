@@ -152,38 +152,24 @@ struct RecoveredJSONSink: RecoverySink, ~Copyable {
     output.append("}")
   }
 
-  /// Another sink for the same tables that keeps its lines until they are taken.
-  func another(capacity: Int) -> RecoveredJSONSink {
+  /// Another sink for the same tables and the same output, which writes its lines when it is its turn.
+  func another(capacity: Int, turn: BlockTurn) -> RecoveredJSONSink {
     RecoveredJSONSink(
-      output: OutputBuffer(capacity: capacity), names: names, starts: starts, left: .max)
+      output: output.another(capacity: capacity, turn: turn), names: names, starts: starts)
   }
 
   private init(
-    output: consuming OutputBuffer, names: [(table: String, columns: [String])],
-    starts: [String], left: Int
+    output: consuming OutputBuffer, names: [(table: String, columns: [String])], starts: [String]
   ) {
     self.output = output
     self.names = names
     self.starts = starts
-    self.left = left
+    left = .max
     form = .lines
   }
 
-  /// Whether lines were lost because the output took no more.
-  var isBroken: Bool { output.isBroken }
-
-  /// Moves the lines that another sink has gathered behind those of this one.
-  mutating func take(_ other: inout RecoveredJSONSink) {
-    output.append(movingFrom: &other.output)
-    undecodableCount += other.undecodableCount
-    other.undecodableCount = 0
-  }
-
-  /// Forgets the lines gathered, for a sink that gathered too many.
-  mutating func forget() {
-    output.removeAll()
-    undecodableCount = 0
-  }
+  /// Writes what is gathered.
+  mutating func flush() { output.flush() }
 
   /// Whether any number of rows is wanted, each in a line of its own.
   var isUnlimited: Bool { left == .max && form == .lines }

@@ -36,6 +36,13 @@ struct RowReader: ~Copyable {
     barren = PageSet(pageCount: database.pageCount)
   }
 
+  /// What was found since the last call.
+  mutating func takeFindings() -> FindingList {
+    let found = findings
+    findings = FindingList()
+    return found
+  }
+
   /// Forgets what was found since; for pages that are read once more.
   mutating func takeBack(to findings: FindingList) { self.findings = findings }
 
