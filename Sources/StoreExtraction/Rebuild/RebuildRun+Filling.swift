@@ -90,17 +90,20 @@ extension RebuildRun {
     return found
   }
 
-  /// Whether a statement made the index of this name; where it cannot, that is told when all indexes are made.
+  /// Whether a statement made the index of this name, and no other; where it cannot, that is told when all indexes are
+  /// made.
   private func define(index sql: String, named name: String) throws(SQLiteWriterError) -> Bool {
+    let last = try lastSchemaRow()
     do throws(SQLiteWriterError) {
       try writer.define(sql)
     } catch {
       guard error.isRefusal, writer.isInTransaction else { throw error }
       return false
     }
-    return try !writer.rows(
-      "SELECT 1 FROM sqlite_schema WHERE type = 'index' AND name = ?", [.string(name)]
-    ).isEmpty
+    let made = try writer.rows("SELECT name FROM sqlite_schema WHERE rowid > ?", [.integer(last)])
+    if made == [[.string(name)]] { return true }
+    for row in made { try drop(row[0].string) }
+    return false
   }
 
   private func drop(_ index: String) throws(SQLiteWriterError) {

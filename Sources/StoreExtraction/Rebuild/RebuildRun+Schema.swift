@@ -104,7 +104,7 @@ extension RebuildRun {
     return try hasColumns(expected)
   }
 
-  private func lastSchemaRow() throws(SQLiteWriterError) -> Int64 {
+  func lastSchemaRow() throws(SQLiteWriterError) -> Int64 {
     let rows = try writer.rows("SELECT coalesce(max(rowid), 0) FROM sqlite_schema")
     guard case .integer(let last)? = rows.first?.first else { return 0 }
     return last
