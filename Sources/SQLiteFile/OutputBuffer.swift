@@ -25,19 +25,13 @@
 
   /// A buffer in front of an open descriptor, which it does not close.
   package init(descriptor: Int32) {
-    self.descriptor = descriptor
-    turn = nil
-    capacity = 256 * 1024
-    unsafe memory = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 64)
+    self.init(descriptor: descriptor, capacity: 256 * 1024, turn: nil)
   }
 
   /// A buffer that keeps its bytes until they are moved elsewhere. When more than `capacity` are appended it
   /// ``isBroken``.
   init(capacity: Int) {
-    descriptor = nil
-    turn = nil
-    self.capacity = capacity
-    unsafe memory = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 64)
+    self.init(descriptor: nil, capacity: capacity, turn: nil)
   }
 
   /// A buffer in front of the same descriptor that writes only when its turn has come. What is appended before that
@@ -46,7 +40,7 @@
     OutputBuffer(descriptor: descriptor, capacity: capacity, turn: turn)
   }
 
-  private init(descriptor: Int32?, capacity: Int, turn: BlockTurn) {
+  private init(descriptor: Int32?, capacity: Int, turn: BlockTurn?) {
     self.descriptor = descriptor
     self.turn = turn
     self.capacity = capacity

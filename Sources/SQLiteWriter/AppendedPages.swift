@@ -94,9 +94,7 @@ struct AppendedPages: ~Copyable {
     }
     let place = 5 * Int(page - map - 1)
     maps[map]?[place] = role.rawValue
-    for index in 0..<4 {
-      maps[map]?[place + 1 + index] = UInt8(truncatingIfNeeded: parent >> UInt32(24 - 8 * index))
-    }
+    maps[map]?.set(parent, at: place + 1)
   }
 
   /// Writes what is held, and makes the header agree with the file (file format, sections 1.3.5 to 1.3.8).
@@ -108,9 +106,7 @@ struct AppendedPages: ~Copyable {
     for index in 24..<28 { changes = changes << 8 | UInt32(header[index]) }
     changes &+= 1
     for (place, value) in [(24, changes), (28, last), (92, changes)] {
-      for index in 0..<4 {
-        header[place + index] = UInt8(truncatingIfNeeded: value >> UInt32(24 - 8 * index))
-      }
+      header.set(value, at: place)
     }
     try put(header, at: 0)
     // Closed before SQLite takes a lock on the file again, which closing would drop.

@@ -87,8 +87,7 @@ struct FilledLeaf {
     }
     if !cell.isWhole {
       heads.append(head)
-      page.set(UInt16(head >> 16), at: place + cell.local)
-      page.set(UInt16(truncatingIfNeeded: head), at: place + cell.local + 2)
+      page.set(head, at: place + cell.local)
     }
     page.set(UInt16(start), at: Self.header + 2 * count)
     count += 1
@@ -122,13 +121,7 @@ struct FilledLeaf {
   func write(to out: inout ContiguousArray<UInt8>) {
     let base = out.count
     out.append(contentsOf: page)
-    out[base] = 0x0d
-    for index in 1..<Self.header { out[base + index] = 0 }
-    out.set(UInt16(count), at: base + 3)
-    // 65,536 is written as 0.
-    out.set(UInt16(truncatingIfNeeded: start), at: base + 5)
-    // Nothing of an earlier leaf is left in the gap.
-    for index in base + Self.header + 2 * count..<base + start { out[index] = 0 }
+    out.setHeader(0x0d, of: Self.header, cellCount: count, cellStart: start, at: base)
   }
 
   mutating func removeAll() {

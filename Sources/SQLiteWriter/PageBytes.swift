@@ -10,8 +10,27 @@ enum PageBytes {
 }
 
 extension ContiguousArray<UInt8> {
+  /// Writes the header of a b-tree page that lies at `base` and has its cells in place, and clears what lies between; of
+  /// an earlier page in the same memory nothing is left.
+  mutating func setHeader(
+    _ kind: UInt8, of length: Int, cellCount: Int, cellStart: Int, at base: Int = 0
+  ) {
+    for index in base..<base + length { self[index] = 0 }
+    self[base] = kind
+    set(UInt16(cellCount), at: base + 3)
+    // 65,536 is written as 0.
+    set(UInt16(truncatingIfNeeded: cellStart), at: base + 5)
+    for index in base + length + 2 * cellCount..<base + cellStart { self[index] = 0 }
+  }
+
   mutating func append(bigEndian value: UInt32) {
-    for shift in [24, 16, 8, 0] as [UInt32] { append(UInt8(truncatingIfNeeded: value >> shift)) }
+    append(contentsOf: repeatElement(0, count: 4))
+    set(value, at: count - 4)
+  }
+
+  mutating func set(_ value: UInt32, at place: Int) {
+    set(UInt16(value >> 16), at: place)
+    set(UInt16(truncatingIfNeeded: value), at: place + 2)
   }
 
   @inline(__always)

@@ -22,7 +22,6 @@ public struct TableFiller: ~Copyable {
   private var hasTwice = false
   /// So many bytes of leaves are held at most.
   private static let mostLeafBytes = 4 << 20
-  private static let interiorHeader = 12
 
   fileprivate init(_ writer: SQLiteWriter) throws(SQLiteWriterError) {
     self.writer = writer
@@ -41,8 +40,7 @@ public struct TableFiller: ~Copyable {
         "SELECT rootpage FROM sqlite_schema WHERE type = 'table' AND name = ?", [.string(name)]
       ).first?.first, root >= 2, root <= Int64(pages.last)
     else { return nil }
-    tables.append(
-      Table(root: UInt32(root), leaf: FilledLeaf(pageSize: pageSize)))
+    tables.append(Table(root: UInt32(root), leaf: FilledLeaf(pageSize: pageSize)))
     return tables.count - 1
   }
 
@@ -96,7 +94,7 @@ public struct TableFiller: ~Copyable {
   // MARK: - Indexes
 
   /// The longest record that an index filled here takes, in bytes.
-  public var mostIndexRecordBytes: Int { IndexLevels.mostRecordBytes(pageSize: pageSize) }
+  public var mostIndexRecordBytes: Int { TreeLevels.mostRecordBytes(pageSize: pageSize) }
 
   /// Makes something that puts the entries of an index in order.
   ///
@@ -122,8 +120,9 @@ public struct TableFiller: ~Copyable {
     _ root: UInt32, _ keys: inout KeySorter,
     _ make: (ArraySlice<UInt8>, inout ContiguousArray<UInt8>) -> Bool
   ) throws(SQLiteWriterError) -> Bool {
-    var levels = IndexLevels(pageSize: pageSize)
+    var levels = TreeLevels(pageSize: pageSize, lowest: .indexLeaf)
     var record = ContiguousArray<UInt8>()
+    var cell = ContiguousArray<UInt8>()
     var isWhole = true
     try keys.drain { key throws(SQLiteWriterError) in
       guard isWhole else { return }
@@ -131,20 +130,15 @@ public struct TableFiller: ~Copyable {
         isWhole = false
         return
       }
-      try levels.add(record) { page throws(SQLiteWriterError) in try write(page) }
+      cell.removeAll(keepingCapacity: true)
+      cell.append(varint: UInt64(record.count))
+      cell.append(contentsOf: record)
+      try levels.add(cell) { page throws(SQLiteWriterError) in try write(page) }
     }
     guard isWhole else { return false }
     let top = try levels.finish { page throws(SQLiteWriterError) in try write(page) }
-    try pages.replace(root, by: top.bytes)
-    for child in top.allChildren { try pages.note(child, as: .tree, of: root) }
+    try write(top, as: root)
     return true
-  }
-
-  private mutating func write(_ page: borrowing IndexPage) throws(SQLiteWriterError) -> UInt32 {
-    let bytes = page.bytes
-    let number = try pages.append { $0.append(contentsOf: bytes) }
-    for child in page.allChildren { try pages.note(child, as: .tree, of: number) }
-    return number
   }
 
   // MARK: - Leaves
@@ -186,104 +180,40 @@ public struct TableFiller: ~Copyable {
     tables[place].leaf.removeAll()
   }
 
-  // MARK: - Interior pages
+  // MARK: - What leads to leaves
 
   /// Builds level upon level over a table's leaves, up to its root.
   private mutating func raise(_ place: Int) throws(SQLiteWriterError) {
-    let root = tables[place].root
-    var level = Level(room: pageSize - Self.interiorHeader)
-    try tables[place].leaves.forEach { child throws(SQLiteWriterError) in
-      try level.take(child) { node throws(SQLiteWriterError) in try write(node) }
-    }
+    let leaves = tables[place].leaves
     tables[place].leaves = LeafRuns()
-    while true {
-      let above = try level.finish { node throws(SQLiteWriterError) in try write(node) }
-      guard let above else { break }
-      level = Level(room: pageSize - Self.interiorHeader)
-      for child in above {
-        try level.take(child) { node throws(SQLiteWriterError) in try write(node) }
+    var levels = TreeLevels(pageSize: pageSize, lowest: .tableInterior)
+    var before: LeafRuns.Child?
+    try leaves.forEach { child throws(SQLiteWriterError) in
+      if let before {
+        var key = ContiguousArray<UInt8>()
+        key.append(varint: UInt64(bitPattern: before.last))
+        try levels.add(key, child: before.page) { page throws(SQLiteWriterError) in
+          try write(page)
+        }
       }
+      before = child
     }
-    try pages.replace(root, by: page(of: level.current))
-    for child in level.current { try pages.note(child.page, as: .tree, of: root) }
+    let top = try levels.finish(child: before?.page ?? 0) { page throws(SQLiteWriterError) in
+      try write(page)
+    }
+    try write(top, as: tables[place].root)
   }
 
-  private mutating func write(_ children: [LeafRuns.Child]) throws(SQLiteWriterError) -> UInt32 {
-    let bytes = page(of: children)
+  private mutating func write(_ page: borrowing TreePage) throws(SQLiteWriterError) -> UInt32 {
+    let bytes = page.bytes
     let number = try pages.append { $0.append(contentsOf: bytes) }
-    for child in children { try pages.note(child.page, as: .tree, of: number) }
+    for child in page.allChildren { try pages.note(child, as: .tree, of: number) }
     return number
   }
 
-  /// An interior page: all children but the last have cells (file format, section 1.6).
-  private func page(of children: [LeafRuns.Child]) -> ContiguousArray<UInt8> {
-    var bytes = ContiguousArray<UInt8>(repeating: 0, count: pageSize)
-    var start = pageSize
-    for (index, child) in children.dropLast().enumerated() {
-      var cell = ContiguousArray<UInt8>()
-      cell.append(bigEndian: child.page)
-      cell.append(varint: UInt64(bitPattern: child.last))
-      start -= cell.count
-      bytes.replaceSubrange(start..<start + cell.count, with: cell)
-      bytes.set(UInt16(start), at: Self.interiorHeader + 2 * index)
-    }
-    bytes[0] = 0x05
-    bytes.set(UInt16(children.count - 1), at: 3)
-    bytes.set(UInt16(truncatingIfNeeded: start), at: 5)
-    if let last = children.last {
-      bytes.set(UInt16(last.page >> 16), at: 8)
-      bytes.set(UInt16(truncatingIfNeeded: last.page), at: 10)
-    }
-    return bytes
-  }
-
-  /// One level of a b-tree, of which the last two pages are held, so that none is left with a single child.
-  private struct Level {
-    let room: Int
-    private(set) var current: [LeafRuns.Child] = []
-    private var used = 0
-    private var held: [LeafRuns.Child] = []
-    private var above: [LeafRuns.Child] = []
-
-    init(room: Int) { self.room = room }
-
-    mutating func take(
-      _ child: LeafRuns.Child,
-      _ write: ([LeafRuns.Child]) throws(SQLiteWriterError) -> UInt32
-    ) throws(SQLiteWriterError) {
-      if let last = current.last {
-        let cell = 2 + 4 + PageBytes.varintLength(UInt64(bitPattern: last.last))
-        if used + cell > room {
-          try release(write)
-          held = current
-          current.removeAll()
-          used = 0
-        } else {
-          used += cell
-        }
-      }
-      current.append(child)
-    }
-
-    /// Ends the level; returns the pages of which it consists, nil when its children are all on ``current``.
-    mutating func finish(_ write: ([LeafRuns.Child]) throws(SQLiteWriterError) -> UInt32)
-      throws(SQLiteWriterError) -> [LeafRuns.Child]?
-    {
-      guard !held.isEmpty else { return nil }
-      if current.count == 1 { current.insert(held.removeLast(), at: 0) }
-      try release(write)
-      held = current
-      try release(write)
-      return above
-    }
-
-    private mutating func release(
-      _ write: ([LeafRuns.Child]) throws(SQLiteWriterError) -> UInt32
-    ) throws(SQLiteWriterError) {
-      guard let last = held.last else { return }
-      above.append(LeafRuns.Child(page: try write(held), last: last.last))
-      held.removeAll()
-    }
+  private mutating func write(_ top: TreePage, as root: UInt32) throws(SQLiteWriterError) {
+    try pages.replace(root, by: top.bytes)
+    for child in top.allChildren { try pages.note(child, as: .tree, of: root) }
   }
 }
 
@@ -328,5 +258,4 @@ extension SQLiteWriter {
   fileprivate func retakeLock() throws(SQLiteWriterError) {
     if !options.isSynchronous { try execute("PRAGMA locking_mode = EXCLUSIVE") }
   }
-
 }

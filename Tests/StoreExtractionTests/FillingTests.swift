@@ -26,6 +26,12 @@ import Testing
     integers.map { .integer($0) } + reals.map { .real($0) } + texts.map { .string($0) }
     + [[], [0], [0x31], Array(repeating: 9, count: 60)].map { .blob($0) } + [.null]
 
+  /// Rebuilds a store into a file beside it.
+  private static func rebuilt(_ source: URL) throws -> (RebuildResult, URL) {
+    let output = source.deletingLastPathComponent().appendingPathComponent("new.sqlite")
+    return (try StoreRebuild().run(DamagedStore(path: source.path), to: output.path), output)
+  }
+
   /// One leaf, written by SQLite row by row in order, and the same leaf filled.
   @Test(arguments: types)
   func aFilledLeafIsTheLeafThatSQLiteWrites(_ type: String) throws {
@@ -42,8 +48,7 @@ import Testing
     }
     try connection.insert("INSERT INTO t VALUES(?, NULL, ?)", values.map { [.integer(7), $0] })
     connection.close()
-    let output = folder.url.appendingPathComponent("new.sqlite")
-    let result = try StoreRebuild().run(DamagedStore(path: source.path), to: output.path)
+    let (result, output) = try Self.rebuilt(source)
     #expect(result.rowCount == values.count)
     let old = try Data(contentsOf: source).dropFirst(8192).prefix(8192)
     let new = try Data(contentsOf: output).dropFirst(8192).prefix(8192)
@@ -68,8 +73,7 @@ import Testing
       }
       connection.close()
     }
-    let output = folder.url.appendingPathComponent("new.sqlite")
-    let result = try StoreRebuild().run(DamagedStore(path: source.path), to: output.path)
+    let (result, output) = try Self.rebuilt(source)
     #expect(result.rowCount == Self.values.count)
     let query = "SELECT id, typeof(v), quote(v) FROM t ORDER BY id"
     let given = try SQLiteConnection(output)
@@ -95,8 +99,7 @@ import Testing
       "UPDATE sqlite_schema SET sql = 'CREATE TABLE t(id INTEGER PRIMARY KEY, v UNIQUE, w)' WHERE name = 't'"
     )
     connection.close()
-    let output = folder.url.appendingPathComponent("new.sqlite")
-    let result = try StoreRebuild().run(DamagedStore(path: source.path), to: output.path)
+    let (result, output) = try Self.rebuilt(source)
     // 1 and 300, 299 and 0: the first of each is in the table.
     let table = try #require(result.tables.first { $0.name == "t" })
     #expect(table.rowCount + table.conflictCount == 300)
@@ -157,8 +160,7 @@ import Testing
     let query = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name"
     let schema = try connection.rows(query)
     connection.close()
-    let output = folder.url.appendingPathComponent("new.sqlite")
-    let result = try StoreRebuild().run(DamagedStore(path: source.path), to: output.path)
+    let (result, output) = try Self.rebuilt(source)
     #expect(result.isLossless)
     let given = try SQLiteConnection(output)
     #expect(try given.integrityCheck() == ["ok"])
@@ -199,8 +201,7 @@ import Testing
       bytes.replaceSubrange(start..<start + 8, with: Data(count: 8))
     }
     try bytes.write(to: source)
-    let output = folder.url.appendingPathComponent("new.sqlite")
-    let result = try StoreRebuild().run(DamagedStore(path: source.path), to: output.path)
+    let (result, output) = try Self.rebuilt(source)
     #expect(result.rowCount == 40_000)
     #expect(try Data(contentsOf: output).count < 2 * bytes.count)
     let given = try SQLiteConnection(output)
@@ -225,8 +226,7 @@ import Testing
     #expect([UInt8](bytes[cell..<cell + 7]) == [17, 0x81, 0x5c, 4, 0, 9, 0x27])
     bytes[cell + 5] |= 0x40
     try bytes.write(to: source)
-    let output = folder.url.appendingPathComponent("new.sqlite")
-    _ = try StoreRebuild().run(DamagedStore(path: source.path), to: output.path)
+    let (_, output) = try Self.rebuilt(source)
     let given = try SQLiteConnection(output)
     #expect(
       try given.integer("SELECT count(*) FROM t WHERE b = 'some text ' || id AND id <> 220") == 59)

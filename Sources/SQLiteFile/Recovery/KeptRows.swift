@@ -5,9 +5,6 @@ public struct KeptRows: ~Copyable {
   /// None yet.
   public init() {}
 
-  /// Whether there are none.
-  public var isEmpty: Bool { batch.heads.isEmpty }
-
   /// Bytes that they take, about.
   public var sizeBytes: Int {
     batch.size + batch.heads.count * MemoryLayout<RowBatch.Head>.stride

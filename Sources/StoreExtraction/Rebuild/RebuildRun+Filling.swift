@@ -6,17 +6,16 @@ struct FillingGivenUp: Error {}
 
 extension RebuildRun {
   private static let mostKeptBytes = 2 << 20
-  /// Memory for the entries of all indexes, and the fewest of it for one.
+  /// Memory for the entries of all indexes.
   private static let keyBytes = 2 << 20
   private static let mostIndexes = 32
 
   /// Reads all live rows. Those that SQLite would store as they are go straight into pages of their tables and indexes;
   /// the others are kept for it, to be inserted when the tables stand.
   ///
-  /// - Returns: those others; nil when the file cannot be filled so, and nothing has been read.
+  /// - Returns: those others.
   /// - Throws: ``FillingGivenUp`` when they are many, or when a row id or a unique key comes twice.
-  func fillTables() throws -> KeptRows? {
-    guard writer.canBeFilled else { return nil }
+  func fillTables() throws -> KeptRows {
     let indexes = try makeIndexesToFill()
     try writer.execute("COMMIT")
     var filler = try writer.filler()

@@ -42,7 +42,8 @@ final class RebuildRun {
     self.concessions = concessions
     // Where the origin of each row is told, SQLite writes as much as if it wrote the rows.
     self.isFilling =
-      isFilling && options.provenance != .all && store.database.layout.textEncoding == .utf8
+      isFilling && writer.canBeFilled && options.provenance != .all
+      && store.database.layout.textEncoding == .utf8
     external = ExternalFiles(of: store)
     pages = LostPages(store.database)
     self.store = store
@@ -71,7 +72,8 @@ final class RebuildRun {
   func run(for output: String) throws -> RebuildResult {
     try writer.execute("BEGIN IMMEDIATE")
     try makeTables()
-    if isFilling, let kept = try fillTables() {
+    if isFilling {
+      let kept = try fillTables()
       try writer.execute("BEGIN IMMEDIATE")
       try kept.forEach { try take($0) }
     } else {

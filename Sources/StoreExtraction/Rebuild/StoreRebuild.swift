@@ -39,7 +39,7 @@ public struct StoreRebuild: Sendable {
 
   /// Writes the new file.
   ///
-  /// Nothing may be at its path. Until it is finished and has passed SQLite's own check the file has another
+  /// Nothing may be at its path. Until it is finished and has been checked whole the file has another
   /// name in the same folder.
   /// - Throws: `SQLiteFileError`, `SQLiteWriterError`, ``ExtractionError``. What was written is removed then.
   public func run(_ store: DamagedStore, to output: String) throws -> RebuildResult {

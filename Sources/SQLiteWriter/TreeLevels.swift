@@ -1,0 +1,157 @@
+/// What leads to the leaves of a b-tree, and the leaves of an index: built from cells that come in order (file format,
+/// section 1.6).
+///
+/// Of each level the page before the last is held back: a page that would be left without a cell takes one from it.
+struct TreeLevels {
+  private struct Level {
+    var current: TreePage
+    /// A page that is full, and the content of the cell that stands above it, behind it.
+    var held: TreePage?
+    var divider = ContiguousArray<UInt8>()
+  }
+
+  private var levels: [Level]
+  private let pageSize: Int
+  /// Pages above the lowest.
+  private let interior: TreePage.Kind
+
+  /// Writes a page; returns its number.
+  typealias Write = (borrowing TreePage) throws(SQLiteWriterError) -> UInt32
+
+  /// `lowest`: the pages that the cells which are added stand on.
+  init(pageSize: Int, lowest: TreePage.Kind) {
+    self.pageSize = pageSize
+    interior = lowest == .indexLeaf ? .indexInterior : lowest
+    levels = [Level(current: TreePage(pageSize: pageSize, lowest))]
+  }
+
+  /// The longest record of an index that stands whole in its cell, of which a page has room for four.
+  static func mostRecordBytes(pageSize: Int) -> Int { (pageSize - 12) * 64 / 255 - 23 }
+
+  /// Adds a cell behind all others; `child`: the page that it leads to, 0 on a leaf.
+  mutating func add(
+    _ content: ContiguousArray<UInt8>, child: UInt32 = 0, _ write: Write
+  ) throws(SQLiteWriterError) {
+    try add(content, child: child, to: 0, write)
+  }
+
+  /// Ends the tree; returns the page that is its root. `child`: the page behind the last cell, 0 on a leaf.
+  mutating func finish(child: UInt32 = 0, _ write: Write) throws(SQLiteWriterError) -> TreePage {
+    var level = 0
+    var child = child
+    while true {
+      levels[level].current.last = child
+      if levels[level].current.count == 0, var held = levels[level].held {
+        let (before, content) = held.pop()
+        levels[level].current.put(levels[level].divider, child: held.last)
+        held.last = before
+        levels[level].held = held
+        levels[level].divider = content
+      }
+      guard levels[level].held != nil else { return levels[level].current }
+      try release(level, write)
+      child = try write(levels[level].current)
+      level += 1
+    }
+  }
+
+  private mutating func add(
+    _ content: ContiguousArray<UInt8>, child: UInt32, to level: Int, _ write: Write
+  ) throws(SQLiteWriterError) {
+    if levels[level].current.fits(content.count) {
+      return levels[level].current.put(content, child: child)
+    }
+    // The page ends, and the cell goes up.
+    levels[level].current.last = child
+    try release(level, write)
+    levels[level].held = levels[level].current
+    levels[level].divider = content
+    levels[level].current.removeAll()
+  }
+
+  /// Writes the page that is held, if one is, and puts it into the level above.
+  private mutating func release(_ level: Int, _ write: Write) throws(SQLiteWriterError) {
+    guard let held = levels[level].held else { return }
+    levels[level].held = nil
+    let page = try write(held)
+    if levels.count == level + 1 {
+      levels.append(Level(current: TreePage(pageSize: pageSize, interior)))
+    }
+    try add(levels[level].divider, child: page, to: level + 1, write)
+  }
+}
+
+/// A page of a b-tree that cells are put on, other than the leaf of a table (file format, section 1.6).
+struct TreePage {
+  /// The kind, as the page's first byte has it.
+  enum Kind: UInt8 {
+    case indexInterior = 0x02
+    case tableInterior = 0x05
+    case indexLeaf = 0x0a
+  }
+
+  private var page: ContiguousArray<UInt8>
+  private let kind: Kind
+  private(set) var count = 0
+  private var start: Int
+  /// The pages that its cells lead to.
+  private var children: [UInt32] = []
+  /// The page behind its last cell.
+  var last: UInt32 = 0
+  /// Bytes of the last cell's content.
+  private var lastContent = 0
+
+  private var isLeaf: Bool { kind == .indexLeaf }
+  private var header: Int { isLeaf ? 8 : 12 }
+  private var childBytes: Int { isLeaf ? 0 : 4 }
+
+  init(pageSize: Int, _ kind: Kind) {
+    page = ContiguousArray(repeating: 0, count: pageSize)
+    self.kind = kind
+    start = pageSize
+  }
+
+  /// Whether there is room for a cell with so many bytes of content.
+  func fits(_ content: Int) -> Bool { header + 2 * (count + 1) + childBytes + content <= start }
+
+  /// Puts a cell: what leads to its child, and the content behind that.
+  mutating func put(_ content: ContiguousArray<UInt8>, child: UInt32) {
+    start -= childBytes + content.count
+    if !isLeaf {
+      page.set(child, at: start)
+      children.append(child)
+    }
+    let place = start + childBytes
+    page.replaceSubrange(place..<place + content.count, with: content)
+    page.set(UInt16(start), at: header + 2 * count)
+    count += 1
+    lastContent = content.count
+  }
+
+  /// Takes the last cell away again; only once between two that are put.
+  mutating func pop() -> (child: UInt32, content: ContiguousArray<UInt8>) {
+    let place = start + childBytes
+    let content = ContiguousArray(page[place..<place + lastContent])
+    start = place + lastContent
+    count -= 1
+    return (isLeaf ? 0 : children.removeLast(), content)
+  }
+
+  mutating func removeAll() {
+    count = 0
+    start = page.count
+    children.removeAll(keepingCapacity: true)
+    last = 0
+  }
+
+  /// The page as it stands in the file.
+  var bytes: ContiguousArray<UInt8> {
+    var bytes = page
+    bytes.setHeader(kind.rawValue, of: header, cellCount: count, cellStart: start)
+    if !isLeaf { bytes.set(last, at: 8) }
+    return bytes
+  }
+
+  /// All pages that it leads to.
+  var allChildren: [UInt32] { isLeaf ? [] : children + [last] }
+}
