@@ -63,9 +63,12 @@ struct FilledLeaf {
         && Self.header + 2 * (count + 1) + cell.length <= start
   }
 
-  /// Puts in a row for which there is room; `head`: the first page of its overflow chain.
+  /// Puts in a row for which there is room; `from`: where its record begins in `bytes`; `head`: the first page of its
+  /// overflow chain.
   @inline(__always)
-  mutating func put(_ cell: Cell, _ record: borrowing ContiguousArray<UInt8>, _ head: UInt32) {
+  mutating func put(
+    _ cell: Cell, _ bytes: borrowing ContiguousArray<UInt8>, from offset: Int, _ head: UInt32
+  ) {
     start -= cell.length
     if count == 0 {
       first = cell.rowID
@@ -80,9 +83,9 @@ struct FilledLeaf {
     page.set(varint: UInt64(cell.payload), at: &place)
     page.set(varint: UInt64(bitPattern: cell.rowID), at: &place)
     unsafe page.withUnsafeMutableBytes { page in
-      unsafe record.withUnsafeBytes { record in
+      unsafe bytes.withUnsafeBytes { bytes in
         unsafe UnsafeMutableRawBufferPointer(rebasing: page[place..<place + cell.local])
-          .copyMemory(from: UnsafeRawBufferPointer(rebasing: record[..<cell.local]))
+          .copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + cell.local]))
       }
     }
     if !cell.isWhole {

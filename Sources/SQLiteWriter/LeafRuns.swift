@@ -1,4 +1,4 @@
-/// The leaves of a table in the order in which they were written, in about five bytes each.
+/// The leaves of a table in the order in which they were written, in about five bytes each where they are in order.
 ///
 /// A run is as many of them as have rising row ids.
 struct LeafRuns {
@@ -17,69 +17,103 @@ struct LeafRuns {
 
   private struct Run {
     let first: Int64
-    var last: Int64
     let offset: Int
-    var count: Int
+    var count: UInt32
+  }
+
+  /// A run of which some leaves have been handed on.
+  private struct Cursor {
+    var leaf: Leaf
+    var place: Int
+    /// Leaves behind this one.
+    var left: UInt32
   }
 
   private var runs: [Run] = []
   /// For each leaf how far its page number and its row ids are from those before it.
   private var steps = ContiguousArray<UInt8>()
-  private var lastPage: UInt32 = 0
-  /// The leaves one by one, where runs lie among each other.
-  private var sorted: [Leaf] = []
+  private var before = Leaf()
 
   var isEmpty: Bool { runs.isEmpty }
 
+  /// Memory that it takes, about.
+  var sizeBytes: Int { steps.count + runs.count * MemoryLayout<Run>.stride }
+
   /// Adds a leaf, whose page must have a higher number than those before.
   mutating func add(_ page: UInt32, _ ids: ClosedRange<Int64>) {
-    var before = Leaf()
-    if let last = runs.last?.last, ids.lowerBound > last {
-      before = Leaf(page: lastPage, last: last)
-      runs[runs.count - 1].last = ids.upperBound
-      runs[runs.count - 1].count += 1
+    if let last = runs.indices.last, ids.lowerBound > before.last {
+      runs[last].count += 1
     } else {
-      runs.append(
-        Run(first: ids.lowerBound, last: ids.upperBound, offset: steps.count, count: 1))
+      runs.append(Run(first: ids.lowerBound, offset: steps.count, count: 1))
+      before = Leaf()
     }
     append(UInt64(page - before.page))
     append(UInt64(bitPattern: ids.lowerBound &- before.last))
     append(UInt64(bitPattern: ids.upperBound &- ids.lowerBound))
-    lastPage = page
+    before = Leaf(page: page, first: ids.lowerBound, last: ids.upperBound)
   }
 
-  /// Puts the leaves in the order of row ids; false when two of them lie over each other.
-  mutating func sort() -> Bool {
+  /// Hands on the leaves in the order of row ids; false when two of them lie over each other, and then not all.
+  mutating func forEach(_ body: (Child) throws(SQLiteWriterError) -> Void)
+    throws(SQLiteWriterError) -> Bool
+  {
     runs.sort { $0.first < $1.first }
-    if zip(runs, runs.dropFirst()).allSatisfy({ $0.last < $1.first }) { return true }
-    sorted.reserveCapacity(runs.reduce(0) { $0 + $1.count })
-    forEachLeaf { sorted.append($0) }
-    sorted.sort { $0.first < $1.first }
-    return zip(sorted, sorted.dropFirst()).allSatisfy { $0.last < $1.first }
+    // Those that are under way, as a heap, the lowest first.
+    var cursors: [Cursor] = []
+    var last: Int64?
+    var run = 0
+    while run < runs.count || !cursors.isEmpty {
+      if run < runs.count, cursors.isEmpty || runs[run].first < cursors[0].leaf.first {
+        begin(runs[run], &cursors)
+        run += 1
+      }
+      let leaf = cursors[0].leaf
+      if let last, leaf.first <= last { return false }
+      last = leaf.last
+      try body(Child(page: leaf.page, last: leaf.last))
+      if cursors[0].left > 0 {
+        cursors[0].left -= 1
+        cursors[0].leaf = self.leaf(behind: leaf, &cursors[0].place)
+      } else {
+        cursors.swapAt(0, cursors.count - 1)
+        cursors.removeLast()
+      }
+      Self.sink(&cursors)
+    }
+    return true
   }
 
-  /// Hands on the leaves in the order in which they were put.
-  func forEach(_ body: (Child) throws(SQLiteWriterError) -> Void) throws(SQLiteWriterError) {
-    if sorted.isEmpty {
-      try forEachLeaf { leaf throws(SQLiteWriterError) in
-        try body(Child(page: leaf.page, last: leaf.last))
-      }
-    } else {
-      for leaf in sorted { try body(Child(page: leaf.page, last: leaf.last)) }
+  /// Takes a run up whose first leaf is lower than any of those under way.
+  private func begin(_ run: Run, _ cursors: inout [Cursor]) {
+    var place = run.offset
+    let leaf = leaf(behind: Leaf(), &place)
+    cursors.append(Cursor(leaf: leaf, place: place, left: run.count - 1))
+    var child = cursors.count - 1
+    while child > 0 {
+      cursors.swapAt(child, (child - 1) / 2)
+      child = (child - 1) / 2
     }
   }
 
-  private func forEachLeaf<E: Error>(_ body: (Leaf) throws(E) -> Void) throws(E) {
-    for run in runs {
-      var place = run.offset
-      var leaf = Leaf()
-      for _ in 0..<run.count {
-        leaf.page += UInt32(truncatingIfNeeded: next(&place))
-        leaf.first = leaf.last &+ Int64(bitPattern: next(&place))
-        leaf.last = leaf.first &+ Int64(bitPattern: next(&place))
-        try body(leaf)
+  /// Lets the first one down to its place.
+  private static func sink(_ cursors: inout [Cursor]) {
+    var place = 0
+    while true {
+      var least = place
+      for child in [2 * place + 1, 2 * place + 2]
+      where child < cursors.count && cursors[child].leaf.first < cursors[least].leaf.first {
+        least = child
       }
+      guard least != place else { return }
+      cursors.swapAt(place, least)
+      place = least
     }
+  }
+
+  private func leaf(behind before: Leaf, _ place: inout Int) -> Leaf {
+    let page = before.page + UInt32(truncatingIfNeeded: next(&place))
+    let first = before.last &+ Int64(bitPattern: next(&place))
+    return Leaf(page: page, first: first, last: first &+ Int64(bitPattern: next(&place)))
   }
 
   // Seven bits a byte, the lowest first.

@@ -18,6 +18,9 @@ public struct TableFiller: ~Copyable {
   private var waiting: WaitingKeys?
   private var tables: [Table] = []
   private let pageSize: Int
+  /// Memory that the order of leaves takes, in bytes: about five for a leaf, and 24 more for one that comes behind a leaf of
+  /// higher row ids.
+  public private(set) var orderBytes = 0
   /// Whether a row id came twice in a stretch.
   private var hasTwice = false
   /// So many bytes of leaves are held at most.
@@ -32,7 +35,7 @@ public struct TableFiller: ~Copyable {
   /// Begins with a table, which must be empty and have row ids.
   ///
   /// - Parameter name: its name.
-  /// - Returns: what ``add(to:_:isNext:_:)`` calls it; nil when it is none that can be filled, or there are too many already.
+  /// - Returns: what ``add(to:_:isNext:_:of:)`` calls it; nil when it is none that can be filled, or there are too many already.
   /// - Throws: what SQLite reports.
   public mutating func begin(_ name: String) throws(SQLiteWriterError) -> Int? {
     guard tables.count < max(16, Self.mostLeafBytes / pageSize),
@@ -50,16 +53,21 @@ public struct TableFiller: ~Copyable {
   ///   - place: the table.
   ///   - rowID: the row id, which the table may not have yet.
   ///   - isNext: whether the row is of the same stretch as the one added before, in whatever order.
-  ///   - record: the row in the record format (file format, section 2.1), with NULL for the row id's column.
+  ///   - record: where the row stands in `bytes`, in the record format (file format, section 2.1), with NULL for the
+  ///     row id's column.
+  ///   - bytes: what the record is a part of.
   /// - Throws: `full`, `inputOutput`.
   @inline(__always)
   public mutating func add(
-    to place: Int, _ rowID: Int64, isNext: Bool, _ record: borrowing ContiguousArray<UInt8>
+    to place: Int, _ rowID: Int64, isNext: Bool, _ record: Range<Int>,
+    of bytes: borrowing ContiguousArray<UInt8>
   ) throws(SQLiteWriterError) {
     let cell = FilledLeaf.Cell(rowID, record.count, pageSize: pageSize)
     if !tables[place].leaf.takes(cell, isNext: isNext) { try endLeaf(place) }
-    let head = cell.isWhole ? 0 : try spill(record, from: cell.local)
-    tables[place].leaf.put(cell, record, head)
+    let head =
+      cell.isWhole
+      ? 0 : try spill(bytes, record.lowerBound + cell.local..<record.upperBound)
+    tables[place].leaf.put(cell, bytes, from: record.lowerBound, head)
   }
 
   /// Ends all tables.
@@ -77,8 +85,7 @@ public struct TableFiller: ~Copyable {
         for head in tables[place].leaf.heads { try pages.note(head, as: .overflowHead, of: root) }
       } else {
         try endLeaf(place)
-        guard tables[place].leaves.sort() else { return false }
-        try raise(place)
+        guard try raise(place) else { return false }
       }
     }
     return !hasTwice
@@ -144,15 +151,15 @@ public struct TableFiller: ~Copyable {
   // MARK: - Leaves
 
   /// Writes the rest of a record to an overflow chain; returns its first page.
-  private mutating func spill(_ record: borrowing ContiguousArray<UInt8>, from start: Int)
+  private mutating func spill(_ record: borrowing ContiguousArray<UInt8>, _ rest: Range<Int>)
     throws(SQLiteWriterError) -> UInt32
   {
     let head = pages.upcoming()
-    var place = start
+    var place = rest.lowerBound
     var before: UInt32 = 0
-    while place < record.count {
-      let count = min(pageSize - 4, record.count - place)
-      let next = place + count < record.count ? pages.upcoming(after: 1) : 0
+    while place < rest.upperBound {
+      let count = min(pageSize - 4, rest.upperBound - place)
+      let next = place + count < rest.upperBound ? pages.upcoming(after: 1) : 0
       let page = try pages.append { out in
         out.append(bigEndian: next)
         out.append(contentsOf: record[place..<place + count])
@@ -176,19 +183,21 @@ public struct TableFiller: ~Copyable {
     order(place)
     let page = try pages.append { tables[place].leaf.write(to: &$0) }
     for head in tables[place].leaf.heads { try pages.note(head, as: .overflowHead, of: page) }
+    orderBytes -= tables[place].leaves.sizeBytes
     tables[place].leaves.add(page, tables[place].leaf.ids)
+    orderBytes += tables[place].leaves.sizeBytes
     tables[place].leaf.removeAll()
   }
 
   // MARK: - What leads to leaves
 
-  /// Builds level upon level over a table's leaves, up to its root.
-  private mutating func raise(_ place: Int) throws(SQLiteWriterError) {
-    let leaves = tables[place].leaves
+  /// Builds level upon level over a table's leaves, up to its root; false when two leaves lie over each other.
+  private mutating func raise(_ place: Int) throws(SQLiteWriterError) -> Bool {
+    var leaves = tables[place].leaves
     tables[place].leaves = LeafRuns()
     var levels = TreeLevels(pageSize: pageSize, lowest: .tableInterior)
     var before: LeafRuns.Child?
-    try leaves.forEach { child throws(SQLiteWriterError) in
+    let isInOrder = try leaves.forEach { child throws(SQLiteWriterError) in
       if let before {
         var key = ContiguousArray<UInt8>()
         key.append(varint: UInt64(bitPattern: before.last))
@@ -198,10 +207,12 @@ public struct TableFiller: ~Copyable {
       }
       before = child
     }
+    guard isInOrder else { return false }
     let top = try levels.finish(child: before?.page ?? 0) { page throws(SQLiteWriterError) in
       try write(page)
     }
     try write(top, as: tables[place].root)
+    return true
   }
 
   private mutating func write(_ page: borrowing TreePage) throws(SQLiteWriterError) -> UInt32 {

@@ -122,6 +122,73 @@ import Testing
     #expect((form != .whole) == (one.findings.damageCount > 0))
   }
 
+  /// Rows of which the record goes over as it stands, and all others, against the same rows one by one.
+  @Test(arguments: Form.allCases)
+  func recordsAndOtherRowsAreAllRows(_ form: Form) throws {
+    let folder = try TemporaryFolder()
+    let store = try make(form, in: folder)
+    let one = try DamagedDatabase(path: store.path)
+    var plain: [String] = []
+    try one.forEachRow(.live) {
+      plain.append(
+        "\($0.origin.table ?? -1) \($0.origin.page) \($0.rowID ?? -1) \($0.values.dropFirst().map(Self.text))"
+      )
+      return true
+    }
+    let two = try DamagedDatabase(path: store.path)
+    var given: [String] = []
+    var recordCount = 0
+    var values: ContiguousArray<RecoveredRowBuffer.Value> = []
+    let forms = two.tables.map { RecordForm($0, namesFiles: false) }
+    try two.forEachLiveRow(as: forms) { batch, stretch in
+      for place in stretch.records {
+        let record = batch.records[place]
+        batch.read(record, two.tables[stretch.table].definition.columns.count, into: &values)
+        let texts = values.dropFirst().map { Self.text($0, batch.bytes) }
+        given.append("\(stretch.table) \(stretch.page) \(record.rowID) \(texts)")
+        recordCount += 1
+      }
+      return true
+    } others: { row in
+      let texts = row.values.dropFirst().map { Self.text($0, row.bytes) }
+      given.append(
+        "\(row.origin.table ?? -1) \(row.origin.page) \(row.rowID ?? -1) \(texts)")
+      return true
+    }
+    #expect(given.count == plain.count)
+    if let place = zip(given, plain).enumerated().first(where: { $1.0 != $1.1 })?.offset {
+      Issue.record("\(given[place].prefix(200)) is not \(plain[place].prefix(200))")
+    }
+    #expect(recordCount > given.count * 9 / 10)
+    #expect(Set(one.findings.kept) == Set(two.findings.kept))
+  }
+
+  /// Whole numbers are the same as integers and as reals: a record has the ones for the others.
+  private static func text(_ value: StoredValue) -> String {
+    switch value {
+    case .null: "null"
+    case .integer(let number): "\(Double(number))"
+    case .real(let number): "\(number)"
+    case .text(let text): "\(text.utf8.count) \(text.utf8.hashValue)"
+    case .blob(let bytes): "\(bytes.count) \(bytes.hashValue)"
+    }
+  }
+
+  private static func text(
+    _ value: RecoveredRowBuffer.Value, _ bytes: borrowing ContiguousArray<UInt8>
+  ) -> String {
+    // One by one, text that does not decode counts as not whole.
+    guard value.isValid else { return "null" }
+    switch value.kind {
+    case .null: return "null"
+    case .integer: return "\(Double(value.bits))"
+    case .real: return "\(Double(bitPattern: UInt64(bitPattern: value.bits)))"
+    case .text, .blob:
+      let content = [UInt8](bytes[value.offset..<value.offset + value.count])
+      return "\(content.count) \(content.hashValue)"
+    }
+  }
+
   @Test func itEndsWhenNoMoreRowsAreWanted() throws {
     let folder = try TemporaryFolder()
     let store = folder.url.appendingPathComponent("mixed.sqlite")

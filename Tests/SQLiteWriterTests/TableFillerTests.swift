@@ -172,6 +172,32 @@ import Testing
     #expect(try Self.given(writer.path, "a") == rows)
   }
 
+  /// Leaves that come in two orders at once, or in none, and what is kept of each.
+  @Test(arguments: [2, 50, 5000])
+  func leavesAreMergedFromAsManyOrdersAsThereAre(_ orders: Int) throws {
+    let folder = try TemporaryFolder()
+    let writer = try Self.writer(folder, Layout(pageSize: 512, autoVacuum: .none))
+    var filler = try writer.filler()
+    let place = try #require(try filler.begin("a"))
+    var rows: [Row] = []
+    let count = 10_000
+    for order in 0..<orders {
+      for step in 0..<count / orders {
+        let row = Row(id: Int64((step * orders + orders - order) * 2), number: 1, bytes: [])
+        rows.append(row)
+        try filler.add(to: place, row.id, isNext: false, row.record)
+      }
+    }
+    // The last leaf is not written yet.
+    let size = 24 * orders + 6 * (count - 1)
+    #expect((size / 2..<size * 2).contains(filler.orderBytes))
+    #expect(try filler.finishTables())
+    try filler.finish()
+    #expect(try writer.integrityCheck() == [])
+    try writer.close()
+    #expect(try Self.given(writer.path, "a") == rows.sorted { $0.id < $1.id })
+  }
+
   @Test func someFilesCannotBeFilled() throws {
     for (vacuum, journal) in [
       (SQLiteWriter.Options.AutoVacuum.full, SQLiteWriter.Options.JournalMode.memory),
@@ -235,5 +261,13 @@ import Testing
       try writer.rows("SELECT count(*), sum(n), sum(length(b)), min(hex(substr(b, -1))) FROM a")
         == [[.integer(1100), .integer(605_550), .integer(1_100_000_000), .string("07")]])
     writer.discard()
+  }
+}
+
+extension TableFiller {
+  fileprivate mutating func add(
+    to place: Int, _ rowID: Int64, isNext: Bool, _ record: borrowing ContiguousArray<UInt8>
+  ) throws(SQLiteWriterError) {
+    try add(to: place, rowID, isNext: isNext, 0..<record.count, of: record)
   }
 }

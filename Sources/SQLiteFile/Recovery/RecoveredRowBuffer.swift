@@ -121,11 +121,12 @@ struct BufferedRowSink: RecoverySink, ~Copyable {
     if row.hasInvalidText { undecodableCount += 1 }
     wantsMore = receive(row)
   }
+  mutating func stop() { wantsMore = false }
 
-  /// Hands on the rows of a batch.
-  mutating func receive(_ batch: borrowing RowBatch) {
-    var index = 0
-    while index < batch.heads.count, wantsMore {
+  /// Hands on rows of a batch.
+  mutating func receive(_ batch: borrowing RowBatch, _ places: Range<Int>) {
+    var index = places.lowerBound
+    while index < places.upperBound, wantsMore {
       row.copy(index, of: batch)
       endRow()
       index &+= 1
@@ -141,8 +142,7 @@ extension DamagedDatabase {
     _ selection: Selection, of names: Set<String>? = nil,
     _ receive: (borrowing RecoveredRowBuffer) -> Bool
   ) throws(SQLiteFileError) {
-    // What all rows claim is known only when all have been read; whoever starts over starts over.
-    if selection != .deleted, names == nil { claimed = PageSet(pageCount: pageCount) }
+    if selection != .deleted, names == nil { forgetClaims() }
     try withoutActuallyEscaping(receive) { receive throws(SQLiteFileError) in
       var sink = BufferedRowSink(receive: receive)
       guard selection != .deleted, pageCount >= ParallelRecovery.leastPageCount else {
@@ -152,4 +152,28 @@ extension DamagedDatabase {
       if selection == .all, wantsMore { try emitDeleted(places(names), &sink) }
     }
   }
+
+  /// Hands on all live rows until one of the closures returns false, in the order of pages: those whose records are of
+  /// the form of their table go to `records` as they stand, a stretch at a time, the others to `others`. Both are called
+  /// on a thread while another reads on.
+  ///
+  /// - Parameters:
+  ///   - forms: for each table its form; nil where each row is wanted with its values.
+  ///   - records: what takes records.
+  ///   - others: what takes all other rows, each in the same memory.
+  /// - Throws: ``SQLiteFileError`` when the device fails.
+  public func forEachLiveRow(
+    as forms: [RecordForm?], records: (borrowing RecordBatch, RecordBatch.Stretch) -> Bool,
+    others: (borrowing RecoveredRowBuffer) -> Bool
+  ) throws(SQLiteFileError) {
+    forgetClaims()
+    try withoutActuallyEscaping(records) { records throws(SQLiteFileError) in
+      try withoutActuallyEscaping(others) { others throws(SQLiteFileError) in
+        _ = try RowPipeline.read(self, nil, as: forms, records: records, others)
+      }
+    }
+  }
+
+  /// What all rows claim is known only when all have been read; whoever starts over starts over.
+  private func forgetClaims() { claimed = PageSet(pageCount: pageCount) }
 }

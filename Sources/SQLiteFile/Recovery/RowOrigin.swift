@@ -77,8 +77,15 @@ public struct PartialValue: Sendable, Hashable {
 /// which a partial value was told gets NULL.
 protocol RecoverySink: RowSink, ~Copyable {
   mutating func begin(_ origin: RowOrigin, partial: [PartialValue])
+  /// Takes the whole record of a live row as it stands; false to be given its values.
+  mutating func take(_ record: RawSpan, rowID: Int64, _ origin: RowOrigin) -> Bool
   /// Texts met so far that are none in the encoding of the file.
   var undecodableCount: Int { get }
+}
+
+extension RecoverySink where Self: ~Copyable {
+  @inline(__always)
+  mutating func take(_ record: RawSpan, rowID: Int64, _ origin: RowOrigin) -> Bool { false }
 }
 
 /// A row with values and all that is known about it.

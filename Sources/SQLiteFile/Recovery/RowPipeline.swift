@@ -17,8 +17,25 @@ struct RowBatch: ~Copyable {
   private(set) var values: ContiguousArray<RecoveredRowBuffer.Value> = []
   private(set) var bytes = ContiguousArray<UInt8>()
   private(set) var partials: [[PartialValue]] = []
+  /// Rows of which the records stand for the values, and for each stretch of them how many others come before it.
+  private(set) var records = RecordBatch()
+  private(set) var places: ContiguousArray<Int> = []
   /// Bytes of all values, partial ones too.
   private(set) var size = 0
+
+  var isEmpty: Bool { heads.isEmpty && places.isEmpty }
+  /// Values, and records, each of which has some.
+  var valueCount: Int { values.count + 4 * records.records.count }
+
+  @inline(__always)
+  mutating func append(_ record: RawSpan, rowID: Int64, of table: Int, _ page: UInt32) {
+    if places.last != heads.count || !records.isOpen(page) {
+      places.append(heads.count)
+      records.begin(table, page)
+    }
+    records.append(record, rowID: rowID)
+    size += record.byteCount
+  }
 
   mutating func append(_ row: borrowing RecoveredRowBuffer) {
     if !row.partial.isEmpty {
@@ -41,16 +58,30 @@ struct RowBatch: ~Copyable {
     values.removeAll(keepingCapacity: true)
     bytes.removeAll(keepingCapacity: true)
     partials.removeAll(keepingCapacity: true)
+    records.removeAll()
+    places.removeAll(keepingCapacity: true)
     size = 0
   }
 
-  /// Drops the rows from the one at `place` on.
-  mutating func removeAll(behind place: Int) {
-    guard place > 0 else { return removeAll() }
-    guard place < heads.count else { return }
-    values.removeSubrange(heads[place].values.lowerBound...)
-    bytes.removeSubrange(heads[place].bytes.lowerBound...)
-    heads.removeSubrange(place...)
+  /// Where a batch was at some time.
+  struct Mark {
+    fileprivate let heads: Int
+    fileprivate let stretches: Int
+
+    var isStart: Bool { heads == 0 && stretches == 0 }
+  }
+
+  var mark: Mark { Mark(heads: heads.count, stretches: places.count) }
+
+  /// Drops what came since then; what was added next was of another page.
+  mutating func takeBack(to mark: Mark) {
+    if mark.heads < heads.count {
+      values.removeSubrange(heads[mark.heads].values.lowerBound...)
+      bytes.removeSubrange(heads[mark.heads].bytes.lowerBound...)
+      heads.removeSubrange(mark.heads...)
+    }
+    records.removeAll(behind: mark.stretches)
+    places.removeSubrange(mark.stretches...)
   }
 }
 
@@ -68,9 +99,31 @@ struct RowPipeline {
     var batch = RowBatch()
     var isFull = false
     private var row = RecoveredRowBuffer()
+    private let forms: [RecordForm?]
     let undecodableCount = 0
 
+    init(forms: [RecordForm?]) { self.forms = forms }
+
     var wantsMore: Bool { !isFull }
+
+    @inline(__always)
+    mutating func take(_ record: RawSpan, rowID: Int64, _ origin: RowOrigin) -> Bool {
+      guard let table = origin.table, table < forms.count, origin.confidence == 100,
+        forms[table]?.takes(record) ?? false
+      else { return false }
+      if hasRoom(record.byteCount, 4) {
+        batch.append(record, rowID: rowID, of: table, origin.page)
+      } else {
+        isFull = true
+      }
+      return true
+    }
+
+    @inline(__always)
+    private func hasRoom(_ size: Int, _ values: Int) -> Bool {
+      batch.size + size <= RowPipeline.mostBytes
+        && batch.valueCount + values <= RowPipeline.mostValues
+    }
 
     mutating func begin(_ origin: RowOrigin, partial: [PartialValue]) { row.begin(origin, partial) }
     mutating func beginRow(_ rowID: Int64?) { row.beginRow(rowID) }
@@ -84,9 +137,7 @@ struct RowPipeline {
     mutating func endRow() {
       var size = row.bytes.count
       for value in row.partial { size += value.bytes.count }
-      if batch.size + size <= RowPipeline.mostBytes,
-        batch.values.count + row.values.count <= RowPipeline.mostValues
-      {
+      if hasRoom(size, row.values.count) {
         batch.append(row)
       } else {
         isFull = true
@@ -97,14 +148,15 @@ struct RowPipeline {
   /// What the reading thread has to itself. Only one thread at a time touches it: the rounds see to that.
   private final class Reading: @unchecked Sendable {
     var rows: RowReader
-    var sink = BatchSink()
+    var sink: BatchSink
     var next: UInt32
     /// Whether the rows of the next page alone are too many.
     var isStuck = false
     var failure: SQLiteFileError?
 
-    init(_ rows: consuming RowReader, from page: UInt32) {
+    init(_ rows: consuming RowReader, _ forms: [RecordForm?], from page: UInt32) {
       self.rows = rows
+      sink = BatchSink(forms: forms)
       next = page
     }
 
@@ -112,14 +164,14 @@ struct RowPipeline {
     func read(upTo end: UInt32, _ wanted: Set<Int>?) {
       do throws(SQLiteFileError) {
         while next < end {
-          let mark = sink.batch.heads.count
+          let mark = sink.batch.mark
           let findings = rows.findings
           try rows.read(next..<next + 1, wanted, &sink)
           if sink.isFull {
-            sink.batch.removeAll(behind: mark)
+            sink.batch.takeBack(to: mark)
             sink.isFull = false
             rows.takeBack(to: findings)
-            isStuck = mark == 0
+            isStuck = mark.isStart
             return
           }
           next += 1
@@ -130,30 +182,52 @@ struct RowPipeline {
     }
   }
 
+  /// Takes a stretch of records; false ends all.
+  typealias Records = (borrowing RecordBatch, RecordBatch.Stretch) -> Bool
+
   /// The same for the thread that takes the rows.
   private final class Taking: @unchecked Sendable {
     var sink: BufferedRowSink
     var batch = RowBatch()
+    private let records: Records
 
-    init(_ sink: consuming BufferedRowSink) { self.sink = sink }
+    init(_ sink: consuming BufferedRowSink, _ records: @escaping Records) {
+      self.sink = sink
+      self.records = records
+    }
+
+    /// Hands on what is in the batch, in order.
+    func take() {
+      var next = 0
+      var index = 0
+      while index < batch.places.count, sink.wantsMore {
+        sink.receive(batch, next..<batch.places[index])
+        next = batch.places[index]
+        if sink.wantsMore, !records(batch.records, batch.records.stretches[index]) { sink.stop() }
+        index &+= 1
+      }
+      sink.receive(batch, next..<batch.heads.count)
+    }
   }
 
-  /// Hands all live rows to `receive` until it returns false; returns whether it never did.
+  /// Hands all live rows to `receive`, and those whose records are of the form of their table as they are to `records`,
+  /// until one of them returns false; returns whether none ever did.
   static func read(
-    _ database: DamagedDatabase, _ wanted: Set<Int>?,
+    _ database: DamagedDatabase, _ wanted: Set<Int>?, as forms: [RecordForm?] = [],
+    records: @escaping Records = { _, _ in true },
     _ receive: @escaping (borrowing RecoveredRowBuffer) -> Bool
   ) throws(SQLiteFileError) -> Bool {
     try database.learnBeforeMending()
     let end = database.pageCount + 1
-    let reading = Reading(RowReader(database), from: 2)
-    let taking = Taking(BufferedRowSink(receive: receive))
+    let reading = Reading(RowReader(database), forms, from: 2)
+    let taking = Taking(BufferedRowSink(receive: receive), records)
     // Rarely needed, and its windows take memory.
     var straight: RowReader?
-    while reading.next < end || !taking.batch.heads.isEmpty, taking.sink.wantsMore {
+    while reading.next < end || !taking.batch.isEmpty, taking.sink.wantsMore {
       let stop = min(end, reading.next + min(mostPages, end - reading.next))
       DispatchQueue.concurrentPerform(iterations: 2) { index in
         if index == 0 {
-          taking.sink.receive(taking.batch)
+          taking.take()
         } else {
           reading.read(upTo: stop, wanted)
         }
@@ -161,7 +235,7 @@ struct RowPipeline {
       taking.batch.removeAll()
       swap(&taking.batch, &reading.sink.batch)
       if let failure = reading.failure { throw failure }
-      if reading.isStuck, taking.batch.heads.isEmpty, taking.sink.wantsMore {
+      if reading.isStuck, taking.batch.isEmpty, taking.sink.wantsMore {
         if straight == nil { straight = RowReader(database) }
         try straight?.read(reading.next..<reading.next + 1, wanted, &taking.sink)
         reading.next += 1

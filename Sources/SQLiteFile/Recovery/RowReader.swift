@@ -168,8 +168,9 @@ struct RowReader: ~Copyable {
     if !cell.spills, !cell.isHeadless, !cell.isWrecked, cell.patch == nil,
       !PayloadGatherer.touchesZeroSector(bytes, cell.start..<cell.end)
     {
-      sink.begin(origin, partial: [])
       let record = bytes.part(cell.record, cell.payload)
+      if isLive, let rowID, sink.take(record, rowID: rowID, origin) { return }
+      sink.begin(origin, partial: [])
       if cell.isMeasured {
         decoder.decodeMeasured(record, rowID: rowID, layout: layout, into: &sink)
       } else {
@@ -211,6 +212,7 @@ struct RowReader: ~Copyable {
           member: origin.member, page: page, offset: origin.offset,
           table: origin.table.map { names[$0] }))
     }
+    if isLive, partial.isEmpty, let rowID, sink.take(record.rawSpan, rowID: rowID, origin) { return }
     sink.begin(origin, partial: partial)
     _ = decoder.decode(record.rawSpan, rowID: rowID, layout: layout, into: &sink)
   }

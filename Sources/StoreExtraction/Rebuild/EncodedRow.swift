@@ -2,34 +2,22 @@ import SQLiteFile
 
 /// A row in the record format (file format, section 2.1), byte for byte as SQLite would store it.
 struct EncodedRow {
-  private let affinities: ContiguousArray<TableDefinition.Affinity>
-  private let notNull: ContiguousArray<Bool>
-  private let rowIDColumn: Int
+  private let form: RecordForm
   /// The record of the last row.
   private(set) var record = ContiguousArray<UInt8>()
   private var parts = RecordBytes()
 
-  /// SQLite's own limit for a row unless built otherwise (https://sqlite.org/limits.html), less a header.
-  private static let mostBytes = 1_000_000_000 - (1 << 20)
-  /// What a real column stores as an integer when it can: six bytes.
-  static let compact: ClosedRange<Int64> = -(1 << 47)...(1 << 47) - 1
-
-  /// For rows of a table that computes nothing and enforces no types.
-  init(_ table: ExpectedTable) {
-    let columns = table.definition.columns
-    affinities = ContiguousArray(columns.map(\.affinity))
-    notNull = ContiguousArray(columns.indices.map { table.notNull.contains($0) })
-    rowIDColumn = table.definition.rowIDColumn ?? -1
-  }
+  /// For rows of a table whose records are of this form.
+  init(_ form: RecordForm) { self.form = form }
 
   /// Encodes a row; false for one that SQLite would change on its way in or refuse, or of which not all is known.
   mutating func encode(_ row: borrowing RecoveredRowBuffer) -> Bool {
-    guard row.rowID != nil, row.values.count == affinities.count, row.partial.isEmpty,
-      !row.hasInvalidText, row.bytes.count < Self.mostBytes
+    guard row.rowID != nil, row.values.count == form.columnCount, row.partial.isEmpty,
+      !row.hasInvalidText, RecordForm.takes(byteCount: row.bytes.count)
     else { return false }
     parts.removeAll()
     var place = 0
-    while place < affinities.count {
+    while place < form.columnCount {
       guard append(row, place) else { return false }
       place &+= 1
     }
@@ -37,42 +25,31 @@ struct EncodedRow {
     return true
   }
 
-  /// Appends a value as its column stores it; false when it would not be stored as it is ("Datatypes In SQLite",
-  /// section 3).
-  @inline(__always)
+  /// Appends a value as its column stores it; false when it would not be stored as it is.
   private mutating func append(_ row: borrowing RecoveredRowBuffer, _ place: Int) -> Bool {
     let value = row.values[place]
-    if place == rowIDColumn {
+    if form.isRowID(place) {
       parts.appendNull()
       return value.kind == .null || value.kind == .integer && value.bits == row.rowID
     }
-    let affinity = affinities[place]
     switch value.kind {
     case .null:
       parts.appendNull()
-      return !notNull[place]
+      return form.takesNull(place)
     case .integer:
-      if affinity == .text || affinity == .real && !Self.compact.contains(value.bits) {
-        return false
-      }
       parts.append(integer: value.bits)
+      return form.takes(value.bits, in: place)
     case .real:
       let real = Double(bitPattern: UInt64(bitPattern: value.bits))
-      guard affinity != .text, !real.isNaN else { return false }
-      if affinity != .blob, let whole = Int64(exactly: real) {
-        guard affinity == .real else { return false }
-        if Self.compact.contains(whole) {
-          parts.append(integer: whole)
-          return true
-        }
+      if let whole = form.integer(for: real, in: place) {
+        parts.append(integer: whole)
+        return true
       }
       parts.append(real: real)
+      return form.takes(real, in: place)
     case .text:
-      // No number begins with a letter, so none is made of it.
-      guard
-        affinity == .text || affinity == .blob || value.count == 0
-          || row.bytes[value.offset] >= UInt8(ascii: "A")
-      else { return false }
+      let first = value.count == 0 ? nil : row.bytes[value.offset]
+      guard form.takesText(first, in: place) else { return false }
       parts.append(row.bytes[value.offset..<value.offset + value.count], isText: true)
     case .blob:
       parts.append(row.bytes[value.offset..<value.offset + value.count], isText: false)

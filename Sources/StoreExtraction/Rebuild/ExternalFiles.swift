@@ -22,7 +22,7 @@ final class ExternalFiles {
   private let source: String
   private var made: [String] = []
   /// False for a file that is no store of Core Data's.
-  private let isOn: Bool
+  let isOn: Bool
 
   /// More names than this are not kept apart.
   private static let most = 5_000_000

@@ -16,7 +16,7 @@ final class FilledIndex {
   var sql: String?
   let rootPage: UInt32
   let isUnique: Bool
-  private let columns: [Column]
+  let columns: [Column]
   private let rowIDColumn: Int
   /// Nil before the filling begins, and once an entry came that only SQLite can put in its place.
   private var keys: KeySorter?
@@ -50,8 +50,11 @@ final class FilledIndex {
     mostRecordBytes = min(filler.mostIndexRecordBytes, KeySorter.mostKeyBytes / 4)
   }
 
-  /// Adds the entry of a row that ``EncodedRow`` takes.
-  func add(_ row: borrowing RecoveredRowBuffer) throws {
+  /// Adds the entry of a row whose record is of its table's form. `bytes`: what its values are parts of.
+  func add(
+    _ values: borrowing ContiguousArray<RecoveredRowBuffer.Value>,
+    of bytes: borrowing ContiguousArray<UInt8>, rowID: Int64
+  ) throws {
     guard keys != nil else { return }
     // Nobody else looks at the key meanwhile.
     var key = ContiguousArray<UInt8>()
@@ -61,12 +64,12 @@ final class FilledIndex {
     // The header's length, and the row id at its longest.
     var size = 2 + 9
     for column in columns {
-      guard append(row, column, &size, to: &key), size <= mostRecordBytes else {
+      guard append(values, bytes, rowID, column, &size, to: &key), size <= mostRecordBytes else {
         keys = nil
         return
       }
     }
-    Self.append(UInt64(bitPattern: row.rowID ?? 0) ^ Self.topBit, to: &key)
+    Self.append(UInt64(bitPattern: rowID) ^ Self.topBit, to: &key)
     try keys?.add(key)
   }
 
@@ -87,14 +90,15 @@ final class FilledIndex {
   /// Appends a column; false for a value of which a key cannot be made. `size`: bytes of the record so far, at most.
   @inline(__always)
   private func append(
-    _ row: borrowing RecoveredRowBuffer, _ column: Column, _ size: inout Int,
+    _ values: borrowing ContiguousArray<RecoveredRowBuffer.Value>,
+    _ bytes: borrowing ContiguousArray<UInt8>, _ rowID: Int64, _ column: Column, _ size: inout Int,
     to key: inout ContiguousArray<UInt8>
   ) -> Bool {
-    let value = row.values[column.place]
+    let value = values[column.place]
     let start = key.count
     size += 9
     if column.place == rowIDColumn {
-      guard let rowID = row.rowID, Self.exact.contains(rowID) else { return false }
+      guard Self.exact.contains(rowID) else { return false }
       Self.append(number: Double(rowID), to: &key)
     } else {
       switch value.kind {
@@ -111,7 +115,7 @@ final class FilledIndex {
         size += value.count
         guard size <= mostRecordBytes else { return false }
         key.append(value.kind == .text ? Self.text : Self.blob)
-        for byte in row.bytes[value.offset..<value.offset + value.count] {
+        for byte in bytes[value.offset..<value.offset + value.count] {
           key.append(byte)
           if byte == 0 { key.append(0xff) }
         }
@@ -163,7 +167,7 @@ final class FilledIndex {
         let bits = Self.word(key, &place) ^ (column.isDescending ? .max : 0)
         let real = Double(bitPattern: bits & Self.topBit == 0 ? ~bits : bits ^ Self.topBit)
         if let whole = Int64(exactly: real),
-          column.affinity != .real || EncodedRow.compact.contains(whole)
+          column.affinity != .real || RecordForm.compact.contains(whole)
         {
           record.append(integer: whole)
         } else {

@@ -9,19 +9,30 @@ extension RebuildRun {
   /// Memory for the entries of all indexes.
   private static let keyBytes = 2 << 20
   private static let mostIndexes = 32
+  /// Memory for the order of leaves; merging them takes twice as much more.
+  private static let mostOrderBytes = 4 << 20
 
   /// Reads all live rows. Those that SQLite would store as they are go straight into pages of their tables and indexes;
   /// the others are kept for it, to be inserted when the tables stand.
   ///
   /// - Returns: those others.
-  /// - Throws: ``FillingGivenUp`` when they are many, or when a row id or a unique key comes twice.
+  /// - Throws: ``FillingGivenUp`` when they are many, when leaves are in no order, or when a row id or a unique key comes
+  ///   twice.
   func fillTables() throws -> KeptRows {
     let indexes = try makeIndexesToFill()
     try writer.execute("COMMIT")
     var filler = try writer.filler()
     for index in indexes { try index.begin(&filler, mostBytes: Self.keyBytes / indexes.count) }
+    for table in targets {
+      guard let table, table.filled == nil else { continue }
+      try table.begin(&filler)
+    }
     var kept = KeptRows()
-    try read(.live) { row in
+    var values: ContiguousArray<RecoveredRowBuffer.Value> = []
+    try read(as: targets.map { $0?.form }) { batch, stretch in
+      try fill(batch, stretch, &values, &filler)
+      if filler.orderBytes > Self.mostOrderBytes { throw FillingGivenUp() }
+    } _: { row in
       if try fill(row, &filler) { return }
       kept.append(row)
       if kept.sizeBytes > Self.mostKeptBytes { throw FillingGivenUp() }
@@ -36,18 +47,44 @@ extension RebuildRun {
     return kept
   }
 
+  /// Fills a table with records of a leaf; `values`: memory for those of them that indexes have.
+  private func fill(
+    _ batch: borrowing RecordBatch, _ stretch: RecordBatch.Stretch,
+    _ values: inout ContiguousArray<RecoveredRowBuffer.Value>, _ filler: inout TableFiller
+  ) throws {
+    // Only those tables have a form.
+    guard let table = targets[stretch.table], let filled = table.filled else { return }
+    meet(stretch.page)
+    var isNext = table.goesOn(with: stretch.page)
+    let indexes = table.indexes
+    let indexedCount = table.indexedCount
+    let records = batch.records
+    for place in stretch.records {
+      let record = records[place]
+      try filler.add(
+        to: filled, record.rowID, isNext: isNext, record.offset..<record.offset + record.count,
+        of: batch.bytes)
+      isNext = true
+      if indexedCount > 0 {
+        batch.read(record, indexedCount, into: &values)
+        for index in indexes { try index.add(values, of: batch.bytes, rowID: record.rowID) }
+      }
+    }
+    table.result.rowCount &+= stretch.records.count
+  }
+
+  /// Fills a table with a row; false for one that has to be inserted.
   private func fill(_ row: borrowing RecoveredRowBuffer, _ filler: inout TableFiller) throws
     -> Bool
   {
     guard let place = row.origin.table, row.origin.confidence == 100, let rowID = row.rowID,
-      let table = targets[place], try table.encode(row, &filler), let filled = table.filled
+      let table = targets[place], table.encode(row), let filled = table.filled
     else { return false }
     meet(row)
-    // A leaf holds all rows between its lowest and its highest, in whatever order they are found.
-    let isNext = row.origin.page == table.lastPage
-    table.lastPage = row.origin.page
-    try filler.add(to: filled, rowID, isNext: isNext, table.record)
-    for index in table.indexes { try index.add(row) }
+    let record = table.record
+    try filler.add(
+      to: filled, rowID, isNext: table.goesOn(with: row.origin.page), 0..<record.count, of: record)
+    for index in table.indexes { try index.add(row.values, of: row.bytes, rowID: rowID) }
     table.result.rowCount &+= 1
     return true
   }

@@ -114,7 +114,8 @@ extension RebuildRun {
     _ expected: ExpectedTable, _ name: String, _ shape: TargetColumns, _ place: Int
   ) throws(SQLiteWriterError) -> RebuildTable {
     try RebuildTable(
-      expected, target: name, shape: shape, source: store.sources[place], in: writer
+      expected, target: name, shape: shape, namesFiles: external.isOn,
+      source: store.sources[place], in: writer
     ) { [weak self] in self?.freeName($0) ?? $0 }
   }
 

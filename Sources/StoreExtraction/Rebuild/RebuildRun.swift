@@ -175,25 +175,47 @@ final class RebuildRun {
     _ selection: DamagedDatabase.Selection,
     _ take: (borrowing RecoveredRowBuffer) throws -> Void
   ) throws {
-    try store.database.forEachBufferedRow(selection) { row in
-      do {
-        try take(row)
-        return true
-      } catch {
-        failure = error
-        return false
-      }
+    try store.database.forEachBufferedRow(selection) { row in attempt { try take(row) } }
+    if let failure { throw failure }
+  }
+
+  /// Reads all live rows, those of the tables' forms as records.
+  func read(
+    as forms: [RecordForm?],
+    _ takeRecords: (borrowing RecordBatch, RecordBatch.Stretch) throws -> Void,
+    _ take: (borrowing RecoveredRowBuffer) throws -> Void
+  ) throws {
+    try store.database.forEachLiveRow(as: forms) { batch, stretch in
+      attempt { try takeRecords(batch, stretch) }
+    } others: { row in
+      attempt { try take(row) }
     }
     if let failure { throw failure }
   }
 
+  /// Whether something did not fail; else why it did is kept.
+  private func attempt(_ body: () throws -> Void) -> Bool {
+    do {
+      try body()
+      return true
+    } catch {
+      failure = error
+      return false
+    }
+  }
+
+  /// Notes that there are rows on a page.
+  func meet(_ page: UInt32) {
+    if page >= nextReport {
+      options.progress?(Int64(page), Int64(store.database.pageCount))
+      nextReport = page + Self.reportEvery
+    }
+    pages.read(page)
+  }
+
   /// Notes what there is to note of each live row.
   func meet(_ row: borrowing RecoveredRowBuffer) {
-    if row.origin.page >= nextReport {
-      options.progress?(Int64(row.origin.page), Int64(store.database.pageCount))
-      nextReport = row.origin.page + Self.reportEvery
-    }
-    pages.read(row.origin.page)
+    meet(row.origin.page)
     external.note(row, in: row.origin.table.map { store.database.tables[$0].name } ?? "")
   }
 

@@ -32,20 +32,21 @@ final class RebuildTable {
   /// Seconds that they may still take.
   private var allowance = RebuildLimits.rowSeconds
   private let insert: SQLiteStatement
-  /// Encodes rows for a table that is filled; nil for one into which they have to be inserted.
+  /// What records must be to go over as they stand; nil for a table into which rows have to be inserted.
+  private(set) var form: RecordForm?
   private var encoder: EncodedRow?
-  /// What the filler calls the table; nil as long as it has no rows of it.
+  /// What the filler calls the table.
   private(set) var filled: Int?
   /// The page of its last row.
-  var lastPage: UInt32 = 0
+  private var lastPage: UInt32 = 0
   private var select: SQLiteStatement?
   private var keptBack: LooseTable?
   private let keptBackName: (String) -> String
 
-  /// Prepares to fill a table that the new file has already; `keptBackName` gives a free name like the one it
-  /// gets.
+  /// Prepares to fill a table that the new file has already; `namesFiles`: whether its rows may name external files;
+  /// `keptBackName` gives a free name like the one it gets.
   init(
-    _ expected: ExpectedTable, target: String, shape: TargetColumns,
+    _ expected: ExpectedTable, target: String, shape: TargetColumns, namesFiles: Bool,
     source: DamagedStore.TableSource, in writer: SQLiteWriter,
     keptBackName: @escaping (String) -> String
   ) throws(SQLiteWriterError) {
@@ -97,13 +98,15 @@ final class RebuildTable {
       list.isEmpty
         ? "INSERT OR ABORT INTO \(quoted) DEFAULT VALUES"
         : "INSERT OR ABORT INTO \(quoted)(\(list.joined(separator: ", "))) VALUES(\(marks))")
-    if isPlain { encoder = EncodedRow(expected) }
+    if isPlain { form = RecordForm(expected, namesFiles: namesFiles) }
   }
 
   // MARK: - Filling
 
   /// Indexes that are filled with it.
   var indexes: [FilledIndex] = []
+  /// How many values a record must be read for them.
+  var indexedCount: Int { indexes.flatMap(\.columns).reduce(0) { max($0, $1.place + 1) } }
 
   /// Whether SQLite stores a row as it comes and nothing else follows from it. Where in doubt, no.
   var isPlain: Bool {
@@ -111,15 +114,21 @@ final class RebuildTable {
       && expected.sql?.range(of: "autoincrement", options: .caseInsensitive) == nil
   }
 
+  /// Begins to fill it, where it can be.
+  func begin(_ filler: inout TableFiller) throws {
+    guard let form else { return }
+    filled = try filler.begin(target)
+    if filled != nil { encoder = EncodedRow(form) } else { self.form = nil }
+  }
+
   /// Encodes a row; false for one that has to be inserted.
-  @inline(__always)
-  func encode(_ row: borrowing RecoveredRowBuffer, _ filler: inout TableFiller) throws -> Bool {
-    if filled == nil {
-      guard encoder != nil else { return false }
-      filled = try filler.begin(target)
-      if filled == nil { encoder = nil }
-    }
-    return encoder?.encode(row) ?? false
+  func encode(_ row: borrowing RecoveredRowBuffer) -> Bool { encoder?.encode(row) ?? false }
+
+  /// Whether the row that it is filled with next, of a page, comes from the same page as the one before: a leaf holds all
+  /// rows between its lowest and its highest, in whatever order they are found.
+  func goesOn(with page: UInt32) -> Bool {
+    defer { lastPage = page }
+    return page == lastPage
   }
 
   /// The row last encoded, in the record format.
