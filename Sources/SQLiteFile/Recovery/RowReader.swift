@@ -212,7 +212,9 @@ struct RowReader: ~Copyable {
           member: origin.member, page: page, offset: origin.offset,
           table: origin.table.map { names[$0] }))
     }
-    if isLive, partial.isEmpty, let rowID, sink.take(record.rawSpan, rowID: rowID, origin) { return }
+    if isLive, partial.isEmpty, let rowID, sink.take(record.rawSpan, rowID: rowID, origin) {
+      return
+    }
     sink.begin(origin, partial: partial)
     _ = decoder.decode(record.rawSpan, rowID: rowID, layout: layout, into: &sink)
   }
