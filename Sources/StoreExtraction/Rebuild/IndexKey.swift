@@ -61,7 +61,7 @@ struct IndexKey {
     return grow(9)
   }
 
-  /// - Parameter mayBeWhole: whether the column makes 5 of 5.0; else they are two things with one place in the order.
+  // Where a column does not make 5 of 5.0 they are two things with one place in the order.
   @inline(__always)
   mutating func append(real: Double, isDescending: Bool, mayBeWhole: Bool) -> Bool {
     guard !real.isNaN, mayBeWhole || Int64(exactly: real) == nil else { return false }
@@ -74,7 +74,8 @@ struct IndexKey {
     guard grow(9 + value.byteCount) else { return false }
     reserve(2 * value.byteCount + 3)
     let mask = Self.mask(isDescending: isDescending)
-    bytes.set(UInt16(truncatingIfNeeded: ((isText ? Self.text : Self.blob) ^ mask) >> 48), at: count)
+    let head = (isText ? Self.text : Self.blob) ^ mask
+    bytes.set(UInt16(truncatingIfNeeded: head >> 48), at: count)
     count += 2
     let turn = UInt8(truncatingIfNeeded: mask)
     var place = 0
@@ -134,7 +135,8 @@ struct IndexKey {
   private mutating func reserve(_ more: Int) {
     let needed = count + more + 8 + KeySorter.spareBytes
     guard needed > bytes.count else { return }
-    bytes.append(contentsOf: repeatElement(0, count: max(64, needed, 2 * bytes.count) - bytes.count))
+    let size = max(64, needed, 2 * bytes.count)
+    bytes.append(contentsOf: repeatElement(0, count: size - bytes.count))
   }
 }
 
