@@ -28,21 +28,30 @@ extension NewFile {
   static func put(
     _ bytes: ContiguousArray<UInt8>, to descriptor: Int32, at offset: Int64, _ path: String
   ) throws(SQLiteWriterError) {
+    try put(bytes, bytes.count, to: descriptor, at: offset, path)
+  }
+
+  /// Writes the first `count` bytes.
+  static func put(
+    _ bytes: ContiguousArray<UInt8>, _ count: Int, to descriptor: Int32, at offset: Int64,
+    _ path: String
+  ) throws(SQLiteWriterError) {
+    precondition(count <= bytes.count)
     var done = 0
-    while done < bytes.count {
-      let count = unsafe bytes.withUnsafeBytes { bytes in
+    while done < count {
+      let put = unsafe bytes.withUnsafeBytes { bytes in
         unsafe pwrite(
-          descriptor, bytes.baseAddress?.advanced(by: done), bytes.count - done,
+          descriptor, bytes.baseAddress?.advanced(by: done), count - done,
           off_t(offset) + off_t(done))
       }
-      if count < 0, errno == EINTR { continue }
-      guard count > 0 else {
-        let isFull = count == 0 || errno == ENOSPC || errno == EDQUOT
+      if put < 0, errno == EINTR { continue }
+      guard put > 0 else {
+        let isFull = put == 0 || errno == ENOSPC || errno == EDQUOT
         throw SQLiteWriterError(
           isFull ? .full : .inputOutput, "the new file cannot be written", path: path,
-          systemError: count < 0 ? errno : nil)
+          systemError: put < 0 ? errno : nil)
       }
-      done += count
+      done += put
     }
   }
 
@@ -50,11 +59,21 @@ extension NewFile {
     _ count: Int, of descriptor: Int32, at offset: Int64, _ path: String
   ) throws(SQLiteWriterError) -> ContiguousArray<UInt8> {
     var bytes = ContiguousArray<UInt8>(repeating: 0, count: count)
+    try read(into: &bytes, 0..<count, of: descriptor, at: offset, path)
+    return bytes
+  }
+
+  /// Reads as many bytes as a part of `bytes` has, into it.
+  static func read(
+    into bytes: inout ContiguousArray<UInt8>, _ range: Range<Int>, of descriptor: Int32,
+    at offset: Int64, _ path: String
+  ) throws(SQLiteWriterError) {
+    precondition(range.lowerBound >= 0 && range.upperBound <= bytes.count)
     var done = 0
-    while done < count {
+    while done < range.count {
       let got = unsafe bytes.withUnsafeMutableBytes { bytes in
         unsafe pread(
-          descriptor, bytes.baseAddress?.advanced(by: done), count - done,
+          descriptor, bytes.baseAddress?.advanced(by: range.lowerBound + done), range.count - done,
           off_t(offset) + off_t(done))
       }
       if got < 0, errno == EINTR { continue }
@@ -65,6 +84,5 @@ extension NewFile {
       }
       done += got
     }
-    return bytes
   }
 }

@@ -33,10 +33,40 @@ extension ContiguousArray<UInt8> {
     set(UInt16(truncatingIfNeeded: value), at: place + 2)
   }
 
-  @inline(__always)
-  mutating func set(_ value: UInt16, at place: Int) {
+  @inlinable @inline(__always)
+  package mutating func set(_ value: UInt16, at place: Int) {
     self[place] = UInt8(truncatingIfNeeded: value >> 8)
     self[place + 1] = UInt8(truncatingIfNeeded: value)
+  }
+
+  /// Eight bytes, the highest first.
+  @inlinable @inline(__always)
+  package func word(at place: Int) -> UInt64 {
+    precondition(place >= 0 && place <= count - 8)
+    return unsafe withUnsafeBytes {
+      UInt64(bigEndian: unsafe $0.loadUnaligned(fromByteOffset: place, as: UInt64.self))
+    }
+  }
+
+  @inlinable @inline(__always)
+  package mutating func set(_ value: UInt64, at place: Int) {
+    precondition(place >= 0 && place <= count - 8)
+    unsafe withUnsafeMutableBytes {
+      unsafe $0.storeBytes(of: value.bigEndian, toByteOffset: place, as: UInt64.self)
+    }
+  }
+
+  /// Puts bytes of another array in the place of those from `place` on.
+  @inline(__always)
+  mutating func copy(
+    _ other: borrowing ContiguousArray<UInt8>, _ range: Range<Int>, to place: Int
+  ) {
+    unsafe withUnsafeMutableBytes { bytes in
+      unsafe other.withUnsafeBytes { other in
+        unsafe UnsafeMutableRawBufferPointer(rebasing: bytes[place..<place + range.count])
+          .copyMemory(from: UnsafeRawBufferPointer(rebasing: other[range]))
+      }
+    }
   }
 
   mutating func append(varint value: UInt64) {

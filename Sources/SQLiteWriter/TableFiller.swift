@@ -103,6 +103,9 @@ public struct TableFiller: ~Copyable {
   /// The longest record that an index filled here takes, in bytes.
   public var mostIndexRecordBytes: Int { TreeLevels.mostRecordBytes(pageSize: pageSize) }
 
+  /// Bytes that are left free before a record of an index, for its length.
+  public static let recordStart = 9
+
   /// Makes something that puts the entries of an index in order.
   ///
   /// - Parameter mostBytes: the memory that it may take, about; what is more waits in a file.
@@ -119,28 +122,31 @@ public struct TableFiller: ~Copyable {
   /// - Parameters:
   ///   - root: its root page.
   ///   - keys: what sorts like its entries.
-  ///   - make: makes the record of an entry from it, of at most ``mostIndexRecordBytes``; false ends all, for a key that may
-  ///     not stand behind the one before.
+  ///   - make: puts the record of an entry, of at most ``mostIndexRecordBytes``, behind the first ``recordStart`` bytes of
+  ///     the array, or anywhere further on, and returns where it is; nil ends all, for a key that may not stand behind
+  ///     the one before. The array is the same each time.
   /// - Returns: false when `make` ended it; the file is of no use then.
   /// - Throws: `full`, `inputOutput`.
   public mutating func fillIndex(
     _ root: UInt32, _ keys: inout KeySorter,
-    _ make: (ArraySlice<UInt8>, inout ContiguousArray<UInt8>) -> Bool
+    _ make: (RawSpan, inout ContiguousArray<UInt8>) -> Range<Int>?
   ) throws(SQLiteWriterError) -> Bool {
     var levels = TreeLevels(pageSize: pageSize, lowest: .indexLeaf)
-    var record = ContiguousArray<UInt8>()
-    var cell = ContiguousArray<UInt8>()
+    var bytes = ContiguousArray<UInt8>(repeating: 0, count: Self.recordStart)
     var isWhole = true
     try keys.drain { key throws(SQLiteWriterError) in
-      guard isWhole else { return }
-      guard make(key, &record) else {
+      guard let record = make(key, &bytes) else {
         isWhole = false
-        return
+        return false
       }
-      cell.removeAll(keepingCapacity: true)
-      cell.append(varint: UInt64(record.count))
-      cell.append(contentsOf: record)
-      try levels.add(cell) { page throws(SQLiteWriterError) in try write(page) }
+      // A cell is the record behind its length (file format, section 1.6).
+      let start = record.lowerBound - PageBytes.varintLength(UInt64(record.count))
+      var place = start
+      bytes.set(varint: UInt64(record.count), at: &place)
+      try levels.add(bytes, start..<record.upperBound) { page throws(SQLiteWriterError) in
+        try write(page)
+      }
+      return true
     }
     guard isWhole else { return false }
     let top = try levels.finish { page throws(SQLiteWriterError) in try write(page) }
@@ -201,7 +207,7 @@ public struct TableFiller: ~Copyable {
       if let before {
         var key = ContiguousArray<UInt8>()
         key.append(varint: UInt64(bitPattern: before.last))
-        try levels.add(key, child: before.page) { page throws(SQLiteWriterError) in
+        try levels.add(key, 0..<key.count, child: before.page) { page throws(SQLiteWriterError) in
           try write(page)
         }
       }
@@ -216,14 +222,15 @@ public struct TableFiller: ~Copyable {
   }
 
   private mutating func write(_ page: borrowing TreePage) throws(SQLiteWriterError) -> UInt32 {
-    let bytes = page.bytes
-    let number = try pages.append { $0.append(contentsOf: bytes) }
+    let number = try pages.append { page.write(to: &$0) }
     for child in page.allChildren { try pages.note(child, as: .tree, of: number) }
     return number
   }
 
   private mutating func write(_ top: TreePage, as root: UInt32) throws(SQLiteWriterError) {
-    try pages.replace(root, by: top.bytes)
+    var page = ContiguousArray<UInt8>()
+    top.write(to: &page)
+    try pages.replace(root, by: page)
     for child in top.allChildren { try pages.note(child, as: .tree, of: root) }
   }
 }

@@ -6,8 +6,31 @@ struct TreeLevels {
   private struct Level {
     var current: TreePage
     /// A page that is full, and the content of the cell that stands above it, behind it.
-    var held: TreePage?
+    private(set) var held: TreePage
+    var isHolding = false
     var divider = ContiguousArray<UInt8>()
+
+    init(pageSize: Int, _ kind: TreePage.Kind) {
+      current = TreePage(pageSize: pageSize, kind)
+      held = TreePage(pageSize: pageSize, kind)
+    }
+
+    /// Holds the page that was filled, and goes on with an empty one.
+    mutating func turn(_ bytes: borrowing ContiguousArray<UInt8>, _ content: Range<Int>) {
+      swap(&current, &held)
+      current.removeAll()
+      isHolding = true
+      divider.removeAll(keepingCapacity: true)
+      divider.append(contentsOf: bytes[content])
+    }
+
+    /// Takes the last cell from the page that is held, where the current one has none.
+    mutating func fill() {
+      let (before, content) = held.pop()
+      current.put(divider, 0..<divider.count, child: held.last)
+      held.last = before
+      divider = content
+    }
   }
 
   private var levels: [Level]
@@ -22,17 +45,23 @@ struct TreeLevels {
   init(pageSize: Int, lowest: TreePage.Kind) {
     self.pageSize = pageSize
     interior = lowest == .indexLeaf ? .indexInterior : lowest
-    levels = [Level(current: TreePage(pageSize: pageSize, lowest))]
+    levels = [Level(pageSize: pageSize, lowest)]
   }
 
   /// The longest record of an index that stands whole in its cell, of which a page has room for four.
   static func mostRecordBytes(pageSize: Int) -> Int { (pageSize - 12) * 64 / 255 - 23 }
 
-  /// Adds a cell behind all others; `child`: the page that it leads to, 0 on a leaf.
+  /// Adds a cell behind all others, whose content is a part of `bytes`; `child`: the page that it leads to, 0 on a leaf.
+  @inline(__always)
   mutating func add(
-    _ content: ContiguousArray<UInt8>, child: UInt32 = 0, _ write: Write
+    _ bytes: borrowing ContiguousArray<UInt8>, _ content: Range<Int>, child: UInt32 = 0,
+    _ write: Write
   ) throws(SQLiteWriterError) {
-    try add(content, child: child, to: 0, write)
+    if levels[0].current.fits(content.count) {
+      levels[0].current.put(bytes, content, child: child)
+    } else {
+      try end(0, before: bytes, content, child: child, write)
+    }
   }
 
   /// Ends the tree; returns the page that is its root. `child`: the page behind the last cell, 0 on a leaf.
@@ -41,43 +70,38 @@ struct TreeLevels {
     var child = child
     while true {
       levels[level].current.last = child
-      if levels[level].current.count == 0, var held = levels[level].held {
-        let (before, content) = held.pop()
-        levels[level].current.put(levels[level].divider, child: held.last)
-        held.last = before
-        levels[level].held = held
-        levels[level].divider = content
-      }
-      guard levels[level].held != nil else { return levels[level].current }
+      if levels[level].current.count == 0, levels[level].isHolding { levels[level].fill() }
+      guard levels[level].isHolding else { return levels[level].current }
       try release(level, write)
       child = try write(levels[level].current)
       level += 1
     }
   }
 
-  private mutating func add(
-    _ content: ContiguousArray<UInt8>, child: UInt32, to level: Int, _ write: Write
+  /// Ends a page before a cell for which it has no room; the cell goes up.
+  private mutating func end(
+    _ level: Int, before bytes: borrowing ContiguousArray<UInt8>, _ content: Range<Int>,
+    child: UInt32, _ write: Write
   ) throws(SQLiteWriterError) {
-    if levels[level].current.fits(content.count) {
-      return levels[level].current.put(content, child: child)
-    }
-    // The page ends, and the cell goes up.
     levels[level].current.last = child
     try release(level, write)
-    levels[level].held = levels[level].current
-    levels[level].divider = content
-    levels[level].current.removeAll()
+    levels[level].turn(bytes, content)
   }
 
   /// Writes the page that is held, if one is, and puts it into the level above.
   private mutating func release(_ level: Int, _ write: Write) throws(SQLiteWriterError) {
-    guard let held = levels[level].held else { return }
-    levels[level].held = nil
-    let page = try write(held)
+    guard levels[level].isHolding else { return }
+    levels[level].isHolding = false
+    let page = try write(levels[level].held)
     if levels.count == level + 1 {
-      levels.append(Level(current: TreePage(pageSize: pageSize, interior)))
+      levels.append(Level(pageSize: pageSize, interior))
     }
-    try add(levels[level].divider, child: page, to: level + 1, write)
+    let divider = levels[level].divider
+    if levels[level + 1].current.fits(divider.count) {
+      levels[level + 1].current.put(divider, 0..<divider.count, child: page)
+    } else {
+      try end(level + 1, before: divider, 0..<divider.count, child: page, write)
+    }
   }
 }
 
@@ -112,17 +136,20 @@ struct TreePage {
   }
 
   /// Whether there is room for a cell with so many bytes of content.
+  @inline(__always)
   func fits(_ content: Int) -> Bool { header + 2 * (count + 1) + childBytes + content <= start }
 
-  /// Puts a cell: what leads to its child, and the content behind that.
-  mutating func put(_ content: ContiguousArray<UInt8>, child: UInt32) {
+  /// Puts a cell: what leads to its child, and a part of `bytes` behind that.
+  @inline(__always)
+  mutating func put(
+    _ bytes: borrowing ContiguousArray<UInt8>, _ content: Range<Int>, child: UInt32
+  ) {
     start -= childBytes + content.count
     if !isLeaf {
       page.set(child, at: start)
       children.append(child)
     }
-    let place = start + childBytes
-    page.replaceSubrange(place..<place + content.count, with: content)
+    page.copy(bytes, content, to: start + childBytes)
     page.set(UInt16(start), at: header + 2 * count)
     count += 1
     lastContent = content.count
@@ -144,12 +171,12 @@ struct TreePage {
     last = 0
   }
 
-  /// The page as it stands in the file.
-  var bytes: ContiguousArray<UInt8> {
-    var bytes = page
-    bytes.setHeader(kind.rawValue, of: header, cellCount: count, cellStart: start)
-    if !isLeaf { bytes.set(last, at: 8) }
-    return bytes
+  /// Writes it behind what is there, as it stands in the file.
+  func write(to out: inout ContiguousArray<UInt8>) {
+    let base = out.count
+    out.append(contentsOf: page)
+    out.setHeader(kind.rawValue, of: header, cellCount: count, cellStart: start, at: base)
+    if !isLeaf { out.set(last, at: base + 8) }
   }
 
   /// All pages that it leads to.

@@ -1,0 +1,127 @@
+/// Puts entries in order: by the bytes of their first word that differ at all, the lowest first, then those that are
+/// still equal by their second word. Entries often come in order but for a few bytes, which costs little this way.
+@safe struct KeyEntrySort {
+  private let entries: UnsafeMutableBufferPointer<KeyEntry>
+  private let spare: UnsafeMutableBufferPointer<KeyEntry>
+  private let rest: ContiguousArray<UInt8>
+  private var counts = ContiguousArray<UInt32>(repeating: 0, count: 256)
+
+  /// Fewer are compared with each other.
+  private static let fewest = 128
+  /// Bytes of a word that are looked at; entries that are equal in them are few, or alike further on.
+  private static let mostBytes = 4
+
+  /// `spare`: memory for as many entries; `rest`: the bytes that entries do not hold themselves.
+  static func sort(
+    _ entries: inout ContiguousArray<KeyEntry>, _ spare: inout ContiguousArray<KeyEntry>,
+    _ rest: ContiguousArray<UInt8>
+  ) {
+    if spare.count < entries.count {
+      spare = []
+      spare = ContiguousArray(repeating: .none, count: entries.count)
+    }
+    unsafe entries.withUnsafeMutableBufferPointer { entries in
+      unsafe spare.withUnsafeMutableBufferPointer { spare in
+        var sort = unsafe KeyEntrySort(entries: entries, spare: spare, rest)
+        sort.sort(0..<entries.count, bySecond: false)
+      }
+    }
+  }
+
+  private init(
+    entries: UnsafeMutableBufferPointer<KeyEntry>, spare: UnsafeMutableBufferPointer<KeyEntry>,
+    _ rest: ContiguousArray<UInt8>
+  ) {
+    unsafe self.entries = entries
+    unsafe self.spare = spare
+    self.rest = rest
+  }
+
+  /// Sorts entries of which, `bySecond`, the first words are equal.
+  private mutating func sort(_ range: Range<Int>, bySecond: Bool) {
+    guard range.count >= Self.fewest else { return compare(range) }
+    let looked = bySecond ? scatter(range) { $0.second } : scatter(range) { $0.first }
+    // Those that are equal as far as has been looked.
+    var start = range.lowerBound
+    while start < range.upperBound {
+      let one = unsafe entries[start]
+      let word = (bySecond ? one.second : one.first) & looked
+      var end = start + 1
+      var isOrdered = true
+      var last = one
+      while end < range.upperBound {
+        let next = unsafe entries[end]
+        guard (bySecond ? next.second : next.first) & looked == word else { break }
+        if isOrdered, next.isLess(last, rest, rest) { isOrdered = false }
+        last = next
+        end += 1
+      }
+      if !isOrdered {
+        if bySecond || looked != .max {
+          compare(start..<end)
+        } else {
+          sort(start..<end, bySecond: true)
+        }
+      }
+      start = end
+    }
+  }
+
+  /// Puts entries in the order of the highest bytes in which a word of theirs differs at all; those that are equal in
+  /// them stay as they are. Returns the bits of the word that are in order then, all of them where it can be told.
+  @inline(__always)
+  private mutating func scatter(_ range: Range<Int>, _ word: (KeyEntry) -> UInt64) -> UInt64 {
+    let one = unsafe word(entries[range.lowerBound])
+    var differing: UInt64 = 0
+    for index in range { unsafe differing |= word(entries[index]) ^ one }
+    var shifts: [UInt64] = []
+    for shift in stride(from: 56 as UInt64, through: 0, by: -8)
+    where differing >> shift & 0xff != 0 && shifts.count < Self.mostBytes {
+      shifts.append(shift)
+    }
+    var isSpare = false
+    for shift in shifts.reversed() {
+      if isSpare {
+        unsafe Self.scatter(spare, entries, range, &counts) { word($0) >> shift }
+      } else {
+        unsafe Self.scatter(entries, spare, range, &counts) { word($0) >> shift }
+      }
+      isSpare.toggle()
+    }
+    if isSpare {
+      for index in range { unsafe entries[index] = spare[index] }
+    }
+    guard let lowest = shifts.last else { return .max }
+    let behind: UInt64 = 1 << lowest - 1
+    return differing & behind == 0 ? .max : ~behind
+  }
+
+  /// Moves entries to where a byte of theirs puts them.
+  @inline(__always)
+  private static func scatter(
+    _ from: UnsafeMutableBufferPointer<KeyEntry>, _ to: UnsafeMutableBufferPointer<KeyEntry>,
+    _ range: Range<Int>, _ counts: inout ContiguousArray<UInt32>, _ digit: (KeyEntry) -> UInt64
+  ) {
+    unsafe counts.withUnsafeMutableBufferPointer { counts in
+      for value in 0..<256 { unsafe counts[value] = 0 }
+      for index in range { unsafe counts[Int(digit(from[index]) & 0xff)] &+= 1 }
+      var place = UInt32(range.lowerBound)
+      for value in 0..<256 {
+        let count = unsafe counts[value]
+        unsafe counts[value] = place
+        place &+= count
+      }
+      for index in range {
+        let entry = unsafe from[index]
+        let value = Int(digit(entry) & 0xff)
+        unsafe to[Int(counts[value])] = entry
+        unsafe counts[value] &+= 1
+      }
+    }
+  }
+
+  private func compare(_ range: Range<Int>) {
+    var part = unsafe UnsafeMutableBufferPointer(rebasing: entries[range])
+    unsafe part.sort { $0.isLess($1, rest, rest) }
+  }
+}

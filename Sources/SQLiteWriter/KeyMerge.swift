@@ -1,0 +1,192 @@
+/// Hands on the strings of several pieces, each of which is in order, in the order of all.
+struct KeyMerge {
+  /// A piece, of which a part is in memory.
+  private struct Cursor {
+    /// What of it is still in the file.
+    var rest: Range<Int64>
+    /// Where the part ends.
+    var end: Int
+    /// The string that comes next. Its offset is that of its bytes behind the sixteenth.
+    var entry = KeyEntry.none
+    var key: Range<Int>
+    var isAtEnd = false
+  }
+
+  private var cursors: ContiguousArray<Cursor>
+  /// The last piece, which is not in the file.
+  private var last: KeyPiece
+  /// A part of each piece, one behind the other.
+  private var memory: ContiguousArray<UInt8>
+  private let part: Int
+  private let waiting: WaitingKeys
+  /// The pieces as leaves of a tree in which each two that meet are compared: for each such place the piece whose string
+  /// comes later. (Knuth, "The Art of Computer Programming", volume 3, section 5.4.1.)
+  private var losers: ContiguousArray<Int>
+  /// The piece whose string comes first.
+  private var winner = 0
+  private var hasBegun = false
+
+  private static let memoryBytes = 1 << 20
+  private static let fewestPartBytes = 8 << 10
+  private static let mostPartBytes = 64 << 10
+
+  /// `longest`: bytes of the longest string.
+  init(_ pieces: [Range<Int64>], _ last: KeyPiece, longest: Int, _ waiting: WaitingKeys)
+    throws(SQLiteWriterError)
+  {
+    let room = KeyPiece.lengthBytes + max(longest, KeyEntry.inlineBytes)
+    let least = max(Self.fewestPartBytes, room)
+    let most = Self.memoryBytes / least
+    // Where they are too many for the memory, several become one.
+    var pieces = pieces
+    while pieces.count >= most {
+      var fewer: [Range<Int64>] = []
+      for start in stride(from: 0, to: pieces.count, by: most) {
+        var merge = KeyMerge(
+          pieces[start..<min(start + most, pieces.count)], KeyPiece(), part: least, waiting)
+        fewer.append(try merge.putAside())
+      }
+      pieces = fewer
+    }
+    let part = min(Self.mostPartBytes, Self.memoryBytes / (pieces.count + 1))
+    self.init(pieces[...], last, part: max(least, part), waiting)
+  }
+
+  private init(
+    _ pieces: ArraySlice<Range<Int64>>, _ last: KeyPiece, part: Int, _ waiting: WaitingKeys
+  ) {
+    cursors = []
+    for rest in pieces + [0..<0] {
+      let start = cursors.count * part
+      cursors.append(Cursor(rest: rest, end: start, key: start..<start))
+    }
+    memory = ContiguousArray(repeating: 0, count: cursors.count * part + KeyEntry.inlineBytes)
+    losers = ContiguousArray(repeating: 0, count: cursors.count)
+    self.last = last
+    self.part = part
+    self.waiting = waiting
+  }
+
+  /// Goes to the next string; false when there is none.
+  @inline(__always)
+  mutating func next() throws(SQLiteWriterError) -> Bool {
+    if hasBegun {
+      try advance(winner)
+      if cursors.count > 1 { play(winner) }
+    } else {
+      try begin()
+    }
+    return !cursors[winner].isAtEnd
+  }
+
+  /// The string.
+  var key: RawSpan {
+    @_lifetime(borrow self)
+    @inline(__always)
+    get { unsafe memory.span.bytes.extracting(cursors[winner].key) }
+  }
+
+  /// Makes one piece of all.
+  private mutating func putAside() throws(SQLiteWriterError) -> Range<Int64> {
+    var isThere = try next()
+    return try waiting.append { out throws(SQLiteWriterError) in
+      var place = 0
+      while isThere {
+        let key = cursors[winner].key
+        guard place + KeyPiece.lengthBytes + key.count <= out.count else { break }
+        // Its length stands before it.
+        let range = key.lowerBound - KeyPiece.lengthBytes..<key.upperBound
+        out.copy(memory, range, to: place)
+        place += range.count
+        isThere = try next()
+      }
+      return place
+    }
+  }
+
+  // MARK: - Pieces
+
+  /// Goes to the next string of a piece.
+  @inline(__always)
+  private mutating func advance(_ index: Int) throws(SQLiteWriterError) {
+    if !hasNext(index), try !read(index) {
+      cursors[index].isAtEnd = true
+      return
+    }
+    let start = cursors[index].key.upperBound + KeyPiece.lengthBytes
+    let key = start..<start + length(at: cursors[index].key.upperBound)
+    cursors[index].key = key
+    cursors[index].entry = KeyEntry(memory, key, offset: start + KeyEntry.inlineBytes)
+  }
+
+  /// Whether a whole string follows in memory.
+  @inline(__always)
+  private func hasNext(_ index: Int) -> Bool {
+    let place = cursors[index].key.upperBound + KeyPiece.lengthBytes
+    return place <= cursors[index].end
+      && length(at: place - KeyPiece.lengthBytes) <= cursors[index].end - place
+  }
+
+  @inline(__always)
+  private func length(at place: Int) -> Int { Int(memory[place]) << 8 | Int(memory[place + 1]) }
+
+  /// Reads the next part; false at the end.
+  private mutating func read(_ index: Int) throws(SQLiteWriterError) -> Bool {
+    let start = index * part
+    let left = cursors[index].key.upperBound..<cursors[index].end
+    for (step, place) in left.enumerated() { memory[start + step] = memory[place] }
+    let free = start + left.count..<start + part
+    var count = min(free.count, cursors[index].rest.count)
+    if index == cursors.count - 1 {
+      count = last.fill(&memory, free)
+    } else {
+      let offset = cursors[index].rest.lowerBound
+      try waiting.read(offset, into: &memory, free.prefix(count))
+      cursors[index].rest = offset + Int64(count)..<cursors[index].rest.upperBound
+    }
+    cursors[index].key = start..<start
+    cursors[index].end = free.lowerBound + count
+    guard cursors[index].end > start else { return false }
+    guard hasNext(index) else { throw waiting.lost }
+    return true
+  }
+
+  // MARK: - The tree
+
+  private mutating func begin() throws(SQLiteWriterError) {
+    hasBegun = true
+    let count = cursors.count
+    for index in 0..<count { try advance(index) }
+    var winners = [Int](repeating: 0, count: 2 * count)
+    for index in 0..<count { winners[count + index] = index }
+    for place in (1..<max(1, count)).reversed() {
+      let (one, other) = (winners[2 * place], winners[2 * place + 1])
+      let isOther = isLess(other, one)
+      winners[place] = isOther ? other : one
+      losers[place] = isOther ? one : other
+    }
+    winner = winners[1]
+  }
+
+  /// Takes a piece from its leaf up to where it loses.
+  @inline(__always)
+  private mutating func play(_ index: Int) {
+    var first = index
+    var place = (index + cursors.count) / 2
+    while place > 0 {
+      let other = losers[place]
+      if isLess(other, first) {
+        losers[place] = first
+        first = other
+      }
+      place /= 2
+    }
+    winner = first
+  }
+
+  @inline(__always)
+  private func isLess(_ one: Int, _ other: Int) -> Bool {
+    if cursors[one].isAtEnd { return false }
+    return cursors[other].isAtEnd || cursors[one].entry.isLess(cursors[other].entry, memory, memory)
+  }
+}

@@ -1,0 +1,72 @@
+/// Strings that are in memory, and how they are written: each behind its length.
+struct KeyPiece {
+  private var entries = ContiguousArray<KeyEntry>()
+  /// What entries do not hold themselves, and how much of it there is.
+  private var rest = ContiguousArray<UInt8>()
+  private var restCount = 0
+  private var isSorted = true
+  /// The entry that is written next.
+  private var next = 0
+
+  /// Bytes of a length.
+  static let lengthBytes = 2
+
+  /// Memory that it takes, about.
+  var byteCount: Int { restCount + entries.count * MemoryLayout<KeyEntry>.stride }
+
+  /// Adds the first `count` bytes of memory that has sixteen more.
+  @inline(__always)
+  mutating func add(_ key: borrowing ContiguousArray<UInt8>, _ count: Int) {
+    let entry = KeyEntry(key, 0..<count, offset: restCount)
+    if count > KeyEntry.inlineBytes { keep(key, KeyEntry.inlineBytes..<count) }
+    if isSorted, let last = entries.last, entry.isLess(last, rest, rest) { isSorted = false }
+    entries.append(entry)
+  }
+
+  private mutating func keep(_ key: borrowing ContiguousArray<UInt8>, _ range: Range<Int>) {
+    let end = restCount + range.count
+    if end > rest.count {
+      rest.append(contentsOf: repeatElement(0, count: max(4096, end, 2 * rest.count) - rest.count))
+    }
+    rest.copy(key, range, to: restCount)
+    restCount = end
+  }
+
+  mutating func sort(_ waiting: WaitingKeys) {
+    guard !isSorted else { return }
+    KeyEntrySort.sort(&entries, &waiting.sorting, rest)
+    isSorted = true
+  }
+
+  /// Writes as many of those that are still to be written as have room; returns how many bytes that are.
+  mutating func fill(_ out: inout ContiguousArray<UInt8>, _ range: Range<Int>) -> Int {
+    var place = range.lowerBound
+    while next < entries.count {
+      let entry = entries[next]
+      let count = Int(entry.count)
+      // Sixteen bytes are written of a shorter one, too.
+      guard place + Self.lengthBytes + max(count, KeyEntry.inlineBytes) <= range.upperBound else {
+        break
+      }
+      out.set(UInt16(truncatingIfNeeded: count), at: place)
+      out.set(entry.first, at: place + Self.lengthBytes)
+      out.set(entry.second, at: place + Self.lengthBytes + 8)
+      if count > KeyEntry.inlineBytes {
+        let offset = Int(entry.offset)
+        out.copy(
+          rest, offset..<offset + count - KeyEntry.inlineBytes,
+          to: place + Self.lengthBytes + KeyEntry.inlineBytes)
+      }
+      place += Self.lengthBytes + count
+      next += 1
+    }
+    return place - range.lowerBound
+  }
+
+  mutating func removeAll() {
+    entries.removeAll(keepingCapacity: true)
+    restCount = 0
+    isSorted = true
+    next = 0
+  }
+}

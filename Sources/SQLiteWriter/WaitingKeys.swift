@@ -1,0 +1,62 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// What the sorters of a filler have in common: memory that one of them needs at a time, and a file beside the new one.
+/// That has lost its name as soon as it was made, so that nothing is left of it however the process ends.
+final class WaitingKeys {
+  private let path: String
+  private let descriptor: Int32
+  private(set) var end: Int64 = 0
+  /// Where entries stand while they are sorted.
+  var sorting = ContiguousArray<KeyEntry>()
+  /// What is about to be written.
+  private var block = ContiguousArray<UInt8>()
+
+  private static let blockBytes = 64 << 10
+
+  init(beside path: String) throws(SQLiteWriterError) {
+    self.path = path + "-keys"
+    descriptor = unsafe open(
+      self.path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode_t(0o600))
+    guard descriptor >= 0 else {
+      throw SQLiteWriterError(
+        .cannotCreate, "a file for sorting cannot be made", path: self.path, systemError: errno)
+    }
+    _ = unsafe unlink(self.path)
+  }
+
+  deinit { _ = close(descriptor) }
+
+  var lost: SQLiteWriterError {
+    SQLiteWriterError(.inputOutput, "what was put aside for sorting cannot be read", path: path)
+  }
+
+  /// Writes behind all else what `fill` puts into the memory that it is given, from its start on; it returns how much,
+  /// and 0 at the end.
+  ///
+  /// - Returns: where in the file it is.
+  func append(
+    _ fill: (inout ContiguousArray<UInt8>) throws(SQLiteWriterError) -> Int
+  ) throws(SQLiteWriterError) -> Range<Int64> {
+    let start = end
+    if block.isEmpty { block = ContiguousArray(repeating: 0, count: Self.blockBytes) }
+    while true {
+      let count = try fill(&block)
+      guard count > 0 else { return start..<end }
+      try NewFile.put(block, count, to: descriptor, at: end, path)
+      end += Int64(count)
+    }
+  }
+
+  /// Reads into the place of what `bytes` has in a range.
+  func read(_ offset: Int64, into bytes: inout ContiguousArray<UInt8>, _ range: Range<Int>)
+    throws(SQLiteWriterError)
+  {
+    try NewFile.read(into: &bytes, range, of: descriptor, at: offset, path)
+  }
+}
