@@ -79,6 +79,24 @@ protocol RecoverySink: RowSink, ~Copyable {
   mutating func begin(_ origin: RowOrigin, partial: [PartialValue])
   /// Texts met so far that are none in the encoding of the file.
   var undecodableCount: Int { get }
+  /// Takes all rows of a leaf at once: those of a table with its columns in order, in a file with UTF-8.
+  ///
+  /// - Returns: false when it does not, or when a record contradicts itself; then none of the rows has been taken.
+  mutating func take(
+    _ leaf: borrowing SoundLeaf, _ page: RawSpan, _ layout: borrowing RowLayout,
+    _ attribution: Attribution, table: Int
+  ) -> Bool
+  /// Whether it can take leaves.
+  var takesLeaves: Bool { get }
+}
+
+extension RecoverySink where Self: ~Copyable {
+  mutating func take(
+    _ leaf: borrowing SoundLeaf, _ page: RawSpan, _ layout: borrowing RowLayout,
+    _ attribution: Attribution, table: Int
+  ) -> Bool { false }
+
+  var takesLeaves: Bool { false }
 }
 
 /// A row with values and all that is known about it.
