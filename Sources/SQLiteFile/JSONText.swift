@@ -95,8 +95,9 @@ extension OutputBuffer {
   /// Puts text between quotes at a position with room for six times its length and 64 more, and gives the position
   /// behind it; nil where it is not valid UTF-8 or there is not that room.
   @inline(__always)
-  mutating func put(jsonString bytes: RawSpan, _ start: Int, _ length: Int, at position: Int) -> Int?
-  {
+  mutating func put(
+    jsonString bytes: RawSpan, _ start: Int, _ length: Int, at position: Int
+  ) -> Int? {
     // Most texts are short, and nothing in them is special: that shows when they have been put.
     guard length <= 64, start &+ length &+ 8 <= bytes.byteCount else {
       return put(anyString: bytes.part(start, length), at: position)

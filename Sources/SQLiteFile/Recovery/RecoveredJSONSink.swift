@@ -20,6 +20,8 @@ struct RecoveredJSONSink: RecoverySink, ~Copyable {
   private var partial: [PartialValue] = []
   private var column = 0
   private var left: Int
+  /// Whether any number of rows is wanted, each in a line of its own.
+  let isUnlimited: Bool
   private let form: JSONForm
   private var isFirst = true
   /// The start of a line for each table, rendered once, and which of them the output has at hand.
@@ -34,6 +36,7 @@ struct RecoveredJSONSink: RecoverySink, ~Copyable {
     names = tables.map { ($0.name, $0.definition.columns.map(\.name)) }
     starts = tables.map { "{\"table\":" + JSONLiteral.string($0.name) + ",\"rowid\":" }
     left = limit ?? .max
+    isUnlimited = limit == nil && form == .lines
     if form == .object { self.output.append(form.opening) }
   }
 
@@ -170,13 +173,11 @@ struct RecoveredJSONSink: RecoverySink, ~Copyable {
     self.starts = starts
     left = .max
     form = .lines
+    isUnlimited = true
   }
 
   /// Writes what is gathered.
   mutating func flush() { output.flush() }
-
-  /// Whether any number of rows is wanted, each in a line of its own.
-  var isUnlimited: Bool { left == .max && form == .lines }
 
   mutating func finish() throws(SQLiteFileError) {
     if form == .object { output.append(form.closing) }
