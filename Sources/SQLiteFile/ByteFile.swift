@@ -93,6 +93,20 @@ package final class ByteFile: Sendable {
     return done
   }
 
+  /// Fills a part of `buffer` from `offset` on, as far as the file goes.
+  /// - Returns: the number of bytes read.
+  func read(at offset: Int64, into buffer: inout ContiguousArray<UInt8>, _ part: Range<Int>)
+    throws(SQLiteFileError) -> Int
+  {
+    guard offset >= 0, part.lowerBound >= 0, part.upperBound <= buffer.count else { return 0 }
+    let result = unsafe buffer.withUnsafeMutableBytes { bytes in
+      Result { () throws(SQLiteFileError) in
+        unsafe try read(at: offset, into: UnsafeMutableRawBufferPointer(rebasing: bytes[part]))
+      }
+    }
+    return try result.get()
+  }
+
   /// The bytes from `offset` on, at most `count`, fewer at the end of the file.
   package func bytes(at offset: Int64, count: Int) throws(SQLiteFileError) -> [UInt8] {
     guard offset >= 0, offset < size, count > 0 else { return [] }

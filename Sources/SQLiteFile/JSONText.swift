@@ -92,6 +92,46 @@ extension OutputBuffer {
     return isValid
   }
 
+  /// Puts text between quotes at a position with room for six times its length and 64 more, and gives the position
+  /// behind it; nil where it is not valid UTF-8 or there is not that room.
+  @inline(__always)
+  mutating func put(
+    jsonString bytes: RawSpan, _ start: Int, _ length: Int, at position: Int
+  ) -> Int? {
+    // Most texts are short, and nothing in them is special: that shows when they have been put.
+    guard length <= 64, start &+ length &+ 8 <= bytes.byteCount else {
+      return put(anyString: bytes.part(start, length), at: position)
+    }
+    put(UInt64(UInt8(ascii: "\"")), at: position)
+    var cursor = position &+ 1
+    var left = length
+    var offset = start
+    var hits: UInt64 = 0
+    while left >= 8 {
+      let word = bytes.word(at: offset).littleEndian
+      put(word, at: cursor)
+      hits |= Self.specialBytes(word, 0)
+      cursor &+= 8
+      offset &+= 8
+      left &-= 8
+    }
+    let word = bytes.word(at: offset).littleEndian
+    put(word, at: cursor)
+    // What is behind the text does not count.
+    hits |= Self.specialBytes(word, 0) & ((1 &<< UInt64(truncatingIfNeeded: left &* 8)) &- 1)
+    guard hits == 0 else { return put(anyString: bytes.part(start, length), at: position) }
+    cursor &+= left
+    put(UInt64(UInt8(ascii: "\"")), at: cursor)
+    return cursor &+ 1
+  }
+
+  @inline(never)
+  private mutating func put(anyString bytes: RawSpan, at position: Int) -> Int? {
+    guard bytes.byteCount &* 6 &+ 96 <= capacity &- position else { return nil }
+    advance(to: position)
+    return appendIfValid(jsonString: bytes) ? count : nil
+  }
+
   private static let spaces: UInt64 = 0x2020_2020_2020_2020
 
   private static let tops: UInt64 = 0x8080_8080_8080_8080
@@ -136,77 +176,5 @@ extension OutputBuffer {
   package mutating func append(jsonString string: String) {
     let bytes = ContiguousArray(string.utf8)
     append(jsonString: bytes.rawSpan)
-  }
-
-  /// Appends a number with the fewest digits that read back as the same one. JSON has no infinity; 9e999 is
-  /// read as one by every reader that has it.
-  package mutating func append(jsonReal value: Double) {
-    if value.isInfinite {
-      append(value < 0 ? "-9e999" : "9e999")
-    } else if value.isNaN {
-      append("null")
-    } else if !append(shortReal: value) {
-      var text = DigitStream()
-      value.write(to: &text)
-      append(word: text.low.littleEndian, length: min(8, text.count))
-      if text.count > 8 { append(word: text.middle.littleEndian, length: min(8, text.count - 8)) }
-      if text.count > 16 { append(word: text.high.littleEndian, length: text.count - 16) }
-    }
-  }
-}
-
-extension OutputBuffer {
-  /// Appends a number that has at most 15 digits, six of them behind the point, as most dates and amounts do; false for
-  /// any other.
-  ///
-  /// No two decimals of 15 digits read back as the same number, so one that does is the shortest. The quotient is the
-  /// number nearest to the decimal, because both of its parts are exact.
-  @inline(__always)
-  private mutating func append(shortReal value: Double) -> Bool {
-    let size = value.magnitude
-    guard size >= 0.001, size < 1e9 else { return false }
-    let scaled = (size * 1e6).rounded()
-    guard scaled / 1e6 == size else { return false }
-    let (whole, part) = UInt64(scaled).quotientAndRemainder(dividingBy: 1_000_000)
-    if value < 0 { append(UInt8(ascii: "-")) }
-    append(integer: Int64(truncatingIfNeeded: whole))
-    append(fraction: part)
-    return true
-  }
-}
-
-/// Takes the text of a number, at most 24 characters, without a string on the heap.
-private struct DigitStream: TextOutputStream {
-  var low: UInt64 = 0
-  var middle: UInt64 = 0
-  var high: UInt64 = 0
-  var count = 0
-
-  private mutating func append(_ byte: UInt8) {
-    let bits = UInt64(byte) << UInt64(count % 8 * 8)
-    switch count / 8 {
-    case 0: low |= bits
-    case 1: middle |= bits
-    case 2: high |= bits
-    default: return
-    }
-    count += 1
-  }
-
-  mutating func write(_ string: String) {
-    for byte in string.utf8 { append(byte) }
-  }
-
-  /// The standard library hands numbers over here when a stream has it, and to `write(_:)` otherwise.
-  mutating func _writeASCII(_ buffer: UnsafeBufferPointer<UInt8>) {
-    let bytes = unsafe RawSpan(_unsafeElements: buffer)
-    guard count == 0, bytes.byteCount >= 16, bytes.byteCount <= 24 else {
-      for index in 0..<bytes.byteCount { append(bytes.byte(at: index)) }
-      return
-    }
-    low = bytes.word(at: 0).littleEndian
-    middle = bytes.word(at: 8).littleEndian
-    count = 16
-    for index in 16..<bytes.byteCount { append(bytes.byte(at: index)) }
   }
 }

@@ -12,11 +12,13 @@
 /// ``finish()`` reports it, and ``isBroken`` lets a long loop end early.
 @safe package struct OutputBuffer: ~Copyable {
   private let descriptor: Int32?
-  private let capacity: Int
+  /// Bytes that can be gathered.
+  let capacity: Int
   private let memory: UnsafeMutableRawPointer
   private var template = unsafe UnsafeMutableRawBufferPointer(start: nil, count: 0)
   private var templateCount = 0
-  private var count = 0
+  /// Bytes that are gathered.
+  private(set) var count = 0
   private var failure: Int32 = 0
   /// Nothing is written before the turn has come; nil for who writes alone.
   private let turn: BlockTurn?
@@ -168,6 +170,23 @@
     count &+= templateCount
   }
 
+  /// Bytes that the template takes, a last word filled up; nil where it is not to be put in words.
+  var templateLength: Int? { templateCount < 256 ? templateCount &+ 8 : nil }
+
+  /// Puts the template at a position with room for ``templateLength`` bytes, and gives the position behind it.
+  @inline(__always)
+  mutating func putTemplate(at cursor: Int) -> Int {
+    guard templateCount < 256, let source = unsafe template.baseAddress else { return cursor }
+    var offset = 0
+    while offset < templateCount {
+      put(
+        UInt64(littleEndian: unsafe source.load(fromByteOffset: offset, as: UInt64.self)),
+        at: cursor &+ offset)
+      offset &+= 8
+    }
+    return cursor &+ templateCount
+  }
+
   /// Appends a string as UTF-8.
   package mutating func append(_ string: consuming String) {
     string.withUTF8 { unsafe append(buffer: UnsafeRawBufferPointer($0)) }
@@ -188,46 +207,64 @@
   /// Appends a decimal integer.
   @inline(__always)
   package mutating func append(integer value: Int64) {
+    advance(to: put(integer: value, at: room(for: Self.longestInteger)))
+  }
+
+  /// Bytes that a decimal integer needs at most, eight that a last word may overshoot by included.
+  static let longestInteger = 32
+
+  /// Puts a decimal integer at a position with room for ``longestInteger`` bytes, and gives the position behind it.
+  @inline(__always)
+  mutating func put(integer value: Int64, at cursor: Int) -> Int {
     if value >= 0, value < 10 {
-      append(UInt8(truncatingIfNeeded: value &+ 48))
-    } else {
-      appendLong(value)
+      put(UInt64(truncatingIfNeeded: value &+ 48), at: cursor)
+      return cursor &+ 1
     }
+    return put(longInteger: value, at: cursor)
   }
 
   @inline(never)
-  private mutating func appendLong(_ value: Int64) {
-    var cursor = room(for: 32)
+  private mutating func put(longInteger value: Int64, at start: Int) -> Int {
+    var cursor = start
     if value < 0 {
       put(UInt64(UInt8(ascii: "-")), at: cursor)
       cursor &+= 1
     }
     let magnitude = value.magnitude
     if magnitude < 10_000 {
-      cursor = putLeading(digits: Self.fourDigits(magnitude), of: 4, at: cursor)
-    } else if magnitude < 100_000_000 {
-      cursor = putLeading(magnitude, at: cursor)
-    } else {
-      let (high, low) = magnitude.quotientAndRemainder(dividingBy: 100_000_000)
-      if high < 100_000_000 {
-        cursor = putLeading(high, at: cursor)
-      } else {
-        cursor = putLeading(high / 100_000_000, at: cursor)
-        put(Self.digits(high % 100_000_000) | Self.zeros, at: cursor)
-        cursor &+= 8
-      }
-      put(Self.digits(low) | Self.zeros, at: cursor)
-      cursor &+= 8
+      return putLeading(digits: Self.fourDigits(magnitude), of: 4, at: cursor)
     }
-    advance(to: cursor)
+    if magnitude < 100_000_000 { return putLeading(magnitude, at: cursor) }
+    let (high, low) = magnitude.quotientAndRemainder(dividingBy: 100_000_000)
+    if high < 100_000_000 {
+      cursor = putLeading(high, at: cursor)
+    } else {
+      cursor = putLeading(high / 100_000_000, at: cursor)
+      cursor = put(last: 8, of: high % 100_000_000, at: cursor)
+    }
+    return put(last: 8, of: low, at: cursor)
+  }
+
+  /// Puts the last `count` of the eight digits that a number has with zeros in front, and gives the position behind them.
+  @inline(__always)
+  mutating func put(last count: Int, of value: UInt64, at cursor: Int) -> Int {
+    let skipped = UInt64(truncatingIfNeeded: (8 &- count) &* 8)
+    put((Self.digits(value) | Self.zeros) &>> skipped, at: cursor)
+    return cursor &+ count
   }
 
   /// Appends a point and millionths, without zeros at the end but one digit at least.
   mutating func append(fraction millionths: UInt64) {
+    advance(to: put(fraction: millionths, at: room(for: 8)))
+  }
+
+  /// Puts what ``append(fraction:)`` appends, and gives the position behind it.
+  @inline(__always)
+  mutating func put(fraction millionths: UInt64, at cursor: Int) -> Int {
     // Of the eight digits the first two are 0; the point takes the place of the second.
     let digits = Self.digits(millionths) >> 8
-    let used = max(2, 8 &- digits.leadingZeroBitCount >> 3)
-    append(word: ((digits | Self.zeros) & ~0xff | 0x2e).littleEndian, length: used)
+    put((digits | Self.zeros) & ~0xff | 0x2e, at: cursor)
+    return cursor &+ max(2, 8 &- digits.leadingZeroBitCount >> 3)
   }
 
   private static let zeros: UInt64 = 0x3030_3030_3030_3030
@@ -267,34 +304,56 @@
     return (pairs &- tens &* 10) << 8 | tens
   }
 
+  /// Puts bytes as lower-case hexadecimal digits at a position with room for twice as many and 32 more, and gives the
+  /// position behind them.
+  @inline(__always)
+  mutating func put(hexadecimal bytes: RawSpan, at start: Int) -> Int {
+    let end = bytes.byteCount
+    var cursor = start
+    var offset = 0
+    while offset &+ 16 <= end {
+      put(Self.hexadecimal(bytes.spread(at: offset)), at: cursor)
+      cursor &+= 32
+      offset &+= 16
+    }
+    while offset < end {
+      put(Self.hexadecimal(bytes.byte(at: offset)), at: cursor)
+      cursor &+= 2
+      offset &+= 1
+    }
+    return cursor
+  }
+
+  /// The digits of 16 bytes that have a zero behind each.
+  @inline(__always)
+  private static func hexadecimal(_ pairs: SIMD4<UInt64>) -> SIMD4<UInt64> {
+    // Each byte and the zero behind it become its two nibbles.
+    let nibbles = (pairs &>> 4 | pairs &<< 8) & 0x0f0f_0f0f_0f0f_0f0f
+    // Letters stand 39 places behind where digits would go on: the top bit of a byte that is to be one becomes
+    // 127, and of that 39 is kept.
+    let tops = (nibbles &+ 0x7676_7676_7676_7676) & 0x8080_8080_8080_8080
+    let letters = (tops &- tops &>> 7) & 0x2727_2727_2727_2727
+    return nibbles &+ 0x3030_3030_3030_3030 &+ letters
+  }
+
+  /// The digits of a byte.
+  @inline(__always)
+  private static func hexadecimal(_ byte: UInt8) -> UInt64 {
+    // A nibble in each byte, then to a digit: 0-9 add 48, a-f add 39 more.
+    let nibbles = UInt64(byte) >> 4 | (UInt64(byte) & 0xf) << 8
+    let letters = ((nibbles &+ 0x0606) >> 4 & 0x0101) &* 39
+    return nibbles &+ 0x3030 &+ letters
+  }
+
   /// Appends bytes as lower-case hexadecimal digits.
   package mutating func append(hexadecimal bytes: RawSpan) {
     var offset = 0
     let end = bytes.byteCount
-    while offset &+ 16 <= end {
-      let stop = offset &+ min(end &- offset, 4096)
-      var cursor = room(for: (stop &- offset) &* 2)
-      while offset &+ 16 <= stop {
-        // Each byte and the zero behind it become its two nibbles.
-        let pairs = bytes.spread(at: offset)
-        let nibbles = (pairs &>> 4 | pairs &<< 8) & 0x0f0f_0f0f_0f0f_0f0f
-        // Letters stand 39 places behind where digits would go on: the top bit of a byte that is to be one becomes
-        // 127, and of that 39 is kept.
-        let tops = (nibbles &+ 0x7676_7676_7676_7676) & 0x8080_8080_8080_8080
-        let letters = (tops &- tops &>> 7) & 0x2727_2727_2727_2727
-        put(nibbles &+ 0x3030_3030_3030_3030 &+ letters, at: cursor)
-        cursor &+= 32
-        offset &+= 16
-      }
-      advance(to: cursor)
-    }
     while offset < end {
-      // A nibble in each byte, then to a digit: 0-9 add 48, a-f add 39 more.
-      let byte = UInt64(bytes.byte(at: offset))
-      let nibbles = byte >> 4 | (byte & 0xf) << 8
-      let letters = ((nibbles &+ 0x0606) >> 4 & 0x0101) &* 39
-      append(word: (nibbles &+ 0x3030 &+ letters).littleEndian, length: 2)
-      offset &+= 1
+      let part = min(end &- offset, 4096)
+      advance(
+        to: put(hexadecimal: bytes.part(offset, part), at: room(for: part &* 2 &+ 32)))
+      offset &+= part
     }
   }
 

@@ -36,6 +36,16 @@ struct PageSet {
     bits[word] &= ~(UInt64(1) << UInt64(page % 64))
   }
 
+  /// The pages that are in another set for the same file, too.
+  func intersection(_ other: PageSet) -> PageSet {
+    var found = self
+    for index in found.bits.indices {
+      found.bits[index] &= index < other.bits.count ? other.bits[index] : 0
+    }
+    found.others.formIntersection(other.others)
+    return found
+  }
+
   /// Adds the pages of another set for the same file.
   mutating func formUnion(_ other: PageSet) {
     for index in bits.indices where index < other.bits.count { bits[index] |= other.bits[index] }

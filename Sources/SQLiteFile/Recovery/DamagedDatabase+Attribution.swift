@@ -181,13 +181,24 @@ extension DamagedDatabase {
     _ visit: (_ page: UInt32, _ root: UInt32, _ attribution: Attribution) -> Void
   ) throws(SQLiteFileError) {
     var page: UInt32 = 1
+    // Leaves mostly follow others that the same page leads to.
+    var last: (parent: UInt32, found: (page: UInt32, attribution: Attribution))?
     while page <= pageCount {
       defer { page += 1 }
       if census.kind(page) == .other, try isRuinedLeaf(page, roots) {
         census.set(page, .ruinedLeaf)
       }
       guard census.isLiveLeaf(page), page > 1 else { continue }
+      let parent = census.parent(page)
+      let isOrdinary =
+        parent != 0 && !census.free.contains(parent) && !census.disputed.contains(page)
+        && roots[page] == nil
+      if isOrdinary, let last, last.parent == parent {
+        visit(page, last.found.page, last.found.attribution)
+        continue
+      }
       let found = try root(of: page, roots)
+      if isOrdinary { last = (parent, found) }
       visit(page, found.page, found.attribution)
     }
   }

@@ -1,14 +1,40 @@
+import Dispatch
+
 extension DamagedDatabase {
   /// Looks at every page: what it is, and which pages it leads to.
   func takeCensus() throws(SQLiteFileError) {
     try readFreeList()
-    var judge = PageJudge(
-      census: census, layout: layout, map: map, mostPayload: mostPayload, reading: newReading())
-    // The judge alone has it now, and need not copy it.
+    // Where there is no header a page may turn out a trunk of the free list, and speak about others.
+    let isAlone = pageCount < ParallelRecovery.leastPageCount || layout.header == nil
+    let count: UInt32 = isAlone ? 1 : 2
+    let parts = (0..<count).map { part in
+      PageJudgement(
+        judge: PageJudge(
+          census: census, layout: layout, map: map, mostPayload: mostPayload,
+          reading: newReading(),
+          leaf: SoundLeaf(usableSize: layout.usableSize, mostPayload: mostPayload)),
+        reader: reader.another(), pages: partBound(part, count)..<partBound(part + 1, count))
+    }
+    // The judges alone have it now.
     census = PageCensus(pageCount: 0)
-    try judge.judgeAll(reader.another())
-    census = judge.census
+    if isAlone {
+      parts[0].run()
+    } else {
+      DispatchQueue.concurrentPerform(iterations: parts.count) { parts[$0].run() }
+    }
+    for part in parts {
+      if let failure = part.failure { throw failure }
+    }
+    swap(&census, &parts[0].judge.census)
+    for part in parts.dropFirst() {
+      census.append(part.judge.census, from: part.pages.lowerBound)
+    }
     try readMap()
+  }
+
+  /// The first page of one of several parts of the file.
+  private func partBound(_ part: UInt32, _ count: UInt32) -> UInt32 {
+    part == count ? pageCount + 1 : pageCount / count * part + 1
   }
 
   /// Walks the free list as the header of page 1 begins it (file format, section 1.5).
@@ -70,6 +96,28 @@ extension DamagedDatabase {
   }
 }
 
+/// One thread's part of the census. Only that thread touches it.
+private final class PageJudgement: @unchecked Sendable {
+  var judge: PageJudge
+  private var reader: PageReader
+  let pages: Range<UInt32>
+  private(set) var failure: SQLiteFileError?
+
+  init(judge: PageJudge, reader: consuming PageReader, pages: Range<UInt32>) {
+    self.judge = judge
+    self.reader = reader
+    self.pages = pages
+  }
+
+  func run() {
+    do throws(SQLiteFileError) {
+      try judge.judge(pages, &reader)
+    } catch {
+      failure = error
+    }
+  }
+}
+
 /// Decides of each page what it is, and notes which pages it leads to.
 private struct PageJudge {
   var census: PageCensus
@@ -77,17 +125,18 @@ private struct PageJudge {
   let map: PointerMap
   let mostPayload: Int
   var reading: LeafReading
+  var leaf: SoundLeaf
 
-  mutating func judgeAll(_ pages: consuming PageReader) throws(SQLiteFileError) {
+  mutating func judge(_ pages: Range<UInt32>, _ reader: inout PageReader) throws(SQLiteFileError) {
     let whole = layout.pageSize
     var buffer = ContiguousArray<UInt8>()
-    var number: UInt32 = 1
-    while number <= census.pageCount {
-      if let page = try pages.page(number) {
+    var number = pages.lowerBound
+    while number < pages.upperBound {
+      if let page = try reader.page(number) {
         judge(page, number, whole)
       } else {
         // The file may end within its last page.
-        let available = try pages.copy(number, into: &buffer)
+        let available = try reader.copy(number, into: &buffer)
         if available > 0 { judge(buffer.rawSpan, number, available) }
       }
       number += 1
@@ -111,6 +160,10 @@ private struct PageJudge {
     case .leafTable:
       // Without a pointer map each cell must be seen, for the overflow page that it leads to.
       if map.isPresent, isPlainLeaf(page, base, count) {
+        return census.set(number, .tableLeaf)
+      }
+      if !map.isPresent, number > 1, available == page.byteCount, leaf.measure(page) {
+        for page in leaf.overflow { census.follow(page) }
         return census.set(number, .tableLeaf)
       }
       reading.read(page, number: number, available: available, shape: nil)

@@ -106,23 +106,50 @@ struct LayoutVote {
     var sampled = 0
     var ends: [Int: Int] = [:]
     var index: Int64 = 0
+    var bytes = ContiguousArray<UInt8>(repeating: 0, count: size)
+    let head = min(size, Self.headLength)
     while index < count {
-      let bytes = ContiguousArray(
-        try file.bytes(at: base + index * Int64(size), count: size))
-      if bytes.count == size {
-        sampled += 1
-        let start = index == 0 && base == 0 && Self.isPageOne(bytes.rawSpan) ? 100 : 0
-        if let end = Self.contentEnd(bytes.rawSpan, start, reserved: reserved) {
-          ends[size - end, default: 0] += 1
-        }
-      }
+      let offset = base + index * Int64(size)
+      let isFirst = index == 0 && base == 0
       index += step
+      guard try file.read(at: offset, into: &bytes, 0..<head) == head else { continue }
+      sampled += 1
+      let start = isFirst && Self.isPageOne(bytes.rawSpan) ? 100 : 0
+      guard Self.mayBePage(bytes.rawSpan.part(0, head), start, size, reserved: reserved),
+        try file.read(at: offset + Int64(head), into: &bytes, head..<size) == size - head,
+        let end = Self.contentEnd(bytes.rawSpan, start, reserved: reserved)
+      else { continue }
+      ends[size - end, default: 0] += 1
     }
     guard sampled > 0, let most = ends.max(by: { ($0.value, -$0.key) < ($1.value, -$1.key) })
     else { return Score(size: size) }
     return Score(
       size: size, score: Double(most.value) / Double(sampled), reserved: most.key, ends: ends,
       count: most.value)
+  }
+
+  /// Bytes of a page that are looked at first. Most of what is no page of some size shows it there.
+  private static let headLength = 4096
+
+  /// Whether the first bytes of a page leave open that ``contentEnd(_:_:reserved:)`` takes it for one of this size.
+  private static func mayBePage(_ head: RawSpan, _ base: Int, _ size: Int, reserved: Int) -> Bool {
+    guard base + 12 <= size, let kind = BTreePage.Kind(rawValue: head.byte(at: base)) else {
+      return false
+    }
+    let count = Int(head.uint16(at: base + 3))
+    let pointers = base + (kind.isLeaf ? 8 : 12)
+    let floor = pointers + 2 * count
+    guard count > 0, floor + 4 * count <= size else { return false }
+    // Where nothing is free among the cells or behind them, the last one's end is the content's.
+    guard size > head.byteCount, floor <= head.byteCount, head.uint16(at: base + 1) == 0,
+      head.byte(at: base + 7) == 0
+    else { return true }
+    var last = 0
+    for index in 0..<count { last = max(last, Int(head.uint16(at: pointers + 2 * index))) }
+    // The lengths before a payload take 22 bytes at most.
+    guard last + 22 <= head.byteCount else { return true }
+    guard let end = cellEnd(head, at: last, kind, size, reserved: reserved) else { return false }
+    return end <= size && size - end <= 255
   }
 
   private static func isPageOne(_ page: RawSpan) -> Bool {
@@ -149,28 +176,8 @@ struct LayoutVote {
       guard start >= content, start + 4 <= size else { return nil }
       last = max(last, start)
     }
-    var end: Int
-    switch kind {
-    case .leafTable, .leafIndex, .interiorIndex:
-      let lead = kind == .interiorIndex ? 4 : 0
-      guard let payload = Varint.read(page, at: last + lead, end: size) else { return nil }
-      var offset = last + lead + payload.length
-      if kind == .leafTable {
-        guard let key = Varint.read(page, at: offset, end: size) else { return nil }
-        offset += key.length
-      }
-      guard payload.value <= 1 << 31 else { return nil }
-      // Of a payload that spills the local part depends on the usable size, so that one with another number of
-      // reserved bytes bears no witness.
-      let total = Int(payload.value)
-      let local = BTreePage.localLength(
-        payload: total, usableSize: size - reserved, isTableLeaf: kind == .leafTable)
-      end = max(last + 4, offset + local + (local < total ? 4 : 0))
-    case .interiorTable:
-      guard let key = Varint.read(page, at: last + 4, end: size) else { return nil }
-      end = last + 4 + key.length
-    }
-    let lastEnd = end
+    guard let lastEnd = cellEnd(page, at: last, kind, size, reserved: reserved) else { return nil }
+    var end = lastEnd
     // A free block may stand behind the last cell.
     var blocks = 0
     var free = Int(page.uint16(at: base + 1))
@@ -193,6 +200,33 @@ struct LayoutVote {
     // The header keeps the reserved bytes in one byte (file format, section 1.3.4).
     guard end <= size, size - end <= 255 else { return nil }
     return end
+  }
+
+  /// Where the cell at `start` of a page of this size ends, of which `page` has the first bytes; nil when it is none.
+  private static func cellEnd(
+    _ page: RawSpan, at start: Int, _ kind: BTreePage.Kind, _ size: Int, reserved: Int
+  ) -> Int? {
+    let limit = page.byteCount
+    switch kind {
+    case .leafTable, .leafIndex, .interiorIndex:
+      let lead = kind == .interiorIndex ? 4 : 0
+      guard let payload = Varint.read(page, at: start + lead, end: limit) else { return nil }
+      var offset = start + lead + payload.length
+      if kind == .leafTable {
+        guard let key = Varint.read(page, at: offset, end: limit) else { return nil }
+        offset += key.length
+      }
+      guard payload.value <= 1 << 31 else { return nil }
+      // Of a payload that spills the local part depends on the usable size, so that one with another number of
+      // reserved bytes bears no witness.
+      let total = Int(payload.value)
+      let local = BTreePage.localLength(
+        payload: total, usableSize: size - reserved, isTableLeaf: kind == .leafTable)
+      return max(start + 4, offset + local + (local < total ? 4 : 0))
+    case .interiorTable:
+      guard let key = Varint.read(page, at: start + 4, end: limit) else { return nil }
+      return start + 4 + key.length
+    }
   }
 
   /// Looks for a header with a page behind it at every offset of the file's first 4 MiB.

@@ -91,14 +91,19 @@ struct LeafReading {
   func usedGap(_ page: RawSpan, _ limit: Int) -> Range<Int>? {
     var content = limit
     for cell in cells where cell.start < content { content = cell.start }
-    var offset = contentFloor
+    return Self.usedGap(page, from: contentFloor, to: content)
+  }
+
+  /// The part of a gap in which something was written once; nil when there is none.
+  static func usedGap(_ page: RawSpan, from floor: Int, to content: Int) -> Range<Int>? {
+    var offset = floor
     while offset &+ 8 <= content, page.word(at: offset) == 0 { offset &+= 8 }
     if offset &+ 8 > content {
       while offset < content, page.byte(at: offset) == 0 { offset &+= 1 }
       if offset >= content { return nil }
     }
     // A free block's header may begin with zeros.
-    let from = max(contentFloor, offset - 4)
+    let from = max(floor, offset - 4)
     return from + 4 < content ? from..<content : nil
   }
 

@@ -101,6 +101,23 @@ struct PageCensus {
     if !followed.insert(page) { _ = contested.insert(page) }
   }
 
+  /// Takes over what another census, which began as this one did, says of pages from `first` on, and what these lead to:
+  /// as if they had been looked at after those before them.
+  mutating func append(_ later: borrowing PageCensus, from first: UInt32) {
+    guard later.pageCount == pageCount else { return }
+    for index in kinds.indices where index >= Int(first) { kinds[index] = later.kinds[index] }
+    for index in parents.indices where later.parents[index] != 0 {
+      if parents[index] != 0, parents[index] != later.parents[index] {
+        _ = disputed.insert(UInt32(index))
+      }
+      parents[index] = later.parents[index]
+    }
+    disputed.formUnion(later.disputed)
+    contested.formUnion(later.contested)
+    contested.formUnion(followed.intersection(later.followed))
+    followed.formUnion(later.followed)
+  }
+
   mutating func setFree(_ page: UInt32) {
     if page >= 1, page <= pageCount { _ = free.insert(page) }
   }

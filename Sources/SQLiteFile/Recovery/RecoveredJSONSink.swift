@@ -14,12 +14,14 @@ extension OutputBuffer {
 /// Writes recovered rows as NDJSON: `table`, `rowid` and `values` as an ordinary row has them, then what makes
 /// it no ordinary one.
 struct RecoveredJSONSink: RecoverySink, ~Copyable {
-  private var output: OutputBuffer
+  var output: OutputBuffer
   private let names: [(table: String, columns: [String])]
   private var origin = RowOrigin()
   private var partial: [PartialValue] = []
   private var column = 0
   private var left: Int
+  /// Whether any number of rows is wanted, each in a line of its own.
+  let isUnlimited: Bool
   private let form: JSONForm
   private var isFirst = true
   /// The start of a line for each table, rendered once, and which of them the output has at hand.
@@ -34,6 +36,7 @@ struct RecoveredJSONSink: RecoverySink, ~Copyable {
     names = tables.map { ($0.name, $0.definition.columns.map(\.name)) }
     starts = tables.map { "{\"table\":" + JSONLiteral.string($0.name) + ",\"rowid\":" }
     left = limit ?? .max
+    isUnlimited = limit == nil && form == .lines
     if form == .object { self.output.append(form.opening) }
   }
 
@@ -51,17 +54,21 @@ struct RecoveredJSONSink: RecoverySink, ~Copyable {
       if !isFirst { output.append(word: 0x0a2c, length: 2) }
       isFirst = false
     }
-    let table = origin.table ?? -1
-    if table != templateTable {
-      templateTable = table
-      output.setTemplate(
-        table >= 0 && table < starts.count ? starts[table] : "{\"table\":null,\"rowid\":")
-    }
+    setTemplate(origin.table ?? -1)
     output.appendTemplate()
     if let rowID { output.append(integer: rowID) } else { output.append("null") }
     output.append(word: 0x7365_756c_6176_222c, length: 8)
     output.append(word: 0x5b3a_22, length: 3)
     column = 0
+  }
+
+  /// Has the start of a line at hand for rows of a table; less than 0 for none.
+  @inline(__always)
+  mutating func setTemplate(_ table: Int) {
+    guard table != templateTable else { return }
+    templateTable = table
+    output.setTemplate(
+      table >= 0 && table < starts.count ? starts[table] : "{\"table\":null,\"rowid\":")
   }
 
   /// Whether the value of this column is one to be shown.
@@ -166,13 +173,11 @@ struct RecoveredJSONSink: RecoverySink, ~Copyable {
     self.starts = starts
     left = .max
     form = .lines
+    isUnlimited = true
   }
 
   /// Writes what is gathered.
   mutating func flush() { output.flush() }
-
-  /// Whether any number of rows is wanted, each in a line of its own.
-  var isUnlimited: Bool { left == .max && form == .lines }
 
   mutating func finish() throws(SQLiteFileError) {
     if form == .object { output.append(form.closing) }

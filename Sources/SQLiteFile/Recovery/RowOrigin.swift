@@ -81,6 +81,24 @@ protocol RecoverySink: RowSink, ~Copyable {
   mutating func take(_ record: RawSpan, rowID: Int64, _ origin: RowOrigin) -> Bool
   /// Texts met so far that are none in the encoding of the file.
   var undecodableCount: Int { get }
+  /// Takes all rows of a leaf at once: those of a table with its columns in order, in a file with UTF-8.
+  ///
+  /// - Returns: false when it does not, or when a record contradicts itself; then none of the rows has been taken.
+  mutating func take(
+    _ leaf: borrowing SoundLeaf, _ page: RawSpan, _ layout: borrowing RowLayout,
+    _ attribution: Attribution, table: Int
+  ) -> Bool
+  /// Whether it can take leaves.
+  var takesLeaves: Bool { get }
+}
+
+extension RecoverySink where Self: ~Copyable {
+  mutating func take(
+    _ leaf: borrowing SoundLeaf, _ page: RawSpan, _ layout: borrowing RowLayout,
+    _ attribution: Attribution, table: Int
+  ) -> Bool { false }
+
+  var takesLeaves: Bool { false }
 }
 
 extension RecoverySink where Self: ~Copyable {

@@ -11,6 +11,7 @@ struct RowReader: ~Copyable {
   private var reader: PageReader
   private(set) var gatherer: PayloadGatherer
   private var reading: LeafReading
+  private var sound: SoundLeaf
   private var decoder: RecordDecoder
   private var buffer = ContiguousArray<UInt8>()
   private let unknown = RowLayout()
@@ -32,6 +33,8 @@ struct RowReader: ~Copyable {
       map: map, claimed: database.claimed,
       storedBytes: database.reader.storedPageCount * database.layout.pageSize)
     reading = database.newReading()
+    sound = SoundLeaf(
+      usableSize: database.layout.usableSize, mostPayload: database.mostPayload)
     decoder = RecordDecoder(encoding: database.layout.textEncoding)
     barren = PageSet(pageCount: database.pageCount)
   }
@@ -74,6 +77,13 @@ struct RowReader: ~Copyable {
     }
     // The schema table's own rows are no table's.
     if owner == nil, schemaLeaves.contains(page) { return }
+    if let owner, kind == .tableLeaf, sink.takesLeaves, layout.textEncoding == .utf8,
+      layouts[owner.table].isInOrder
+    {
+      let done = try Self.take(page, layouts[owner.table], owner, &reader, &sound, &sink)
+      if done.isBarren { _ = barren.insert(page) }
+      if done.isTaken { return }
+    }
     // The page's own memory, so that others can be read while it is looked at.
     var bytes = ContiguousArray<UInt8>()
     swap(&bytes, &buffer)
@@ -102,6 +112,21 @@ struct RowReader: ~Copyable {
       origin.offset = place.offset + Int64(cell.start)
       try emit(cell, of: page, bytes.rawSpan, origin, rowLayout, isLive: true, &sink)
     }
+  }
+
+  /// Hands all rows of a leaf over at once, where nothing about it is unusual; else none.
+  ///
+  /// - Returns: whether it did, and whether there is no room on the page in which a dead row could stand.
+  private static func take<Sink: RecoverySink & ~Copyable>(
+    _ page: UInt32, _ layout: borrowing RowLayout,
+    _ owner: (table: Int, evidence: Attribution), _ reader: inout PageReader,
+    _ leaf: inout SoundLeaf, _ sink: inout Sink
+  ) throws(SQLiteFileError) -> (isTaken: Bool, isBarren: Bool) {
+    guard let bytes = try reader.page(page), leaf.read(bytes),
+      !PayloadGatherer.touchesZeroSector(bytes, leaf.contentStart..<leaf.usableSize),
+      sink.take(leaf, bytes, layout, owner.evidence, table: owner.table)
+    else { return (false, false) }
+    return (true, leaf.isBarren(bytes))
   }
 
   /// Says what state a page was read in.

@@ -1,0 +1,197 @@
+extension OutputBuffer {
+  /// Appends a number with the fewest digits that read back as the same one. JSON has no infinity; 9e999 is
+  /// read as one by every reader that has it.
+  package mutating func append(jsonReal value: Double) {
+    advance(to: put(jsonReal: value, at: room(for: Self.longestReal)))
+  }
+
+  /// Bytes that a number needs at most.
+  static let longestReal = 32
+
+  /// Puts a number as ``append(jsonReal:)`` does at a position with room for ``longestReal`` bytes, and gives the
+  /// position behind it.
+  @inline(__always)
+  mutating func put(jsonReal value: Double, at cursor: Int) -> Int {
+    let size = value.magnitude
+    // Outside of this range numbers are rare.
+    guard size >= 0.001, size < 0x1p33 else { return put(anyReal: value, at: cursor) }
+    var cursor = cursor
+    if value < 0 {
+      put(UInt64(UInt8(ascii: "-")), at: cursor)
+      cursor &+= 1
+    }
+    if let end = put(shortReal: size, at: cursor) { return end }
+    return put(longReal: size, at: cursor)
+  }
+
+  /// Puts a number that has at most 15 digits, six of them behind the point, as most dates and amounts do; nil for any
+  /// other.
+  ///
+  /// No two decimals of 15 digits read back as the same number, so one that does is the shortest. The quotient is the
+  /// number nearest to the decimal, because both of its parts are exact.
+  @inline(__always)
+  private mutating func put(shortReal size: Double, at cursor: Int) -> Int? {
+    guard size < 1e9 else { return nil }
+    let scaled = Int64(size * 1e6 + 0.5)
+    guard Double(scaled) / 1e6 == size else { return nil }
+    let (whole, part) = scaled.quotientAndRemainder(dividingBy: 1_000_000)
+    return put(fraction: UInt64(part), at: put(integer: whole, at: cursor))
+  }
+
+  /// Puts a number from 0.001 to 2^33 with the fewest digits that lie between it and half the way to its neighbours, of
+  /// those the nearest to it.
+  ///
+  /// Such a number is `mantissa / 2^shift`, and all of the arithmetic on its fraction is exact in 128 bits: counted in
+  /// units of the `count`th place behind the point, which is the last one that can be needed, the fraction and the
+  /// ways to its neighbours have at most 118 bits. No decimal of so few digits is at the very end of that way: what is
+  /// has more than `shift` of them.
+  @inline(never)
+  private mutating func put(longReal size: Double, at cursor: Int) -> Int {
+    let bits = size.bitPattern
+    let mantissa = bits & 0xf_ffff_ffff_ffff | 0x10_0000_0000_0000
+    let shift = 1075 &- bits >> 52
+    // Below a power of two the next number is nearer than above.
+    guard shift >= 20, shift <= 62, mantissa != 0x10_0000_0000_0000 else {
+      return put(anyReal: size, at: cursor)
+    }
+    let fraction = mantissa & ((1 &<< shift) &- 1)
+    guard fraction != 0 else {
+      let end = put(integer: Int64(mantissa &>> shift), at: cursor)
+      put(0x302e, at: end)
+      return end &+ 2
+    }
+    // The decimal logarithm of 2 is 0.30103.
+    var count = Int((shift &* 1233) &>> 12 &+ 1)
+    let unit = Self.powerOfTen(count)
+    let product = fraction.multipliedFullWidth(by: unit)
+    let value = product.high &<< (64 &- shift) | product.low &>> shift
+    let doubled = (high: product.high &<< 1 | product.low &>> 63, low: product.low &<< 1)
+    let (above, carries) = doubled.low.addingReportingOverflow(unit)
+    let (below, borrows) = doubled.low.subtractingReportingOverflow(unit)
+    var most =
+      (doubled.high &+ (carries ? 1 : 0)) &<< (63 &- shift) | above &>> (shift &+ 1)
+    var least =
+      ((doubled.high &- (borrows ? 1 : 0)) &<< (63 &- shift) | below &>> (shift &+ 1)) &+ 1
+    var power: UInt64 = 1
+    while count > 1 {
+      let shorterMost = most / 10
+      let shorterLeast = (least &+ 9) / 10
+      guard shorterLeast <= shorterMost else { break }
+      most = shorterMost
+      least = shorterLeast
+      power &*= 10
+      count &-= 1
+    }
+    // What the digits leave, against half of the last one's unit; a tie goes to the even digit.
+    let half: UInt64 = 1 &<< (shift &- 1)
+    let beyond = product.low & ((half &<< 1) &- 1)
+    var (nearest, rest) = value.quotientAndRemainder(dividingBy: power)
+    if power == 1 {
+      if beyond > half || (beyond == half && nearest & 1 == 1) { nearest &+= 1 }
+    } else {
+      rest &*= 2
+      if rest > power || (rest == power && (beyond > 0 || nearest & 1 == 1)) { nearest &+= 1 }
+    }
+    nearest = min(max(nearest, least), most)
+    var end = put(integer: Int64(mantissa &>> shift), at: cursor)
+    put(UInt64(UInt8(ascii: ".")), at: end)
+    end &+= 1
+    return put(nearest, digits: count, at: end)
+  }
+
+  /// Puts the last `count` digits (1 to 19) of a number, zeros in front too, and gives the position behind them.
+  @inline(__always)
+  private mutating func put(_ number: UInt64, digits count: Int, at cursor: Int) -> Int {
+    var cursor = cursor
+    var number = number
+    var left = count
+    if left > 16 {
+      let (high, low) = number.quotientAndRemainder(dividingBy: 10_000_000_000_000_000)
+      cursor = put(last: left &- 16, of: high, at: cursor)
+      number = low
+      left = 16
+    }
+    if left > 8 {
+      let (high, low) = number.quotientAndRemainder(dividingBy: 100_000_000)
+      cursor = put(last: left &- 8, of: high, at: cursor)
+      number = low
+      left = 8
+    }
+    return put(last: left, of: number, at: cursor)
+  }
+
+  /// 10 to the power of 0 to 19.
+  private static func powerOfTen(_ exponent: Int) -> UInt64 {
+    switch exponent {
+    case 7: 10_000_000
+    case 8: 100_000_000
+    case 9: 1_000_000_000
+    case 10: 10_000_000_000
+    case 11: 100_000_000_000
+    case 12: 1_000_000_000_000
+    case 13: 10_000_000_000_000
+    case 14: 100_000_000_000_000
+    case 15: 1_000_000_000_000_000
+    case 16: 10_000_000_000_000_000
+    case 17: 100_000_000_000_000_000
+    case 18: 1_000_000_000_000_000_000
+    default: 10_000_000_000_000_000_000
+    }
+  }
+
+  /// Puts any number as the standard library writes it.
+  @inline(never)
+  private mutating func put(anyReal value: Double, at cursor: Int) -> Int {
+    if value.isInfinite {
+      // -9e999 or 9e999.
+      put(value < 0 ? 0x3939_3965_392d : 0x39_3939_6539, at: cursor)
+      return cursor &+ (value < 0 ? 6 : 5)
+    }
+    if value.isNaN {
+      put(0x6c6c_756e, at: cursor)
+      return cursor &+ 4
+    }
+    var text = DigitStream()
+    value.write(to: &text)
+    put(text.low, at: cursor)
+    put(text.middle, at: cursor &+ 8)
+    put(text.high, at: cursor &+ 16)
+    return cursor &+ min(text.count, 24)
+  }
+}
+
+/// Takes the text of a number, at most 24 characters, without a string on the heap.
+private struct DigitStream: TextOutputStream {
+  var low: UInt64 = 0
+  var middle: UInt64 = 0
+  var high: UInt64 = 0
+  var count = 0
+
+  private mutating func append(_ byte: UInt8) {
+    let bits = UInt64(byte) << UInt64(count % 8 * 8)
+    switch count / 8 {
+    case 0: low |= bits
+    case 1: middle |= bits
+    case 2: high |= bits
+    default: return
+    }
+    count += 1
+  }
+
+  mutating func write(_ string: String) {
+    for byte in string.utf8 { append(byte) }
+  }
+
+  /// The standard library hands numbers over here when a stream has it, and to `write(_:)` otherwise.
+  mutating func _writeASCII(_ buffer: UnsafeBufferPointer<UInt8>) {
+    let bytes = unsafe RawSpan(_unsafeElements: buffer)
+    guard count == 0, bytes.byteCount >= 16, bytes.byteCount <= 24 else {
+      for index in 0..<bytes.byteCount { append(bytes.byte(at: index)) }
+      return
+    }
+    low = bytes.word(at: 0).littleEndian
+    middle = bytes.word(at: 8).littleEndian
+    count = 16
+    for index in 16..<bytes.byteCount { append(bytes.byte(at: index)) }
+  }
+}
