@@ -92,6 +92,7 @@ struct BTreeCheck: ~Copyable {
   ) throws(SQLiteFileError) {
     leafDepth = -1
     isTable = part.isTable
+    records.start(tree.rules)
     stack.removeAll(keepingCapacity: true)
     stack.append(contentsOf: part.pages.reversed())
     while let next = stack.popLast() {
@@ -111,6 +112,7 @@ struct BTreeCheck: ~Copyable {
     let whole = try start(of: tree, &reader)
     leafDepth = -1
     isTable = whole.isTable
+    records.start(tree.rules)
     stack.removeAll(keepingCapacity: true)
     for root in whole.pages {
       try visit(root, tree, &counts, &reader)
@@ -299,6 +301,7 @@ struct BTreeCheck: ~Copyable {
         continue
       }
       if let key = rowID, tree.rules.keys >= 0 { records.keys[tree.rules.keys].insert(key) }
+      if records.passes(page.part(offset, local), rowID: rowID, tree.rules) { continue }
       if let defect = records.check(
         page.part(offset, local), total: total, rowID: rowID, tree.rules,
         ValuePlace(
@@ -394,10 +397,15 @@ struct BTreeCheck: ~Copyable {
       let isWhole = try follow(spill, pending.page, tree, place, &counts, &reader)
       if let key = spill.rowID, tree.rules.keys >= 0 { records.keys[tree.rules.keys].insert(key) }
       guard isWhole else {
-        for sum in tree.rules.sums { records.incompleteSums.insert(sum.sum) }
+        records.incompleteSums.formUnion(tree.rules.sumNumbers)
         continue
       }
       let record = payload
+      if record.count == spill.total,
+        records.passes(record.rawSpan, rowID: spill.rowID, tree.rules)
+      {
+        continue
+      }
       if let defect = records.check(
         record.rawSpan, total: spill.total, rowID: spill.rowID, tree.rules,
         ValuePlace(
