@@ -226,6 +226,11 @@ struct BTreeCheck: ~Copyable {
       floor = contentStart
     }
     space.reset(usableSize)
+    // Out of `self`, so that reports can be made while they are written to.
+    var bits: ContiguousArray<UInt64> = []
+    swap(&bits, &space.bits)
+    var places = bits.mutableSpan
+    var taken = 0
     var trouble = CellTrouble()
     let isLeaf = header.kind.isLeaf
     let stackStart = stack.count
@@ -288,7 +293,9 @@ struct BTreeCheck: ~Copyable {
         continue
       }
       // The smallest cell takes four bytes.
-      if !space.take(start, max(4, end &- start)) {
+      let size = max(4, end &- start)
+      taken &+= size
+      if !PageSpace.take(start, size, of: &places) {
         trouble.overlaps.add(index)
         isAccountable = false
       }
@@ -311,6 +318,8 @@ struct BTreeCheck: ~Copyable {
           defect.id, defect.message + ", cell \(index)", pending.page, at, tree.name, start)
       }
     }
+    swap(&bits, &space.bits)
+    space.taken = taken
     if isTable, isLeaf, lower > pending.lower {
       counts.highestRowID = max(counts.highestRowID ?? lower, lower)
     }

@@ -121,7 +121,8 @@ struct RecordCheck: ~Copyable {
       return ("index.noRowID", "an index entry does not end with a row id")
     }
     if have != total { incompleteSums.formUnion(rules.sumNumbers) }
-    add(rowID, number, entry, rules)
+    if rules.entrySum >= 0 { sums[rules.entrySum] &+= entry }
+    add(rowID, number, rules)
     return nil
   }
 
@@ -132,61 +133,149 @@ struct RecordCheck: ~Copyable {
   /// to, is noted again there and counts once.
   @inline(__always)
   mutating func passes(_ payload: RawSpan, rowID: Int64?, _ rules: borrowing RecordRules) -> Bool {
-    let end = payload.byteCount
-    guard let header = Varint.read(payload, at: 0, end: end), header.value <= UInt64(end),
-      header.value >= UInt64(header.length)
-    else { return false }
-    let headerEnd = Int(header.value)
-    let known = rules.fields.count
-    let isEntry = rules.entrySum >= 0
-    var offset = header.length
-    var body = headerEnd
+    rules.attention.isEmpty
+      ? passesAlone(payload, rowID: rowID, rules) : passesByField(payload, rowID: rowID, rules)
+  }
+
+  /// The same for a record whose fields have rules.
+  private mutating func passesByField(
+    _ payload: RawSpan, rowID: Int64?, _ rules: borrowing RecordRules
+  ) -> Bool {
+    let attention = rules.attention.span
+    let isUTF8 = encoding == .utf8
+    guard var walk = Fields(payload) else { return false }
     var number = 0
-    var kind: UInt8 = 0
-    var entry = IndexSum.seed
-    while offset < headerEnd {
-      guard let serial = Varint.read(payload, at: offset, end: headerEnd) else { return false }
-      offset &+= serial.length
-      let type = serial.value
-      let length: Int
-      if type >= 12 {
-        let stored = (type &- 12) >> 1
-        guard stored <= UInt64(end &- body) else { return false }
-        length = Int(stored)
-        kind = StorageClasses.blob.rawValue >> UInt8(type & 1)
-        if type & 1 == 1, !isValid(payload, body, length) { return false }
-      } else {
-        length = RecordDecoder.length(ofType: type)
-        guard length <= end &- body, type < 10 else { return false }
-        kind = StorageClasses(serialType: type).rawValue
+    while walk.offset < walk.headerEnd {
+      guard number < attention.count, walk.next(payload, isUTF8: isUTF8) else { return false }
+      if attention[number] & (walk.kind | RecordRules.isIndexed) != 0,
+        !attend(number, payload, walk.type, walk.start, walk.length, rules)
+      {
+        return false
       }
-      if number < known {
-        let field = rules.fields[number]
-        if field.attention & kind != 0, !meets(field, payload, type, body, length, kind) {
-          return false
-        }
-        if field.isIndexed { hashes[number] = Self.hash(payload, type, body, length) }
-      }
-      if isEntry {
-        entry = IndexSum.combine(entry, Self.hash(payload, type, body, length))
-      }
-      body &+= length
       number &+= 1
     }
-    guard body == end, number <= rules.mostFields,
-      !rules.endsWithRowID || kind == StorageClasses.integer.rawValue
-    else { return false }
-    if isEntry || rules.sums.count > 0 { add(rowID, number, entry, rules) }
+    guard walk.body == payload.byteCount, number <= rules.mostFields, !rules.endsWithRowID else {
+      return false
+    }
+    if !isUTF8, !isValidUTF16(payload) { return false }
+    if rules.sums.count > 0 { add(rowID, number, rules) }
     return true
   }
 
-  /// Adds the row or entry to the sums of the indexes it concerns.
-  @inline(__always)
-  private mutating func add(
-    _ rowID: Int64?, _ count: Int, _ entry: UInt64, _ rules: borrowing RecordRules
-  ) {
-    if rules.entrySum >= 0 { sums[rules.entrySum] &+= entry }
-    guard rules.sums.count > 0 else { return }
+  /// The same for an entry of an index, and for a record of which nothing is known.
+  private mutating func passesAlone(
+    _ payload: RawSpan, rowID: Int64?, _ rules: borrowing RecordRules
+  ) -> Bool {
+    guard rules.fields.isEmpty else { return false }
+    let isUTF8 = encoding == .utf8
+    let isEntry = rules.entrySum >= 0
+    guard var walk = Fields(payload) else { return false }
+    var number = 0
+    var hash = IndexSum.seed
+    while walk.offset < walk.headerEnd {
+      guard walk.next(payload, isUTF8: isUTF8) else { return false }
+      if isEntry {
+        hash = IndexSum.combine(hash, Self.hash(payload, walk.type, walk.start, walk.length))
+      }
+      number &+= 1
+    }
+    guard walk.body == payload.byteCount, number <= rules.mostFields,
+      !rules.endsWithRowID || walk.kind == StorageClasses.integer.rawValue
+    else { return false }
+    if !isUTF8, !isValidUTF16(payload) { return false }
+    if isEntry { sums[rules.entrySum] &+= hash }
+    return true
+  }
+
+  /// A walk over the fields of a record that is there as a whole.
+  private struct Fields {
+    let headerEnd: Int
+    /// Where the next field's serial type stands.
+    var offset: Int
+    /// Where the next field's value starts; never behind the record's end.
+    var body: Int
+    // The field at hand.
+    var type: UInt64 = 0
+    var start = 0
+    var length = 0
+    var kind: UInt8 = 0
+
+    @inline(__always)
+    init?(_ payload: RawSpan) {
+      let end = payload.byteCount
+      guard let header = Varint.read(payload, at: 0, end: end), header.value <= UInt64(end),
+        header.value >= UInt64(header.length)
+      else { return nil }
+      headerEnd = Int(header.value)
+      offset = header.length
+      body = headerEnd
+    }
+
+    /// Goes on to the next field; false when there is something wrong with it.
+    @inline(__always)
+    mutating func next(_ payload: RawSpan, isUTF8: Bool) -> Bool {
+      guard let serial = Varint.read(payload, at: offset, end: headerEnd) else { return false }
+      offset &+= serial.length
+      type = serial.value
+      start = body
+      let left = UInt64(truncatingIfNeeded: payload.byteCount &- body)
+      if type >= 12 {
+        let stored = (type &- 12) >> 1
+        guard stored <= left else { return false }
+        length = Int(truncatingIfNeeded: stored)
+        kind = type & 1 == 1 ? StorageClasses.text.rawValue : StorageClasses.blob.rawValue
+        if type & 1 == 1, isUTF8, !UTF8Scan.isASCII(payload, start, length),
+          !RecordCheck.isValidUTF8(payload, start, length)
+        {
+          return false
+        }
+      } else {
+        length = RecordDecoder.length(ofType: type)
+        guard length <= Int(truncatingIfNeeded: left), type < 10 else { return false }
+        kind = StorageClasses(serialType: type).rawValue
+      }
+      body &+= length
+      return true
+    }
+  }
+
+  @inline(never)
+  private static func isValidUTF8(_ payload: RawSpan, _ offset: Int, _ length: Int) -> Bool {
+    UTF8Scan.isValid(payload.part(offset, length))
+  }
+
+  /// Whether all texts of a record are valid UTF-16. The walk over its fields has gone well before.
+  @inline(never)
+  private func isValidUTF16(_ payload: RawSpan) -> Bool {
+    guard var walk = Fields(payload) else { return false }
+    while walk.offset < walk.headerEnd, walk.next(payload, isUTF8: false) {
+      if walk.kind == StorageClasses.text.rawValue, !isValid(payload, walk.start, walk.length) {
+        return false
+      }
+    }
+    return true
+  }
+
+  /// The closer look at a field that must not pass unseen.
+  @inline(never)
+  private mutating func attend(
+    _ number: Int, _ payload: RawSpan, _ type: UInt64, _ offset: Int, _ length: Int,
+    _ rules: borrowing RecordRules
+  ) -> Bool {
+    let kind = StorageClasses(serialType: type).rawValue
+    if rules.fields[number].attention & kind != 0,
+      !meets(rules.fields[number], payload, type, offset, length, kind)
+    {
+      return false
+    }
+    if rules.fields[number].isIndexed {
+      hashes[number] = Self.hash(payload, type, offset, length)
+    }
+    return true
+  }
+
+  /// Adds a row to the sums of the indexes of its table.
+  private mutating func add(_ rowID: Int64?, _ count: Int, _ rules: borrowing RecordRules) {
     let key = IndexSum.of(rowID ?? 0)
     var index = 0
     while index < rules.sums.count {
@@ -268,7 +357,7 @@ struct RecordCheck: ~Copyable {
   }
 
   /// Whether nothing is to be said of a value of a class that its field does not let pass unseen.
-  @inline(never)
+  @inline(__always)
   private mutating func meets(
     _ field: RecordRules.Field, _ payload: RawSpan, _ type: UInt64, _ offset: Int, _ length: Int,
     _ kind: UInt8
@@ -316,16 +405,11 @@ struct RecordCheck: ~Copyable {
     }
   }
 
-  @inline(__always)
   private func isValid(_ payload: RawSpan, _ offset: Int, _ length: Int) -> Bool {
-    guard encoding == .utf8 else { return isValidUTF16(payload, offset, length) }
-    return UTF8Scan.isASCII(payload, offset, length)
-      || UTF8Scan.isValid(payload.part(offset, length))
-  }
-
-  @inline(never)
-  private func isValidUTF16(_ payload: RawSpan, _ offset: Int, _ length: Int) -> Bool {
-    UTF16Scan.isValid(payload.part(offset, length), isBigEndian: encoding == .utf16BigEndian)
+    encoding == .utf8
+      ? Self.isValidUTF8(payload, offset, length)
+      : UTF16Scan.isValid(
+        payload.part(offset, length), isBigEndian: encoding == .utf16BigEndian)
   }
 
   // MARK: - Together

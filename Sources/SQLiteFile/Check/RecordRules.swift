@@ -26,8 +26,13 @@ struct RecordRules {
     }
   }
 
+  /// Set in ``attention`` where the field is indexed; no class has this bit.
+  static let isIndexed: UInt8 = 0x80
+
   /// A rule for each field in stored order.
   var fields: ContiguousArray<Field> = []
+  /// Of each field the classes that must not pass unseen, and ``isIndexed``; made by ``settle()``.
+  private(set) var attention: ContiguousArray<UInt8> = []
   /// The most fields a record may have.
   var mostFields = Int.max
   /// The names of the columns, for messages.
@@ -45,6 +50,12 @@ struct RecordRules {
 
   /// The numbers of all sums that the records go into.
   var sumNumbers: [Int] { sums.map(\.sum) + (entrySum >= 0 ? [entrySum] : []) }
+
+  /// To be called when all fields have their rules.
+  mutating func settle() {
+    attention = ContiguousArray(
+      fields.map { $0.attention | ($0.isIndexed ? Self.isIndexed : 0) })
+  }
 
   /// The rules of a b-tree of which nothing is known.
   init() {}
