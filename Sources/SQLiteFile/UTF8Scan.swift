@@ -32,6 +32,25 @@ enum UTF8Scan {
       && bytes.byte(at: end &- 3) < 0xf0
   }
 
+  /// Whether a part of the bytes is ASCII; asked of short texts, long ones are left to ``isValid(_:)``.
+  @inline(__always)
+  static func isASCII(_ bytes: RawSpan, _ start: Int, _ count: Int) -> Bool {
+    if count >= 8 {
+      guard count <= 64 else { return false }
+      let last = start &+ count &- 8
+      var all = bytes.word(at: last)
+      var offset = start
+      while offset < last {
+        all |= bytes.word(at: offset)
+        offset &+= 8
+      }
+      return all & tops == 0
+    }
+    if count == 0 { return true }
+    guard start &+ 8 <= bytes.byteCount else { return false }
+    return bytes.uint64(at: start) >> UInt64(64 &- 8 &* count) & tops == 0
+  }
+
   private static func isValidShort(_ bytes: RawSpan) -> Bool {
     let end = bytes.byteCount
     var offset = 0

@@ -92,6 +92,7 @@ struct BTreeCheck: ~Copyable {
   ) throws(SQLiteFileError) {
     leafDepth = -1
     isTable = part.isTable
+    records.start(tree.rules)
     stack.removeAll(keepingCapacity: true)
     stack.append(contentsOf: part.pages.reversed())
     while let next = stack.popLast() {
@@ -111,6 +112,7 @@ struct BTreeCheck: ~Copyable {
     let whole = try start(of: tree, &reader)
     leafDepth = -1
     isTable = whole.isTable
+    records.start(tree.rules)
     stack.removeAll(keepingCapacity: true)
     for root in whole.pages {
       try visit(root, tree, &counts, &reader)
@@ -224,6 +226,11 @@ struct BTreeCheck: ~Copyable {
       floor = contentStart
     }
     space.reset(usableSize)
+    // Out of `self`, so that reports can be made while they are written to.
+    var bits: ContiguousArray<UInt64> = []
+    swap(&bits, &space.bits)
+    var places = bits.mutableSpan
+    var taken = 0
     var trouble = CellTrouble()
     let isLeaf = header.kind.isLeaf
     let stackStart = stack.count
@@ -286,7 +293,9 @@ struct BTreeCheck: ~Copyable {
         continue
       }
       // The smallest cell takes four bytes.
-      if !space.take(start, max(4, end &- start)) {
+      let size = max(4, end &- start)
+      taken &+= size
+      if !PageSpace.take(start, size, of: &places) {
         trouble.overlaps.add(index)
         isAccountable = false
       }
@@ -299,6 +308,7 @@ struct BTreeCheck: ~Copyable {
         continue
       }
       if let key = rowID, tree.rules.keys >= 0 { records.keys[tree.rules.keys].insert(key) }
+      if records.passes(page.part(offset, local), rowID: rowID, tree.rules) { continue }
       if let defect = records.check(
         page.part(offset, local), total: total, rowID: rowID, tree.rules,
         ValuePlace(
@@ -308,6 +318,8 @@ struct BTreeCheck: ~Copyable {
           defect.id, defect.message + ", cell \(index)", pending.page, at, tree.name, start)
       }
     }
+    swap(&bits, &space.bits)
+    space.taken = taken
     if isTable, isLeaf, lower > pending.lower {
       counts.highestRowID = max(counts.highestRowID ?? lower, lower)
     }
@@ -394,10 +406,15 @@ struct BTreeCheck: ~Copyable {
       let isWhole = try follow(spill, pending.page, tree, place, &counts, &reader)
       if let key = spill.rowID, tree.rules.keys >= 0 { records.keys[tree.rules.keys].insert(key) }
       guard isWhole else {
-        for sum in tree.rules.sums { records.incompleteSums.insert(sum.sum) }
+        records.incompleteSums.formUnion(tree.rules.sumNumbers)
         continue
       }
       let record = payload
+      if record.count == spill.total,
+        records.passes(record.rawSpan, rowID: spill.rowID, tree.rules)
+      {
+        continue
+      }
       if let defect = records.check(
         record.rawSpan, total: spill.total, rowID: spill.rowID, tree.rules,
         ValuePlace(

@@ -65,6 +65,7 @@ struct IndexPlan {
       }
       guard fields.count == index.columns.count else { continue }
       sums[index.name] = (sumCount, sumCount + 1)
+      for field in fields where field >= 0 { rules.fields[Int(field)].isIndexed = true }
       rules.sums.append(IndexSum.Part(sum: sumCount, fields: ContiguousArray(fields)))
       sumCount += 2
     }

@@ -5,7 +5,7 @@ enum IndexSum {
   struct Part {
     /// The number of the sum.
     var sum: Int
-    /// The fields in the index's order; -1 for the row id, less than -1 for a constant of `defaults`.
+    /// The fields in the index's order; -1 for the row id.
     var fields: ContiguousArray<Int32>
   }
 

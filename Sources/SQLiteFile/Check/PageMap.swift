@@ -15,7 +15,7 @@ struct PageMap {
   static let noOwner = UInt32.max
   private static let pieceLength: UInt32 = 1024
 
-  private final class Piece {
+  private struct Piece {
     var kinds = ContiguousArray<UInt8>(repeating: 0, count: Int(PageMap.pieceLength))
     var owners = ContiguousArray<UInt32>(repeating: noOwner, count: Int(PageMap.pieceLength))
     var parents = ContiguousArray<UInt32>(repeating: 0, count: Int(PageMap.pieceLength))
@@ -51,18 +51,12 @@ struct PageMap {
       return nil
     }
     let number = Int(page / Self.pieceLength)
-    let piece: Piece
-    if let there = pieces[number] {
-      piece = there
-    } else {
-      piece = Piece()
-      pieces[number] = piece
-    }
     let index = Int(page % Self.pieceLength)
-    if piece.kinds[index] != PageKind.orphan.rawValue { return self[page] }
-    piece.kinds[index] = kind.rawValue
-    piece.owners[index] = owner
-    piece.parents[index] = parent
+    if pieces[number] == nil { pieces[number] = Piece() }
+    if pieces[number]?.kinds[index] != PageKind.orphan.rawValue { return self[page] }
+    pieces[number]?.kinds[index] = kind.rawValue
+    pieces[number]?.owners[index] = owner
+    pieces[number]?.parents[index] = parent
     return nil
   }
 
@@ -80,15 +74,15 @@ struct PageMap {
   mutating func merge(_ other: PageMap) -> Bool {
     for (number, piece) in other.pieces.enumerated() {
       guard let piece else { continue }
-      guard let own = pieces[number] else {
+      guard pieces[number] != nil else {
         pieces[number] = piece
         continue
       }
       for index in 0..<Int(Self.pieceLength) where piece.kinds[index] != 0 {
-        guard own.kinds[index] == 0 else { return false }
-        own.kinds[index] = piece.kinds[index]
-        own.owners[index] = piece.owners[index]
-        own.parents[index] = piece.parents[index]
+        guard pieces[number]?.kinds[index] == 0 else { return false }
+        pieces[number]?.kinds[index] = piece.kinds[index]
+        pieces[number]?.owners[index] = piece.owners[index]
+        pieces[number]?.parents[index] = piece.parents[index]
       }
     }
     for (page, entry) in other.others {

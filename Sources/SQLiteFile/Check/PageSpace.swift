@@ -3,9 +3,10 @@
 /// With a bit for each byte, overlaps show whatever the order of the cells is, and what is left over must be the
 /// fragments that the page's header counts.
 struct PageSpace {
-  private var bits = ContiguousArray<UInt64>(repeating: 0, count: 1024)
+  /// The bits, lent to a loop that takes many ranges: it asks once, not each time, whether they are its own.
+  var bits = ContiguousArray<UInt64>(repeating: 0, count: 1024)
   /// Bytes taken so far.
-  private(set) var taken = 0
+  var taken = 0
 
   /// Starts a page with so many usable bytes.
   mutating func reset(_ usableSize: Int) {
@@ -19,23 +20,29 @@ struct PageSpace {
   }
 
   /// Takes bytes; false when one of them was taken already. The caller has checked that they lie inside the page.
-  @inline(__always)
   mutating func take(_ start: Int, _ count: Int) -> Bool {
     taken &+= count
+    var bits = bits.mutableSpan
+    return Self.take(start, count, of: &bits)
+  }
+
+  /// Takes bytes, without counting them.
+  @inline(__always)
+  static func take(_ start: Int, _ count: Int, of bits: inout MutableSpan<UInt64>) -> Bool {
     let last = start &+ count &- 1
     var word = start >> 6
     let lastWord = last >> 6
-    var isFree = true
+    var before: UInt64 = 0
     var mask = ~UInt64(0) << UInt64(start & 63)
     while word < lastWord {
-      if bits[word] & mask != 0 { isFree = false }
+      before |= bits[word] & mask
       bits[word] |= mask
       mask = ~0
       word &+= 1
     }
     mask &= ~UInt64(0) >> UInt64(63 &- (last & 63))
-    if bits[word] & mask != 0 { isFree = false }
+    before |= bits[word] & mask
     bits[word] |= mask
-    return isFree
+    return before == 0
   }
 }

@@ -16,24 +16,46 @@ struct RecordRules {
     var demand: Int16 = -1
     /// The number of the key set that integers here refer to; -1 without one.
     var target: Int16 = -1
-    /// Whether an index has the field.
+    /// Whether the hash of the field goes into a sum of ``RecordRules/sums``.
     var isIndexed = false
+
+    /// The classes whose values must not pass unseen.
+    @inline(__always)
+    var attention: UInt8 {
+      refused | watched | (refusesNumericText ? StorageClasses.text.rawValue : 0)
+    }
   }
+
+  /// Set in ``attention`` where the field is indexed; no class has this bit.
+  static let isIndexed: UInt8 = 0x80
 
   /// A rule for each field in stored order.
   var fields: ContiguousArray<Field> = []
-  /// The most fields a record may have; nil when that is not known.
-  var mostFields: Int?
+  /// Of each field the classes that must not pass unseen, and ``isIndexed``; made by ``settle()``.
+  private(set) var attention: ContiguousArray<UInt8> = []
+  /// The most fields a record may have.
+  var mostFields = Int.max
   /// The names of the columns, for messages.
   var names: [String] = []
   /// The number of the key set that the row ids go to; -1 without one.
   var keys = -1
   /// Whether the last field is the row id that an index entry leads to.
   var endsWithRowID = false
-  /// What the rows add to the sums of their indexes, or an entry to its own; see ``IndexSum``.
+  /// What the rows of a table add to the sums of its indexes; see ``IndexSum``.
   var sums: ContiguousArray<IndexSum.Part> = []
+  /// The number of the sum that the entries of an index add up to; -1 without one.
+  var entrySum = -1
   /// What columns that a record has no field for add to a sum, by field.
   var absentHashes: ContiguousArray<UInt64> = []
+
+  /// The numbers of all sums that the records go into.
+  var sumNumbers: [Int] { sums.map(\.sum) + (entrySum >= 0 ? [entrySum] : []) }
+
+  /// To be called when all fields have their rules.
+  mutating func settle() {
+    attention = ContiguousArray(
+      fields.map { $0.attention | ($0.isIndexed ? Self.isIndexed : 0) })
+  }
 
   /// The rules of a b-tree of which nothing is known.
   init() {}

@@ -144,7 +144,7 @@ struct StructureCheck: ~Copyable {
   /// The b-trees of the schema: its own, those of tables, those of indexes.
   private mutating func jobs(_ plan: inout IndexPlan) -> [TreeJob] {
     var rules = RecordRules(Schema.definition)
-    rules.mostFields = nil
+    rules.mostFields = .max
     let name = "sqlite_schema"
     var jobs = [
       TreeJob(
@@ -183,9 +183,7 @@ struct StructureCheck: ~Copyable {
     let table = database.schema.table(named: entry.tableName)
     let isRowIDTable = table?.definition.map { !$0.isWithoutRowID } ?? false
     var rules = RecordRules(indexOf: definition?.columns?.count, endsWithRowID: isRowIDTable)
-    if let sum = plan.sums[entry.name] {
-      rules.sums = [IndexSum.Part(sum: sum.entries, fields: [])]
-    }
+    if let sum = plan.sums[entry.name] { rules.entrySum = sum.entries }
     return TreeJob(
       subject: .index(place),
       owner: Owner(

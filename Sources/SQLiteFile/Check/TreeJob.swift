@@ -15,6 +15,15 @@ struct TreeJob {
   let isTable: Bool?
   let rules: RecordRules
 
+  init(subject: Subject, owner: StructureCheck.Owner, isTable: Bool?, rules: RecordRules) {
+    self.subject = subject
+    self.owner = owner
+    self.isTable = isTable
+    var rules = rules
+    rules.settle()
+    self.rules = rules
+  }
+
   /// What a walk is to be told; `number` is the b-tree's number in the page map.
   func tree(_ number: Int) -> BTreeCheck.Tree {
     BTreeCheck.Tree(
