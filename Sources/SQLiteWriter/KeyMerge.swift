@@ -26,8 +26,8 @@ struct KeyMerge {
   private var winner = 0
   private var hasBegun = false
 
-  private static let memoryBytes = 1 << 20
-  private static let fewestPartBytes = 8 << 10
+  private static let memoryBytes = 512 << 10
+  private static let fewestPartBytes = 4 << 10
   private static let mostPartBytes = 64 << 10
 
   /// `longest`: bytes of the longest string.

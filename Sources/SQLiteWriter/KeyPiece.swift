@@ -8,18 +8,26 @@ struct KeyPiece {
   /// The entry that is written next.
   private var next = 0
 
+  /// An index that has more entries has many.
+  private static let some = 1024
   /// Bytes of a length.
   static let lengthBytes = 2
 
   /// Memory that it takes, about.
   var byteCount: Int { restCount + entries.count * MemoryLayout<KeyEntry>.stride }
 
-  /// Adds the first `count` bytes of memory that has sixteen more.
+  /// Adds the first `count` bytes of memory that has sixteen more. `mostBytes`: what it may take before it is put aside.
   @inline(__always)
-  mutating func add(_ key: borrowing ContiguousArray<UInt8>, _ count: Int) {
+  mutating func add(
+    _ key: borrowing ContiguousArray<UInt8>, _ count: Int, mostBytes: Int
+  ) {
     let entry = KeyEntry(key, 0..<count, offset: restCount)
     if count > KeyEntry.inlineBytes { keep(key, KeyEntry.inlineBytes..<count) }
     if isSorted, let last = entries.last, entry.isLess(last, rest, rest) { isSorted = false }
+    // Memory that grows again and again leaves holes behind.
+    if entries.count == Self.some {
+      entries.reserveCapacity(mostBytes / MemoryLayout<KeyEntry>.stride + 1)
+    }
     entries.append(entry)
   }
 

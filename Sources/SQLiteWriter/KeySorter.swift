@@ -24,7 +24,7 @@ public struct KeySorter {
   {
     precondition(count <= Self.mostKeyBytes)
     longest = max(longest, count)
-    held.add(key, count)
+    held.add(key, count, mostBytes: mostBytes)
     if held.byteCount >= mostBytes { try putAside() }
   }
 

@@ -74,7 +74,7 @@ import Testing
   }
 
   /// More pieces than are read at a time, of strings as long as they may be.
-  @Test(arguments: [2, 31, 32, 33, 66])
+  @Test(arguments: [2, 15, 16, 17, 70])
   func manyPiecesBecomeFewer(_ pieces: Int) throws {
     var random = SplitMix64(seed: 9)
     let keys = (0..<2 * pieces).map { index in
