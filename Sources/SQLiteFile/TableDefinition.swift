@@ -53,6 +53,8 @@ public struct TableDefinition: Sendable, Hashable {
   public let isWithoutRowID: Bool
   /// Whether types are enforced.
   public let isStrict: Bool
+  /// Whether row ids are never used again ("SQLite Autoincrement").
+  public let isAutoincrement: Bool
 
   /// The order in which a row stores the columns: of a WITHOUT ROWID table the primary key comes first
   /// (file format, section 2.4 "Representation Of SQL Tables"). Virtual columns are not among them.
@@ -70,13 +72,15 @@ public struct TableDefinition: Sendable, Hashable {
   }
 
   init(
-    columns: [Column], rowIDColumn: Int?, primaryKey: [Int], isWithoutRowID: Bool, isStrict: Bool
+    columns: [Column], rowIDColumn: Int?, primaryKey: [Int], isWithoutRowID: Bool, isStrict: Bool,
+    isAutoincrement: Bool = false
   ) {
     self.columns = columns
     self.rowIDColumn = rowIDColumn
     self.primaryKey = primaryKey
     self.isWithoutRowID = isWithoutRowID
     self.isStrict = isStrict
+    self.isAutoincrement = isAutoincrement
   }
 }
 

@@ -107,7 +107,10 @@ struct TableParser {
           generation: draft.generation, isNotNull: draft.isNotNull)
       },
       rowIDColumn: rowIDColumn, primaryKey: primaryKey, isWithoutRowID: isWithoutRowID,
-      isStrict: isStrict)
+      isStrict: isStrict,
+      // Nothing else can have this name unless it is quoted.
+      isAutoincrement: rowIDColumn != nil
+        && tokens.contains { $0.isKeyword("AUTOINCREMENT") })
   }
 
   // MARK: - Parts

@@ -82,6 +82,44 @@ import Testing
     #expect(try given.integrityCheck() == ["ok"])
   }
 
+  /// What SQLite keeps of row ids that were used, where rows did not go through it.
+  @Test(arguments: [
+    "", "DELETE FROM t WHERE id > 20", "DELETE FROM sqlite_sequence",
+    "DELETE FROM sqlite_sequence WHERE name = 't'; DELETE FROM t WHERE id > 0", "DELETE FROM t",
+    "UPDATE sqlite_sequence SET seq = 3",
+  ])
+  func usedRowIDsAreNotGivenAgain(_ change: String) throws {
+    let folder = try TemporaryFolder()
+    let source = folder.url.appendingPathComponent("old.sqlite")
+    let expected = folder.url.appendingPathComponent("expected.sqlite")
+    for url in [source, expected] {
+      let connection = try SQLiteConnection(url)
+      try connection.exec(
+        """
+        CREATE TABLE t(v, id INTEGER PRIMARY KEY AUTOINCREMENT); CREATE TABLE u(v, "autoincrement");
+        """)
+      if url == source {
+        for id in [-5, 1, 20, 21, 40] {
+          try connection.exec("INSERT INTO t VALUES('a', \(id)); INSERT INTO u VALUES('b', 1)")
+        }
+        try connection.exec(change)
+      } else {
+        try connection.exec("ATTACH '\(source.path)' AS old; INSERT INTO t SELECT * FROM old.t")
+        try connection.exec(
+          """
+          INSERT INTO sqlite_sequence SELECT * FROM old.sqlite_sequence WHERE name NOT IN \
+          (SELECT name FROM sqlite_sequence);
+          UPDATE sqlite_sequence SET seq = max(seq, (SELECT seq FROM old.sqlite_sequence o \
+          WHERE o.name = sqlite_sequence.name)) WHERE name IN (SELECT name FROM old.sqlite_sequence);
+          """)
+      }
+      connection.close()
+    }
+    let (_, output) = try Self.rebuilt(source)
+    let query = "SELECT name, seq FROM sqlite_sequence ORDER BY name"
+    #expect(try SQLiteConnection(output).rows(query) == SQLiteConnection(expected).rows(query))
+  }
+
   /// What keeps rows from being filled: row ids twice, and unique keys twice.
   @Test func rowsThatComeTwiceAreKeptBack() throws {
     let folder = try TemporaryFolder()

@@ -347,6 +347,10 @@ final class RebuildRun {
         highest[String(decoding: name, as: UTF8.self)] = value
       }
     }
+    for case let table? in targets {
+      guard let rowID = try table.highestFilledRowID() else { continue }
+      highest[table.target] = max(highest[table.target] ?? 0, rowID)
+    }
     try writer.execute("DELETE FROM sqlite_sequence")
     let insert = try writer.prepare(
       "INSERT OR IGNORE INTO sqlite_sequence(rowid, name, seq) VALUES(?, ?, ?)")

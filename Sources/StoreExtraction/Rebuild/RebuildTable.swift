@@ -111,7 +111,6 @@ final class RebuildTable {
   /// Whether SQLite stores a row as it comes and nothing else follows from it. Where in doubt, no.
   var isPlain: Bool {
     shape.isOriginal && !computes && needsRowID && !expected.definition.isStrict
-      && expected.sql?.range(of: "autoincrement", options: .caseInsensitive) == nil
   }
 
   /// Begins to fill it, where it can be.
@@ -129,6 +128,15 @@ final class RebuildTable {
   func goesOn(with page: UInt32) -> Bool {
     defer { lastPage = page }
     return page == lastPage
+  }
+
+  /// The highest row id that was ever given, so far as rows that it was filled with tell; nil where SQLite keeps that
+  /// itself.
+  func highestFilledRowID() throws(SQLiteWriterError) -> Int64? {
+    guard filled != nil, expected.definition.isAutoincrement,
+      case .integer(let rowID)? = try writer.rows("SELECT max(\(key)) FROM \(quoted)").first?.first
+    else { return nil }
+    return max(0, rowID)
   }
 
   /// The row last encoded, in the record format.
