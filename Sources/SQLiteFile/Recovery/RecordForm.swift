@@ -125,15 +125,6 @@ public struct RecordForm: Sendable {
     return number
   }
 
-  /// Bytes that an integer takes where it needs any: 0 and 1 are types of their own.
-  @inline(__always)
-  private static func shortestLength(_ value: Int64) -> Int {
-    if value == 0 || value == 1 { return 0 }
-    // The bits without the sign's own.
-    let bits = 64 - (value < 0 ? ~value : value).leadingZeroBitCount
-    return bits < 32 ? bits / 8 + 1 : bits < 48 ? 6 : 8
-  }
-
   @inline(__always)
   private func takes(
     _ type: UInt64, _ record: RawSpan, _ offset: Int, _ length: Int, _ column: Int
@@ -143,7 +134,7 @@ public struct RecordForm: Sendable {
     case 0: return columns[column].takesNull
     case 1...6:
       let value = RecordDecoder.integer(record, offset, length)
-      return takes(value, in: column) && Self.shortestLength(value) == length
+      return takes(value, in: column) && SerialType.shortest(for: value).byteCount == length
     case 7: return takes(Double(bitPattern: record.uint64(at: offset)), in: column)
     case 8, 9: return takes(Int64(type &- 8), in: column)
     case 10, 11: return false

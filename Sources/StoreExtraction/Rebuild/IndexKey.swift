@@ -267,18 +267,12 @@ struct IndexRecord {
   private static func append(
     _ integer: Int64, to bytes: inout ContiguousArray<UInt8>, _ types: inout Int, _ end: inout Int
   ) {
-    if integer == 0 || integer == 1 {
-      bytes[types] = 8 + UInt8(truncatingIfNeeded: integer)
-      types += 1
-      return
-    }
-    // The bits without the sign's own.
-    let bits = 64 - (integer < 0 ? ~integer : integer).leadingZeroBitCount
-    let size = bits < 32 ? bits / 8 + 1 : bits < 48 ? 6 : 8
-    bytes[types] = UInt8(truncatingIfNeeded: size <= 4 ? size : size == 6 ? 5 : 6)
+    let (type, count) = SerialType.shortest(for: integer)
+    bytes[types] = type
     types += 1
-    bytes.set(UInt64(bitPattern: integer) << UInt64(64 - 8 * size), at: end)
-    end += size
+    // Of a shift by 64 bits nothing is left.
+    bytes.set(UInt64(bitPattern: integer) << UInt64(64 - 8 * count), at: end)
+    end += count
   }
 
   @inline(__always)

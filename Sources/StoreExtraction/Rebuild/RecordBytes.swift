@@ -1,3 +1,5 @@
+import SQLiteFile
+
 /// A record as it is put together, value by value (file format, section 2.1).
 struct RecordBytes {
   /// The header, without the length that stands before it.
@@ -17,12 +19,9 @@ struct RecordBytes {
 
   @inline(__always)
   mutating func append(integer: Int64) {
-    if integer == 0 || integer == 1 { return types.append(8 + UInt8(integer)) }
-    // The bits without the sign's own.
-    let bits = 64 - (integer < 0 ? ~integer : integer).leadingZeroBitCount
-    let size = bits < 32 ? bits / 8 + 1 : bits < 48 ? 6 : 8
-    types.append(size <= 4 ? UInt8(size) : size == 6 ? 5 : 6)
-    append(bigEndian: UInt64(bitPattern: integer), size)
+    let (type, count) = SerialType.shortest(for: integer)
+    types.append(type)
+    if count > 0 { append(bigEndian: UInt64(bitPattern: integer), count) }
   }
 
   @inline(__always)
