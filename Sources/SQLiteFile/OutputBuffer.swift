@@ -216,11 +216,9 @@
   /// Puts a decimal integer at a position with room for ``longestInteger`` bytes, and gives the position behind it.
   @inline(__always)
   mutating func put(integer value: Int64, at cursor: Int) -> Int {
-    if value >= 0, value < 10 {
-      put(UInt64(truncatingIfNeeded: value &+ 48), at: cursor)
-      return cursor &+ 1
-    }
-    return put(longInteger: value, at: cursor)
+    let number = UInt64(bitPattern: value)
+    guard number < 10_000 else { return put(longInteger: value, at: cursor) }
+    return putLeading(digits: Self.fourDigits(number), of: 4, Self.count(four: number), at: cursor)
   }
 
   @inline(never)
@@ -231,9 +229,6 @@
       cursor &+= 1
     }
     let magnitude = value.magnitude
-    if magnitude < 10_000 {
-      return putLeading(digits: Self.fourDigits(magnitude), of: 4, at: cursor)
-    }
     if magnitude < 100_000_000 { return putLeading(magnitude, at: cursor) }
     let (high, low) = magnitude.quotientAndRemainder(dividingBy: 100_000_000)
     if high < 100_000_000 {
@@ -272,16 +267,28 @@
   /// Puts a number below 100,000,000 without leading zeros, and gives the position behind it.
   @inline(__always)
   private mutating func putLeading(_ value: UInt64, at cursor: Int) -> Int {
-    putLeading(digits: Self.digits(value), of: 8, at: cursor)
+    let more = (value >= 10_000 ? 1 : 0) &+ (value >= 100_000 ? 1 : 0)
+    let most = (value >= 1_000_000 ? 1 : 0) &+ (value >= 10_000_000 ? 1 : 0)
+    return putLeading(
+      digits: Self.digits(value), of: 8, Self.count(four: value) &+ more &+ most, at: cursor)
   }
 
-  /// Puts some digits without leading zeros, and gives the position behind them.
+  /// How many digits a number has, at most four. Counted apart from the digits themselves: the position of what
+  /// follows is known early.
   @inline(__always)
-  private mutating func putLeading(digits: UInt64, of count: Int, at cursor: Int) -> Int {
-    // The first digit is in the lowest byte, so leading zeros are the zero bytes at the bottom.
-    let skipped = min(digits.trailingZeroBitCount >> 3, count &- 1)
-    put((digits | Self.zeros) >> UInt64(truncatingIfNeeded: skipped &* 8), at: cursor)
-    return cursor &+ count &- skipped
+  private static func count(four value: UInt64) -> Int {
+    1 &+ (value >= 10 ? 1 : 0) &+ (value >= 100 ? 1 : 0) &+ (value >= 1000 ? 1 : 0)
+  }
+
+  /// Puts the last `used` of some digits, and gives the position behind them.
+  @inline(__always)
+  private mutating func putLeading(
+    digits: UInt64, of count: Int, _ used: Int, at cursor: Int
+  ) -> Int {
+    // The first digit is in the lowest byte.
+    let skipped = UInt64(truncatingIfNeeded: (count &- used) &* 8)
+    put((digits | Self.zeros) &>> skipped, at: cursor)
+    return cursor &+ used
   }
 
   /// The four decimal digits of a number below 10,000, as of ``digits(_:)``.

@@ -61,6 +61,13 @@ struct PageReader: ~Copyable {
       origin: origin, overlays: overlays)
   }
 
+  /// Tells that pages of a range are what is read next: so much is read ahead, and nothing behind them, which another
+  /// reader has for its own.
+  mutating func expect(_ pages: Range<UInt32>) {
+    let start = origin + (Int64(pages.lowerBound) - 1) * Int64(pageSize)
+    windows.expect(start..<start + Int64(pages.count) * Int64(pageSize))
+  }
+
   /// Where a page's bytes are: the member and the offset in it.
   func location(of page: UInt32) -> (member: Finding.Member, offset: Int64) {
     for overlay in overlays {
@@ -145,6 +152,9 @@ struct PageReader: ~Copyable {
   private var slots = [Slot](repeating: Slot(), count: slotCount)
   private var current = 0
   private var clock: UInt64 = 0
+  /// The part of the main file that is known to be wanted, and the window for it.
+  private var expected: Range<Int64> = 0..<0
+  private var expectedSlot = 0
 
   init() {
     unsafe memory = UnsafeMutableRawPointer.allocate(
@@ -169,6 +179,8 @@ struct PageReader: ~Copyable {
     }
     return unsafe try load(file, source, offset, count)
   }
+
+  mutating func expect(_ part: Range<Int64>) { expected = part }
 
   private mutating func noteUse(of index: Int) {
     clock &+= 1
@@ -203,6 +215,11 @@ struct PageReader: ~Copyable {
     }
     // Who reads on and on reads into the same memory, which the processor has at hand.
     if length == Self.slotLength, let predecessor { victim = predecessor }
+    // What is known to be wanted comes at once, into the same memory each time.
+    if source == 0, expected.contains(offset) {
+      length = Int(min(expected.upperBound - offset, Int64(Self.slotLength)))
+      victim = expectedSlot
+    }
     length = min(max(length, count), Self.slotLength)
     let base = unsafe memory + victim * Self.slotLength
     slots[victim].source = -1

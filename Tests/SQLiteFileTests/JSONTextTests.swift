@@ -32,6 +32,13 @@ import Testing
       values.append(Double(millionths / 1_000_000) / 8)
       values.append(Double(bitPattern: random.next()))
       values.append(Double.random(in: -1000...1000, using: &random))
+      values.append(Double.random(in: -0x1p34...0x1p34, using: &random))
+      // Few binary places: the digits that are left out may be half of the last one's unit, no more and no less.
+      let unit = Double(UInt64(1) << UInt64.random(in: 0...44, using: &random))
+      values.append((Double.random(in: 0...0x1p33, using: &random) * unit).rounded() / unit)
+      // Beside a power of two.
+      let power = UInt64.random(in: 1010...1058, using: &random) << 52
+      values.append(Double(bitPattern: power + UInt64.random(in: 0...2, using: &random) - 1))
     }
     values.removeAll { !$0.isFinite }
     let text = try written { buffer in

@@ -179,6 +179,25 @@ import Testing
     #expect(Set(recovered.findings).isSubset(of: ["row.partial"]), "seed \(seed)")
   }
 
+  /// A limit, even one that is never reached, keeps to one row after the other.
+  @Test(arguments: 1...(isLong ? 400 : 40)) func leavesAtOnceAreTheirRows(_ seed: Int) throws {
+    let store = try DamageCase { try Self.fill($0, seed: UInt64(seed)) }
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("any.sqlite")
+    try Data(store.bytes).write(to: url)
+    var written: [Data] = []
+    for limit in [Int.max - 1, nil] {
+      let file = folder.url.appendingPathComponent("rows-\(written.count).ndjson")
+      _ = FileManager.default.createFile(atPath: file.path, contents: nil)
+      let handle = try FileHandle(forWritingTo: file)
+      defer { try? handle.close() }
+      try DamagedDatabase(path: url.path).writeJSON(
+        .all, limit: limit, to: handle.fileDescriptor)
+      written.append(try Data(contentsOf: file))
+    }
+    #expect(!written[0].isEmpty && written[0] == written[1], "seed \(seed)")
+  }
+
   static let isLong = ProcessInfo.processInfo.environment["LIFEBOAT_LONG"] == "1"
 
   private static func fill(_ connection: SQLiteConnection, seed: UInt64) throws {

@@ -32,6 +32,7 @@ struct ParallelRecovery {
 
     func work(_ blocks: [Range<UInt32>], _ wanted: Set<Int>?, _ results: Results) {
       while let block = turn.take() {
+        rows.expect(blocks[block])
         let result = Result { () throws(SQLiteFileError) in
           try rows.read(blocks[block], wanted, &sink)
         }

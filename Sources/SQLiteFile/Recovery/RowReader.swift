@@ -49,6 +49,9 @@ struct RowReader: ~Copyable {
   /// Forgets what was found since; for pages that are read once more.
   mutating func takeBack(to findings: FindingList) { self.findings = findings }
 
+  /// Tells that pages of a range are what is read next.
+  mutating func expect(_ pages: Range<UInt32>) { reader.expect(pages) }
+
   /// Hands the rows of some pages to the sink, in the order of pages.
   ///
   /// `wanted`: the places of the tables wanted; nil for all rows.
@@ -273,6 +276,7 @@ struct RowReader: ~Copyable {
   ) -> [PartialValue] {
     let have = gatherer.have
     let doubts = gatherer.doubts
+    if min(have, record.count) >= cell.payload, doubts.isEmpty, !cell.isDoubtful { return [] }
     var types = RecordTypes()
     var header = 0
     if let length = Varint.read(record.rawSpan, at: 0, end: record.count),
