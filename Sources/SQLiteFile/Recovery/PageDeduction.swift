@@ -1,0 +1,280 @@
+/// Deduces the rows of one page whose records' headers are false, from the rows of the page that are sound.
+///
+/// Whoever falsifies headers does it column by column, and what ruins a disk does it to few of them. So how far a type
+/// of a failing header is believed is learned from the page: from the columns in which its failing headers are false.
+struct PageDeduction {
+  /// A row as far as it could be deduced.
+  struct Row {
+    /// A record of the values that are certain, NULL in place of all others.
+    var record: ContiguousArray<UInt8>
+    /// The values in doubt, by field.
+    var partial: [PartialValue]
+    /// Fields of the record.
+    var count: Int
+    /// Whether the header adds up, so that it is only unlikely.
+    var addsUp: Bool
+  }
+
+  /// Work that one page may take, in values looked at and bytes of text.
+  private static let mostWork = 1 << 22
+  /// Failing cells of which the columns are learned that are false.
+  private static let witnessCount = 48
+  /// A sound row that is less usual is looked at, too, where others of the page fail.
+  private static let usual = 5 * FieldHabits.bit
+  /// Sound rows without which nothing is known about the values of a column that is false.
+  private static let leastSoundRows = 4
+  /// Failing rows that tell in which columns headers are false where there are no sound ones.
+  private static let leastWitnesses = 8
+  /// Never so much that a second false type is not thought of.
+  private static let mostDistrust = 11 * FieldHabits.bit / 2
+
+  private let shape: RowShape
+  private let encoding: DatabaseHeader.TextEncoding
+  private var habits: FieldHabits
+  private var types = RecordTypes()
+  private var deduction = HeaderDeduction()
+  private var budget = PageDeduction.mostWork
+  /// The failing cells by their place, and whether they add up all the same.
+  private var failing: [(place: Int, addsUp: Bool)] = []
+  private var distrust: ContiguousArray<Int>
+  private var exchange: ContiguousArray<Int>
+  /// For each column whether it is false in many rows.
+  private var isSuspect: ContiguousArray<Bool>
+  /// The one column that explains why rows fail, where there is no other.
+  private var culprit: Int?
+
+  init(_ shape: RowShape, _ encoding: DatabaseHeader.TextEncoding, usableSize: Int) {
+    self.shape = shape
+    self.encoding = encoding
+    habits = FieldHabits(shape, encoding)
+    types.renewBudget(usableSize: usableSize)
+    distrust = ContiguousArray(repeating: 4 * FieldHabits.bit, count: shape.fields.count)
+    exchange = ContiguousArray(repeating: 4 * FieldHabits.bit, count: shape.fields.count)
+    isSuspect = ContiguousArray(repeating: false, count: shape.fields.count)
+  }
+
+  /// Deduces the rows of a page, by the places of their cells.
+  mutating func rows(_ reading: borrowing LeafReading, _ page: RawSpan, limit: Int) -> [Int: Row] {
+    guard shape.fields.count <= HeaderDeduction.mostFields else { return [:] }
+    var sound: [Int] = []
+    for (place, cell) in reading.cells.enumerated() {
+      if cell.isWrecked {
+        if reading.isBordered(place, limit: limit) { failing.append((place, false)) }
+      } else if read(cell, page) {
+        sound.append(place)
+      }
+    }
+    guard !failing.isEmpty else { return [:] }
+    // Where most fail, those that do not may well add up by chance, and are alike for no other reason.
+    if sound.count * 3 <= failing.count * 2 {
+      failing += sound.map { ($0, true) }
+    } else {
+      for place in sound where read(reading.cells[place], page) {
+        let cell = reading.cells[place]
+        habits.learn(types, page, body: body(of: cell), end: cell.record + cell.local)
+      }
+      for place in sound where isUnusual(reading.cells[place], page) {
+        failing.append((place, true))
+      }
+    }
+    learnFaults(reading, page, soundCount: sound.count)
+    var rows: [Int: Row] = [:]
+    for (place, addsUp) in failing {
+      guard let row = row(reading.cells[place], page, addsUp: addsUp) else { continue }
+      rows[place] = row
+    }
+    return rows
+  }
+
+  // MARK: - Cells
+
+  /// Reads the types of a sound cell; false when they are none of this table.
+  private mutating func read(_ cell: LeafCell, _ page: RawSpan) -> Bool {
+    guard !cell.isHeadless,
+      let header = Varint.read(page, at: cell.record, end: cell.record + cell.local),
+      header.value <= UInt64(cell.local), header.value > UInt64(header.length)
+    else { return false }
+    return types.read(page, cell.record + header.length..<cell.record + Int(header.value))
+      && types.types.count <= shape.fields.count
+  }
+
+  /// Where the body of the cell begins whose types were read last.
+  private func body(of cell: LeafCell) -> Int { cell.record + cell.payload - types.bodyLength }
+
+  private mutating func isUnusual(_ cell: LeafCell, _ page: RawSpan) -> Bool {
+    guard !cell.spills, read(cell, page) else { return false }
+    var offset = body(of: cell)
+    var cost = 0
+    for (field, type) in types.types.enumerated() {
+      let length = RecordDecoder.length(ofType: type)
+      guard offset + length <= cell.record + cell.local else { return false }
+      budget -= 1 + length
+      cost += habits.surprise(field, type, page, offset, length)
+      offset += length
+    }
+    return cost >= Self.usual && budget > 0
+  }
+
+  private func question(_ cell: LeafCell, _ page: RawSpan) -> HeaderDeduction.Question? {
+    guard let types = LeafCell.fieldTypes(page, cell, shape) else { return nil }
+    let header = Int(page.byte(at: cell.record))
+    return HeaderDeduction.Question(
+      types: types, body: cell.record + header, length: cell.payload - header, distrust: distrust,
+      exchange: exchange)
+  }
+
+  // MARK: - Columns
+
+  /// Learns in which columns the headers of failing rows are false.
+  private mutating func learnFaults(
+    _ reading: borrowing LeafReading, _ page: RawSpan, soundCount: Int
+  ) {
+    if habits.rowCount < Self.leastSoundRows, findCulprit(reading, page) { return }
+    for _ in 0..<3 {
+      var faults = ContiguousArray(repeating: 0, count: shape.fields.count)
+      var witnesses = 0
+      for (place, _) in failing.prefix(Self.witnessCount) {
+        guard let question = question(reading.cells[place], page),
+          deduction.weigh(question, page, habits, &budget)
+        else { continue }
+        witnesses += 1
+        for (field, value) in deduction.fields.enumerated() where value.isDistrusted {
+          faults[field] += 1
+        }
+      }
+      guard witnesses > 0 else { return }
+      // Only some were asked, of which fewer sound ones are the like.
+      let sound = soundCount * witnesses / failing.count
+      for field in faults.indices {
+        let rate =
+          FieldHabits.logarithm(UInt32(clamping: witnesses + sound + 2))
+          - FieldHabits.logarithm(UInt32(clamping: faults[field] + 1))
+        distrust[field] = max(FieldHabits.bit, min(Self.mostDistrust, rate))
+        suspect(field, faults[field] * 4 > witnesses)
+      }
+    }
+  }
+
+  private mutating func suspect(_ field: Int, _ isSuspect: Bool) {
+    self.isSuspect[field] = isSuspect
+    exchange[field] = (isSuspect ? 1 : 4) * FieldHabits.bit
+  }
+
+  /// Without sound rows: looks for columns each of which explains alone why rows fail.
+  ///
+  /// - Returns: whether there is nothing more to be learned.
+  private mutating func findCulprit(_ reading: borrowing LeafReading, _ page: RawSpan) -> Bool {
+    let witnesses = failing.lazy.filter { !$0.addsUp }.prefix(Self.witnessCount).map(\.place)
+    // Few rows are explained by anything.
+    guard witnesses.count >= Self.leastWitnesses else {
+      for field in isSuspect.indices { suspect(field, true) }
+      return true
+    }
+    var explained = ContiguousArray(repeating: 0, count: shape.fields.count)
+    for field in explained.indices {
+      for place in witnesses {
+        guard var question = question(reading.cells[place], page), field < question.types.count
+        else { continue }
+        for other in question.distrust.indices {
+          question.distrust[other] = other == field ? FieldHabits.bit : FieldHabits.impossible
+        }
+        question.most = 16 * FieldHabits.bit
+        if deduction.weigh(question, page, habits, &budget),
+          deduction.cost <= 6 * FieldHabits.bit
+        {
+          explained[field] += 1
+        }
+      }
+    }
+    let whole = explained.indices.filter { explained[$0] == witnesses.count }
+    guard !whole.isEmpty else { return false }
+    if let only = whole.first, whole.count == 1,
+      explained.indices.allSatisfy({ $0 == only || explained[$0] * 4 < witnesses.count })
+    {
+      culprit = only
+    }
+    for field in explained.indices {
+      let isPossible = explained[field] * 2 >= witnesses.count
+      suspect(field, isPossible)
+      distrust[field] = isPossible ? FieldHabits.bit : 10 * FieldHabits.bit
+    }
+    return true
+  }
+
+  // MARK: - Rows
+
+  private mutating func row(_ cell: LeafCell, _ page: RawSpan, addsUp: Bool) -> Row? {
+    guard let question = question(cell, page), deduction.weigh(question, page, habits, &budget)
+    else { return nil }
+    var values = deduction.fields
+    for field in values.indices {
+      guard let type = values[field].type, values[field].start != nil, values[field].end != nil
+      else { continue }
+      // Nothing is known of a column that is false all over, and a row that adds up is not made another.
+      if isSuspect[field] && field != culprit && habits.rowCount < Self.leastSoundRows
+        || addsUp && type != question.types[field]
+      {
+        values[field].type = nil
+      }
+    }
+    if addsUp, values.allSatisfy({ $0.type != nil && $0.start != nil && $0.end != nil }) {
+      return nil
+    }
+    let row = Self.record(values, question, page, addsUp: addsUp)
+    return row.partial.count < values.count ? row : nil
+  }
+
+  /// Makes a record of the values that are certain.
+  private static func record(
+    _ values: ContiguousArray<HeaderDeduction.Field>, _ question: HeaderDeduction.Question,
+    _ page: RawSpan, addsUp: Bool
+  ) -> Row {
+    var header: [UInt8] = []
+    var body = ContiguousArray<UInt8>()
+    var partial: [PartialValue] = []
+    var run: (first: Int, start: Int?)?
+    // The bytes of neighbours in doubt stand under the first of them: only their outer borders are certain.
+    func close(_ end: Int?) {
+      if let start = run?.start, let end, start < end, let first = run?.first {
+        partial[first].have = end - start
+        partial[first].of = end - start
+        partial[first].bytes = page.part(question.body + start, end - start).array()
+      }
+      run = nil
+    }
+    for (field, value) in values.enumerated() {
+      guard let type = value.type, let start = value.start, let end = value.end else {
+        if run == nil {
+          let before = field == 0 ? 0 : values[field - 1].end
+          run = (partial.count, value.start ?? before)
+        }
+        partial.append(
+          PartialValue(column: field, have: 0, of: 0, isDoubtful: true, bytes: []))
+        header.append(0)
+        continue
+      }
+      close(start)
+      append(type, to: &header)
+      body.append(contentsOf: page.part(question.body + start, end - start).array())
+    }
+    close(question.length)
+    // The length of a header counts its own bytes.
+    var record = ContiguousArray<UInt8>()
+    var length: [UInt8] = []
+    append(UInt64(header.count + (header.count < 127 ? 1 : 2)), to: &length)
+    record.append(contentsOf: length)
+    record.append(contentsOf: header)
+    record.append(contentsOf: body)
+    return Row(record: record, partial: partial, count: values.count, addsUp: addsUp)
+  }
+
+  private static func append(_ value: UInt64, to bytes: inout [UInt8]) {
+    var groups: [UInt8] = [UInt8(value & 0x7f)]
+    var left = value >> 7
+    while left > 0, groups.count < 8 {
+      groups.append(UInt8(left & 0x7f) | 0x80)
+      left >>= 7
+    }
+    bytes.append(contentsOf: groups.reversed())
+  }
+}
