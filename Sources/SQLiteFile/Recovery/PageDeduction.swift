@@ -58,6 +58,8 @@ struct PageDeduction {
     guard shape.fields.count <= HeaderDeduction.mostFields else { return [:] }
     var sound: [Int] = []
     for (place, cell) in reading.cells.enumerated() {
+      // What a sector of zeros has swallowed is missing, and no other value.
+      if PayloadGatherer.touchesZeroSector(page, cell.start..<cell.end) { continue }
       if cell.isWrecked {
         if reading.isBordered(place, limit: limit) { failing.append((place, false)) }
       } else if read(cell, page) {
@@ -116,7 +118,9 @@ struct PageDeduction {
   }
 
   private func question(_ cell: LeafCell, _ page: RawSpan) -> HeaderDeduction.Question? {
-    guard let types = LeafCell.fieldTypes(page, cell, shape) else { return nil }
+    guard !cell.spills, cell.record + cell.payload <= page.byteCount,
+      let types = LeafCell.fieldTypes(page, cell, shape)
+    else { return nil }
     let header = Int(page.byte(at: cell.record))
     return HeaderDeduction.Question(
       types: types, body: cell.record + header, length: cell.payload - header, distrust: distrust,
