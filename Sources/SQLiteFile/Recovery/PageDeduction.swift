@@ -15,6 +15,9 @@ struct PageDeduction {
     var addsUp: Bool
   }
 
+  /// Other pages of the table that are asked, and how far away they may be.
+  static let mostNeighbours = 4
+  static let mostDistance: UInt32 = 64
   /// Work that one page may take, in values looked at and bytes of text.
   private static let mostWork = 1 << 22
   /// Failing cells of which the columns are learned that are false.
@@ -23,6 +26,8 @@ struct PageDeduction {
   private static let usual = 5 * FieldHabits.bit
   /// Sound rows without which nothing is known about the values of a column that is false.
   private static let leastSoundRows = 4
+  /// Sound rows that are as good as any more.
+  private static let enoughSoundRows = 16
   /// Failing rows that tell in which columns headers are false where there are no sound ones.
   private static let leastWitnesses = 8
   /// Never so much that a second false type is not thought of.
@@ -36,6 +41,8 @@ struct PageDeduction {
   private var budget = PageDeduction.mostWork
   /// The failing cells by their place, and whether they add up all the same.
   private var failing: [(place: Int, addsUp: Bool)] = []
+  /// The places of all others of the table.
+  private var sound: [Int] = []
   private var distrust: ContiguousArray<Int>
   private var exchange: ContiguousArray<Int>
   /// For each column whether it is false in many rows.
@@ -53,10 +60,11 @@ struct PageDeduction {
     isSuspect = ContiguousArray(repeating: false, count: shape.fields.count)
   }
 
-  /// Deduces the rows of a page, by the places of their cells.
-  mutating func rows(_ reading: borrowing LeafReading, _ page: RawSpan, limit: Int) -> [Int: Row] {
-    guard shape.fields.count <= HeaderDeduction.mostFields else { return [:] }
-    var sound: [Int] = []
+  /// Looks at the cells of the page.
+  ///
+  /// - Returns: how many more sound rows it takes to know what rows of the table look like.
+  mutating func look(at reading: borrowing LeafReading, _ page: RawSpan, limit: Int) -> Int {
+    guard shape.fields.count <= HeaderDeduction.mostFields else { return 0 }
     for (place, cell) in reading.cells.enumerated() {
       // What a sector of zeros has swallowed is missing, and no other value.
       if PayloadGatherer.touchesZeroSector(page, cell.start..<cell.end) { continue }
@@ -66,20 +74,33 @@ struct PageDeduction {
         sound.append(place)
       }
     }
-    guard !failing.isEmpty else { return [:] }
+    guard !failing.isEmpty else { return 0 }
     // Where most fail, those that do not may well add up by chance, and are alike for no other reason.
     if sound.count * 3 <= failing.count * 2 {
       failing += sound.map { ($0, true) }
     } else {
-      for place in sound where read(reading.cells[place], page) {
-        let cell = reading.cells[place]
-        habits.learn(types, page, body: body(of: cell), end: cell.record + cell.local)
-      }
+      for place in sound { learn(reading.cells[place], page) }
       for place in sound where isUnusual(reading.cells[place], page) {
         failing.append((place, true))
       }
     }
-    learnFaults(reading, page, soundCount: sound.count)
+    return max(0, Self.enoughSoundRows - habits.rowCount)
+  }
+
+  /// Learns from another page of the table, on which nothing is wrong.
+  ///
+  /// - Returns: how many more sound rows it takes.
+  mutating func learn(from reading: borrowing LeafReading, _ page: RawSpan) -> Int {
+    guard reading.method == .pointers else { return Self.enoughSoundRows - habits.rowCount }
+    for cell in reading.cells
+    where !PayloadGatherer.touchesZeroSector(page, cell.start..<cell.end) { learn(cell, page) }
+    return max(0, Self.enoughSoundRows - habits.rowCount)
+  }
+
+  /// Deduces the rows of the page, by the places of their cells.
+  mutating func rows(_ reading: borrowing LeafReading, _ page: RawSpan) -> [Int: Row] {
+    guard !failing.isEmpty else { return [:] }
+    learnFaults(reading, page)
     var rows: [Int: Row] = [:]
     for (place, addsUp) in failing {
       guard let row = row(reading.cells[place], page, addsUp: addsUp) else { continue }
@@ -98,6 +119,11 @@ struct PageDeduction {
     else { return false }
     return types.read(page, cell.record + header.length..<cell.record + Int(header.value))
       && types.types.count <= shape.fields.count
+  }
+
+  private mutating func learn(_ cell: LeafCell, _ page: RawSpan) {
+    guard read(cell, page) else { return }
+    habits.learn(types, page, body: body(of: cell), end: cell.record + cell.local)
   }
 
   /// Where the body of the cell begins whose types were read last.
@@ -130,9 +156,7 @@ struct PageDeduction {
   // MARK: - Columns
 
   /// Learns in which columns the headers of failing rows are false.
-  private mutating func learnFaults(
-    _ reading: borrowing LeafReading, _ page: RawSpan, soundCount: Int
-  ) {
+  private mutating func learnFaults(_ reading: borrowing LeafReading, _ page: RawSpan) {
     if habits.rowCount < Self.leastSoundRows, findCulprit(reading, page) { return }
     for _ in 0..<3 {
       var faults = ContiguousArray(repeating: 0, count: shape.fields.count)
@@ -148,7 +172,7 @@ struct PageDeduction {
       }
       guard witnesses > 0 else { return }
       // Only some were asked, of which fewer sound ones are the like.
-      let sound = soundCount * witnesses / failing.count
+      let sound = sound.count * witnesses / failing.count
       for field in faults.indices {
         let rate =
           FieldHabits.logarithm(UInt32(clamping: witnesses + sound + 2))

@@ -97,7 +97,8 @@ struct RowReader: ~Copyable {
     origin.page = page
     origin.member = place.member
     let rowLayout = owner.map { layouts[$0.table] } ?? unknown
-    let deduced = reading.hasMisfits ? deduce(owner?.table, bytes.rawSpan, available) : [:]
+    let deduced =
+      reading.hasMisfits ? try deduce(page, owner?.table, bytes.rawSpan, available) : [:]
     for index in reading.cells.indices where sink.wantsMore {
       let cell = reading.cells[index]
       origin.offset = place.offset + Int64(cell.start)
@@ -241,13 +242,31 @@ struct RowReader: ~Copyable {
     sink.endRow()
   }
 
-  /// The rows of a page that other rows of it tell more of than their own headers.
-  private func deduce(_ table: Int?, _ bytes: RawSpan, _ available: Int) -> [Int: PageDeduction.Row]
+  /// The rows of a page that other rows of the table tell more of than their own headers.
+  private mutating func deduce(_ page: UInt32, _ table: Int?, _ bytes: RawSpan, _ available: Int)
+    throws(SQLiteFileError) -> [Int: PageDeduction.Row]
   {
     guard let table else { return [:] }
     var deduction = PageDeduction(
       shapes[table], layout.textEncoding, usableSize: layout.usableSize)
-    return deduction.rows(reading, bytes, limit: min(available, layout.usableSize))
+    let limit = min(available, layout.usableSize)
+    var wanted = deduction.look(at: reading, bytes, limit: limit)
+    var near = LeafReading(
+      usableSize: layout.usableSize, mostPayload: reading.mostPayload, encoding: layout.textEncoding)
+    var buffer = ContiguousArray<UInt8>()
+    var left = PageDeduction.mostNeighbours
+    // Whichever thread reads the page asks the same neighbours.
+    for distance in 1...PageDeduction.mostDistance where wanted > 0 && left > 0 {
+      for other in [page &- distance, page &+ distance]
+      where wanted > 0 && left > 0 && census.isSoundLeaf(other, of: table) {
+        left -= 1
+        let there = try reader.copy(other, into: &buffer)
+        guard there == layout.pageSize else { continue }
+        near.read(buffer.rawSpan, number: other, available: there, shape: nil)
+        wanted = deduction.learn(from: near, buffer.rawSpan)
+      }
+    }
+    return deduction.rows(reading, bytes)
   }
 
   private mutating func emit<Sink: RecoverySink & ~Copyable>(
