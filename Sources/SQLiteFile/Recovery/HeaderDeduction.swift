@@ -41,8 +41,6 @@ struct HeaderDeduction {
     var distrust: ContiguousArray<Int>
     /// What it costs beside that when the value is as long as the header has it: a false type rarely is.
     var exchange: ContiguousArray<Int>
-    /// Readings that cost more are none.
-    var most = 60 * FieldHabits.bit
   }
 
   private(set) var fields: ContiguousArray<Field> = []
@@ -58,8 +56,12 @@ struct HeaderDeduction {
   private var cheapest: ContiguousArray<Int> = []
   private var work = 0
 
-  private static let mostSteps = 1 << 16
-  private static let mostStates = 1 << 18
+  /// Readings that cost more are none.
+  private static let mostCost = 60 * FieldHabits.bit
+  /// Work that one record may take.
+  private static let mostWork = 1 << 19
+  private static let mostSteps = 1 << 15
+  private static let mostStates = 1 << 16
   private static let unreached = Int32(FieldHabits.impossible)
 
   /// Weighs the readings of a record.
@@ -76,8 +78,8 @@ struct HeaderDeduction {
     prepare(question)
     // What is rarely needed is looked at only when the likelier does not do.
     var bound = Self.margin + (cheapest.first ?? 0) + FieldHabits.bit
-    while bound <= question.most {
-      work = min(budget, 1 << 20)
+    while bound <= Self.mostCost {
+      work = min(budget, Self.mostWork)
       let before = work
       let isDone = gather(question, page, habits, bound)
       budget -= before - work

@@ -19,7 +19,7 @@ struct PageDeduction {
   static let mostNeighbours = 4
   static let mostDistance: UInt32 = 64
   /// Work that one page may take, in values looked at and bytes of text.
-  private static let mostWork = 1 << 22
+  private static let mostWork = 1 << 21
   /// Failing cells of which the columns are learned that are false.
   private static let witnessCount = 48
   /// A sound row that is less usual is looked at, too, where others of the page fail.
@@ -28,7 +28,7 @@ struct PageDeduction {
   private static let leastSoundRows = 4
   /// Sound rows that are as good as any more.
   private static let enoughSoundRows = 16
-  /// Failing rows that tell in which columns headers are false where there are no sound ones.
+  /// Rows from which on failing ones throw doubt on those that are not, where they are most.
   private static let leastWitnesses = 8
   /// Never so much that a second false type is not thought of.
   private static let mostDistrust = 11 * FieldHabits.bit / 2
@@ -41,14 +41,14 @@ struct PageDeduction {
   private var budget = PageDeduction.mostWork
   /// The failing cells by their place, and whether they add up all the same.
   private var failing: [(place: Int, addsUp: Bool)] = []
+  /// Whether all failing rows add up but for reserved types.
+  private var isReservedAlone = false
   /// The places of all others of the table.
   private var sound: [Int] = []
   private var distrust: ContiguousArray<Int>
   private var exchange: ContiguousArray<Int>
   /// For each column whether it is false in many rows.
   private var isSuspect: ContiguousArray<Bool>
-  /// The one column that explains why rows fail, where there is no other.
-  private var culprit: Int?
 
   init(_ shape: RowShape, _ encoding: DatabaseHeader.TextEncoding, usableSize: Int) {
     self.shape = shape
@@ -100,6 +100,16 @@ struct PageDeduction {
   /// Deduces the rows of the page, by the places of their cells.
   mutating func rows(_ reading: borrowing LeafReading, _ page: RawSpan) -> [Int: Row] {
     guard !failing.isEmpty else { return [:] }
+    if isBlind {
+      var count = 0
+      var isAlone = true
+      for (place, addsUp) in failing where !addsUp && isAlone {
+        count += 1
+        isAlone =
+          question(reading.cells[place], page).map { unreservedRow($0, page) != nil } ?? false
+      }
+      isReservedAlone = isAlone && count >= Self.leastWitnesses
+    }
     learnFaults(reading, page)
     var rows: [Int: Row] = [:]
     for (place, addsUp) in failing {
@@ -157,8 +167,7 @@ struct PageDeduction {
 
   /// Learns in which columns the headers of failing rows are false.
   private mutating func learnFaults(_ reading: borrowing LeafReading, _ page: RawSpan) {
-    if habits.rowCount < Self.leastSoundRows, findCulprit(reading, page) { return }
-    for _ in 0..<3 {
+    for _ in 0..<2 {
       var faults = ContiguousArray(repeating: 0, count: shape.fields.count)
       var witnesses = 0
       for (place, _) in failing.prefix(Self.witnessCount) {
@@ -188,60 +197,20 @@ struct PageDeduction {
     exchange[field] = (isSuspect ? 1 : 4) * FieldHabits.bit
   }
 
-  /// Without sound rows: looks for columns each of which explains alone why rows fail.
-  ///
-  /// - Returns: whether there is nothing more to be learned.
-  private mutating func findCulprit(_ reading: borrowing LeafReading, _ page: RawSpan) -> Bool {
-    let witnesses = failing.lazy.filter { !$0.addsUp }.prefix(Self.witnessCount).map(\.place)
-    // Few rows are explained by anything.
-    guard witnesses.count >= Self.leastWitnesses else {
-      for field in isSuspect.indices { suspect(field, true) }
-      return true
-    }
-    var explained = ContiguousArray(repeating: 0, count: shape.fields.count)
-    for field in explained.indices {
-      for place in witnesses {
-        guard var question = question(reading.cells[place], page), field < question.types.count
-        else { continue }
-        for other in question.distrust.indices {
-          question.distrust[other] = other == field ? FieldHabits.bit : FieldHabits.impossible
-        }
-        question.most = 16 * FieldHabits.bit
-        if deduction.weigh(question, page, habits, &budget),
-          deduction.cost <= 6 * FieldHabits.bit
-        {
-          explained[field] += 1
-        }
-      }
-    }
-    let whole = explained.indices.filter { explained[$0] == witnesses.count }
-    guard !whole.isEmpty else { return false }
-    if let only = whole.first, whole.count == 1,
-      explained.indices.allSatisfy({ $0 == only || explained[$0] * 4 < witnesses.count })
-    {
-      culprit = only
-    }
-    for field in explained.indices {
-      let isPossible = explained[field] * 2 >= witnesses.count
-      suspect(field, isPossible)
-      distrust[field] = isPossible ? FieldHabits.bit : 10 * FieldHabits.bit
-    }
-    return true
-  }
-
   // MARK: - Rows
 
   private mutating func row(_ cell: LeafCell, _ page: RawSpan, addsUp: Bool) -> Row? {
-    guard let question = question(cell, page), deduction.weigh(question, page, habits, &budget)
-    else { return nil }
+    guard let question = question(cell, page) else { return nil }
+    if isBlind {
+      if !addsUp { return isReservedAlone ? unreservedRow(question, page) : nil }
+      // Few rows that fail say little of one that does not.
+      if failing.count < Self.leastWitnesses { return nil }
+    }
+    guard deduction.weigh(question, page, habits, &budget) else { return nil }
     var values = deduction.fields
-    for field in values.indices {
-      guard let type = values[field].type, values[field].start != nil, values[field].end != nil
-      else { continue }
+    for field in values.indices where values[field].type != nil {
       // Nothing is known of a column that is false all over, and a row that adds up is not made another.
-      if isSuspect[field] && field != culprit && habits.rowCount < Self.leastSoundRows
-        || addsUp && type != question.types[field]
-      {
+      if isSuspect[field] && isBlind || addsUp && values[field].type != question.types[field] {
         values[field].type = nil
       }
     }
@@ -249,6 +218,31 @@ struct PageDeduction {
       return nil
     }
     let row = Self.record(values, question, page, addsUp: addsUp)
+    return row.partial.count < values.count || addsUp ? row : nil
+  }
+
+  /// Whether no sound row says what rows of the table look like.
+  private var isBlind: Bool { habits.rowCount < Self.leastSoundRows }
+
+  /// A row that adds up but for reserved types, where no other row tells more: what is false stands there, and all of
+  /// it takes no bytes.
+  ///
+  /// A column that is false in all rows may seem to be any other, so nothing else is to be had, and not where some
+  /// of the failing rows are not like that.
+  private func unreservedRow(_ question: HeaderDeduction.Question, _ page: RawSpan) -> Row? {
+    var values = ContiguousArray<HeaderDeduction.Field>()
+    var offset = 0
+    for type in question.types {
+      let length = RecordDecoder.length(ofType: type)
+      guard length <= question.length - offset else { return nil }
+      let isReserved = type == 10 || type == 11
+      values.append(
+        HeaderDeduction.Field(
+          type: isReserved ? nil : type, start: offset, end: offset + length))
+      offset += length
+    }
+    guard offset == question.length, values.contains(where: { $0.type == nil }) else { return nil }
+    let row = Self.record(values, question, page, addsUp: false)
     return row.partial.count < values.count ? row : nil
   }
 

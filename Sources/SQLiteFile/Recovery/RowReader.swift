@@ -252,7 +252,8 @@ struct RowReader: ~Copyable {
     let limit = min(available, layout.usableSize)
     var wanted = deduction.look(at: reading, bytes, limit: limit)
     var near = LeafReading(
-      usableSize: layout.usableSize, mostPayload: reading.mostPayload, encoding: layout.textEncoding)
+      usableSize: layout.usableSize, mostPayload: reading.mostPayload, encoding: layout.textEncoding
+    )
     var buffer = ContiguousArray<UInt8>()
     var left = PageDeduction.mostNeighbours
     // Whichever thread reads the page asks the same neighbours.
