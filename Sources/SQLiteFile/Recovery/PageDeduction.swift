@@ -140,17 +140,23 @@ struct PageDeduction {
   private func body(of cell: LeafCell) -> Int { cell.record + cell.payload - types.bodyLength }
 
   private mutating func isUnusual(_ cell: LeafCell, _ page: RawSpan) -> Bool {
-    guard !cell.spills, read(cell, page) else { return false }
+    guard let cost = surprise(cell, page) else { return false }
+    return cost >= Self.usual && budget > 0
+  }
+
+  /// How surprising a row is as its header has it; nil where not all of it stands on the page.
+  private mutating func surprise(_ cell: LeafCell, _ page: RawSpan) -> Int? {
+    guard !cell.spills, read(cell, page) else { return nil }
     var offset = body(of: cell)
     var cost = 0
     for (field, type) in types.types.enumerated() {
       let length = RecordDecoder.length(ofType: type)
-      guard offset + length <= cell.record + cell.local else { return false }
+      guard offset + length <= cell.record + cell.local else { return nil }
       budget -= 1 + length
       cost += habits.surprise(field, type, page, offset, length)
       offset += length
     }
-    return cost >= Self.usual && budget > 0
+    return cost
   }
 
   private func question(_ cell: LeafCell, _ page: RawSpan) -> HeaderDeduction.Question? {
@@ -207,6 +213,12 @@ struct PageDeduction {
       if failing.count < Self.leastWitnesses { return nil }
     }
     guard deduction.weigh(question, page, habits, &budget) else { return nil }
+    // An unusual row is one all the same unless its header being false explains it better.
+    if addsUp, !isBlind, let cost = surprise(cell, page),
+      cost <= deduction.cost + 2 * FieldHabits.bit
+    {
+      return nil
+    }
     var values = deduction.fields
     for field in values.indices where values[field].type != nil {
       // Nothing is known of a column that is false all over, and a row that adds up is not made another.
