@@ -22,8 +22,6 @@ struct LeafCell: BitwiseCopyable {
   var isHeadless = false
   /// The length of the record's header, only where its bytes are lost; less than 128.
   var headerLength = 0
-  /// A byte of the payload that is not what the file has: the serial type that must have stood there.
-  var patch: (offset: Int, type: UInt8)?
   /// Whether the record's header contradicts itself, so that no value is certain.
   var isWrecked = false
   /// Whether the lengths of its record were added up and agree.

@@ -27,6 +27,8 @@ struct LeafReading {
   private(set) var freeBlocks: [Range<Int>] = []
   /// Cells whose pointers led nowhere and that were not found otherwise.
   private(set) var lostCount = 0
+  /// Whether there are cells whose records contradict themselves.
+  private(set) var hasMisfits = false
   /// Offset behind the cell pointer array.
   private(set) var contentFloor = 8
   private(set) var types = RecordTypes()
@@ -47,6 +49,7 @@ struct LeafReading {
     cells.removeAll(keepingCapacity: true)
     freeBlocks.removeAll(keepingCapacity: true)
     lostCount = 0
+    hasMisfits = false
     types.renewBudget(usableSize: usableSize)
     let base = number == 1 ? DatabaseHeader.length : 0
     let limit = min(usableSize, available)
@@ -115,6 +118,7 @@ struct LeafReading {
     let count = min(Int(page.uint16(at: 3)), (usableSize - pointers) / 2)
     contentFloor = pointers + 2 * count
     lostCount = 0
+    hasMisfits = false
     types.renewBudget(usableSize: usableSize)
     for index in 0..<count {
       let start = Int(page.uint16(at: pointers + 2 * index))
@@ -274,9 +278,10 @@ struct LeafReading {
         guard start >= contentFloor, start + 4 <= limit, !covers(start..<start + 1),
           let room = room(at: start, limit: limit),
           let cell = LeafCell.parseMisfit(
-            page, at: start, room: room, usableSize: usableSize, shape: shape, &types)
+            page, at: start, room: room, usableSize: usableSize, shape: shape)
         else { continue }
         insert(cell)
+        hasMisfits = true
         lost -= 1
       }
     }
@@ -476,6 +481,14 @@ struct LeafReading {
         cells[other].hasRowID = false
       }
     }
+  }
+
+  /// Whether a cell ends where the next one begins, or what is free; cells are in the order of offsets here.
+  func isBordered(_ place: Int, limit: Int) -> Bool {
+    let end = cells[place].end
+    let next = place + 1 < cells.count ? cells[place + 1].start : limit
+    // Less than four bytes are a fragment (file format, section 1.6).
+    return next >= end && next - end < 4 || freeBlocks.contains { $0.lowerBound == end }
   }
 
   /// What neither the cells nor `others` cover.

@@ -95,6 +95,12 @@ struct PageCensus {
     }
   }
 
+  /// Whether a page is a leaf of a table with a header that can be read.
+  func isSoundLeaf(_ page: UInt32, of table: Int) -> Bool {
+    page > 1 && page <= pageCount && kind(page) == .tableLeaf && isLiveLeaf(page)
+      && owner(page)?.table == table
+  }
+
   /// Notes that an overflow chain goes on at a page.
   mutating func follow(_ page: UInt32) {
     guard page >= 2, page <= pageCount else { return }

@@ -51,6 +51,9 @@ public struct RowOrigin: Sendable, Hashable {
 }
 
 /// A value that is not whole.
+///
+/// Where neither its type nor its length is certain, ``of`` is 0. The bytes of neighbours of which only the outer
+/// borders are certain stand under the first of them.
 public struct PartialValue: Sendable, Hashable {
   /// The place of the column.
   public var column: Int

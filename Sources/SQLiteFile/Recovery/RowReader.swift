@@ -110,9 +110,15 @@ struct RowReader: ~Copyable {
     origin.page = page
     origin.member = place.member
     let rowLayout = owner.map { layouts[$0.table] } ?? unknown
+    let deduced =
+      reading.hasMisfits ? try deduce(page, owner?.table, bytes.rawSpan, available) : [:]
     for index in reading.cells.indices where sink.wantsMore {
       let cell = reading.cells[index]
       origin.offset = place.offset + Int64(cell.start)
+      if let row = deduced[index] {
+        emit(row, of: cell, origin, rowLayout, &sink)
+        continue
+      }
       try emit(cell, of: page, bytes.rawSpan, origin, rowLayout, isLive: true, &sink)
     }
   }
@@ -193,7 +199,7 @@ struct RowReader: ~Copyable {
     isLive: Bool, _ sink: inout Sink
   ) throws(SQLiteFileError) {
     let rowID = cell.hasRowID ? cell.rowID : nil
-    if !cell.spills, !cell.isHeadless, !cell.isWrecked, cell.patch == nil,
+    if !cell.spills, !cell.isHeadless, !cell.isWrecked,
       !PayloadGatherer.touchesZeroSector(bytes, cell.start..<cell.end)
     {
       let record = bytes.part(cell.record, cell.payload)
@@ -209,7 +215,6 @@ struct RowReader: ~Copyable {
     try gatherer.gather(
       cell, of: page, bytes: bytes, isLive: isLive, census: census, reader: &reader)
     var record = gatherer.payload
-    if let patch = cell.patch, patch.offset < record.count { record[patch.offset] = patch.type }
     if cell.isWrecked {
       return emitWrecked(cell, bytes, origin, layout, &sink)
     }
@@ -267,6 +272,61 @@ struct RowReader: ~Copyable {
     sink.beginRow(cell.hasRowID ? cell.rowID : nil)
     for _ in 0..<columns { sink.null() }
     sink.endRow()
+  }
+
+  /// The rows of a page that other rows of the table tell more of than their own headers.
+  private mutating func deduce(_ page: UInt32, _ table: Int?, _ bytes: RawSpan, _ available: Int)
+    throws(SQLiteFileError) -> [Int: PageDeduction.Row]
+  {
+    guard let table else { return [:] }
+    var deduction = PageDeduction(
+      shapes[table], layout.textEncoding, usableSize: layout.usableSize)
+    let limit = min(available, layout.usableSize)
+    var wanted = deduction.look(at: reading, bytes, limit: limit)
+    var near = LeafReading(
+      usableSize: layout.usableSize, mostPayload: reading.mostPayload, encoding: layout.textEncoding
+    )
+    var buffer = ContiguousArray<UInt8>()
+    var left = PageDeduction.mostNeighbours
+    // Whichever thread reads the page asks the same neighbours.
+    for distance in 1...PageDeduction.mostDistance where wanted > 0 && left > 0 {
+      for other in [page &- distance, page &+ distance]
+      where wanted > 0 && left > 0 && census.isSoundLeaf(other, of: table) {
+        left -= 1
+        let there = try reader.copy(other, into: &buffer)
+        guard there == layout.pageSize else { continue }
+        near.read(buffer.rawSpan, number: other, available: there, shape: nil)
+        wanted = deduction.learn(from: near, buffer.rawSpan)
+      }
+    }
+    return deduction.rows(reading, bytes)
+  }
+
+  private mutating func emit<Sink: RecoverySink & ~Copyable>(
+    _ row: PageDeduction.Row, of cell: LeafCell, _ origin: RowOrigin,
+    _ layout: borrowing RowLayout, _ sink: inout Sink
+  ) {
+    let rowID = cell.hasRowID ? cell.rowID : nil
+    let name = rowID.map { "row \($0)" } ?? "a row"
+    let certain = row.count - row.partial.count
+    findings.add(
+      Finding(
+        row.addsUp ? "row.partial" : "row.deduced",
+        row.addsUp
+          ? "\(row.partial.count) of \(row.count) values of \(name) are in doubt, as those of others on its page"
+          : "the record of \(name) has a false header; \(certain) of \(row.count) values could be told all the same",
+        member: origin.member, page: origin.page, offset: origin.offset,
+        table: origin.table.map { names[$0] }))
+    var origin = origin
+    if !row.partial.isEmpty { origin.confidence = min(origin.confidence, 50) }
+    sink.begin(
+      origin,
+      partial: row.partial.map { value in
+        var value = value
+        value.column = layout.rules.firstIndex { Int($0.field) == value.column } ?? value.column
+        return value
+      })
+    _ = decoder.decode(row.record.rawSpan, rowID: rowID, layout: layout, into: &sink)
   }
 
   /// The values of a gathered record that are not whole. What is missing of the record is filled with zeros so
