@@ -85,16 +85,21 @@ public struct TableDefinition: Sendable, Hashable {
 }
 
 extension TableDefinition.Affinity {
-  /// The affinity of a declared type ("Datatypes In SQLite", section 3.1, in its order of precedence).
+  /// The affinity of a declared type ("Datatypes In SQLite", section 3.1, in its order of precedence). To SQLite types
+  /// are bytes, of which those of ASCII letters alone have two cases.
   public init(declaredType: String, isStrict: Bool = false) {
-    let type = declaredType.uppercased()
-    if type.contains("INT") {
+    let type = declaredType.utf8.map { UInt8(ascii: "a")...UInt8(ascii: "z") ~= $0 ? $0 - 32 : $0 }
+    func contains(_ word: StaticString) -> Bool {
+      let word = Array(word.description.utf8)
+      return type.indices.dropLast(word.count - 1).contains { type[$0...].starts(with: word) }
+    }
+    if contains("INT") {
       self = .integer
-    } else if type.contains("CHAR") || type.contains("CLOB") || type.contains("TEXT") {
+    } else if contains("CHAR") || contains("CLOB") || contains("TEXT") {
       self = .text
-    } else if type.contains("BLOB") || type.isEmpty || (isStrict && type == "ANY") {
+    } else if contains("BLOB") || type.isEmpty || (isStrict && type.elementsEqual("ANY".utf8)) {
       self = .blob
-    } else if type.contains("REAL") || type.contains("FLOA") || type.contains("DOUB") {
+    } else if contains("REAL") || contains("FLOA") || contains("DOUB") {
       self = .real
     } else {
       self = .numeric

@@ -13,12 +13,20 @@ struct TableParser {
   private struct Draft {
     var name: String
     var type = ""
+    var hasType = false
+    /// Whether the type is a single word.
+    var isOneWord = false
     var defaultTokens: [SQLToken]?
     var collation = "BINARY"
     var generation = TableDefinition.Column.Generation.none
     var isPrimaryKey = false
     var isNotNull = false
     var isDescendingKey = false
+
+    /// Whether the type is this word, in any case of its letters, which are ASCII's own.
+    var isInteger: Bool {
+      isOneWord && type.utf8.count == 7 && type.uppercased() == "INTEGER"
+    }
   }
 
   private struct KeyPart {
@@ -93,13 +101,16 @@ struct TableParser {
     }
     var rowIDColumn: Int?
     if !isWithoutRowID, parts.count == 1, let only = primaryKey.first,
-      drafts[only].type.uppercased() == "INTEGER", isTableKey || !drafts[only].isDescendingKey
+      drafts[only].isInteger, isTableKey || !drafts[only].isDescendingKey
     {
       rowIDColumn = only
     }
     return TableDefinition(
       columns: drafts.map { draft in
-        let affinity = TableDefinition.Affinity(declaredType: draft.type, isStrict: isStrict)
+        // An empty name is a type like others.
+        let affinity =
+          draft.hasType && draft.type.isEmpty
+          ? .numeric : TableDefinition.Affinity(declaredType: draft.type, isStrict: isStrict)
         let value = draft.defaultTokens.map { Self.constant($0, affinity) } ?? .some(.null)
         return TableDefinition.Column(
           name: draft.name, declaredType: draft.type, affinity: affinity,
@@ -126,7 +137,12 @@ struct TableParser {
     if typeStart < position {
       let range = tokens[typeStart].range.lowerBound..<tokens[position - 1].range.upperBound
       draft.type = String(decoding: sql[range], as: UTF8.self)
-      if position - typeStart == 1 { draft.type = tokens[typeStart].text }
+      draft.hasType = true
+      // SQLite takes the quotes off, and drops what stands behind them (`sqlite3Dequote`).
+      draft.isOneWord = position - typeStart == 1
+      if draft.isOneWord || [.string, .quotedIdentifier].contains(tokens[typeStart].kind) {
+        draft.type = tokens[typeStart].text
+      }
     }
     while let token = current, !isEndOfPart(token) {
       position += 1

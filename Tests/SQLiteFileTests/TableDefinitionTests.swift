@@ -97,12 +97,36 @@ import Testing
     for column in table.columns {
       // SQLite's own words for it: CREATE TABLE AS SELECT declares a type for each affinity.
       try connection.exec("DROP TABLE IF EXISTS a; DROP TABLE IF EXISTS b")
-      let type = column.declaredType.isEmpty ? "" : "\"\(column.declaredType)\""
+      // An empty name is a type like others.
+      let type =
+        column.declaredType.isEmpty && column.affinity == .blob
+        ? "" : "\"\(column.declaredType)\""
       try connection.exec("CREATE TABLE a(x \(type)); CREATE TABLE b AS SELECT x FROM a")
       let declared = try connection.string("SELECT type FROM pragma_table_info('b')")
       let words = ["INT": "integer", "NUM": "numeric", "REAL": "real", "TEXT": "text", "": "blob"]
       #expect(words[declared ?? "-"] == column.affinity.rawValue, "\(column)")
     }
+  }
+
+  /// Types in quotes, of which SQLite sees the first word only, and such as look like its own in another alphabet.
+  @Test(arguments: [
+    "\"\"", "''", "[]", "\"\" TEXT", "[REAL] TEXT", "\"INT\" x", "x \"INT\"", "'TEXT' INT",
+    "'a''INT' REAL", "`BLOB`(5)", "\"INTEGER\"(7)", "ınt", "ﬂoat", "TEXT\u{301}", "İNT",
+    "REAL BLOB", "TEXT/**/", "/*INT*/ REAL", "REAL /*INT*/ x", "'INTEGER' x PRIMARY KEY",
+    "ınteger PRIMARY KEY", "INTEGER x PRIMARY KEY", "[integer] PRIMARY KEY",
+  ])
+  func quotedTypesAreAsSQLiteReadsThem(_ type: String) throws {
+    let folder = try TemporaryFolder()
+    let connection = try SQLiteConnection(folder.url.appendingPathComponent("t.sqlite"))
+    defer { connection.close() }
+    let sql = "CREATE TABLE t(x \(type))"
+    try connection.exec("\(sql); CREATE TABLE b AS SELECT x FROM t; INSERT INTO t(rowid) VALUES(5)")
+    let column = try #require(TableDefinition(sql: sql)?.columns.first)
+    let declared = try connection.string("SELECT type FROM pragma_table_info('b')")
+    let words = ["INT": "integer", "NUM": "numeric", "REAL": "real", "TEXT": "text", "": "blob"]
+    #expect(words[declared ?? "-"] == column.affinity.rawValue, "\(column)")
+    let isRowID = try connection.integer("SELECT x FROM t") == 5
+    #expect((TableDefinition(sql: sql)?.rowIDColumn == 0) == isRowID)
   }
 
   /// Not among them: hexadecimal numbers of more than 31 bits, which SQLite keeps as text in some versions.

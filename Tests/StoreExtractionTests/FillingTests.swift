@@ -271,4 +271,61 @@ import Testing
     let told = try given.rows("SELECT \"rowid\" FROM _lifeboat_provenance WHERE \"table\" = 't'")
     #expect(try given.rows("SELECT id FROM t WHERE b IS NULL") == told)
   }
+
+  /// Indexes that came with a table's keys and cannot be filled: they fold text, have an entry that does not stand in its
+  /// cell, or are too many.
+  @Test(arguments: [
+    "v TEXT COLLATE NOCASE UNIQUE, w", "v TEXT, w, UNIQUE(w, v COLLATE RTRIM)",
+    "v TEXT UNIQUE, w UNIQUE",
+    (0..<40).map { "c\($0) DEFAULT NULL UNIQUE, " }.joined() + "v TEXT UNIQUE, w",
+  ])
+  func keysThatAreNotFilledHaveTheirIndexes(_ columns: String) throws {
+    let folder = try TemporaryFolder()
+    let source = folder.url.appendingPathComponent("old.sqlite")
+    let connection = try SQLiteConnection(source)
+    try connection.exec("CREATE TABLE t(id INTEGER PRIMARY KEY, \(columns))")
+    try connection.exec("CREATE TABLE other(v TEXT UNIQUE)")
+    try connection.exec("INSERT INTO t(v, w) VALUES('Abc', 1), ('abd ', 2), ('', zeroblob(9000))")
+    try connection.exec("INSERT INTO other VALUES('a'), ('b')")
+    connection.close()
+    let (result, output) = try Self.rebuilt(source)
+    #expect(result.isLossless)
+    let given = try SQLiteConnection(output)
+    #expect(try given.integrityCheck() == ["ok"])
+    #expect(try given.integer("SELECT id FROM t WHERE v = 'Abc'") == 1)
+  }
+
+  /// Dropping an index would drop what is known of it, too.
+  @Test func statisticsOfIndexesThatAreNotFilledAreKept() throws {
+    let folder = try TemporaryFolder()
+    let source = folder.url.appendingPathComponent("old.sqlite")
+    let connection = try SQLiteConnection(source)
+    try connection.exec("CREATE TABLE t(v INTEGER, w TEXT)")
+    try connection.exec("CREATE INDEX large ON t(v); CREATE INDEX folded ON t(w COLLATE NOCASE)")
+    try connection.exec("INSERT INTO t VALUES(9007199254740993, 'a'), (1, 'b'); ANALYZE")
+    let query = "SELECT * FROM sqlite_stat1 ORDER BY tbl, idx"
+    let wanted = try connection.rows(query)
+    connection.close()
+    let (_, output) = try Self.rebuilt(source)
+    let given = try SQLiteConnection(output)
+    #expect(wanted.count == 2)
+    #expect(try given.rows(query) == wanted)
+    #expect(try given.integrityCheck() == ["ok"])
+  }
+
+  /// What reading finds is told once where the rows are read twice.
+  @Test func startingOverTellsNothingTwice() throws {
+    let folder = try TemporaryFolder()
+    let source = folder.url.appendingPathComponent("old.sqlite")
+    let connection = try SQLiteConnection(source)
+    try connection.exec("CREATE TABLE t(v)")
+    try connection.exec(
+      "WITH c(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM c WHERE i < 3000) INSERT INTO t SELECT CAST(x'ff' || zeroblob(3000) AS TEXT) FROM c"
+    )
+    connection.close()
+    let (result, _) = try Self.rebuilt(source)
+    #expect(result.rowCount == 3000)
+    #expect(result.findings.count { $0.id == "text.undecodable" } == 1)
+    #expect(result.damageCount == 1)
+  }
 }

@@ -408,9 +408,11 @@ struct LayoutVote {
       else { continue }
       votes[child.page - 1 - found, default: 0] += 4
     }
+    // Of two that are as likely and as near, pages are rather missing than no part of the database.
     guard
-      let winner = votes.max(by: { ($0.value, -abs($0.key)) < ($1.value, -abs($1.key)) }),
-      winner.value >= 3
+      let winner = votes.max(by: {
+        ($0.value, -abs($0.key), $0.key) < ($1.value, -abs($1.key), $1.key)
+      }), winner.value >= 3
     else { return }
     // More lost than left: one page that leads there may be chance.
     guard winner.key <= count || winner.value >= 8 else { return }

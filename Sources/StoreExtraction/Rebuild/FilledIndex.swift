@@ -11,8 +11,6 @@ final class FilledIndex {
   }
 
   let name: String
-  /// Its statement; nil for one that came with its table.
-  var sql: String?
   let rootPage: UInt32
   private let isUnique: Bool
   private var entries: Entries

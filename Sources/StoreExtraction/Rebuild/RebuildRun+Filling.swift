@@ -19,7 +19,7 @@ extension RebuildRun {
   /// - Throws: ``FillingGivenUp`` when they are many, when leaves are in no order, or when a row id or a unique key comes
   ///   twice.
   func fillTables() throws -> KeptRows {
-    let indexes = try makeIndexesToFill()
+    let (indexes, others) = try makeIndexesToFill()
     try writer.execute("COMMIT")
     var filler = try writer.filler()
     for index in indexes { try index.begin(&filler, mostBytes: Self.keyBytes / indexes.count) }
@@ -42,7 +42,7 @@ extension RebuildRun {
       guard try index.fill(&filler) else { throw FillingGivenUp() }
     }
     try filler.finish()
-    try leaveToSQLite(indexes.filter(\.isLeftToSQLite))
+    try leaveToSQLite(others + indexes.filter(\.isLeftToSQLite).map(\.name))
     for table in targets { table?.indexes = [] }
     return kept
   }
@@ -92,16 +92,22 @@ extension RebuildRun {
   // MARK: - Indexes
 
   /// Makes the indexes of tables that can be filled, where they order whole columns by their bytes, and finds those that
-  /// came with the tables' keys.
-  private func makeIndexesToFill() throws -> [FilledIndex] {
+  /// came with the tables' keys; of these, those that SQLite has to make are the others.
+  private func makeIndexesToFill() throws -> (found: [FilledIndex], others: [String]) {
     var found: [FilledIndex] = []
+    var others: [String] = []
     var met: Set<ObjectIdentifier> = []
     for case let table? in targets
     where table.isPlain && met.insert(ObjectIdentifier(table)).inserted {
       for row in try writer.rows(
         "SELECT name FROM pragma_index_list(?)", [.string(table.target)])
-      where found.count < Self.mostIndexes {
-        guard let index = try filledIndex(row[0].string, of: table) else { continue }
+      {
+        guard found.count < Self.mostIndexes,
+          let index = try filledIndex(row[0].string, of: table)
+        else {
+          others.append(row[0].string)
+          continue
+        }
         table.indexes.append(index)
         found.append(index)
       }
@@ -118,12 +124,11 @@ extension RebuildRun {
         try drop(entry.name)
         continue
       }
-      index.sql = sql
       filledIndexes.insert(sql)
       table.indexes.append(index)
       found.append(index)
     }
-    return found
+    return (found, others)
   }
 
   /// Whether a statement made the index of this name, and no other; where it cannot, that is told when all indexes are
@@ -176,17 +181,13 @@ extension RebuildRun {
       name, rootPage: rootPage, isUnique: list[0][0] != .integer(0), columns, of: table.expected)
   }
 
-  private func leaveToSQLite(_ indexes: [FilledIndex]) throws {
-    for index in indexes {
-      if let sql = index.sql {
-        filledIndexes.remove(sql)
-        try drop(index.name)
-        continue
-      }
+  /// Has indexes made anew that are empty. Dropping one would drop what ANALYZE knows of it.
+  private func leaveToSQLite(_ indexes: [String]) throws {
+    for name in indexes {
       do throws(SQLiteWriterError) {
-        try writer.execute("REINDEX main.\(try SQLIdentifier.quoted(index.name))")
+        try writer.execute("REINDEX main.\(try SQLIdentifier.quoted(name))")
       } catch {
-        guard error.code == .constraint else { throw error }
+        guard error.code == .constraint || error.isRefusal else { throw error }
         throw FillingGivenUp()
       }
     }

@@ -49,6 +49,7 @@ public struct StoreRebuild: Sendable {
     var concessions: [Int: String] = [:]
     var tries = 0
     var isFilling = true
+    let found = store.database.findings
     while true {
       do {
         return try run(store, to: output, watch, concessions, isFilling: isFilling)
@@ -58,12 +59,13 @@ public struct StoreRebuild: Sendable {
         // SQLite has undone the transaction, so all starts again without what brought that about.
         concessions[error.place] = error.reason
         tries += 1
-        guard tries >= Self.mostTries else { continue }
         for (place, table) in store.database.tables.enumerated()
-        where table.computes && concessions[place] == nil {
+        where tries >= Self.mostTries && table.computes && concessions[place] == nil {
           concessions[place] = "other tables of the store compute without end"
         }
       }
+      // What reading found is found once more.
+      store.database.takeBack(to: found)
     }
   }
 
