@@ -59,7 +59,7 @@ struct HeaderDeduction {
   /// Readings that cost more are none.
   private static let mostCost = 60 * FieldHabits.bit
   /// Work that one record may take.
-  private static let mostWork = 1 << 19
+  private static let mostWork = 1 << 17
   private static let mostSteps = 1 << 15
   private static let mostStates = 1 << 16
   private static let unreached = Int32(FieldHabits.impossible)

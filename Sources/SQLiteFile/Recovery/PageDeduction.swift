@@ -18,8 +18,11 @@ struct PageDeduction {
   /// Other pages of the table that are asked, and how far away they may be.
   static let mostNeighbours = 4
   static let mostDistance: UInt32 = 64
-  /// Work that one page may take, in values looked at and bytes of text.
-  private static let mostWork = 1 << 21
+  /// Work that all pages of a file may take, in values looked at and bytes of text, some seconds' worth; and what a page may
+  /// take of it. Each page has its share, so that it does not matter which is read first.
+  private static let mostFileWork = 1 << 31
+  private static let mostPageWork = 1 << 19
+  private static let leastPageWork = 1 << 14
   /// Failing cells of which the columns are learned that are false.
   private static let witnessCount = 48
   /// A sound row that is less usual is looked at, too, where others of the page fail.
@@ -38,7 +41,7 @@ struct PageDeduction {
   private var habits: FieldHabits
   private var types = RecordTypes()
   private var deduction = HeaderDeduction()
-  private var budget = PageDeduction.mostWork
+  private var budget: Int
   /// The failing cells by their place, and whether they add up all the same.
   private var failing: [(place: Int, addsUp: Bool)] = []
   /// Whether all failing rows add up but for reserved types.
@@ -50,7 +53,10 @@ struct PageDeduction {
   /// For each column whether it is false in many rows.
   private var isSuspect: ContiguousArray<Bool>
 
-  init(_ shape: RowShape, _ encoding: DatabaseHeader.TextEncoding, usableSize: Int) {
+  init(
+    _ shape: RowShape, _ encoding: DatabaseHeader.TextEncoding, usableSize: Int, pageCount: UInt32
+  ) {
+    budget = min(Self.mostPageWork, max(Self.leastPageWork, Self.mostFileWork / Int(pageCount)))
     self.shape = shape
     self.encoding = encoding
     habits = FieldHabits(shape, encoding)

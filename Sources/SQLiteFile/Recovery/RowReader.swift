@@ -280,7 +280,8 @@ struct RowReader: ~Copyable {
   {
     guard let table else { return [:] }
     var deduction = PageDeduction(
-      shapes[table], layout.textEncoding, usableSize: layout.usableSize)
+      shapes[table], layout.textEncoding, usableSize: layout.usableSize,
+      pageCount: census.pageCount)
     let limit = min(available, layout.usableSize)
     var wanted = deduction.look(at: reading, bytes, limit: limit)
     var near = LeafReading(
