@@ -334,6 +334,7 @@ import Testing
   @Test(arguments: [
     "v NOT NULL, k TEXT PRIMARY KEY) WITHOUT ROWID",
     "v INT, w TEXT, k INTEGER PRIMARY KEY) WITHOUT ROWID, STRICT",
+    "v INT, k TEXT PRIMARY KEY) WITHOUT ROWID", "v NUMERIC, w, k TEXT PRIMARY KEY) WITHOUT ROWID",
   ])
   func valuesThatSQLiteMistakesDoNotFailTheRebuild(_ columns: String) throws {
     let folder = try TemporaryFolder()

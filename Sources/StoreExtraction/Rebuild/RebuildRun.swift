@@ -183,7 +183,7 @@ final class RebuildRun {
     for case let table? in targets where !table.needsRowID {
       for column in table.columns {
         let place = "value in \(table.target).\(column)"
-        problems.insert("NULL \(place)")
+        for type in ["NULL", "TEXT", "NUMERIC"] { problems.insert("\(type) \(place)") }
         guard table.expected.definition.isStrict else { continue }
         for type in ["INT", "INTEGER", "REAL", "TEXT", "BLOB"] {
           problems.insert("non-\(type) \(place)")
