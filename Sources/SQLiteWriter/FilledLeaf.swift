@@ -82,12 +82,7 @@ struct FilledLeaf {
     var place = start
     page.set(varint: UInt64(cell.payload), at: &place)
     page.set(varint: UInt64(bitPattern: cell.rowID), at: &place)
-    unsafe page.withUnsafeMutableBytes { page in
-      unsafe bytes.withUnsafeBytes { bytes in
-        unsafe UnsafeMutableRawBufferPointer(rebasing: page[place..<place + cell.local])
-          .copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + cell.local]))
-      }
-    }
+    page.copy(bytes, offset..<offset + cell.local, to: place)
     if !cell.isWhole {
       heads.append(head)
       page.set(head, at: place + cell.local)

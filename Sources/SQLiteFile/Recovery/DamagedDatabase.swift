@@ -21,9 +21,6 @@ public final class DamagedDatabase {
   /// What was found.
   public internal(set) var findings = FindingList()
 
-  /// Forgets what was found since then, for a caller that reads the rows once more.
-  public func takeBack(to earlier: FindingList) { findings = earlier }
-
   var reader: PageReader
   var census: PageCensus
   let map: PointerMap
@@ -112,6 +109,9 @@ public final class DamagedDatabase {
   }
 
   // MARK: - Rows
+
+  /// Forgets what was found since then, for a caller that reads the rows once more.
+  public func takeBack(to earlier: FindingList) { findings = earlier }
 
   /// Which rows are wanted.
   public enum Selection: Sendable {

@@ -222,15 +222,24 @@ struct LeafReading {
 
   /// Follows the chain of free blocks; false when it is no chain.
   private mutating func readFreeBlocks(_ page: RawSpan, _ first: Int, _ floor: Int) -> Bool {
+    Self.walkFreeBlocks(page, first, floor, usableSize) { freeBlocks.append($0) }
+  }
+
+  /// Follows a chain of free blocks (file format, section 1.6 "freeblock"); false when it is none, and then some of the
+  /// blocks have been handed on.
+  @inline(__always)
+  static func walkFreeBlocks(
+    _ page: RawSpan, _ first: Int, _ floor: Int, _ usableSize: Int, _ body: (Range<Int>) -> Void
+  ) -> Bool {
     var next = first
     var end = floor
     while next != 0 {
-      guard next >= end, next + 4 <= usableSize else { return false }
-      let size = Int(page.uint16(at: next + 2))
-      guard size >= 4, next + size <= usableSize else { return false }
-      freeBlocks.append(next..<next + size)
+      guard next >= end, next &+ 4 <= usableSize else { return false }
+      let size = Int(page.uint16(at: next &+ 2))
+      guard size >= 4, next &+ size <= usableSize else { return false }
+      body(next..<next &+ size)
       // Blocks are in order, and at least four bytes apart.
-      end = next + size
+      end = next &+ size
       next = Int(page.uint16(at: next))
     }
     return true

@@ -106,24 +106,10 @@ struct SoundLeaf {
       pointer &+= 2
     }
     contentStart = first
-    return addFreeBlocks(page, floor, &sum) && sum == usable
-  }
-
-  /// Adds the lengths of the free blocks; false where their chain is none (file format, section 1.6 "freeblock").
-  @inline(__always)
-  private mutating func addFreeBlocks(_ page: RawSpan, _ floor: Int, _ sum: inout Int) -> Bool {
-    var next = Int(page.uint16(at: 1))
-    hasFreeBlocks = next != 0
-    var end = floor
-    while next != 0 {
-      guard next >= end, next &+ 4 <= usableSize else { return false }
-      let size = Int(page.uint16(at: next &+ 2))
-      guard size >= 4, next &+ size <= usableSize else { return false }
-      sum &+= size
-      end = next &+ size
-      next = Int(page.uint16(at: next))
-    }
-    return true
+    let firstFree = Int(page.uint16(at: 1))
+    hasFreeBlocks = firstFree != 0
+    return LeafReading.walkFreeBlocks(page, firstFree, floor, usable) { sum &+= $0.count }
+      && sum == usable
   }
 
   /// Whether nothing is free but the gap between pointers and cells, and nothing was ever written there.

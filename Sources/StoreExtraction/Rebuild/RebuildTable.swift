@@ -104,9 +104,11 @@ final class RebuildTable {
   // MARK: - Filling
 
   /// Indexes that are filled with it.
-  var indexes: [FilledIndex] = []
+  var indexes: [FilledIndex] = [] {
+    didSet { indexedCount = indexes.flatMap(\.columns).reduce(0) { max($0, $1.place + 1) } }
+  }
   /// How many values a record must be read for them.
-  var indexedCount: Int { indexes.flatMap(\.columns).reduce(0) { max($0, $1.place + 1) } }
+  private(set) var indexedCount = 0
 
   /// Whether SQLite stores a row as it comes and nothing else follows from it. Where in doubt, no.
   var isPlain: Bool {
