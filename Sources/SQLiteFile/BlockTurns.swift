@@ -1,23 +1,39 @@
 import Dispatch
 
-/// Hands out blocks of work to several threads, and lets them write what they made of each in the order of blocks.
+/// What a thread has made of a block of work.
+final class BlockOutput: @unchecked Sendable {
+  var output: OutputBuffer
+  var findings = FindingList()
+  var failure: SQLiteFileError?
+
+  /// `output`: takes the bytes of blocks, and writes them when it is told to.
+  init(output: consuming OutputBuffer) { self.output = output }
+}
+
+/// Hands out blocks of work to several threads, and has what they made of each written in the order of blocks.
 ///
-/// Blocks are taken in their order, so whoever has the turn is at work, and nobody waits for a thread that has not begun.
+/// Who is done before its turn leaves the block with the others and goes on; whoever has the turn writes what is left
+/// behind its own. Blocks are taken in their order, so whoever has the turn is at work, and nobody waits for a thread
+/// that has not begun.
 final class BlockTurns: @unchecked Sendable {
   private let gate = DispatchQueue(label: "blocks")
-  /// One for each block that can be at work. A block's turn comes when the one before it has passed.
-  private let turns: [DispatchSemaphore]
   private let blockCount: Int
+  /// The next block to be taken, and the one whose turn it is.
   private var next = 0
+  private var current = 0
   private var hasStopped = false
+  private var spares: [BlockOutput]
+  private var left: [Int: BlockOutput] = [:]
+  private var sleepers: [Int: DispatchSemaphore] = [:]
 
-  init(blockCount: Int, workerCount: Int) {
+  /// `spares`: as many blocks as can be left before their turn.
+  init(blockCount: Int, spares: [BlockOutput]) {
     self.blockCount = blockCount
-    turns = (0..<workerCount).map { _ in DispatchSemaphore(value: 0) }
-    turns[0].signal()
+    self.spares = spares
   }
 
-  /// The next block; nil when there is none, or no further one is wanted. Who has taken one must pass on its turn.
+  /// The next block; nil when there is none, or no further one is wanted. Who has taken one must leave it or pass on
+  /// its turn.
   fileprivate func take() -> Int? {
     gate.sync {
       guard next < blockCount, !hasStopped else { return nil }
@@ -26,11 +42,40 @@ final class BlockTurns: @unchecked Sendable {
     }
   }
 
-  /// Waits until all blocks before this one have passed. To be called once for each block.
-  fileprivate func wait(for block: Int) { turns[block % turns.count].wait() }
+  /// Waits until all blocks before this one have passed.
+  fileprivate func wait(for block: Int) {
+    let semaphore: DispatchSemaphore? = gate.sync {
+      if block == current { return nil }
+      let semaphore = DispatchSemaphore(value: 0)
+      sleepers[block] = semaphore
+      return semaphore
+    }
+    semaphore?.wait()
+  }
 
-  /// Gives the turn to the next block.
-  fileprivate func pass(_ block: Int) { turns[(block + 1) % turns.count].signal() }
+  /// Room for what was made of a block whose turn has not come; nil when it has, or there is no room left.
+  fileprivate func spare(for block: Int) -> BlockOutput? {
+    gate.sync { block == current ? nil : spares.popLast() }
+  }
+
+  /// Leaves a block to whoever has the turn; false when that is this block's by now.
+  fileprivate func leave(_ made: BlockOutput, _ block: Int) -> Bool {
+    gate.sync {
+      guard block != current else { return false }
+      left[block] = made
+      return true
+    }
+  }
+
+  /// Gives the turn to the block behind this one; what was left of that one is then to be written.
+  fileprivate func pass(_ block: Int, _ written: BlockOutput?) -> BlockOutput? {
+    gate.sync {
+      if let written { spares.append(written) }
+      current = block + 1
+      sleepers.removeValue(forKey: current)?.signal()
+      return left.removeValue(forKey: current)
+    }
+  }
 
   /// Ends the work: what follows the block that has the turn is not wanted.
   fileprivate func stop() { gate.sync { hasStopped = true } }
@@ -47,7 +92,7 @@ final class BlockTurn: @unchecked Sendable {
 
   init(_ turns: BlockTurns) { self.turns = turns }
 
-  /// Takes the next block, as ``BlockTurns/take()``.
+  /// Takes the next block; nil when there is none, or no further one is wanted. It must be left or passed.
   func take() -> Int? {
     guard let next = turns.take() else { return nil }
     block = next
@@ -62,9 +107,26 @@ final class BlockTurn: @unchecked Sendable {
     return !turns.isStopped
   }
 
+  /// Room for what was made of the block, so that it can be left; nil when its turn has come, or there is no room.
+  func spare() -> BlockOutput? { hasCome ? nil : turns.spare(for: block) }
+
+  /// Leaves the block to whoever has the turn; false when that is this thread by now.
+  func leave(_ made: BlockOutput) -> Bool {
+    if turns.leave(made, block) { return true }
+    hasCome = true
+    return false
+  }
+
+  /// Whether what is written is wanted.
+  var isWanted: Bool { !turns.isStopped }
+
   /// Ends the work of all with this block, which must have its turn.
   func stop() { turns.stop() }
 
-  /// Gives the turn to the next block.
-  func pass() { turns.pass(block) }
+  /// Gives the turn to the next block. What is returned was left of that one: it is to be written now, and its turn
+  /// passed on as well.
+  func pass(_ written: BlockOutput? = nil) -> BlockOutput? {
+    defer { block += 1 }
+    return turns.pass(block, written)
+  }
 }

@@ -98,31 +98,50 @@ extension OutputBuffer {
   mutating func put(
     jsonString bytes: RawSpan, _ start: Int, _ length: Int, at position: Int
   ) -> Int? {
-    // Most texts are short, and nothing in them is special: that shows when they have been put.
-    guard length <= 64, start &+ length &+ 8 <= bytes.byteCount else {
+    // Most texts are short, and nothing in them is to be escaped: that shows when they have been put. They are put in two
+    // parts of one size, the second of which ends where they do.
+    guard length <= 64, start &+ max(8, length) <= bytes.byteCount else {
       return put(anyString: bytes.part(start, length), at: position)
     }
     put(UInt64(UInt8(ascii: "\"")), at: position)
-    var cursor = position &+ 1
-    var left = length
-    var offset = start
-    var hits: UInt64 = 0
-    while left >= 8 {
-      let word = bytes.word(at: offset).littleEndian
+    let cursor = position &+ 1
+    var hits: UInt64
+    var all: UInt64
+    if length >= 32 {
+      let first = bytes.block(at: start)
+      let last = bytes.block(at: start &+ length &- 32)
+      put(first, at: cursor)
+      put(last, at: cursor &+ length &- 32)
+      let special = Self.specialBytes(first, Self.tops) | Self.specialBytes(last, Self.tops)
+      let both = first | last
+      hits = special.x | special.y | special.z | special.w
+      all = both.x | both.y | both.z | both.w
+    } else if length >= 8 {
+      let step = length >= 16 ? 8 : 0
+      let rest = length &- 8
+      let words = SIMD4(
+        bytes.word(at: start).littleEndian, bytes.word(at: start &+ step).littleEndian,
+        bytes.word(at: start &+ rest &- step).littleEndian,
+        bytes.word(at: start &+ rest).littleEndian)
+      put(words.x, at: cursor)
+      put(words.y, at: cursor &+ step)
+      put(words.z, at: cursor &+ rest &- step)
+      put(words.w, at: cursor &+ rest)
+      let special = Self.specialBytes(words, Self.tops)
+      hits = special.x | special.y | special.z | special.w
+      all = words.x | words.y | words.z | words.w
+    } else {
+      let word = bytes.word(at: start).littleEndian
       put(word, at: cursor)
-      hits |= Self.specialBytes(word, 0)
-      cursor &+= 8
-      offset &+= 8
-      left &-= 8
+      // What is behind the text does not count.
+      let own = (1 &<< UInt64(truncatingIfNeeded: length &* 8)) &- 1
+      hits = Self.specialBytes(word, Self.tops) & own
+      all = word & own
     }
-    let word = bytes.word(at: offset).littleEndian
-    put(word, at: cursor)
-    // What is behind the text does not count.
-    hits |= Self.specialBytes(word, 0) & ((1 &<< UInt64(truncatingIfNeeded: left &* 8)) &- 1)
     guard hits == 0 else { return put(anyString: bytes.part(start, length), at: position) }
-    cursor &+= left
-    put(UInt64(UInt8(ascii: "\"")), at: cursor)
-    return cursor &+ 1
+    if all & Self.tops != 0, !UTF8Scan.isValid(bytes.part(start, length)) { return nil }
+    put(UInt64(UInt8(ascii: "\"")), at: cursor &+ length)
+    return cursor &+ length &+ 1
   }
 
   @inline(never)

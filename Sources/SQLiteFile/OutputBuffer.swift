@@ -14,7 +14,7 @@
   private let descriptor: Int32?
   /// Bytes that can be gathered.
   let capacity: Int
-  private let memory: UnsafeMutableRawPointer
+  private var memory: UnsafeMutableRawPointer
   private var template = unsafe UnsafeMutableRawBufferPointer(start: nil, count: 0)
   private var templateCount = 0
   /// Bytes that are gathered.
@@ -36,10 +36,17 @@
     self.init(descriptor: nil, capacity: capacity, turn: nil)
   }
 
-  /// A buffer in front of the same descriptor that writes only when its turn has come. What is appended before that
-  /// waits in the buffer; when the buffer is full its thread waits.
-  func another(capacity: Int, turn: BlockTurn) -> OutputBuffer {
+  /// A buffer in front of the same descriptor that writes only when its turn has come, if it is given one. What is
+  /// appended before that waits in the buffer; when the buffer is full its thread waits.
+  func another(capacity: Int, turn: BlockTurn?) -> OutputBuffer {
     OutputBuffer(descriptor: descriptor, capacity: capacity, turn: turn)
+  }
+
+  /// Gives what is gathered for what another buffer of the same size has.
+  mutating func exchange(with other: inout OutputBuffer) {
+    guard capacity == other.capacity else { return }
+    unsafe swap(&memory, &other.memory)
+    swap(&count, &other.count)
   }
 
   private init(descriptor: Int32?, capacity: Int, turn: BlockTurn?) {
@@ -221,6 +228,37 @@
     return putLeading(digits: Self.fourDigits(number), of: 4, Self.count(four: number), at: cursor)
   }
 
+  /// The digits of an integer that is put more than once.
+  struct Digits {
+    fileprivate let value: Int64
+    /// The digits, the first in the lowest byte, and how many they are; 0 where they are too many for a word.
+    fileprivate let word: UInt64
+    fileprivate let count: Int
+
+    @inline(__always)
+    init(_ value: Int64) {
+      self.value = value
+      let number = UInt64(bitPattern: value)
+      guard number < 100_000_000 else {
+        word = 0
+        count = 0
+        return
+      }
+      count = OutputBuffer.count(eight: number)
+      word =
+        (OutputBuffer.digits(number) | OutputBuffer.zeros)
+        &>> UInt64(truncatingIfNeeded: (8 &- count) &* 8)
+    }
+  }
+
+  /// Puts what ``put(integer:at:)`` puts.
+  @inline(__always)
+  mutating func put(_ digits: Digits, at cursor: Int) -> Int {
+    guard digits.count > 0 else { return put(longInteger: digits.value, at: cursor) }
+    put(digits.word, at: cursor)
+    return cursor &+ digits.count
+  }
+
   @inline(never)
   private mutating func put(longInteger value: Int64, at start: Int) -> Int {
     var cursor = start
@@ -267,17 +305,22 @@
   /// Puts a number below 100,000,000 without leading zeros, and gives the position behind it.
   @inline(__always)
   private mutating func putLeading(_ value: UInt64, at cursor: Int) -> Int {
-    let more = (value >= 10_000 ? 1 : 0) &+ (value >= 100_000 ? 1 : 0)
-    let most = (value >= 1_000_000 ? 1 : 0) &+ (value >= 10_000_000 ? 1 : 0)
-    return putLeading(
-      digits: Self.digits(value), of: 8, Self.count(four: value) &+ more &+ most, at: cursor)
+    putLeading(digits: Self.digits(value), of: 8, Self.count(eight: value), at: cursor)
   }
 
-  /// How many digits a number has, at most four. Counted apart from the digits themselves: the position of what
-  /// follows is known early.
+  /// How many digits a number has, at most four. Counted apart from the digits themselves, so that the position of what
+  /// follows is known early, and by the top bits of differences: nobody can foresee how long the next number is.
   @inline(__always)
   private static func count(four value: UInt64) -> Int {
-    1 &+ (value >= 10 ? 1 : 0) &+ (value >= 100 ? 1 : 0) &+ (value >= 1000 ? 1 : 0)
+    Int(truncatingIfNeeded: 1 &+ (9 &- value) >> 63 &+ (99 &- value) >> 63 &+ (999 &- value) >> 63)
+  }
+
+  /// The same for at most eight digits.
+  @inline(__always)
+  private static func count(eight value: UInt64) -> Int {
+    let more = (9_999 &- value) >> 63 &+ (99_999 &- value) >> 63
+    let most = (999_999 &- value) >> 63 &+ (9_999_999 &- value) >> 63
+    return count(four: value) &+ Int(truncatingIfNeeded: more &+ most)
   }
 
   /// Puts the last `used` of some digits, and gives the position behind them.

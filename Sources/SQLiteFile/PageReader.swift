@@ -137,7 +137,7 @@ struct PageReader: ~Copyable {
 /// successor keeps being asked for.
 @safe private struct WindowCache: ~Copyable {
   private static let slotCount = 8
-  private static let slotLength = 256 * 1024
+  private static let slotLength = 128 * 1024
   private static let firstLength = 16 * 1024
 
   private struct Slot {

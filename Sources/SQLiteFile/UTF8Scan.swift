@@ -5,28 +5,20 @@ enum UTF8Scan {
   /// Whether all bytes are well-formed.
   static func isValid(_ bytes: RawSpan) -> Bool {
     let end = bytes.byteCount
-    guard end >= 11 else { return isValidShort(bytes) }
-    // Words and blocks look three bytes back, so the first characters are taken one by one.
+    guard end > 64 else { return isValidShort(bytes) }
+    // Blocks look three bytes back, so the first characters are taken one by one.
     var offset = 0
     while offset < 3 {
       guard let length = characterLength(bytes, at: offset) else { return false }
       offset &+= length
     }
-    // What is left behind the last whole block or word is judged by one that ends where the text does: those before it
-    // have been looked at, and may be once more.
-    if offset &+ 32 <= end {
-      while offset &+ 32 <= end {
-        guard isValidBlock(bytes, at: offset) else { return false }
-        offset &+= 32
-      }
-      if offset < end, !isValidBlock(bytes, at: end &- 32) { return false }
-    } else {
-      while offset &+ 8 <= end {
-        guard isValidWord(bytes, at: offset) else { return false }
-        offset &+= 8
-      }
-      if offset < end, !isValidWord(bytes, at: end &- 8) { return false }
+    // What is left behind the last whole block is judged by one that ends where the text does: those before it have been
+    // looked at, and may be once more.
+    while offset &+ 32 <= end {
+      guard isValidBlock(bytes, at: offset) else { return false }
+      offset &+= 32
     }
+    if offset < end, !isValidBlock(bytes, at: end &- 32) { return false }
     // Nothing may be begun that the text does not end.
     return bytes.byte(at: end &- 1) < 0xc0 && bytes.byte(at: end &- 2) < 0xe0
       && bytes.byte(at: end &- 3) < 0xf0
@@ -51,15 +43,30 @@ enum UTF8Scan {
     return bytes.uint64(at: start) >> UInt64(64 &- 8 &* count) & tops == 0
   }
 
+  /// The same, word for word.
   private static func isValidShort(_ bytes: RawSpan) -> Bool {
     let end = bytes.byteCount
+    var before: UInt64 = 0
     var offset = 0
-    if end >= 8, bytes.word(at: 0) & tops == 0 { offset = 8 }
     while offset < end {
-      guard let length = characterLength(bytes, at: offset) else { return false }
-      offset &+= length
+      var word: UInt64 = 0
+      if offset &+ 8 <= end {
+        word = bytes.word(at: offset).littleEndian
+      } else if end >= 8 {
+        // The last bytes are read with those before them, shifted out; nothing may be begun that the text does not end.
+        word =
+          bytes.word(at: end &- 8).littleEndian
+          >> UInt64(truncatingIfNeeded: (offset &+ 8 &- end) &* 8)
+      } else {
+        for place in 0..<end { word |= UInt64(bytes.byte(at: place)) << UInt64(place &* 8) }
+      }
+      if (word | before) & tops != 0, !isValidWord(word, behind: before, bytes, at: offset) {
+        return false
+      }
+      before = word
+      offset &+= 8
     }
-    return true
+    return before & tops == 0 || isValidWord(0, behind: before, bytes, at: offset)
   }
 
   @inline(__always)
@@ -69,16 +76,23 @@ enum UTF8Scan {
     return length == 0 ? nil : length
   }
 
-  /// Whether eight bytes go on well from the three before them. What a byte must be follows from those three: a trail
-  /// byte exactly where one of them calls for it. In each word of eight lanes only the top bit of a lane counts, and a
-  /// shift brings a lower bit of the same lane there.
+  /// Whether eight bytes go on well from the three before them.
   @inline(__always)
   private static func isValidWord(_ bytes: RawSpan, at offset: Int) -> Bool {
-    let word = bytes.word(at: offset)
-    let three = bytes.word(at: offset &- 3)
-    if (word | three) & tops == 0 { return true }
-    let one = bytes.word(at: offset &- 1)
-    let two = bytes.word(at: offset &- 2)
+    let before = bytes.word(at: offset &- 3).littleEndian << 40
+    return isValidWord(bytes.word(at: offset).littleEndian, behind: before, bytes, at: offset)
+  }
+
+  /// The same, of words with their first bytes lowest. What a byte must be follows from the three before it: a trail byte
+  /// exactly where one of them calls for it. In each word of eight lanes only the top bit of a lane counts, and a shift
+  /// brings a lower bit of the same lane there.
+  @inline(__always)
+  private static func isValidWord(
+    _ word: UInt64, behind before: UInt64, _ bytes: RawSpan, at offset: Int
+  ) -> Bool {
+    let one = word << 8 | before >> 56
+    let two = word << 16 | before >> 48
+    let three = word << 24 | before >> 40
     let isTrail = word & ~(word << 1)
     let leads = one & one << 1
     let far = three & three << 1 & three << 2 & three << 3
@@ -142,9 +156,8 @@ enum UTF8Scan {
   private static func areSecondsValid(_ bytes: RawSpan, _ marked: UInt64, at offset: Int) -> Bool {
     var marked = marked
     while marked != 0 {
-      // Lanes are counted as they lie in memory.
-      let lane = UInt64(littleEndian: marked).trailingZeroBitCount >> 3
-      marked &= ~UInt64(littleEndian: 0x80 << UInt64(lane &* 8))
+      let lane = marked.trailingZeroBitCount >> 3
+      marked &= ~(0x80 << UInt64(lane &* 8))
       let second = bytes.byte(at: offset &+ lane)
       switch bytes.byte(at: offset &+ lane &- 1) {
       case 0xe0: if second < 0xa0 { return false }

@@ -113,6 +113,16 @@ import Testing
       #expect(try written { isValid = $0.appendIfValid(jsonString: input.rawSpan) }.isEmpty)
     }
     #expect(isValid == (expected != nil))
+    // The same in the midst of a page, where texts are put without a look at how much room there is.
+    let page = ContiguousArray(
+      [0x22, 0xe2] + text + [0x82, 0x22, 0x0a, 0xff, 0xc3, 0x41, 0x42, 0x43])
+    var end: Int?
+    let put = try written {
+      end = $0.put(jsonString: page.rawSpan, 2, text.count, at: $0.room(for: 6 * text.count + 96))
+      if let end { $0.advance(to: end) }
+    }
+    #expect((end != nil) == (expected != nil))
+    #expect(put == (expected == nil ? [] : output))
   }
 
   /// Judging the rest anew at each character would take the square of the length.

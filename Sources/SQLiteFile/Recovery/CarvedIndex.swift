@@ -1,4 +1,4 @@
-/// Rows found in free space, in 40 bytes each: enough to tell which of them live elsewhere, or were found before,
+/// Rows found in free space, in 48 bytes each: enough to tell which of them live elsewhere, or were found before,
 /// and to read the others again.
 struct CarvedIndex {
   struct Entry: BitwiseCopyable {
@@ -27,18 +27,25 @@ struct CarvedIndex {
   static let isHeadless: UInt8 = 2
   static let lostFirst: UInt8 = 4
   static let isAmbiguous: UInt8 = 8
-  static let lives: UInt8 = 16
   static let isDoubtful: UInt8 = 32
 
-  var entries: ContiguousArray<Entry> = []
-  /// A filter in front of the entries, by the highest bits of their content.
+  private(set) var entries: ContiguousArray<Entry> = []
+  /// Filters in front of the entries, by the highest bits of their content, and by the length of their values.
   private var filter = ContiguousArray<UInt64>(repeating: 0, count: 1 << 14)
+  private var lengths = ContiguousArray<UInt64>(repeating: 0, count: 1 << 10)
 
   var isFull: Bool { entries.count >= Self.limit }
+
+  /// `length`: bytes of all values but the first.
+  mutating func append(_ entry: Entry, length: Int) {
+    entries.append(entry)
+    lengths[length >> 6 & 0x3ff] |= 1 << UInt64(length & 63)
+  }
 
   mutating func removeAll() {
     entries.removeAll(keepingCapacity: true)
     for index in filter.indices { filter[index] = 0 }
+    for index in lengths.indices { lengths[index] = 0 }
   }
 
   /// Sorts, and drops what stands several times: of equal rows the one of which most is known stays.
@@ -75,16 +82,22 @@ struct CarvedIndex {
   @inline(__always)
   private static func bit(_ content: UInt64) -> Int { Int(content >> 44) }
 
-  /// Notes that a live row has this content.
+  /// Whether any entry has so many bytes of values, the first one's not counted; true at times where none has.
   @inline(__always)
-  mutating func meet(_ content: UInt64, rowID: Int64) {
+  func mayHold(length: Int) -> Bool {
+    lengths[length >> 6 & 0x3ff] & 1 << UInt64(length & 63) != 0
+  }
+
+  /// Notes which entries a live row has the content of.
+  @inline(__always)
+  func meet(_ content: UInt64, rowID: Int64, _ living: inout Living) {
     let bit = Self.bit(content)
     guard filter[bit >> 6] & (1 << UInt64(bit & 63)) != 0 else { return }
-    mark(content, rowID)
+    mark(content, rowID, &living)
   }
 
   @inline(never)
-  private mutating func mark(_ content: UInt64, _ rowID: Int64) {
+  private func mark(_ content: UInt64, _ rowID: Int64, _ living: inout Living) {
     var low = 0
     var high = entries.count
     while low < high {
@@ -93,10 +106,29 @@ struct CarvedIndex {
     }
     while low < entries.count, entries[low].content == content {
       if entries[low].flags & Self.hasRowID == 0 || entries[low].rowID == rowID {
-        entries[low].flags |= Self.lives
+        living.bits[low >> 6] |= 1 << UInt64(low & 63)
       }
       low += 1
     }
+  }
+
+  /// Which entries have been met among live rows.
+  struct Living {
+    fileprivate var bits: ContiguousArray<UInt64>
+
+    init(_ index: borrowing CarvedIndex) {
+      bits = ContiguousArray(repeating: 0, count: index.entries.count / 64 + 1)
+    }
+  }
+
+  /// The entries that none of these has met.
+  func entries(without living: [Living]) -> ContiguousArray<Entry> {
+    var kept: ContiguousArray<Entry> = []
+    for index in entries.indices
+    where !living.contains(where: { $0.bits[index >> 6] & 1 << UInt64(index & 63) != 0 }) {
+      kept.append(entries[index])
+    }
+    return kept
   }
 }
 

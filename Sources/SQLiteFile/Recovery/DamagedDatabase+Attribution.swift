@@ -69,11 +69,19 @@ extension DamagedDatabase {
     }
     var groups: [UInt32: Group] = [:]
     let schema = Set(schemaLeaves)
+    var current = (root: UInt32(0), group: Group())
     try forEachLeaf(roots) { page, root, attribution in
       // The schema's own rows are no table's.
       if root == 1 || schema.contains(page) { return }
-      groups[root, default: Group()].add(page)
+      // Leaves mostly follow others of the same tree.
+      if root != current.root {
+        groups[current.root] = current.group
+        current = (root, groups[root] ?? Group())
+      }
+      current.group.add(page)
     }
+    groups[current.root] = current.group
+    groups[0] = nil
     var owners: [UInt32: (table: Int, attribution: Attribution)] = [:]
     // The b-trees that the schema names first: their rows teach what those of the others may look like.
     var testimonies: [UInt32: Testimony] = [:]
@@ -107,7 +115,7 @@ extension DamagedDatabase {
       alike[root] = heard.alike
     }
     if alike.count <= Self.mostAlike {
-      for (root, table) in try judgedByIndexes(alike, roots) {
+      for (root, table) in try judgedByIndexes(alike, roots).sorted(by: { $0.key < $1.key }) {
         if let named = roots[root] {
           findings.add(
             Finding(
@@ -125,8 +133,15 @@ extension DamagedDatabase {
     }
     self.roots = roots
     self.owners = owners.mapValues(\.table)
+    var owner: (table: Int, attribution: Attribution)?
+    current.root = 0
     try forEachLeaf(roots) { page, root, attribution in
-      guard root != 1, !schema.contains(page), let owner = owners[root] else { return }
+      guard root != 1, !schema.contains(page) else { return }
+      if root != current.root {
+        current.root = root
+        owner = owners[root]
+      }
+      guard let owner else { return }
       let evidence = owner.attribution == .root ? attribution : owner.attribution
       census.setOwner(of: page, owner.table, evidence)
     }
@@ -181,18 +196,23 @@ extension DamagedDatabase {
     _ visit: (_ page: UInt32, _ root: UInt32, _ attribution: Attribution) -> Void
   ) throws(SQLiteFileError) {
     var page: UInt32 = 1
+    var named = PageSet(pageCount: pageCount)
+    for root in roots.keys { _ = named.insert(root) }
     // Leaves mostly follow others that the same page leads to.
     var last: (parent: UInt32, found: (page: UInt32, attribution: Attribution))?
     while page <= pageCount {
       defer { page += 1 }
-      if census.kind(page) == .other, try isRuinedLeaf(page, roots) {
+      if census.kind(page) == .other,
+        census.parent(page) != 0 || trees.contains(page) || named.contains(page),
+        try isRuinedLeaf(page, roots)
+      {
         census.set(page, .ruinedLeaf)
       }
       guard census.isLiveLeaf(page), page > 1 else { continue }
       let parent = census.parent(page)
       let isOrdinary =
         parent != 0 && !census.free.contains(parent) && !census.disputed.contains(page)
-        && roots[page] == nil
+        && !named.contains(page)
       if isOrdinary, let last, last.parent == parent {
         visit(page, last.found.page, last.found.attribution)
         continue
@@ -216,8 +236,7 @@ extension DamagedDatabase {
       guard census.kind(parent) == .tableInterior else { return false }
       return try !isRuinedInterior(page)
     }
-    guard let entry = try map.entry(of: page, &reader), entry.kind == .bTree || entry.kind == .root
-    else { return false }
+    guard trees.contains(page) else { return false }
     return try !isRuinedInterior(page)
   }
 

@@ -69,29 +69,30 @@ extension DamagedDatabase {
     }
   }
 
-  /// Pages that the pointer map calls free are.
+  /// Pages that the pointer map calls free are; which it calls pages of b-trees is kept.
   private func readMap() throws(SQLiteFileError) {
-    guard map.isPresent else { return }
-    var number: UInt32 = 3
     // Entries that can be true, of the map page at hand.
     var good = 0
-    while number <= pageCount {
-      if map.isMap(number) || number == pageCount {
-        let page = map.mapPage(of: number - 1)
-        if good == 0, number > page, number - page > 2 {
-          findings.add(
-            Finding(
-              "ptrmap.unreadable", "no entry of this pointer-map page can be true", page: page,
-              offset: reader.location(of: page).offset))
-        }
-        good = 0
+    var lost: [UInt32] = []
+    try map.forEachEntry(&reader) { page, entry in
+      good += 1
+      switch entry.kind {
+      case .free: census.setFree(page)
+      case .root: _ = trees.insert(page)
+      case .bTree:
+        _ = trees.insert(page)
+        _ = interiors.insert(entry.parent)
+      case .firstOverflow, .laterOverflow: break
       }
-      if let entry = try map.entry(of: number, &reader) {
-        good += 1
-        if entry.kind == .free { census.setFree(number) }
-        if entry.kind == .bTree { _ = interiors.insert(entry.parent) }
-      }
-      number += 1
+    } endPage: { map, last in
+      if good == 0, last - map > 2 { lost.append(map) }
+      good = 0
+    }
+    for page in lost {
+      findings.add(
+        Finding(
+          "ptrmap.unreadable", "no entry of this pointer-map page can be true", page: page,
+          offset: reader.location(of: page).offset))
     }
   }
 }
@@ -158,8 +159,8 @@ private struct PageJudge {
     let count = Int(page.uint16(at: base + 3))
     switch kind {
     case .leafTable:
-      // Without a pointer map each cell must be seen, for the overflow page that it leads to.
-      if map.isPresent, isPlainLeaf(page, base, count) {
+      // Without a pointer map each cell that goes on must be seen, for the overflow page that it leads to.
+      if isPlainLeaf(page, base, count), map.isPresent || !mayGoOn(page, base, count) {
         return census.set(number, .tableLeaf)
       }
       if !map.isPresent, number > 1, available == page.byteCount, leaf.measure(page) {
@@ -209,6 +210,20 @@ private struct PageJudge {
       else { return false }
     }
     return true
+  }
+
+  /// Whether any cell of a table leaf has a payload for which there is no room on it.
+  private func mayGoOn(_ page: RawSpan, _ base: Int, _ count: Int) -> Bool {
+    let usable = layout.usableSize
+    var pointer = base + 8
+    for _ in 0..<count {
+      let start = Int(page.uint16(at: pointer))
+      pointer &+= 2
+      guard start < usable, let payload = Varint.read(page, at: start, end: usable),
+        payload.value <= UInt64(usable - 35)
+      else { return true }
+    }
+    return false
   }
 
   private mutating func judgeInterior(

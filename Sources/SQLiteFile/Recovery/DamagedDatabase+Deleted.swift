@@ -57,7 +57,8 @@ extension DamagedDatabase {
 
   /// Widens the shapes of the tables by what their rows really hold, and counts the types that rows begin with.
   func learn() throws(SQLiteFileError) -> [[UInt64]] {
-    var counts = [[UInt64: Int]](repeating: [:], count: tables.count)
+    // How many rows of each table begin with each type below 128.
+    var counts = [Int](repeating: 0, count: tables.count * 128)
     var looked = [Int](repeating: 0, count: tables.count)
     var buffer = ContiguousArray<UInt8>()
     var reading = newReading()
@@ -75,12 +76,14 @@ extension DamagedDatabase {
       for cell in reading.cells where parse(cell, buffer.rawSpan, &types) {
         shapes[owner.table].learn(types)
         if let first = types.types.first, first < 128 {
-          counts[owner.table][first, default: 0] += 1
+          counts[owner.table * 128 + Int(first)] += 1
         }
       }
     }
-    let found = counts.map { counts in
-      counts.sorted { ($0.value, $1.key) > ($1.value, $0.key) }.prefix(6).map(\.key)
+    let found = tables.indices.map { table in
+      let own = counts[table * 128..<(table + 1) * 128]
+      return own.indices.filter { own[$0] > 0 }.sorted { (own[$0], $1) > (own[$1], $0) }
+        .prefix(6).map { UInt64($0 - own.startIndex) }
     }
     firstTypes = found
     return found
@@ -213,14 +216,15 @@ extension DamagedDatabase {
     if cell.lostTypes > 0 { flags |= CarvedIndex.lostFirst }
     if isAmbiguous { flags |= CarvedIndex.isAmbiguous }
     if cell.isDoubtful { flags |= CarvedIndex.isDoubtful }
-    collection.index.entries.append(
+    collection.index.append(
       CarvedIndex.Entry(
         content: content, rowID: cell.rowID, page: number, start: UInt16(cell.start),
         record: UInt16(cell.record), length: UInt16(cell.length),
         table: table.map { UInt16($0 + 1) } ?? 0, payload: UInt32(cell.payload),
         firstType: UInt16(cell.firstType), confidence: UInt8(confidence), flags: flags,
         headerLength: UInt8(cell.headerLength), source: source.rawValue,
-        place: UInt8(Self.places.firstIndex(of: place) ?? 0)))
+        place: UInt8(Self.places.firstIndex(of: place) ?? 0)),
+      length: collection.types.lengthWithoutFirst)
   }
 
   private static let places: [RowOrigin.Place] = [
@@ -254,9 +258,7 @@ extension DamagedDatabase {
   ) throws(SQLiteFileError) {
     guard !collection.index.entries.isEmpty else { return }
     collection.index.settle(&collection.seen)
-    try meetLiving(&collection)
-    var entries = collection.index.entries
-    entries.removeAll { $0.flags & CarvedIndex.lives != 0 }
+    var entries = try entriesThatDoNotLive(collection.index)
     entries.sort { ($0.source, $0.page, $0.start) < ($1.source, $1.page, $1.start) }
     var buffer = ContiguousArray<UInt8>()
     let unknown = RowLayout()
@@ -341,46 +343,6 @@ extension DamagedDatabase {
       origin.attribution = owner.evidence
     } else {
       origin.attribution = .shape
-    }
-  }
-
-  /// Marks the entries that a live row has the content of.
-  private func meetLiving(_ collection: inout Collection) throws(SQLiteFileError) {
-    // A row that can be of one table only lives in that one, or on a page that is nobody's.
-    var concerned: Set<Int>? = []
-    for entry in collection.index.entries {
-      guard entry.table > 0, entry.flags & CarvedIndex.isAmbiguous == 0 else {
-        concerned = nil
-        break
-      }
-      concerned?.insert(Int(entry.table) - 1)
-    }
-    var buffer = ContiguousArray<UInt8>()
-    var page: UInt32 = 2
-    while page <= pageCount {
-      defer { page += 1 }
-      guard census.isLiveLeaf(page) else { continue }
-      let own = census.owner(page)?.table
-      if let concerned, let own, !concerned.contains(own) { continue }
-      let available = try reader.copy(page, into: &buffer)
-      guard available > 0 else { continue }
-      collection.reading.read(
-        buffer.rawSpan, number: page, available: available, shape: own.map { shapes[$0] })
-      let skipsFirst = own.map { shapes[$0].rowIDField == 0 } ?? false
-      for cell in collection.reading.cells {
-        guard parse(cell, buffer.rawSpan, &collection.types) else { continue }
-        let body = cell.record + cell.payload - collection.types.bodyLength
-        collection.index.meet(
-          ContentHash.of(
-            collection.types, buffer.rawSpan, body: body, end: cell.end, skipsFirst: skipsFirst),
-          rowID: cell.rowID)
-        if !skipsFirst {
-          collection.index.meet(
-            ContentHash.of(
-              collection.types, buffer.rawSpan, body: body, end: cell.end, skipsFirst: true),
-            rowID: cell.rowID)
-        }
-      }
     }
   }
 }

@@ -30,8 +30,9 @@ public final class DamagedDatabase {
   /// Pages that were read and have no room in which a dead row could stand.
   var barren: PageSet
   var shapes: [RowShape] = []
-  /// Pages that the pointer map has children of.
+  /// Pages that the pointer map has children of, and those that it calls pages of b-trees.
   var interiors: PageSet
+  var trees: PageSet
   /// Tables by the root pages that the schema gives, and by those that rows gave them to.
   var roots: [UInt32: Int] = [:]
   var owners: [UInt32: Int] = [:]
@@ -60,6 +61,7 @@ public final class DamagedDatabase {
     map = PointerMap(layout: survey.layout, pageCount: newest)
     claimed = PageSet(pageCount: newest)
     interiors = PageSet(pageCount: newest)
+    trees = PageSet(pageCount: newest)
     barren = PageSet(pageCount: newest)
     // No payload is longer than the file, nor than SQLite's own limit.
     mostPayload = min(1 << 31, reader.storedPageCount * survey.layout.pageSize)

@@ -16,14 +16,16 @@ struct LayoutVote {
     var base: Int64 = 0
     var best: Score?
     var own: Score?
-    for size in Self.sizes {
-      var found = try score(size, base, reserved: 0)
-      if reserved > 0 {
-        let other = try score(size, base, reserved: reserved)
-        if other.score > found.score { found = other }
+    if let size = header?.pageSize { own = try score(size, base, orReserved: reserved) }
+    if let own, own.score > 0.97 {
+      // Nobody can say it more clearly.
+      best = own
+    } else {
+      for size in Self.sizes {
+        let found =
+          try size == own?.size ? own : score(size, base, orReserved: reserved)
+        if let found, found.score > (best?.score ?? 0) * 1.05 { best = found }
       }
-      if size == header?.pageSize { own = found }
-      if found.score > (best?.score ?? 0) * 1.05 { best = found }
     }
     if (best?.score ?? 0) < 0.02, header == nil, let found = try findHeader() {
       return FileLayout(
@@ -99,6 +101,16 @@ struct LayoutVote {
     var count = 0
   }
 
+  /// The better of two scores: without reserved bytes, and with as many as the header says.
+  private func score(_ size: Int, _ base: Int64, orReserved reserved: Int) throws(SQLiteFileError)
+    -> Score
+  {
+    let found = try score(size, base, reserved: 0)
+    guard reserved > 0 else { return found }
+    let other = try score(size, base, reserved: reserved)
+    return other.score > found.score ? other : found
+  }
+
   private func score(_ size: Int, _ base: Int64, reserved: Int) throws(SQLiteFileError) -> Score {
     let count = (file.size - base) / Int64(size)
     guard count > 0 else { return Score(size: size) }
@@ -112,10 +124,13 @@ struct LayoutVote {
       let offset = base + index * Int64(size)
       let isFirst = index == 0 && base == 0
       index += step
-      guard try file.read(at: offset, into: &bytes, 0..<head) == head else { continue }
+      // Most of what is no page shows it in its first byte.
+      guard try file.read(at: offset, into: &bytes, 0..<128) == 128 else { continue }
       sampled += 1
       let start = isFirst && Self.isPageOne(bytes.rawSpan) ? 100 : 0
-      guard Self.mayBePage(bytes.rawSpan.part(0, head), start, size, reserved: reserved),
+      guard BTreePage.Kind(rawValue: bytes.rawSpan.byte(at: start)) != nil,
+        try file.read(at: offset + 128, into: &bytes, 128..<head) == head - 128,
+        Self.mayBePage(bytes.rawSpan.part(0, head), start, size, reserved: reserved),
         try file.read(at: offset + Int64(head), into: &bytes, head..<size) == size - head,
         let end = Self.contentEnd(bytes.rawSpan, start, reserved: reserved)
       else { continue }

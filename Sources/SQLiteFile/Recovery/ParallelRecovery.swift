@@ -11,6 +11,8 @@ struct ParallelRecovery {
   /// Small enough that rows stay in the processor's cache until they are written.
   private static let blockBytes = 256 << 10
   private static let bufferBytes = 1 << 20
+  /// Blocks that are done before their turn.
+  private static let spareCount = 2
 
   /// What the threads have in common. Only touched by who has the turn.
   private final class Results: @unchecked Sendable {
@@ -33,17 +35,46 @@ struct ParallelRecovery {
     func work(_ blocks: [Range<UInt32>], _ wanted: Set<Int>?, _ results: Results) {
       while let block = turn.take() {
         rows.expect(blocks[block])
-        let result = Result { () throws(SQLiteFileError) in
+        var failure: SQLiteFileError?
+        do throws(SQLiteFileError) {
           try rows.read(blocks[block], wanted, &sink)
+        } catch {
+          failure = error
         }
-        if turn.come() {
-          sink.flush()
-          results.findings.add(rows.takeFindings())
-          if case .failure(let error) = result { results.failure = error }
-          if results.failure != nil || !sink.wantsMore { turn.stop() }
+        var next: BlockOutput?
+        if let spare = turn.spare() {
+          sink.output.exchange(with: &spare.output)
+          spare.findings = rows.takeFindings()
+          spare.failure = failure
+          if turn.leave(spare) { continue }
+          next = spare
+        } else {
+          if turn.come() {
+            sink.flush()
+            settle(rows.takeFindings(), failure, sink.output.isBroken, results)
+          }
+          next = turn.pass()
         }
-        turn.pass()
+        while let made = next {
+          write(made, results)
+          next = turn.pass(made)
+        }
       }
+    }
+
+    /// Writes what was left of a block whose turn has come.
+    private func write(_ made: BlockOutput, _ results: Results) {
+      guard turn.isWanted else { return made.output.removeAll() }
+      made.output.flush()
+      settle(made.findings, made.failure, made.output.isBroken, results)
+    }
+
+    private func settle(
+      _ findings: FindingList, _ failure: SQLiteFileError?, _ isBroken: Bool, _ results: Results
+    ) {
+      results.findings.add(findings)
+      results.failure = failure
+      if failure != nil || isBroken { turn.stop() }
     }
   }
 
@@ -58,7 +89,10 @@ struct ParallelRecovery {
     let blocks = stride(from: 2, to: end, by: Int(length)).map {
       UInt32($0)..<UInt32(min($0 + length, end))
     }
-    let turns = BlockTurns(blockCount: blocks.count, workerCount: workerCount)
+    let spares = (0..<spareCount).map { _ in
+      BlockOutput(output: sink.output.another(capacity: bufferBytes, turn: nil))
+    }
+    let turns = BlockTurns(blockCount: blocks.count, spares: spares)
     let results = Results()
     let workers = (0..<workerCount).map { _ in
       let turn = BlockTurn(turns)
@@ -78,5 +112,6 @@ struct ParallelRecovery {
     database.reportUndecodable(undecodableCount)
     if let failure = results.failure { throw failure }
     for worker in workers { try worker.sink.finish() }
+    for spare in spares { try spare.output.finish() }
   }
 }

@@ -43,15 +43,43 @@ struct PointerMap {
     // The page of the lock bytes has no entry, and may stand before its map page.
     guard map < page else { return nil }
     let offset = Int(page - map - 1) * 5
-    guard offset + 5 <= reader.usableSize, let bytes = try reader.page(map),
-      let kind = Entry.Kind(rawValue: bytes.byte(at: offset))
-    else { return nil }
+    guard offset + 5 <= reader.usableSize, let bytes = try reader.page(map) else { return nil }
+    return entry(bytes, at: offset, of: page)
+  }
+
+  private func entry(_ bytes: RawSpan, at offset: Int, of page: UInt32) -> Entry? {
+    guard let kind = Entry.Kind(rawValue: bytes.byte(at: offset)) else { return nil }
     let parent = bytes.uint32(at: offset + 1)
     switch kind {
     case .root, .free: guard parent == 0 else { return nil }
     default: guard parent >= 1, parent <= pageCount, parent != page else { return nil }
     }
     return Entry(kind: kind, parent: parent)
+  }
+
+  /// Hands out every entry that can be true, one page of the map after the other.
+  ///
+  /// `endPage` is called behind the last entry of each page of the map, with its number and that of the last page that it
+  /// describes.
+  func forEachEntry(
+    _ reader: inout PageReader, _ visit: (_ page: UInt32, _ entry: Entry) -> Void,
+    endPage: (_ map: UInt32, _ last: UInt32) -> Void
+  ) throws(SQLiteFileError) {
+    guard isPresent else { return }
+    for map in PointerMapCheck.mapPages(
+      upTo: pageCount, usableSize: usableSize, pageSize: pageSize)
+    {
+      var last = map + min(entriesPerPage, pageCount - map)
+      if last > map, isMap(last) { last -= 1 }
+      if let bytes = try reader.page(map) {
+        var page = map
+        while page < last {
+          page += 1
+          if let entry = entry(bytes, at: Int(page - map - 1) * 5, of: page) { visit(page, entry) }
+        }
+      }
+      endPage(map, last)
+    }
   }
 
   /// All pages that the map calls overflow pages, by the page that leads to each. For a chain that is broken:

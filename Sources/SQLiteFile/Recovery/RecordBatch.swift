@@ -18,6 +18,8 @@ public struct RecordBatch: ~Copyable {
     public let page: UInt32
     /// The places of the records.
     public fileprivate(set) var records: Range<Int>
+    /// Where their bytes begin.
+    fileprivate let start: Int
   }
 
   /// All records.
@@ -31,7 +33,9 @@ public struct RecordBatch: ~Copyable {
 
   /// Begins a stretch.
   mutating func begin(_ table: Int, _ page: UInt32) {
-    stretches.append(Stretch(table: table, page: page, records: records.count..<records.count))
+    stretches.append(
+      Stretch(
+        table: table, page: page, records: records.count..<records.count, start: bytes.count))
   }
 
   /// Adds a record to the last stretch.
@@ -39,6 +43,19 @@ public struct RecordBatch: ~Copyable {
   mutating func append(_ record: RawSpan, rowID: Int64) {
     records.append(Record(rowID: rowID, offset: bytes.count, count: record.byteCount))
     unsafe record.withUnsafeBytes { unsafe bytes.append(contentsOf: $0) }
+    let first = stretches[stretches.count - 1].records.lowerBound
+    stretches[stretches.count - 1].records = first..<records.count
+  }
+
+  /// Adds all records of a leaf to the last stretch: none of them goes on in overflow pages.
+  mutating func append(_ leaf: borrowing SoundLeaf, _ page: RawSpan) {
+    let base = bytes.count - leaf.contentStart
+    let content = page.part(leaf.contentStart, leaf.contentSize)
+    unsafe content.withUnsafeBytes { unsafe bytes.append(contentsOf: $0) }
+    for cell in leaf.cells {
+      records.append(
+        Record(rowID: cell.rowID, offset: base + Int(cell.record), count: Int(cell.payload)))
+    }
     let first = stretches[stretches.count - 1].records.lowerBound
     stretches[stretches.count - 1].records = first..<records.count
   }
@@ -53,7 +70,7 @@ public struct RecordBatch: ~Copyable {
   mutating func removeAll(behind place: Int) {
     guard place < stretches.count else { return }
     let first = stretches[place].records.lowerBound
-    bytes.removeSubrange(records[first].offset...)
+    bytes.removeSubrange(stretches[place].start...)
     records.removeSubrange(first...)
     stretches.removeSubrange(place...)
   }

@@ -8,6 +8,10 @@ struct RecordTypes {
   private(set) var types: ContiguousArray<UInt64> = []
   /// Bytes of all values together.
   private(set) var bodyLength = 0
+  /// Bytes of all values but the first.
+  var lengthWithoutFirst: Int {
+    bodyLength - (types.first.map(RecordDecoder.length(ofType:)) ?? 0)
+  }
   /// Types that may still be read. A page made for it has thousands of places where a record of thousands of
   /// types seems to begin.
   private var budget = Int.max

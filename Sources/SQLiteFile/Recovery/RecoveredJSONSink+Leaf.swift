@@ -1,10 +1,10 @@
 extension RecoveredJSONSink {
-  var takesLeaves: Bool { isUnlimited }
+  func takesLeaves(of table: Int) -> Bool { isUnlimited }
 
   /// Renders all rows of a leaf in one go: each record is checked while it is rendered, and what has been rendered of
   /// the page is taken back where one contradicts itself or has a value that takes more than that.
   mutating func take(
-    _ leaf: borrowing SoundLeaf, _ page: RawSpan, _ layout: borrowing RowLayout,
+    _ leaf: borrowing SoundLeaf, _ page: RawSpan, number: UInt32, _ layout: borrowing RowLayout,
     _ attribution: Attribution, table: Int
   ) -> Bool {
     setTemplate(table)
@@ -45,7 +45,8 @@ extension RecoveredJSONSink {
     let headerEnd = body
     offset &+= header.length
 
-    var cursor = output.put(integer: cell.rowID, at: output.putTemplate(at: start))
+    let rowID = OutputBuffer.Digits(cell.rowID)
+    var cursor = output.put(rowID, at: output.putTemplate(at: start))
     // `,"values":`, and a bracket or comma before each value.
     output.put(0x7365_756c_6176_222c, at: cursor)
     output.put(0x3a22, at: cursor &+ 8)
@@ -65,7 +66,7 @@ extension RecoveredJSONSink {
       column &+= 1
       if rule.isRowID {
         if type.value == 10 || type.value == 11 { return nil }
-        cursor = output.put(integer: cell.rowID, at: cursor)
+        cursor = output.put(rowID, at: cursor)
       } else {
         switch type.value {
         case 0: cursor = putNull(at: cursor)

@@ -88,20 +88,20 @@ protocol RecoverySink: RowSink, ~Copyable {
   ///
   /// - Returns: false when it does not, or when a record contradicts itself; then none of the rows has been taken.
   mutating func take(
-    _ leaf: borrowing SoundLeaf, _ page: RawSpan, _ layout: borrowing RowLayout,
+    _ leaf: borrowing SoundLeaf, _ page: RawSpan, number: UInt32, _ layout: borrowing RowLayout,
     _ attribution: Attribution, table: Int
   ) -> Bool
-  /// Whether it can take leaves.
-  var takesLeaves: Bool { get }
+  /// Whether it can take leaves of a table.
+  func takesLeaves(of table: Int) -> Bool
 }
 
 extension RecoverySink where Self: ~Copyable {
   mutating func take(
-    _ leaf: borrowing SoundLeaf, _ page: RawSpan, _ layout: borrowing RowLayout,
+    _ leaf: borrowing SoundLeaf, _ page: RawSpan, number: UInt32, _ layout: borrowing RowLayout,
     _ attribution: Attribution, table: Int
   ) -> Bool { false }
 
-  var takesLeaves: Bool { false }
+  func takesLeaves(of table: Int) -> Bool { false }
 }
 
 extension RecoverySink where Self: ~Copyable {

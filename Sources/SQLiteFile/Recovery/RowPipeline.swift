@@ -29,12 +29,26 @@ struct RowBatch: ~Copyable {
 
   @inline(__always)
   mutating func append(_ record: RawSpan, rowID: Int64, of table: Int, _ page: UInt32) {
-    if places.last != heads.count || !records.isOpen(page) {
-      places.append(heads.count)
-      records.begin(table, page)
-    }
+    open(table, page)
     records.append(record, rowID: rowID)
     size += record.byteCount
+  }
+
+  /// Adds the records of a leaf.
+  mutating func append(
+    _ leaf: borrowing SoundLeaf, _ bytes: RawSpan, of table: Int, _ page: UInt32
+  ) {
+    open(table, page)
+    records.append(leaf, bytes)
+    size += leaf.contentSize
+  }
+
+  /// Has records of a page go on, or begins with them.
+  @inline(__always)
+  private mutating func open(_ table: Int, _ page: UInt32) {
+    guard places.last != heads.count || !records.isOpen(page) else { return }
+    places.append(heads.count)
+    records.begin(table, page)
   }
 
   mutating func append(_ row: borrowing RecoveredRowBuffer) {
@@ -89,10 +103,10 @@ struct RowBatch: ~Copyable {
 ///
 /// They work in rounds of a batch each. The rows of a page that do not fit a batch are read straight by whoever takes them.
 struct RowPipeline {
-  private static let mostBytes = 128 << 10
-  private static let mostValues = 4096
+  private static let mostBytes = 512 << 10
+  private static let mostValues = 16_384
   /// Pages read in a round where they hold little.
-  private static let mostPages: UInt32 = 24
+  private static let mostPages: UInt32 = 128
 
   /// Gathers rows in a batch until it is full.
   private struct BatchSink: RecoverySink, ~Copyable {
@@ -113,6 +127,24 @@ struct RowPipeline {
       else { return false }
       if hasRoom(record.byteCount, 4) {
         batch.append(record, rowID: rowID, of: table, origin.page)
+      } else {
+        isFull = true
+      }
+      return true
+    }
+
+    func takesLeaves(of table: Int) -> Bool { table < forms.count && forms[table] != nil }
+
+    mutating func take(
+      _ leaf: borrowing SoundLeaf, _ page: RawSpan, number: UInt32, _ layout: borrowing RowLayout,
+      _ attribution: Attribution, table: Int
+    ) -> Bool {
+      guard let form = forms[table] else { return false }
+      for cell in leaf.cells {
+        guard form.takes(page.part(Int(cell.record), Int(cell.payload))) else { return false }
+      }
+      if hasRoom(leaf.contentSize, 4 * leaf.cells.count) {
+        batch.append(leaf, page, of: table, number)
       } else {
         isFull = true
       }

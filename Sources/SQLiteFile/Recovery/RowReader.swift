@@ -7,7 +7,8 @@ struct RowReader: ~Copyable {
   private let layouts: [RowLayout]
   private let names: [String]
   private let schemaLeaves: Set<UInt32>
-  private let roots: Set<UInt32>
+  /// Pages that the schema or the pointer map calls pages of b-trees.
+  private let trees: PageSet
   private var reader: PageReader
   private(set) var gatherer: PayloadGatherer
   private var reading: LeafReading
@@ -27,7 +28,7 @@ struct RowReader: ~Copyable {
     layouts = database.layouts
     names = database.tables.map(\.name)
     schemaLeaves = Set(database.schemaLeaves)
-    roots = Set(database.roots.keys)
+    trees = database.roots.keys.reduce(into: database.trees) { _ = $0.insert($1) }
     reader = database.reader.another()
     gatherer = PayloadGatherer(
       map: map, claimed: database.claimed,
@@ -72,7 +73,7 @@ struct RowReader: ~Copyable {
     let isIndex = kind == .indexLeaf || kind == .indexInterior
     let owner = census.owner(page)
     guard isIndex ? owner != nil : census.isLiveLeaf(page) else {
-      if kind == .zero || kind == .other { try reportUnreadable(page, kind) }
+      if kind == .zero || kind == .other { reportUnreadable(page, kind) }
       return
     }
     if let wanted {
@@ -80,7 +81,8 @@ struct RowReader: ~Copyable {
     }
     // The schema table's own rows are no table's.
     if owner == nil, schemaLeaves.contains(page) { return }
-    if let owner, kind == .tableLeaf, sink.takesLeaves, layout.textEncoding == .utf8,
+    if let owner, kind == .tableLeaf, sink.takesLeaves(of: owner.table),
+      layout.textEncoding == .utf8,
       layouts[owner.table].isInOrder
     {
       let done = try Self.take(page, layouts[owner.table], owner, &reader, &sound, &sink)
@@ -131,9 +133,9 @@ struct RowReader: ~Copyable {
     _ owner: (table: Int, evidence: Attribution), _ reader: inout PageReader,
     _ leaf: inout SoundLeaf, _ sink: inout Sink
   ) throws(SQLiteFileError) -> (isTaken: Bool, isBarren: Bool) {
-    guard let bytes = try reader.page(page), leaf.read(bytes),
+    guard let bytes = try reader.page(page), leaf.read(bytes), !leaf.spills,
       !PayloadGatherer.touchesZeroSector(bytes, leaf.contentStart..<leaf.usableSize),
-      sink.take(leaf, bytes, layout, owner.evidence, table: owner.table)
+      sink.take(leaf, bytes, number: page, layout, owner.evidence, table: owner.table)
     else { return (false, false) }
     return (true, leaf.isBarren(bytes))
   }
@@ -172,16 +174,11 @@ struct RowReader: ~Copyable {
   }
 
   /// A page that cannot be read is damage only where something leads to it.
-  private mutating func reportUnreadable(_ page: UInt32, _ kind: PageCensus.Kind)
-    throws(SQLiteFileError)
-  {
-    guard !census.free.contains(page) else { return }
-    let entry = try map.entry(of: page, &reader)
-    let isTree =
-      census.parent(page) != 0 || roots.contains(page) || entry?.kind == .bTree
-      || entry?.kind == .root
+  private mutating func reportUnreadable(_ page: UInt32, _ kind: PageCensus.Kind) {
     // An overflow page of nothing but zeros may be the end of a value; the row it is of knows.
-    guard isTree else { return }
+    guard census.parent(page) != 0 || trees.contains(page), !census.free.contains(page) else {
+      return
+    }
     let place = reader.location(of: page)
     findings.add(
       Finding(

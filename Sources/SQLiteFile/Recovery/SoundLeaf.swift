@@ -3,12 +3,13 @@
 /// Nearly all leaves of most files are such, and of each cell no more than where it is need be kept. ``LeafReading``
 /// comes to the same cells, and reads all other pages.
 struct SoundLeaf {
-  /// A cell with its whole payload on the page.
   struct Cell: BitwiseCopyable {
     var rowID: Int64
-    /// Offset of the record in the page, and of what is behind it.
+    /// Offset of the record in the page, and of what is behind the part of it that stands there, the number of the first
+    /// overflow page included.
     var record: Int32
     var end: Int32
+    var payload: Int32
   }
 
   let usableSize: Int
@@ -19,13 +20,18 @@ struct SoundLeaf {
   private(set) var contentStart = 0
   /// Whether there is a chain of free blocks.
   private(set) var hasFreeBlocks = false
+  /// Whether any cell goes on in overflow pages.
+  private(set) var spills = false
   /// Overflow pages to which cells lead; only gathered with ``measure(_:)``.
   private(set) var overflow: ContiguousArray<UInt32> = []
   private var types = RecordTypes()
 
+  /// Bytes from the first cell's first byte on.
+  var contentSize: Int { usableSize - contentStart }
+
   init(usableSize: Int, mostPayload: Int) {
     self.usableSize = usableSize
-    self.mostPayload = mostPayload
+    self.mostPayload = min(mostPayload, Int(Int32.max))
   }
 
   /// Reads a page; false unless all of its cells are where they must be. Whether the types of a record agree with its
@@ -36,7 +42,7 @@ struct SoundLeaf {
   }
 
   /// Reads a page but for the places of its cells, and adds up the types of all records too: then the page is one that
-  /// ``LeafReading`` reads by its pointers without doubt. Cells may go on in overflow pages.
+  /// ``LeafReading`` reads by its pointers without doubt.
   mutating func measure(_ page: RawSpan) -> Bool {
     overflow.removeAll(keepingCapacity: true)
     types.renewBudget(usableSize: usableSize)
@@ -58,6 +64,7 @@ struct SoundLeaf {
     guard least >= floor, least <= usable else { return false }
     if !measures { cells.removeAll(keepingCapacity: true) }
     contentFloor = floor
+    spills = false
     // Cells, free blocks, fragments and what is before them make up the page.
     var sum = least &+ Int(page.byte(at: 7))
     var first = usable
@@ -76,11 +83,11 @@ struct SoundLeaf {
       let total = Int(payload.value)
       var length = total
       if total > usable &- 35 {
-        guard measures else { return false }
         let local = BTreePage.localLength(payload: total, usableSize: usable, isTableLeaf: true)
         length = local &+ 4
         guard record &+ length <= usable else { return false }
-        overflow.append(page.uint32(at: record &+ local))
+        spills = true
+        if measures { overflow.append(page.uint32(at: record &+ local)) }
       }
       let end = record &+ length
       guard end <= usable, rowID > last || pointer == 8 else { return false }
@@ -95,7 +102,7 @@ struct SoundLeaf {
         cells.append(
           Cell(
             rowID: rowID, record: Int32(truncatingIfNeeded: record),
-            end: Int32(truncatingIfNeeded: end)))
+            end: Int32(truncatingIfNeeded: end), payload: Int32(truncatingIfNeeded: total)))
       }
       // SQLite pads a cell to four bytes.
       let taken = max(4, end &- start)
