@@ -33,6 +33,8 @@ struct PageCensus {
   /// Pages to which a cell or an overflow page leads, and those to which several do.
   private(set) var followed: PageSet
   private(set) var contested: PageSet
+  /// Whether any overflow page has lost a sector for certain.
+  var hasLostSectors = false
   /// Pages to which two interior pages lead.
   private(set) var disputed: PageSet
 
@@ -118,6 +120,7 @@ struct PageCensus {
       }
       parents[index] = later.parents[index]
     }
+    hasLostSectors = hasLostSectors || later.hasLostSectors
     disputed.formUnion(later.disputed)
     contested.formUnion(later.contested)
     contested.formUnion(followed.intersection(later.followed))
