@@ -5,7 +5,7 @@ enum UTF8Scan {
   /// Whether all bytes are well-formed.
   static func isValid(_ bytes: RawSpan) -> Bool {
     let end = bytes.byteCount
-    guard end > 64 else { return isValidShort(bytes) }
+    guard end >= 35 else { return isValidShort(bytes) }
     // Blocks look three bytes back, so the first characters are taken one by one.
     var offset = 0
     while offset < 3 {
@@ -43,7 +43,7 @@ enum UTF8Scan {
     return bytes.uint64(at: start) >> UInt64(64 &- 8 &* count) & tops == 0
   }
 
-  /// The same, word for word.
+  /// The same, word for word: for texts that have hardly a block.
   private static func isValidShort(_ bytes: RawSpan) -> Bool {
     let end = bytes.byteCount
     var before: UInt64 = 0
