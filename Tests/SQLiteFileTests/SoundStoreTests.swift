@@ -152,14 +152,6 @@ import Testing
       CREATE TABLE w(k INTEGER PRIMARY KEY, v BLOB) WITHOUT ROWID;
       INSERT INTO w VALUES(1, zeroblob(2000)), (2, x'01' || zeroblob(900)), (3, zeroblob(90));
       """),
-    Script(
-      "numbers that end in zeros at the borders of sectors",
-      """
-      PRAGMA page_size = 1024; VACUUM;
-      CREATE TABLE m(body TEXT, at REAL);
-      WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 560)
-      INSERT INTO m SELECT hex(zeroblob(600 + i)), i + 0.5 FROM n;
-      """),
   ]
 
   @Test(arguments: scripts) func rowsStayWhereTheyAre(_ script: Script) throws {

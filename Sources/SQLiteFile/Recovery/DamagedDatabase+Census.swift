@@ -151,11 +151,8 @@ private struct PageJudge {
     let usable = layout.usableSize
     guard base + 12 <= usable, let kind = BTreePage.Kind(rawValue: page.byte(at: base)) else {
       census.set(number, isZero(page) ? .zero : isTrunk(page, number) ? .trunk : .other)
-      guard census.kind(number) == .other else { return }
-      let next = page.uint32(at: 0)
-      if next != number { census.follow(next) }
-      if next > 0, next <= census.pageCount, PayloadGatherer.hasLostSector(page) {
-        census.hasLostSectors = true
+      if census.kind(number) == .other, page.uint32(at: 0) != number {
+        census.follow(page.uint32(at: 0))
       }
       return
     }

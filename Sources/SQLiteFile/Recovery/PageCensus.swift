@@ -33,8 +33,6 @@ struct PageCensus {
   /// Pages to which a cell or an overflow page leads, and those to which several do.
   private(set) var followed: PageSet
   private(set) var contested: PageSet
-  /// Whether any overflow page has lost a sector for certain.
-  var hasLostSectors = false
   /// Pages to which two interior pages lead.
   private(set) var disputed: PageSet
 
@@ -120,7 +118,6 @@ struct PageCensus {
       }
       parents[index] = later.parents[index]
     }
-    hasLostSectors = hasLostSectors || later.hasLostSectors
     disputed.formUnion(later.disputed)
     contested.formUnion(later.contested)
     contested.formUnion(followed.intersection(later.followed))

@@ -40,7 +40,7 @@ struct PayloadGatherer: ~Copyable {
     payload.append(contentsOf: lost)
     let local = max(0, cell.local - lost.count)
     append(bytes.part(cell.record, local))
-    addZeroSectors(bytes, cell.record..<cell.record + local, at: lost.count, census)
+    addZeroSectors(bytes, cell.record..<cell.record + local, at: lost.count)
     have = payload.count
     guard cell.spills else { return }
     let piece = reader.usableSize - 4
@@ -77,7 +77,7 @@ struct PayloadGatherer: ~Copyable {
         // Only the last page of a chain has 0 for the next one.
         doubts.append(start..<payload.count)
       } else if !goesOn || content.byte(at: 4) != 0 {
-        addZeroSectors(content, 4..<4 + wanted, at: start, isEnd: isLast, census)
+        addZeroSectors(content, 4..<4 + wanted, at: start)
       }
       // The last page of a chain says 0. Another page number is a slip of that number; what is no page number
       // at all says that the page is no overflow page any more.
@@ -203,48 +203,28 @@ struct PayloadGatherer: ~Copyable {
     place >= 8 && payload[place - 8..<place].allSatisfy { $0 == 0 }
   }
 
-  /// Notes the zero sectors in a part of a page. `isEnd`: what stands behind the part is no content.
-  private mutating func addZeroSectors(
-    _ page: RawSpan, _ range: Range<Int>, at offset: Int, isEnd: Bool = false,
-    _ census: borrowing PageCensus
-  ) {
+  /// A sector of a page that is all zero, up to its very borders, was not written by SQLite but lost by a disk.
+  private mutating func addZeroSectors(_ page: RawSpan, _ range: Range<Int>, at offset: Int) {
     var sector = range.lowerBound / 512 * 512
     while sector < range.upperBound, sector + 512 <= page.byteCount {
       defer { sector += 512 }
-      guard let end = Self.endOfZeros(page, sector) else { continue }
+      guard page.word(at: sector) == 0, page.word(at: sector + 504) == 0 else { continue }
+      var end = sector
+      while end + 8 <= page.byteCount, page.word(at: end) == 0 { end += 8 }
+      guard end >= sector + 512 else { continue }
+      // Zeros that begin before the sector, or end behind a border, may be content.
+      let beginsAtBorder =
+        sector == 0 || page.byte(at: sector - 1) != 0 || page.word(at: sector - 8) != 0
+      while end < page.byteCount, page.byte(at: end) == 0 { end += 1 }
+      let isWholePage = sector == 0 && end == page.byteCount
+      guard beginsAtBorder, end % 512 < 8 || isWholePage || end == page.byteCount else { continue }
       let lower = max(sector, range.lowerBound)
       let upper = min(end, range.upperBound)
-      // The last bytes of a number are zeros often enough, and so is what nobody wrote behind them.
-      let isNumber = isEnd && sector > 0 && end == page.byteCount && upper - lower < 8
-      if lower < upper, !isNumber || census.hasLostSectors {
+      if lower < upper {
         doubts.append(offset + lower - range.lowerBound..<offset + upper - range.lowerBound)
       }
       sector = end / 512 * 512
     }
-  }
-
-  /// Where zeros end that begin with a sector and end with one, or with the page; nil for others. Such sectors were not
-  /// written by SQLite but lost by a disk.
-  private static func endOfZeros(_ page: RawSpan, _ sector: Int) -> Int? {
-    guard page.word(at: sector) == 0, page.word(at: sector + 504) == 0 else { return nil }
-    var end = sector
-    while end + 8 <= page.byteCount, page.word(at: end) == 0 { end += 8 }
-    guard end >= sector + 512 else { return nil }
-    // Zeros that begin before the sector, or end behind a border, may be content.
-    let beginsAtBorder =
-      sector == 0 || page.byte(at: sector - 1) != 0 || page.word(at: sector - 8) != 0
-    while end < page.byteCount, page.byte(at: end) == 0 { end += 1 }
-    return beginsAtBorder && (end % 512 < 8 || end == page.byteCount) ? end : nil
-  }
-
-  /// Whether an overflow page that another one follows, and which is full, has lost a sector.
-  static func hasLostSector(_ page: RawSpan) -> Bool {
-    var sector = 0
-    while sector + 512 <= page.byteCount {
-      if endOfZeros(page, sector) != nil { return true }
-      sector += 512
-    }
-    return false
   }
 
   /// Whether any sector that a cell touches is all zero.
