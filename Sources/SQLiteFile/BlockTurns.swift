@@ -92,7 +92,7 @@ final class BlockTurn: @unchecked Sendable {
 
   init(_ turns: BlockTurns) { self.turns = turns }
 
-  /// Takes the next block; nil when there is none, or no further one is wanted. It must be left or passed.
+  /// Takes the next block; nil when there is none, or no further one is wanted. It must be ended.
   func take() -> Int? {
     guard let next = turns.take() else { return nil }
     block = next
@@ -107,25 +107,49 @@ final class BlockTurn: @unchecked Sendable {
     return !turns.isStopped
   }
 
-  /// Room for what was made of the block, so that it can be left; nil when its turn has come, or there is no room.
-  func spare() -> BlockOutput? { hasCome ? nil : turns.spare(for: block) }
-
-  /// Leaves the block to whoever has the turn; false when that is this thread by now.
-  func leave(_ made: BlockOutput) -> Bool {
-    if turns.leave(made, block) { return true }
-    hasCome = true
-    return false
+  /// Ends the block. What was made of it is written when its turn comes, by whoever has the turn then.
+  ///
+  /// A failure, of the block or of the output, ends the work of all: nothing is written behind it.
+  /// - Parameters:
+  ///   - output: what is written of it, empty afterwards.
+  ///   - findings: what was found in it.
+  ///   - failure: what ended it early.
+  ///   - settle: is handed the findings and failures of blocks that have been written, in their order; by one thread at a
+  ///     time.
+  func end(
+    _ output: inout OutputBuffer, _ findings: FindingList, _ failure: SQLiteFileError?,
+    settle: (FindingList, SQLiteFileError?) -> Void
+  ) {
+    var next: BlockOutput?
+    if !hasCome, let spare = turns.spare(for: block) {
+      output.exchange(with: &spare.output)
+      spare.findings = findings
+      spare.failure = failure
+      if turns.leave(spare, block) { return }
+      next = spare
+    } else {
+      if come() {
+        output.flush()
+        settle(findings, failure)
+        if failure != nil || output.isBroken { turns.stop() }
+      }
+      next = pass(nil)
+    }
+    while let made = next {
+      if turns.isStopped {
+        made.output.removeAll()
+      } else {
+        made.output.flush()
+        settle(made.findings, made.failure)
+        if made.failure != nil || made.output.isBroken { turns.stop() }
+      }
+      // A buffer whose output has failed is used no more, so that its failure is told in the end.
+      next = pass(made.output.isBroken ? nil : made)
+    }
   }
 
-  /// Whether what is written is wanted.
-  var isWanted: Bool { !turns.isStopped }
-
-  /// Ends the work of all with this block, which must have its turn.
-  func stop() { turns.stop() }
-
-  /// Gives the turn to the next block. What is returned was left of that one: it is to be written now, and its turn
-  /// passed on as well.
-  func pass(_ written: BlockOutput? = nil) -> BlockOutput? {
+  /// Gives the turn to the next block; what was left of that one is to be written, and its turn passed on as well.
+  private func pass(_ written: BlockOutput?) -> BlockOutput? {
     defer { block += 1 }
     return turns.pass(block, written)
   }

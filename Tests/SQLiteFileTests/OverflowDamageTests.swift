@@ -114,6 +114,36 @@ import Testing
     }
   }
 
+  /// Nothing tells the zeros of a lost sector from those that a value ends in, however few of its bytes stood there.
+  @Test func aLostSectorWithFewBytesMarksItsValue() throws {
+    // Of these lengths the part behind the page ends about 3,584 bytes into the next one.
+    let store = try DamageCase(pageSize: 4096) {
+      try $0.exec(
+        """
+        CREATE TABLE note(body TEXT);
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20)
+        INSERT INTO note SELECT substr(hex(zeroblob(3000)), 1, 4060 + i) FROM n;
+        """)
+    }
+    var lost: Set<Int> = []
+    for (place, pages) in store.places(of: "note").enumerated() {
+      guard pages.count > 1, let last = pages.last else { continue }
+      let range = store.range(last)
+      let used = store.bytes[range].lastIndex { $0 != 0 }.map { $0 + 1 - range.lowerBound } ?? 0
+      guard used > 512, used % 512 < 8, lost.insert(used % 512).inserted else { continue }
+      let sector = range.lowerBound + used / 512 * 512
+      guard used % 512 > 0 else { continue }
+      let recovered = try store.recover {
+        $0.replaceSubrange(sector..<sector + 512, with: repeatElement(0, count: 512))
+      }
+      let judgement = Judgement(recovered, store)
+      judgement.expectHonest("\(used % 512) bytes of row \(place)")
+      #expect(recovered.live.count { !$0.partial.isEmpty } == 1)
+      #expect(judgement.exact.count == judgement.total - 1)
+    }
+    #expect(lost.isSuperset(of: 1...7))
+  }
+
   /// The number of the next page is wrong. With a pointer map the right one is known.
   @Test(arguments: Form.all)
   func aWrongNextPageNeverMixesRows(_ form: Form) throws {

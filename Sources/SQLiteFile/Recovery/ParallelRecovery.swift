@@ -41,40 +41,11 @@ struct ParallelRecovery {
         } catch {
           failure = error
         }
-        var next: BlockOutput?
-        if let spare = turn.spare() {
-          sink.output.exchange(with: &spare.output)
-          spare.findings = rows.takeFindings()
-          spare.failure = failure
-          if turn.leave(spare) { continue }
-          next = spare
-        } else {
-          if turn.come() {
-            sink.flush()
-            settle(rows.takeFindings(), failure, sink.output.isBroken, results)
-          }
-          next = turn.pass()
-        }
-        while let made = next {
-          write(made, results)
-          next = turn.pass(made)
+        turn.end(&sink.output, rows.takeFindings(), failure) { findings, failure in
+          results.findings.add(findings)
+          results.failure = failure
         }
       }
-    }
-
-    /// Writes what was left of a block whose turn has come.
-    private func write(_ made: BlockOutput, _ results: Results) {
-      guard turn.isWanted else { return made.output.removeAll() }
-      made.output.flush()
-      settle(made.findings, made.failure, made.output.isBroken, results)
-    }
-
-    private func settle(
-      _ findings: FindingList, _ failure: SQLiteFileError?, _ isBroken: Bool, _ results: Results
-    ) {
-      results.findings.add(findings)
-      results.failure = failure
-      if failure != nil || isBroken { turn.stop() }
     }
   }
 
