@@ -75,6 +75,14 @@ import Testing
       INSERT INTO d VALUES(1, 'D1'), (2, 'D2');
       """),
     Script(
+      "text in a real column beside a table without row ids that it would fit",
+      """
+      CREATE TABLE t(a INTEGER PRIMARY KEY, b REAL);
+      INSERT INTO t(b) VALUES('one'), ('two'), ('three');
+      CREATE TABLE u(a TEXT PRIMARY KEY, b) WITHOUT ROWID;
+      INSERT INTO u VALUES('four', 'five'), ('six', 7);
+      """),
+    Script(
       "a copy of a table with an index",
       """
       CREATE TABLE notes(title TEXT, flag INT);

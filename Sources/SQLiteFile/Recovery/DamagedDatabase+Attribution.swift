@@ -298,8 +298,9 @@ extension DamagedDatabase {
     var heard = Testimony()
     // With very many tables only the one that the schema names is looked at.
     let compared =
-      shapes.count <= Self.mostCompared
-      ? Array(shapes.indices) : named.map { [$0] } ?? Array(0..<Self.mostCompared)
+      (shapes.count <= Self.mostCompared
+      ? Array(shapes.indices) : named.map { [$0] } ?? Array(0..<Self.mostCompared))
+      .filter(hasRowIDs)
     for page in group.sample {
       let available = try reader.copy(page, into: &buffer)
       guard available > 0 else { continue }
@@ -380,6 +381,9 @@ extension DamagedDatabase {
     }
     return rows
   }
+
+  /// Whether leaves of tables can be this one's: the rows of a table without row ids are in the form of an index.
+  func hasRowIDs(_ table: Int) -> Bool { !tables[table].definition.isWithoutRowID }
 
   private func weight(_ table: Int, _ fits: [Int]) -> Int {
     fits[table] * 4 + shapes[table].weight

@@ -163,7 +163,7 @@ extension DamagedDatabase {
     collection.reading.read(page, number: number, available: available, shape: nil)
     var fits = [Int](repeating: 0, count: shapes.count)
     let rows = tally(
-      collection.reading.cells, page, Array(shapes.indices), &collection.types, &fits)
+      collection.reading.cells, page, shapes.indices.filter(hasRowIDs), &collection.types, &fits)
     guard rows > 0 else { return nil }
     let good = fits.indices.filter { fits[$0] * 10 >= rows * 9 }
     guard let best = good.max(by: { shapes[$0].weight < shapes[$1].weight }),
