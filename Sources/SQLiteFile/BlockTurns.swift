@@ -128,24 +128,28 @@ final class BlockTurn: @unchecked Sendable {
       if turns.leave(spare, block) { return }
       next = spare
     } else {
-      if come() {
-        output.flush()
-        settle(findings, failure)
-        if failure != nil || output.isBroken { turns.stop() }
-      }
+      if come() { write(&output, findings, failure, settle) }
       next = pass(nil)
     }
     while let made = next {
       if turns.isStopped {
         made.output.removeAll()
       } else {
-        made.output.flush()
-        settle(made.findings, made.failure)
-        if made.failure != nil || made.output.isBroken { turns.stop() }
+        write(&made.output, made.findings, made.failure, settle)
       }
       // A buffer whose output has failed is used no more, so that its failure is told in the end.
       next = pass(made.output.isBroken ? nil : made)
     }
+  }
+
+  /// Writes a block whose turn it is.
+  private func write(
+    _ output: inout OutputBuffer, _ findings: FindingList, _ failure: SQLiteFileError?,
+    _ settle: (FindingList, SQLiteFileError?) -> Void
+  ) {
+    output.flush()
+    settle(findings, failure)
+    if failure != nil || output.isBroken { turns.stop() }
   }
 
   /// Gives the turn to the next block; what was left of that one is to be written, and its turn passed on as well.

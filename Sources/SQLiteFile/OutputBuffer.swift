@@ -225,7 +225,7 @@
   mutating func put(integer value: Int64, at cursor: Int) -> Int {
     let number = UInt64(bitPattern: value)
     guard number < 10_000 else { return put(longInteger: value, at: cursor) }
-    return putLeading(digits: Self.fourDigits(number), of: 4, Self.count(four: number), at: cursor)
+    return put(lastDigits: Self.fourDigits(number), of: 4, Self.count(four: number), at: cursor)
   }
 
   /// The digits of an integer that is put more than once.
@@ -245,9 +245,7 @@
         return
       }
       count = OutputBuffer.count(eight: number)
-      word =
-        (OutputBuffer.digits(number) | OutputBuffer.zeros)
-        &>> UInt64(truncatingIfNeeded: (8 &- count) &* 8)
+      word = OutputBuffer.last(count, of: 8, OutputBuffer.digits(number))
     }
   }
 
@@ -281,9 +279,7 @@
   /// Puts the last `count` of the eight digits that a number has with zeros in front, and gives the position behind them.
   @inline(__always)
   mutating func put(last count: Int, of value: UInt64, at cursor: Int) -> Int {
-    let skipped = UInt64(truncatingIfNeeded: (8 &- count) &* 8)
-    put((Self.digits(value) | Self.zeros) &>> skipped, at: cursor)
-    return cursor &+ count
+    put(lastDigits: Self.digits(value), of: 8, count, at: cursor)
   }
 
   /// Appends a point and millionths, without zeros at the end but one digit at least.
@@ -305,7 +301,7 @@
   /// Puts a number below 100,000,000 without leading zeros, and gives the position behind it.
   @inline(__always)
   private mutating func putLeading(_ value: UInt64, at cursor: Int) -> Int {
-    putLeading(digits: Self.digits(value), of: 8, Self.count(eight: value), at: cursor)
+    put(lastDigits: Self.digits(value), of: 8, Self.count(eight: value), at: cursor)
   }
 
   /// How many digits a number has, at most four. Counted apart from the digits themselves, so that the position of what
@@ -325,13 +321,17 @@
 
   /// Puts the last `used` of some digits, and gives the position behind them.
   @inline(__always)
-  private mutating func putLeading(
-    digits: UInt64, of count: Int, _ used: Int, at cursor: Int
+  private mutating func put(
+    lastDigits digits: UInt64, of count: Int, _ used: Int, at cursor: Int
   ) -> Int {
-    // The first digit is in the lowest byte.
-    let skipped = UInt64(truncatingIfNeeded: (count &- used) &* 8)
-    put((digits | Self.zeros) &>> skipped, at: cursor)
+    put(Self.last(used, of: count, digits), at: cursor)
     return cursor &+ used
+  }
+
+  /// The last `used` of some digits as ASCII. The first digit is in the lowest byte.
+  @inline(__always)
+  private static func last(_ used: Int, of count: Int, _ digits: UInt64) -> UInt64 {
+    (digits | zeros) &>> UInt64(truncatingIfNeeded: (count &- used) &* 8)
   }
 
   /// The four decimal digits of a number below 10,000, as of ``digits(_:)``.

@@ -24,16 +24,20 @@ import Testing
 
   /// What is written, and of which blocks the findings came, where block `bad` fails; `threads` make them.
   private func run(_ seed: Int, blocks: Int, bad: Int?, threads: Int) throws -> (String, Settled) {
-    let folder = try TemporaryFolder()
-    let file = folder.url.appendingPathComponent("out")
-    _ = FileManager.default.createFile(atPath: file.path, contents: nil)
-    let handle = try FileHandle(forWritingTo: file)
-    defer { try? handle.close() }
-    let output = OutputBuffer(descriptor: handle.fileDescriptor)
+    let settled = Settled()
+    let bytes = try bytesWritten {
+      try write(to: $0, settled, seed, blocks: blocks, bad: bad, threads: threads)
+    }
+    return (String(decoding: bytes, as: UTF8.self), settled)
+  }
+
+  private func write(
+    to descriptor: Int32, _ settled: Settled, _ seed: Int, blocks: Int, bad: Int?, threads: Int
+  ) throws {
+    let output = OutputBuffer(descriptor: descriptor)
     let spares = (0..<2).map { _ in BlockOutput(output: output.another(capacity: 64, turn: nil)) }
     let turns = BlockTurns(blockCount: blocks, spares: spares)
     let workers = (0..<threads).map { _ in Worker(turns, output) }
-    let settled = Settled()
     DispatchQueue.concurrentPerform(iterations: threads) { index in
       let worker = workers[index]
       var random = SplitMix64(seed: UInt64(seed * 16 + index))
@@ -51,7 +55,6 @@ import Testing
       }
     }
     for worker in workers { try worker.output.finish() }
-    return (try String(contentsOf: file, encoding: .utf8), settled)
   }
 
   private func text(of block: Int) -> String {

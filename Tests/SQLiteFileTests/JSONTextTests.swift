@@ -7,15 +7,11 @@ import Testing
 /// The quick ways through text, digits and blobs, against the plain ones of the standard library.
 @Suite struct JSONTextTests {
   private func written(_ write: (inout OutputBuffer) -> Void) throws -> [UInt8] {
-    let folder = try TemporaryFolder()
-    let file = folder.url.appendingPathComponent("out")
-    _ = FileManager.default.createFile(atPath: file.path, contents: nil)
-    let handle = try FileHandle(forWritingTo: file)
-    defer { try? handle.close() }
-    var buffer = OutputBuffer(descriptor: handle.fileDescriptor)
-    write(&buffer)
-    try buffer.finish()
-    return try bytes(of: file)
+    try bytesWritten {
+      var buffer = OutputBuffer(descriptor: $0)
+      write(&buffer)
+      try buffer.finish()
+    }
   }
 
   @Test func realsAreTheShortestThatReadBack() throws {

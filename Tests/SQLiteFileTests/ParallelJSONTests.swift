@@ -9,7 +9,7 @@ import Testing
     let folder = try TemporaryFolder()
     let store = folder.url.appendingPathComponent("small.sqlite")
     try smallRows(megabytes: 12, at: store)
-    try compare(store, folder)
+    try compare(store)
   }
 
   @Test func rowsTooLargeForABlockAreWrittenStraight() throws {
@@ -27,7 +27,7 @@ import Testing
         INSERT INTO mixed SELECT i, zeroblob(1000), printf('%.900c', 'c') FROM n;
       """)
     connection.close()
-    try compare(store, folder)
+    try compare(store)
   }
 
   @Test(arguments: 1...6)
@@ -41,28 +41,26 @@ import Testing
       let offset = Int.random(in: 4096..<size - 64, using: &random)
       try overwrite(store, at: offset, bytes: random.bytes(Int.random(in: 1...48, using: &random)))
     }
-    try compare(store, folder)
+    try compare(store)
   }
 
-  private func compare(_ store: URL, _ folder: TemporaryFolder) throws {
-    let one = try written(store, folder, limit: .max)
-    let two = try written(store, folder, limit: nil)
+  private func compare(_ store: URL) throws {
+    let one = try written(store, limit: .max)
+    let two = try written(store, limit: nil)
     #expect(one.counts == two.counts)
     #expect(one.bytes == two.bytes)
     #expect(one.findings == two.findings)
     #expect(one.bytes.count > 1 << 20)
   }
 
-  private func written(_ store: URL, _ folder: TemporaryFolder, limit: Int?) throws
-    -> (bytes: Data, counts: [Int], findings: Set<Finding>)
+  private func written(_ store: URL, limit: Int?) throws
+    -> (bytes: [UInt8], counts: [Int], findings: Set<Finding>)
   {
-    let file = folder.url.appendingPathComponent("rows-\(limit == nil ? 2 : 1).ndjson")
-    _ = FileManager.default.createFile(atPath: file.path, contents: nil)
-    let handle = try FileHandle(forWritingTo: file)
-    defer { try? handle.close() }
     let database = try SQLiteDatabase(path: store.path)
-    let counts = try database.writeJSON(
-      of: database.schema.tables, limit: limit, to: handle.fileDescriptor)
-    return (try Data(contentsOf: file), counts, Set(database.findings.kept))
+    var counts: [Int] = []
+    let bytes = try bytesWritten {
+      counts = try database.writeJSON(of: database.schema.tables, limit: limit, to: $0)
+    }
+    return (bytes, counts, Set(database.findings.kept))
   }
 }

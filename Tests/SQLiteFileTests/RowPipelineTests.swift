@@ -207,16 +207,11 @@ import Testing
   func twoThreadsWriteWhatOneWrites(_ form: Form) throws {
     let folder = try TemporaryFolder()
     let store = try make(form, in: folder)
-    var written: [Data] = []
+    var written: [[UInt8]] = []
     var findings: [[Finding]] = []
     for limit in [Int.max - 1, nil] {
-      let file = folder.url.appendingPathComponent("rows-\(written.count).ndjson")
-      _ = FileManager.default.createFile(atPath: file.path, contents: nil)
-      let handle = try FileHandle(forWritingTo: file)
-      defer { try? handle.close() }
       let database = try DamagedDatabase(path: store.path)
-      try database.writeJSON(.all, limit: limit, to: handle.fileDescriptor)
-      written.append(try Data(contentsOf: file))
+      written.append(try bytesWritten { try database.writeJSON(.all, limit: limit, to: $0) })
       findings.append(database.findings.kept)
     }
     #expect(written[0].count > 8 << 20)

@@ -63,7 +63,7 @@ struct PointerMap {
   /// describes.
   func forEachEntry(
     _ reader: inout PageReader, _ visit: (_ page: UInt32, _ entry: Entry) -> Void,
-    endPage: (_ map: UInt32, _ last: UInt32) -> Void
+    endPage: (_ map: UInt32, _ last: UInt32) -> Void = { _, _ in }
   ) throws(SQLiteFileError) {
     guard isPresent else { return }
     for map in PointerMapCheck.mapPages(
@@ -88,16 +88,10 @@ struct PointerMap {
     (parent: UInt32, page: UInt32)
   > {
     var found: ContiguousArray<(parent: UInt32, page: UInt32)> = []
-    guard isPresent else { return found }
-    for map in PointerMapCheck.mapPages(
-      upTo: pageCount, usableSize: usableSize, pageSize: pageSize)
-    {
-      for index in 0..<entriesPerPage {
-        let page = map + 1 + index
-        guard page <= pageCount, let bytes = try reader.page(map) else { break }
-        let kind = bytes.byte(at: Int(index) * 5)
-        guard kind == 3 || kind == 4 else { continue }
-        found.append((bytes.uint32(at: Int(index) * 5 + 1), page))
+    try forEachEntry(&reader) { page, entry in
+      switch entry.kind {
+      case .firstOverflow, .laterOverflow: found.append((entry.parent, page))
+      case .root, .free, .bTree: break
       }
     }
     found.sort { ($0.parent, $0.page) < ($1.parent, $1.page) }

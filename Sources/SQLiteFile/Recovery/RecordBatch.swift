@@ -43,8 +43,7 @@ public struct RecordBatch: ~Copyable {
   mutating func append(_ record: RawSpan, rowID: Int64) {
     records.append(Record(rowID: rowID, offset: bytes.count, count: record.byteCount))
     unsafe record.withUnsafeBytes { unsafe bytes.append(contentsOf: $0) }
-    let first = stretches[stretches.count - 1].records.lowerBound
-    stretches[stretches.count - 1].records = first..<records.count
+    extendStretch()
   }
 
   /// Adds all records of a leaf to the last stretch: none of them goes on in overflow pages.
@@ -56,6 +55,12 @@ public struct RecordBatch: ~Copyable {
       records.append(
         Record(rowID: cell.rowID, offset: base + Int(cell.record), count: Int(cell.payload)))
     }
+    extendStretch()
+  }
+
+  /// Has the last stretch go on to the last record.
+  @inline(__always)
+  private mutating func extendStretch() {
     let first = stretches[stretches.count - 1].records.lowerBound
     stretches[stretches.count - 1].records = first..<records.count
   }
