@@ -18,6 +18,10 @@ struct CarvedIndex {
     var headerLength: UInt8
     var source: UInt8
     var place: UInt8
+    /// Where on the page a newer cell was written over it; 0 for nowhere.
+    var newer: UInt16
+    /// The first page of its overflow chain; 0 for none.
+    var overflow: UInt32
   }
 
   /// Most entries that are held at a time.
@@ -27,7 +31,8 @@ struct CarvedIndex {
   static let isHeadless: UInt8 = 2
   static let lostFirst: UInt8 = 4
   static let isAmbiguous: UInt8 = 8
-  static let isDoubtful: UInt8 = 32
+  static let isFirstDoubtful: UInt8 = 32
+  static let isEndDoubtful: UInt8 = 64
 
   private(set) var entries: ContiguousArray<Entry> = []
   /// Filters in front of the entries, by the highest bits of their content, and by the length of their values.

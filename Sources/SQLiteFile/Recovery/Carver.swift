@@ -12,6 +12,8 @@ struct Carver {
     /// Whether other tables have rows that look like it.
     var isAmbiguous = false
     var confidence: Int
+    /// Where on the page a newer cell was written over this one and freed in its turn; nil for nowhere.
+    var newer: Int?
   }
 
   let usableSize: Int
@@ -56,27 +58,24 @@ struct Carver {
       if exact == nil, page.byte(at: offset) != 0,
         let find = whole(page, offset, region.upperBound, shapes, own, atBoundary: isBoundary)
       {
-        finds.append(find)
-        offset = find.cell.end
+        offset = keep(find, page, region.upperBound, nil, shapes)
         isBoundary = true
         continue
       }
-      let stale = exact == nil && !wholeOnly ? staleBlock(page, offset, region.upperBound) : nil
+      let stale = exact == nil && !wholeOnly ? staleBlock(page, offset) : nil
       if let stale,
         let find = headless(
           page, offset, region.upperBound, stale, isStale: true, shapes, own),
         own != nil || find.cell.end == offset + stale
       {
-        finds.append(find)
-        offset = find.cell.end
+        offset = keep(find, page, region.upperBound, stale, shapes)
         isBoundary = true
         continue
       }
       if isBoundary, !wholeOnly,
         let find = headless(page, offset, region.upperBound, exact, shapes, own)
       {
-        finds.append(find)
-        offset = find.cell.end
+        offset = keep(find, page, region.upperBound, exact, shapes)
         continue
       }
       isBoundary = false
@@ -85,15 +84,38 @@ struct Carver {
     // A guess is confirmed by another row that begins where it ends.
     for index in finds.indices.dropFirst(firstFind).dropLast()
     where finds[index + 1].cell.start == finds[index].cell.end {
-      finds[index].cell.isDoubtful = false
+      finds[index].cell.isFirstDoubtful = false
+      finds[index].cell.isEndDoubtful = false
     }
   }
 
+  /// Keeps a find.
+  /// - Returns: where the next one may begin: behind it, or where it was written over.
+  private mutating func keep(
+    _ find: Find, _ page: RawSpan, _ limit: Int, _ exact: Int?, _ shapes: [RowShape]
+  ) -> Int {
+    var find = find
+    let shape = shapes[find.shape]
+    if let newer = newer(in: find.cell, page, limit, shape) {
+      find.newer = newer
+      finds.append(find)
+      return newer
+    }
+    // SQLite leaves up to three bytes that are in no block behind a cell (file format, section 1.6).
+    find.cell.isEndDoubtful = !(0...3).contains {
+      lands(page, find.cell.end + $0, find.cell.start, limit, exact, shape)
+    }
+    finds.append(find)
+    return find.cell.end
+  }
+
   /// The size of a free block that was, whose header stands in space that is free as a whole now.
-  private func staleBlock(_ page: RawSpan, _ offset: Int, _ limit: Int) -> Int? {
+  private func staleBlock(_ page: RawSpan, _ offset: Int) -> Int? {
     let next = Int(page.uint16(at: offset))
     let size = Int(page.uint16(at: offset + 2))
-    guard size >= 8, next == 0 || next >= offset + size, next + 4 <= usableSize else { return nil }
+    guard size >= 8, offset + size <= usableSize, next == 0 || next >= offset + size,
+      next + 4 <= usableSize
+    else { return nil }
     return size
   }
 
@@ -113,34 +135,88 @@ struct Carver {
     let body = cell.record + cell.payload - bodyLength
     let end = min(cell.record + cell.local, limit)
     guard let (shape, count) = best(page, body, end, shapes, own) else { return nil }
-    if hasNewer(page, offset, cell.end, limit, shapes[shape]) { return nil }
-    // Outside the page's own table, and where no cell was expected, a few small integers prove nothing.
-    guard shape == own || shapes[shape].fields.count > 2 && bodyLength >= (atBoundary ? 8 : 12)
+    // Outside the page's own table, and where no cell was expected, a few small integers prove nothing; nor do NULLs.
+    guard
+      shape == own
+        ? atBoundary || types.types.contains(where: { $0 != 0 })
+        : shapes[shape].fields.count > 2 && bodyLength >= (atBoundary ? 8 : 12)
     else { return nil }
     return Find(
       cell: cell, shape: shape, isAmbiguous: count > 1,
       confidence: (atBoundary ? 95 : 85) - (shape == own ? 0 : 10))
   }
 
-  /// Whether a whole cell begins inside another and goes on behind it: then it was written later, over the
-  /// other's end.
-  private mutating func hasNewer(
-    _ page: RawSpan, _ start: Int, _ end: Int, _ limit: Int, _ shape: RowShape
-  ) -> Bool {
-    guard end < limit, end - start < 1024 else { return false }
-    for offset in start + 5..<max(start + 5, end - 3) where page.byte(at: offset) != 0 {
-      if let cell = LeafCell.parse(
-        page, at: offset, limit: limit, usableSize: usableSize, mostPayload: mostPayload, &types),
-        cell.end > end, types.bodyLength >= 8, shape.fits(types),
+  /// Where in a cell a newer one of the same table was written, which was freed in its turn; nil for nowhere.
+  ///
+  /// SQLite takes the space of a new cell from the end of a free block (`pageFindSlot`), and so from the end of an
+  /// older cell whose beginning stays as it was. The newer one's own end may have gone the same way, and its first four
+  /// bytes to the header of a free block.
+  private mutating func newer(
+    in cell: LeafCell, _ page: RawSpan, _ limit: Int, _ shape: RowShape
+  ) -> Int? {
+    // The record of a cell that begins on the last bytes of this one stands behind it.
+    for offset in cell.start + 5..<max(cell.start + 5, min(cell.end + Self.longestPrefix, limit)) {
+      if let whole = newerWhole(page, record: offset, cell, limit, shape) { return whole }
+      if offset < cell.end, isNewerBeheaded(page, offset, limit, shape) { return offset }
+    }
+    return nil
+  }
+
+  /// The start of a newer whole cell with its record at an offset.
+  private mutating func newerWhole(
+    _ page: RawSpan, record: Int, _ older: LeafCell, _ limit: Int, _ shape: RowShape
+  ) -> Int? {
+    // The lengths of header and payload are only looked at where the header's first two bytes may be its.
+    let header = Int(page.byte(at: record))
+    guard header > shape.leastFieldCount, header < 128, record + header < limit,
+      let field = shape.fields.first
+    else { return nil }
+    let first = UInt64(page.byte(at: record + 1))
+    guard first >= 128 || field.classes.contains(StorageClasses(serialType: first)) else {
+      return nil
+    }
+    let least = max(older.start + 5, record - Self.longestPrefix)
+    for start in least..<max(least, min(older.end, record - 1)) {
+      // SQLite writes no number with zeros in front: those are the older cell's last byte.
+      guard page.byte(at: start) != 0x80, let payload = Varint.read(page, at: start, end: record),
+        let key = Varint.read(page, at: start + payload.length, end: record),
+        start + payload.length + key.length == record,
+        let cell = LeafCell.parse(
+          page, at: start, limit: usableSize, usableSize: usableSize, mostPayload: mostPayload,
+          &types), shape.fits(types),
+        types.bodyLength >= 4, isTelling,
+        // Its end may have been written over as well.
         shape.fitsValues(
           types, page, body: cell.record + cell.payload - types.bodyLength,
           end: min(cell.record + cell.local, limit), encoding: encoding)
-      {
-        return true
+      else { continue }
+      return start
+    }
+    return nil
+  }
+
+  /// Lengths of payload and row id before a record, of no more than four and nine bytes.
+  private static let longestPrefix = 13
+
+  private mutating func isNewerBeheaded(
+    _ page: RawSpan, _ start: Int, _ limit: Int, _ shape: RowShape
+  ) -> Bool {
+    guard start + 8 <= limit, let size = staleBlock(page, start) else { return false }
+    for count in shape.leastFieldCount...shape.fields.count {
+      for header in start + 2...start + 7 {
+        if let cell = beheaded(
+          page, start, header, limit, nil, shape, fieldCount: count, mayBeCut: true),
+          cell.length <= size, types.bodyLength >= 8, isTelling
+        {
+          return true
+        }
       }
     }
     return false
   }
+
+  /// Whether the types at hand are more than the NULLs that zeros look like.
+  private var isTelling: Bool { types.types.count(where: { $0 != 0 }) >= 2 }
 
   /// The shape that the types at hand fit, the page's own first; and how many fit as well.
   private func best(
@@ -205,10 +281,11 @@ struct Carver {
           }
           let find = Find(
             cell: cell, shape: index, isAmbiguous: own == nil && order.count > 1, confidence: 70)
-          if lands(page, cell, start, limit, exact, shape) { return find }
-          if fallback == nil {
+          if lands(page, cell.end, start, limit, exact, shape) { return find }
+          let body = cell.record + cell.headerLength - 1 - cell.lostTypes
+          if fallback == nil, body < cell.end, !Self.isBlank(page, body..<cell.end) {
             fallback = find
-            fallback?.cell.isDoubtful = cell.lostTypes > 0 && shape.rowIDField != 0
+            fallback?.cell.isFirstDoubtful = cell.lostTypes > 0 && shape.rowIDField != 0
             fallback?.confidence = 60
           }
         }
@@ -221,21 +298,21 @@ struct Carver {
     range.allSatisfy { page.byte(at: $0) == 0 }
   }
 
-  /// Whether a cell ends where another one begins, or where the block does.
+  /// Whether a cell that begins at `start` and ends at `end` does so where another one begins, or where the block ends.
   private mutating func lands(
-    _ page: RawSpan, _ cell: LeafCell, _ start: Int, _ limit: Int, _ exact: Int?, _ shape: RowShape
+    _ page: RawSpan, _ end: Int, _ start: Int, _ limit: Int, _ exact: Int?, _ shape: RowShape
   ) -> Bool {
-    if cell.end == limit || exact.map({ cell.end == start + $0 }) ?? false { return true }
-    guard cell.end + 4 <= limit else { return false }
-    if staleBlock(page, cell.end, limit) != nil { return true }
+    if end == limit || exact.map({ end == start + $0 }) ?? false { return true }
+    guard end + 4 <= limit else { return false }
+    if staleBlock(page, end) != nil { return true }
     return LeafCell.parse(
-      page, at: cell.end, limit: limit, usableSize: usableSize, mostPayload: mostPayload, &types)
+      page, at: end, limit: limit, usableSize: usableSize, mostPayload: mostPayload, &types)
       != nil && shape.fits(types)
   }
 
   private mutating func beheaded(
     _ page: RawSpan, _ start: Int, _ header: Int, _ limit: Int, _ exact: Int?, _ shape: RowShape,
-    fieldCount: Int
+    fieldCount: Int, mayBeCut: Bool = false
   ) -> LeafCell? {
     let lost = start + 4
     switch header - start {
@@ -250,39 +327,50 @@ struct Carver {
       for first in firstCandidates(shape, exact: exact, rest: rest, header: headerLength) {
         let firstLength = RecordDecoder.length(ofType: first)
         let payload = headerLength + firstLength + rest
-        guard payload < 128, header + payload <= limit, exact.map({ 2 + payload <= $0 }) ?? true,
+        guard payload < 128, mayBeCut || header + payload <= limit,
+          exact.map({ 2 + payload <= $0 }) ?? true,
           types.read(page, at: lost, count: fieldCount - 1, end: limit) != nil
         else { continue }
         types.prepend(first)
         guard shape.fits(types),
-          shape.fitsValues(types, page, body: body, end: header + payload, encoding: encoding)
+          shape.fitsValues(
+            types, page, body: body, end: min(header + payload, limit), encoding: encoding)
         else { continue }
         let cell = LeafCell(
           start: start, length: max(4, 2 + payload), rowID: 0, record: lost, payload: payload,
           local: payload, hasRowID: false, lostTypes: 1, firstType: first, isHeadless: true,
           headerLength: headerLength)
-        if lands(page, cell, start, limit, exact, shape) { return cell }
+        if lands(page, cell.end, start, limit, exact, shape) { return cell }
         if fallback == nil { fallback = cell }
       }
       return fallback
     case 3:
       guard let body = types.read(page, at: lost, count: fieldCount, end: limit) else { return nil }
-      return sized(page, start, header, body, types: lost, limit, exact, shape)
+      return sized(page, start, header, body, types: lost, limit, exact, shape, mayBeCut)
     default:
+      // What is left of a block may be as short as its header, and stand right before a whole cell.
+      for whole in start + 4..<max(start + 4, header - 1)
+      where LeafCell.parse(
+        page, at: whole, limit: usableSize, usableSize: usableSize, mostPayload: mostPayload,
+        &types)?.record == header
+      {
+        return nil
+      }
       guard let length = Varint.read(page, at: header, end: limit), length.value >= 2,
         length.value < 128,
         let body = types.read(
           page, at: header + length.length, count: fieldCount, end: limit),
         body - header == Int(length.value)
       else { return nil }
-      return sized(page, start, header, body, types: header + length.length, limit, exact, shape)
+      return sized(
+        page, start, header, body, types: header + length.length, limit, exact, shape, mayBeCut)
     }
   }
 
   /// A beheaded cell all of whose types are there.
   private func sized(
     _ page: RawSpan, _ start: Int, _ header: Int, _ body: Int, types typesStart: Int, _ limit: Int,
-    _ exact: Int?, _ shape: RowShape
+    _ exact: Int?, _ shape: RowShape, _ mayBeCut: Bool
   ) -> LeafCell? {
     let payload = body - header + types.bodyLength
     // The payload's length takes one to three bytes, and the row id at least one.
@@ -295,8 +383,9 @@ struct Carver {
     }
     let local = BTreePage.localLength(payload: payload, usableSize: usableSize, isTableLeaf: true)
     let length = max(4, prefix + local + (local < payload ? 4 : 0))
-    guard start + length <= limit, exact.map({ length <= $0 }) ?? true,
-      shape.fitsValues(types, page, body: body, end: header + local, encoding: encoding)
+    guard mayBeCut || start + length <= limit, exact.map({ length <= $0 }) ?? true,
+      shape.fitsValues(
+        types, page, body: body, end: min(header + local, limit), encoding: encoding)
     else { return nil }
     return LeafCell(
       start: start, length: length, rowID: 0, record: typesStart, payload: payload, local: local,

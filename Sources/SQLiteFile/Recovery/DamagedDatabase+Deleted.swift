@@ -200,14 +200,14 @@ extension DamagedDatabase {
     for find in collection.carver.finds {
       add(
         find.cell, page, find.shape, number, .live, place, confidence: find.confidence,
-        isAmbiguous: find.isAmbiguous, &collection)
+        isAmbiguous: find.isAmbiguous, newer: find.newer, &collection)
     }
   }
 
   private func add(
     _ cell: LeafCell, _ page: RawSpan, _ table: Int?, _ number: UInt32, _ source: Source,
     _ place: RowOrigin.Place, confidence: Int, isAmbiguous: Bool = false,
-    _ collection: inout Collection
+    newer: Int? = nil, _ collection: inout Collection
   ) {
     guard let content = hash(cell, page, table, &collection.types) else { return }
     var flags: UInt8 = 0
@@ -215,7 +215,8 @@ extension DamagedDatabase {
     if cell.isHeadless { flags |= CarvedIndex.isHeadless }
     if cell.lostTypes > 0 { flags |= CarvedIndex.lostFirst }
     if isAmbiguous { flags |= CarvedIndex.isAmbiguous }
-    if cell.isDoubtful { flags |= CarvedIndex.isDoubtful }
+    if cell.isFirstDoubtful { flags |= CarvedIndex.isFirstDoubtful }
+    if cell.isEndDoubtful { flags |= CarvedIndex.isEndDoubtful }
     collection.index.append(
       CarvedIndex.Entry(
         content: content, rowID: cell.rowID, page: number, start: UInt16(cell.start),
@@ -223,7 +224,9 @@ extension DamagedDatabase {
         table: table.map { UInt16($0 + 1) } ?? 0, payload: UInt32(cell.payload),
         firstType: UInt16(cell.firstType), confidence: UInt8(confidence), flags: flags,
         headerLength: UInt8(cell.headerLength), source: source.rawValue,
-        place: UInt8(Self.places.firstIndex(of: place) ?? 0)),
+        place: UInt8(Self.places.firstIndex(of: place) ?? 0), newer: UInt16(newer ?? 0),
+        overflow: cell.spills && newer == nil && !cell.isEndDoubtful
+          ? page.uint32(at: cell.end - 4) : 0),
       length: collection.types.lengthWithoutFirst)
   }
 
@@ -247,7 +250,8 @@ extension DamagedDatabase {
       body = cell.record + cell.payload - types.bodyLength
     }
     let skipsFirst =
-      (cell.lostTypes > 0 && cell.isDoubtful) || table.map { shapes[$0].rowIDField == 0 } ?? false
+      (cell.lostTypes > 0 && cell.isFirstDoubtful)
+      || table.map { shapes[$0].rowIDField == 0 } ?? false
     return ContentHash.of(types, page, body: body, end: end, skipsFirst: skipsFirst)
   }
 
@@ -263,6 +267,10 @@ extension DamagedDatabase {
     var buffer = ContiguousArray<UInt8>()
     let unknown = RowLayout()
     var rowReader = RowReader(self)
+    try rowReader.noteDead(
+      entries.lazy.filter { $0.overflow > 0 }.map {
+        ($0.overflow, Int($0.payload) - self.localLength($0))
+      })
     var loaded: (source: UInt8, page: UInt32)?
     for entry in entries where sink.wantsMore {
       let hasRowID = entry.flags & CarvedIndex.hasRowID != 0
@@ -280,19 +288,24 @@ extension DamagedDatabase {
       var cell = LeafCell(
         start: Int(entry.start), length: Int(entry.length), rowID: entry.rowID,
         record: Int(entry.record), payload: Int(entry.payload),
-        local: BTreePage.localLength(
-          payload: Int(entry.payload), usableSize: layout.usableSize, isTableLeaf: true))
+        local: localLength(entry))
       cell.hasRowID = hasRowID
       cell.isHeadless = entry.flags & CarvedIndex.isHeadless != 0
       cell.lostTypes = entry.flags & CarvedIndex.lostFirst != 0 ? 1 : 0
       cell.firstType = UInt64(entry.firstType)
       cell.headerLength = Int(entry.headerLength)
-      cell.isDoubtful = entry.flags & CarvedIndex.isDoubtful != 0
+      cell.isFirstDoubtful = entry.flags & CarvedIndex.isFirstDoubtful != 0
+      cell.isEndDoubtful = entry.flags & CarvedIndex.isEndDoubtful != 0
       try rowReader.emit(
         cell, of: origin.page, buffer.rawSpan, origin, table.map { layouts[$0] } ?? unknown,
-        isLive: false, &sink)
+        isLive: false, newer: entry.newer > 0 ? Int(entry.newer) : nil, &sink)
     }
     collection.index.removeAll()
+  }
+
+  private func localLength(_ entry: CarvedIndex.Entry) -> Int {
+    BTreePage.localLength(
+      payload: Int(entry.payload), usableSize: layout.usableSize, isTableLeaf: true)
   }
 
   private func load(_ entry: CarvedIndex.Entry, _ buffer: inout ContiguousArray<UInt8>)

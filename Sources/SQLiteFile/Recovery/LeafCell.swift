@@ -27,7 +27,9 @@ struct LeafCell: BitwiseCopyable {
   /// Whether the lengths of its record were added up and agree.
   var isMeasured = false
   /// Whether the first type is a guess that nothing confirms.
-  var isDoubtful = false
+  var isFirstDoubtful = false
+  /// Whether nothing begins where a dead cell ends, so that its last value may have been written over.
+  var isEndDoubtful = false
 
   /// What stands before ``record`` in the payload of a beheaded cell.
   var lostHeader: [UInt8] {

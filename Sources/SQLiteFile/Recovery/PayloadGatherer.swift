@@ -11,7 +11,8 @@ struct PayloadGatherer: ~Copyable {
   /// Overflow pages that live rows hold.
   private(set) var claimed: PageSet
   private var successors: ContiguousArray<(parent: UInt32, page: UInt32)>?
-  /// Pages that two chains go through; made when the first one is met in a file without pointer map.
+  /// Pages that two chains go through: of dead rows as noted, of live ones when the first page is met that may be
+  /// such a one, in a file without pointer map.
   private var shared: PageSet?
   private let map: PointerMap
   private var allowance: Int
@@ -51,6 +52,7 @@ struct PayloadGatherer: ~Copyable {
     var landmark: UInt32 = 0
     var isShared = false
     var own: Set<UInt32> = []
+    let first = payload.count
     while payload.count < cell.payload {
       let wanted = min(piece, cell.payload - payload.count)
       if map.isPresent, isLive {
@@ -63,8 +65,8 @@ struct PayloadGatherer: ~Copyable {
       if !map.isPresent, isLive, !isShared, census.contested.contains(next) {
         own.insert(next)
         if shared == nil { shared = try sharedPages(census, &reader) }
-        isShared = shared?.contains(next) ?? false
       }
+      if !isShared { isShared = shared?.contains(next) ?? false }
       guard let content = try reader.page(next) else { return }
       let following = content.uint32(at: 0)
       let start = payload.count
@@ -82,6 +84,8 @@ struct PayloadGatherer: ~Copyable {
       // The last page of a chain says 0. Another page number is a slip of that number; what is no page number
       // at all says that the page is no overflow page any more.
       if following > census.pageCount { doubts.append(start..<payload.count) }
+      // The pages of a dead row may have gone to another one since: then they end too early or too late.
+      if !isLive, isLast != (following == 0) { doubt(from: first) }
       if isLive { _ = claimed.insert(next) }
       have = payload.count
       if steps & (steps - 1) == 0 { landmark = next }
@@ -97,6 +101,18 @@ struct PayloadGatherer: ~Copyable {
       }
       isFirst = false
     }
+  }
+
+  /// Doubts all of the payload that stands behind an offset of the cell's page, overflow pages too: another cell was
+  /// written there.
+  mutating func doubt(_ cell: LeafCell, from offset: Int) {
+    doubt(from: cell.lostHeader.count + max(0, offset - cell.record))
+  }
+
+  private mutating func doubt(from start: Int) {
+    guard start < payload.count else { return }
+    doubts.removeAll { $0.lowerBound >= start }
+    doubts.append(start..<payload.count)
   }
 
   /// The page behind a page whose chain breaks off, where nothing else leads to it: SQLite takes the pages of a
@@ -146,6 +162,32 @@ struct PayloadGatherer: ~Copyable {
       }
     }
     return shared
+  }
+
+  /// Notes which pages the chains of several dead rows go through; none of them is live rows'.
+  ///
+  /// `chains`: their first pages, and how many bytes each one holds.
+  mutating func noteDead(
+    _ chains: some Sequence<(first: UInt32, bytes: Int)>, _ census: borrowing PageCensus,
+    _ reader: inout PageReader
+  ) throws(SQLiteFileError) {
+    var met = PageSet(pageCount: census.pageCount)
+    var shared = PageSet(pageCount: census.pageCount)
+    // As each page is some row's in a sound file, and those of a hostile one may all lead to the same long chain.
+    var allowance = 4 * Int(census.pageCount)
+    let piece = reader.usableSize - 4
+    for chain in chains {
+      var next = chain.first
+      var left = chain.bytes
+      while left > 0, allowance > 0, next >= 2, isOverflow(next, false, census) {
+        allowance -= 1
+        if !met.insert(next) { _ = shared.insert(next) }
+        guard let content = try reader.page(next) else { break }
+        next = content.uint32(at: 0)
+        left -= piece
+      }
+    }
+    self.shared = shared
   }
 
   private func isOverflow(_ page: UInt32, _ isLive: Bool, _ census: borrowing PageCensus) -> Bool {

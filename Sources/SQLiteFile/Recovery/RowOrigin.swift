@@ -57,7 +57,7 @@ public struct RowOrigin: Sendable, Hashable {
 public struct PartialValue: Sendable, Hashable {
   /// The place of the column.
   public var column: Int
-  /// Bytes from its start that are there and not in doubt.
+  /// Bytes from its start that are there and not in doubt; all of them where nothing tells which are in doubt.
   public var have: Int
   /// Bytes that it had.
   public var of: Int

@@ -53,6 +53,13 @@ struct RowReader: ~Copyable {
   /// Tells that pages of a range are what is read next.
   mutating func expect(_ pages: Range<UInt32>) { reader.expect(pages) }
 
+  /// Notes the overflow chains of the dead rows that are read next: their first pages, and the bytes they hold.
+  mutating func noteDead(_ chains: some Sequence<(first: UInt32, bytes: Int)>)
+    throws(SQLiteFileError)
+  {
+    try gatherer.noteDead(chains, census, &reader)
+  }
+
   /// Hands the rows of some pages to the sink, in the order of pages.
   ///
   /// `wanted`: the places of the tables wanted; nil for all rows.
@@ -190,13 +197,15 @@ struct RowReader: ~Copyable {
   }
 
   /// Decodes one cell and hands its row to the sink. A cell that is measured was so in these very bytes.
+  ///
+  /// `newer`: where on the page another cell was written over this one; nil for nowhere.
   mutating func emit<Sink: RecoverySink & ~Copyable>(
     _ cell: LeafCell, of page: UInt32, _ bytes: RawSpan, _ origin: RowOrigin,
     _ layout: borrowing RowLayout,
-    isLive: Bool, _ sink: inout Sink
+    isLive: Bool, newer: Int? = nil, _ sink: inout Sink
   ) throws(SQLiteFileError) {
     let rowID = cell.hasRowID ? cell.rowID : nil
-    if !cell.spills, !cell.isHeadless, !cell.isWrecked,
+    if !cell.spills, !cell.isHeadless, !cell.isWrecked, !cell.isEndDoubtful, newer == nil,
       !PayloadGatherer.touchesZeroSector(bytes, cell.start..<cell.end)
     {
       let record = bytes.part(cell.record, cell.payload)
@@ -211,6 +220,10 @@ struct RowReader: ~Copyable {
     }
     try gatherer.gather(
       cell, of: page, bytes: bytes, isLive: isLive, census: census, reader: &reader)
+    // The number of the overflow page is what a cell ends with.
+    if let doubtful = newer ?? (cell.isEndDoubtful && cell.spills ? cell.end - 4 : nil) {
+      gatherer.doubt(cell, from: doubtful)
+    }
     var record = gatherer.payload
     if cell.isWrecked {
       return emitWrecked(cell, bytes, origin, layout, &sink)
@@ -334,7 +347,11 @@ struct RowReader: ~Copyable {
   ) -> [PartialValue] {
     let have = gatherer.have
     let doubts = gatherer.doubts
-    if min(have, record.count) >= cell.payload, doubts.isEmpty, !cell.isDoubtful { return [] }
+    if have >= cell.payload, doubts.isEmpty, !cell.isFirstDoubtful,
+      !cell.isEndDoubtful
+    {
+      return []
+    }
     var types = RecordTypes()
     var header = 0
     if let length = Varint.read(record.rawSpan, at: 0, end: record.count),
@@ -346,12 +363,14 @@ struct RowReader: ~Copyable {
     if record.count < cell.payload {
       record.append(contentsOf: repeatElement(0, count: cell.payload - record.count))
     }
-    guard have < cell.payload || !doubts.isEmpty || cell.isDoubtful else { return [] }
     // A doubt in the record's header makes all values from there on doubtful, NULLs too.
     let firstDoubtfulField =
       doubts.contains { $0.lowerBound < header }
       ? fieldCount(record.rawSpan, until: doubts.map(\.lowerBound).min() ?? 0, header) : Int.max
     var partial: [PartialValue] = []
+    let doubtfulEnd =
+      cell.isEndDoubtful
+      ? types.types.lastIndex { RecordDecoder.length(ofType: $0) > 0 } : nil
     var offset = header
     for (field, type) in types.types.enumerated() {
       if field >= firstDoubtfulField {
@@ -372,7 +391,7 @@ struct RowReader: ~Copyable {
         isDoubtful = true
         whole = min(whole, max(0, doubt.lowerBound - range.lowerBound))
       }
-      if field == 0, cell.isDoubtful {
+      if field == 0 && cell.isFirstDoubtful || field == doubtfulEnd {
         isDoubtful = true
       } else if whole >= length {
         continue
