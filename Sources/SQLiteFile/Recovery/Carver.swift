@@ -22,6 +22,10 @@ struct Carver {
   /// The first serial types that rows of each table have, the most frequent first.
   var firstTypes: [[UInt64]] = []
   private var types = RecordTypes()
+  /// For the search after newer cells, with a budget of its own: what it costs must cost no row.
+  private var newerTypes = RecordTypes()
+  /// The most fields that a beheaded cell can have, by where its header began.
+  private var mostFields = ContiguousArray<Int>(repeating: 0, count: 6)
   private(set) var finds: [Find] = []
 
   init(usableSize: Int, mostPayload: Int, encoding: DatabaseHeader.TextEncoding) {
@@ -43,6 +47,7 @@ struct Carver {
   ) {
     guard region.count >= 4, region.upperBound <= page.byteCount else { return }
     types.renewBudget(usableSize: usableSize)
+    newerTypes.renewBudget(usableSize: usableSize)
     var offset = region.lowerBound
     var block = 0
     // Where a cell must begin if cells lie here without gaps.
@@ -96,24 +101,22 @@ struct Carver {
   ) -> Int {
     var find = find
     let shape = shapes[find.shape]
-    if let newer = newer(in: find.cell, page, limit, shape) {
-      find.newer = newer
-      finds.append(find)
-      return newer
-    }
-    // SQLite leaves up to three bytes that are in no block behind a cell (file format, section 1.6).
-    find.cell.isEndDoubtful = !(0...3).contains {
-      lands(page, find.cell.end + $0, find.cell.start, limit, exact, shape)
+    swap(&types, &newerTypes)
+    find.newer = newer(in: find.cell, page, limit, shape)
+    swap(&types, &newerTypes)
+    if find.newer == nil {
+      find.cell.isEndDoubtful = !isFollowed(
+        page, find.cell.end, find.cell.start, limit, exact, shape)
     }
     finds.append(find)
-    return find.cell.end
+    return find.newer ?? find.cell.end
   }
 
   /// The size of a free block that was, whose header stands in space that is free as a whole now.
-  private func staleBlock(_ page: RawSpan, _ offset: Int) -> Int? {
+  private func staleBlock(_ page: RawSpan, _ offset: Int, least: Int = 8) -> Int? {
     let next = Int(page.uint16(at: offset))
     let size = Int(page.uint16(at: offset + 2))
-    guard size >= 8, offset + size <= usableSize, next == 0 || next >= offset + size,
+    guard size >= least, offset + size <= usableSize, next == 0 || next >= offset + size,
       next + 4 <= usableSize
     else { return nil }
     return size
@@ -146,18 +149,26 @@ struct Carver {
       confidence: (atBoundary ? 95 : 85) - (shape == own ? 0 : 10))
   }
 
+  // MARK: - Newer cells inside older ones
+
   /// Where in a cell a newer one of the same table was written, which was freed in its turn; nil for nowhere.
   ///
   /// SQLite takes the space of a new cell from the end of a free block (`pageFindSlot`), and so from the end of an
   /// older cell whose beginning stays as it was. The newer one's own end may have gone the same way, and its first four
-  /// bytes to the header of a free block.
+  /// bytes to the header of a free block. Its lengths must lead to the end of the older one: any bytes may look like
+  /// the types of a record.
   private mutating func newer(
     in cell: LeafCell, _ page: RawSpan, _ limit: Int, _ shape: RowShape
   ) -> Int? {
+    guard !shape.isFormless else { return nil }
     // The record of a cell that begins on the last bytes of this one stands behind it.
     for offset in cell.start + 5..<max(cell.start + 5, min(cell.end + Self.longestPrefix, limit)) {
       if let whole = newerWhole(page, record: offset, cell, limit, shape) { return whole }
-      if offset < cell.end, isNewerBeheaded(page, offset, limit, shape) { return offset }
+      if offset < cell.end, let newer = newerBeheaded(page, offset, cell.end, limit, shape),
+        leads(page, from: newer.end, to: cell.end, limit, shape)
+      {
+        return offset
+      }
     }
     return nil
   }
@@ -183,12 +194,9 @@ struct Carver {
         start + payload.length + key.length == record,
         let cell = LeafCell.parse(
           page, at: start, limit: usableSize, usableSize: usableSize, mostPayload: mostPayload,
-          &types), shape.fits(types),
-        types.bodyLength >= 4, isTelling,
-        // Its end may have been written over as well.
-        shape.fitsValues(
-          types, page, body: cell.record + cell.payload - types.bodyLength,
-          end: min(cell.record + cell.local, limit), encoding: encoding)
+          &types), shape.fits(types), types.bodyLength >= 4, areTelling(2, shape),
+        holds(page, cell.record + cell.payload - types.bodyLength, cell, limit, shape),
+        leads(page, from: cell.end, to: older.end, limit, shape)
       else { continue }
       return start
     }
@@ -198,33 +206,88 @@ struct Carver {
   /// Lengths of payload and row id before a record, of no more than four and nine bytes.
   private static let longestPrefix = 13
 
-  private mutating func isNewerBeheaded(
-    _ page: RawSpan, _ start: Int, _ limit: Int, _ shape: RowShape
+  /// A cell that lost its first four bytes to the header of a block of its size, or of one that ends at `goal` or at the
+  /// region's end since the ones behind it were joined with it.
+  private mutating func newerBeheaded(
+    _ page: RawSpan, _ start: Int, _ goal: Int, _ limit: Int, _ shape: RowShape
+  ) -> LeafCell? {
+    guard start + 8 <= limit, let size = staleBlock(page, start) else { return nil }
+    for header in start + 2...start + 7 {
+      let most = fieldCount(page, start, header, limit, shape)
+      guard most >= shape.leastFieldCount else { continue }
+      for count in shape.leastFieldCount...most {
+        // Up to three bytes that were in no block go to one with the cell.
+        guard
+          let cell = beheaded(
+            page, start, header, limit, nil, shape, fieldCount: count, mayBeCut: true),
+          cell.length <= size,
+          size <= cell.length + 3 || start + size == limit
+            || (goal - 3...goal + 3).contains(start + size),
+          types.bodyLength >= 8, areTelling(3, shape),
+          holds(page, header + cell.payload - types.bodyLength, cell, limit, shape),
+          cell.end <= goal + 3 || cell.end >= limit
+            || isFollowed(page, cell.end, start, limit, nil, shape)
+        else { continue }
+        return cell
+      }
+    }
+    return nil
+  }
+
+  /// Whether the values at hand that stand on the page can be those of a row. What is behind `limit` was written over.
+  private mutating func holds(
+    _ page: RawSpan, _ body: Int, _ cell: LeafCell, _ limit: Int, _ shape: RowShape
   ) -> Bool {
-    guard start + 8 <= limit, let size = staleBlock(page, start) else { return false }
-    for count in shape.leastFieldCount...shape.fields.count {
-      for header in start + 2...start + 7 {
-        if let cell = beheaded(
-          page, start, header, limit, nil, shape, fieldCount: count, mayBeCut: true),
-          cell.length <= size, types.bodyLength >= 8, isTelling
+    let end = min(cell.end - (cell.spills ? 4 : 0), limit)
+    types.spend(bytes: end - body)
+    return shape.fitsValues(types, page, body: body, end: end, encoding: encoding)
+  }
+
+  /// Whether cells follow each other from `end` to where the older cell ended.
+  private mutating func leads(
+    _ page: RawSpan, from end: Int, to goal: Int, _ limit: Int, _ shape: RowShape
+  ) -> Bool {
+    var end = end
+    for _ in 0..<Self.mostSteps {
+      // Up to three bytes behind a cell are in no block.
+      if end >= goal - 3 { return true }
+      var next: Int?
+      for start in end...end + 3 where next == nil && start + 8 <= limit {
+        if let cell = LeafCell.parse(
+          page, at: start, limit: usableSize, usableSize: usableSize, mostPayload: mostPayload,
+          &types), shape.fits(types), areTelling(2, shape)
         {
-          return true
+          next = cell.end
+        } else if let cell = newerBeheaded(page, start, goal, limit, shape) {
+          next = cell.end
         }
       }
+      guard let next else { return false }
+      end = next
     }
     return false
   }
 
-  /// Whether the types at hand are more than the NULLs that zeros look like.
-  private var isTelling: Bool { types.types.count(where: { $0 != 0 }) >= 2 }
+  /// Most cells that may follow each other in the space of one.
+  private static let mostSteps = 64
+
+  /// Whether the types at hand are more than the NULLs that zeros look like: `count` of them, or all where the table has
+  /// fewer columns.
+  private func areTelling(_ count: Int, _ shape: RowShape) -> Bool {
+    let columns = shape.fields.count - (shape.rowIDField == nil ? 0 : 1)
+    return types.types.count(where: { $0 != 0 }) >= min(count, columns)
+  }
+
+  // MARK: - Tables
 
   /// The shape that the types at hand fit, the page's own first; and how many fit as well.
-  private func best(
+  private mutating func best(
     _ page: RawSpan, _ body: Int, _ end: Int, _ shapes: [RowShape], _ own: Int?
   ) -> (shape: Int, count: Int)? {
     func fits(_ shape: RowShape) -> Bool {
-      shape.fits(types)
-        && shape.fitsValues(types, page, body: body, end: end, encoding: encoding)
+      guard shape.fits(types) else { return false }
+      types.spend(bytes: end - body)
+      return shape.fitsValues(types, page, body: body, end: end, encoding: encoding)
     }
     if let own, fits(shapes[own]) { return (own, 1) }
     var found: Int?
@@ -260,12 +323,16 @@ struct Carver {
     let order = own.map { [$0] } ?? shapes.indices.filter { shapes[$0].fields.count > 2 }
     for index in order {
       let shape = shapes[index]
-      for count in (shape.leastFieldCount...shape.fields.count).reversed() {
-        // Lengths of payload and row id that leave the header where bytes are left: see the cell's form.
-        for headerStart in [start + 2, start + 3, start + 4, start + 5, start + 6, start + 7] {
+      // Lengths of payload and row id that leave the header where bytes are left: see the cell's form.
+      for place in 0..<6 {
+        mostFields[place] = fieldCount(page, start, start + 2 + place, limit, shape)
+      }
+      guard let most = mostFields.max(), most >= shape.leastFieldCount else { continue }
+      for count in (shape.leastFieldCount...most).reversed() {
+        for place in 0..<6 where count <= mostFields[place] {
           guard
             let cell = beheaded(
-              page, start, headerStart, limit, exact, shape, fieldCount: count)
+              page, start, start + 2 + place, limit, exact, shape, fieldCount: count)
           else { continue }
           // A few bytes look like a row of small integers all too often: then a free block must say so.
           if cell.payload - cell.headerLength < (own == nil ? 16 : exact == nil || isStale ? 6 : 0)
@@ -298,16 +365,37 @@ struct Carver {
     range.allSatisfy { page.byte(at: $0) == 0 }
   }
 
+  /// How many fields of a shape the types fit where those of a beheaded cell would stand.
+  private func fieldCount(
+    _ page: RawSpan, _ start: Int, _ header: Int, _ limit: Int, _ shape: RowShape
+  ) -> Int {
+    // With the header's length the types' own place is lost as well, and at last the first of them.
+    shape.fittingCount(
+      page, at: max(start + 4, header + 1), end: limit, from: header == start + 2 ? 1 : 0)
+  }
+
   /// Whether a cell that begins at `start` and ends at `end` does so where another one begins, or where the block ends.
+  ///
+  /// `mayBeCut`: whether it is enough that the other one begins there, though its own end was written over, or
+  /// nothing but its block's header is left.
   private mutating func lands(
-    _ page: RawSpan, _ end: Int, _ start: Int, _ limit: Int, _ exact: Int?, _ shape: RowShape
+    _ page: RawSpan, _ end: Int, _ start: Int, _ limit: Int, _ exact: Int?, _ shape: RowShape,
+    mayBeCut: Bool = false
   ) -> Bool {
     if end == limit || exact.map({ end == start + $0 }) ?? false { return true }
     guard end + 4 <= limit else { return false }
-    if staleBlock(page, end) != nil { return true }
+    if staleBlock(page, end, least: mayBeCut ? 4 : 8) != nil { return true }
     return LeafCell.parse(
-      page, at: end, limit: limit, usableSize: usableSize, mostPayload: mostPayload, &types)
-      != nil && shape.fits(types)
+      page, at: end, limit: mayBeCut ? usableSize : limit, usableSize: usableSize,
+      mostPayload: mostPayload, &types) != nil && shape.fits(types)
+  }
+
+  /// Whether anything begins where a cell ends, or up to three bytes behind: so many SQLite leaves that are in no block
+  /// (file format, section 1.6).
+  private mutating func isFollowed(
+    _ page: RawSpan, _ end: Int, _ start: Int, _ limit: Int, _ exact: Int?, _ shape: RowShape
+  ) -> Bool {
+    (0...3).contains { lands(page, end + $0, start, limit, exact, shape, mayBeCut: true) }
   }
 
   private mutating func beheaded(
@@ -333,8 +421,9 @@ struct Carver {
         else { continue }
         types.prepend(first)
         guard shape.fits(types),
-          shape.fitsValues(
-            types, page, body: body, end: min(header + payload, limit), encoding: encoding)
+          mayBeCut
+            || shape.fitsValues(
+              types, page, body: body, end: header + payload, encoding: encoding)
         else { continue }
         let cell = LeafCell(
           start: start, length: max(4, 2 + payload), rowID: 0, record: lost, payload: payload,
@@ -343,6 +432,11 @@ struct Carver {
         if lands(page, cell.end, start, limit, exact, shape) { return cell }
         if fallback == nil { fallback = cell }
       }
+      // The types at hand are those of the cell that is given.
+      guard let fallback,
+        types.read(page, at: lost, count: fieldCount - 1, end: limit) != nil
+      else { return nil }
+      types.prepend(fallback.firstType)
       return fallback
     case 3:
       guard let body = types.read(page, at: lost, count: fieldCount, end: limit) else { return nil }
@@ -356,19 +450,17 @@ struct Carver {
       {
         return nil
       }
-      guard let length = Varint.read(page, at: header, end: limit), length.value >= 2,
-        length.value < 128,
-        let body = types.read(
-          page, at: header + length.length, count: fieldCount, end: limit),
-        body - header == Int(length.value)
+      guard header < limit, case let length = Int(page.byte(at: header)), length < 128,
+        let body = types.read(page, at: header + 1, count: fieldCount, end: limit),
+        body - header == length
       else { return nil }
       return sized(
-        page, start, header, body, types: header + length.length, limit, exact, shape, mayBeCut)
+        page, start, header, body, types: header + 1, limit, exact, shape, mayBeCut)
     }
   }
 
   /// A beheaded cell all of whose types are there.
-  private func sized(
+  private mutating func sized(
     _ page: RawSpan, _ start: Int, _ header: Int, _ body: Int, types typesStart: Int, _ limit: Int,
     _ exact: Int?, _ shape: RowShape, _ mayBeCut: Bool
   ) -> LeafCell? {
@@ -383,10 +475,14 @@ struct Carver {
     }
     let local = BTreePage.localLength(payload: payload, usableSize: usableSize, isTableLeaf: true)
     let length = max(4, prefix + local + (local < payload ? 4 : 0))
-    guard mayBeCut || start + length <= limit, exact.map({ length <= $0 }) ?? true,
-      shape.fitsValues(
-        types, page, body: body, end: min(header + local, limit), encoding: encoding)
-    else { return nil }
+    guard mayBeCut || start + length <= limit, exact.map({ length <= $0 }) ?? true else {
+      return nil
+    }
+    if !mayBeCut {
+      types.spend(bytes: local)
+      guard shape.fitsValues(types, page, body: body, end: header + local, encoding: encoding)
+      else { return nil }
+    }
     return LeafCell(
       start: start, length: length, rowID: 0, record: typesStart, payload: payload, local: local,
       hasRowID: false, lostTypes: 0, isHeadless: true, headerLength: body - header)

@@ -176,16 +176,21 @@ struct PayloadGatherer: ~Copyable {
     // As each page is some row's in a sound file, and those of a hostile one may all lead to the same long chain.
     var allowance = 4 * Int(census.pageCount)
     let piece = reader.usableSize - 4
+    var pages: ContiguousArray<UInt32> = []
     for chain in chains {
+      pages.removeAll(keepingCapacity: true)
       var next = chain.first
       var left = chain.bytes
       while left > 0, allowance > 0, next >= 2, isOverflow(next, false, census) {
         allowance -= 1
-        if !met.insert(next) { _ = shared.insert(next) }
+        pages.append(next)
         guard let content = try reader.page(next) else { break }
         next = content.uint32(at: 0)
         left -= piece
       }
+      // A chain that does not end where its row does is in doubt anyway, and puts no other one there.
+      guard left <= 0, next == 0 else { continue }
+      for page in pages where !met.insert(page) { _ = shared.insert(page) }
     }
     self.shared = shared
   }

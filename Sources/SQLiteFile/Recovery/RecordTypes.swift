@@ -19,6 +19,9 @@ struct RecordTypes {
   /// Sets the bound of what is read from one page.
   mutating func renewBudget(usableSize: Int) { budget = usableSize * 128 }
 
+  /// Has bytes of values that were looked at count as well: a page may hold thousands of records over the same ones.
+  mutating func spend(bytes: Int) { budget &-= max(0, bytes) / 4 }
+
   /// Reads the types in `range`; false when they do not end exactly at its end, or one is reserved.
   mutating func read(_ bytes: RawSpan, _ range: Range<Int>) -> Bool {
     types.removeAll(keepingCapacity: true)

@@ -79,6 +79,20 @@ struct RowShape {
     return true
   }
 
+  /// How many fields fit the types that stand from `offset` on, those before field `first` taken as fitting.
+  func fittingCount(_ page: RawSpan, at offset: Int, end: Int, from first: Int) -> Int {
+    var offset = offset
+    var field = first
+    while field < fields.count, offset < end {
+      guard let type = Varint.read(page, at: offset, end: end), type.value != 10, type.value != 11,
+        fields[field].classes.contains(StorageClasses(serialType: type.value))
+      else { break }
+      offset += type.length
+      field += 1
+    }
+    return field
+  }
+
   /// Whether the values that stand on the page can be values of a row: integers in their range, text that is
   /// text.
   func fitsValues(
