@@ -51,6 +51,34 @@ import Testing
     #expect(value.isDoubtful && value.have > 400 && value.bytes == Array(bytes.prefix(value.have)))
   }
 
+  /// The first newer row is beheaded, and its block was joined with that of a whole, much longer row behind it.
+  @Test func aNewerRowBeforeALongOneIsReadByItsOwnTypes() throws {
+    func row(_ key: Int64, _ count: Int) -> [FixtureValue] {
+      [
+        .integer(key), .string("row \(key)"), .integer(key), .string("x"),
+        Self.blob(count, UInt64(key)),
+      ]
+    }
+    let newer = [row(20, 60), row(21, 60)]
+    let long = row(2, 2500)
+    let store = try DamageCase(pageSize: 4096) { connection in
+      try connection.exec(
+        "CREATE TABLE t(k INTEGER PRIMARY KEY, a TEXT, b INTEGER, c TEXT, d BLOB)")
+      let insert = "INSERT INTO t VALUES (?, ?, ?, ?, ?)"
+      try connection.insert(insert, [row(1, 40), long, row(3, 600), row(4, 40)])
+      try connection.exec("DELETE FROM t WHERE k = 3")
+      try connection.insert(insert, newer)
+      for key in [20, 2, 21] { try connection.exec("DELETE FROM t WHERE k = \(key)") }
+    }
+    let dead = try store.recover(.deleted) { _ in }.dead
+    let values = dead.filter(\.partial.isEmpty).map {
+      $0.values.dropFirst().map { FixtureValue($0) }
+    }
+    for row in newer + [long] { #expect(values.contains(Array(row.dropFirst())), "\(row[0])") }
+    #expect(values.count == 3)
+    #expect(dead.count { !$0.partial.isEmpty } == 1)
+  }
+
   /// Small numbers one after the other look like headers of free blocks and of records at every fourth byte.
   @Test(arguments: [4096, 65536])
   func numbersInAValueAreNoNewerRow(_ pageSize: Int) throws {

@@ -398,6 +398,9 @@ struct Carver {
     (0...3).contains { lands(page, end + $0, start, limit, exact, shape, mayBeCut: true) }
   }
 
+  /// A cell at `start` of which the record's header began at `header`; its types are at hand afterwards.
+  ///
+  /// `mayBeCut`: whether its end may lie behind `limit`; then its values are not looked at.
   private mutating func beheaded(
     _ page: RawSpan, _ start: Int, _ header: Int, _ limit: Int, _ exact: Int?, _ shape: RowShape,
     fieldCount: Int, mayBeCut: Bool = false
@@ -411,7 +414,7 @@ struct Carver {
       else { return nil }
       let rest = types.bodyLength
       let headerLength = body - lost + 2
-      var fallback: LeafCell?
+      var found: LeafCell?
       for first in firstCandidates(shape, exact: exact, rest: rest, header: headerLength) {
         let firstLength = RecordDecoder.length(ofType: first)
         let payload = headerLength + firstLength + rest
@@ -429,15 +432,18 @@ struct Carver {
           start: start, length: max(4, 2 + payload), rowID: 0, record: lost, payload: payload,
           local: payload, hasRowID: false, lostTypes: 1, firstType: first, isHeadless: true,
           headerLength: headerLength)
-        if lands(page, cell.end, start, limit, exact, shape) { return cell }
-        if fallback == nil { fallback = cell }
+        if found == nil { found = cell }
+        if lands(page, cell.end, start, limit, exact, shape) {
+          found = cell
+          break
+        }
       }
-      // The types at hand are those of the cell that is given.
-      guard let fallback,
-        types.read(page, at: lost, count: fieldCount - 1, end: limit) != nil
-      else { return nil }
-      types.prepend(fallback.firstType)
-      return fallback
+      // Other candidates and what follows have been read since; the types at hand are to be the cell's.
+      guard let found, types.read(page, at: lost, count: fieldCount - 1, end: limit) != nil else {
+        return nil
+      }
+      types.prepend(found.firstType)
+      return found
     case 3:
       guard let body = types.read(page, at: lost, count: fieldCount, end: limit) else { return nil }
       return sized(page, start, header, body, types: lost, limit, exact, shape, mayBeCut)
