@@ -54,7 +54,7 @@ let package = Package(
       name: "LifeboatCLI",
       dependencies: [
         "SupportBundle", "StoreRecovery", "StoreMigration", "StoreExtraction", "CoreDataStore",
-        "ObjectModel", "SQLiteFile", "SQLiteWriter", "Terminal",
+        "ObjectModel", "SQLiteFile", "SQLiteWriter", "Terminal", "SafeText",
         argumentParser,
       ],
       swiftSettings: settings),
@@ -67,25 +67,29 @@ let package = Package(
       name: "LifeboatCLITests", dependencies: ["LifeboatCLI", "Fixtures"],
       swiftSettings: settings),
   ]
-    + room("Terminal", imports: [])
+    + room("SafeText", imports: [])
+    + room("Terminal", imports: ["SafeText"])
     + room(
       "SupportBundle",
-      imports: ["StoreExtraction", "StoreRecovery", "CoreDataStore", "SQLiteFile", "CZlib", crypto])
+      imports: [
+        "StoreExtraction", "StoreRecovery", "CoreDataStore", "SQLiteFile", "SafeText", "CZlib",
+        crypto,
+      ])
     + room(
-      "StoreRecovery", imports: ["CoreDataStore", "ObjectModel", "SQLiteFile", crypto],
+      "StoreRecovery", imports: ["CoreDataStore", "ObjectModel", "SQLiteFile", "SafeText", crypto],
       tests: ["CSQLite", "RecoveryChild"])
     + room(
       "StoreMigration",
       imports: ["StoreExtraction", "CoreDataStore", "ObjectModel", "SQLiteWriter"])
     + room(
       "StoreExtraction",
-      imports: ["CoreDataStore", "ObjectModel", "SQLiteFile", "SQLiteWriter"])
-    + room("SQLiteWriter", imports: ["CSQLite"])
+      imports: ["CoreDataStore", "ObjectModel", "SQLiteFile", "SQLiteWriter", "SafeText"])
+    + room("SQLiteWriter", imports: ["SafeText", "CSQLite"])
     + room(
-      "CoreDataStore", imports: ["ObjectModel", "SQLiteFile", "CZlib", crypto],
+      "CoreDataStore", imports: ["ObjectModel", "SQLiteFile", "SafeText", "CZlib", crypto],
       tests: ["SQLiteWriter"])
-    + room("ObjectModel", imports: [crypto])
-    + room("SQLiteFile", imports: [])
+    + room("ObjectModel", imports: ["SafeText", crypto])
+    + room("SQLiteFile", imports: ["SafeText"])
 )
 
 // The adaptors for Apple's frameworks, compiled and run against stand-ins of the frameworks' names. Only
@@ -111,7 +115,8 @@ if Context.environment["LIFEBOAT_APPLE_STUBS"] == "1" {
     .target(
       name: "StubStoreRecovery",
       dependencies: [
-        "CoreDataStore", "ObjectModel", "SQLiteFile", crypto, "StubCoreData", "StubSwiftData",
+        "CoreDataStore", "ObjectModel", "SQLiteFile", "SafeText", crypto, "StubCoreData",
+        "StubSwiftData",
       ],
       path: folder + "StoreRecovery", swiftSettings: aliased),
     .testTarget(

@@ -1,3 +1,5 @@
+import SafeText
+
 #if canImport(Darwin)
   import Darwin
 #elseif canImport(Musl)
@@ -94,14 +96,14 @@ public struct StoreSet: Sendable, Equatable {
 
   /// Reads the set that belongs to the main file at `mainPath`, which itself need not exist.
   public init(at mainPath: String) {
-    var listing = Listing(folder: Self.folder(of: mainPath))
-    let name = Self.lastComponent(of: mainPath)
+    var listing = Listing(folder: PathText.folder(of: mainPath))
+    let name = PathText.lastComponent(of: mainPath)
     for (suffix, role) in Self.databaseFiles { listing.add(name + suffix, as: role) }
     listing.add(Self.supportName(for: name), as: .support)
     // A folder that is not there has no left-overs, and holds no members that could be missed.
     if let present = try? FolderEntries.read(listing.folder, limit: Self.memberLimit) {
       let prefix = Self.migrationPrefix(for: name)
-      for entry in present.names.sorted() where entry.hasPrefix(prefix) {
+      for entry in present.names.sorted() where PathText.starts(entry, with: prefix) {
         listing.add(entry, as: .migrationDestination)
       }
       if present.isCut { listing.isComplete = false }
@@ -129,47 +131,29 @@ public struct StoreSet: Sendable, Equatable {
   /// The role that `name`, relative to the store's folder, has in the set of a main file called
   /// `mainName`; nil when it can be no member. It refuses names that lead out of the folder.
   package static func role(ofMember name: String, mainName: String) -> Role? {
-    guard isPlainName(mainName) else { return nil }
-    let parts = name.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
-    guard let first = parts.first, parts.allSatisfy(isPlainName) else { return nil }
-    let outer: Role? =
-      switch first {
-      case mainName: .main
-      case mainName + "-wal": .wal
-      case mainName + "-shm": .sharedMemory
-      case mainName + "-journal": .journal
-      case supportName(for: mainName): .support
-      default: first.hasPrefix(migrationPrefix(for: mainName)) ? .migrationDestination : nil
-      }
-    guard let outer else { return nil }
+    guard PathText.isPlainName(mainName) else { return nil }
+    let parts = PathText.components(of: name)
+    guard let first = parts.first, parts.allSatisfy({ PathText.isPlainName($0) }),
+      let outer = role(ofEntry: first, mainName: mainName)
+    else { return nil }
     return parts.count == 1 || outer == .support || outer == .migrationDestination ? outer : nil
   }
 
-  /// Whether `name` is one path component that names an entry of its folder.
-  package static func isPlainName(_ name: String) -> Bool {
-    !name.isEmpty && name != "." && name != ".." && !name.utf8.contains(UInt8(ascii: "/"))
-      && !name.utf8.contains(0)
+  private static func role(ofEntry name: String, mainName: String) -> Role? {
+    for (suffix, role) in databaseFiles where PathText.isSame(name, mainName + suffix) {
+      return role
+    }
+    if PathText.isSame(name, supportName(for: mainName)) { return .support }
+    return PathText.starts(name, with: migrationPrefix(for: mainName)) ? .migrationDestination : nil
   }
 
   /// `.Y_SUPPORT`, where `Y` is the main file's name without its extension.
   package static func supportName(for mainName: String) -> String {
-    let stem: Substring
-    if let dot = mainName.lastIndex(of: "."), dot != mainName.startIndex {
-      stem = mainName[..<dot]
-    } else {
-      stem = mainName[...]
-    }
-    return "." + stem + "_SUPPORT"
+    "." + PathText.stem(of: mainName) + "_SUPPORT"
   }
 
   static func migrationPrefix(for mainName: String) -> String {
     "." + mainName + ".migrationdestination_"
-  }
-
-  /// The folder part of `path`; "." when it has none.
-  package static func folder(of path: String) -> String {
-    guard let slash = lastSlash(of: path) else { return "." }
-    return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 
   /// `folder` under its real name when it is a symbolic link, which the owner of a store may choose; else as
@@ -180,21 +164,6 @@ public struct StoreSet: Sendable, Equatable {
     else { return folder }
     defer { unsafe free(real) }
     return unsafe String(validatingCString: real) ?? folder
-  }
-
-  /// The part of `path` after its last slash.
-  package static func lastComponent(of path: String) -> String {
-    guard let slash = lastSlash(of: path) else { return path }
-    return String(path[path.utf8.index(after: slash)...])
-  }
-
-  /// Looked for in the bytes: each launch asks several times, and a string's own views are ten times slower.
-  private static func lastSlash(of path: String) -> String.Index? {
-    let bytes = path.utf8
-    let slash = UInt8(ascii: "/")
-    let offset = unsafe bytes.withContiguousStorageIfAvailable { unsafe $0.lastIndex(of: slash) }
-    guard let offset else { return bytes.lastIndex(of: slash) }
-    return offset.map { bytes.index(bytes.startIndex, offsetBy: $0) }
   }
 }
 

@@ -2,6 +2,7 @@ import ArgumentParser
 import CoreDataStore
 import Foundation
 import SQLiteFile
+import SafeText
 import StoreExtraction
 import StoreRecovery
 import SupportBundle
@@ -54,9 +55,9 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
       try display.write(json: Report(output: output, manifest: receipt.manifest))
     } else if !display.quiet {
       var text = BundleText.table(receipt.manifest, display)
-      text += "packed in \(DisplayText.visible(output)), \(Quantity.bytes(receipt.sizeBytes))\n"
+      text += "packed in \(VisibleText.visible(output)), \(Quantity.bytes(receipt.sizeBytes))\n"
       for sentence in receipt.manifest.withheld {
-        text += "left out: \(DisplayText.visible(sentence))\n"
+        text += "left out: \(VisibleText.visible(sentence))\n"
       }
       try display.write(text)
     }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import SafeText
 import SupportBundle
 import Terminal
 
@@ -27,10 +28,10 @@ struct BundleList: ParsableCommand {
       return
     }
     var text =
-      "made by \(DisplayText.visible(manifest.tool.name)) \(DisplayText.visible(manifest.tool.version)), "
-    text += "\(DisplayText.visible(manifest.created)); contents: \(manifest.contents.rawValue)\n"
+      "made by \(VisibleText.visible(manifest.tool.name)) \(VisibleText.visible(manifest.tool.version)), "
+    text += "\(VisibleText.visible(manifest.created)); contents: \(manifest.contents.rawValue)\n"
     text += BundleText.table(manifest, display)
-    for sentence in manifest.withheld { text += "left out: \(DisplayText.visible(sentence))\n" }
+    for sentence in manifest.withheld { text += "left out: \(VisibleText.visible(sentence))\n" }
     try display.write(text)
   }
 }

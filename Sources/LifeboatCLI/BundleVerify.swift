@@ -1,4 +1,5 @@
 import ArgumentParser
+import SafeText
 import SupportBundle
 import Terminal
 
@@ -60,9 +61,9 @@ struct BundleVerify: ParsableCommand {
     case .damaged:
       if !display.json {
         for problem in result.problems {
-          let place = problem.entry.map { ", \(DisplayText.visible($0))" } ?? ""
+          let place = problem.entry.map { ", \(VisibleText.visible($0))" } ?? ""
           try display.write(
-            "\(DisplayText.visible(problem.message))\(place) (\(problem.id.rawValue))\n")
+            "\(VisibleText.visible(problem.message))\(place) (\(problem.id.rawValue))\n")
         }
         try display.write("NOT INTACT: ask for the bundle again\n")
       }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import SQLiteFile
+import SafeText
 import StoreExtraction
 import Terminal
 
@@ -83,7 +84,7 @@ struct ComparisonText {
     var line = "  \(mark) \(row.entity ?? row.table)"
     if let rowID = row.rowID { line += " \(rowID)" }
     if row.kind == "changed" { line += ": " + row.columnNames.joined(separator: ", ") }
-    rows.append(DisplayText.visible(line))
+    rows.append(VisibleText.visible(line))
   }
 
   /// Hashes by their first digits.
@@ -99,11 +100,11 @@ struct ComparisonText {
       if change.type == "column", change.change == "changed" {
         line += " from \(change.old ?? "") to \(change.new ?? "")"
       }
-      lines.append(DisplayText.visible(line))
+      lines.append(VisibleText.visible(line))
     }
     for change in report.metadataChanges {
       let (was, now) = (short(change.old), short(change.new))
-      lines.append(DisplayText.visible("\(change.name): \(was) became \(now)"))
+      lines.append(VisibleText.visible("\(change.name): \(was) became \(now)"))
     }
     if !report.tables.isEmpty {
       var table = TextTable([

@@ -2,6 +2,7 @@ import ArgumentParser
 import CoreDataStore
 import Foundation
 import ObjectModel
+import SafeText
 import StoreExtraction
 import StoreMigration
 import StoreRecovery
@@ -91,7 +92,7 @@ struct Demo: ParsableCommand {
       try BundleSubject(incident.folder), to: bundle, include: .structure, created: Date())
     try show(BundleText.table(receipt.manifest, display))
     for sentence in receipt.manifest.withheld {
-      try show("left out: \(DisplayText.visible(sentence))\n")
+      try show("left out: \(VisibleText.visible(sentence))\n")
     }
 
     if display.json {
@@ -118,7 +119,7 @@ struct Demo: ParsableCommand {
   }
 
   private func say(_ title: String, _ sentence: String) throws {
-    var text = "\n" + display.style.apply(DisplayText.visible(title), .bold) + "\n"
+    var text = "\n" + display.style.apply(VisibleText.visible(title), .bold) + "\n"
     if !sentence.isEmpty {
       var block = KeyValueBlock()
       block.add("", sentence)
@@ -133,7 +134,7 @@ struct Demo: ParsableCommand {
     return text.split(separator: "\n").prefix(2)
       .map {
         "  "
-          + DisplayText.truncated(DisplayText.visible(String($0)), to: max(20, display.width - 2))
+          + DisplayText.truncated(VisibleText.visible(String($0)), to: max(20, display.width - 2))
           + "\n"
       }
       .joined()

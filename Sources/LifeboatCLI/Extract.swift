@@ -1,5 +1,6 @@
 import ArgumentParser
 import CoreDataStore
+import SafeText
 import StoreExtraction
 import Terminal
 
@@ -63,6 +64,6 @@ struct Extract: ParsableCommand, RecordedCommand {
     ])
     for part in result.parts { table.add([part.name, Quantity.count(part.rowCount), part.target]) }
     return table.text(width: display.width, style: display.style)
-      + "\(Quantity.count(result.rowCount)) rows saved in \(DisplayText.visible(result.output))\n"
+      + "\(Quantity.count(result.rowCount)) rows saved in \(VisibleText.visible(result.output))\n"
   }
 }

@@ -3,6 +3,7 @@ import Foundation
 import ObjectModel
 import SQLiteFile
 import SQLiteWriter
+import SafeText
 import StoreExtraction
 import StoreRecovery
 import SupportBundle
@@ -251,8 +252,8 @@ struct Failure: Error {
       let text = (try? encoder.encode(object.compactMapValues { $0 })) ?? Data()
       try? errors.writeLine(String(decoding: text, as: UTF8.self))
     } else {
-      try? errors.writeLine("error: \(DisplayText.visible(message)) (\(code))")
-      if let hint { try? errors.writeLine("hint: \(DisplayText.visible(hint))") }
+      try? errors.writeLine("error: \(VisibleText.visible(message)) (\(code))")
+      if let hint { try? errors.writeLine("hint: \(VisibleText.visible(hint))") }
       if exitCode == 70 {
         try? errors.writeLine(
           "This is a bug of ours: please report it with the line above and version \(Tool.version)."

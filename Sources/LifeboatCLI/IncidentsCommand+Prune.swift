@@ -1,4 +1,5 @@
 import ArgumentParser
+import SafeText
 import StoreRecovery
 import Terminal
 
@@ -91,10 +92,10 @@ struct IncidentsPrune: ParsableCommand {
     var text = ""
     for one in report.removed {
       text +=
-        "\(verb) \(DisplayText.visible(one.id)): \(Self.words(one)), \(Self.size(one.freedBytes)) freed\n"
+        "\(verb) \(VisibleText.visible(one.id)): \(Self.words(one)), \(Self.size(one.freedBytes)) freed\n"
     }
     for one in report.kept {
-      text += "kept \(DisplayText.visible(one.id)): \(DisplayText.visible(one.text))\n"
+      text += "kept \(VisibleText.visible(one.id)): \(VisibleText.visible(one.text))\n"
     }
     text +=
       "\(Quantity.count(report.removed.count)) \(dryRun ? "would go" : "gone"), \(Quantity.count(report.kept.count)) kept with \(Self.size(report.keptBytes))\n"
@@ -105,7 +106,7 @@ struct IncidentsPrune: ParsableCommand {
     switch removed.why {
     case .restored: "its store was restored, only the record was left"
     case .duplicate:
-      "the same content is kept in \(DisplayText.visible(removed.sameAs ?? "another"))"
+      "the same content is kept in \(VisibleText.visible(removed.sameAs ?? "another"))"
     case .interrupted: "what an earlier run had left of it"
     }
   }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import SafeText
 import StoreRecovery
 import Terminal
 
@@ -47,10 +48,10 @@ struct IncidentsVerify: ParsableCommand {
     guard !checks.isEmpty else { return "nothing was set aside here\n" }
     var text = ""
     for check in checks where !display.quiet || !check.isSound {
-      text += "\(DisplayText.visible(check.id)): \(DisplayText.visible(Self.words(check)))\n"
+      text += "\(VisibleText.visible(check.id)): \(VisibleText.visible(Self.words(check)))\n"
       for file in check.files where file.state != .ok || file.text != nil || display.verbose > 0 {
         let words = file.text.map { "\(file.state.rawValue): \($0)" } ?? "ok: \(file.name)"
-        text += "  \(DisplayText.visible(words))\n"
+        text += "  \(VisibleText.visible(words))\n"
       }
     }
     return text

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CoreDataStore
 import Foundation
+import SafeText
 import StoreRecovery
 import Terminal
 
@@ -167,12 +168,12 @@ struct IncidentsRestore: ParsableCommand {
     }
     guard !display.quiet else { return }
     var text = "restored:\n"
-    for path in result.restored { text += "  \(DisplayText.visible(path))\n" }
+    for path in result.restored { text += "  \(VisibleText.visible(path))\n" }
     if let replaced = result.replaced {
       text += "the store that was there is kept as incident \(replaced.id)\n"
     }
     for difference in result.differences {
-      text += "not as it was set aside: \(DisplayText.visible(difference.text))\n"
+      text += "not as it was set aside: \(VisibleText.visible(difference.text))\n"
     }
     try display.write(text + next(result))
   }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CoreDataStore
 import SQLiteFile
+import SafeText
 import StoreExtraction
 import Terminal
 
@@ -112,7 +113,7 @@ struct InspectionText {
   }
 
   private var name: String {
-    StoreSet.lastComponent(of: inspection.path)
+    PathText.lastComponent(of: inspection.path)
   }
 
   private var kind: String {
@@ -301,22 +302,5 @@ struct InspectionText {
       text += "\n" + table.text(width: display.width, style: display.style)
     }
     return text
-  }
-}
-
-/// Words for a shell.
-enum ShellText {
-  /// The text as one word.
-  static func quoted(_ text: String) -> String {
-    let isPlain = text.unicodeScalars.allSatisfy { scalar in
-      scalar.isASCII
-        && (scalar.properties.isAlphabetic || ("0"..."9").contains(scalar)
-          || ["/", ".", "-", "_", "+", ":", "@", "%", ","].contains(scalar))
-    }
-    return isPlain && !text.isEmpty
-      ? text
-      : "'"
-        + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''")
-        + "'"
   }
 }

@@ -1,4 +1,5 @@
 import ObjectModel
+import SafeText
 import Terminal
 
 /// A mapping model for people and for programs: `lifeboat model show X.xcmappingmodel`.
@@ -52,20 +53,20 @@ enum MappingModelText {
   private static func text(
     _ name: String, _ mapping: MappingModel, _ compiled: MappingModel, display: DisplayOptions
   ) -> String {
-    var text = display.style.apply(DisplayText.visible(name), .bold)
+    var text = display.style.apply(VisibleText.visible(name), .bold)
     text += ", \(Quantity.count(mapping.entityMappings.count)) entity mappings\n"
     for (word, path, model) in [
       ("from", mapping.sourceModelPath, mapping.sourceModel),
       ("to", mapping.destinationModelPath, mapping.destinationModel),
     ] {
       guard path != nil || model != nil else { continue }
-      text += "\(word) \(DisplayText.visible(path ?? "a model without a name"))"
+      text += "\(word) \(VisibleText.visible(path ?? "a model without a name"))"
       if let model { text += ", \(Quantity.count(model.entities.count)) entities, embedded" }
       text += "\n"
     }
     for entity in compiled.entityMappings {
-      text += "\n" + display.style.apply(DisplayText.visible(entity.name), .bold)
-      text += ": " + DisplayText.visible(summary(of: entity)) + "\n"
+      text += "\n" + display.style.apply(VisibleText.visible(entity.name), .bold)
+      text += ": " + VisibleText.visible(summary(of: entity)) + "\n"
       guard !entity.attributeMappings.isEmpty || !entity.relationshipMappings.isEmpty else {
         continue
       }

@@ -2,6 +2,7 @@ import ArgumentParser
 import CoreDataStore
 import Foundation
 import ObjectModel
+import SafeText
 import StoreExtraction
 import Terminal
 
@@ -115,12 +116,12 @@ struct ModelConvert: ParsableCommand, RecordedCommand {
       for loss in version.losses {
         let loss = ModelLoss(
           entityName: loss.entity, propertyName: loss.property, sentence: loss.sentence)
-        display.note("lost: " + DisplayText.visible(place + loss.description))
+        display.note("lost: " + VisibleText.visible(place + loss.description))
       }
     }
     for skipped in report.skipped {
       display.note(
-        "left out: \(DisplayText.visible(skipped.name)): \(DisplayText.visible(skipped.problem))")
+        "left out: \(VisibleText.visible(skipped.name)): \(VisibleText.visible(skipped.problem))")
     }
     if display.json { return try display.write(json: report) }
     if !display.quiet { try display.write(text(report)) }
@@ -188,7 +189,7 @@ private struct ConversionPlan {
     } else {
       chosen = [try input.model(named: name).version]
     }
-    let outputName = StoreSet.lastComponent(of: output)
+    let outputName = PathText.lastComponent(of: output)
     let stem = outputName.split(separator: ".").first.map(String.init) ?? outputName
     for version in chosen {
       guard let model = version.model else {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import ObjectModel
 import CoreDataStore
+import SafeText
 import Terminal
 
 /// `lifeboat model diff`
@@ -86,12 +87,12 @@ struct ModelDiff: ParsableCommand {
   /// What the reader knows a version by.
   private static func name(of version: ModelCollection.Version, _ input: ModelInput) -> String {
     guard !input.stores.isEmpty else { return version.name }
-    return "the model in \(StoreSet.lastComponent(of: version.path))"
+    return "the model in \(PathText.lastComponent(of: version.path))"
   }
 
   private func text(_ difference: ModelDifference, _ names: (String, String)) -> String {
     var text =
-      "from \(DisplayText.visible(names.0)) to \(DisplayText.visible(names.1))\n"
+      "from \(VisibleText.visible(names.0)) to \(VisibleText.visible(names.1))\n"
     if difference.isEmpty { return text + "no difference\n" }
     text += display.style.apply(difference.outcome.visible, .bold) + "\n"
     text += difference.countText + "\n"
@@ -120,5 +121,5 @@ struct ModelDiff: ParsableCommand {
 
 extension String {
   /// The text as a terminal may show it.
-  fileprivate var visible: String { DisplayText.visible(self) }
+  fileprivate var visible: String { VisibleText.visible(self) }
 }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CoreDataStore
 import ObjectModel
+import SafeText
 import Terminal
 
 /// `lifeboat model hash`
@@ -63,7 +64,7 @@ struct ModelHash: ParsableCommand {
     let unread = try Self.unread(input)
     for version in unread {
       let reason = version.problem?.message ?? "its model is not there"
-      display.note("note: not read: \(DisplayText.visible("\(version.path): \(reason)"))")
+      display.note("note: not read: \(VisibleText.visible("\(version.path): \(reason)"))")
     }
     if display.json {
       try display.write(json: Report(versions: versions, recorded: recorded))
@@ -106,8 +107,8 @@ struct ModelHash: ParsableCommand {
   private func text(_ versions: [Report.Version], _ recorded: Report.Recorded?) -> String {
     var text = ""
     for version in versions {
-      text += display.style.apply(DisplayText.visible(version.name), .bold) + "\n"
-      if let problem = version.problem { text += "  not read: \(DisplayText.visible(problem))\n" }
+      text += display.style.apply(VisibleText.visible(version.name), .bold) + "\n"
+      if let problem = version.problem { text += "  not read: \(VisibleText.visible(problem))\n" }
       let stored = version.recorded?.hashes ?? recorded?.hashes ?? [:]
       if version.problem == nil || !stored.isEmpty {
         text += table(version.hashes, stored, isRead: version.problem == nil)

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CoreDataStore
 import ObjectModel
+import SafeText
 import SupportBundle
 import Terminal
 
@@ -96,7 +97,7 @@ struct ModelIdentify: ParsableCommand {
       for candidate in found.possible {
         text += "may fit \(place(candidate.version))"
         if case .unknown(let reason) = candidate.agreement.compatibility {
-          text += ": \(DisplayText.visible(reason))"
+          text += ": \(VisibleText.visible(reason))"
         }
         text += "\n"
       }
@@ -107,7 +108,7 @@ struct ModelIdentify: ParsableCommand {
   }
 
   private func place(_ version: ModelCollection.Version) -> String {
-    "\(DisplayText.visible(version.name)), \(DisplayText.visible(version.path))"
+    "\(VisibleText.visible(version.name)), \(VisibleText.visible(version.path))"
   }
 
   private func nearest(_ found: ModelIdentification, _ report: ModelIdentifyReport) -> String {
@@ -116,20 +117,20 @@ struct ModelIdentify: ParsableCommand {
     var text = "nearest is \(place(nearest.version)), with \(nearest.agreement.agreeing.count) of "
     text += "\(count) \(count == 1 ? "entity" : "entities") the same\n"
     let agreement = nearest.agreement
-    for name in agreement.differing { text += "  \(DisplayText.visible(name)) differs\n" }
+    for name in agreement.differing { text += "  \(VisibleText.visible(name)) differs\n" }
     for name in agreement.onlyInStore {
-      text += "  \(DisplayText.visible(name)) is only in the store\n"
+      text += "  \(VisibleText.visible(name)) is only in the store\n"
     }
     for name in agreement.onlyInModel {
-      text += "  \(DisplayText.visible(name)) is only in the model\n"
+      text += "  \(VisibleText.visible(name)) is only in the model\n"
     }
     for (name, reason) in agreement.undecided.sorted(by: { $0.key < $1.key }) {
-      text += "  \(DisplayText.visible(name)) cannot be judged: \(DisplayText.visible(reason))\n"
+      text += "  \(VisibleText.visible(name)) cannot be judged: \(VisibleText.visible(reason))\n"
     }
     if let changes = report.nearest?.changes, !changes.isEmpty {
       text +=
-        "what the store's own model has otherwise than \(DisplayText.visible(nearest.version.name)):\n"
-      for change in changes { text += "  \(DisplayText.visible(change.summary))\n" }
+        "what the store's own model has otherwise than \(VisibleText.visible(nearest.version.name)):\n"
+      for change in changes { text += "  \(VisibleText.visible(change.summary))\n" }
     }
     let others = (found.possible + found.others).dropFirst().prefix(3)
     for other in others {
@@ -141,16 +142,16 @@ struct ModelIdentify: ParsableCommand {
 
   private func ageText(_ age: ModelIdentification.Age) -> String {
     func uncertain(_ doubt: String?) -> String {
-      doubt.map { "; this is uncertain, because \(DisplayText.visible($0))" } ?? ""
+      doubt.map { "; this is uncertain, because \(VisibleText.visible($0))" } ?? ""
     }
     switch age {
     case .current: return "It is the current version.\n"
     case .older(let doubt):
       return "The store is older than the current version\(uncertain(doubt)).\n"
     case .newer(let reason, let doubt):
-      return "The store is newer than the app: \(DisplayText.visible(reason))\(uncertain(doubt)).\n"
+      return "The store is newer than the app: \(VisibleText.visible(reason))\(uncertain(doubt)).\n"
     case .unknown(let reason):
-      return "Whether the store is older or newer is not known: \(DisplayText.visible(reason)).\n"
+      return "Whether the store is older or newer is not known: \(VisibleText.visible(reason)).\n"
     }
   }
 }

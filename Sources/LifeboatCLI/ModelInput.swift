@@ -2,6 +2,7 @@ import CoreDataStore
 import Foundation
 import ObjectModel
 import SQLiteFile
+import SafeText
 import StoreExtraction
 import SupportBundle
 
@@ -149,7 +150,7 @@ struct ModelInput {
           problem: store.cachedModel == nil ? problem : nil))
       stores.append(
         Store(
-          name: StoreSet.lastComponent(of: path), metadata: store.metadata,
+          name: PathText.lastComponent(of: path), metadata: store.metadata,
           recorded: store.metadata.map {
             RecordedHashes(hashes: $0.versionHashes, checksum: $0.checksum, digest: $0.digest)
           }))
@@ -165,7 +166,7 @@ struct ModelInput {
       var opened: [(path: String, name: String, store: CoreDataStore)] = []
       for file in found {
         guard let store = try? CoreDataStore(path: file) else { continue }
-        opened.append((file, StoreSet.lastComponent(of: file), store))
+        opened.append((file, PathText.lastComponent(of: file), store))
       }
       // Many a folder holds databases that have nothing to do with Core Data.
       let coreData = opened.filter { $0.store.kind != .sqlite }
@@ -174,7 +175,7 @@ struct ModelInput {
     guard let bytes = try? ByteFile(resolved).bytes(at: 0, count: 64 << 20),
       let model = try? ModelCache.model(from: bytes)
     else { return nil }
-    let name = StoreSet.lastComponent(of: path)
+    let name = PathText.lastComponent(of: path)
     return (ModelCollection(of: [.init(storeModel: model, name: name, path: path)]), [])
   }
 
@@ -201,7 +202,7 @@ struct ModelInput {
         storeModel: nil, name: "recorded in the bundle", path: path, recorded: hashes,
         problem: problem)
       let store = Store(
-        name: StoreSet.lastComponent(of: path), metadata: nil, recorded: hashes)
+        name: PathText.lastComponent(of: path), metadata: nil, recorded: hashes)
       return (ModelCollection(of: [version]), [store])
     }
   }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import ObjectModel
+import SafeText
 import Terminal
 
 /// `lifeboat model show`

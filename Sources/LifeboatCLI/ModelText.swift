@@ -1,4 +1,5 @@
 import ObjectModel
+import SafeText
 import Terminal
 
 /// A model for people: what it is, then each entity with its rules and properties, a line for each, read like
@@ -115,7 +116,7 @@ struct ModelText {
     var title = entity.name
     if let parent = entity.superentityName { title += ", a kind of \(parent)" }
     if entity.isAbstract { title += ", abstract" }
-    var text = display.style.apply(DisplayText.visible(title), .bold) + "\n"
+    var text = display.style.apply(VisibleText.visible(title), .bold) + "\n"
 
     let facts = facts(of: entity)
     var properties = KeyValueBlock()

@@ -1,4 +1,5 @@
 import ObjectModel
+import SafeText
 import Terminal
 
 /// A migration plan in words.
@@ -15,9 +16,9 @@ struct PlanText {
     let target = Self.name(plan.target)
     guard let steps = plan.steps else { return noWay(start, target) }
     if steps.isEmpty {
-      return "\(DisplayText.visible(store)) opens with \(target) as it is; nothing is to be done\n"
+      return "\(VisibleText.visible(store)) opens with \(target) as it is; nothing is to be done\n"
     }
-    text += style.apply(DisplayText.visible(store), .bold)
+    text += style.apply(VisibleText.visible(store), .bold)
     text += ": from \(start) to \(target), \(Quantity.count(steps.count)) "
     text += steps.count == 1 ? "step\n" : "steps\n"
     if plan.goesBack { text += "This goes back: the store is of a newer version.\n" }
@@ -25,7 +26,7 @@ struct PlanText {
     for (index, step) in steps.enumerated() {
       let title = "\(index + 1). \(Self.name(step.from)) → \(Self.name(step.to))"
       text += "\n" + style.apply(title, .bold) + "\n"
-      for line in Self.lines(of: step) { text += "   " + DisplayText.visible(line) + "\n" }
+      for line in Self.lines(of: step) { text += "   " + VisibleText.visible(line) + "\n" }
     }
     text += shortcut(steps)
     text += orphans()
@@ -33,10 +34,10 @@ struct PlanText {
   }
 
   private static func name(_ place: MigrationPlan.Place) -> String {
-    var name = DisplayText.visible(place.name)
+    var name = VisibleText.visible(place.name)
     let others = place.versionNames.dropFirst()
     if !others.isEmpty {
-      name += " (the same as \(others.map(DisplayText.visible).joined(separator: ", ")))"
+      name += " (the same as \(others.map(VisibleText.visible).joined(separator: ", ")))"
     }
     return name
   }
@@ -79,7 +80,7 @@ struct PlanText {
       plan.unread.isEmpty
       ? "No version fits the store" : "No version that could be read fits the store"
     if let nearest = plan.nearest {
-      text += "; nearest is \(DisplayText.visible(nearest.versionName)), with "
+      text += "; nearest is \(VisibleText.visible(nearest.versionName)), with "
       text += "\(nearest.agreeing) of \(nearest.of) entities the same"
     }
     text += ".\n" + UnreadVersions.text(plan.unread)
@@ -100,27 +101,27 @@ struct PlanText {
     }
     var text = "\nIn one step, as Core Data goes by itself, it would be "
     switch direct.way {
-    case .mapping(let item): text += "the mapping model \(DisplayText.visible(item.fileName))"
+    case .mapping(let item): text += "the mapping model \(VisibleText.visible(item.fileName))"
     case .inferred: text += "inferred"
     case .uncertain: text += "inferred, if it copes"
     }
     let passes = steps.contains { if case .mapping = $0.way { true } else { false } }
     if passes { text += ", past the mapping models on the way" }
     if let losses = Self.losses(direct.losses) {
-      text += "; it leaves behind \(DisplayText.visible(losses))"
+      text += "; it leaves behind \(VisibleText.visible(losses))"
     }
     return text + ".\n"
   }
 
   private func noWay(_ start: String, _ target: String) -> String {
-    var text = style.apply(DisplayText.visible(store), .bold)
+    var text = style.apply(VisibleText.visible(store), .bold)
     text += ": there is no way from \(start) to \(target)\n"
     text += ownModel()
     if let obstacle = plan.obstacle {
       let from = Self.name(obstacle.from)
       text +=
         "\n\(from) → \(Self.name(obstacle.to)) has no mapping model, and cannot be inferred:\n"
-      for reason in obstacle.refusals { text += "   " + DisplayText.visible(reason) + "\n" }
+      for reason in obstacle.refusals { text += "   " + VisibleText.visible(reason) + "\n" }
     }
     if plan.standings.isEmpty { text += "\nNo mapping models were found.\n" }
     return text + orphans()
@@ -133,7 +134,7 @@ struct PlanText {
     // Those of other models are counted only.
     let related = orphaned.filter { $0.nearestSource != nil || $0.nearestDestination != nil }
     for standing in related {
-      text += "\n\(DisplayText.visible(standing.item.fileName)) is for none of these versions:\n"
+      text += "\n\(VisibleText.visible(standing.item.fileName)) is for none of these versions:\n"
       for (side, nearest) in [
         ("source", standing.nearestSource), ("destination", standing.nearestDestination),
       ] {
@@ -141,11 +142,11 @@ struct PlanText {
           text += "   no version has an entity of its \(side)\n"
           continue
         }
-        text += "   its \(side) is nearest to \(DisplayText.visible(nearest.versionName)), with "
+        text += "   its \(side) is nearest to \(VisibleText.visible(nearest.versionName)), with "
         text += "\(nearest.agreeing) of \(nearest.of) entities the same"
         let names = nearest.differing.prefix(Self.shownLosses)
         if !names.isEmpty {
-          text += "; not " + names.map(DisplayText.visible).joined(separator: ", ")
+          text += "; not " + names.map(VisibleText.visible).joined(separator: ", ")
         }
         text += "\n"
       }

@@ -2,6 +2,7 @@ import ArgumentParser
 import CoreDataStore
 import Foundation
 import SQLiteFile
+import SafeText
 import StoreExtraction
 import Terminal
 
@@ -109,7 +110,7 @@ struct RecoverText {
 
   var text: String {
     var block = KeyValueBlock()
-    let name = StoreSet.lastComponent(of: result.source)
+    let name = PathText.lastComponent(of: result.source)
     block.add(
       name,
       "\(Self.count(Int(result.pageCount), "page")) of \(Quantity.count(result.pageSizeBytes)) bytes"

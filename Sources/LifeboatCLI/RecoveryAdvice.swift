@@ -1,4 +1,5 @@
 import SQLiteFile
+import SafeText
 import Terminal
 
 /// What to do next with a damaged store. The commands that read as SQLite does stop at the damage, so these are named

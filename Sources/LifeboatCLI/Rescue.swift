@@ -4,6 +4,7 @@ import Foundation
 import ObjectModel
 import SQLiteFile
 import SQLiteWriter
+import SafeText
 import StoreMigration
 import StoreRecovery
 import Terminal
@@ -125,7 +126,7 @@ struct Rescue: ParsableCommand, RecordedCommand {
     } else if !display.quiet {
       var block = KeyValueBlock()
       block.add(
-        StoreSet.lastComponent(of: path),
+        PathText.lastComponent(of: path),
         "was set aside by an earlier run that was stopped; now it is replaced", tone: .yellow)
       block.add("Verdict", "\(incident.verdict.finding.rawValue): \(incident.verdict.reason)")
       try display.write(block.text(width: display.width, style: display.style) + text(incident))
@@ -236,7 +237,7 @@ struct Rescue: ParsableCommand, RecordedCommand {
   private func explanation(_ judgement: Judgement, _ expected: String) -> String {
     let (verdict, evidence) = (judgement.verdict, judgement.evidence)
     var block = KeyValueBlock()
-    let name = StoreSet.lastComponent(of: path)
+    let name = PathText.lastComponent(of: path)
     switch verdict.action {
     // Tables are all that a look at a store at rest reads.
     case .open:
@@ -300,7 +301,7 @@ struct Rescue: ParsableCommand, RecordedCommand {
   }
 
   /// The folder of the store; the path in a record may be that of another place.
-  private var home: String { StoreSet.folder(of: path) }
+  private var home: String { PathText.folder(of: path) }
 
   private func text(_ incident: Incident) -> String {
     let folder = (home == "." ? "" : home + "/") + Incidents.folderName + "/" + incident.id

@@ -3,6 +3,7 @@ import CoreDataStore
 import Foundation
 import ObjectModel
 import SQLiteFile
+import SafeText
 import StoreExtraction
 import Terminal
 
@@ -207,7 +208,7 @@ struct RowText {
   }
 
   func text(_ display: DisplayOptions) -> String {
-    var text = display.style.apply(DisplayText.visible(title), .bold)
+    var text = display.style.apply(VisibleText.visible(title), .bold)
     text += count == 1 ? ", 1 row\n" : ", \(Quantity.count(count)) rows\n"
     if names.count * Self.leastColumnWidth <= display.width {
       var table = TextTable(

@@ -2,6 +2,7 @@ import ArgumentParser
 import CoreDataStore
 import Foundation
 import SQLiteFile
+import SafeText
 import StoreExtraction
 import Terminal
 
@@ -164,7 +165,7 @@ enum FindingText {
     if let page = finding.page { place.append("page \(Quantity.count(page))") }
     if let offset = finding.offset { place.append("offset \(Quantity.count(offset))") }
     let where_ = place.isEmpty ? "" : ", " + place.joined(separator: ", ")
-    return DisplayText.visible(finding.message + where_) + " (\(finding.id))"
+    return VisibleText.visible(finding.message + where_) + " (\(finding.id))"
   }
 
   /// A line of a list, two columns in, broken where the terminal ends.

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CoreDataStore
 import SQLiteFile
+import SafeText
 import StoreExtraction
 import Terminal
 
@@ -81,7 +82,7 @@ struct Timeline: ParsableCommand, RecordedCommand {
         let date = event.date?.iso8601 ?? "-"
         let padding = String(repeating: " ", count: max(0, 28 - date.count))
         do {
-          try output.writeLine(date + padding + DisplayText.visible(event.sentence))
+          try output.writeLine(date + padding + VisibleText.visible(event.sentence))
         } catch {
           failure = error
         }

@@ -1,4 +1,5 @@
 import ObjectModel
+import SafeText
 import Terminal
 
 /// The versions of which nothing is known, as they could not be read, where the one that wrote a store is asked for.
@@ -10,8 +11,8 @@ enum UnreadVersions {
   static func text(_ versions: [ModelCollection.Version]) -> String {
     var text = ""
     for version in versions.prefix(shown) {
-      text += "\(DisplayText.visible(version.name)) could not be read: "
-      text += DisplayText.visible(reason(version)) + "; it may be the one\n"
+      text += "\(VisibleText.visible(version.name)) could not be read: "
+      text += VisibleText.visible(reason(version)) + "; it may be the one\n"
     }
     if versions.count > shown {
       text += "and \(Quantity.count(versions.count - shown)) more could not be read\n"

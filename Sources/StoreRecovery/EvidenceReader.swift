@@ -1,4 +1,5 @@
 import CoreDataStore
+import SafeText
 
 #if canImport(Darwin)
   import Darwin
@@ -27,7 +28,7 @@ enum FileEvidence {
   static func beforeOpening(_ path: String, _ files: DatabaseFiles? = nil) -> StoreEvidence {
     let files = files ?? DatabaseFiles(at: path)
     var evidence = StoreEvidence(mainKind: files.main?.kind)
-    let name = StoreSet.lastComponent(of: path)
+    let name = PathText.lastComponent(of: path)
     func add(_ status: FileStatus?, _ role: StoreSet.Role, _ suffix: String) {
       guard let status else { return }
       evidence.members.append(
@@ -40,7 +41,7 @@ enum FileEvidence {
     add(files.index, .sharedMemory, "-shm")
     add(files.journal, .journal, "-journal")
     // A member that was found proves its folder.
-    if evidence.members.isEmpty { evidence.folderExists = isFolder(StoreSet.folder(of: path)) }
+    if evidence.members.isEmpty { evidence.folderExists = isFolder(PathText.folder(of: path)) }
     if let main = files.main, main.kind == .file {
       evidence.mainSizeBytes = main.sizeBytes
       readMain(path, &evidence)
@@ -68,7 +69,7 @@ enum FileEvidence {
     evidence.members += StoreSet(at: path).members
       .filter { isInFolder($0.role) }
       .map { .init($0) }
-    evidence.freeBytes = try? FileSystem.freeBytes(at: StoreSet.folder(of: path))
+    evidence.freeBytes = try? FileSystem.freeBytes(at: PathText.folder(of: path))
   }
 
   private static func readMain(_ path: String, _ evidence: inout StoreEvidence) {

@@ -1,5 +1,6 @@
 import CoreDataStore
 import Foundation
+import SafeText
 
 /// `Incompatible/.state.json`: which failures made which build of the app set a store aside, and how often. It
 /// breaks loops: a fault that strikes each fresh store, too, would else fill the disk with them.
@@ -87,8 +88,8 @@ extension StoreRecovery {
     let verdict = classify(evidence, policy: policy)
     guard verdict.action == .quarantine else { return nil }
     let fingerprint = StoreEvidence.Repetition.fingerprint(verdict, evidence)
-    let home = StoreSet.folder(of: path)
-    let storeName = StoreSet.lastComponent(of: path)
+    let home = PathText.folder(of: path)
+    let storeName = PathText.lastComponent(of: path)
     var repetition = StoreEvidence.Repetition(fingerprint: fingerprint)
     let state = try? FailureState.read(
       QuarantineFolder.parent(in: home), RecordFile(fileSystem: fileSystem))
@@ -117,7 +118,7 @@ extension StoreRecovery {
   func note(_ incident: Incident, in incompatible: String) {
     let records = RecordFile(fileSystem: fileSystem)
     do {
-      try mover.leased(StoreSet.folder(of: incompatible)) {
+      try mover.leased(PathText.folder(of: incompatible)) {
         var state = try FailureState.read(incompatible, records)
         state.add(
           incident.storeName, app,

@@ -1,4 +1,5 @@
 package import CoreDataStore
+import SafeText
 
 #if canImport(Darwin)
   import Darwin
@@ -151,7 +152,7 @@ package struct FileSystem: Sendable {
   /// What root makes in a user's folder belongs to that user, whose app has to read it later.
   private static func giveToOwner(of path: String) throws {
     guard geteuid() == 0 else { return }
-    let folder = StoreSet.folder(of: path)
+    let folder = PathText.folder(of: path)
     var raw = stat()
     guard unsafe lstat(folder, &raw) == 0, raw.st_uid != 0 else { return }
     try call("chown", path, unsafe lchown(path, raw.st_uid, raw.st_gid))

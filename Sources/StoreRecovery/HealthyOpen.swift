@@ -1,4 +1,5 @@
 import CoreDataStore
+import SafeText
 
 #if canImport(Darwin)
   import Darwin
@@ -42,7 +43,7 @@ struct HealthyOpen: Sendable, Equatable {
 
   /// Where the record is: no member of the store set, so it stays when a set is moved.
   static func path(for store: String) -> String {
-    StoreSet.folder(of: store) + "/." + StoreSet.lastComponent(of: store) + ".lifeboat"
+    PathText.folder(of: store) + "/." + PathText.lastComponent(of: store) + ".lifeboat"
   }
 
   /// The record of the store at `path`; nil when there is none, or one that is torn or of another form.

@@ -1,4 +1,5 @@
 import CoreDataStore
+import SafeText
 
 /// All that is in an incident's folder, by a walk that follows no link.
 struct IncidentFiles: Sendable {
@@ -42,7 +43,7 @@ struct IncidentFiles: Sendable {
       if entries.isCut { isCut = true }
       for entry in entries.names.sorted() {
         let name = next.name.isEmpty ? entry : next.name + "/" + entry
-        guard files.count < Self.limit, StoreSet.isPlainName(entry),
+        guard files.count < Self.limit, PathText.isPlainName(entry),
           let status = (try? fileSystem.status(folder + "/" + name)) ?? nil
         else {
           isCut = true

@@ -1,4 +1,5 @@
 import CoreDataStore
+import SafeText
 public import Foundation
 
 /// The incidents of one folder: what was set aside there, and the way back.
@@ -36,9 +37,9 @@ public struct Incidents: Sendable {
   ) {
     var path = folder
     while path.count > 1, path.hasSuffix("/") { path.removeLast() }
-    let isIncompatible = StoreSet.lastComponent(of: path) == QuarantineFolder.parentName
+    let isIncompatible = PathText.lastComponent(of: path) == QuarantineFolder.parentName
     self.init(
-      home: isIncompatible ? StoreSet.folder(of: path) : path, fileSystem: fileSystem, clock: clock)
+      home: isIncompatible ? PathText.folder(of: path) : path, fileSystem: fileSystem, clock: clock)
   }
 
   /// The incidents beside a store in `home`, whatever that folder is called.
@@ -93,7 +94,7 @@ public struct Incidents: Sendable {
   /// - Throws: ``StoreRecoveryError`` when no incident has that id.
   public func show(_ id: String) throws -> Entry {
     let path = incompatible + "/" + id
-    guard StoreSet.isPlainName(id), Timestamp.isFolderName(id),
+    guard PathText.isPlainName(id), Timestamp.isFolderName(id),
       try fileSystem.status(path)?.kind == .folder
     else {
       throw StoreRecoveryError(.noSuchIncident, "there is no incident named \(id)", path: path)

@@ -1,5 +1,6 @@
 import CoreDataStore
 import Foundation
+import SafeText
 
 #if canImport(Darwin)
   import Darwin
@@ -20,10 +21,10 @@ extension StoreRecovery {
   /// - Returns: The incident; the earlier one when this log is kept already.
   func keepCopy(_ judgement: Judgement) throws -> Incident {
     let path = try path()
-    let home = StoreSet.folder(of: path)
+    let home = PathText.folder(of: path)
     let set = StoreSet(at: path)
     let copies = try Incidents(home: home, fileSystem: fileSystem).list().compactMap(\.incident)
-      .filter { $0.kind == .copied && $0.storeName == StoreSet.lastComponent(of: path) }
+      .filter { $0.kind == .copied && $0.storeName == PathText.lastComponent(of: path) }
     if let earlier = try copies.last(where: { try isKept(set, in: $0) }) { return earlier }
     // A log that is damaged again and again would fill the disk.
     guard copies.count(where: { $0.app == app }) < policy.maximumQuarantines else {
@@ -80,7 +81,7 @@ extension StoreRecovery {
     _ judgement: Judgement, _ seal: StoreSeal, _ kept: String, _ home: String
   ) throws -> Incident {
     let now = Timestamp.wholeSeconds(clock())
-    let storeName = StoreSet.lastComponent(of: storeURL.path)
+    let storeName = PathText.lastComponent(of: storeURL.path)
     let records = mover.records
     for folder in QuarantineFolder.candidates(
       Timestamp.folderName(now), home: home, storeName: storeName)

@@ -1,5 +1,6 @@
 import CoreDataStore
 import Foundation
+import SafeText
 
 /// One attempt to open a store: decides between the calls of the opener what comes next.
 struct OpenFlow: Sendable {
@@ -133,9 +134,9 @@ struct OpenFlow: Sendable {
   private func prune() {
     guard let retention = policy.retention, policy.mode == .act else { return }
     let incidents = Incidents(
-      home: StoreSet.folder(of: path), fileSystem: recovery.fileSystem, clock: recovery.clock)
+      home: PathText.folder(of: path), fileSystem: recovery.fileSystem, clock: recovery.clock)
     let report = try? incidents.prune(
-      retention, storeName: StoreSet.lastComponent(of: path), dryRun: false)
+      retention, storeName: PathText.lastComponent(of: path), dryRun: false)
     if let report, !report.removed.isEmpty { recovery.tell(.pruned(report)) }
   }
 

@@ -1,5 +1,6 @@
 import CoreDataStore
 import Foundation
+import SafeText
 
 #if canImport(Darwin)
   import Darwin
@@ -20,8 +21,8 @@ struct OpenedBy {
   private let app: StoreRecovery.App
 
   init(_ path: String, _ app: StoreRecovery.App) {
-    folder = StoreSet.folder(of: path)
-    prefix = "." + StoreSet.lastComponent(of: path) + ".opened-by-"
+    folder = PathText.folder(of: path)
+    prefix = "." + PathText.lastComponent(of: path) + ".opened-by-"
     self.app = app
   }
 

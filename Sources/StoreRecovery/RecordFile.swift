@@ -1,5 +1,6 @@
 import CoreDataStore
 import Foundation
+import SafeText
 
 #if canImport(Darwin)
   import Darwin
@@ -46,7 +47,7 @@ struct RecordFile {
     }
     if replacing, try fileSystem.status(path) != nil { try fileSystem.unlink(path) }
     try fileSystem.rename(part, path)
-    try fileSystem.syncFolder(StoreSet.folder(of: path))
+    try fileSystem.syncFolder(PathText.folder(of: path))
   }
 
   /// The value under `path`; nil when nothing has that name.
@@ -93,7 +94,7 @@ struct RecordFile {
     let path = folder + "/" + QuarantineFolder.incidentName
     guard let incident = try read(Incident.self, from: path) else { return nil }
     guard incident.schema == Incident.schemaName, incident.version <= Incident.currentVersion,
-      StoreSet.isPlainName(incident.storeName)
+      PathText.isPlainName(incident.storeName)
     else {
       throw StoreRecoveryError(
         .unreadableIncident, "the record is of an unknown form; a newer Lifeboat may read it",

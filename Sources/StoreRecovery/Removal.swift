@@ -1,5 +1,6 @@
 import CoreDataStore
 import Foundation
+import SafeText
 
 /// Removes the folder of an incident so that a kill at any point leaves it whole or gone.
 ///
@@ -24,11 +25,11 @@ struct Removal: Sendable {
     static let schemaName = "lifeboat.removal"
 
     var isValid: Bool {
-      schema == Self.schemaName && version == 1 && StoreSet.isPlainName(id)
+      schema == Self.schemaName && version == 1 && PathText.isPlainName(id)
         && Timestamp.isFolderName(id)
         && files.allSatisfy { file in
           file.name.split(separator: "/", omittingEmptySubsequences: false)
-            .allSatisfy { StoreSet.isPlainName(String($0)) }
+            .allSatisfy { PathText.isPlainName(String($0)) }
             && (file.status.kind == .file || file.status.kind == .folder)
         }
     }

@@ -1,4 +1,5 @@
 import CoreDataStore
+import SafeText
 
 #if canImport(Darwin)
   import Darwin
@@ -22,7 +23,7 @@ struct SetMover: Sendable {
   /// What can be told before anything is made: whether the set could be moved, and a fresh one written.
   func check(_ mainPath: String, minimumFreeBytes: Int64) throws {
     try check(StoreSet(at: mainPath))
-    let home = StoreSet.folder(of: mainPath)
+    let home = PathText.folder(of: mainPath)
     guard try fileSystem.freeSpace(home) >= minimumFreeBytes else {
       throw StoreRecoveryError(
         .noSpace, "too little space is free for a fresh store; free some and open again", path: home
@@ -35,8 +36,8 @@ struct SetMover: Sendable {
   func begin(
     _ mainPath: String, name: String, draft: (_ id: String, _ folder: String) -> Incident
   ) throws -> (QuarantineFolder, MoveRecord) {
-    let home = StoreSet.folder(of: mainPath)
-    let storeName = StoreSet.lastComponent(of: mainPath)
+    let home = PathText.folder(of: mainPath)
+    let storeName = PathText.lastComponent(of: mainPath)
     let set = StoreSet(at: mainPath)
     try check(set)
     let folder = try makeFolder(home: home, storeName: storeName, name: name)
@@ -117,8 +118,8 @@ struct SetMover: Sendable {
   /// one of them.
   private func checkSupport(_ set: StoreSet) throws {
     guard let support = set.first(.support) else { return }
-    let home = StoreSet.folder(of: set.mainPath)
-    let mainName = StoreSet.lastComponent(of: set.mainPath)
+    let home = PathText.folder(of: set.mainPath)
+    let mainName = PathText.lastComponent(of: set.mainPath)
     let entries = try fileSystem.entries(home)
     guard !entries.isCut else {
       throw StoreRecoveryError(
@@ -312,10 +313,10 @@ struct SetMover: Sendable {
   func checkFolders(_ folder: QuarantineFolder, _ record: MoveRecord) throws {
     var paths: Set = [folder.storeFolder]
     for member in record.members {
-      var name = StoreSet.folder(of: member.name)
+      var name = PathText.folder(of: member.name)
       while name != "." {
         paths.formUnion([folder.original(name), folder.kept(name)])
-        name = StoreSet.folder(of: name)
+        name = PathText.folder(of: name)
       }
     }
     for path in paths {

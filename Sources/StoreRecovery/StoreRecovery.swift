@@ -1,4 +1,5 @@
 import CoreDataStore
+import SafeText
 public import Foundation
 
 /// Opens a store, and when it will not open, decides from evidence what to do. A store that no build of
@@ -61,7 +62,7 @@ public struct StoreRecovery: Sendable {
       self.app = app
       self.policy = policy
       let path = storeURL.isFileURL ? storeURL.path : ""
-      self.path = StoreSet.isPlainName(StoreSet.lastComponent(of: path)) ? path : nil
+      self.path = PathText.isPlainName(PathText.lastComponent(of: path)) ? path : nil
       self.structure = structure
       self.fileSystem = fileSystem
       self.clock = clock
@@ -315,17 +316,17 @@ extension StoreRecovery {
       throw StoreRecoveryError(
         .notAFile, "the URL of a store must be that of a file", path: storeURL.path)
     }
-    let folder = StoreSet.folder(of: path)
+    let folder = PathText.folder(of: path)
     let resolved = StoreSet.resolvedFolder(folder)
-    return resolved == folder ? path : resolved + "/" + StoreSet.lastComponent(of: path)
+    return resolved == folder ? path : resolved + "/" + PathText.lastComponent(of: path)
   }
 
   func pending(at path: String) throws -> [PendingMoves.Ended] {
-    let home = StoreSet.folder(of: path)
+    let home = PathText.folder(of: path)
     // A normal launch goes no further.
     if try SettledMoves.areAll(in: home, fileSystem.status) { return [] }
     let moves = PendingMoves(
-      mover: mover, home: home, storeName: StoreSet.lastComponent(of: path), report: tell)
+      mover: mover, home: home, storeName: PathText.lastComponent(of: path), report: tell)
     guard policy.mode == .act else {
       guard try !moves.areAny() else {
         throw StoreRecoveryError(
@@ -354,7 +355,7 @@ extension StoreRecovery {
 
   func moveAside(_ judgement: Judgement) throws -> SetAside {
     let path = try path()
-    let home = StoreSet.folder(of: path)
+    let home = PathText.folder(of: path)
     let now = Timestamp.wholeSeconds(clock())
     try mover.check(path, minimumFreeBytes: policy.minimumFreeBytes)
     try mover.makeIncompatible(in: home)
@@ -378,7 +379,7 @@ extension StoreRecovery {
     _ judgement: Judgement, id: String, folder: String, created: Date
   ) -> Incident {
     Incident(
-      judgement, app: app, storeName: StoreSet.lastComponent(of: storeURL.path), id: id,
+      judgement, app: app, storeName: PathText.lastComponent(of: storeURL.path), id: id,
       folder: folder, created: created, kind: .setAside, texts: policy.texts)
   }
 }

@@ -1,4 +1,5 @@
 import CoreDataStore
+import SafeText
 package import Foundation
 
 #if canImport(Darwin)
@@ -147,7 +148,7 @@ struct TrialFolder {
         try fileSystem.copy(member.path, target)
       }
     }
-    return StoreSet(at: folder + "/" + StoreSet.lastComponent(of: set.mainPath))
+    return StoreSet(at: folder + "/" + PathText.lastComponent(of: set.mainPath))
   }
 }
 
@@ -158,7 +159,7 @@ extension StoreRecovery {
     let path = try path()
     var evidence = judgement.evidence
     evidence.freeBytes =
-      (try? fileSystem.freeSpace(StoreSet.folder(of: path))) ?? evidence.freeBytes
+      (try? fileSystem.freeSpace(PathText.folder(of: path))) ?? evidence.freeBytes
     if var repetition = evidence.repetition, repetition.isKnown, repetition.same == 1 {
       repetition.isAllowed = policy.allowsRepetition(
         RepeatedFailure(verdict: judgement.verdict, incidents: repetition.incidents))
@@ -191,10 +192,10 @@ extension StoreRecovery {
   /// - Throws: What `make` threw, or why the folder or the name cannot be had; nothing is there then.
   package func makeWhole(_ make: (URL) throws -> Void) throws {
     let path = try path()
-    let folder = try TrialFolder(in: StoreSet.folder(of: path), mover)
+    let folder = try TrialFolder(in: PathText.folder(of: path), mover)
     defer { try? folder.remove() }
-    let file = folder.path + "/fresh/" + StoreSet.lastComponent(of: path)
-    try fileSystem.makeFolder(StoreSet.folder(of: file), 0o700)
+    let file = folder.path + "/fresh/" + PathText.lastComponent(of: path)
+    try fileSystem.makeFolder(PathText.folder(of: file), 0o700)
     try make(URL(fileURLWithPath: file))
     try fileSystem.syncFile(file)
     guard let status = try fileSystem.status(file) else {
@@ -206,17 +207,17 @@ extension StoreRecovery {
       throw StoreRecoveryError(
         .inUse, "another process has made a store here meanwhile", path: path)
     }
-    try fileSystem.syncFolder(StoreSet.folder(of: path))
+    try fileSystem.syncFolder(PathText.folder(of: path))
   }
 
   /// Throws only when another process is in the way, which says nothing about a fresh store.
   private func trial(_ path: String) throws -> StoreEvidence.Trial {
     var trial = StoreEvidence.Trial()
     do {
-      let folder = try TrialFolder(in: StoreSet.folder(of: path), mover)
+      let folder = try TrialFolder(in: PathText.folder(of: path), mover)
       defer { try? folder.remove() }
       do {
-        try folder.makeFresh(StoreSet.lastComponent(of: path), check: policy.check)
+        try folder.makeFresh(PathText.lastComponent(of: path), check: policy.check)
         trial.makesFreshStore = true
       } catch {
         trial.makesFreshStore = false
@@ -246,7 +247,7 @@ extension StoreRecovery {
   ) -> StoreEvidence.Trial.Copy {
     let set = StoreSet(at: path)
     guard set.isComplete, set.sizeBytes <= policy.maximumCopyBytes,
-      let free = try? fileSystem.freeSpace(StoreSet.folder(of: path)),
+      let free = try? fileSystem.freeSpace(PathText.folder(of: path)),
       free - set.sizeBytes >= policy.minimumFreeBytes
     else { return .skipped }
     let copy: StoreSet

@@ -1,21 +1,15 @@
+import SafeText
+
 /// Text from a file or a command line, made safe to print within a message.
 enum Quoted {
   static func text(_ text: String, limit: Int = 120) -> String {
     var result = "\""
     for (index, scalar) in text.unicodeScalars.enumerated() {
       if index == limit { return result + "…\"" }
-      result += scalar.escaped(asASCII: isHidden(scalar))
+      result += scalar.escaped(asASCII: VisibleText.isHidden(scalar))
       if result.unicodeScalars.count > 8 * limit { return result + "…\"" }
     }
     return result + "\""
-  }
-
-  /// Characters that a terminal would obey or not show, bidirectional controls among them.
-  private static func isHidden(_ scalar: Unicode.Scalar) -> Bool {
-    switch scalar.properties.generalCategory {
-    case .control, .format, .lineSeparator, .paragraphSeparator, .unassigned, .privateUse: true
-    default: false
-    }
   }
 
   /// An entry name whose bytes may spell nothing, for `BundleError.entry`.

@@ -3,6 +3,7 @@ public import StoreExtraction
 public import StoreRecovery
 import Foundation
 import SQLiteFile
+import SafeText
 
 /// Gathers what a support bundle says of a store, in the order in which it is packed.
 ///
@@ -50,7 +51,7 @@ public struct StoreBundle {
   )
     throws
   {
-    let name = StoreSet.lastComponent(of: inspection.path)
+    let name = PathText.lastComponent(of: inspection.path)
     try plan.add(
       name: "inspection.json", source: .bytes(json(inspection)), origin: name,
       why: "kind, versions, health and counts of the store")

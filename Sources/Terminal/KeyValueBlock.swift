@@ -1,3 +1,5 @@
+import SafeText
+
 /// Facts in two columns, label and value, as the first screen of a command shows them.
 ///
 /// Labels and values may come from evidence: they are made visible when they are added.
@@ -11,8 +13,8 @@ public struct KeyValueBlock: Sendable, Equatable {
 
     /// A command and what it does.
     public init(_ command: String, _ purpose: String? = nil) {
-      self.command = DisplayText.visible(command)
-      self.purpose = purpose.map(DisplayText.visible)
+      self.command = VisibleText.visible(command)
+      self.purpose = purpose.map(VisibleText.visible)
     }
   }
 
@@ -42,12 +44,12 @@ public struct KeyValueBlock: Sendable, Equatable {
   /// Adds a fact; the value is wrapped at spaces under itself.
   public mutating func add(_ label: String, _ value: String, tone: Style.Tone? = nil) {
     rows.append(
-      Row(label: DisplayText.visible(label), value: .text(DisplayText.visible(value), tone)))
+      Row(label: VisibleText.visible(label), value: .text(VisibleText.visible(value), tone)))
   }
 
   /// Adds commands, one on each line and never broken; a purpose that does not fit goes below its command.
   public mutating func add(_ label: String, _ suggestions: [Suggestion]) {
-    rows.append(Row(label: DisplayText.visible(label), value: .suggestions(suggestions)))
+    rows.append(Row(label: VisibleText.visible(label), value: .suggestions(suggestions)))
   }
 
   /// The lines, without line feeds.

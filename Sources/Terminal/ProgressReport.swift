@@ -1,3 +1,5 @@
+import SafeText
+
 /// What progress is shown as, as `--progress` says it.
 public enum ProgressMode: String, Sendable, CaseIterable {
   /// A bar on a terminal, plain lines elsewhere.
@@ -71,7 +73,7 @@ struct ProgressReport: Sendable {
   init(
     operation: String, total: UInt64?, unit: ProgressUnit, form: Form, columns: Int, now: UInt64
   ) {
-    self.operation = DisplayText.visible(operation)
+    self.operation = VisibleText.visible(operation)
     self.unit = unit
     self.form = form
     self.columns = columns
@@ -132,7 +134,7 @@ struct ProgressReport: Sendable {
 
   private static func quoted(_ text: String) -> String {
     var result = "\""
-    for scalar in DisplayText.visible(text).unicodeScalars {
+    for scalar in VisibleText.visible(text).unicodeScalars {
       if scalar == "\"" || scalar == "\\" { result += "\\" }
       result.unicodeScalars.append(scalar)
     }

@@ -1,6 +1,8 @@
+import SafeText
+
 /// A table for people: aligned columns with a header, cut to the width of the terminal.
 ///
-/// Cells may come from evidence: they are made visible (`DisplayText.visible`) when they are added.
+/// Cells may come from evidence: they are made visible (`VisibleText.visible`) when they are added.
 public struct TextTable: Sendable, Equatable {
   /// On which side of its column a text stands.
   public enum Alignment: Sendable, Equatable {
@@ -21,7 +23,7 @@ public struct TextTable: Sendable, Equatable {
 
     /// A column; numbers are best trailing, texts of unknown length flexible.
     public init(_ title: String, _ alignment: Alignment = .leading, isFlexible: Bool = false) {
-      self.title = DisplayText.visible(title)
+      self.title = VisibleText.visible(title)
       self.alignment = alignment
       self.isFlexible = isFlexible
     }
@@ -36,7 +38,7 @@ public struct TextTable: Sendable, Equatable {
 
     /// A cell.
     public init(_ text: String, tone: Style.Tone? = nil) {
-      self.text = DisplayText.visible(text)
+      self.text = VisibleText.visible(text)
       self.tone = tone
     }
 

@@ -1,6 +1,7 @@
 import CoreDataStore
 import Foundation
 import ObjectModel
+import SafeText
 import StoreRecovery
 
 #if canImport(Darwin)
@@ -109,14 +110,14 @@ struct Host {
   }
 
   func restore() throws {
-    let home = StoreSet.folder(of: store)
+    let home = PathText.folder(of: store)
     let result = try Incidents(in: home, fileSystem: steps.fileSystem)
       .restore(options["id"] ?? "")
     RecoveryChild.say("restored \(result.restored.count)")
   }
 
   func prune() throws {
-    let incidents = Incidents(in: StoreSet.folder(of: store), fileSystem: steps.fileSystem)
+    let incidents = Incidents(in: PathText.folder(of: store), fileSystem: steps.fileSystem)
     let report = try incidents.prune(Retention(maximumCount: 0), dryRun: false)
     RecoveryChild.say("pruned \(report.removed.count)")
   }

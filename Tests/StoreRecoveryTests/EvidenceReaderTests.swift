@@ -1,5 +1,6 @@
 import CoreDataStore
 import Foundation
+import SafeText
 import Testing
 
 @testable import StoreRecovery
@@ -42,7 +43,7 @@ import Testing
   /// A mark that joins the character before it makes no slash less a slash.
   @Test func pathsAreSplitByBytes() {
     let path = "/stores/\u{301}Done.sqlite"
-    #expect(StoreSet.folder(of: path) == "/stores")
-    #expect(StoreSet.lastComponent(of: path) == "\u{301}Done.sqlite")
+    #expect(PathText.folder(of: path) == "/stores")
+    #expect(PathText.lastComponent(of: path) == "\u{301}Done.sqlite")
   }
 }

@@ -1,6 +1,7 @@
 import CoreDataStore
 import Fixtures
 import Foundation
+import SafeText
 import Testing
 
 @testable import StoreRecovery
@@ -230,7 +231,7 @@ import Testing
     let store = folder + "/store"
     let victim = outside.url.path + "/" + (isSupport ? "secret" : ".Done_SUPPORT/secret")
     try FileManager.default.createDirectory(
-      atPath: StoreSet.folder(of: victim), withIntermediateDirectories: true)
+      atPath: PathText.folder(of: victim), withIntermediateDirectories: true)
     try Data("secret".utf8).write(to: URL(fileURLWithPath: victim))
     let status = try #require(try FileStatus.of(victim))
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -252,6 +253,6 @@ import Testing
     try RecordFile(fileSystem: .real).write(record, to: folder + "/" + name)
     _ = try? made.recovery().openSynchronously { _ in true }
     #expect(try Data(contentsOf: URL(fileURLWithPath: victim)) == Data("secret".utf8))
-    #expect(made.names(StoreSet.folder(of: victim)) == ["secret"])
+    #expect(made.names(PathText.folder(of: victim)) == ["secret"])
   }
 }

@@ -1,5 +1,6 @@
 import CoreDataStore
 import Foundation
+import SafeText
 import Testing
 
 @testable import StoreRecovery
@@ -128,7 +129,7 @@ import Testing
     let keeper = try shelf.setAside(hour: 1)
     let system = FileSystem.watched { call, path in
       guard call == "unlink", path.hasSuffix("store/Done.sqlite") else { return }
-      let folder = StoreSet.folder(of: StoreSet.folder(of: path))
+      let folder = PathText.folder(of: PathText.folder(of: path))
       try Data("late".utf8).write(to: URL(fileURLWithPath: folder + "/store/note.txt"))
     }
     let report = try shelf.incidents(system).prune(limits, dryRun: false)

@@ -1,3 +1,4 @@
+import SafeText
 import Testing
 
 @testable import Terminal
@@ -15,7 +16,7 @@ import Testing
       ("Zoë 日本 👩‍👩‍👧 🇨🇭 ❤️ می‌خواهم", "Zoë 日本 👩‍👩‍👧 🇨🇭 ❤️ می‌خواهم"), ("\r\n", "\\r\\n"),
     ])
   func everythingHiddenBecomesVisible(_ text: String, _ expected: String) {
-    #expect(Array(DisplayText.visible(text).unicodeScalars) == Array(expected.unicodeScalars))
+    #expect(Array(VisibleText.visible(text).unicodeScalars) == Array(expected.unicodeScalars))
   }
 
   @Test func noScalarThatTheTerminalObeysSurvives() {
@@ -23,14 +24,14 @@ import Testing
       .joined()
     {
       guard let scalar = Unicode.Scalar(UInt32(value)) else { continue }
-      let shown = DisplayText.visible("a\(Character(scalar))b")
+      let shown = VisibleText.visible("a\(Character(scalar))b")
       #expect(!shown.unicodeScalars.contains(scalar), "U+\(String(value, radix: 16))")
     }
   }
 
   @Test func stackedAccentsAreEscapedAfterSixteenScalars() {
     let text = "e" + String(repeating: "\u{301}", count: 1000)
-    let shown = DisplayText.visible(text)
+    let shown = VisibleText.visible(text)
     #expect(shown.unicodeScalars.filter { $0 == "\u{301}" }.count == 15)
     #expect(shown.hasSuffix("\\u{301}"))
   }

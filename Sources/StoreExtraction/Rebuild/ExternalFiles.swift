@@ -1,6 +1,7 @@
 import CoreDataStore
 import Foundation
 import SQLiteFile
+import SafeText
 
 #if canImport(Glibc)
   import Glibc
@@ -35,7 +36,7 @@ final class ExternalFiles {
 
   /// Where a store of this name has its files.
   private static func folder(for path: String) -> String {
-    StoreSet.folder(of: path) + "/" + StoreSet.supportName(for: StoreSet.lastComponent(of: path))
+    PathText.folder(of: path) + "/" + StoreSet.supportName(for: PathText.lastComponent(of: path))
   }
 
   // MARK: - Rows
@@ -152,7 +153,7 @@ final class ExternalFiles {
       try copy(source + "/_EXTERNAL_DATA/" + name, to: folder + "/" + name, created)
     }
     result = counted
-    for path in [folder, target, StoreSet.folder(of: target)] { try Self.synchronize(path) }
+    for path in [folder, target, PathText.folder(of: target)] { try Self.synchronize(path) }
     return (result, findings)
   }
 

@@ -1,6 +1,7 @@
 import CoreDataStore
 import Foundation
 import ObjectModel
+import SafeText
 
 extension Incident {
   /// What support needs to know, in English: verdict, evidence in short, codes, and sizes and hashes of both
@@ -62,12 +63,12 @@ struct SupportText {
 
   mutating func add(_ name: String, _ value: String?) {
     guard let value, !value.isEmpty else { return }
-    lines.append((name, [Self.visible(value)], false))
+    lines.append((name, [VisibleText.visible(value)], false))
   }
 
   mutating func add(_ name: String, list: [String]) {
     guard !list.isEmpty else { return }
-    var parts = list.prefix(Self.listLimit).map(Self.visible)
+    var parts = list.prefix(Self.listLimit).map(VisibleText.visible)
     let rest = list.count - Self.listLimit
     if rest > 0 { parts.append("and \(rest) more") }
     lines.append((name, parts, true))
@@ -245,17 +246,4 @@ struct SupportText {
   }
 
   static func bytes(_ number: Int64) -> String { count(number, "byte") }
-
-  /// Names come from files: what would move a cursor or turn the direction of writing is shown as its number.
-  static func visible(_ text: String) -> String {
-    var result = String.UnicodeScalarView()
-    for scalar in text.unicodeScalars {
-      switch scalar.properties.generalCategory {
-      case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate:
-        result += "\\u{\(String(scalar.value, radix: 16))}".unicodeScalars
-      default: result.append(scalar)
-      }
-    }
-    return String(result)
-  }
 }

@@ -1,0 +1,111 @@
+/// Paths and file names, taken apart by their bytes.
+///
+/// A file system knows bytes. Swift's `Character` joins a `/` and a combining mark behind it into one character
+/// that is not `/`, and `==` holds two names for equal that are two files. So nothing here looks at characters.
+package enum PathText {
+  private static let slash = UInt8(ascii: "/")
+
+  /// The parts of `path` between its slashes, empty ones too: `/a//b` has `""`, `a`, `""` and `b`.
+  package static func components(of path: String) -> [String] {
+    path.utf8.split(separator: slash, omittingEmptySubsequences: false).map {
+      String(Substring($0))
+    }
+  }
+
+  /// The folder part of `path`: "." when it has none, "/" for what lies in the root.
+  package static func folder(of path: String) -> String {
+    guard let place = lastSlash(of: path) else { return "." }
+    return place == path.startIndex ? "/" : String(path[..<place])
+  }
+
+  /// The part of `path` after its last slash; empty when it ends with one.
+  package static func lastComponent(of path: String) -> String {
+    guard let place = lastSlash(of: path) else { return path }
+    return String(path[path.utf8.index(after: place)...])
+  }
+
+  /// `path` without the slashes at its end; "/" stays.
+  package static func withoutTrailingSlashes(_ path: String) -> String {
+    var bytes = path.utf8[...]
+    while bytes.count > 1, bytes.last == slash { bytes.removeLast() }
+    return String(Substring(bytes))
+  }
+
+  /// `name` below `folder`, with one slash between the two.
+  package static func joined(_ folder: String, _ name: String) -> String {
+    folder.utf8.last == slash ? folder + name : folder + "/" + name
+  }
+
+  /// Whether `path` is `folder` or lies below it, by their bytes alone; neither is looked up.
+  package static func isInside(_ path: String, _ folder: String) -> Bool {
+    if isSame(path, folder) { return true }
+    return starts(path, with: folder.utf8.last == slash ? folder : folder + "/")
+  }
+
+  /// Whether `name` is one path component that names an entry of its folder.
+  package static func isPlainName(_ name: some StringProtocol) -> Bool {
+    let bytes = name.utf8
+    return !bytes.isEmpty && !bytes.elementsEqual(".".utf8) && !bytes.elementsEqual("..".utf8)
+      && !bytes.contains(slash) && !bytes.contains(0)
+  }
+
+  /// The ending of a file's name, without its dot; empty when it has none. A dot that begins the name begins no
+  /// ending.
+  package static func ending(of name: String) -> String {
+    guard let dot = lastDot(of: name) else { return "" }
+    return String(name[name.utf8.index(after: dot)...])
+  }
+
+  /// A file's name without its ending and the dot before that.
+  package static func stem(of name: String) -> String {
+    guard let dot = lastDot(of: name) else { return name }
+    return String(name[..<dot])
+  }
+
+  // MARK: - Bytes of names
+
+  /// Whether two names are the same bytes, which is what makes them one file.
+  package static func isSame(_ one: some StringProtocol, _ other: some StringProtocol) -> Bool {
+    one.utf8.elementsEqual(other.utf8)
+  }
+
+  /// Whether the bytes of `text` begin with those of `prefix`.
+  package static func starts(_ text: some StringProtocol, with prefix: some StringProtocol) -> Bool
+  {
+    text.utf8.starts(with: prefix.utf8)
+  }
+
+  /// Whether the bytes of `text` end with those of `suffix`.
+  package static func ends(_ text: some StringProtocol, with suffix: some StringProtocol) -> Bool {
+    let count = suffix.utf8.count
+    return text.utf8.count >= count && text.utf8.suffix(count).elementsEqual(suffix.utf8)
+  }
+
+  /// `text` without `suffix` at its end; nil when its bytes do not end with it.
+  package static func dropping(suffix: String, from text: String) -> String? {
+    guard ends(text, with: suffix) else { return nil }
+    return String(Substring(text.utf8.dropLast(suffix.utf8.count)))
+  }
+
+  /// `text` without `prefix` at its start; nil when its bytes do not begin with it.
+  package static func dropping(prefix: String, from text: String) -> String? {
+    guard starts(text, with: prefix) else { return nil }
+    return String(Substring(text.utf8.dropFirst(prefix.utf8.count)))
+  }
+
+  private static func lastDot(of name: String) -> String.Index? {
+    guard let dot = name.utf8.lastIndex(of: UInt8(ascii: ".")), dot != name.startIndex else {
+      return nil
+    }
+    return dot
+  }
+
+  /// Looked for in contiguous bytes where there are any: each launch of a host asks several times, and a string's
+  /// own views are ten times slower.
+  private static func lastSlash(of path: String) -> String.Index? {
+    let bytes = path.utf8
+    let offset = unsafe bytes.withContiguousStorageIfAvailable { unsafe $0.lastIndex(of: slash) }
+    guard let offset else { return bytes.lastIndex(of: slash) }
+    return offset.map { bytes.index(bytes.startIndex, offsetBy: $0) }
+  }
+}

@@ -1,0 +1,54 @@
+/// Words for a POSIX shell, for commands that a person copies from the screen.
+package enum ShellText {
+  /// `text` as one word. Quotes are judged by bytes: a `'` with a combining mark behind it ends a quotation as well
+  /// as one without. Text that a terminal cannot show as it is comes in `$'…'` with its bytes escaped, so that
+  /// what is seen is what is run.
+  package static func quoted(_ text: String) -> String {
+    if text.utf8.isEmpty { return "''" }
+    if text.utf8.allSatisfy(isPlain) { return text }
+    return text.unicodeScalars.contains(where: VisibleText.isHidden) ? escaped(text) : single(text)
+  }
+
+  /// A path as one word that no command takes for an option: `-x` becomes `./-x`.
+  package static func path(_ path: String) -> String {
+    quoted(path.utf8.first == UInt8(ascii: "-") ? "./" + path : path)
+  }
+
+  private static func isPlain(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"):
+      true
+    default: "/.-_+:@%,".utf8.contains(byte)
+    }
+  }
+
+  private static func single(_ text: String) -> String {
+    var result = "'"
+    for scalar in text.unicodeScalars {
+      if scalar == "'" { result += "'\\''" } else { result.unicodeScalars.append(scalar) }
+    }
+    return result + "'"
+  }
+
+  /// `$'…'` (POSIX.1-2024, 2.2.4), which bash, zsh and ksh have long known. Three octal digits, since a `\x` would
+  /// take letters behind it along.
+  private static func escaped(_ text: String) -> String {
+    var result = "$'"
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "'", "\\": result += "\\" + String(scalar)
+      case "\n": result += "\\n"
+      case "\t": result += "\\t"
+      case "\r": result += "\\r"
+      case _ where VisibleText.isHidden(scalar):
+        for byte in String(scalar).utf8 {
+          let digits = String(byte, radix: 8)
+          result += "\\" + String(repeating: "0", count: 3 - digits.utf8.count) + digits
+        }
+      default: result.unicodeScalars.append(scalar)
+      }
+    }
+    return result + "'"
+  }
+}

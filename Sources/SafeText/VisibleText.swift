@@ -1,0 +1,59 @@
+/// Text from evidence or a command line, made so that a reader sees all of it and nothing obeys it.
+package enum VisibleText {
+  /// A character of more scalars than this is shown with the rest escaped: a stack of a thousand accents is
+  /// one character and would cover its neighbours.
+  package static let maxScalarsPerCharacter = 16
+
+  /// `text` with everything made visible that a terminal or a browser would obey, hide or reorder by: control
+  /// characters, bidirectional controls, zero-width and other ignorable characters, line separators, tags and code
+  /// points that Unicode does not assign. They appear as `\n`, `\r`, `\t` or `\u{202E}`. Joiners and variation
+  /// selectors stay, since emoji and several scripts need them. The result is for reading, not for parsing.
+  package static func visible(_ text: String) -> String {
+    if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return text }
+    var result = ""
+    for character in text {  // characters: a stack of accents is measured by what it stands on
+      for (index, scalar) in character.unicodeScalars.enumerated() {
+        if index < maxScalarsPerCharacter, !isHidden(scalar) {
+          result.unicodeScalars.append(scalar)
+        } else {
+          result += escape(scalar)
+        }
+      }
+    }
+    return result
+  }
+
+  /// `text` as ``visible(_:)`` shows it, cut with `…` behind `limit` scalars of it.
+  package static func visible(_ text: String, limit: Int) -> String {
+    let cut = text.unicodeScalars.prefix(limit)
+    let isWhole = cut.endIndex == text.unicodeScalars.endIndex
+    return visible(String(cut)) + (isWhole ? "" : "…")
+  }
+
+  /// Whether a scalar is one that ``visible(_:)`` escapes.
+  package static func isHidden(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.value {
+    case 0x20...0x7E: return false
+    // Zero-width non-joiner and joiner, combining grapheme joiner, variation selectors, old Hangul fillers.
+    case 0x200C, 0x200D, 0x034F, 0xFE00...0xFE0F, 0xE0100...0xE01EF, 0x115F, 0x1160: return false
+    // Format characters that are drawn: Arabic, Syriac and Kaithi number and verse signs.
+    case 0x0600...0x0605, 0x06DD, 0x070F, 0x0890, 0x0891, 0x08E2, 0x110BD, 0x110CD: return false
+    default: break
+    }
+    let properties = scalar.properties
+    switch properties.generalCategory {
+    case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .unassigned:
+      return true
+    default: return properties.isDefaultIgnorableCodePoint
+    }
+  }
+
+  private static func escape(_ scalar: Unicode.Scalar) -> String {
+    switch scalar {
+    case "\n": "\\n"
+    case "\r": "\\r"
+    case "\t": "\\t"
+    default: "\\u{" + String(scalar.value, radix: 16, uppercase: true) + "}"
+    }
+  }
+}

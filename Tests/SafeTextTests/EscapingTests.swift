@@ -1,0 +1,67 @@
+import Foundation
+import SafeText
+import Testing
+
+@Suite struct EscapingTests {
+  static let words = [
+    "plain", "", "with space", "it's", "a'\u{301};touch PWNED;'\u{301}.sqlite", "$(id)", "`id`",
+    "\\",
+    "tab\tand\nline", "\u{202E}gnp", "'\u{200B}\\", "-rf", "é\u{301}", "\u{1B}[2J7", "!x", "*?[",
+  ]
+
+  /// The shell itself says what a word means.
+  @Test(.enabled(if: FileManager.default.fileExists(atPath: "/bin/bash")), arguments: words)
+  func aShellReadsTheWordBack(_ word: String) throws {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/bin/bash")
+    process.arguments = ["-c", "printf '%s' " + ShellText.quoted(word)]
+    let output = Pipe()
+    process.standardOutput = output
+    try process.run()
+    let bytes = output.fileHandleForReading.readDataToEndOfFile()
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 0)
+    #expect(Array(bytes) == Array(word.utf8))
+  }
+
+  /// What is printed is what is run: making a word visible changes nothing of it.
+  @Test(arguments: words) func aWordIsVisibleAsItIs(_ word: String) {
+    let quoted = ShellText.quoted(word)
+    #expect(VisibleText.visible(quoted) == quoted)
+  }
+
+  @Test func aPathIsNoOption() {
+    #expect(ShellText.path("-x.sqlite") == "./-x.sqlite")
+    #expect(ShellText.path("- x") == "'./- x'")
+    #expect(ShellText.path("a-x") == "a-x")
+  }
+
+  @Test(
+    arguments: [
+      ("a<b", "a&lt;b"), ("\"\u{301} x='\u{301}", "&quot;\u{301} x=&#39;\u{301}"),
+      ("&\u{20D2}>", "&amp;\u{20D2}&gt;"),
+    ])
+  func html(_ text: String, _ expected: String) {
+    #expect(Array(MarkupText.html(text).utf8) == Array(expected.utf8))
+  }
+
+  @Test func dot() {
+    let text = "a\"\u{301} URL=\"x\\"
+    #expect(Array(MarkupText.dot(text).utf8) == Array("a\\\"\u{301} URL=\\\"x\\\\".utf8))
+  }
+
+  @Test func mermaid() {
+    #expect(MarkupText.mermaid("a\"b") == "a#34;b")
+    #expect(MarkupText.mermaid("Größe 2") == "Größe 2")
+  }
+
+  @Test(
+    arguments: [
+      ("a", "a"), ("", "\"\""), ("a,b", "\"a,b\""), ("\"\u{301}", "\"\"\"\u{301}\""),
+      ("a\r\nb", "\"a\r\nb\""),
+      (",\u{301}", "\",\u{301}\""),
+    ])
+  func csv(_ text: String, _ expected: String) {
+    #expect(Array(CSVText.field(text).utf8) == Array(expected.utf8))
+  }
+}
