@@ -16,7 +16,7 @@ public import Foundation
 /// - Throws: `FixtureError` when it had to be stopped, or Foundation's error when it cannot be started.
 public func run(
   _ executable: String, _ arguments: [String], stdin: Data? = nil,
-  environment: [String: String]? = nil, timeout: Double = 300
+  environment: [String: String]? = nil, timeout: Double = 900
 ) throws -> (status: Int32, stdout: Data, stderr: Data) {
   let folder = try TemporaryFolder()
   let files = ["in", "out", "err"].map { folder.url.appendingPathComponent($0) }

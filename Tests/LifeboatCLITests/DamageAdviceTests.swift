@@ -147,10 +147,10 @@ import Testing
     var environment = ProcessInfo.processInfo.environment
     environment["NO_COLOR"] = "1"
     environment["COLUMNS"] = "72"
-    let check = try Fixtures.run(path, ["check", "t"], environment: environment, timeout: 60)
+    let check = try Fixtures.run(path, ["check", "t"], environment: environment)
     #expect(check.status == 66)
     let narrow = try Fixtures.run(
-      path, ["check", store.path], environment: environment, timeout: 60)
+      path, ["check", store.path], environment: environment)
     let text = String(decoding: narrow.stdout, as: UTF8.self)
     let findings = text.split(separator: "Findings\n").last ?? ""
     #expect(findings.split(separator: "\n").allSatisfy { $0.count <= 72 }, "\(findings)")

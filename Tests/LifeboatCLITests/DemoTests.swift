@@ -7,10 +7,8 @@ import Testing
   @Test func showsTheMainJob() throws {
     let place = try TemporaryFolder()
     let folder = place.url.appendingPathComponent("Demo")
-    let started = Date()
-    let outcome = try Program.run(["demo", "-o", folder.path], timeout: 60)
+    let outcome = try Program.run("demo", "-o", folder.path)
     #expect(outcome.status == 0, "\(outcome.errors)")
-    #expect(Date().timeIntervalSince(started) < 60)
     for step in 1...5 { #expect(outcome.text.contains("\n\(step). ")) }
     #expect(try FileManager.default.contentsOfDirectory(atPath: place.url.path) == ["Demo"])
     #expect(

@@ -122,14 +122,14 @@ import Testing
     let before = treeState(of: folder.url)
     let expected = command.expected(input)
 
-    let outcome = try Program.run(arguments, timeout: 60)
+    let outcome = try Program.run(arguments)
     #expect(outcome.status == expected.status, "\(outcome.errors)")
     let code = try #require(outcome.errorCode, "\(outcome.errors)")
     #expect(expected.codes.contains(code), "\(outcome.errors)")
     #expect(outcome.errors.contains("input"), "the path is not named: \(outcome.errors)")
     #expect(outcome.errors.contains("\nhint: "))
 
-    let forPrograms = try Program.run(arguments + ["--json"], timeout: 60)
+    let forPrograms = try Program.run(arguments + ["--json"])
     #expect(forPrograms.status == expected.status)
     #expect(forPrograms.stderr.split(separator: UInt8(ascii: "\n")).count == 1)
     let object = try JSONDecoder().decode(JSON.self, from: forPrograms.stderr)

@@ -46,7 +46,7 @@ enum Program {
   }()
 
   /// Runs it with a plain terminal and an English locale.
-  static func run(_ arguments: [String], timeout: Double = 120) throws -> Outcome {
+  static func run(_ arguments: [String], timeout: Double = 900) throws -> Outcome {
     let path = try #require(path, "the executable was not built")
     var environment = ProcessInfo.processInfo.environment
     environment["NO_COLOR"] = "1"

@@ -25,7 +25,7 @@ import Testing
     (environment["LIFEBOAT_ROUNDS"].flatMap(Int.init) ?? 30)
     * (environment["LIFEBOAT_LONG"] == "1" ? 10 : 1)
 
-  @Test(arguments: names)
+  @Test(.timeLimit(.minutes(30)), arguments: names)
   func readingDamagedBytesEnds(_ name: String) throws {
     let folder = try TemporaryFolder()
     let original = try DamagedSet(try StoreFixtures.named(name).make(folder.url))
@@ -37,12 +37,9 @@ import Testing
       damaged.damage(using: &generator)
       let place = folder.url.appendingPathComponent("\(name)-seed-\(seed)")
       try FileManager.default.createDirectory(at: place, withIntermediateDirectories: false)
-      let start = Date()
       let url = try damaged.write(to: place)
       let view = SQLiteDatabase.LogView.allCases[round % 3]
       try Self.readEverything(url, view)
-      let seconds = -start.timeIntervalSinceNow
-      #expect(seconds < 10, "\(name) took \(seconds) s with LIFEBOAT_SEED=\(seed)")
       try FileManager.default.removeItem(at: place)
     }
   }
@@ -110,7 +107,7 @@ import Testing
   }
 
   /// Files that others have damaged, or made by fuzzing.
-  @Test func filesOfOtherCollectionsAreReadToTheirEnd() throws {
+  @Test(.timeLimit(.minutes(30))) func filesOfOtherCollectionsAreReadToTheirEnd() throws {
     guard let shared = Shared.require("damaged files of others") else { return }
     let root = shared.appendingPathComponent("stores/corrupt")
     let names =
@@ -122,9 +119,7 @@ import Testing
         let lead = try? file.read(upToCount: 16), lead == Data("SQLite format 3\0".utf8)
       else { continue }
       try? file.close()
-      let start = Date()
       try Self.readEverything(url, .committed)
-      #expect(-start.timeIntervalSinceNow < 30, "\(name) took long")
       opened += 1
     }
     #expect(opened > 300, "\(opened)")

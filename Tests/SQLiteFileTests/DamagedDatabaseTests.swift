@@ -232,7 +232,6 @@ import Testing
       let size = facts[.type] as? FileAttributeType == .typeRegular ? facts[.size] as? Int ?? 0 : 0
       let isOther = ["xml", "sql", "tsv", "txt", "md"].contains(url.pathExtension)
       guard size > 0, !isOther else { continue }
-      let start = Date()
       do {
         let database = try DamagedDatabase(path: url.path)
         var rows = 0
@@ -248,7 +247,6 @@ import Testing
           error.code)
         #expect(isFit, "\(name): \(error)")
       }
-      #expect(-start.timeIntervalSinceNow < 30, "\(name) took long")
     }
     #expect(opened > 100, "\(opened)")
   }

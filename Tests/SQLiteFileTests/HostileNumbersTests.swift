@@ -47,7 +47,6 @@ import Testing
         .init(page: 1, commit: 0, content: first),
         .init(page: page, commit: commit == 0 ? pageCount : commit, content: content),
       ], pageSize: 4096, to: url.path + "-wal")
-    let start = Date()
     for view in [SQLiteDatabase.LogView.committed, .all] {
       let damaged = try DamagedDatabase(path: url.path, logView: view)
       #expect(damaged.pageCount <= 65_536)
@@ -68,7 +67,6 @@ import Testing
         #expect(try state.rows(of: state.schema.tables[0]).count == 200)
       }
     }
-    #expect(-start.timeIntervalSinceNow < 20)
   }
 
   /// A page of a database that was cut off is believed: it is where the rest of such a file would have it.
@@ -124,13 +122,11 @@ import Testing
       content.replaceSubrange(at..<at + 4, with: EvilFile.word(child &+ distance))
     }
     try Data(content).write(to: url)
-    let start = Date()
     let damaged = try DamagedDatabase(path: url.path)
     #expect(Int64(damaged.pageCount) <= 17 * Int64(content.count / 4096) + 1025)
     #expect(try Self.liveRows(damaged) == 200)
     let surveyed = try SQLiteDatabase.surveyed(path: url.path)
     _ = try surveyed.check()
-    #expect(-start.timeIntervalSinceNow < 10)
   }
 
   /// The true place of the head is still found.

@@ -40,7 +40,6 @@ import Testing
       try FileManager.default.createDirectory(at: place, withIntermediateDirectories: false)
       let url = place.appendingPathComponent("store.sqlite")
       try Data(damaged).write(to: url)
-      let start = Date()
       do {
         let inspection = try StoreInspection(path: url.path, takesHashes: false)
         _ = try JSONEncoder().encode(inspection)
@@ -59,7 +58,6 @@ import Testing
       } catch let error as SQLiteFileError {
         #expect([.badHeader, .notADatabase].contains(error.code), "\(error)")
       }
-      #expect(-start.timeIntervalSinceNow < 20, "\(name) took long with LIFEBOAT_SEED=\(seed)")
       try FileManager.default.removeItem(at: place)
     }
   }

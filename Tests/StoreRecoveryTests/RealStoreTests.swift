@@ -300,9 +300,7 @@ func cocoa(_ code: Int, sqlite: Int32? = nil) -> NSError {
       guard let content = try? Data(contentsOf: source), content.count < 8_000_000 else { continue }
       let store = try RealStore(named: "Damaged.sqlite", content)
       let before = store.state
-      let start = ContinuousClock.now
       let judgement = try store.atRest()
-      #expect(ContinuousClock.now - start < .seconds(60), "\(name)")
       #expect(store.state == before, "\(name)")
       if !content.starts(with: Array("SQLite format 3".utf8)) {
         #expect(judgement.verdict.finding == .foreign, "\(name)")
