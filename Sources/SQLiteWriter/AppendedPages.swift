@@ -43,8 +43,8 @@ struct AppendedPages: ~Copyable {
     hasPointerMap = options.autoVacuum != .none
     lockPage = UInt32((1 << 30) / pageSize + 1)
     mostPages = options.mostPages.flatMap { UInt32(exactly: $0) } ?? 0xffff_fffe
-    var size: Int64 = 0
-    descriptor = try file.reopened(&size)
+    let size: Int64
+    (descriptor, size) = try file.opened(O_RDWR)
     last = UInt32(clamping: size / Int64(pageSize))
     buffer.reserveCapacity(Self.bufferBytes + pageSize)
   }

@@ -8,23 +8,6 @@
 
 /// Reading and writing the file past SQLite.
 extension NewFile {
-  /// Opens the file once more to write to it. To be closed before SQLite takes a lock on the file again.
-  func reopened(_ size: inout Int64) throws(SQLiteWriterError) -> Int32 {
-    let descriptor = unsafe open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC)
-    guard descriptor >= 0 else {
-      throw SQLiteWriterError(
-        .inputOutput, "the new file cannot be opened", path: path, systemError: errno)
-    }
-    var state = stat()
-    guard unsafe fstat(descriptor, &state) == 0, isSame(as: state) else {
-      _ = close(descriptor)
-      throw SQLiteWriterError(
-        .replaced, "another file has taken the place of the new one", path: path)
-    }
-    size = Int64(state.st_size)
-    return descriptor
-  }
-
   static func put(
     _ bytes: ContiguousArray<UInt8>, to descriptor: Int32, at offset: Int64, _ path: String
   ) throws(SQLiteWriterError) {

@@ -1,3 +1,5 @@
+import SafeText
+
 #if canImport(Darwin)
   import Darwin
 #elseif canImport(Musl)
@@ -8,7 +10,10 @@
 
 /// A file that this process has just made, known by device and inode, so that nothing else is ever
 /// removed in its name.
-struct NewFile {
+///
+/// All names are looked up in the folder that was opened at the start, so that a folder that is replaced
+/// meanwhile, by a symbolic link for one, leads nowhere else.
+final class NewFile {
   /// What SQLite puts beside a database of this name.
   static let sidecarSuffixes = ["-journal", "-wal", "-shm"]
 
@@ -16,25 +21,28 @@ struct NewFile {
   let folder: String
   /// The last component of the path.
   let name: String
+  /// The folder, open.
+  private let descriptor: Int32
+  /// The file itself, held open so that no other file gets its inode when it is removed. It is closed last: closing
+  /// a descriptor drops the locks that SQLite has on the file.
+  private let held: Int32
   private let device: dev_t
   private let inode: ino_t
 
   /// The path without symbolic links, which SQLITE_OPEN_NOFOLLOW insists on for every component. It
   /// is absolute, so SQLite never takes it for a URI.
-  var path: String {
-    folder == "/" ? "/" + name : folder + "/" + name
-  }
+  var path: String { PathText.joined(folder, name) }
 
   /// Makes an empty file where nothing is yet, not even a dangling link.
   init(creating path: String, permissions: UInt16) throws(SQLiteWriterError) {
-    guard !path.unicodeScalars.contains("\0") else {
+    guard !path.utf8.contains(0) else {
       throw SQLiteWriterError(.embeddedNUL, "a path cannot hold a NUL", path: path)
     }
-    let (parent, name) = Self.split(path)
-    guard !name.isEmpty, name != ".", name != ".." else {
+    let name = PathText.lastComponent(of: path)
+    guard PathText.isPlainName(name) else {
       throw SQLiteWriterError(.cannotCreate, "the path names no file", path: path)
     }
-    guard let folder = Self.resolved(parent) else {
+    guard let folder = Self.resolved(PathText.folder(of: path)) else {
       throw SQLiteWriterError(
         .cannotCreate, "the folder cannot be reached; make it first", path: path,
         systemError: errno)
@@ -42,20 +50,39 @@ struct NewFile {
     self.name = name
     self.folder = folder
 
-    let descriptor = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    let descriptor = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
     guard descriptor >= 0 else {
       throw SQLiteWriterError(
         .cannotCreate, "the folder cannot be opened", path: path, systemError: errno)
     }
-    defer { _ = close(descriptor) }
+    do {
+      let state: stat
+      (held, state) = try Self.make(name, in: descriptor, mode: permissions & 0o777, path)
+      device = state.st_dev
+      inode = state.st_ino
+    } catch {
+      _ = close(descriptor)
+      throw error
+    }
+    self.descriptor = descriptor
+  }
 
+  deinit {
+    _ = close(held)
+    _ = close(descriptor)
+  }
+
+  /// Makes an empty file; it is returned open, with its identity.
+  private static func make(_ name: String, in folder: Int32, mode: UInt16, _ path: String)
+    throws(SQLiteWriterError) -> (descriptor: Int32, stat)
+  {
     // A journal or log left by an earlier file of this name would be replayed into the new one.
-    for suffix in Self.sidecarSuffixes where Self.state(name + suffix, in: descriptor) != nil {
+    for suffix in sidecarSuffixes where Self.state(name + suffix, in: folder) != nil {
       throw SQLiteWriterError(
         .exists, "\(name + suffix) is in the way; choose another name or set it aside", path: path)
     }
     let flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
-    let file = unsafe openat(descriptor, name, flags, mode_t(permissions & 0o777))
+    let file = unsafe openat(folder, name, flags, mode_t(mode))
     guard file >= 0 else {
       let error = errno
       let taken = error == EEXIST || error == ELOOP
@@ -64,18 +91,19 @@ struct NewFile {
         taken ? "\(name) already exists; choose another name" : "the file cannot be made",
         path: path, systemError: error)
     }
-    // Closed before SQLite opens the file: closing later would drop SQLite's locks.
-    defer { _ = close(file) }
     var state = stat()
     guard unsafe fstat(file, &state) == 0 else {
+      let error = errno
+      _ = close(file)
       throw SQLiteWriterError(
-        .cannotCreate, "the new file cannot be examined", path: path, systemError: errno)
+        .cannotCreate, "the new file cannot be examined", path: path, systemError: error)
     }
-    device = state.st_dev
-    inode = state.st_ino
+    return (file, state)
   }
 
   /// Whether the path still leads to the file that was made.
+  ///
+  /// SQLite opens it by its path, so that is what is looked at, not the open folder.
   var isInPlace: Bool {
     var state = stat()
     guard unsafe lstat(path, &state) == 0 else { return false }
@@ -85,35 +113,96 @@ struct NewFile {
   /// Whether this is the file that was made.
   func isSame(as state: stat) -> Bool { state.st_dev == device && state.st_ino == inode }
 
+  /// Whether a name in the folder is the file that was made.
+  private func isOurs(_ name: String) -> Bool {
+    Self.state(name, in: descriptor).map(isSame) == true
+  }
+
+  /// Opens the file once more, past SQLite. To be closed before SQLite takes a lock on the file again.
+  func opened(_ access: Int32) throws(SQLiteWriterError) -> (descriptor: Int32, sizeBytes: Int64) {
+    let file = unsafe openat(descriptor, name, access | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+    guard file >= 0 else {
+      throw SQLiteWriterError(
+        .inputOutput, "the new file cannot be opened", path: path, systemError: errno)
+    }
+    var state = stat()
+    guard unsafe fstat(file, &state) == 0, isSame(as: state) else {
+      _ = close(file)
+      throw replaced
+    }
+    return (file, Int64(state.st_size))
+  }
+
+  var replaced: SQLiteWriterError {
+    SQLiteWriterError(.replaced, "another file has taken the place of the new one", path: path)
+  }
+
+  /// Gives the file another name in its folder, and takes its own away. Nothing that has the name is replaced.
+  ///
+  /// - Throws: `exists`, `replaced`, `cannotCreate`, `inputOutput`.
+  func link(as target: String) throws(SQLiteWriterError) {
+    let other = PathText.lastComponent(of: target)
+    for suffix in [""] + Self.sidecarSuffixes
+    where Self.state(other + suffix, in: descriptor) != nil {
+      throw SQLiteWriter.taken(target, suffix)
+    }
+    guard isOurs(name) else { throw replaced }
+    if unsafe linkat(descriptor, name, descriptor, other, 0) == 0 {
+      // The name may have gone to another file since the look.
+      guard isOurs(other) else {
+        _ = unsafe unlinkat(descriptor, other, 0)
+        throw replaced
+      }
+      _ = unsafe unlinkat(descriptor, name, 0)
+    } else {
+      try rename(to: other, target)
+    }
+    if let error = synchronizeFolder() {
+      throw SQLiteWriterError(
+        .inputOutput, "the folder cannot be synced", path: target, systemError: error)
+    }
+  }
+
+  /// On a volume without links: claims the name with an empty file, which fails where it is taken, and renames
+  /// over that.
+  private func rename(to other: String, _ target: String) throws(SQLiteWriterError) {
+    let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
+    let claim = unsafe openat(descriptor, other, flags, mode_t(0o600))
+    guard claim >= 0 else {
+      if errno == EEXIST || errno == ELOOP { throw SQLiteWriter.taken(target, "") }
+      throw SQLiteWriterError(
+        .cannotCreate, "the finished file cannot be given its name", path: target,
+        systemError: errno)
+    }
+    _ = close(claim)
+    guard unsafe renameat(descriptor, name, descriptor, other) == 0 else {
+      let error = errno
+      _ = unsafe unlinkat(descriptor, other, 0)
+      throw SQLiteWriterError(
+        .cannotCreate, "the finished file cannot be given its name", path: target,
+        systemError: error)
+    }
+  }
+
   /// Removes the file and its sidecars; false when another file has taken its place, and nothing is
   /// removed then.
   func remove() -> Bool {
-    guard isInPlace else { return false }
+    guard isOurs(name) else { return false }
     // Sidecars first: a kill in between leaves no journal that could meet a later file of this name.
     for suffix in Self.sidecarSuffixes {
-      var state = stat()
-      guard unsafe lstat(path + suffix, &state) == 0, state.st_mode & S_IFMT == S_IFREG else {
-        continue
-      }
-      _ = unsafe unlink(path + suffix)
+      guard let state = Self.state(name + suffix, in: descriptor),
+        state.st_mode & S_IFMT == S_IFREG
+      else { continue }
+      _ = unsafe unlinkat(descriptor, name + suffix, 0)
     }
-    return unsafe unlink(path) == 0
+    return unsafe unlinkat(descriptor, name, 0) == 0
   }
 
-  /// Makes the folder's entry for the file durable; returns the errno of a failure.
+  /// Makes the folder's entries durable; returns the errno of a failure.
   func synchronizeFolder() -> Int32? {
-    let descriptor = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard descriptor >= 0 else { return errno }
-    defer { _ = close(descriptor) }
     guard fsync(descriptor) != 0 else { return nil }
     // Some file systems cannot sync a folder and say so; their entries are durable another way.
     return errno == EINVAL || errno == ENOTSUP ? nil : errno
-  }
-
-  private static func split(_ path: String) -> (parent: String, name: String) {
-    guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return (".", path) }
-    let parent = path[..<slash]
-    return (parent.isEmpty ? "/" : String(parent), String(path[path.utf8.index(after: slash)...]))
   }
 
   private static func resolved(_ folder: String) -> String? {

@@ -1,3 +1,5 @@
+import SafeText
+
 #if canImport(Darwin)
   import Darwin
 #elseif canImport(Musl)
@@ -21,13 +23,16 @@ final class WaitingKeys {
 
   init(beside path: String) throws(SQLiteWriterError) {
     self.path = path + "-keys"
-    descriptor = unsafe open(
-      self.path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode_t(0o600))
+    let folder = unsafe open(PathText.folder(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    defer { if folder >= 0 { _ = close(folder) } }
+    let name = PathText.lastComponent(of: self.path)
+    descriptor = unsafe openat(
+      folder, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode_t(0o600))
     guard descriptor >= 0 else {
       throw SQLiteWriterError(
         .cannotCreate, "a file for sorting cannot be made", path: self.path, systemError: errno)
     }
-    _ = unsafe unlink(self.path)
+    _ = unsafe unlinkat(folder, name, 0)
   }
 
   deinit { _ = close(descriptor) }

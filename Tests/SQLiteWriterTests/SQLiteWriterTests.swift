@@ -38,6 +38,46 @@ func writerError(_ body: () throws -> Void) -> SQLiteWriterError? {
     folder.url.appendingPathComponent(name).path
   }
 
+  /// The folder is moved away and a link to another one put in its place, between the first look and the last.
+  @Test func aFolderThatBecomesALinkLeadsNowhereElse() throws {
+    let files = FileManager.default
+    try files.createDirectory(atPath: path("here"), withIntermediateDirectories: false)
+    try files.createDirectory(atPath: path("other"), withIntermediateDirectories: false)
+    let published = try SQLiteWriter(creating: path("here/a"))
+    let discarded = try SQLiteWriter(creating: path("here/b"))
+    for writer in [published, discarded] { try writer.execute("CREATE TABLE t(x)") }
+    try files.moveItem(atPath: path("here"), toPath: path("moved"))
+    try files.createSymbolicLink(atPath: path("here"), withDestinationPath: path("other"))
+    for name in ["a", "b"] {
+      try Data("not ours".utf8).write(to: URL(fileURLWithPath: path("other/" + name)))
+    }
+    try published.publish(as: path("here/done"))
+    #expect(discarded.discard())
+    #expect(try files.contentsOfDirectory(atPath: path("moved")) == ["done"])
+    #expect(Set(try files.contentsOfDirectory(atPath: path("other"))) == ["a", "b"])
+    for name in ["a", "b"] {
+      #expect(
+        try Data(contentsOf: URL(fileURLWithPath: path("other/" + name))) == Data("not ours".utf8))
+    }
+  }
+
+  /// A file that gets the final name meanwhile stays, and so does one that takes the place of the new one.
+  @Test func whatOthersPutThereStays() throws {
+    let late = try SQLiteWriter(creating: path("late"))
+    try Data("theirs".utf8).write(to: URL(fileURLWithPath: path("done")))
+    #expect(writerError { try late.publish(as: path("done")) }?.code == .exists)
+    #expect(late.discard())
+    try FileManager.default.removeItem(atPath: path("done"))
+    // The new file's inode would be used again if nobody held it.
+    let writer = try SQLiteWriter(creating: path("a"))
+    try FileManager.default.removeItem(atPath: path("a"))
+    try Data("theirs".utf8).write(to: URL(fileURLWithPath: path("a")))
+    #expect(writerError { try writer.publish(as: path("done")) }?.code == .replaced)
+    #expect(!writer.discard())
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path) == ["a"])
+    #expect(try Data(contentsOf: URL(fileURLWithPath: path("a"))) == Data("theirs".utf8))
+  }
+
   @Test(arguments: [512, 1024, 2048, 4096, 8192, 16384, 32768, 65536])
   func pageSizeIsKept(_ size: Int) throws {
     let writer = try SQLiteWriter(creating: path("new.sqlite"), options: .init(pageSize: size))
