@@ -90,10 +90,12 @@ public struct TableLayout: Sendable, Equatable {
         let inherited = Set(model.ancestors(of: name).flatMap(\.propertyNames))
         for attribute in entity.attributes
         where !attribute.isTransient && !inherited.contains(attribute.name) {
-          columns.append(
-            Column(
-              name: namer.unique("Z" + attribute.name.uppercased()), entityName: name,
-              role: .attribute(attribute)))
+          for kept in Self.kept(attribute) {
+            columns.append(
+              Column(
+                name: namer.unique("Z" + kept.name.uppercased()), entityName: name,
+                role: .attribute(kept.attribute)))
+          }
         }
         for relationship in entity.relationships
         where !relationship.isTransient && !relationship.isToMany
@@ -133,6 +135,29 @@ public struct TableLayout: Sendable, Equatable {
   /// The table that holds an entity's rows; nil when the model has no such entity.
   public func table(of entityName: String) -> Table? {
     tables.first { $0.entityNames.contains(entityName) }
+  }
+
+  /// What an attribute keeps in columns: itself, or each leaf of a composite, which is named by its key path and has
+  /// a column by its own name alone, as all 14 composites of two real stores have it.
+  private static func kept(_ attribute: Attribute) -> [(name: String, attribute: Attribute)] {
+    guard attribute.type == .composite, !attribute.elements.isEmpty else {
+      return [(attribute.name, attribute)]
+    }
+    var leaves: [(name: String, attribute: Attribute)] = []
+    var pending = [(name: attribute.name, attribute: attribute)]
+    while let next = pending.popLast() {
+      guard next.attribute.type == .composite else {
+        leaves.append(next)
+        continue
+      }
+      for element in next.attribute.elements.reversed() where !element.isTransient {
+        var leaf = element
+        leaf.name = next.attribute.name + "." + element.name
+        leaf.isOptional = element.isOptional || next.attribute.isOptional
+        pending.append((element.name, leaf))
+      }
+    }
+    return leaves
   }
 
   /// Columns for to-many relationships without inverse that lead into a table's entities.

@@ -7,7 +7,7 @@ extension Entity {
   }
 
   /// Why no recorded hash confirms the rule for this entity, looking at what it declares itself;
-  /// nil when all of it is confirmed.
+  /// nil when all of it is confirmed. What it inherits is looked at where entities are hashed.
   var hashDoubt: String? {
     if !ByteOrder.isASCII(name) { return "its name is not ASCII" }
     if let modifier = versionHashModifier, !ByteOrder.isASCII(modifier) {
@@ -31,8 +31,15 @@ extension Entity {
     ]
     if !texts.allSatisfy(ByteOrder.isASCII) { return "a name is not ASCII" }
     if relationship.destinationEntityName.isEmpty { return "it leads to no entity" }
-    if isSelfInverse(relationship) { return "it is its own inverse" }
     return nil
+  }
+
+  /// The name of a persistent relationship declared here that is its own inverse; nil when there is none.
+  ///
+  /// That its inverse's name is left out where it is declared is what both such entities record in a store of
+  /// framework 851 (`AircraftEntity`, `FlightRecord`). Of entities that inherit one, no hash is recorded.
+  var selfInverseName: String? {
+    relationships.first { !$0.isTransient && isSelfInverse($0) }?.name
   }
 }
 
@@ -51,10 +58,32 @@ extension Attribute {
     }
     if isReadOnly { return "it is read-only" }
     switch type {
-    case .composite: return "it is a composite"
+    case .composite: return compositeDoubt
     case .objectID: return "its type is Object ID"
     case .undefined: return "it has no type"
     default: return AttributeType.known.contains(type) ? nil : "its type \(type) is not known"
     }
+  }
+
+  /// Why no recorded hash confirms the rule for this composite; nil when it is confirmed.
+  ///
+  /// Confirmed by 24 composites in 7 recorded hashes of two SwiftData stores (frameworks 1403 and 1414), of 1 to 15
+  /// elements each, optional and not. None of them holds another composite, a transient or a derived element.
+  private var compositeDoubt: String? {
+    if elements.isEmpty { return "it is a composite without elements" }
+    for element in elements {
+      let doubt: String? =
+        if element.type == .composite {
+          "it is a composite in a composite"
+        } else if element.isTransient {
+          "it is transient"
+        } else if element.isDerived {
+          "it is derived"
+        } else {
+          element.hashDoubt
+        }
+      if let doubt { return "element \(element.name): \(doubt)" }
+    }
+    return nil
   }
 }

@@ -52,6 +52,8 @@ private struct HashComputation {
     /// The persistent properties, inherited ones included, sorted by name.
     var properties: [VersionHashing.PropertyHash]
     var hasDerived: Bool
+    /// A relationship, its own or inherited, that is its own inverse.
+    var selfInverseName: String?
     var depth: Int
   }
 
@@ -123,6 +125,9 @@ private struct HashComputation {
       "its parent \(entity.superentityName ?? "") is unknown: \(doubt)"
     }
     doubt = doubt ?? entity.hashDoubt
+    if let inherited = parent?.selfInverseName {
+      doubt = doubt ?? "it inherits relationship \(inherited), which is its own inverse"
+    }
 
     let own = ownHashes(entity)
     let merged = merge(own, into: parent?.properties ?? [])
@@ -142,7 +147,9 @@ private struct HashComputation {
     let hasDerived = entity.attributes.contains { $0.isDerived && !$0.isTransient }
     states[entity.name] = State(
       hash: hash, doubt: doubt, properties: merged.properties,
-      hasDerived: hasDerived || parent?.hasDerived == true, depth: (parent?.depth ?? -1) + 1)
+      hasDerived: hasDerived || parent?.hasDerived == true,
+      selfInverseName: parent?.selfInverseName ?? entity.selfInverseName,
+      depth: (parent?.depth ?? -1) + 1)
   }
 
   /// The hashes of the persistent properties that the entity declares, sorted by name.

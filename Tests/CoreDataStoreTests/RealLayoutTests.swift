@@ -44,6 +44,49 @@ import Testing
       .compactMap { $0 })
   }
 
+  /// The leaves of composites have columns by their own names, as two stores of SwiftData have them. Only within one
+  /// composite the columns come in another order, as a model keeps its elements sorted by name.
+  @Test(arguments: ["PreloadedCocktails.store", "default-5-entities.store"])
+  func columnsOfComposites(_ name: String) throws {
+    guard let shared = Shared.require("columns of composites") else { return }
+    let url = shared.appendingPathComponent("stores/found/models/composite/" + name)
+    let folder = try TemporaryFolder()
+    let connection = try SQLiteConnection(SQLiteConnection.copyStore(url, into: folder.url))
+    defer { connection.close() }
+    let store = try CoreDataStore(path: url.path)
+    let schema = try FreshStoreSchema(try #require(store.cachedModel))
+    let made = try SQLiteConnection(folder.url.appendingPathComponent("Fresh.store"))
+    defer { made.close() }
+    for statement in schema.statements { try made.exec(statement) }
+    let original = try Self.tables(connection)
+    for (table, columns) in try Self.tables(made) {
+      let expected = try #require(original[table], "\(table)").map { "\($0.name) \($0.type)" }
+      #expect(columns.map { "\($0.name) \($0.type)" }.sorted() == expected.sorted(), "\(table)")
+    }
+  }
+
+  /// `author.id` took the column `ZID` before the cocktail's own `id`, which is another in each row.
+  @Test func valuesOfComposites() throws {
+    guard let shared = Shared.require("values of composites") else { return }
+    let url = shared.appendingPathComponent("stores/found/models/composite/PreloadedCocktails.store")
+    let layout = TableLayout(try #require(try CoreDataStore(path: url.path).cachedModel))
+    let columns = try #require(layout.table(of: "Cocktail")).columns
+    func column(_ attribute: String) -> String? {
+      columns.first {
+        if case .attribute(let found) = $0.role { found.name == attribute } else { false }
+      }?.name
+    }
+    #expect(column("author.id") == "ZID")
+    #expect(column("id") == "ZID1")
+    #expect(column("author.person") == "ZPERSON")
+    #expect(column("glasswareType.glasswareType") == "ZGLASSWARETYPE")
+    #expect(column("author") == nil)
+    let folder = try TemporaryFolder()
+    let connection = try SQLiteConnection(SQLiteConnection.copyStore(url, into: folder.url))
+    defer { connection.close() }
+    #expect(try connection.integer("SELECT count(DISTINCT ZID1) = count(*) FROM ZCOCKTAIL") == 1)
+  }
+
   /// Everything predicted is there, and what is there beyond that is left over from migrations.
   @Test func predictedTablesAndColumnsAreThoseOfTheStores() throws {
     guard Shared.require("layouts of real stores") != nil else { return }

@@ -1,7 +1,7 @@
 extension ManagedObjectModel {
   /// The hashes of the old style that frameworks up to 386 (about 2011) try when the ordinary ones do
   /// not fit: a relationship that is its own inverse is hashed with the inverse's name where it is
-  /// inherited. No recorded hash confirms either style for such relationships, so the entities stay
+  /// inherited. No recorded hash confirms either style for entities that inherit one, so these stay
   /// unknown, and only equality says anything.
   ///
   /// Nil where the two styles cannot differ: no entity inherits such a relationship.
