@@ -100,6 +100,10 @@ struct Failure: Error {
   }
 
   private init(_ error: SQLiteFileError) {
+    if error.code == .notADatabase, let pasted = Self.pastedHashes(at: error.path) {
+      self = pasted
+      return
+    }
     var message = Self.sentence(error.message, error.path)
     if let offset = error.offset, offset > 0 { message += ", offset \(Quantity.count(offset))" }
     let (exit, hint): (Int32, String?) =
@@ -164,6 +168,10 @@ struct Failure: Error {
   }
 
   private init(_ error: ModelError) {
+    if error.code == .notAModel, let pasted = Self.pastedHashes(at: error.path) {
+      self = pasted
+      return
+    }
     let isMissing = error.code == .unreadable
     self.init(
       isMissing ? 66 : error.code == .unfitName ? 73 : 65, error.code.rawValue,

@@ -141,17 +141,15 @@ struct ModelIdentify: ParsableCommand {
   }
 
   private func ageText(_ age: ModelIdentification.Age) -> String {
-    func uncertain(_ doubt: String?) -> String {
-      doubt.map { "; this is uncertain, because \(VisibleText.visible($0))" } ?? ""
-    }
     switch age {
     case .current: return "It is the current version.\n"
-    case .older(let doubt):
-      return "The store is older than the current version\(uncertain(doubt)).\n"
-    case .newer(let reason, let doubt):
-      return "The store is newer than the app: \(VisibleText.visible(reason))\(uncertain(doubt)).\n"
-    case .unknown(let reason):
-      return "Whether the store is older or newer is not known: \(VisibleText.visible(reason)).\n"
+    case .older: return "The store is older than the current version.\n"
+    case .newer(let reason):
+      return "The store is newer than the app: \(VisibleText.visible(reason)).\n"
+    case .unknown(let reason, let doubt):
+      let why = doubt.map { "; \(VisibleText.visible($0))" } ?? ""
+      return
+        "Whether the store is older or newer is not known: \(VisibleText.visible(reason))\(why).\n"
     }
   }
 }

@@ -52,10 +52,10 @@ struct ModelIdentifyReport: Encodable {
     init(_ age: ModelIdentification.Age) {
       switch age {
       case .current: (state, reason, doubt) = ("current", nil, nil)
-      case .older(let doubt): (state, reason, self.doubt) = ("older", nil, doubt)
-      case .newer(let reason, let doubt):
-        (state, self.reason, self.doubt) = ("newer", reason, doubt)
-      case .unknown(let reason): (state, self.reason, doubt) = ("unknown", reason, nil)
+      case .older: (state, reason, doubt) = ("older", nil, nil)
+      case .newer(let reason): (state, self.reason, doubt) = ("newer", reason, nil)
+      case .unknown(let reason, let doubt):
+        (state, self.reason, self.doubt) = ("unknown", reason, doubt)
       }
     }
   }

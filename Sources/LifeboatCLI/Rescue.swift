@@ -20,8 +20,8 @@ struct Rescue: ParsableCommand, RecordedCommand {
       happened. Nothing is deleted. A store that fits is left alone. Close every program that uses the store first.
       What was found out about the store, and what follows from it, is shown before anything is moved; -v shows all of it.
 
-      Exit status: 0 set aside, or nothing to do; 65 when the file is no store (nothing is moved); 75 when something \
-      else stands in the way.
+      Exit status: 0 set aside, or nothing to do; 65 when the file is no store, or that of another app (nothing is \
+      moved); 75 when something else stands in the way.
       """)
 
   @Argument(help: "The store.")
@@ -202,16 +202,25 @@ struct Rescue: ParsableCommand, RecordedCommand {
     }
     switch (verdict.action, verdict.finding) {
     case (.open, _), (.quarantine, _): return
-    case (_, .foreign), (_, .newer):
+    case (_, .foreign) where verdict.rule == "model.foreign":
       throw Failure(
-        65, "store.\(verdict.finding.rawValue)", "\(verdict.reason), \(path)",
-        hint: "nothing was moved; look at the file with: lifeboat inspect \(ShellText.quoted(path))"
+        65, "store.foreign", "\(verdict.reason), \(path)",
+        hint: "nothing was moved; name the app's own store, or with --model all versions of its model"
       )
+    case (_, .foreign) where verdict.rule == "file.notADatabase":
+      throw Failure.pastedHashes(at: path) ?? notRescued(verdict)
+    case (_, .foreign), (_, .newer): throw notRescued(verdict)
     default:
       throw Failure(
         75, "store.\(verdict.finding.rawValue)", "\(verdict.reason), \(path)",
         hint: "nothing was moved; " + Self.wayOut(judgement, ShellText.quoted(path)))
     }
+  }
+
+  private func notRescued(_ verdict: Verdict) -> Failure {
+    Failure(
+      65, "store.\(verdict.finding.rawValue)", "\(verdict.reason), \(path)",
+      hint: "nothing was moved; look at the file with: lifeboat inspect \(ShellText.quoted(path))")
   }
 
   /// What removes the cause.
@@ -263,7 +272,10 @@ struct Rescue: ParsableCommand, RecordedCommand {
         block.add(label, names.joined(separator: ", "))
       }
     }
-    if let structure = evidence.structure, structure.findingCount > 0 {
+    // What is no database has no damage.
+    if let structure = evidence.structure, structure.findingCount > 0,
+      structure.findings != [SQLiteFileError.Code.notADatabase.rawValue]
+    {
       block.add(
         "Damage",
         "\(Quantity.count(structure.findingCount)) findings: \(structure.findings.joined(separator: ", "))"

@@ -62,6 +62,7 @@ struct Classifier {
         reason: "the file could not be read to its end, or changed meanwhile",
         rule: "file.unread")
     }
+    if let other = otherApp() { return other }
     if let model = mismatch() { return guarded(model) }
     // A statement that our parser does not know is only a doubt, as SQLite may know it.
     let doubts = structure.findings.filter { $0 != "schema.unreadable" }
@@ -89,6 +90,7 @@ struct Classifier {
       rule: "open")
   }
 
+  private static let newerBuild = "a newer build of the app wrote the store"
   private static let newerSQLite = "the file asks for a newer version of SQLite to read it"
 
   /// Whether what a look through the whole file says can change the verdict. Where it cannot, the file
@@ -190,7 +192,11 @@ struct Classifier {
 
   private func judge(_ failure: StoreEvidence.Failure) -> Verdict {
     let match = rule(for: failure)
-    if let meaning = failure.meaning, match?.rule.isFinal != true { return judge(meaning) }
+    if match?.rule.isFinal != true {
+      // Whatever else ails it: it is not the app's to move.
+      if let other = otherApp() { return other }
+      if let meaning = failure.meaning { return judge(meaning) }
+    }
     guard let match else { return unknownError("error.unknown") }
     let rule = match.rule
     let id = match.id
@@ -290,9 +296,37 @@ struct Classifier {
 
   // MARK: The file
 
+  /// The verdict on a store with which no known version of the app's model shares an entity, so that it is no
+  /// earlier version of the app's own: apps without a sandbox all find the same `default.store`. nil for any other.
+  private func otherApp() -> Verdict? {
+    guard evidence.sharesEntities == false else { return nil }
+    // In a newer build all entities may have been renamed.
+    if evidence.failure?.meaning == .newerStore {
+      return refusal(.newer, Self.newerBuild, "host.newerStore")
+    }
+    if evidence.isNewerThanApp == true {
+      return refusal(.newer, Self.newerBuild, "model.newer")
+    }
+    return refusal(
+      .foreign,
+      "the store and the app's model have no entity in common, so it is taken for that of another app",
+      "model.foreign")
+  }
+
+  /// The verdict on a store whose hashes follow rules that came after the known ones; nil for any other.
+  private func laterRules() -> Verdict? {
+    guard let version = evidence.hashesVersion, version > ExpectedModel.knownRules,
+      evidence.expectsModel
+    else { return nil }
+    return refusal(
+      .newer, "a newer framework wrote the store: its version hashes are of version \(version)",
+      "model.newerRules")
+  }
+
   /// The verdict when the recorded hashes differ from the expected ones; nil when they do not, or when
   /// either side is unknown.
   private func mismatch() -> Verdict? {
+    if let later = laterRules() { return later }
     guard let comparison = evidence.comparison, !comparison.isEqual else { return nil }
     if evidence.isNewerThanApp == true { return newer() }
     let count =
@@ -310,9 +344,8 @@ struct Classifier {
   }
 
   private func newer(_ rule: String = "model.newer") -> Verdict {
-    let reason = "a newer build of the app wrote the store"
-    return policy.setsAsideNewerStores
-      ? quarantine(.newer, reason, rule) : refusal(.newer, reason, rule)
+    policy.setsAsideNewerStores
+      ? quarantine(.newer, Self.newerBuild, rule) : refusal(.newer, Self.newerBuild, rule)
   }
 
   /// The error says that the model does not fit, and the hashes do not show it.

@@ -10,7 +10,8 @@ public protocol ModelExpectation: Sendable {
 extension ManagedObjectModel: ModelExpectation {
   /// The model's own hashes. A model has no name.
   public var expectedModel: ExpectedModel {
-    ExpectedModel(name: nil, forms: ExpectedModel.forms(of: self), versions: [])
+    ExpectedModel(
+      name: nil, forms: ExpectedModel.forms(of: self), versions: [], entityNames: entityNameHistory)
   }
 }
 
@@ -20,7 +21,8 @@ extension ModelCollection: ModelExpectation {
   public var expectedModel: ExpectedModel {
     ExpectedModel(
       name: current?.name, forms: current.map(ExpectedModel.forms) ?? [],
-      versions: versions.map { .init(name: $0.name, forms: ExpectedModel.forms(of: $0)) })
+      versions: versions.map { .init(name: $0.name, forms: ExpectedModel.forms(of: $0)) },
+      entityNames: entityNameHistory)
   }
 }
 
@@ -34,6 +36,8 @@ public struct ExpectedModel: Sendable, Hashable, ModelExpectation {
   let forms: [Form]
   /// The versions that may have written the store.
   let versions: [NamedVersion]
+  /// What the entities of all known versions are and were called; nil when a version could not be read.
+  let entityNames: Set<String>?
 
   struct NamedVersion: Sendable, Hashable {
     let name: String
@@ -42,8 +46,19 @@ public struct ExpectedModel: Sendable, Hashable, ModelExpectation {
 
   /// Hashes that are known, as those that Core Data itself computes
   /// (`NSManagedObjectModel.entityVersionHashesByName`).
-  public init(name: String?, hashes: [String: VersionHash]) {
-    self.init(name: name, forms: [Form(hashes: hashes)], versions: [])
+  ///
+  /// - Parameters:
+  ///   - name: The name of the model version, for people; nil when it has none.
+  ///   - hashes: The hash of each entity.
+  ///   - earlierNames: What entities were called in earlier versions, also those that are gone. A store with none
+  ///     of the names is taken for that of another app and never moved, so an app that has renamed all its
+  ///     entities names some of the old ones here.
+  public init(
+    name: String?, hashes: [String: VersionHash], earlierNames: some Sequence<String> = []
+  ) {
+    self.init(
+      name: name, forms: [Form(hashes: hashes)], versions: [],
+      entityNames: Set(hashes.keys).union(earlierNames))
   }
 
   /// One version of a collection, current or not; nil when no version has that name.
@@ -53,13 +68,16 @@ public struct ExpectedModel: Sendable, Hashable, ModelExpectation {
     }
     self.init(
       name: versionName, forms: Self.forms(of: version),
-      versions: collection.expectedModel.versions)
+      versions: collection.expectedModel.versions, entityNames: collection.entityNameHistory)
   }
 
-  init(name: String?, forms: [Form], versions: [NamedVersion]) {
+  init(
+    name: String?, forms: [Form], versions: [NamedVersion], entityNames: Set<String>? = nil
+  ) {
     self.name = name
     self.forms = forms
     self.versions = versions
+    self.entityNames = entityNames
   }
 
   /// The value itself.
@@ -81,6 +99,9 @@ public struct ExpectedModel: Sendable, Hashable, ModelExpectation {
 
   // MARK: Comparing
 
+  /// The latest rules of hashes that are known.
+  static let knownRules = StoreModelRecord.confirmedHashesVersion
+
   /// Compares the hashes that the store records with the expected ones, and names the version that wrote it.
   ///
   /// `isNewerThanApp` is left alone: neither a version's name nor its place in the collection says which of
@@ -92,8 +113,11 @@ public struct ExpectedModel: Sendable, Hashable, ModelExpectation {
     let writers = versions.filter { version in version.forms.contains { $0.matches(recorded) } }
     let names = Set(writers.map(\.name)).sorted()
     if !names.isEmpty { evidence.writtenBy = names.joined(separator: " or ") }
-    // Above 3 the rules are not known.
-    guard (evidence.hashesVersion ?? 3) <= 3 else { return }
+    // By names alone, as a hash takes in its entity's name, and names are compared whatever the rules of hashes.
+    if !forms.isEmpty, let entityNames {
+      evidence.sharesEntities = recorded.keys.contains(where: entityNames.contains)
+    }
+    guard (evidence.hashesVersion ?? Self.knownRules) <= Self.knownRules else { return }
     let results = forms.map { ($0.hashes, $0.compared(with: recorded, evidence)) }
     guard let (hashes, best) = results.min(by: { $0.1.distance < $1.1.distance }) else { return }
     evidence.expectedHashes = hashes

@@ -212,6 +212,9 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
   /// Entities that both sides know and that are in no list of ``comparison``, because nothing confirms how
   /// their hash is computed; nil when nothing was compared.
   public var undecided: [String]?
+  /// Whether the store has an entity that some known version of the app's model has too, under its name or an
+  /// earlier one; nil when no model is expected, no hashes could be read, or a version could not be.
+  public var sharesEntities: Bool?
   /// The name of the model version that wrote the store.
   public var writtenBy: String?
   /// Whether a newer build of the app wrote the store; nil when that cannot be told, as from hashes alone.

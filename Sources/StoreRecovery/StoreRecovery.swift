@@ -98,7 +98,8 @@ public struct StoreRecovery: Sendable {
   ///
   /// - Parameters:
   ///   - model: The model that the app opens the store with: a `ManagedObjectModel`, a `ModelCollection` whose
-  ///     current version is meant, or an ``ExpectedModel``; nil for an app without one.
+  ///     current version is meant, or an ``ExpectedModel``; nil for an app without one. A store that shares no
+  ///     entity with it is another app's, and stays where it is.
   ///   - isolation: The actor that `opener` stays on: the caller's.
   ///   - opener: Opens the store at the URL that it gets, or creates it.
   /// - Returns: What `opener` returned, and what happened to the earlier store.
@@ -215,6 +216,8 @@ extension StoreRecovery {
   /// | the file | finding | action |
   /// | --- | --- | --- |
   /// | sound, and the expected model fits or none is expected | healthy | open |
+  /// | with no entity that a known version of the model has | foreign | refuse |
+  /// | with hashes of rules that came after the known ones | newer | refuse |
   /// | sound, and its hashes differ from the model's | incompatible | quarantine |
   /// | damaged, as our reader found | corrupt | quarantine |
   /// | with a statement in the schema that only SQLite could judge | corrupt | refuse |

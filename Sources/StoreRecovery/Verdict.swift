@@ -23,11 +23,11 @@ public struct Verdict: Sendable, Codable, Equatable {
     case healthy
     /// The store is sound, and the app's model does not fit it.
     case incompatible
-    /// A newer build of the app wrote the store.
+    /// A newer build of the app, or a newer framework, wrote the store.
     case newer
     /// The file is damaged.
     case corrupt
-    /// The file is no store, or it is encrypted and the key does not fit.
+    /// The file is no store, or that of another app, or it is encrypted and the key does not fit.
     case foreign
     /// The surroundings failed: locks, space, permissions, the device. It says nothing about the store.
     case unavailable

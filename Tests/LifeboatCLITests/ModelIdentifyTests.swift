@@ -79,8 +79,73 @@ import Testing
     #expect(outcome.text.contains("written by SampleModel2, "))
     #expect(outcome.text.contains("also fits SampleModel2, "))
     #expect(outcome.text.contains("These versions have equal hashes"))
-    #expect(outcome.text.contains("The store is newer than the app: it fits `SampleModel2`"))
-    #expect(outcome.text.contains("this is uncertain, because"))
+    #expect(
+      outcome.text.contains(
+        "Whether the store is older or newer is not known: it fits `SampleModel2`, and the current version is "
+          + "`SampleModel`; `SampleModel` is marked as current, but"))
+  }
+
+  /// Models with a relationship that is its own inverse: a store with another hash certainly fits none.
+  @Test(arguments: [
+    ("vkmelnik-v1.sqlite", "vkmelnik+IOS-home-work-4", "CoreDataNotes"),
+    ("vkmelnik-random-hash.sqlite", "vkmelnik+IOS-home-work-4", nil),
+    ("dashsync-v6.sqlite", "DashSync.xcdatamodeld", "DashSync 6"),
+    ("Sample.sqlite", "Model.xcdatamodeld", ""),
+  ])
+  func selfInverses(_ store: String, _ models: String, _ version: String?) throws {
+    guard let shared = Shared.require("models with self-inverses") else { return }
+    let folder = shared.appendingPathComponent("stores/found/models/self-inverse").path
+    let report = try Program.run(
+      "model", "identify", "--json", "\(folder)/\(store)", "\(folder)/\(models)"
+    ).json()
+    #expect(report["possible"]?.array == [])
+    let names = report["matches"]?.array?.compactMap { $0["name"]?.string } ?? []
+    if version != "" { #expect(names == [version].compactMap(\.self)) }
+  }
+
+  /// Hashes that somebody pasted are told from a store, and never called damage.
+  @Test func pastedHashes() throws {
+    let hex = "5431c046d30e7f32c2cc809958add1e7579ad104a3aa8fc4846e97d7af01cc79"
+    let folder = try TemporaryFolder()
+    let model = folder.url.appendingPathComponent("M.xcdatamodel")
+    try FileManager.default.createDirectory(at: model, withIntermediateDirectories: true)
+    try Data("<model><entity name=\"Event\"/></model>".utf8)
+      .write(to: model.appendingPathComponent("contents"))
+    let data = Data((0..<32).map { UInt8($0) })
+    let files: [String: Data] = [
+      "log.txt": Data(
+        ("UserInfo={metadata={\n NSStoreModelVersionHashes = {\n  Event = <5431c046 d30e7f32 c2cc8099 "
+          + "58add1e7 579ad104 a3aa8fc4 846e97d7 af01cc79>;\n };\n"
+          + String(repeating: "and more of the log\n", count: 400)).utf8),
+      "new.txt": Data("  Event = {length = 32, bytes = 0x5431c046 d30e7f32 ... af01cc79 };\n".utf8),
+      "hashes.json": Data("{\"Event\": \"\(hex)\"}".utf8),
+      "base64.txt": Data("Event: \(data.base64EncodedString())\n".utf8),
+      "bare.plist": try PropertyListSerialization.data(
+        fromPropertyList: ["Event": data], format: .xml, options: 0),
+      "metadata.plist": try PropertyListSerialization.data(
+        fromPropertyList: ["NSStoreModelVersionHashes": ["Event": data], "NSStoreType": "SQLite"],
+        format: .binary, options: 0),
+    ]
+    for (name, bytes) in files {
+      let path = folder.url.appendingPathComponent(name).path
+      try bytes.write(to: URL(fileURLWithPath: path))
+      for command in [
+        ["inspect", path], ["check", path], ["rows", path], ["model", "hash", path],
+        ["model", "identify", path, model.path],
+        ["rescue", path, "--model", model.path, "--app", "Done", "-n"],
+      ] {
+        let outcome = try Program.run(command)
+        #expect(outcome.status == 65, "\(command)")
+        #expect(outcome.errorCode == "file.versionHashes", "\(command): \(outcome.errors)")
+        #expect(outcome.errors.contains("holds version hashes (Event)"))
+        let all = (outcome.text + outcome.errors).lowercased()
+        #expect(!all.contains("damage"), "\(command): \(all)")
+      }
+    }
+    // Sums of files are no version hashes.
+    let sums = folder.url.appendingPathComponent("SHA256SUMS")
+    try Data("\(hex)  Done.sqlite\nsha256: \(hex)\nSHA256 (Done) = \(hex)\n".utf8).write(to: sums)
+    #expect(try Program.run("inspect", sums.path).errorCode == "file.notADatabase")
   }
 
   @Test func theNearestWithWhatDiffers() throws {

@@ -34,6 +34,52 @@ struct Moody {
 
 /// `lifeboat rescue` and `lifeboat incidents`
 @Suite struct RescueTests {
+  /// The store of another app stays where it is, with `--dry-run` and without.
+  @Test(arguments: [["-n"], [], ["--policy", "report"]])
+  func theStoreOfAnotherAppStays(_ flags: [String]) throws {
+    guard let moody = try Moody("rescue of another app's store") else { return }
+    let model = try TemporaryFolder()
+    let version = model.url.appendingPathComponent("Done.xcdatamodel")
+    try FileManager.default.createDirectory(at: version, withIntermediateDirectories: true)
+    try Data("<model><entity name=\"Task\"/></model>".utf8)
+      .write(to: version.appendingPathComponent("contents"))
+    let before = moody.state
+    let arguments = ["rescue", moody.store.path, "--model", version.path, "--app", "Done"] + flags
+    let outcome = try Program.run(arguments)
+    #expect(outcome.status == 65)
+    #expect(outcome.errorCode == "store.foreign")
+    #expect(outcome.text.contains("is left alone"))
+    #expect(outcome.text.contains("foreign: the store and the app's model have no entity in common"))
+    #expect(!outcome.text.contains("Next"))
+    let report = try Program.run(arguments + ["--json"]).json()
+    #expect(report["verdict"]?["rule"]?.string == "model.foreign")
+    #expect(report["verdict"]?["action"]?.string == "refuse")
+    #expect(report["evidence"]?["sharesEntities"] == .boolean(false))
+    #expect(moody.state == before)
+  }
+
+  /// SwiftData's composites and relationships that are their own inverse have hashes that are known.
+  @Test(arguments: [
+    ("composite/default-5-entities.store", ["Cocktail", "IngredientBase"]),
+    ("self-inverse/Sample.sqlite", ["AircraftEntity", "FlightRecord"]),
+  ])
+  func storesThatCarryTheirOwnModel(_ name: String, _ entities: [String]) throws {
+    guard let shared = Shared.require("stores with composites and self-inverses") else { return }
+    let path = shared.appendingPathComponent("stores/found/models/" + name).path
+    let report = try Program.run("model", "hash", "--json", path).json()
+    for entity in entities {
+      let hash = report["versions"]?[0]?["hashes"]?[entity]?.string
+      #expect(hash != nil && hash == report["recorded"]?["hashes"]?[entity]?.string, "\(entity)")
+    }
+    let folder = try TemporaryFolder()
+    let copy = folder.url.appendingPathComponent("Copy.store")
+    try FileManager.default.copyItem(atPath: path, toPath: copy.path)
+    try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: copy.path)
+    let outcome = try Program.run("rescue", copy.path, "--model", path, "--app", "Done", "-n")
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    #expect(outcome.text.contains("nothing to do"))
+  }
+
   @Test func anIncompatibleStoreIsSetAsideAndReplaced() throws {
     guard let moody = try Moody("rescue of Moody") else { return }
     let outcome = try moody.rescue("--json")

@@ -32,6 +32,17 @@ private func mismatching() -> StoreEvidence {
   return evidence
 }
 
+/// A sound store of another app.
+private func foreign() -> StoreEvidence {
+  var evidence = sound()
+  evidence.recordedHashes = hashes(["Track": 0xaa])
+  evidence.expectsModel = true
+  evidence.comparison = HashComparison(
+    store: hashes(["Track": 0xaa]), model: hashes(["Task": 0xbb]))
+  evidence.sharesEntities = false
+  return evidence
+}
+
 private func judge(_ evidence: StoreEvidence, sqlite code: Int32) -> Verdict {
   var evidence = evidence
   evidence.failure = .init(sqliteCode: code)
@@ -46,6 +57,80 @@ private func judge(_ evidence: StoreEvidence, cocoa codes: [Int]) -> Verdict {
 }
 
 @Suite struct ClassifierTests {
+  /// Whatever fails, and whatever the host allows: it is not the app's to move.
+  @Test(arguments: [
+    134100, 134130, 134140, 134110, 134504, 134020, 134170, 134111, 134190, 256, 259, 134080,
+  ])
+  func storeOfAnotherApp(code: Int) {
+    var broken = foreign()
+    broken.structure = damaged().structure
+    for var evidence in [foreign(), broken] {
+      evidence.failure = .init(
+        chain: [.init(domain: "NSCocoaErrorDomain", code: code)], cocoaCode: code)
+      for sqlite in [nil, 1, 11, 26, 267] as [Int32?] {
+        evidence.failure?.sqliteCode = sqlite
+        for policy in [Policy(), RandomEvidenceTests.permissive] {
+          let verdict = classify(evidence, policy: policy)
+          #expect(verdict.finding == .foreign)
+          #expect(verdict.action == .refuse)
+          #expect(verdict.rule == "model.foreign")
+          #expect(Situation(verdict, evidence: evidence) == .otherApp)
+          #expect(
+            classifyAtRest(evidence, policy: policy) == verdict, "the same at rest as after an open")
+        }
+      }
+    }
+    let text = classifyAtRest(foreign()).supportText(
+      evidence: foreign(), app: .init(name: "Done", version: "1"))
+    #expect(text.contains("Verdict: foreign, refuse\nRule: model.foreign\n"))
+    #expect(text.contains("Entities in common: none with any known version of the app's model\n"))
+  }
+
+  /// Locks, space and the device say nothing of whose store it is; and what cannot be told is not claimed.
+  @Test func storeOfAnotherAppInSurroundings() {
+    for (code, action) in [(5, Action.retry), (13, .wait), (23, .wait)] as [(Int32, Action)] {
+      #expect(judge(foreign(), sqlite: code).action == action)
+      #expect(judge(foreign(), sqlite: code).finding == .unavailable)
+    }
+    var unsure = foreign()
+    unsure.sharesEntities = nil
+    #expect(judge(unsure, cocoa: [134100]).action == .quarantine)
+    unsure.sharesEntities = true
+    #expect(judge(unsure, cocoa: [134100]).rule == "model.mismatch")
+  }
+
+  /// In a newer build all may have been renamed: it reads as newer, and even then is never moved.
+  @Test func newerStoreWithoutACommonEntity() {
+    var newer = foreign()
+    newer.isNewerThanApp = true
+    newer.structure = damaged().structure
+    newer.failure = .init(
+      chain: [.init(domain: "NSCocoaErrorDomain", code: 134100)], cocoaCode: 134100)
+    var said = foreign()
+    said.failure = .init(meaning: .newerStore)
+    for (evidence, rule) in [(newer, "model.newer"), (said, "host.newerStore")] {
+      let verdict = classify(evidence, policy: RandomEvidenceTests.permissive)
+      #expect(verdict.finding == .newer)
+      #expect(verdict.action == .refuse)
+      #expect(verdict.rule == rule)
+    }
+  }
+
+  /// Rules of hashes that came later are those of a newer framework, and no sign of damage or of another app.
+  @Test func laterRulesOfHashes() {
+    var evidence = mismatching()
+    evidence.expectsModel = true
+    evidence.comparison = nil
+    evidence.hashesVersion = 4
+    evidence.sharesEntities = true
+    for verdict in [judge(evidence, cocoa: [134100]), classifyAtRest(evidence)] {
+      #expect(verdict.finding == .newer)
+      #expect(verdict.action == .refuse)
+      #expect(verdict.rule == "model.newerRules")
+      #expect(Situation(verdict, evidence: evidence) == .newerVersion)
+    }
+  }
+
   /// Section 2a of failed-open.md: the codes whose row names an action and nothing to verify.
   static let fixedSQLite: [(Int32, Action)] = [
     (257, .refuse), (513, .retry), (769, .retry), (3, .refuse), (4, .retry), (516, .retry),

@@ -1,4 +1,5 @@
 import CoreDataStore
+import Fixtures
 import Foundation
 import ObjectModel
 import Testing
@@ -92,6 +93,47 @@ import Testing
       #expect(compared(model, evidence(recorded)).comparison?.isEqual == true)
     }
     #expect(compared(model, evidence(hashes(["Task": 1]))).comparison?.differing == ["Task"])
+  }
+
+  // MARK: Another app's store
+
+  @Test func sharedEntities() {
+    let model = ExpectedModel(name: "2", hashes: hashes(["A": 1, "B": 2]), earlierNames: ["Old"])
+    #expect(compared(model, evidence(hashes(["A": 9, "X": 1]))).sharesEntities == true)
+    #expect(compared(model, evidence(hashes(["Old": 9]))).sharesEntities == true)
+    #expect(compared(model, evidence(hashes(["X": 1, "a": 1]))).sharesEntities == false)
+    // Names are names whatever the rules of hashes.
+    for rules in [1, 2, 4] as [Int64] {
+      #expect(compared(model, evidence(hashes(["X": 1]), rules: rules)).sharesEntities == false)
+    }
+    #expect(compared(model, evidence([:])).sharesEntities == nil)
+  }
+
+  /// A model in which all was renamed still knows the store by renaming identifiers, or by an earlier version.
+  @Test func renamedEntities() throws {
+    let renamed = ManagedObjectModel(entities: [
+      Entity(name: "Job", renamingIdentifier: "Task"), Entity(name: "Label"),
+    ])
+    #expect(compared(renamed, evidence(hashes(["Task": 1]))).sharesEntities == true)
+    #expect(compared(renamed, evidence(hashes(["Other": 1]))).sharesEntities == false)
+
+    let folder = try TemporaryFolder()
+    func write(_ name: String, _ entity: String) throws {
+      let version = folder.url.appendingPathComponent("M.xcdatamodeld/\(name).xcdatamodel")
+      try FileManager.default.createDirectory(at: version, withIntermediateDirectories: true)
+      try Data(entity.utf8).write(to: version.appendingPathComponent("contents"))
+    }
+    try write("M", "<model><entity name=\"Task\"/></model>")
+    try write("M 2", "<model><entity name=\"Job\"/></model>")
+    let path = folder.url.appendingPathComponent("M.xcdatamodeld").path
+    func expected() throws -> ExpectedModel {
+      try #require(ExpectedModel(ModelCollection(at: path), versionName: "M 2"))
+    }
+    #expect(compared(try expected(), evidence(hashes(["Task": 9]))).sharesEntities == true)
+    #expect(compared(try expected(), evidence(hashes(["Other": 9]))).sharesEntities == false)
+    // A version that cannot be read may be the one that wrote the store.
+    try write("M 3", "this is no model")
+    #expect(compared(try expected(), evidence(hashes(["Other": 9]))).sharesEntities == nil)
   }
 
   @Test func writers() {

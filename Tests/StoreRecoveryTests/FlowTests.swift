@@ -23,6 +23,35 @@ import Testing
     #expect(opened.incident == nil)
   }
 
+  /// Apps without a sandbox may all find the same file.
+  @Test(arguments: [nil, 11, 26] as [Int32?])
+  func storeOfAnotherApp(code: Int32?) async throws {
+    let bench = try Workbench()
+    try bench.makeStore()
+    let before = bench.snapshot()
+    let calls = Counter()
+    var policy = Workbench.policy()
+    policy.setsAsideOnMismatchAlone = true
+    let recovery = bench.recovery(policy: policy, structure: Workbench.mismatching)
+    let outcome = await recovery.attempt(
+      expecting: ExpectedModel(name: "Other", hashes: hashes(["Track": 1]))
+    ) { _ -> Database in
+      calls.next()
+      if let code { throw SQLiteFailure(code: code) }
+      throw HostError()
+    }
+    guard case .failed(let failed) = outcome else {
+      Issue.record("the store opened")
+      return
+    }
+    #expect(calls.count == 1)
+    #expect(failed.verdict.finding == .foreign)
+    #expect(failed.verdict.rule == "model.foreign")
+    #expect(failed.notice(in: IncidentTexts(preferring: ["en"]), app: "Done").situation == .otherApp)
+    #expect(bench.snapshot() == before)
+    #expect(!bench.names().contains("Incompatible"))
+  }
+
   /// The whole set moves, no row of the log is lost, and the fresh store takes its place.
   @Test func mismatch() async throws {
     let bench = try Workbench()

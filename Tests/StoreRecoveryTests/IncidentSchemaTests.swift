@@ -237,6 +237,7 @@ import Testing
     evidence.structure = .init(findings: ["page.kind"], findingCount: 1, isUnopenable: false)
     evidence.writtenBy = "Model 1"
     evidence.isNewerThanApp = false
+    evidence.sharesEntities = true
     let loss = SilentLoss(kind: .cutShort, witness: .index, frames: 2, keptPages: 1)
     evidence.wal?.loss = loss
     evidence.wal?.doubt = loss

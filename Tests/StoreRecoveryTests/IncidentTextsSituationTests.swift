@@ -240,7 +240,7 @@ import Testing
     #expect(text.contains("Codes: SQLite 14, Cocoa 256\n"))
     #expect(text.contains("Main file: file, 1 byte\n"))
     #expect(text.contains("Structure: 1 damaged place, a\n"))
-    #expect(text.contains("A\\u{1b}[2J\\u{202e}\\u{a}: 0101"))
+    #expect(text.contains("A\\u{1B}[2J\\u{202E}\\n: 0101"))
   }
 
   @Test func longListsAreCut() {

@@ -344,6 +344,7 @@ enum SpecifiedCodes {
       evidence.undecided = maybe(pick([[], ["Tag"]], []))
       evidence.writtenBy = maybe("Model 1")
       evidence.isNewerThanApp = flag()
+      evidence.sharesEntities = chance(4) ? false : flag()
     }
 
     /// A failure with codes of the tables and others, one in another.
@@ -374,6 +375,7 @@ enum SpecifiedCodes {
     if host.ownsStore == false || evidence.isUsedElsewhere == true { return "another process" }
     if evidence.mainKind != .file { return "no file" }
     if evidence.openErrno != 0 { return "unreadable" }
+    if evidence.sharesEntities == false { return "foreign" }
     if let free = evidence.freeBytes, free < policy.minimumFreeBytes { return "no space" }
     if let repetition = evidence.repetition {
       if !repetition.isKnown || repetition.same >= 2 { return "repeated" }

@@ -1,3 +1,4 @@
+import CoreDataStore
 import Fixtures
 import Foundation
 import ObjectModel
@@ -186,7 +187,12 @@ func cocoa(_ code: Int, sqlite: Int32? = nil) -> NSError {
   @Test func logOfARealStore() throws {
     guard let store = try RealStore("abrignoni-iLEAPP/ios17-mastodon/shared.sqlite") else { return }
     let before = try SQLiteConnection.rowsOfEveryTable(inCopyOf: store.url)
-    let other = ExpectedModel(name: "Other", hashes: hashes(["Task": 0xcc]))
+    let task = hashes(["Task": 0xcc])
+    #expect(
+      try store.isLeftAlone(ExpectedModel(name: "Other", hashes: task), failingWith: cocoa(134100)))
+    let names = try CoreDataStore(path: store.url.path).metadata?.versionHashes.keys
+    let other = ExpectedModel(
+      name: "Other", hashes: task, earlierNames: try #require(names).prefix(1))
     let incident = try #require(try store.open(other, failingWith: cocoa(134100)).incident)
     #expect((incident.evidence.wal?.committedFrames ?? 0) > 0)
     #expect(incident.model?.onlyInModel == ["Task"])

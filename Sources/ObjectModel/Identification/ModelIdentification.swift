@@ -15,12 +15,12 @@ public struct ModelIdentification: Sendable {
   public enum Age: Sendable, Hashable {
     /// It fits the current version.
     case current
-    /// It fits an earlier version. The doubt, if any, is that of the order of the versions.
-    case older(doubt: String?)
-    /// It fits a later version, or was written by later rules; the reason is a clause.
-    case newer(reason: String, doubt: String?)
-    /// Nothing decides; the reason is a clause.
-    case unknown(reason: String)
+    /// It fits a version that is known to be earlier.
+    case older
+    /// Later rules or a later framework wrote it; the reason is a clause.
+    case newer(reason: String)
+    /// Nothing decides; the reason is a clause. The doubt, if any, is why the order of the versions is not known.
+    case unknown(reason: String, doubt: String? = nil)
   }
 
   /// What the store records.
@@ -104,40 +104,28 @@ public struct ModelIdentification: Sendable {
     if let version = record.hashesVersion, version > StoreModelRecord.confirmedHashesVersion {
       return .newer(
         reason: "its hashes are of version \(version), and the latest known is "
-          + "\(StoreModelRecord.confirmedHashesVersion)", doubt: nil)
+          + "\(StoreModelRecord.confirmedHashesVersion)")
     }
-    var older: String??
-    var newer: (reason: String, doubt: String?)?
+    var other: Age?
     for collection in collections.flatMap(\.bundles) {
+      guard let current = collection.current else { continue }
       let order = ModelVersionOrder(collection)
-      let isMarked = collection.current != nil
-      guard let place = collection.current.map({ order.index(of: $0) }) ?? order.versions.count - 1
-      else { continue }
+      guard let place = order.index(of: current) else { continue }
       for match in matches {
         guard let index = order.index(of: match.version) else { continue }
-        if index < place {
-          older = .some(
-            isMarked
-              ? order.doubt
-              : order.doubt ?? "no version is marked as the current one, so the names alone decide")
-        } else if isMarked {
-          // Where the current version fits, the others that fit as well do not matter.
-          if index == place { return later(record, than: frameworkVersion) ?? .current }
-          newer = (
-            "it fits `\(match.version.name)`, which comes after the current version "
-              + "`\(order.versions[place].name)`", order.doubt
-          )
-        }
+        // Where the current version fits, the others that fit as well do not matter.
+        if index == place { return later(record, than: frameworkVersion) ?? .current }
+        // Where the order is known, the current version is the last.
+        other =
+          order.doubt.map { doubt in
+            .unknown(
+              reason: "it fits `\(match.version.name)`, and the current version is "
+                + "`\(current.name)`", doubt: doubt)
+          } ?? other ?? .older
       }
     }
     if let age = later(record, than: frameworkVersion) { return age }
-    switch (older, newer) {
-    case (.some, .some):
-      return .unknown(reason: "it fits versions before and after the current one, which are equal")
-    case (.some(let doubt), nil): return .older(doubt: doubt)
-    case (nil, let newer?): return .newer(reason: newer.reason, doubt: newer.doubt)
-    case (nil, nil): break
-    }
+    if let other { return other }
     guard !matches.isEmpty else { return .unknown(reason: strangers(record, collections)) }
     return .unknown(reason: "no version is marked as the current one")
   }
@@ -147,7 +135,7 @@ public struct ModelIdentification: Sendable {
     guard let frameworkVersion, let latest = record.latestFramework, latest > frameworkVersion
     else { return nil }
     return .newer(
-      reason: "framework \(latest) wrote it, and the app runs on \(frameworkVersion)", doubt: nil)
+      reason: "framework \(latest) wrote it, and the app runs on \(frameworkVersion)")
   }
 
   /// No version fits: whether the store has entities that no version has, as a newer one would.
@@ -156,8 +144,7 @@ public struct ModelIdentification: Sendable {
   ) -> String {
     var known: Set<String> = []
     for version in collections.flatMap(\.versions) {
-      known.formUnion(version.model?.entities.keys.map { $0 } ?? [])
-      known.formUnion(version.recorded?.hashes.keys.map { $0 } ?? [])
+      known.formUnion(version.entityNames ?? [])
       // Of an optimised model the strings tell of entities, and so does a hash that occurs.
       guard let optimised = version.optimised else { continue }
       known.formUnion(optimised.entityStrings)

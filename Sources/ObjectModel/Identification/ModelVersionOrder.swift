@@ -1,17 +1,21 @@
+import SafeText
+
 /// Which versions of a model are older and which newer.
 ///
 /// Neither a source nor a compiled model carries a date. What there is:
-/// 1. the names, in natural order: `Moody`, `Moody 2`, … `Moody 10`. Xcode proposes such names.
+/// 1. the numbers in their names: `Moody`, `Moody 2`, … `Moody 10`. Xcode proposes the next number for a version
+///    that it adds, and leaves the first one without.
 /// 2. the marker of the current version, which is the newest one in an app that was released.
 /// 3. the entities' hashes: neighbours have more of them in common than versions further apart.
 ///
-/// The names give the order. The other two can only speak against it, and then the order is uncertain;
-/// who names versions by anything else than their age gets no answer rather than a wrong one.
+/// The numbers give the order. The other two can only speak against it, and then the order is not known; nor is it
+/// where names are not numbered alike. Who names versions by anything else than their age gets no answer rather
+/// than a wrong one.
 public struct ModelVersionOrder: Sendable {
-  /// The versions, the oldest first.
+  /// The versions in the natural order of their names: the oldest first, unless there is a ``doubt``.
   public let versions: [ModelCollection.Version]
 
-  /// Why the order may be wrong, as a clause; nil when names, marker and similarity agree.
+  /// Why the order is not known, as a clause; nil when numbers, marker and similarity agree.
   public let doubt: String?
 
   /// Orders the versions of one bundle or folder.
@@ -36,8 +40,75 @@ public struct ModelVersionOrder: Sendable {
       return "`\(versions[marked].name)` is marked as current, but "
         + "`\(versions[versions.count - 1].name)` comes later by name"
     }
-    return similarityDoubt(versions)
+    return numberDoubt(versions.map(\.name)) ?? similarityDoubt(versions)
   }
+
+  // MARK: Numbers
+
+  /// Names are numbered where all are one stem with a number each, as `Notes 1.2`; the stem itself may be the first.
+  private static func numberDoubt(_ names: [String]) -> String? {
+    guard let first = names.first else { return nil }
+    // Of names in natural order a stem without a number is the first.
+    let stem = Array(first.utf8)
+    let odd = firstOdd(names.dropFirst()) { name in
+      guard name.starts(with: stem), let number = VersionNumber(name[stem.count...]),
+        number.isWhole
+      else { return nil }
+      return number.parts
+    }
+    guard let odd else { return nil }
+    guard let own = VersionNumber(stem[...]) else { return unlike(first, odd) }
+    return firstOdd(names[...]) { name in
+      guard let number = VersionNumber(name[...]), number.rest == own.rest else { return nil }
+      return number.parts
+    }.map { unlike(first, $0) }
+  }
+
+  private static func unlike(_ one: String, _ other: String) -> String {
+    "`\(one)` and `\(other)` are not numbered alike"
+  }
+
+  /// The first name that has no number, or one that an earlier name has too; nil when there is none.
+  private static func firstOdd(
+    _ names: ArraySlice<String>, number: ([UInt8]) -> [[UInt8]]?
+  ) -> String? {
+    var met: Set<[[UInt8]]> = []
+    return names.first { name in
+      guard let number = number(Array(name.utf8)) else { return true }
+      return !met.insert(number).inserted
+    }
+  }
+
+  /// A number at the end of a name: digits, with dots between where it has parts.
+  private struct VersionNumber {
+    /// Its parts without leading zeros.
+    let parts: [[UInt8]]
+    /// What stands before it.
+    let rest: [UInt8]
+    /// Whether nothing stands before it but what joins a number to a name: blanks, `-`, `_`, `.` and a `v`.
+    var isWhole: Bool {
+      let joints = Set(" -_.".utf8)
+      let bare = rest.filter { !joints.contains($0) }
+      return bare.isEmpty || bare == [UInt8(ascii: "v")] || bare == [UInt8(ascii: "V")]
+    }
+
+    init?(_ name: ArraySlice<UInt8>) {
+      let isDigit = { (byte: UInt8) in (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
+      var start = name.endIndex
+      while start > name.startIndex, isDigit(name[start - 1]) || name[start - 1] == UInt8(ascii: ".")
+      {
+        start -= 1
+      }
+      while start < name.endIndex, !isDigit(name[start]) { start += 1 }
+      guard start < name.endIndex, isDigit(name[name.endIndex - 1]) else { return nil }
+      parts = name[start...].split(separator: UInt8(ascii: ".")).map {
+        Array($0.drop { $0 == UInt8(ascii: "0") })
+      }
+      rest = Array(name[..<start])
+    }
+  }
+
+  // MARK: Similarity
 
   /// Of three successive versions, the outer ones must not have more in common than both have with
   /// the middle one.
@@ -58,9 +129,7 @@ public struct ModelVersionOrder: Sendable {
     one.count { other[$0.key] == $0.value }
   }
 
-  fileprivate static func folder(of path: String) -> String {
-    path.split(separator: "/").dropLast().joined(separator: "/")
-  }
+  fileprivate static func folder(of path: String) -> String { PathText.folder(of: path) }
 }
 
 extension ModelCollection {

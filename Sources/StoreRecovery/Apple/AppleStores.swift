@@ -27,14 +27,15 @@ extension StoreRecovery {
 }
 
 extension ExpectedModel {
-  /// Hashes as Core Data hands them out; nil when one of them is no version hash, so that nothing is concluded.
-  init?(name: String?, hashData: [String: Data]) {
+  /// Hashes as Core Data hands them out, and the renaming identifiers of the entities; nil when one of the hashes is
+  /// no version hash, so that nothing is concluded.
+  init?(name: String?, hashData: [String: Data], renamingIdentifiers: [String?] = []) {
     var hashes: [String: VersionHash] = [:]
     for (entity, data) in hashData {
       guard let hash = VersionHash(bytes: [UInt8](data)) else { return nil }
       hashes[entity] = hash
     }
-    self.init(name: name, hashes: hashes)
+    self.init(name: name, hashes: hashes, earlierNames: renamingIdentifiers.compactMap(\.self))
   }
 
   /// A name for people out of a model's version identifiers; nil when it has none that says anything.

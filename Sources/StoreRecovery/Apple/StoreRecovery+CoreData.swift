@@ -6,11 +6,13 @@
     /// The hashes of a model that Core Data has loaded; nil when it has a hash of an unknown form.
     ///
     /// Name the model that the container or coordinator itself has. Core Data migrates towards that one before
-    /// it gives up, and a store records the hashes of all entities of it, whatever its configuration.
+    /// it gives up, and a store records the hashes of all entities of it, whatever its configuration. A store with
+    /// none of its entities, under their names or their renaming identifiers, is taken for that of another app.
     public init?(_ model: NSManagedObjectModel) {
       self.init(
         name: Self.name(ofIdentifiers: model.versionIdentifiers),
-        hashData: model.entityVersionHashesByName)
+        hashData: model.entityVersionHashesByName,
+        renamingIdentifiers: model.entities.map(\.renamingIdentifier))
     }
   }
 

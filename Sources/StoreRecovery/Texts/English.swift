@@ -85,6 +85,13 @@ extension NoticeWords {
         whatHappened:
           "The file that should hold your data contains something {app} cannot read. \(untouched)",
         whatToDo: "Please contact the app’s support. \(keepApp)"),
+      .otherApp: FailureNotice(
+        title: "Data of another app is in this place",
+        whatHappened:
+          "The place where {app} keeps your data seems to hold the data of another app. {App} left everything as it is. \(untouched)",
+        whatToDo:
+          "Please do not delete or move that data, because the other app may still need it. Contact the app’s support."
+      ),
       .technical: FailureNotice(
         title: "Your data could not be opened",
         whatHappened: "A technical problem kept {app} from opening your data. \(untouched)",

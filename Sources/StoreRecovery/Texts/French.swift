@@ -87,6 +87,13 @@ extension NoticeWords {
         whatHappened:
           "Le contenu du fichier où vos données devraient se trouver n’a pas pu être lu. {App} a tout laissé en l’état. \(untouched)",
         whatToDo: "Veuillez contacter l’assistance de l’app. \(keepApp)"),
+      .otherApp: FailureNotice(
+        title: "Des données d’une autre app occupent cet emplacement",
+        whatHappened:
+          "L’emplacement où {app} enregistre vos données semble contenir celles d’une autre app. {App} a tout laissé en l’état. \(untouched)",
+        whatToDo:
+          "Ne supprimez pas ces données et ne les déplacez pas, car l’autre app en a peut-être encore besoin. Veuillez contacter l’assistance de l’app."
+      ),
       .technical: FailureNotice(
         title: "Vos données n’ont pas pu être ouvertes",
         whatHappened:

@@ -85,6 +85,13 @@ extension NoticeWords {
         whatHappened:
           "Die Datei, in der Ihre Daten gespeichert sein sollten, enthält etwas, was {app} nicht lesen kann. \(untouched)",
         whatToDo: "Bitte wenden Sie sich an den Support der App. \(keepApp)"),
+      .otherApp: FailureNotice(
+        title: "Hier liegen Daten einer anderen App",
+        whatHappened:
+          "Dort, wo {app} Ihre Daten speichert, liegen anscheinend Daten einer anderen App. {App} hat alles so gelassen, wie es ist. \(untouched)",
+        whatToDo:
+          "Bitte löschen oder verschieben Sie diese Daten nicht, denn die andere App braucht sie möglicherweise noch. Wenden Sie sich an den Support der App."
+      ),
       .technical: FailureNotice(
         title: "Ihre Daten konnten nicht geöffnet werden",
         whatHappened:

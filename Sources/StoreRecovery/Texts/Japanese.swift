@@ -73,6 +73,13 @@ extension NoticeWords {
         title: "データを開くことができませんでした",
         whatHappened: "データがあるはずのファイルの内容を、{app}で読み取ることができませんでした。\(untouched)",
         whatToDo: "アプリのサポートに連絡してください。\(keepApp)"),
+      .otherApp: FailureNotice(
+        title: "別のアプリのデータがあります",
+        whatHappened:
+          "{app}がデータを保存する場所に、別のアプリのものと思われるデータがあります。\(untouched)",
+        whatToDo:
+          "そのデータは別のアプリがまだ必要としている可能性があるため、削除や移動はしないでください。アプリのサポートに連絡してください。"
+      ),
       .technical: FailureNotice(
         title: "データを開くことができませんでした",
         whatHappened: "技術的な問題のため、{app}でデータを開くことができませんでした。\(untouched)",

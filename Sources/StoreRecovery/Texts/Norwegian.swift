@@ -85,6 +85,13 @@ extension NoticeWords {
         whatHappened:
           "Filen dataene dine skulle ha vært lagret i, inneholder noe {app} ikke kan lese. \(untouched)",
         whatToDo: "Kontakt brukerstøtten for appen. \(keepApp)"),
+      .otherApp: FailureNotice(
+        title: "Her ligger data fra en annen app",
+        whatHappened:
+          "Der {app} lagrer dataene dine, ser det ut til å ligge data fra en annen app. \(untouched)",
+        whatToDo:
+          "Ikke slett eller flytt disse dataene, for den andre appen kan fortsatt trenge dem. Kontakt brukerstøtten for appen."
+      ),
       .technical: FailureNotice(
         title: "Dataene dine kunne ikke åpnes",
         whatHappened:

@@ -60,6 +60,13 @@ extension NoticeWords {
         title: "未能打开您的数据",
         whatHappened: "{app}无法读取本应存放您的数据的文件中的内容。\(untouched)",
         whatToDo: "请联系应用的支持团队。\(keepApp)"),
+      .otherApp: FailureNotice(
+        title: "此处存放着其他应用的数据",
+        whatHappened:
+          "{app}存放您的数据的位置似乎存放着其他应用的数据。\(untouched)",
+        whatToDo:
+          "请不要删除或移动这些数据，因为其他应用可能仍需要它们。请联系应用的支持团队。"
+      ),
       .technical: FailureNotice(
         title: "未能打开您的数据",
         whatHappened: "由于技术问题，{app}未能打开您的数据。\(untouched)",

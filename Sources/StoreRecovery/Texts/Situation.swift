@@ -19,6 +19,8 @@ public enum Situation: String, Sendable, Codable, CaseIterable {
   case encrypted
   /// Something else stands where the data should be.
   case unreadable
+  /// The data seems to be that of another app. It is never moved.
+  case otherApp
   /// The app's own code or settings failed.
   case technical
   /// Another program, or another part of the app, uses the data.
@@ -111,7 +113,7 @@ extension Situation {
         case .incompatible: .otherVersion
         case .newer: .newerVersion
         case .corrupt: .damaged
-        case .foreign: Self.foreign(incident.verdict, incident.evidence)
+        case .foreign: Self.keptForeign(incident.verdict, incident.evidence)
         case .healthy, .unavailable, .hostError: .technical
         }
     }
@@ -140,7 +142,14 @@ extension Situation {
     code.map { [ENOSPC, EDQUOT, 13].contains($0) } ?? false
   }
 
+  /// A store of another app is never kept, whatever a record says.
+  private static func keptForeign(_ verdict: Verdict, _ evidence: StoreEvidence) -> Situation {
+    let situation = foreign(verdict, evidence)
+    return situation == .otherApp ? .unreadable : situation
+  }
+
   private static func foreign(_ verdict: Verdict, _ evidence: StoreEvidence?) -> Situation {
+    if verdict.rule == "model.foreign" { return .otherApp }
     if ["file.encrypted", "host.wrongKey"].contains(verdict.rule) { return .encrypted }
     if evidence?.looksEncrypted == true { return .encrypted }
     // Among the codes of a failed open only a file that looks encrypted is refused as foreign, or one that

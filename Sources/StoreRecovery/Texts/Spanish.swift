@@ -85,6 +85,13 @@ extension NoticeWords {
         whatHappened:
           "El archivo que debería contener tus datos tiene un contenido que {app} no puede leer. \(untouched)",
         whatToDo: "Ponte en contacto con el soporte de la app. \(keepApp)"),
+      .otherApp: FailureNotice(
+        title: "Hay datos de otra app en este lugar",
+        whatHappened:
+          "En el lugar donde {app} guarda tus datos parece haber datos de otra app. \(untouched)",
+        whatToDo:
+          "No elimines ni muevas esos datos, porque la otra app podría necesitarlos todavía. Ponte en contacto con el soporte de la app."
+      ),
       .technical: FailureNotice(
         title: "No se pudieron abrir tus datos",
         whatHappened: "{App} no pudo abrir tus datos por un problema técnico. \(untouched)",

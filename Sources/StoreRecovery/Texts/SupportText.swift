@@ -211,6 +211,9 @@ struct SupportText {
     if evidence.expectsModel {
       add("Expected", evidence.expectedVersion ?? "a model without a name")
     }
+    if evidence.sharesEntities == false {
+      add("Entities in common", "none with any known version of the app's model")
+    }
     let recorded = evidence.recordedHashes ?? [:]
     let expected = evidence.expectedHashes ?? [:]
     var names = Set(evidence.undecided ?? [])

@@ -24,8 +24,25 @@ open class NSManagedObjectModel: NSObject {
   open var versionIdentifiers: Set<AnyHashable> = []
   open private(set) var entityVersionHashesByName: [String: Data]
 
-  /// Of the stand-in alone: a model is its hashes.
-  public init(stubHashes: [String: Data]) { entityVersionHashesByName = stubHashes }
+  open private(set) var entities: [NSEntityDescription]
+
+  /// Of the stand-in alone: a model is its hashes, and by entity what an earlier version called it.
+  public init(stubHashes: [String: Data], stubRenamed: [String: String] = [:]) {
+    entityVersionHashesByName = stubHashes
+    entities = stubHashes.keys.sorted().map {
+      NSEntityDescription(stubName: $0, renamingIdentifier: stubRenamed[$0])
+    }
+  }
+}
+
+open class NSEntityDescription: NSObject {
+  open var name: String?
+  open var renamingIdentifier: String?
+
+  init(stubName name: String, renamingIdentifier: String?) {
+    self.name = name
+    self.renamingIdentifier = renamingIdentifier
+  }
 }
 
 open class NSPersistentCloudKitContainerOptions: NSObject {

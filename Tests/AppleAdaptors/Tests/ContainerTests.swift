@@ -67,6 +67,36 @@ enum Form: CaseIterable {
     #expect(try stack.rows(keptIn: incident)?.count == 1)
   }
 
+  /// Apps without a sandbox may all find the same file.
+  @Test(arguments: Form.allCases) func storeOfAnotherApp(_ form: Form) async throws {
+    try stack.makeStore("default.store", Stack.other)
+    let error = await #expect(throws: NSError.self) {
+      _ = try await load(form) { stack.container([stack.description("default.store")]) }
+    }
+    #expect(error?.code == 134100)
+    #expect(stack.made == 1)
+    #expect(!stack.hasQuarantine)
+    #expect(try stack.rows("default.store")?.count == 1)
+    let outcome = StoreRecovery.loadSynchronously(app: Stack.app, policy: Stack.policy) {
+      stack.container([stack.description("default.store")])
+    }
+    guard case .failed(let failed) = outcome else {
+      Issue.record("it opened")
+      return
+    }
+    #expect(failed.verdict.rule == "model.foreign")
+    #expect(failed.verdict.finding == .foreign)
+  }
+
+  /// A store of the app itself, in whose newest version all entities have other names.
+  @Test(arguments: Form.allCases) func renamedEntities(_ form: Form) async throws {
+    try stack.makeStore("Done.sqlite")
+    let opened = try await load(form) {
+      stack.container([stack.description("Done.sqlite")], Stack.renamed)
+    }
+    #expect(opened.incidents.map(\.verdict.rule) == ["model.mismatch"])
+  }
+
   @Test(arguments: Form.allCases) func onlyTheStoreThatFails(_ form: Form) async throws {
     try stack.makeStore("A.sqlite", Stack.second)
     try stack.makeStore("B.sqlite")

@@ -44,6 +44,21 @@ import Testing
     #expect(try stack.rows(keptIn: opened.incident)?.count == 1)
   }
 
+  /// Apps without a sandbox may all find the same file.
+  @Test func storeOfAnotherApp() throws {
+    try stack.makeStore("Done.sqlite", Stack.other)
+    guard case .failed(let failed) = recovery().addStore(coordinator: { coordinator() }) else {
+      Issue.record("it opened")
+      return
+    }
+    #expect(failed.verdict.finding == .foreign)
+    #expect(failed.verdict.rule == "model.foreign")
+    #expect((failed.error as NSError).code == 134100)
+    #expect(stack.made == 1)
+    #expect(!stack.hasQuarantine)
+    #expect(try stack.rows("Done.sqlite")?.count == 1)
+  }
+
   /// Whoever listens to the recovery hears of it all, and so does the policy's own listener.
   @Test func listeners() throws {
     try stack.makeStore("Done.sqlite")

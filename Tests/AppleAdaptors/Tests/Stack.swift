@@ -30,6 +30,15 @@ final class Stack {
     NSManagedObjectModel(stubHashes: ["Task": hash(3), "Tag": hash(2)])
   }
 
+  /// The model of another app.
+  static var other: NSManagedObjectModel {
+    NSManagedObjectModel(stubHashes: ["Track": hash(7), "Album": hash(8)])
+  }
+  /// A version of the app's model in which every entity has another name.
+  static var renamed: NSManagedObjectModel {
+    NSManagedObjectModel(stubHashes: ["Job": hash(3), "Label": hash(2)], stubRenamed: ["Job": "Task"])
+  }
+
   static func hash(_ byte: UInt8) -> Data { Data(repeating: byte, count: 32) }
 
   func url(_ name: String) -> URL { folder.url.appendingPathComponent(name) }

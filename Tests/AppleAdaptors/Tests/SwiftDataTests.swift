@@ -46,6 +46,27 @@ private final class Tag: PersistentModel {
     #expect(try stack.rows(keptIn: opened.incident)?.count == 1)
   }
 
+  /// Apps without a sandbox all find the same `default.store`.
+  @Test func storeOfAnotherApp() throws {
+    try stack.makeStore("default.store", Stack.other)
+    let recovery = StoreRecovery(
+      stack.url("default.store"), app: Stack.app, policy: Stack.policy)
+    let outcome = recovery.openModelContainer(for: [Task.self, Tag.self]) { url in
+      stack.made += 1
+      return try ModelContainer(
+        for: Task.self, Tag.self, configurations: ModelConfiguration(url: url))
+    }
+    guard case .failed(let failed) = outcome else {
+      Issue.record("it opened")
+      return
+    }
+    #expect(failed.verdict.finding == .foreign)
+    #expect(failed.verdict.rule == "model.foreign")
+    #expect(stack.made == 1)
+    #expect(!stack.hasQuarantine)
+    #expect(try stack.rows("default.store")?.count == 1)
+  }
+
   /// The same mute error, and a store that fits.
   @Test func healthyStore() throws {
     try stack.makeStore("default.store", Stack.second)

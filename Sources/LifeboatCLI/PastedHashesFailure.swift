@@ -1,0 +1,18 @@
+import ObjectModel
+import SQLiteFile
+
+extension Failure {
+  /// What to say of a file that holds version hashes by themselves, where a store or a model is asked for; nil for
+  /// any other file.
+  static func pastedHashes(at path: String?) -> Failure? {
+    guard let path, let file = try? ByteFile(path), file.size <= PastedHashes.maximumByteCount,
+      let bytes = try? file.bytes(at: 0, count: Int(file.size)),
+      let names = PastedHashes.entityNames(in: bytes)
+    else { return nil }
+    let more = names.count > 3 ? " and others" : ""
+    return Failure(
+      65, "file.versionHashes",
+      "\(path) holds version hashes (\(names.prefix(3).joined(separator: ", "))\(more)) and is neither a store nor a model",
+      hint: "compare them with the hashes of each version: lifeboat model hash MODEL -v")
+  }
+}
