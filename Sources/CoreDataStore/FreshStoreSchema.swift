@@ -232,8 +232,9 @@ public struct FreshStoreSchema: Sendable, Equatable {
         || (0x30...0x39).contains(byte) || byte == 0x5f
     }
     if isPlain, let first = name.utf8.first, !(0x30...0x39).contains(first) { return name }
-    return "\""
-      + name.split(separator: "\"", omittingEmptySubsequences: false)
-      .joined(separator: "\"\"") + "\""
+    // By bytes, as a quote may have a combining mark behind it.
+    let quote = UInt8(ascii: "\"")
+    let doubled = name.utf8.flatMap { $0 == quote ? [quote, quote] : [$0] }
+    return "\"" + String(decoding: doubled, as: UTF8.self) + "\""
   }
 }

@@ -98,6 +98,27 @@ import Testing
     #expect(store.findings.kept.isEmpty)
   }
 
+  /// A quote with a combining mark behind it ends a name all the same.
+  @Test func namesWithQuotes() throws {
+    let name = "A\"\u{301} (x); CREATE TABLE evil(y); --"
+    let model = ManagedObjectModel(entities: [
+      Entity(name: name, attributes: [Attribute(name: "b\"\u{301}\"", type: .string)])
+    ])
+    // Of such a name the hash is not known, so the store is refused; its layout is looked at by itself.
+    #expect(throws: FreshStoreSchema.Failure.self) { try FreshStoreSchema(model) }
+    let plain = "A\" (x); CREATE TABLE evil(y); --"
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("Fresh.sqlite")
+    try FreshStore.create(
+      at: url.path,
+      for: ManagedObjectModel(entities: [
+        Entity(name: plain, attributes: [Attribute(name: "b\"", type: .string)])
+      ]))
+    let connection = try SQLiteConnection(url)
+    defer { connection.close() }
+    #expect(try connection.integer("SELECT count(*) FROM sqlite_schema WHERE name = 'evil'") == 0)
+  }
+
   @Test func nothingIsReplaced() throws {
     let folder = try TemporaryFolder()
     let url = folder.url.appendingPathComponent("Fresh.sqlite")
