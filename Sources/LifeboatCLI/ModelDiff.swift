@@ -24,16 +24,16 @@ struct ModelDiff: ParsableCommand {
     case text, html, dot, mermaid
   }
 
-  @Argument(help: "The older model, or what holds it: a store, a folder, a support bundle.")
+  @Argument(help: "The model to start from, or what holds it: a store, a folder, a support bundle.")
   var old: String
 
-  @Argument(help: "The newer model, or what holds it.")
+  @Argument(help: "The model to get to, or what holds it.")
   var new: String
 
-  @Option(name: .customLong("from"), help: "Which version of the older one.")
+  @Option(name: .customLong("from"), help: "Which version of the first one.")
   var oldVersion: String?
 
-  @Option(name: .customLong("to"), help: "Which version of the newer one.")
+  @Option(name: .customLong("to"), help: "Which version of the second one.")
   var newVersion: String?
 
   @Option(name: .long, help: "Write text, or a picture: html, dot or mermaid.")

@@ -87,7 +87,7 @@ struct MigrationPlanTests {
   static func steps(_ plan: MigrationPlan) -> [String]? {
     plan.steps?.map { step in
       switch step.way {
-      case .mapping(let item): "\(item.name) \(step.to.name)"
+      case .mappings(let items): items.map(\.name).joined(separator: " + ") + " " + step.to.name
       case .inferred: "~ \(step.to.name)"
       case .uncertain: "? \(step.to.name)"
       }
