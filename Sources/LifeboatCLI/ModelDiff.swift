@@ -51,6 +51,11 @@ struct ModelDiff: ParsableCommand {
     let (before, after) = (try ModelInput(old), try ModelInput(new))
     let from = try before.model(named: oldVersion)
     let to = try after.model(named: newVersion)
+    for version in [from.version, to.version] {
+      for problem in version.unreadValues {
+        display.note("note: \(VisibleText.visible(version.name)): \(problem.sentence.visible)")
+      }
+    }
     let difference = ModelDifference(
       from: from.model, to: to.model,
       scope: Self.scope([before, after], [from.version, to.version]))
@@ -79,7 +84,7 @@ struct ModelDiff: ParsableCommand {
   ) -> ComparisonScope {
     if inputs.contains(where: { !$0.stores.isEmpty }) { return .cached }
     let isSource = versions.allSatisfy { version in
-      version.fileName.hasSuffix(".xcdatamodel") || version.fileName == "contents"
+      PathText.ends(version.fileName, with: ".xcdatamodel") || version.fileName == "contents"
     }
     return isSource ? .everything : .compiled
   }

@@ -40,9 +40,9 @@ struct PlanMap {
     doubt = ModelVersionOrder(ModelCollection(versions: family)).doubt
     var groups: [[ModelCollection.Version]] = []
     var byHashes: [[String: VersionHash]: Int] = [:]
-    var met: Set<[String]> = []
+    var met: Set<[UInt8]> = []
     for version in family.prefix(Self.maximumPlaces) + [target] {
-      guard met.insert([version.path, version.name]).inserted else { continue }
+      guard met.insert(Array((version.path + "\0" + version.name).utf8)).inserted else { continue }
       let known = version.knownHashes
       let isWhole = !known.isEmpty && known.count == (version.model?.entities.count ?? known.count)
       if isWhole, let index = byHashes[known] {

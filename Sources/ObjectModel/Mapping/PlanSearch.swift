@@ -9,7 +9,7 @@ struct PlanSearch {
   static let maximumComplete = 20
   /// The most pairs of models that are compared freely; from then on only neighbours, and each place with
   /// the target.
-  static let maximumComparisons = 1_000
+  static let maximumComparisons = 400
 
   /// What a way costs; the parts weigh in their order.
   struct Cost: Comparable {
