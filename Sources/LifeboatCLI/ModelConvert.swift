@@ -177,6 +177,8 @@ private struct ConversionPlan {
   private var versions: [ModelBundle.Version] = []
   /// The hashes of each of them.
   private var hashes: [String: ModelHashes] = [:]
+  /// The values in the files of each that could not be read.
+  private var unread: [String: [ModelProblem]] = [:]
   private var skipped: [Report.Skipped] = []
   private var current: String?
 
@@ -190,7 +192,9 @@ private struct ConversionPlan {
       chosen = [try input.model(named: name).version]
     }
     let outputName = PathText.lastComponent(of: output)
-    let stem = outputName.split(separator: ".").first.map(String.init) ?? outputName
+    let stem =
+      outputName.utf8.split(separator: UInt8(ascii: ".")).first.map { String(Substring($0)) }
+      ?? outputName
     for version in chosen {
       guard let model = version.model else {
         skipped.append(
@@ -206,6 +210,7 @@ private struct ConversionPlan {
           settings: form == .contents || form == .xcdatamodeld
             ? Self.settings(of: version) : SourceSettings(), recorded: version.recorded))
       hashes[name] = version.hashes
+      unread[name] = version.unreadValues
     }
     if versions.count == 1 { current = versions[0].name }
     if versions.isEmpty { _ = try input.model(named: name) }
@@ -215,14 +220,14 @@ private struct ConversionPlan {
   private static func bundle(_ input: ModelInput) throws -> [ModelCollection.Version] {
     var bundles: [String] = []
     for version in input.versions where version.model != nil {
-      let folder = version.path.split(separator: "/").dropLast().joined(separator: "/")
+      let folder = PathText.folder(of: version.path)
       if !bundles.contains(folder) { bundles.append(folder) }
     }
     guard bundles.count < 2 else {
       throw Failure(
         64, "usage.whichVersion",
-        "\(input.path) holds \(bundles.count) models: /"
-          + bundles.prefix(10).joined(separator: ", /"),
+        "\(input.path) holds \(bundles.count) models: "
+          + bundles.prefix(10).joined(separator: ", "),
         hint: "name one of them, or one version with --model-version")
     }
     return input.versions
@@ -253,7 +258,7 @@ private struct ConversionPlan {
     case .contents, .mom, .cache:
       for version in versions {
         let written = try written(version)
-        if form == .contents, output.hasSuffix(".xcdatamodel") {
+        if form == .contents, PathText.ends(output, with: ".xcdatamodel") {
           try target.write([("contents", written.bytes)])
         } else {
           try target.write(written.bytes)
@@ -322,6 +327,9 @@ private struct ConversionPlan {
       name: version.name, entityCount: original.entities.count,
       losses: losses.map {
         .init(entity: $0.entityName, property: $0.propertyName, sentence: $0.sentence)
-      }, isEqual: isEqual, hashesCompared: original.entities.count, differingHashes: differing)
+      }
+        + (unread[version.name] ?? []).map {
+          .init(entity: $0.entityName, property: $0.propertyName, sentence: $0.sentence)
+        }, isEqual: isEqual, hashesCompared: original.entities.count, differingHashes: differing)
   }
 }

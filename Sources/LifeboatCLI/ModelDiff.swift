@@ -24,16 +24,16 @@ struct ModelDiff: ParsableCommand {
     case text, html, dot, mermaid
   }
 
-  @Argument(help: "The older model, or what holds it: a store, a folder, a support bundle.")
+  @Argument(help: "The model to start from, or what holds it: a store, a folder, a support bundle.")
   var old: String
 
-  @Argument(help: "The newer model, or what holds it.")
+  @Argument(help: "The model to get to, or what holds it.")
   var new: String
 
-  @Option(name: .customLong("from"), help: "Which version of the older one.")
+  @Option(name: .customLong("from"), help: "Which version of the first one.")
   var oldVersion: String?
 
-  @Option(name: .customLong("to"), help: "Which version of the newer one.")
+  @Option(name: .customLong("to"), help: "Which version of the second one.")
   var newVersion: String?
 
   @Option(name: .long, help: "Write text, or a picture: html, dot or mermaid.")
@@ -51,6 +51,11 @@ struct ModelDiff: ParsableCommand {
     let (before, after) = (try ModelInput(old), try ModelInput(new))
     let from = try before.model(named: oldVersion)
     let to = try after.model(named: newVersion)
+    for version in [from.version, to.version] {
+      for problem in version.unreadValues {
+        display.note("note: \(VisibleText.visible(version.name)): \(problem.sentence.visible)")
+      }
+    }
     let difference = ModelDifference(
       from: from.model, to: to.model,
       scope: Self.scope([before, after], [from.version, to.version]))
@@ -79,7 +84,7 @@ struct ModelDiff: ParsableCommand {
   ) -> ComparisonScope {
     if inputs.contains(where: { !$0.stores.isEmpty }) { return .cached }
     let isSource = versions.allSatisfy { version in
-      version.fileName.hasSuffix(".xcdatamodel") || version.fileName == "contents"
+      PathText.ends(version.fileName, with: ".xcdatamodel") || version.fileName == "contents"
     }
     return isSource ? .everything : .compiled
   }

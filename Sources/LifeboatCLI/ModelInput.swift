@@ -43,8 +43,8 @@ struct ModelInput {
   /// The version that is named, else the one marked as current, else the only one.
   func version(named name: String? = nil) throws -> ModelCollection.Version {
     if let name {
-      let bare = [".xcdatamodel", ".mom"].first { name.hasSuffix($0) }
-        .map { String(name.dropLast($0.count)) }
+      let bare = [".xcdatamodel", ".mom"].lazy
+        .compactMap { PathText.dropping(suffix: $0, from: name) }.first
       let found = versions.filter { $0.name == name || $0.name == bare }
       guard let first = found.first else {
         throw Failure(64, "usage.noSuchVersion", "\(path) has no version \(name); it has \(names)")

@@ -1,4 +1,5 @@
 import Foundation
+import SafeText
 
 /// A file or folder that a command makes. It never replaces anything, and goes again when the work fails.
 final class ModelOutput {
@@ -8,7 +9,7 @@ final class ModelOutput {
 
   /// `created` hears of each thing that is made.
   init(_ path: String, created: @escaping (String) -> Void) {
-    self.path = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
+    self.path = PathText.withoutTrailingSlashes(path)
     self.created = created
   }
 
@@ -19,7 +20,11 @@ final class ModelOutput {
   func write(_ files: [(path: String, bytes: [UInt8])]) throws {
     try makeFolder(path)
     for file in files {
-      let parts = file.path.split(separator: "/")
+      let parts = PathText.components(of: file.path)
+      guard parts.allSatisfy(PathText.isPlainName) else {
+        throw Failure(
+          70, "output.unfitName", "no file of the output can be called \(file.path)")
+      }
       var folder = path
       for part in parts.dropLast() {
         folder += "/" + part

@@ -175,7 +175,7 @@ extension ModelReport {
     isUsedWithCloudKit = model.isUsedWithCloudKit
     isUsedWithSwiftData = model.isUsedWithSwiftData
     fetchRequests = model.fetchRequestTemplates.map { Request($0.request, name: $0.name) }
-    problems = model.validate().map {
+    problems = (version.unreadValues + model.validate()).map {
       Problem(
         kind: $0.kind.rawValue, entity: $0.entityName, property: $0.propertyName,
         sentence: $0.sentence)

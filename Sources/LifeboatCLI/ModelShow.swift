@@ -73,9 +73,8 @@ struct ModelShow: ParsableCommand {
         + ModelText.counted(optimised.propertyCount, "property", "properties"))
     block.add(
       "Version of", names.isEmpty ? "no model that is beside it" : names.joined(separator: ", "))
-    if !optimised.versionIdentifiers.isEmpty {
-      block.add("Identifier", optimised.versionIdentifiers.joined(separator: ", "))
-    }
+    let identifiers = optimised.versionIdentifiers.filter { !$0.isEmpty }
+    if !identifiers.isEmpty { block.add("Identifier", identifiers.joined(separator: ", ")) }
     block.add("Hashes", "\(Quantity.count(optimised.hashes.count)), of entities and properties")
     block.add("Names", optimised.entityStrings.joined(separator: ", "))
     block.add("Strings", optimised.strings.joined(separator: ", "))

@@ -60,7 +60,7 @@ struct ModelText {
     for template in model.fetchRequestTemplates {
       block.add("Fetch request", "\(template.name): \(Self.text(template.request))")
     }
-    let problems = model.validate()
+    let problems = version.unreadValues + model.validate()
     for problem in problems { block.add("Problem", problem.sentence, tone: .red) }
     if problems.isEmpty { block.add("Problems", "none found") }
     if version.optimised != nil {

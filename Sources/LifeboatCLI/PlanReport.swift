@@ -8,6 +8,11 @@ struct PlanReport: Encodable {
     let path: String?
   }
 
+  struct MappingFile: Encodable {
+    let name: String
+    let path: String
+  }
+
   struct Policy: Encodable {
     let entityMapping: String
     let className: String
@@ -23,8 +28,11 @@ struct PlanReport: Encodable {
     let to: String
     /// `mapping`, `inferred` or `uncertain`.
     let way: String
+    /// The first of ``mappings``.
     let mapping: String?
     let mappingPath: String?
+    /// The mapping models, in the order in which they are told to run.
+    let mappings: [MappingFile]
     let policies: [Policy]
     let conditions: [String]
     let doubts: [String]
@@ -65,7 +73,10 @@ struct PlanReport: Encodable {
   let store: String
   let start: Place
   let target: Place
+  /// Whether the target is certainly older than the store's version.
   let goesBack: Bool
+  /// Why that is not known, where the names of the versions say that it is.
+  let orderDoubt: String?
   /// The version nearest to the store, when none fits.
   let nearest: Nearest?
   let steps: [Step]?
@@ -80,6 +91,7 @@ struct PlanReport: Encodable {
     start = Place(plan.start)
     target = Place(plan.target)
     goesBack = plan.goesBack
+    orderDoubt = plan.orderDoubt
     nearest = plan.nearest.map(Nearest.init)
     unread = plan.unread.map(UnreadVersions.Report.init)
     steps = plan.steps?.map(Step.init)
@@ -98,26 +110,28 @@ extension PlanReport.Place {
 extension PlanReport.Step {
   init(_ step: MigrationPlan.Step) {
     var way = "inferred"
-    var item: MappingModelSet.Item?
+    var items: [MappingModelSet.Item] = []
     var conditions: [String] = []
     var doubts: [String] = []
     switch step.way {
-    case .mapping(let mapping):
+    case .mappings(let mappings):
       way = "mapping"
-      item = mapping
+      items = mappings
     case .inferred(_, let reasons): conditions = reasons
     case .uncertain(_, let reasons):
       way = "uncertain"
       doubts = reasons
     }
-    let policies = item?.compiled?.entityMappings.compactMap { entity in
+    let entities = items.flatMap { $0.compiled?.entityMappings ?? [] }
+    let policies = entities.compactMap { entity in
       entity.migrationPolicyClassName.map {
         PlanReport.Policy(entityMapping: entity.name, className: $0)
       }
     }
     self.init(
-      from: step.from.name, to: step.to.name, way: way, mapping: item?.name,
-      mappingPath: item?.path, policies: policies ?? [], conditions: conditions, doubts: doubts,
+      from: step.from.name, to: step.to.name, way: way, mapping: items.first?.name,
+      mappingPath: items.first?.path, mappings: items.map { .init(name: $0.name, path: $0.path) },
+      policies: policies, conditions: conditions, doubts: doubts,
       losses: step.losses.map { .init(entity: $0.entityName, property: $0.propertyName) })
   }
 }

@@ -22,6 +22,9 @@ struct PlanText {
     text += ": from \(start) to \(target), \(Quantity.count(steps.count)) "
     text += steps.count == 1 ? "step\n" : "steps\n"
     if plan.goesBack { text += "This goes back: the store is of a newer version.\n" }
+    if plan.start.path != nil, let doubt = plan.orderDoubt {
+      text += "Whether this goes forward or back is not known: \(VisibleText.visible(doubt)).\n"
+    }
     text += ownModel()
     for (index, step) in steps.enumerated() {
       let title = "\(index + 1). \(Self.name(step.from)) → \(Self.name(step.to))"
@@ -45,10 +48,14 @@ struct PlanText {
   private static func lines(of step: MigrationPlan.Step) -> [String] {
     var lines: [String] = []
     switch step.way {
-    case .mapping(let item):
-      lines.append("by the mapping model \(item.fileName)")
-      let entities = item.compiled?.entityMappings.filter { $0.migrationPolicyClassName != nil }
-      let classes = Dictionary(grouping: entities ?? []) { $0.migrationPolicyClassName ?? "" }
+    case .mappings(let items):
+      lines.append("by \(models(items))")
+      if items.count > 1 {
+        lines.append("each does its part of the entities; their order is the app's to say")
+      }
+      let entities = items.flatMap { $0.compiled?.entityMappings ?? [] }
+        .filter { $0.migrationPolicyClassName != nil }
+      let classes = Dictionary(grouping: entities) { $0.migrationPolicyClassName ?? "" }
       for name in classes.keys.sorted() {
         let parts = classes[name]?.map(\.name).joined(separator: ", ") ?? ""
         lines.append("needs the app's class \(name), for \(parts)")
@@ -62,6 +69,11 @@ struct PlanText {
     }
     if let losses = losses(step.losses) { lines.append("leaves behind \(losses)") }
     return lines
+  }
+
+  private static func models(_ items: [MappingModelSet.Item]) -> String {
+    "the mapping \(items.count == 1 ? "model" : "models") "
+      + items.map(\.fileName).joined(separator: ", then ")
   }
 
   private static func losses(_ losses: [MappingLoss]) -> String? {
@@ -101,11 +113,11 @@ struct PlanText {
     }
     var text = "\nIn one step, as Core Data goes by itself, it would be "
     switch direct.way {
-    case .mapping(let item): text += "the mapping model \(VisibleText.visible(item.fileName))"
+    case .mappings(let items): text += VisibleText.visible(Self.models(items))
     case .inferred: text += "inferred"
     case .uncertain: text += "inferred, if it copes"
     }
-    let passes = steps.contains { if case .mapping = $0.way { true } else { false } }
+    let passes = steps.contains { if case .mappings = $0.way { true } else { false } }
     if passes { text += ", past the mapping models on the way" }
     if let losses = Self.losses(direct.losses) {
       text += "; it leaves behind \(VisibleText.visible(losses))"

@@ -26,7 +26,7 @@ extension ManagedObjectModel {
 struct ArchiveModelReader {
   /// The most work, roughly in 32 bytes of the values that are made. The parts of an archive may be
   /// shared, so a small file can describe a huge model; a real one needs some hundred thousand.
-  private static let maximumWork = 12_000_000
+  static let maximumWork = 12_000_000
 
   /// What one value of a kind costs.
   enum Cost {
@@ -44,7 +44,8 @@ struct ArchiveModelReader {
   /// Names of all properties in each entity, inherited copies included.
   private(set) var names: [String: Set<String>] = [:]
   private(set) var parents: [String: String] = [:]
-  private var work = 0
+  /// What was spent of ``maximumWork``.
+  private(set) var work = 0
 
   init(archive: KeyedArchive) { self.archive = archive }
 

@@ -36,7 +36,7 @@ extension ContentsReader {
       allowsExternalBinaryDataStorage: isSet(attributes["allowsExternalBinaryDataStorage"]),
       preservesValueInHistoryOnDeletion: isSet(attributes["preserveAfterDeletion"]),
       defaultValue: defaultValue, validations: validations(attributes, type),
-      usesScalarValueType: attributes["usesScalarValueType"].map { $0 == "YES" },
+      usesScalarValueType: attributes["usesScalarValueType"].flatMap(SwitchText.value),
       valueTransformerName: nonEmpty(attributes["valueTransformerName"]),
       valueClassName: valueClassName == type.standardValueClassName ? nil : valueClassName,
       versionHashModifier: nonEmpty(attributes["versionHashModifier"]),
@@ -102,19 +102,23 @@ extension ContentsReader {
       renamingIdentifier: renaming(attributes, name))
   }
 
+  /// The switches of a fetch request, each under its names.
+  static let requestSwitches: [(names: [String], option: FetchRequest.Options)] = [
+    (["returnsDistinctResults", "returnDistinctResults"], .returnsDistinctResults),
+    (["includesSubentities", "includeSubentities"], .includesSubentities),
+    (["includesPropertyValues", "includePropertyValues"], .includesPropertyValues),
+    (["returnsObjectsAsFaults", "returnObjectsAsFaults"], .returnsObjectsAsFaults),
+    (["includesPendingChanges", "includePendingChanges"], .includesPendingChanges),
+  ]
+
   /// The switches are absent where they are as Apple's defaults.
   func request(_ attributes: Attributes) -> FetchRequest {
     var options = FetchRequest.Options.standard
-    let switches: [(names: [String], option: FetchRequest.Options)] = [
-      (["returnsDistinctResults", "returnDistinctResults"], .returnsDistinctResults),
-      (["includesSubentities", "includeSubentities"], .includesSubentities),
-      (["includesPropertyValues", "includePropertyValues"], .includesPropertyValues),
-      (["returnsObjectsAsFaults", "returnObjectsAsFaults"], .returnsObjectsAsFaults),
-      (["includesPendingChanges", "includePendingChanges"], .includesPendingChanges),
-    ]
-    for (names, option) in switches {
-      guard let value = names.compactMap({ attributes[$0] }).first else { continue }
-      if isSet(value) { options.insert(option) } else { options.remove(option) }
+    for (names, option) in Self.requestSwitches {
+      guard let text = names.compactMap({ attributes[$0] }).first,
+        let value = SwitchText.value(text)
+      else { continue }
+      if value { options.insert(option) } else { options.remove(option) }
     }
     func number(_ key: String) -> Int64 { attributes[key].flatMap { Int64($0) } ?? 0 }
     return FetchRequest(
@@ -125,7 +129,15 @@ extension ContentsReader {
       resultType: FetchRequest.ResultType(rawValue: number("resultType")), options: options)
   }
 
-  func readIndexElement(_ attributes: Attributes) -> FetchIndex.Element {
+  mutating func readIndexElement(_ attributes: Attributes) -> FetchIndex.Element {
+    for (key, known) in [("order", ["ascending", "descending"]), ("type", ["Binary", "RTree"])] {
+      if let text = attributes[key], !text.isEmpty, !known.contains(text) {
+        note(key, "fetchIndexElement", text, attributes["property"] ?? attributes["expression"])
+      }
+    }
+    if let text = nonEmpty(attributes["expressionType"]), AttributeType(name: text) == nil {
+      note("expressionType", "fetchIndexElement", text, attributes["expression"])
+    }
     let isAscending = attributes["order"] != "descending"
     let kind: FetchIndex.Element.Kind = attributes["type"] == "RTree" ? .rTree : .binary
     if let property = attributes["property"] {
@@ -137,14 +149,18 @@ extension ContentsReader {
       isAscending: isAscending, kind: kind)
   }
 
-  func readRelationship(
+  mutating func readRelationship(
     _ attributes: Attributes, _ line: Int
   ) throws(ModelError) -> Relationship {
     let name = try name(attributes, "relationship", line)
     let maxCount = try count(attributes, "maxCount", line) ?? (isSet(attributes["toMany"]) ? 0 : 1)
     var rule = DeleteRule.noAction
     if let text = nonEmpty(attributes["deletionRule"]) {
-      rule = DeleteRule(name: text) ?? .noAction
+      if let known = DeleteRule(name: text) {
+        rule = known
+      } else {
+        note("deletionRule", "relationship", text, name)
+      }
     }
     let inverse = nonEmpty(attributes["inverseName"])
     return Relationship(
@@ -231,7 +247,7 @@ extension ContentsReader {
     isSet(attributes["spotlightIndexingEnabled"])
   }
 
-  func isSet(_ text: String?) -> Bool { text == "YES" }
+  func isSet(_ text: String?) -> Bool { text.flatMap(SwitchText.value) == true }
 
   func nonEmpty(_ text: String?) -> String? { text?.isEmpty == false ? text : nil }
 }

@@ -5,6 +5,14 @@ extension ManagedObjectModel {
   ///
   /// - Throws: ``ModelError`` when the bytes are no such XML, or two things have the same name.
   public init(contentsXML bytes: [UInt8]) throws(ModelError) {
+    self = try Self.read(contentsXML: bytes).model
+  }
+
+  /// Reads the XML source of a model, and tells which values it could not read. They are of traits that
+  /// neither a version hash nor the tables of a store depend on; the traits are as if they were absent.
+  static func read(
+    contentsXML bytes: [UInt8]
+  ) throws(ModelError) -> (model: ManagedObjectModel, unread: [ModelProblem]) {
     let document: HardenedXML
     do {
       document = try HardenedXML(bytes)
@@ -14,7 +22,7 @@ extension ManagedObjectModel {
     }
     var reader = ContentsReader()
     for event in document.events { try reader.take(event) }
-    self = try reader.model()
+    return (try reader.model(), reader.unread)
   }
 }
 
@@ -58,8 +66,8 @@ struct ContentsReader {
     switch event {
     case .start(let name, let attributes, let line):
       try spend(attributes, line)
-      try checkSwitches(name, attributes, line)
       try start(name, attributes, line)
+      try checkValues(name, attributes, line)
       path.append(name)
     case .end:
       if let name = path.popLast() { end(name) }
@@ -78,29 +86,65 @@ struct ContentsReader {
     "regularExpressionString",
   ]
 
-  /// Attributes that are YES or NO, and the elements that have them.
-  private static let switchKeys = [
-    "isAbstract", "optional", "transient", "indexed", "derived", "ordered", "toMany",
-    "storedInTruthFile", "allowsExternalBinaryDataStorage", "preserveAfterDeletion",
-    "usesScalarValueType", "spotlightIndexingEnabled", "usedWithCloudKit", "usedWithSwiftData",
+  /// The switches of an entity, an attribute or a relationship that a version hash or a table depends on.
+  private static let hashedSwitches: Set<String> = [
+    "isAbstract", "optional", "transient", "derived", "ordered", "toMany",
+    "allowsExternalBinaryDataStorage", "preserveAfterDeletion",
   ]
-  private static let switchElements: Set<String> = [
-    "model", "configuration", "entity", "attribute", "relationship", "fetchedProperty",
+  /// The other switches, by element; those of a fetched property count as little as these.
+  private static let quietSwitches: [String: Set<String>] = [
+    "model": ["usedWithCloudKit", "usedWithSwiftData"], "configuration": ["usedWithCloudKit"],
+    "entity": [],
+    "attribute": [
+      "indexed", "storedInTruthFile", "usesScalarValueType", "spotlightIndexingEnabled",
+    ],
+    "relationship": ["indexed", "storedInTruthFile", "spotlightIndexingEnabled"],
+    "fetchedProperty": ["optional", "spotlightIndexingEnabled"],
+    "fetchRequest": Set(requestSwitches.flatMap { $0.names }),
+  ]
+  /// The numbers of an element that are as if absent where they cannot be read.
+  private static let quietNumbers: [String: Set<String>] = [
+    "fetchRequest": ["fetchLimit", "fetchOffset", "fetchBatchSize", "resultType"]
   ]
 
-  /// Refuses a switch that is spelled otherwise, as version hashes depend on what it means. No real
-  /// source has one.
-  private func checkSwitches(
+  /// Values that were not read, see ``ModelProblem/Kind/unreadValue``.
+  private(set) var unread: [ModelProblem] = []
+  /// The most of them that are told of.
+  private static let maximumUnread = 1_000
+
+  /// Refuses a switch that says neither yes nor no where version hashes depend on what it means, and notes
+  /// it elsewhere.
+  private mutating func checkValues(
     _ element: String, _ attributes: Attributes, _ line: Int
   ) throws(ModelError) {
-    guard Self.switchElements.contains(element) else { return }
-    for key in Self.switchKeys {
-      guard let text = attributes[key], text != "YES", text != "NO" else { continue }
-      let name = attributes["name"].map { " \($0)" } ?? ""
-      throw ModelError(
-        code: .malformed,
-        message: "\(key) of <\(element)>\(name) is \"\(text)\", neither YES nor NO.", line: line)
+    guard let quiet = Self.quietSwitches[element] else { return }
+    let isHashed = ["entity", "attribute", "relationship"].contains(element)
+    for key in ByteOrder.sorted(attributes.keys) {
+      guard let text = attributes[key] else { continue }
+      if isHashed, Self.hashedSwitches.contains(key), SwitchText.value(text) == nil {
+        let name = attributes["name"].map { " \($0)" } ?? ""
+        throw ModelError(
+          code: .malformed,
+          message: "\(key) of <\(element)>\(name) is \"\(text)\", neither YES nor NO.", line: line)
+      }
+      let isUnread =
+        quiet.contains(key) && SwitchText.value(text) == nil
+        || Self.quietNumbers[element]?.contains(key) == true && Int64(text) == nil && !text.isEmpty
+      if isUnread { note(key, element, text, attributes["name"]) }
     }
+  }
+
+  /// Notes a value that is not read.
+  mutating func note(_ key: String, _ element: String, _ text: String, _ name: String?) {
+    guard unread.count < Self.maximumUnread else { return }
+    let isProperty = ["attribute", "relationship", "fetchedProperty"].contains(element)
+    let own = ["model", "entity"].contains(element) ? nil : nonEmpty(name)
+    let place = [entity?.name, own].compactMap { $0 }
+    let subject = place.isEmpty ? "the model" : place.joined(separator: ".")
+    unread.append(
+      ModelProblem(
+        kind: .unreadValue, entityName: entity?.name, propertyName: isProperty ? name : nil,
+        sentence: "\(key) of \(subject) is \"\(text)\", which is not understood and not read."))
   }
 
   /// Stops a source that asks for more than any real model.

@@ -60,10 +60,10 @@ enum DecimalText {
   /// The parts that an archived decimal needs; nil when the number has more than 128 bits.
   static func parts(_ text: String) -> (mantissa: [UInt8], exponent: Int64, negative: Bool)? {
     guard let text = canonical(text) else { return nil }
-    let negative = text.hasPrefix("-")
-    let pieces = text.drop { $0 == "-" }.split(separator: ".")
-    var digits = Array(pieces.joined().utf8)
-    var exponent = pieces.count == 2 ? -Int64(pieces[1].utf8.count) : 0
+    let negative = text.utf8.first == UInt8(ascii: "-")
+    let pieces = text.utf8.drop { $0 == UInt8(ascii: "-") }.split(separator: UInt8(ascii: "."))
+    var digits = pieces.flatMap { Array($0) }
+    var exponent = pieces.count == 2 ? -Int64(pieces[1].count) : 0
     while digits.count > 1, digits.last == 48, exponent < 127 {
       digits.removeLast()
       exponent += 1

@@ -41,16 +41,14 @@ public enum DefaultValue: Sendable, Hashable {
   init(text: String, type: AttributeType) {
     switch type {
     case .integer16, .integer32, .integer64:
-      // Seen in a model whose compiled form has 0: an attribute that once was a Boolean.
-      self = Int64(text == "NO" ? "0" : text).map { .integer($0) } ?? .string(text)
+      // "NO" was seen in a model whose compiled form has 0: an attribute that once was a Boolean.
+      let flag = text.isEmpty ? nil : SwitchText.value(text).map { Int64($0 ? 1 : 0) }
+      self = (Int64(text) ?? flag).map { .integer($0) } ?? .string(text)
     case .double, .float:
       self = Double(text).map { .real($0) } ?? .string(text)
     case .boolean:
-      switch text.lowercased() {
-      case "yes", "true", "1": self = .boolean(true)
-      case "no", "false", "0": self = .boolean(false)
-      default: self = .string(text)
-      }
+      let flag = text.isEmpty ? nil : SwitchText.value(text)
+      self = flag.map { .boolean($0) } ?? .string(text)
     case .decimal:
       self = DecimalText.canonical(text).map { .decimal($0) } ?? .string(text)
     case .date:

@@ -13,8 +13,8 @@ enum DerivationText {
   static func expression(_ typed: String) -> ModelExpression {
     let parsed = ModelExpression(text: typed)
     guard let path = parsed.plainKeyPath else { return parsed }
-    var parts = path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-    let operators = parts.indices.filter { parts[$0].hasPrefix("@") }
+    var parts = PredicateSyntax.keys(of: path)
+    let operators = parts.indices.filter { parts[$0].utf8.first == UInt8(ascii: "@") }
     guard operators.count == 1, let index = operators.first, index > 0,
       let function = functions.first(where: { $0.0 == parts[index] })?.1
     else { return parsed }
@@ -29,7 +29,7 @@ enum DerivationText {
       arguments.count == 1, let path = arguments.first?.plainKeyPath,
       let sign = functions.first(where: { $0.1 == selector })?.0
     else { return expression.text }
-    var parts = path.split(separator: ".").map(String.init)
+    var parts = PredicateSyntax.keys(of: path)
     parts.insert(sign, at: min(1, parts.count))
     let source = parts.joined(separator: ".")
     return self.expression(source) == expression ? source : expression.text
@@ -46,7 +46,7 @@ enum DerivationText {
   /// Whether this is ASCII names joined by points.
   private static func isKeyPath(_ expression: ModelExpression) -> Bool {
     guard let path = expression.plainKeyPath else { return false }
-    return PredicateSyntax.isKeyPath(path) && !path.contains("@")
+    return PredicateSyntax.isKeyPath(path) && !path.utf8.contains(UInt8(ascii: "@"))
       && path.utf8.allSatisfy { $0 < 0x80 }
   }
 }

@@ -10,18 +10,23 @@ enum Hex {
     return String(decoding: text, as: UTF8.self)
   }
 
+  /// What a hexadecimal digit stands for; nil for any other byte.
+  static func digit(_ byte: UInt8) -> UInt32? {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(byte - UInt8(ascii: "0"))
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt32(byte - UInt8(ascii: "a") + 10)
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): UInt32(byte - UInt8(ascii: "A") + 10)
+    default: nil
+    }
+  }
+
   /// The bytes that an even number of hexadecimal digits stand for; nil for any other text.
   static func bytes(_ text: String) -> [UInt8]? {
     var bytes: [UInt8] = []
     var high: UInt8?
     for unit in text.utf8 {
-      let value: UInt8
-      switch unit {
-      case UInt8(ascii: "0")...UInt8(ascii: "9"): value = unit - UInt8(ascii: "0")
-      case UInt8(ascii: "a")...UInt8(ascii: "f"): value = unit - UInt8(ascii: "a") + 10
-      case UInt8(ascii: "A")...UInt8(ascii: "F"): value = unit - UInt8(ascii: "A") + 10
-      default: return nil
-      }
+      guard let digit = digit(unit) else { return nil }
+      let value = UInt8(digit)
       if let first = high {
         bytes.append(first << 4 | value)
         high = nil

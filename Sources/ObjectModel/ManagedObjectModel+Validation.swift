@@ -84,7 +84,7 @@ private struct ModelValidation {
       for property in list {
         // An index may also be on an expression, and on the entity itself.
         guard PredicateSyntax.isKeyPath(property), property != "self" else { continue }
-        let first = property.split(separator: ".").first.map(String.init) ?? property
+        let first = PredicateSyntax.keys(of: property).first ?? property
         let isKnown =
           names[entity.name]?.contains(first) == true
           || lineage.contains { names[$0.name]?.contains(first) == true }

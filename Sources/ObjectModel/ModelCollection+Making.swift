@@ -31,8 +31,8 @@ extension ModelCollection {
   public func moved(from folder: String, to path: String) -> ModelCollection {
     func moved(_ text: String) -> String {
       // A temporary folder may be reached through a link.
-      guard let found = text.range(of: folder) else { return text }
-      return path + text[found.upperBound...]
+      guard let found = text.utf8.firstRange(of: folder.utf8) else { return text }
+      return path + String(Substring(text.utf8[found.upperBound...]))
     }
     return ModelCollection(
       versions: versions.map { version in
@@ -42,7 +42,7 @@ extension ModelCollection {
           name: version.name, fileName: version.fileName, path: moved(version.path),
           model: version.model, hashes: version.hashes, recorded: version.recorded,
           isMarkedCurrent: version.isMarkedCurrent, problem: problem,
-          optimised: version.optimised)
+          unreadValues: version.unreadValues, optimised: version.optimised)
       })
   }
 }

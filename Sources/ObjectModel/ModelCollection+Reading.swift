@@ -1,4 +1,5 @@
 import Foundation
+import SafeText
 
 extension ModelCollection {
   /// The deepest folders and the most entries that a search looks at, and the most versions it
@@ -49,7 +50,7 @@ private struct ModelSearch {
   private(set) var versions: [ModelCollection.Version] = []
   private var entryCount = 0
   /// Files that were taken with their bundle and are not taken again as single files.
-  private var takenPaths: Set<String> = []
+  private var takenPaths: Set<[UInt8]> = []
 
   /// Visits a folder and all below it, each folder's entries in natural order.
   mutating func visit(folder: String) {
@@ -131,7 +132,7 @@ private struct ModelSearch {
       add(
         file: path + "/" + fileName, name: name, recorded: info?.versions[name],
         isMarked: info?.currentVersionName == name
-      ) { bytes throws(ModelError) in try ManagedObjectModel(archive: bytes) }
+      ) { bytes throws(ModelError) in (try ManagedObjectModel(archive: bytes), []) }
     }
     for name in info?.versionNames ?? [] where !taken.contains(name) {
       taken.insert(name)
@@ -158,18 +159,20 @@ private struct ModelSearch {
     switch ModelFile.pathExtension(path) {
     case "mom":
       add(file: path, name: ModelFile.baseName(name)) { bytes throws(ModelError) in
-        try ManagedObjectModel(archive: bytes)
+        (try ManagedObjectModel(archive: bytes), [])
       }
     case "omo":
-      let compiled = String(path.dropLast(3)) + "mom"
-      if isNamed || ModelFile.kind(at: compiled) == nil, takenPaths.insert(path).inserted {
+      let compiled = String(Substring(path.utf8.dropLast(3))) + "mom"
+      if isNamed || ModelFile.kind(at: compiled) == nil,
+        takenPaths.insert(Array(path.utf8)).inserted
+      {
         addOptimised(path, Self.optimised(path))
       }
     case "plist" where name == "VersionInfo.plist" || isNamed:
       // In a folder it was read with the versions beside it.
       if isNamed { takeVersionInfo(path) }
     case "" where name == "contents" || name == "elements":
-      let parent = ModelFile.lastComponent(String(path.dropLast(name.count + 1)))
+      let parent = ModelFile.lastComponent(PathText.folder(of: path))
       guard isNamed || name == "contents" else { return }
       let isBundle = ModelFile.pathExtension(parent) == "xcdatamodel"
       add(file: path, name: isBundle ? ModelFile.baseName(parent) : name) {
@@ -214,10 +217,11 @@ private struct ModelSearch {
     do {
       let isCurrent = ModelFile.kind(at: path + "/contents") == .file
       let file = path + (isCurrent ? "/contents" : "/elements")
-      let model = try ModelFile.model(try ModelFile.bytes(at: file))
+      let (model, unread) = try ModelFile.model(try ModelFile.bytes(at: file))
       versions.append(
         .init(
-          name: name, fileName: fileName, path: path, model: model, isMarkedCurrent: isMarked))
+          name: name, fileName: fileName, path: path, model: model, isMarkedCurrent: isMarked,
+          unreadValues: unread))
       return
     } catch {
       problem = error
@@ -230,35 +234,36 @@ private struct ModelSearch {
 
   private mutating func add(
     file path: String, name: String, recorded: RecordedHashes? = nil, isMarked: Bool = false,
-    read: ([UInt8]) throws(ModelError) -> ManagedObjectModel
+    read: ([UInt8]) throws(ModelError) -> (model: ManagedObjectModel, unread: [ModelProblem])
   ) {
-    guard takenPaths.insert(path).inserted else { return }
+    guard takenPaths.insert(Array(path.utf8)).inserted else { return }
     var model: ManagedObjectModel?
+    var unread: [ModelProblem] = []
     var problem: ModelError?
     do {
-      model = try read(try ModelFile.bytes(at: path))
+      (model, unread) = try read(try ModelFile.bytes(at: path))
     } catch {
       problem = error.at(path: path)
     }
     versions.append(
       .init(
         name: name, fileName: ModelFile.lastComponent(path), path: path, model: model,
-        recorded: recorded, isMarkedCurrent: isMarked, problem: problem))
+        recorded: recorded, isMarkedCurrent: isMarked, problem: problem, unreadValues: unread))
   }
 
   /// Takes an optimised model in a bundle. It is that of the version whose hashes are all in it; where no
   /// version of the bundle is, it is one by itself.
   private mutating func takeOptimised(_ path: String, in folder: String, _ info: VersionInfo?) {
-    guard takenPaths.insert(path).inserted else { return }
+    guard takenPaths.insert(Array(path.utf8)).inserted else { return }
     let read = Self.optimised(path)
     guard let model = try? read.get() else {
       // Broken, it is not missed where the compiled model is there.
-      let compiled = String(path.dropLast(3)) + "mom"
+      let compiled = String(Substring(path.utf8.dropLast(3))) + "mom"
       if ModelFile.kind(at: compiled) == nil { addOptimised(path, read) }
       return
     }
     for index in versions.indices.reversed()
-    where versions[index].path.hasPrefix(folder + "/") || versions[index].path == folder {
+    where PathText.isInside(versions[index].path, folder) {
       let version = versions[index]
       let known = version.recorded?.hashes ?? version.hashes?.hashes ?? [:]
       // A model without entities has no hashes that could tell; its name does.

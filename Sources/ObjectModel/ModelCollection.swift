@@ -19,6 +19,9 @@ public struct ModelCollection: Sendable {
     public let isMarkedCurrent: Bool
     /// Why ``model`` is nil although there should be one.
     public let problem: ModelError?
+    /// The values in the model's file that could not be read, of kind
+    /// ``ModelProblem/Kind/unreadValue``; empty where all could.
+    public let unreadValues: [ModelProblem]
     /// The optimised model (`.omo`) of this version beside it, or all that there is of it; nil when there
     /// is none that can be told to be of this version.
     public internal(set) var optimised: OptimisedModel?
@@ -26,7 +29,8 @@ public struct ModelCollection: Sendable {
     init(
       name: String, fileName: String, path: String, model: ManagedObjectModel? = nil,
       hashes: ModelHashes? = nil, recorded: RecordedHashes? = nil, isMarkedCurrent: Bool = false,
-      problem: ModelError? = nil, optimised: OptimisedModel? = nil
+      problem: ModelError? = nil, unreadValues: [ModelProblem] = [],
+      optimised: OptimisedModel? = nil
     ) {
       self.name = name
       self.fileName = fileName
@@ -36,6 +40,7 @@ public struct ModelCollection: Sendable {
       self.recorded = recorded
       self.isMarkedCurrent = isMarkedCurrent
       self.problem = problem
+      self.unreadValues = unreadValues
       self.optimised = optimised
     }
   }

@@ -1,4 +1,5 @@
 import Foundation
+import SafeText
 
 /// Reading model files: names, kinds and bounded contents.
 enum ModelFile {
@@ -69,29 +70,31 @@ enum ModelFile {
     return Array(data)
   }
 
-  /// Reads any single-file form of a model, told apart by content.
-  static func model(_ bytes: [UInt8]) throws(ModelError) -> ManagedObjectModel {
+  /// Reads any single-file form of a model, told apart by content, and tells which values of it could not
+  /// be read.
+  static func model(
+    _ bytes: [UInt8]
+  ) throws(ModelError) -> (model: ManagedObjectModel, unread: [ModelProblem]) {
     HardenedXML.looksLikeXML(bytes)
-      ? try ManagedObjectModel(contentsXML: bytes) : try ManagedObjectModel(archive: bytes)
+      ? try ManagedObjectModel.read(contentsXML: bytes)
+      : (try ManagedObjectModel(archive: bytes), [])
   }
 
   // MARK: Names
 
   static func lastComponent(_ path: String) -> String {
-    path.split(separator: "/").last.map(String.init) ?? path
+    let name = PathText.lastComponent(of: PathText.withoutTrailingSlashes(path))
+    return name.isEmpty ? path : name
   }
 
   static func pathExtension(_ path: String) -> String {
-    let name = lastComponent(path)
-    guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return "" }
-    return name[name.index(after: dot)...].lowercased()
+    PathText.ending(of: lastComponent(path)).lowercased()
   }
 
   /// The last component without its extension.
   static func baseName(_ path: String) -> String {
     let name = lastComponent(path)
-    let length = pathExtension(name).count
-    return length == 0 ? name : String(name.dropLast(length + 1))
+    return PathText.ending(of: name).isEmpty ? name : PathText.stem(of: name)
   }
 
   /// Whether a name is one that a folder of compiled versions has.

@@ -26,6 +26,9 @@ public struct ModelProblem: Sendable, Hashable {
     public static let missingProperty = Kind(rawValue: "missingProperty")
     /// A configuration names an entity that is not in the model.
     public static let missingMember = Kind(rawValue: "missingMember")
+    /// A value in the file is not understood, and what it stands for is as if it were absent. No version
+    /// hash and no table depends on it.
+    public static let unreadValue = Kind(rawValue: "unreadValue")
   }
 
   /// The kind of problem.

@@ -117,7 +117,9 @@ private struct XMLPropertyListReader {
     case "integer":
       let digits = text.filter { !$0.isWhitespace }
       if let value = Int64(digits) { return .integer(value) }
-      if digits.lowercased().hasPrefix("0x"), let value = Int64(digits.dropFirst(2), radix: 16) {
+      if digits.lowercased().utf8.starts(with: "0x".utf8),
+        let value = Int64(digits.dropFirst(2), radix: 16)
+      {
         return .integer(value)
       }
       if let value = UInt64(digits) { return .real(Double(value)) }
@@ -140,7 +142,8 @@ private struct XMLPropertyListReader {
   /// Seconds since 2001 of `2024-05-31T10:20:30Z`, by the calendar's rules and not by a formatter,
   /// which is slow and depends on locale data.
   private static func seconds(_ text: String) -> Double? {
-    let parts = text.filter { !$0.isWhitespace }.split { "-T:Z".contains($0) }.map { Int($0) }
+    let parts = text.utf8.filter { $0 > 0x20 }.split { "-T:Z".utf8.contains($0) }
+      .map { Int(String(decoding: $0, as: UTF8.self)) }
     guard parts.count == 6, let year = parts[0], let month = parts[1], let day = parts[2],
       let hour = parts[3], let minute = parts[4], let second = parts[5],
       (0...9999).contains(year), (1...12).contains(month), (1...31).contains(day),

@@ -87,9 +87,10 @@ struct XMLScanner {
 
   /// Only UTF-8 is read (clause 4.3.3).
   private func checkEncoding(_ declaration: ArraySlice<UInt8>) throws(PropertyListError) {
-    let words = String(decoding: declaration, as: UTF8.self).lowercased()
-      .split { " =\"'?<>\t\r\n".contains($0) }
-    guard let place = words.firstIndex(of: "encoding"), place + 1 < words.count else { return }
+    let separators = Array(" =\"'?<>\t\r\n".utf8)
+    let words = declaration.split { separators.contains($0) }
+      .map { String(decoding: $0, as: UTF8.self).lowercased() }
+    guard let place = words.firstIndex(where: { $0 == "encoding" }), place + 1 < words.count else { return }
     guard ["utf-8", "utf8", "us-ascii", "ascii"].contains(words[place + 1]) else {
       throw error(.unsafeXML, "The XML is in another encoding than UTF-8.")
     }
@@ -252,12 +253,18 @@ struct XMLScanner {
     case "apos": return "'"
     default: break
     }
-    guard reference.hasPrefix("#") else { return nil }
-    let digits = reference.dropFirst()
-    let value =
-      digits.hasPrefix("x") ? UInt32(digits.dropFirst(), radix: 16) : UInt32(digits, radix: 10)
-    guard let value, value > 0 else { return nil }
-    return Unicode.Scalar(value)
+    guard reference.utf8.first == UInt8(ascii: "#") else { return nil }
+    var digits = reference.utf8.dropFirst()
+    let radix: UInt32 = digits.first == UInt8(ascii: "x") ? 16 : 10
+    if radix == 16 { digits = digits.dropFirst() }
+    var value: UInt32 = 0
+    for byte in digits {
+      // No sign may stand here (clause 4.1), and a reference of twelve bytes overflows nothing.
+      guard let digit = Hex.digit(byte), digit < radix else { return nil }
+      value = value &* radix &+ digit
+      if value > 0x10FFFF { return nil }
+    }
+    return value > 0 ? Unicode.Scalar(value) : nil
   }
 
   /// The text of bytes, which must be UTF-8 without NUL.

@@ -194,4 +194,27 @@ import Testing
     #expect(count >= 90)
     #expect(lossy == 2)
   }
+
+  /// A value that is not understood is told of by `show`, `diff` and `convert`, and refuses nothing.
+  @Test func aValueThatIsNotReadIsALoss() throws {
+    let folder = try TemporaryFolder()
+    let model = folder.url.appendingPathComponent("M.xcdatamodel")
+    try FileManager.default.createDirectory(at: model, withIntermediateDirectories: true)
+    let text = """
+      <?xml version="1.0"?><model usedWithCloudKit="soon"><entity name="A"/></model>
+      """
+    try Data(text.utf8).write(to: model.appendingPathComponent("contents"))
+    let sentence = "usedWithCloudKit of the model is \"soon\", which is not understood and not read."
+    let show = try Program.run("model", "show", "--json", model.path)
+    #expect(show.status == 0)
+    #expect(try show.json()["problems"]?[0]?["kind"]?.string == "unreadValue")
+    let diff = try Program.run("model", "diff", model.path, model.path)
+    #expect(diff.status == 0)
+    #expect(diff.errors.contains(sentence))
+    let output = folder.url.appendingPathComponent("M.mom").path
+    let convert = try Program.run(
+      "model", "convert", "--json", model.path, "--to", "mom", "-o", output)
+    #expect(convert.status == 1)
+    #expect(try convert.json()["versions"]?[0]?["losses"]?[0]?["sentence"]?.string == sentence)
+  }
 }

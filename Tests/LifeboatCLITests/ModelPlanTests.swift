@@ -103,4 +103,23 @@ import Testing
     let missing = try Program.run("model", "show", "/nowhere/at/all.cdm")
     #expect(missing.status == 66)
   }
+
+  /// The names put this version behind the current one, which says nothing of its age.
+  @Test func anUnknownOrderIsSaidToBeUnknown() throws {
+    guard let shared = Shared.require("a plan whose versions have no known order") else { return }
+    let folder = shared.appendingPathComponent("stores/found/models/destination-changed")
+    guard FileManager.default.fileExists(atPath: folder.path) else { return }
+    let arguments = [
+      "model", "plan", folder.appendingPathComponent("ArtsyPartner_1.3.sqlite").path,
+      folder.appendingPathComponent("ArtsyPartner.xcdatamodeld").path,
+    ]
+    let plan = try Program.run(arguments)
+    #expect(plan.status == 0)
+    #expect(plan.text.contains("Whether this goes forward or back is not known: "))
+    #expect(!plan.text.contains("newer") && !plan.text.contains("older"))
+    let report = try Program.run(arguments + ["--json"]).json()
+    #expect(report["goesBack"]?.boolean == false)
+    #expect(report["orderDoubt"]?.string != nil)
+    #expect(report["steps"]?.array?.count == 1)
+  }
 }

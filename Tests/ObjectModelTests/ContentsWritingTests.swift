@@ -83,7 +83,7 @@ struct ContentsWritingTests {
       models.append((store.name, try ManagedObjectModel(archive: store.archive)))
     }
     for path in SharedFiles.files(below: root, suffix: "/elements") {
-      models.append((path, try ModelFile.model(SharedFiles.bytes(path))))
+      models.append((path, try ModelFile.model(SharedFiles.bytes(path)).model))
     }
     var lossy: [String: Int] = [:]
     var equal = 0

@@ -76,10 +76,10 @@ struct DamagedFieldTests {
   }
 
   @Test(arguments: [
-    #"<entity name="A" isAbstract="TRUE"/>"#,
-    #"<entity name="A"><attribute name="b" optional="true"/></entity>"#,
-    #"<entity name="A"><attribute name="b" transient=""/></entity>"#,
-    #"<entity name="A"><relationship name="b" ordered="1"/></entity>"#,
+    #"<entity name="A" isAbstract="TRUTH"/>"#,
+    #"<entity name="A"><attribute name="b" optional="perhaps"/></entity>"#,
+    #"<entity name="A"><attribute name="b" transient=" "/></entity>"#,
+    #"<entity name="A"><relationship name="b" ordered="2"/></entity>"#,
   ])
   func wrongSwitch(_ entity: String) {
     let text = #"<?xml version="1.0"?><model type="com.apple.IDECoreDataModeler.DataModel">"#

@@ -160,8 +160,9 @@ struct LightweightRulesTests {
       name: "to-one to to-many", verdict: "handled",
       change: relationship("single") { $0.maxCount = 0 }),
     Case(
-      name: "to-many to to-one", verdict: "notHandled",
-      reason: "Core Data cannot know which of several objects is to stay",
+      name: "to-many to to-one", verdict: "unknown",
+      reason: "Apple's documentation names a to-one relationship that becomes to-many, and not the "
+        + "reverse",
       change: relationship("many") { $0.maxCount = 1 }),
     Case(
       name: "ordered", verdict: "handled",
@@ -184,12 +185,27 @@ struct LightweightRulesTests {
       name: "delete rule", verdict: "nothingToDo",
       change: relationship("single") { $0.deleteRule = .cascade }),
     Case(
-      name: "other destination", verdict: "notHandled",
-      reason: "the objects it led to are of `B` and not of `C`",
+      name: "other destination", verdict: "unknown",
+      reason: "Apple's documentation does not name a relationship that gets another destination",
       change: relationship("single") { $0.destinationEntityName = "C" }),
     Case(
       name: "destination widened", verdict: "unknown",
       change: relationship("other") { $0.destinationEntityName = "P" }),
+    Case(name: "destination gone", verdict: "unknown") {
+      $0.entities["D"] = nil
+      $0.entities["A"]?.relationships.removeAll { $0.name == "other" }
+      $0.entities["A"]?.relationships.append(
+        Relationship(name: "other", destinationEntityName: "C", isOptional: true))
+    },
+    Case(name: "destination narrowed", verdict: "unknown") {
+      $0.entities["E"] = Entity(name: "E", superentityName: "B")
+      $0.entities["A"]?.relationships.removeAll { $0.name == "single" }
+      $0.entities["A"]?.relationships.append(
+        Relationship(name: "single", destinationEntityName: "E", isOptional: true))
+    },
+    Case(
+      name: "other inverse", verdict: "unknown",
+      change: relationship("many") { $0.inverseName = "two" }),
     Case(name: "entity added", verdict: "handled") { $0.entities["X"] = Entity(name: "X") },
     Case(name: "entity removed", verdict: "handled") { $0.entities["C"] = nil },
     Case(name: "entity renamed", verdict: "handled") {

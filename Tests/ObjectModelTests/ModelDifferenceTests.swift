@@ -147,19 +147,16 @@ struct ModelDifferenceTests {
     let flat = ManagedObjectModel(
       entities: (0..<10_000).map { Entity(name: "E\($0)", attributes: [attribute(0)]) })
     let bare = ManagedObjectModel(entities: [Entity(name: "Root")] + children)
-    let clock = ContinuousClock()
     for (name, old, new) in [
       ("up", down, up), ("down", up, down), ("added", bare, up), ("chain", flat, chain),
       ("flat", chain, flat),
     ] {
-      var difference: ModelDifference?
-      let time = clock.measure { difference = ModelDifference(from: old, to: new) }
-      print("\(name): \(difference?.changes.count ?? 0) changes in \(time)")
-      #expect(time < .seconds(20))
+      let difference = ModelDifference(from: old, to: new)
+      #expect(!difference.isEmpty)
       if name == "up" {
-        #expect(difference?.changes(of: "C7").first?.remark == "It is in `Root` now.")
+        #expect(difference.changes(of: "C7").first?.remark == "It is in `Root` now.")
         #expect(
-          difference?.changes(of: "Root").first { $0.name == "a7" }?.remark
+          difference.changes(of: "Root").first { $0.name == "a7" }?.remark
             == "It was in `C7` before.")
       }
     }

@@ -90,4 +90,24 @@ struct OptimisedModelTests {
     #expect(empty?.code == .malformed)
     #expect(throws: ModelError.self) { try OptimisedModel(bytes: Array("bplist00".utf8)) }
   }
+
+  /// Files of two older compilers. The entity hash is one that `VersionInfo.plist` records in the bundle
+  /// that the first of them is from.
+  @Test func olderFormsAreRead() throws {
+    let names = [("KonotorModel 21", 7, 62), ("KonotorModel 24", 13, 113)]
+    for (name, entities, properties) in names {
+      guard let path = SharedFiles.path("stores/found/models/omo-old/\(name).omo") else { return }
+      let model = try OptimisedModel(bytes: SharedFiles.bytes(path))
+      #expect(model.problems == [])
+      #expect(model.entityCount == entities)
+      #expect(model.propertyCount == properties)
+      #expect(model.entityStrings.contains("KonotorUser"))
+      #expect(model.strings.contains("conversations"))
+      let hash = VersionHash(
+        hex: "e950d9613c3fcbad7c112a333a9ebeacf534136f51ed12107ab31112b49a548b")
+      #expect(hash.map { model.contains($0) } == (entities == 7))
+      let version = try #require(try ModelCollection(at: path).versions.first)
+      #expect(version.optimised == model)
+    }
+  }
 }

@@ -195,16 +195,14 @@ struct PropertyListTests {
 
   @Test func tenMillionEntriesEnd() {
     let count = 10_000_000
-    let clock = ContinuousClock()
-    let time = clock.measure {
-      let wide = Self.table(count: 2) { index, _ in
-        index == 1
-          ? [0x09]
-          : [0xAF, 0x12, 0x00, 0x98, 0x96, 0x80] + [UInt8](repeating: 0, count: count * 4)
-      }
-      #expect(throws: PropertyListError.self) { try PropertyList(binary: wide) }
+    let wide = Self.table(count: 2) { index, _ in
+      index == 1
+        ? [0x09]
+        : [0xAF, 0x12, 0x00, 0x98, 0x96, 0x80] + [UInt8](repeating: 0, count: count * 4)
     }
-    #expect(time < .seconds(20))
+    // Refused for what it announces, before anything of it is looked at.
+    let error = #expect(throws: PropertyListError.self) { try PropertyList(binary: wide) }
+    #expect(error?.code == .tooLarge)
     let announced = Self.table(count: 1) { _, _ in
       [0xAF, 0x13] + [UInt8](repeating: 0x7F, count: 8)
     }
@@ -225,15 +223,10 @@ struct PropertyListTests {
     #expect(error?.code == .malformed)
   }
 
-  /// The most that is read stays within time and memory.
-  @Test func theLargestListIsReadSoon() throws {
+  /// The most that is read; the time limit only stops a hang.
+  @Test(.timeLimit(.minutes(5))) func theLargestListIsRead() throws {
     let list = PropertyList.array((0..<Int64(1_000_000)).map { .integer($0) })
     let bytes = list.binaryBytes()
-    let start = ContinuousClock.now
-    let read = try PropertyList(binary: bytes)
-    let time = ContinuousClock.now - start
-    #expect(read == list)
-    print("a million values read in \(time)")
-    #expect(time < .seconds(30))
+    #expect(try PropertyList(binary: bytes) == list)
   }
 }

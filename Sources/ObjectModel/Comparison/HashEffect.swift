@@ -44,8 +44,8 @@ public struct HashEffect: Sendable, Hashable {
 
   /// Follows the changes down the hierarchy.
   static func effects(of changes: [ModelChange], _ entities: EntityPairing) -> [HashEffect] {
-    let unknown = entities.old.versionHashes().unknown
-      .merging(entities.new.versionHashes().unknown) { _, new in new }
+    let unknown = entities.oldIndex.hashes.unknown
+      .merging(entities.newIndex.hashes.unknown) { _, new in new }
     var changed: Set<String> = []
     for change in changes where change.affectsVersionHash {
       // What is gone goes by its old name, which another entity may have now.

@@ -13,6 +13,8 @@
 /// - [E] Core Data's own messages in public logs: 134190 "Source and destination attribute types are
 ///   incompatible"; 134110 "Validation error missing attribute values on mandatory destination
 ///   attribute"; 134111 for a uniqueness constraint that the data violate.
+/// - [A] Public apps, which infer steps that [M] does not name: to another destination and another
+///   inverse (Artsy Folio 1.4 and 2.0). That makes nothing certain, but shows that silence is no "no".
 ///
 /// Where these are silent the verdict is unknown.
 struct LightweightRules {
@@ -138,24 +140,13 @@ struct LightweightRules {
     relationship.isOptional || (relationship.isToMany && relationship.minCount <= 0)
   }
 
-  /// [M] for an entity that was renamed; otherwise Apple names nothing.
+  /// [M] for an entity that was renamed; otherwise Apple names nothing. [A] infers such steps.
   func destinationChange(from old: Relationship, to new: Relationship) -> LightweightVerdict {
-    let before = entities.newName(ofOld: old.destinationEntityName)
-    let after = new.destinationEntityName
-    if before == after { return .handled }
-    guard let before else {
-      return .notHandled(
-        reason: "the objects it led to are gone with `\(old.destinationEntityName)`")
+    if entities.newName(ofOld: old.destinationEntityName) == new.destinationEntityName {
+      return .handled
     }
-    if entities.isAncestor(after, of: before) {
-      return .unknown(
-        reason: "Apple's documentation does not name a relationship that is widened to a parent")
-    }
-    if entities.isAncestor(before, of: after) {
-      return .handledIfDataAllows(reason: "it leads to objects that are no `\(after)`")
-    }
-    return .notHandled(
-      reason: "the objects it led to are of `\(before)` and not of `\(after)`")
+    return .unknown(
+      reason: "Apple's documentation does not name a relationship that gets another destination")
   }
 
   /// The way back is a fact about both ends; where it only follows a rename, or appears or goes with
@@ -169,10 +160,12 @@ struct LightweightRules {
       reason: "Apple's documentation does not name a relationship that gets another way back")
   }
 
-  /// [M] names to-one becoming to-many and not the reverse.
+  /// [M] names to-one becoming to-many and is silent on the reverse.
   func maxCountChange(from old: Relationship, to new: Relationship) -> LightweightVerdict {
     if old.isToMany, !new.isToMany {
-      return .notHandled(reason: "Core Data cannot know which of several objects is to stay")
+      return .unknown(
+        reason: "Apple's documentation names a to-one relationship that becomes to-many, and not the "
+          + "reverse")
     }
     // 0 and -1 both stand for no limit.
     if new.maxCount <= 0 || (old.maxCount > 0 && old.maxCount <= new.maxCount) { return .handled }

@@ -39,7 +39,9 @@ extension ModelChange {
 
   /// The key of a user info entry, with where it stands.
   private var entry: String {
-    let parts = (name ?? "").split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+    let parts = (name ?? "").utf8
+      .split(separator: UInt8(ascii: "/"), maxSplits: 1, omittingEmptySubsequences: false)
+      .map { Substring($0) }
     guard let entityName else { return "`\(name ?? "")`" }
     guard parts.count == 2, let property = parts.first, !property.isEmpty else {
       return "`\(parts.last ?? "")` of `\(entityName)`"

@@ -64,7 +64,7 @@ extension ModelComparison {
   /// The entity that an attribute moved to, up or down the hierarchy; nil when it is gone.
   private func newHome(of attribute: Attribute, from entity: Entity) -> String? {
     let names = [attribute.renamingIdentifier ?? attribute.name, attribute.name]
-    let found = names.compactMap { entities.newAttributes.find($0, from: entity.name) }
+    let found = names.compactMap { entities.newIndex.newAttributes.find($0, from: entity.name) }
     return (found.first { $0.isAbove } ?? found.first)?.home.entity
   }
 
@@ -73,7 +73,7 @@ extension ModelComparison {
     of attribute: Attribute, from entity: Entity
   ) -> (entity: String, attribute: Attribute, isInherited: Bool)? {
     let name = attribute.renamingIdentifier ?? attribute.name
-    guard let found = entities.oldAttributes.find(name, from: entity.name) else { return nil }
+    guard let found = entities.oldIndex.oldAttributes.find(name, from: entity.name) else { return nil }
     return (found.home.entity, found.home.property, found.isAbove)
   }
 

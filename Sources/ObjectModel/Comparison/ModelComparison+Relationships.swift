@@ -5,7 +5,7 @@ extension ModelComparison {
       identifier: \.renamingIdentifier)
     for relationship in pairing.removed {
       let names = [relationship.renamingIdentifier ?? relationship.name, relationship.name]
-      let found = names.compactMap { entities.newRelationships.find($0, from: new.name) }
+      let found = names.compactMap { entities.newIndex.newRelationships.find($0, from: new.name) }
       let place = (found.first { $0.isAbove } ?? found.first)?.home.entity
       add(
         ModelChange(
@@ -15,7 +15,7 @@ extension ModelComparison {
     }
     for relationship in pairing.added {
       let name = relationship.renamingIdentifier ?? relationship.name
-      let origin = entities.oldRelationships.find(name, from: old.name)?.home.entity
+      let origin = entities.oldIndex.oldRelationships.find(name, from: old.name)?.home.entity
       add(
         ModelChange(
           .relationship, .added, entity: new.name, name: relationship.name,

@@ -52,6 +52,8 @@ struct ModelComparison {
   }
 
   private mutating func compare(_ old: Entity, _ new: Entity) {
+    // Nothing below asks for more than the two entities before it has found a difference.
+    if old == new { return }
     let entity = new.name
     if old.name != new.name {
       add(

@@ -1,5 +1,5 @@
 extension ModelDifference {
-  /// What the whole means for a store of the older version, as one sentence.
+  /// What the whole means for a store of the first version, as one sentence.
   public var outcome: String {
     guard affectsVersionHashes else {
       return isEmpty

@@ -16,8 +16,8 @@ public struct ModelDifference: Sendable, Hashable {
   /// Compares two versions.
   ///
   /// - Parameters:
-  ///   - old: the older version.
-  ///   - new: the newer version.
+  ///   - old: the version to start from, which need not be the older one.
+  ///   - new: the version to get to.
   ///   - scope: what both can say, by the form they were read from.
   public init(
     from old: ManagedObjectModel, to new: ManagedObjectModel, scope: ComparisonScope = .everything

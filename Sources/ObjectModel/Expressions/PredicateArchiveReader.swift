@@ -1,3 +1,5 @@
+import SafeText
+
 /// Reads expressions and predicates from keyed archives.
 ///
 /// Classes and keys as in real models, caches and mapping models. Those of `NSAggregateExpression`,
@@ -146,7 +148,7 @@ struct PredicateArchiveReader {
         if parts.count == elements.count { return .aggregate(parts) }
       }
     }
-    if className == nil || className == "NSNumber" || className?.hasSuffix("String") == true {
+    if className == nil || className == "NSNumber" || PathText.ends(className ?? "", with: "String") {
       if let text = archive.string(object) {
         textLength += text.utf8.count
         return .constant(.string(text))
@@ -228,7 +230,7 @@ struct PredicateArchiveReader {
       let right = part("NSRightExpression", value, depth: depth)
     else { return nil }
     var found = Self.operators[type]
-    if type == 11, let selector = text("NSSelectorName", stored), selector.hasSuffix(":"),
+    if type == 11, let selector = text("NSSelectorName", stored), PredicateSyntax.takesArgument(selector),
       PredicateSyntax.isSelector(selector)
     {
       found = .selector(selector)

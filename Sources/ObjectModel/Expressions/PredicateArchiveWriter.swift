@@ -129,7 +129,7 @@ struct PredicateArchiveWriter {
   /// has the shorter selector.
   private mutating func keyPath(_ path: String, of object: ModelExpression) -> PropertyList {
     let isOwn = object == .evaluatedObject
-    let isKey = isOwn && !path.contains(".")
+    let isKey = isOwn && !path.utf8.contains(UInt8(ascii: "."))
     let specifier = add(
       "NSKeyPathSpecifierExpression", Number.keyPathSpecifier,
       ["NSKeyPath": builder.string(path)])

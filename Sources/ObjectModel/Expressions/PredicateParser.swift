@@ -10,7 +10,8 @@ struct PredicateParser {
   private var place = 0
   private var nesting = 0
   private var folds = 0
-  private var parts = 0
+  /// How many parts of the grammar were begun.
+  private(set) var parts = 0
 
   init(_ text: String) throws(PredicateFormatError) {
     let scanned = try PredicateTokens(text)
@@ -98,7 +99,7 @@ struct PredicateParser {
       return PredicateSyntax.operators.first { $0.names.contains(sign) }?.operator
     case .name(let name, isEscaped: false):
       if let known = PredicateSyntax.wordOperators[name.uppercased()] { return known }
-      return name.hasSuffix(":") ? .selector(name) : nil
+      return PredicateSyntax.takesArgument(name) ? .selector(name) : nil
     default: return nil
     }
   }
@@ -179,7 +180,7 @@ struct PredicateParser {
     }
     while true {
       if take(".") {
-        guard case .name(let name, _) = kind, !name.hasSuffix(":") else {
+        guard case .name(let name, _) = kind, !PredicateSyntax.takesArgument(name) else {
           throw error("A key is missing after the point.")
         }
         place += 1
@@ -270,7 +271,7 @@ struct PredicateParser {
     case "ANYKEY": return .anyKey
     case "FIRST", "LAST", "SIZE": return .symbol(name.uppercased())
     case let word:
-      guard !PredicateSyntax.reserved.contains(word), !name.hasSuffix(":") else {
+      guard !PredicateSyntax.reserved.contains(word), !PredicateSyntax.takesArgument(name) else {
         place -= 1
         throw error("\(name) is no name; write #\(name) when a key is meant.")
       }

@@ -159,7 +159,7 @@ struct PredicatePrinter {
       if style == .apple { text += path } else { writeQuotedKey(path) }
       return
     }
-    for (index, part) in path.split(separator: ".").enumerated() {
+    for (index, part) in PredicateSyntax.keys(of: path).enumerated() {
       if index > 0 { text += "." }
       if PredicateSyntax.reserved.contains(part.uppercased()) { text += "#" }
       text += part

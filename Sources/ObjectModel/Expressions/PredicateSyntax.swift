@@ -58,15 +58,26 @@ enum PredicateSyntax {
 
   /// Whether a text is a selector: names with a colon each, or one name.
   static func isSelector(_ text: String) -> Bool {
-    var parts = text.split(separator: ":", omittingEmptySubsequences: false)
+    var parts = text.utf8.split(separator: colon, omittingEmptySubsequences: false)
     if parts.count > 1, parts.last?.isEmpty == true { parts.removeLast() }
-    return parts.allSatisfy { isName(String($0)) }
+    return parts.allSatisfy { isName(String(Substring($0))) }
+  }
+
+  /// Whether a text ends with a colon, as the selectors of methods do that take something.
+  static func takesArgument(_ name: String) -> Bool { name.utf8.last == colon }
+
+  /// The keys of a key path, empty ones too. Points are told by their bytes, as the tokens are.
+  static func keys(of path: String) -> [String] {
+    path.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+      .map { String(Substring($0)) }
   }
 
   /// Whether a text can stand as a key path: names joined by points, with collection operators.
   static func isKeyPath(_ text: String) -> Bool {
-    text.split(separator: ".", omittingEmptySubsequences: false).allSatisfy { part in
-      isName(String(part.first == "@" ? part.dropFirst() : part))
+    keys(of: text).allSatisfy { key in
+      isName(key.utf8.first == UInt8(ascii: "@") ? String(Substring(key.utf8.dropFirst())) : key)
     }
   }
+
+  private static let colon = UInt8(ascii: ":")
 }

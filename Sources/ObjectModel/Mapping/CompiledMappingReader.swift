@@ -14,7 +14,7 @@ extension MappingModel {
 /// Builds a mapping model from the object table of an archive.
 struct CompiledMappingReader {
   /// The most work, in elements visited: the parts of an archive may be shared.
-  private static let maximumWork = 1_000_000
+  static let maximumWork = 1_000_000
 
   private enum Key {
     static let model: Set<String> = ["$class", "NSEntityMappings", "NSEntityMappingsByName"]
@@ -31,7 +31,8 @@ struct CompiledMappingReader {
   }
 
   private let archive: KeyedArchive
-  private var work = 0
+  /// What was spent of ``maximumWork``.
+  private(set) var work = 0
 
   init(archive: KeyedArchive) { self.archive = archive }
 

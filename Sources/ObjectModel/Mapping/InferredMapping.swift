@@ -1,3 +1,5 @@
+import SafeText
+
 extension MappingModel {
   /// The mapping that Core Data infers between two versions of a model (lightweight migration).
   ///
@@ -19,30 +21,27 @@ extension MappingModel {
   public static func inferred(
     from old: ManagedObjectModel, to new: ManagedObjectModel
   ) throws(InferredMappingError) -> MappingModel {
-    let obstacles = ModelDifference(from: old, to: new).changes.filter {
+    let inference = MappingInference(EntityPairing(old: old, new: new))
+    let obstacles = inference.changes.filter {
       if case .notHandled = $0.verdict { true } else { false }
     }
     guard obstacles.isEmpty else {
       throw InferredMappingError(code: .notInferable, changes: obstacles)
     }
-    return MappingInference(EntityPairing(old: old, new: new)).mappingModel()
+    return inference.mappingModel()
   }
 }
 
-/// One run of inference over two versions whose changes allow it.
-private struct MappingInference {
-  let entities: EntityPairing
-  let oldHashes: ModelHashes
-  let newHashes: ModelHashes
-  /// The mapping names of the destination entities.
-  let names: [String: String]
-  let parents: Set<String>
+/// One run of inference over two versions; the mapping is meant only where their changes allow it.
+final class MappingInference {
+  private let entities: EntityPairing
+  /// What changed between the two.
+  let changes: [ModelChange]
+  private var oldHashes: ModelHashes { entities.oldIndex.hashes }
+  private var newHashes: ModelHashes { entities.newIndex.hashes }
 
-  init(_ entities: EntityPairing) {
-    self.entities = entities
-    oldHashes = entities.old.versionHashes()
-    newHashes = entities.new.versionHashes()
-    parents = Set(entities.new.entities.values.compactMap(\.superentityName))
+  /// The mapping names of the destination entities.
+  private lazy var names: [String: String] = {
     var names: [String: String] = [:]
     for entity in entities.added { names[entity.name] = "IEM_Add_" + entity.name }
     for (old, new) in entities.pairs {
@@ -51,7 +50,15 @@ private struct MappingInference {
       let isSame = before != nil && before == after
       names[new.name] = (isSame ? "IEM_Copy_" : "IEM_Transform_") + new.name
     }
-    self.names = names
+    return names
+  }()
+  private lazy var parents = Set(entities.newIndex.entities.compactMap(\.superentityName))
+
+  init(_ entities: EntityPairing) {
+    self.entities = entities
+    var comparison = ModelComparison(entities, .everything)
+    comparison.run()
+    changes = comparison.changes
   }
 
   func mappingModel() -> MappingModel {
@@ -77,10 +84,34 @@ private struct MappingInference {
       entityMappings: mappings, sourceModel: entities.old, destinationModel: entities.new)
   }
 
+  /// What ``mappingModel()`` leaves behind, without making it: ``MappingModel/losses(of:)``.
+  func losses() -> [MappingLoss] {
+    var losses: [String: [MappingLoss]] = [:]
+    for entity in entities.removed where !entity.isAbstract {
+      losses[entity.name] = [MappingLoss(entityName: entity.name, propertyName: nil)]
+    }
+    for (old, new) in entities.pairs where !old.isAbstract && !isUntouched(old, new) {
+      let lost =
+        attributePairing(from: old, to: new).removed.filter { !$0.isDerived }.map(\.name)
+        + relationshipPairing(from: old, to: new).removed.map(\.name)
+      if !lost.isEmpty {
+        losses[old.name] = lost.map { MappingLoss(entityName: old.name, propertyName: $0) }
+      }
+    }
+    return entities.oldIndex.entities.flatMap { losses[$0.name] ?? [] }
+  }
+
+  /// Whether an entity and all above it are as they were.
+  private func isUntouched(_ old: Entity, _ new: Entity) -> Bool {
+    old == new
+      && (old.superentityName == nil
+        || entities.old.ancestors(of: old.name) == entities.new.ancestors(of: new.name))
+  }
+
   private func mapping(from old: Entity, to new: Entity) -> EntityMapping {
     let name = names[new.name] ?? new.name
     return EntityMapping(
-      name: name, kind: name.hasPrefix("IEM_Copy_") ? .copy : .transform,
+      name: name, kind: PathText.starts(name, with: "IEM_Copy_") ? .copy : .transform,
       sourceEntityName: old.name, destinationEntityName: new.name,
       sourceEntityVersionHash: oldHashes.hashes[old.name],
       destinationEntityVersionHash: newHashes.hashes[new.name],
@@ -94,11 +125,9 @@ private struct MappingInference {
   /// One mapping per persistent attribute, inherited ones included: so properties that move up and
   /// down the hierarchy keep their values. A new one has no expression and gets its default.
   private func attributes(from old: Entity, to new: Entity) -> [PropertyMapping] {
-    let pairing = Pairing(
-      old: entities.old.allAttributes(of: old.name).filter { !$0.isTransient },
-      new: entities.new.allAttributes(of: new.name).filter { !$0.isTransient }, name: \.name,
-      identifier: \.renamingIdentifier)
-    let sources = Dictionary(pairing.pairs.map { ($0.new.name, $0.old.name) }) { first, _ in first }
+    let sources = Dictionary(
+      attributePairing(from: old, to: new).pairs.map { ($0.new.name, $0.old.name) }
+    ) { first, _ in first }
     return entities.new.allAttributes(of: new.name).filter { !$0.isTransient && !$0.isDerived }
       .map { attribute in
         PropertyMapping(
@@ -107,24 +136,40 @@ private struct MappingInference {
       }
   }
 
-  private func relationships(from old: Entity, to new: Entity) -> [PropertyMapping] {
-    let after = entities.new.allRelationships(of: new.name).filter { !$0.isTransient }
-    let pairing = Pairing(
-      old: entities.old.allRelationships(of: old.name).filter { !$0.isTransient }, new: after,
-      name: \.name, identifier: \.renamingIdentifier)
-    let sources = Dictionary(pairing.pairs.map { ($0.new.name, $0.old.name) }) { first, _ in first }
-    return after.map { relationship in
-      PropertyMapping(
-        name: relationship.name,
-        valueExpression: sources[relationship.name].map { instances(of: $0, for: relationship) })
-    }
+  private func attributePairing(from old: Entity, to new: Entity) -> Pairing<Attribute> {
+    Pairing(
+      old: entities.old.allAttributes(of: old.name).filter { !$0.isTransient },
+      new: entities.new.allAttributes(of: new.name).filter { !$0.isTransient }, name: \.name,
+      identifier: \.renamingIdentifier)
   }
 
-  private func instances(of source: String, for relationship: Relationship) -> ModelExpression {
+  private func relationshipPairing(from old: Entity, to new: Entity) -> Pairing<Relationship> {
+    Pairing(
+      old: entities.old.allRelationships(of: old.name).filter { !$0.isTransient },
+      new: entities.new.allRelationships(of: new.name).filter { !$0.isTransient }, name: \.name,
+      identifier: \.renamingIdentifier)
+  }
+
+  private func relationships(from old: Entity, to new: Entity) -> [PropertyMapping] {
+    let pairing = relationshipPairing(from: old, to: new)
+    let sources = Dictionary(pairing.pairs.map { ($0.new.name, $0.old) }) { first, _ in first }
+    return entities.new.allRelationships(of: new.name).filter { !$0.isTransient }
+      .map { relationship in
+        PropertyMapping(
+          name: relationship.name,
+          valueExpression: sources[relationship.name].map { instances(of: $0, for: relationship) })
+      }
+  }
+
+  private func instances(of source: Relationship, for relationship: Relationship) -> ModelExpression {
     let destination = relationship.destinationEntityName
-    if let mapping = names[destination], !parents.contains(destination) {
-      return GeneratedExpression.destinations(mappingName: mapping, keyPath: source)
+    // The objects that it led to are made by the mapping of the new destination only where that is
+    // the old one.
+    if let mapping = names[destination], !parents.contains(destination),
+      entities.newName(ofOld: source.destinationEntityName) == destination
+    {
+      return GeneratedExpression.destinations(mappingName: mapping, keyPath: source.name)
     }
-    return GeneratedExpression.destinations(relationshipName: source)
+    return GeneratedExpression.destinations(relationshipName: source.name)
   }
 }

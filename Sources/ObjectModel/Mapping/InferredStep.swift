@@ -13,10 +13,16 @@ public enum InferredStep: Sendable {
 extension InferredStep {
   /// The inferred step by Apple's documented rules, see ``LightweightVerdict``.
   public init(from old: ManagedObjectModel, to new: ManagedObjectModel) {
+    let inference = MappingInference(EntityPairing(old: old, new: new))
+    self.init(inference.changes) { inference.mappingModel() }
+  }
+
+  /// The step that some changes allow; the mapping is made only where there is one.
+  init(_ changes: [ModelChange], mapping: () -> MappingModel?) {
     var obstacles: [String] = []
     var doubts: [String] = []
     var conditions: [String] = []
-    for change in ModelDifference(from: old, to: new).changes {
+    for change in changes {
       switch change.verdict {
       case .notHandled(let reason): obstacles.append("\(change.summary): \(reason)")
       case .unknown(let reason): doubts.append("\(change.summary): \(reason)")
@@ -27,15 +33,12 @@ extension InferredStep {
       case .handled, .nothingToDo: break
       }
     }
-    guard obstacles.isEmpty else {
+    if !obstacles.isEmpty {
       self = .impossible(obstacles)
-      return
-    }
-    do {
-      let mapping = try MappingModel.inferred(from: old, to: new)
-      self = doubts.isEmpty ? .possible(mapping, unless: conditions) : .unknown(mapping, doubts)
-    } catch {
-      self = .impossible([error.message])
+    } else if !doubts.isEmpty {
+      self = .unknown(mapping(), doubts)
+    } else {
+      self = .possible(mapping(), unless: conditions)
     }
   }
 }

@@ -47,7 +47,10 @@ struct HashedModel: Sendable {
   /// The entities of which another hash proves nothing.
   let doubtful: Set<String>
 
-  init(model: ManagedObjectModel?, recorded: [String: VersionHash]?) {
+  /// The hashes computed of the model, without tombstone entries, may be at hand.
+  init(
+    model: ManagedObjectModel?, recorded: [String: VersionHash]?, computed: ModelHashes? = nil
+  ) {
     self.model = model
     if let recorded {
       candidates = recorded.mapValues { [$0] }
@@ -57,7 +60,7 @@ struct HashedModel: Sendable {
     var candidates: [String: Set<VersionHash>] = [:]
     var doubtful: Set<String> = []
     if let model {
-      var ways = [model.versionHashes()]
+      var ways = [computed ?? model.versionHashes()]
       if model.hasTombstoneEntries { ways.append(model.versionHashes(honouringTombstones: true)) }
       for name in model.entities.keys {
         candidates[name] = Set(
@@ -70,7 +73,17 @@ struct HashedModel: Sendable {
   }
 
   init(_ version: ModelCollection.Version) {
-    self.init(model: version.model, recorded: version.recorded?.hashes)
+    self.init(
+      model: version.model, recorded: version.recorded?.hashes, computed: version.hashes)
+  }
+
+  /// Whether both are one version, as far as hashes tell: the same entities, each with a hash that the
+  /// other may have.
+  func isSame(as other: HashedModel) -> Bool {
+    candidates.count == other.candidates.count && !candidates.isEmpty
+      && candidates.allSatisfy { name, hashes in
+        other.candidates[name].map { !hashes.isDisjoint(with: $0) } ?? false
+      }
   }
 
   enum Answer {
@@ -86,6 +99,17 @@ struct HashedModel: Sendable {
 }
 
 extension MappingModel {
+  /// The entities that it names on a side, each with the hash that it must have.
+  func demands(on side: MappingFit.Side) -> [(name: String, hash: VersionHash?)] {
+    entityMappings.compactMap { mapping in
+      switch side {
+      case .source: mapping.sourceEntityName.map { ($0, mapping.sourceEntityVersionHash) }
+      case .destination:
+        mapping.destinationEntityName.map { ($0, mapping.destinationEntityVersionHash) }
+      }
+    }
+  }
+
   /// Compares the hashes with those of one model.
   func agreement(
     with model: HashedModel, on side: MappingFit.Side
@@ -94,11 +118,7 @@ extension MappingModel {
     var unverified: [String] = []
     var agreeing = 0
     var met: Set<String> = []
-    for mapping in entityMappings {
-      let name = side == .source ? mapping.sourceEntityName : mapping.destinationEntityName
-      let hash =
-        side == .source ? mapping.sourceEntityVersionHash : mapping.destinationEntityVersionHash
-      guard let name, met.insert(name).inserted else { continue }
+    for (name, hash) in demands(on: side) where met.insert(name).inserted {
       switch model.compare(name, hash) {
       case .equal: agreeing += 1
       case .unverified: unverified.append(name)

@@ -12,8 +12,11 @@ extension MappingModel {
   /// nothing is said of its entities.
   public func losses(of source: ManagedObjectModel) -> [MappingLoss] {
     var losses: [MappingLoss] = []
+    let bySource = Dictionary(grouping: entityMappings.filter { $0.kind != .remove }) {
+      $0.sourceEntityName
+    }
     for name in source.entityNames where source.entities[name]?.isAbstract == false {
-      let taking = entityMappings.filter { $0.sourceEntityName == name && $0.kind != .remove }
+      let taking = bySource[name] ?? []
       guard !taking.isEmpty else {
         losses.append(MappingLoss(entityName: name, propertyName: nil))
         continue
@@ -44,7 +47,7 @@ extension ModelExpression {
   /// The first keys of all key paths of `$source`.
   fileprivate func collectSourceKeys(_ keys: inout Set<String>) {
     if case .keyPath(let path, of: .variable("source")) = self {
-      keys.insert(String(path.prefix { $0 != "." }))
+      keys.insert(String(Substring(path.utf8.prefix { $0 != UInt8(ascii: ".") })))
     }
     for part in children.expressions { part.collectSourceKeys(&keys) }
   }

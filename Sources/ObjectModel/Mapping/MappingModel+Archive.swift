@@ -1,3 +1,5 @@
+import SafeText
+
 extension MappingModel {
   /// Writes the mapping as a compiled mapping model (`.cdm`), in the shape of `V2toV3.cdm`, and says
   /// what that form does not hold: embedded models, paths, and what only the source form has.
@@ -119,7 +121,7 @@ private struct CompiledMappingWriter {
   ) -> [String: PropertyList] {
     var fields: [String: PropertyList] = [:]
     for name in ByteOrder.sorted(others.keys) {
-      if name.hasPrefix("NS") || name.hasPrefix("_NS") {
+      if PathText.starts(name, with: "NS") || PathText.starts(name, with: "_NS") {
         fields[name] = builder.value(others[name] ?? .null)
       } else if !Self.settled.contains(name) {
         lose(subject, "A compiled mapping model has no \(name).")

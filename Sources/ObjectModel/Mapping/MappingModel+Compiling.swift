@@ -1,3 +1,5 @@
+import SafeText
+
 extension EntityMapping {
   /// The name that Xcode gives a mapping: `CarToCar`; the entity's name where there is only one.
   static func standardName(_ source: String?, _ destination: String?) -> String {
@@ -37,11 +39,12 @@ enum GeneratedExpression {
       context: .keyPath("sourceContext", of: manager), countOnly: false)
   }
 
-  /// What became of some source objects under one entity mapping.
-  static func destinations(mappingName: String, keyPath: String) -> ModelExpression {
+  /// What became of some source objects under one entity mapping: those that a key path leads to, or
+  /// without one the object itself.
+  static func destinations(mappingName: String, keyPath: String?) -> ModelExpression {
     .function(
       target: manager, selector: "destinationInstancesForEntityMappingNamed:sourceInstances:",
-      arguments: [.constant(.string(mappingName)), sourceValue(keyPath)])
+      arguments: [.constant(.string(mappingName)), keyPath.map(sourceValue) ?? source])
   }
 
   /// What became of the objects of a source relationship, under whichever mappings.
@@ -172,11 +175,11 @@ private struct MappingCompiler {
     _ property: PropertyMapping, leadsTo entityName: String?, known: Set<String>
   ) -> ModelExpression? {
     if let mappingName = property.sourceMappingName, let keyPath = property.sourceKeyPath {
-      // The editor shows, and stores, the whole of `$source.country`.
-      let prefix = "$source."
+      // The editor shows, and stores, the whole of `$source.country`; `$source` is the object itself.
+      let isObject = PathText.isSame(keyPath, "$source")
       return GeneratedExpression.destinations(
         mappingName: mappingName,
-        keyPath: keyPath.hasPrefix(prefix) ? String(keyPath.dropFirst(prefix.count)) : keyPath)
+        keyPath: isObject ? nil : PathText.dropping(prefix: "$source.", from: keyPath) ?? keyPath)
     }
     guard known.contains(property.name), let entityName else { return nil }
     if !parents.contains(entityName), let mappingName = mappingNames[entityName] {

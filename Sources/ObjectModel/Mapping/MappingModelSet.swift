@@ -1,4 +1,5 @@
 import Foundation
+import SafeText
 
 /// The mapping models of a folder, an app bundle or a list of files.
 public struct MappingModelSet: Sendable {
@@ -63,15 +64,12 @@ public struct MappingModelSet: Sendable {
   /// looked at. Empty when there are none.
   public init(beside path: String) {
     let resolved = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
-    guard let slash = resolved.lastIndex(of: "/") else {
-      items = []
-      return
-    }
-    let folder = String(resolved[..<slash])
+    let folder = PathText.folder(of: resolved)
     let names = ModelFile.names(in: folder).filter {
       ["xcmappingmodel", "cdm"].contains(ModelFile.pathExtension($0))
     }
-    items = names.prefix(ModelCollection.maximumVersions).map { Self.item(folder + "/" + $0) }
+    items = names.prefix(ModelCollection.maximumVersions)
+      .map { Self.item(PathText.joined(folder, $0)) }
   }
 
   /// Whether a path looks like a mapping model, by its extension or as an `xcmapping.xml`.
@@ -92,7 +90,7 @@ public struct MappingModelSet: Sendable {
     let file = isBundle ? path + "/xcmapping.xml" : path
     var owner: String?
     if !isBundle, ModelFile.lastComponent(path) == "xcmapping.xml" {
-      owner = ModelFile.lastComponent(String(path.dropLast("/xcmapping.xml".count)))
+      owner = ModelFile.lastComponent(PathText.folder(of: path))
     }
     do {
       let bytes = try ModelFile.bytes(at: file)

@@ -7,8 +7,10 @@ public struct MigrationPlan: Sendable {
     /// Where the first of them is; nil for a model that only the store has.
     public let path: String?
     /// The model; nil when only hashes are known.
-    public let model: ManagedObjectModel?
+    public internal(set) var model: ManagedObjectModel?
     let hashed: HashedModel
+    /// The hashes computed of the model, where they are at hand.
+    let computed: ModelHashes?
     /// The place in the order of versions; for a model that only the store has, that of the nearest.
     let position: Int
 
@@ -18,8 +20,10 @@ public struct MigrationPlan: Sendable {
 
   /// How a step is done.
   public enum Way: Sendable {
-    /// By a mapping model that someone made.
-    case mapping(MappingModelSet.Item)
+    /// By mapping models that someone made: one, or several that share the entities between them, each
+    /// to be run over the whole store. In which order the app runs several, no file says; those that
+    /// need no class of the app come first here, as what they make is there for the others then.
+    case mappings([MappingModelSet.Item])
     /// By inference; the reasons each complete "unless …".
     case inferred(MappingModel?, unless: [String])
     /// By inference, if it copes: nothing documented decides it. The reasons say what is missing.
@@ -95,6 +99,11 @@ public struct MigrationPlan: Sendable {
   public let obstacle: Attempt?
   /// All mapping models of the set.
   public let standings: [Standing]
-  /// Whether the target is an older version than the store's.
+  /// Whether the target is certainly an older version than the store's.
   public let goesBack: Bool
+  /// Why it is not known whether the target is older, as a clause, where the names of the versions say
+  /// that it is; nil where it is known, and where the names say that it is newer.
+  public let orderDoubt: String?
+  /// How many pairs of models were compared to find the steps.
+  let comparisonCount: Int
 }

@@ -31,11 +31,12 @@ struct XMLMappingReader {
 
   /// The most values of archives that are looked at: small archives that share their parts can
   /// stand for huge ones, and a file has many. Real files stay below 2,000.
-  private static let maximumWork = 1_000_000
+  static let maximumWork = 1_000_000
 
   private let store: XMLStore
   private var reached: Set<String> = []
-  private var work = 0
+  /// What was spent of ``maximumWork``.
+  private(set) var work = 0
 
   init(store: XMLStore) { self.store = store }
 

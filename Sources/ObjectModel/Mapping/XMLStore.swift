@@ -120,7 +120,8 @@ struct XMLStore {
             code: .tooLarge, message: "The store has more references than any mapping model.",
             line: line)
         }
-        object?.relationships[name] = text.split(separator: " ").map(String.init)
+        object?.relationships[name] = text.utf8.split(separator: 0x20)
+          .map { String(Substring($0)) }
       default: break
       }
     }
@@ -158,6 +159,7 @@ struct XMLStore {
       case "string": return .string(text)
       case "bool", "int16", "int32", "int64":
         guard !text.isEmpty else { return .null }
+        if attribute.type == "bool", let flag = SwitchText.value(text) { return .bool(flag) }
         guard let number = Int64(text) else { throw damaged }
         return attribute.type == "bool" ? .bool(number != 0) : .integer(number)
       case "float", "double", "date":

@@ -77,8 +77,8 @@ private struct OptimisedReader {
         code: .malformed, message: "The header of this optimised model has no form that is known.",
         offset: place)
     }
-    // Newer compilers write a word more before the pairs of index records, data and strings.
-    let shift = words.count - 13
+    // The newest compilers write a word more before the pairs of index records, data and strings.
+    let shift = words.count == 23 ? 10 : 9
     func section(_ index: Int) -> Section {
       Section(offset: words[index], count: words[index + 1])
     }

@@ -1,6 +1,6 @@
 /// What can be told of an optimised model (`.omo`), the second compiled form of a model's current version.
 ///
-/// The format is not documented. Three files showed the header, the sections and how strings and hashes are
+/// The format is not documented. Five files showed the header, the sections and how strings and hashes are
 /// kept in them; the records of entities and properties are not read. The `.mom` of the same name, where it
 /// is at hand, has everything.
 public struct OptimisedModel: Sendable, Hashable {
@@ -54,12 +54,14 @@ public struct OptimisedModel: Sendable, Hashable {
   /// Where things are in the file. Offsets are in bytes from its start, numbers are big-endian.
   enum Layout {
     static let magic = Array("momv2$".utf8)
-    /// After the magic come filler characters, one filler for each generation of the compiler.
+    /// After the magic come filler characters, another text for each generation of the compiler:
+    /// `6eee…` and `[]qre…`, then `[]77y…` and `srsr…`.
     static let headerOffset = 64
     /// Twice, it stands between sections.
     static let sentinel: [UInt8] = [0xEF, 0xBE, 0xAD, 0xDE]
-    /// The header of older compilers, and that of newer ones with a word more, in words.
-    static let headerCounts = [22, 23]
+    /// The headers by generation, in words: those of 20 lack two words at their end, that of 23 has a
+    /// word more within.
+    static let headerCounts = [20, 22, 23]
     /// The most strings and data items that are taken.
     static let maximumCount = 200_000
   }

@@ -123,10 +123,10 @@ public struct DifferencePage {
   /// A sentence in which names stand between grave accents.
   private func marked(_ sentence: String) -> String {
     var text = ""
-    for (index, part) in sentence.split(separator: "`", omittingEmptySubsequences: false)
-      .enumerated()
+    for (index, part) in sentence.utf8
+      .split(separator: UInt8(ascii: "`"), omittingEmptySubsequences: false).enumerated()
     {
-      let escaped = PictureText.html(String(part), limit: 2_000)
+      let escaped = PictureText.html(String(Substring(part)), limit: 2_000)
       text += index % 2 == 1 ? "<code>\(escaped)</code>" : escaped
     }
     return text

@@ -1,3 +1,5 @@
+import SafeText
+
 /// The versions of a model as the files of a folder that Xcode or Core Data opens.
 public struct ModelBundle: Sendable {
   /// One version that goes into the folder.
@@ -99,15 +101,7 @@ public struct ModelBundle: Sendable {
 
   /// The property list that names the current version, as Xcode writes it.
   private static func marker(_ name: String) -> [UInt8] {
-    var escaped = ""
-    for character in name + ".xcdatamodel" {
-      switch character {
-      case "&": escaped += "&amp;"
-      case "<": escaped += "&lt;"
-      case ">": escaped += "&gt;"
-      default: escaped.append(character)
-      }
-    }
+    let escaped = MarkupText.html(name + ".xcdatamodel")
     let text = """
       <?xml version="1.0" encoding="UTF-8"?>
       <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" \
@@ -126,8 +120,8 @@ public struct ModelBundle: Sendable {
   private static func check(_ versions: [Version]) throws(ModelError) {
     var names: Set<String> = []
     for version in versions {
-      guard !version.name.isEmpty, !version.name.hasPrefix("."),
-        !version.name.utf8.contains(where: { $0 == UInt8(ascii: "/") || $0 < 0x20 }),
+      guard PathText.isPlainName(version.name), version.name.utf8.first != UInt8(ascii: "."),
+        !version.name.utf8.contains(where: { $0 < 0x20 }),
         version.name.utf8.count < 240
       else {
         throw ModelError(

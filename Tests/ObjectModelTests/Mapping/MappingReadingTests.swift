@@ -259,4 +259,48 @@ struct MappingReadingTests {
             .keyPath("countries.@distinctUnionOfSets.moods", of: .variable("source")),
           ]))
   }
+
+  /// `$source` is the object itself, and no key.
+  @Test func theKeyPathOfTheSourceItself() throws {
+    func words(_ keyPath: String) throws -> String? {
+      let model = ManagedObjectModel(entities: [
+        Entity(
+          name: "Note",
+          relationships: [
+            Relationship(name: "parts", destinationEntityName: "Note", isOptional: true)
+          ])
+      ])
+      let mapping = MappingModel(
+        entityMappings: [
+          EntityMapping(
+            name: "NoteToNote", kind: .undefined, sourceEntityName: "Note",
+            destinationEntityName: "Note",
+            relationshipMappings: [
+              PropertyMapping(
+                name: "parts", sourceKeyPath: keyPath, sourceMappingName: "NoteToPart",
+                others: ["autogenerateexpression": .bool(true)])
+            ], others: ["autogenerateexpression": .bool(true)])
+        ], sourceModel: model, destinationModel: model)
+      return mapping.compiled().entityMappings[0].relationshipMappings[0].valueExpression?.text
+    }
+    let call = "FUNCTION($manager, \"destinationInstancesForEntityMappingNamed:sourceInstances:\", "
+    #expect(try words("$source") == call + "\"NoteToPart\", $source)")
+    #expect(try words("$source.parts") == call + "\"NoteToPart\", $source.parts)")
+    #expect(try words("parts") == call + "\"NoteToPart\", $source.parts)")
+    for name in ["MappingModel", "UnCloudNotesMappingModel_v2_to_v3"] {
+      let place = "stores/found/models/source-keypath/\(name).xcmappingmodel"
+      guard let path = SharedFiles.path(place) else { continue }
+      let mapping = try #require(try MappingModelSet(at: path).items.first?.compiled)
+      let properties = mapping.entityMappings.flatMap(\.relationshipMappings)
+        .filter { $0.sourceKeyPath == "$source" }
+      #expect(!properties.isEmpty)
+      for property in properties {
+        guard case .function(_, _, let arguments)? = property.valueExpression else {
+          Issue.record("\(property)")
+          continue
+        }
+        #expect(arguments.last == .variable("source"))
+      }
+    }
+  }
 }

@@ -1,0 +1,32 @@
+/// A queue that gives its elements back from the smallest up: a binary heap.
+struct SmallestFirst<Element: Comparable> {
+  private var heap: [Element] = []
+
+  mutating func insert(_ element: Element) {
+    heap.append(element)
+    var place = heap.count - 1
+    while place > 0, heap[place] < heap[(place - 1) / 2] {
+      heap.swapAt(place, (place - 1) / 2)
+      place = (place - 1) / 2
+    }
+  }
+
+  /// Takes the smallest element out; nil when there is none.
+  mutating func popFirst() -> Element? {
+    guard let first = heap.first else { return nil }
+    let last = heap.removeLast()
+    guard !heap.isEmpty else { return first }
+    heap[0] = last
+    var place = 0
+    while true {
+      var least = place
+      for child in [2 * place + 1, 2 * place + 2] where child < heap.count && heap[child] < heap[least]
+      {
+        least = child
+      }
+      if least == place { return first }
+      heap.swapAt(place, least)
+      place = least
+    }
+  }
+}
