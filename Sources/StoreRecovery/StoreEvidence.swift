@@ -1,5 +1,6 @@
 public import CoreDataStore
 public import ObjectModel
+import SafeText
 
 /// Plain facts about a store and about the failed attempt to open it. A fact that was not or could not be
 /// established is nil.
@@ -279,12 +280,12 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
       case .migrationDestination:
         // One line for the main file of a left-over store says it.
         if member.kind == .file,
-          !["-wal", "-shm", "-journal"].contains(where: member.name.hasSuffix)
+          !["-wal", "-shm", "-journal"].contains(where: { PathText.ends(member.name, with: $0) })
         {
           strays.append("\(member.name) is left from a migration that did not end")
         }
       case .support:
-        if member.kind == .symbolicLink, !member.name.contains("/") {
+        if member.kind == .symbolicLink, PathText.isPlainName(member.name) {
           strays.append("\(member.name) is a symbolic link")
         }
       case .main: break
