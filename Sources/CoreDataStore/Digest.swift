@@ -6,7 +6,7 @@ package enum Digest {
   package static func sha256(_ bytes: [UInt8]) -> String { hex(SHA256.hash(data: bytes)) }
 
   /// A digest as text.
-  static func hex(_ digest: SHA256.Digest) -> String {
+  package static func hex(_ digest: some Sequence<UInt8>) -> String {
     digest.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
   }
 }

@@ -1,4 +1,5 @@
 import Crypto
+import SafeText
 
 #if canImport(Darwin)
   import Darwin
@@ -28,6 +29,19 @@ public struct StoreSeal: Sendable, Codable, Equatable {
     public let modifiedNanoseconds: Int64
     /// The inode number, which says whether the member is still the same file on the same volume.
     public let inode: UInt64
+
+    package init(
+      name: String, role: StoreSet.Role, kind: StoreSet.Kind, sizeBytes: Int64, sha256: String?,
+      modifiedNanoseconds: Int64, inode: UInt64
+    ) {
+      self.name = name
+      self.role = role
+      self.kind = kind
+      self.sizeBytes = sizeBytes
+      self.sha256 = sha256
+      self.modifiedNanoseconds = modifiedNanoseconds
+      self.inode = inode
+    }
   }
 
   /// How two seals differ in one member.
@@ -65,33 +79,52 @@ public struct StoreSeal: Sendable, Codable, Equatable {
   public let files: [File]
 
   /// The size of one read, in bytes.
-  static let window = 256 * 1024
+  package static let window = 256 * 1024
+
+  /// The size of all sealed files together, in bytes, or the largest number where it is larger. A record can claim
+  /// any size.
+  public var sizeBytes: Int64 {
+    files.reduce(0) { sum, file in
+      let (next, overflow) = sum.addingReportingOverflow(max(0, file.sizeBytes))
+      return overflow ? .max : next
+    }
+  }
+
+  /// A seal of members that were sealed one by one.
+  package init(files: [File]) { self.files = files }
 
   /// Reads every member of `set` and seals it.
   ///
   /// - Throws: ``StoreSealError`` when a member cannot be read, is no longer what the set says, or changes
   ///   while it is read.
   public init(sealing set: StoreSet) throws(StoreSealError) {
-    guard set.isComplete else {
-      throw StoreSealError(
-        .incompleteSet, path: set.mainPath,
-        message: "the store's folder could not be listed completely, so not all of it can be sealed"
-      )
-    }
+    try self.init(sealing: set, isCancelled: { false })
+  }
+
+  /// The same, asking before each 256 KiB whether to go on.
+  ///
+  /// - Throws: ``StoreSealError`` as above, and with the code `seal.cancelled` when it was not to go on.
+  public init(
+    sealing set: StoreSet, isCancelled: @Sendable () -> Bool
+  ) throws(StoreSealError) {
+    if let problem = set.problem { throw .incomplete(set.mainPath, problem) }
     var files: [File] = []
-    for member in set.members { files.append(try Self.seal(member)) }
+    for member in set.members { files.append(try Self.seal(member, isCancelled: isCancelled)) }
     self.files = files
   }
 
   /// What differs between this seal and a later one, ordered by name.
   public func differences(from other: StoreSeal) -> [Difference] {
-    let mine = Dictionary(files.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
-    let theirs = Dictionary(other.files.map { ($0.name, $0) }, uniquingKeysWith: { a, _ in a })
-    return Set(mine.keys).union(theirs.keys).sorted().compactMap { name in
-      guard let before = mine[name] else {
+    let mine = Dictionary(
+      files.map { (FileName($0.name), $0) }, uniquingKeysWith: { first, _ in first })
+    let theirs = Dictionary(
+      other.files.map { (FileName($0.name), $0) }, uniquingKeysWith: { first, _ in first })
+    return Set(mine.keys).union(theirs.keys).sorted().compactMap { key in
+      let name = key.text
+      guard let before = mine[key] else {
         return Difference(id: .added, name: name, text: "\(name) was not there when sealed")
       }
-      guard let after = theirs[name] else {
+      guard let after = theirs[key] else {
         return Difference(id: .missing, name: name, text: "\(name) is missing")
       }
       return Self.difference(before, after)
@@ -123,7 +156,9 @@ public struct StoreSeal: Sendable, Codable, Equatable {
   }
 
   /// Reads one member and seals it.
-  package static func seal(_ member: StoreSet.Member) throws(StoreSealError) -> File {
+  package static func seal(
+    _ member: StoreSet.Member, isCancelled: @Sendable () -> Bool = { false }
+  ) throws(StoreSealError) -> File {
     guard let status = try status(of: member.path) else {
       throw StoreSealError(.changed, path: member.path, message: "the file is gone")
     }
@@ -134,7 +169,13 @@ public struct StoreSeal: Sendable, Codable, Equatable {
     var digest: String?
     var size: Int64 = 0
     switch member.kind {
-    case .file: (digest, size) = try hash(member.path, expecting: status)
+    case .file:
+      var hasher = SHA256()
+      size = unsafe try read(member.path, expecting: status, isCancelled: isCancelled) {
+        unsafe hasher.update(bufferPointer: $0)
+        return true
+      }
+      digest = Digest.hex(hasher.finalize())
     case .symbolicLink: digest = Digest.hex(SHA256.hash(data: try target(of: member.path)))
     case .folder, .other: break
     }
@@ -144,20 +185,31 @@ public struct StoreSeal: Sendable, Codable, Equatable {
   }
 
   /// SHA-256 of an ordinary file's bytes, in lower-case hex.
-  package static func sha256(ofFile path: String) throws(StoreSealError) -> String {
+  package static func sha256(
+    ofFile path: String, isCancelled: @Sendable () -> Bool = { false }
+  ) throws(StoreSealError) -> String {
     guard let status = try status(of: path), status.kind == .file else {
       throw StoreSealError(.changed, path: path, message: "the path names no file")
     }
-    return try hash(path, expecting: status).0
+    var hasher = SHA256()
+    _ = unsafe try read(path, expecting: status, isCancelled: isCancelled) {
+      unsafe hasher.update(bufferPointer: $0)
+      return true
+    }
+    return Digest.hex(hasher.finalize())
   }
 
   private static func status(of path: String) throws(StoreSealError) -> FileStatus? {
     do { return try FileStatus.of(path) } catch { throw StoreSealError(error) }
   }
 
-  private static func hash(
-    _ path: String, expecting listed: FileStatus
-  ) throws(StoreSealError) -> (String, Int64) {
+  /// Reads a file from `offset` on in windows, for as long as `body` wants more.
+  ///
+  /// - Returns: Where the reading ended; the file's size when `body` always wanted more.
+  package static func read(
+    _ path: String, expecting listed: FileStatus, from offset: Int64 = 0,
+    isCancelled: @Sendable () -> Bool, _ body: (UnsafeRawBufferPointer) -> Bool
+  ) throws(StoreSealError) -> Int64 {
     let descriptor = unsafe open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else {
       throw StoreSealError(SystemCallError(call: "open", path: path, errno: errno))
@@ -166,27 +218,29 @@ public struct StoreSeal: Sendable, Codable, Equatable {
     do {
       let before = try FileStatus.of(descriptor: descriptor, path: path)
       guard before == listed else { throw StoreSealError.changing(path) }
-      var hasher = SHA256()
-      var total: Int64 = 0
+      var total = offset
+      var isWanted = true
       var buffer = [UInt8](repeating: 0, count: window)
       // One byte more than the size says is enough to see that the file grows.
-      while total <= before.sizeBytes {
+      while isWanted, total <= before.sizeBytes {
+        if isCancelled() { throw StoreSealError.cancelled(path) }
         let count = unsafe buffer.withUnsafeMutableBytes {
-          unsafe read(descriptor, $0.baseAddress, $0.count)
+          unsafe pread(descriptor, $0.baseAddress, $0.count, off_t(total))
         }
         if count < 0 {
           if errno == EINTR { continue }
           throw StoreSealError(SystemCallError(call: "read", path: path, errno: errno))
         }
         if count == 0 { break }
-        unsafe buffer.withUnsafeBytes {
-          unsafe hasher.update(bufferPointer: UnsafeRawBufferPointer(rebasing: $0[..<count]))
+        isWanted = unsafe buffer.withUnsafeBytes {
+          unsafe body(UnsafeRawBufferPointer(rebasing: $0[..<count]))
         }
         total += Int64(count)
       }
       let after = try FileStatus.of(descriptor: descriptor, path: path)
-      guard after == before, total == before.sizeBytes else { throw StoreSealError.changing(path) }
-      return (Digest.hex(hasher.finalize()), total)
+      guard after == before, total == before.sizeBytes || !isWanted && total < before.sizeBytes
+      else { throw StoreSealError.changing(path) }
+      return total
     } catch let error as SystemCallError {
       throw StoreSealError(error)
     } catch let error as StoreSealError {
@@ -222,6 +276,8 @@ public struct StoreSealError: Error, Sendable, Equatable {
     public static let changed = Code(rawValue: "seal.changed")
     /// The set's listing is not complete.
     public static let incompleteSet = Code(rawValue: "seal.incompleteSet")
+    /// Whoever asked for the seal changed their mind.
+    public static let cancelled = Code(rawValue: "seal.cancelled")
   }
 
   /// The kind of failure.
@@ -246,7 +302,16 @@ public struct StoreSealError: Error, Sendable, Equatable {
       errno: error.errno)
   }
 
-  static func changing(_ path: String) -> StoreSealError {
+  static func cancelled(_ path: String) -> StoreSealError {
+    StoreSealError(.cancelled, path: path, message: "the reading was called off")
+  }
+
+  package static func incomplete(_ path: String, _ problem: String) -> StoreSealError {
+    StoreSealError(
+      .incompleteSet, path: path, message: "not all of the store can be sealed: \(problem)")
+  }
+
+  package static func changing(_ path: String) -> StoreSealError {
     StoreSealError(
       .changing, path: path,
       message: "the file changes while it is read; close whatever writes to it and try again")

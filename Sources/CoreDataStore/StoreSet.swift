@@ -81,7 +81,10 @@ public struct StoreSet: Sendable, Equatable {
 
   /// False when a folder could not be read, held a name that is not UTF-8, or passed the limits on
   /// depth and number. A set that is not complete must not be moved.
-  public let isComplete: Bool
+  public var isComplete: Bool { problem == nil }
+
+  /// Why the set is not complete, and what to do about it; nil when it is.
+  package let problem: String?
 
   /// The members that SQLite itself knows, by what their names add to the main file's.
   private static let databaseFiles: [(suffix: String, role: Role)] = [
@@ -103,16 +106,16 @@ public struct StoreSet: Sendable, Equatable {
     // A folder that is not there has no left-overs, and holds no members that could be missed.
     if let present = try? FolderEntries.read(listing.folder, limit: Self.memberLimit) {
       let prefix = Self.migrationPrefix(for: name)
-      for entry in present.names.sorted() where PathText.starts(entry, with: prefix) {
+      for entry in present.names.sortedByBytes() where PathText.starts(entry, with: prefix) {
         listing.add(entry, as: .migrationDestination)
       }
-      if present.isCut { listing.isComplete = false }
+      listing.note(present.problem(in: "the store's folder"))
     } else if !listing.members.isEmpty {
-      listing.isComplete = false
+      listing.note("the store's folder cannot be read; give this user the right to read it")
     }
     self.mainPath = mainPath
     members = listing.members
-    isComplete = listing.isComplete
+    problem = listing.problem
   }
 
   /// The member with `role`, the outermost one for the support folder; nil when there is none.
@@ -159,9 +162,14 @@ public struct StoreSet: Sendable, Equatable {
   /// `folder` under its real name when it is a symbolic link, which the owner of a store may choose; else as
   /// given. Nothing below it is followed.
   package static func resolvedFolder(_ folder: String) -> String {
-    guard (try? FileStatus.of(folder))??.kind == .symbolicLink,
-      let real = unsafe realpath(folder, nil)
-    else { return folder }
+    guard (try? FileStatus.of(folder))??.kind == .symbolicLink else { return folder }
+    return realFolder(folder)
+  }
+
+  /// `folder` by a path without any symbolic link, as whoever changes something in it needs; as given where there
+  /// is none.
+  package static func realFolder(_ folder: String) -> String {
+    guard let real = unsafe realpath(folder, nil) else { return folder }
     defer { unsafe free(real) }
     return unsafe String(validatingCString: real) ?? folder
   }
@@ -171,7 +179,12 @@ public struct StoreSet: Sendable, Equatable {
 private struct Listing {
   let folder: String
   var members: [StoreSet.Member] = []
-  var isComplete = true
+  /// The first thing that could not be listed.
+  private(set) var problem: String?
+
+  init(folder: String) { self.folder = folder }
+
+  mutating func note(_ problem: String?) { self.problem = self.problem ?? problem }
 
   mutating func add(_ name: String, as role: StoreSet.Role) {
     add(name, as: role, depth: 0)
@@ -180,25 +193,28 @@ private struct Listing {
   /// The recursion is bounded by `depthLimit`.
   private mutating func add(_ name: String, as role: StoreSet.Role, depth: Int) {
     let path = folder + "/" + name
+    let shown = VisibleText.visible(name, limit: 200)
     let status: FileStatus?
     do { status = try FileStatus.of(path) } catch {
-      isComplete = false
-      return
+      return note("\(shown) cannot be looked at; give this user the right to read its folder")
     }
     guard let status else { return }
-    guard members.count < StoreSet.memberLimit, depth <= StoreSet.depthLimit else {
-      isComplete = false
-      return
+    guard members.count < StoreSet.memberLimit else {
+      return note("the store has more than \(StoreSet.memberLimit) files, the most that are moved")
+    }
+    guard depth <= StoreSet.depthLimit else {
+      return note("\(shown) is more than \(StoreSet.depthLimit) folders deep; move it out")
     }
     members.append(.init(role: role, path: path, name: name, status))
     // Only these two are folders by convention; a folder in another's place is listed, not entered.
     guard status.kind == .folder, role == .support || role == .migrationDestination else { return }
     guard let inside = try? FolderEntries.read(path, limit: StoreSet.memberLimit) else {
-      isComplete = false
-      return
+      return note("\(shown) cannot be read; give this user the right to read it")
     }
-    if inside.isCut { isComplete = false }
-    for entry in inside.names.sorted() { add(name + "/" + entry, as: role, depth: depth + 1) }
+    note(inside.problem(in: shown))
+    for entry in inside.names.sortedByBytes() {
+      add(name + "/" + entry, as: role, depth: depth + 1)
+    }
   }
 }
 
@@ -234,6 +250,17 @@ package struct FileStatus: Sendable, Equatable, Codable {
     let code = errno
     if code == ENOENT || code == ENOTDIR { return nil }
     throw SystemCallError(call: "lstat", path: path, errno: code)
+  }
+
+  /// The status of `name` itself in an open folder; nil when nothing has that name.
+  package static func of(
+    _ name: String, in folder: Int32, path: String
+  ) throws(SystemCallError) -> FileStatus? {
+    var raw = stat()
+    if unsafe fstatat(folder, name, &raw, AT_SYMLINK_NOFOLLOW) == 0 { return FileStatus(raw) }
+    let code = errno
+    if code == ENOENT || code == ENOTDIR { return nil }
+    throw SystemCallError(call: "fstatat", path: path, errno: code)
   }
 
   /// The status of an open file.
@@ -312,6 +339,19 @@ package struct FolderEntries: Sendable, Equatable {
   package let names: [String]
   /// True when the limit was reached or a name is not UTF-8.
   package let isCut: Bool
+  /// The bytes of the first name that is not UTF-8; nil when there is none.
+  package let strangeName: [UInt8]?
+
+  /// What could not be listed, and what to do; nil when everything was. `folder` is what to call it.
+  package func problem(in folder: String) -> String? {
+    guard isCut else { return nil }
+    guard let strangeName else { return "\(folder) holds too many files to list" }
+    let bytes = strangeName.map { byte in
+      (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+    }
+    return "\(folder) holds a name that is not UTF-8 (bytes \(bytes.joined(separator: " "))); "
+      + "rename that file and try again"
+  }
 
   /// Reads `folder`, which may not be a symbolic link.
   package static func read(
@@ -321,6 +361,13 @@ package struct FolderEntries: Sendable, Equatable {
     guard descriptor >= 0 else {
       throw SystemCallError(call: "open", path: folder, errno: errno)
     }
+    return try read(descriptor: descriptor, path: folder, limit: limit)
+  }
+
+  /// Reads an open folder and closes it.
+  package static func read(
+    descriptor: Int32, path folder: String, limit: Int
+  ) throws(SystemCallError) -> FolderEntries {
     guard let stream = unsafe fdopendir(descriptor) else {
       let code = errno
       close(descriptor)
@@ -329,19 +376,28 @@ package struct FolderEntries: Sendable, Equatable {
     defer { unsafe _ = closedir(stream) }
     var names: [String] = []
     var isCut = false
+    var strangeName: [UInt8]?
     while true {
       errno = 0
       guard let entry = unsafe readdir(stream) else {
         if errno != 0 { throw SystemCallError(call: "readdir", path: folder, errno: errno) }
         break
       }
-      let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { field in
-        unsafe field.withMemoryRebound(to: CChar.self, capacity: 1) { bytes in
-          unsafe String(validatingCString: bytes)
+      let (text, bytes) = unsafe withUnsafePointer(to: &entry.pointee.d_name) { field in
+        unsafe field.withMemoryRebound(to: CChar.self, capacity: 1) { start in
+          let text = unsafe String(validatingCString: start)
+          guard text == nil else { return (text, [UInt8]()) }
+          return (
+            nil,
+            unsafe UnsafeBufferPointer(start: start, count: strlen(start)).map {
+              UInt8(bitPattern: $0)
+            }
+          )
         }
       }
-      guard let name else {
+      guard let name = text else {
         isCut = true
+        strangeName = strangeName ?? bytes
         continue
       }
       if name == "." || name == ".." { continue }
@@ -351,6 +407,6 @@ package struct FolderEntries: Sendable, Equatable {
       }
       names.append(name)
     }
-    return FolderEntries(names: names, isCut: isCut)
+    return FolderEntries(names: names, isCut: isCut, strangeName: strangeName)
   }
 }

@@ -241,6 +241,12 @@ struct Failure: Error {
         )
       case .sealBroken: (1, "the kept files changed since; --force restores them as they are now")
       case .blocked: (66, "move that file away and try again; nothing is overwritten")
+      case .notAStore:
+        (
+          65,
+          "look at what is kept with: lifeboat incidents show FOLDER ID; --force restores other files"
+        )
+      case .cancelled: (75, "nothing was moved; run it again when it may take its time")
       case .nothingKept: (66, "see what became of it with: lifeboat incidents list FOLDER")
       case .notAFile: (66, nil)
       default: (75, nil)

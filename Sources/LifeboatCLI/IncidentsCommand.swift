@@ -24,6 +24,7 @@ struct IncidentReport: Encodable {
   let outcome: IncidentOutcome?
   let isUnfinished: Bool
   let problem: String?
+  let isSealPending: Bool
 
   init(_ entry: Incidents.Entry) {
     id = entry.id
@@ -32,7 +33,11 @@ struct IncidentReport: Encodable {
     outcome = entry.outcome
     isUnfinished = entry.isUnfinished
     problem = entry.problem
+    isSealPending = entry.isSealPending
   }
+
+  /// The bytes that are kept; nil when none are any more, or nobody knows.
+  var keptBytes: Int64? { outcome == nil ? incident?.seal?.sizeBytes : nil }
 
   /// What became of the kept set, in a word or two.
   var state: String {
@@ -41,7 +46,7 @@ struct IncidentReport: Encodable {
     switch outcome?.kind {
     case .restored?: return "restored"
     case .putBack?: return "put back"
-    case nil: return "kept"
+    case nil: return isSealPending ? "kept, not sealed yet" : "kept"
     }
   }
 }
@@ -79,12 +84,11 @@ struct IncidentsList: ParsableCommand {
       .init("Kept", .trailing),
     ])
     for report in reports {
-      let kept = report.incident?.seal?.files.reduce(Int64(0)) { $0 + $1.sizeBytes }
       table.add([
         report.id, report.incident?.storeName ?? "?",
         report.incident?.kind == .replaced
           ? "replaced" : report.incident?.verdict.finding.rawValue ?? "?",
-        report.state, kept.map { Quantity.bytes(UInt64(max(0, $0))) } ?? "",
+        report.state, report.keptBytes.map { Quantity.bytes(UInt64(max(0, $0))) } ?? "",
       ])
     }
     try display.write(table.text(width: display.width, style: display.style))
@@ -133,6 +137,9 @@ struct IncidentsRestore: ParsableCommand {
 
       Close every program that uses the store first. Nothing is overwritten or deleted.
 
+      Only a SQLite database and ordinary files beside it go back. --force restores another main file, too, and a \
+      support folder that is a link.
+
       Exit status: 1 when the kept files changed since they were set aside (nothing is moved then).
       """)
 
@@ -158,7 +165,12 @@ struct IncidentsRestore: ParsableCommand {
   }
 
   func run() throws {
-    let result = try IncidentFolder.incidents(in: folder).restore(id, force: force)
+    let interruption = Interruption(lettingWorkEnd: true)
+    var incidents = try IncidentFolder.incidents(in: folder)
+    incidents.isCancelled = interruption.requested
+    let result = try withExtendedLifetime(interruption) {
+      try incidents.restore(id, force: force)
+    }
     if display.json {
       try display.write(
         json: Report(
@@ -202,8 +214,8 @@ enum IncidentFolder {
   /// The incidents of a folder that is there.
   static func incidents(in folder: String) throws -> Incidents {
     // A store's folder may be kept elsewhere, with a link in its place; that of the incidents may not.
-    let isOfIncidents =
-      URL(fileURLWithPath: folder).lastPathComponent == Incidents.folderName
+    let isOfIncidents = PathText.isSame(
+      PathText.lastComponent(of: PathText.withoutTrailingSlashes(folder)), Incidents.folderName)
     let path = isOfIncidents ? folder : StoreSet.resolvedFolder(folder)
     guard let status = (try? FileStatus.of(path)) ?? nil, status.kind == .folder else {
       throw Failure(
@@ -227,10 +239,11 @@ enum IncidentText {
       in: IncidentTexts(preferring: ["en"]), outcome: outcome,
       showingFolder: folder ?? incident.folder)
     let parts = [told.title, told.whatHappened, told.whatWasKept, told.whatToDo]
-    for line in parts.joined(separator: "\n\n").split(
-      separator: "\n", omittingEmptySubsequences: false)
+    let newline = UInt8(ascii: "\n")
+    for line in parts.joined(separator: "\n\n").utf8.split(
+      separator: newline, omittingEmptySubsequences: false)
     {
-      notice.add("", String(line))
+      notice.add("", String(Substring(line)))
     }
     var text = notice.text(width: display.width, style: display.style)
     var block = KeyValueBlock()
@@ -253,7 +266,7 @@ enum IncidentText {
     }
     if let files = incident.seal?.files.filter({ $0.kind == .file }) {
       block.add(
-        "Kept",
+        outcome == nil ? "Kept" : "Was kept",
         files.map { "\($0.name) (\(Quantity.bytes(UInt64(max(0, $0.sizeBytes)))))" }.joined(
           separator: ", "))
     }

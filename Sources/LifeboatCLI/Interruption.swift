@@ -84,6 +84,12 @@ final class Interruption {
     return unsafe unsafeBitCast(handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
   }
 
+  /// The same as ``isRequested``, for whoever is not to know of signals.
+  var requested: @Sendable () -> Bool {
+    let state = state
+    return { state.isRequested }
+  }
+
   /// Whether an interruption was asked for, for work that cleans up by itself.
   var isRequested: Bool { state.isRequested }
 

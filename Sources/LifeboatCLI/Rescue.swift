@@ -80,13 +80,11 @@ struct Rescue: ParsableCommand, RecordedCommand {
     }
     // What must be possible before anything moves: a fresh store for this model.
     _ = try FreshStoreSchema(choice.model)
-    let recovery = StoreRecovery(
-      URL(fileURLWithPath: path), app: .init(name: app, version: appVersion ?? ""),
-      policy: policy(choice.model))
+    let recovery = recovery(for: choice.model)
     // A run that was stopped may have left no store here.
     if let incident = try recovery.resume(makingFresh: { incident in
-      let old = try Self.traits("\(home)/Incompatible/\(incident.id)/store/\(incident.storeName)")
-      try makeFresh(recovery, choice.model, old)
+      let old = "\(home)/\(Incidents.folderName)/\(incident.id)/store/\(incident.storeName)"
+      try makeFresh(recovery, choice.model, .ofFile(at: old))
     }) {
       return try tellFinished(incident)
     }
@@ -104,7 +102,7 @@ struct Rescue: ParsableCommand, RecordedCommand {
     if !display.json, !display.quiet || onlyReports {
       try display.write(explanation(judgement, choice.version.name))
     }
-    let incident = try setAside(recovery, judgement, choice.model)
+    let incident = try setAside(judgement, choice.model)
     if display.json {
       try display.write(
         json: Report(
@@ -133,10 +131,20 @@ struct Rescue: ParsableCommand, RecordedCommand {
     }
   }
 
+  private func recovery(
+    for model: ManagedObjectModel, isCancelled: @escaping @Sendable () -> Bool = { false }
+  ) -> StoreRecovery {
+    StoreRecovery(
+      URL(fileURLWithPath: path), app: .init(name: app, version: appVersion ?? ""),
+      policy: policy(model), isCancelled: isCancelled)
+  }
+
   private func policy(_ model: ManagedObjectModel) -> Policy {
     var policy = Policy()
     if onlyReports { policy.mode = .reportOnly }
     for case .minimumFree(let bytes) in policies { policy.minimumFreeBytes = bytes }
+    // No launch waits for this.
+    policy.sealBytesPerLaunch = .max
     // There is no opener here that could judge a copy; but a fresh store for the model must be possible.
     policy.maximumCopyBytes = 0
     policy.check = { try FreshStore.create(at: $0.path, for: model) }
@@ -144,12 +152,16 @@ struct Rescue: ParsableCommand, RecordedCommand {
   }
 
   private func setAside(
-    _ recovery: StoreRecovery, _ judgement: Judgement, _ model: ManagedObjectModel
+    _ judgement: Judgement, _ model: ManagedObjectModel
   ) throws -> Incident? {
     guard judgement.verdict.action == .quarantine, !onlyReports else { return nil }
+    // Until here a signal simply ends the process. From here on the set has to go back first.
+    let interruption = Interruption(lettingWorkEnd: true)
+    defer { withExtendedLifetime(interruption) {} }
+    let recovery = recovery(for: model, isCancelled: interruption.requested)
     do {
       // Gone already when another process moved it, which the recovery tells.
-      let traits = (try? Self.traits(path)) ?? [:]
+      let traits = FileTraits.ofFile(at: path)
       return try recovery.recover(judgement) { _ in
         try makeFresh(recovery, model, traits)
       }.incident
@@ -162,23 +174,12 @@ struct Rescue: ParsableCommand, RecordedCommand {
     }
   }
 
-  /// Owner, group and permissions of a file. The fresh store gets those of the old one, so that the app can use it
-  /// whoever runs this command. Its owner may always write to it, although the old one may be a copy that nobody may.
-  private static func traits(_ path: String) throws -> [FileAttributeKey: Any] {
-    var traits = try FileManager.default.attributesOfItem(atPath: path)
-      .filter { [.ownerAccountID, .groupOwnerAccountID, .posixPermissions].contains($0.key) }
-    let permissions = (traits[.posixPermissions] as? NSNumber)?.intValue ?? 0
-    traits[.posixPermissions] = NSNumber(value: permissions | 0o600)
-    return traits
-  }
-
+  /// The fresh store gets owner, group and permissions of the old one, so that the app can use it whoever runs this
+  /// command. Its owner may always write to it, although the old one may be a copy that nobody may.
   private func makeFresh(
-    _ recovery: StoreRecovery, _ model: ManagedObjectModel, _ traits: [FileAttributeKey: Any]
+    _ recovery: StoreRecovery, _ model: ManagedObjectModel, _ traits: FileTraits?
   ) throws {
-    try recovery.makeWhole { url in
-      try FreshStore.create(at: url.path, for: model)
-      try FileManager.default.setAttributes(traits, ofItemAtPath: url.path)
-    }
+    try recovery.makeWhole(traits: traits) { try FreshStore.create(at: $0.path, for: model) }
   }
 
   private static func words(_ kind: StoreSet.Kind) -> String {

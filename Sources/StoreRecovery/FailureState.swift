@@ -44,7 +44,7 @@ struct FailureState: Codable, Sendable, Equatable {
     var entry = Entry(
       storeName: storeName, app: app, fingerprint: fingerprint, count: 0, last: date, incidents: [])
     if let known = failures.firstIndex(where: {
-      $0.storeName == storeName && $0.app == app && $0.fingerprint == fingerprint
+      PathText.isSame($0.storeName, storeName) && $0.app == app && $0.fingerprint == fingerprint
     }) {
       entry = failures.remove(at: known)
     }
@@ -96,12 +96,14 @@ extension StoreRecovery {
     // A set that went back was not set aside; where that is to count, the state says so.
     let kept = try? Incidents(home: home, fileSystem: fileSystem).list()
       .filter { $0.outcome?.kind != .putBack }.compactMap(\.incident)
-      .filter { $0.kind == .setAside && $0.app == app && $0.storeName == storeName }
+      .filter { $0.kind == .setAside && $0.app == app && PathText.isSame($0.storeName, storeName) }
     guard let state, let kept else {
       repetition.isKnown = false
       return repetition
     }
-    let noted = state.failures.filter { $0.app == app && $0.storeName == storeName }
+    let noted = state.failures.filter {
+      $0.app == app && PathText.isSame($0.storeName, storeName)
+    }
     // Either record may be lost: the state with a restored backup, incidents by the user's own hand.
     let same = noted.first { $0.fingerprint == fingerprint }
     let keptSame = kept.filter {

@@ -63,7 +63,7 @@ struct HealthyOpen: Sendable, Equatable {
     var status = stat()
     // Nothing that is not ours is written to.
     guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
-      status.st_size == 0 || status.st_size == off_t(Self.length)
+      status.st_nlink == 1, status.st_size == 0 || status.st_size == off_t(Self.length)
     else { return }
     unsafe _ = bytes.withUnsafeBytes { unsafe pwrite(descriptor, $0.baseAddress, $0.count, 0) }
   }

@@ -114,7 +114,9 @@ public struct IncidentOutcome: Sendable, Codable, Equatable {
 
 extension Incident {
   /// `incident.txt`, which lies beside the folder of the kept files and names no path.
-  public var plainText: String {
+  public var plainText: String { Self.plainText(of: notice) }
+
+  static func plainText(of notice: Notice) -> String {
     let kept = [notice.whatWasKept, notice.besideNote].compactMap(\.self).joined(separator: "\n")
     return """
       \(notice.title)

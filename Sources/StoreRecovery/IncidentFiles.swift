@@ -9,13 +9,11 @@ struct IncidentFiles: Sendable {
     let status: FileStatus
 
     /// Whether it is below the folder of the kept set.
-    var isKept: Bool { name.hasPrefix(QuarantineFolder.storeFolderName + "/") }
+    var isKept: Bool { PathText.starts(name, with: QuarantineFolder.storeFolderName + "/") }
 
     /// Whether `other` is the same file with the same content, as far as that shows from outside.
     func isUnchanged(_ other: FileStatus) -> Bool {
-      status.isSameFile(as: other)
-        && (status.kind == .folder
-          || status.sizeBytes == other.sizeBytes && status.modified == other.modified)
+      status.kind == .folder ? status.isSameFile(as: other) : status.isUnchanged(other)
     }
   }
 
@@ -35,14 +33,14 @@ struct IncidentFiles: Sendable {
   init(in folder: String, _ fileSystem: FileSystem) {
     var pending = [(name: "", depth: 0)]
     while let next = pending.popLast() {
-      let path = next.name.isEmpty ? folder : folder + "/" + next.name
+      let path = next.name.utf8.isEmpty ? folder : folder + "/" + next.name
       guard next.depth < Self.depthLimit, let entries = try? fileSystem.entries(path) else {
         isCut = true
         continue
       }
       if entries.isCut { isCut = true }
-      for entry in entries.names.sorted() {
-        let name = next.name.isEmpty ? entry : next.name + "/" + entry
+      for entry in entries.names.sortedByBytes() {
+        let name = next.name.utf8.isEmpty ? entry : next.name + "/" + entry
         guard files.count < Self.limit, PathText.isPlainName(entry),
           let status = (try? fileSystem.status(folder + "/" + name)) ?? nil
         else {
@@ -59,17 +57,21 @@ struct IncidentFiles: Sendable {
   var kept: [File] {
     files.filter(\.isKept).map { file in
       File(
-        name: String(file.name.dropFirst(QuarantineFolder.storeFolderName.count + 1)),
+        name: PathText.dropping(prefix: QuarantineFolder.storeFolderName + "/", from: file.name)
+          ?? file.name,
         status: file.status)
     }
   }
 
   /// What is neither a record of ours nor in the folder of the kept set.
   var strange: [File] {
-    let ours = Set(Self.records.flatMap { [$0, $0 + RecordFile.partSuffix] })
+    let ours = Set(
+      Self.records.flatMap { [FileName($0), FileName($0 + RecordFile.partSuffix)] })
     return files.filter { file in
-      if file.name == QuarantineFolder.storeFolderName { return file.status.kind != .folder }
-      if ours.contains(file.name) { return file.status.kind != .file }
+      if PathText.isSame(file.name, QuarantineFolder.storeFolderName) {
+        return file.status.kind != .folder
+      }
+      if ours.contains(FileName(file.name)) { return file.status.kind != .file }
       return !file.isKept
     }
   }
@@ -77,6 +79,7 @@ struct IncidentFiles: Sendable {
   /// The names that we give to files in an incident's folder.
   static let records = [
     QuarantineFolder.incidentName, QuarantineFolder.textName, QuarantineFolder.outcomeName,
-    QuarantineFolder.intentName, QuarantineFolder.backName, Removal.recordName,
+    QuarantineFolder.intentName, QuarantineFolder.backName, QuarantineFolder.sealingName,
+    Removal.recordName,
   ]
 }

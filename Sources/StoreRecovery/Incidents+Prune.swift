@@ -1,5 +1,6 @@
 import CoreDataStore
 import Foundation
+import SafeText
 
 extension Incidents {
   /// Removes what the limits ask to go and nothing is lost with: records of stores that were restored, and
@@ -40,7 +41,9 @@ extension Incidents {
     let pending = try names()
     let ends =
       dryRun
-      ? pending.filter { $0.hasPrefix(Removal.prefix) }.compactMap { removal.outlook($0) }
+      ? pending.filter { PathText.starts($0, with: Removal.prefix) }.compactMap {
+        removal.outlook($0)
+      }
       : removal.endPending(pending)
     for end in ends {
       switch end {
@@ -60,10 +63,12 @@ extension Incidents {
     let items = looked.map(\.item)
     var (removed, kept) = plan.decide(items)
     if !dryRun {
-      let files = Dictionary(uniqueKeysWithValues: looked.map { ($0.item.id, $0.files.files) })
+      let files = Dictionary(
+        looked.map { (FileName($0.item.id), $0.files.files) },
+        uniquingKeysWith: { first, _ in first })
       removed = removed.filter { one in
         do {
-          try removal.remove(one.id, files[one.id] ?? [])
+          try removal.remove(one.id, files[FileName(one.id)] ?? [])
           return true
         } catch {
           kept.append(.init(id: one.id, why: .failed, text: Self.text(of: error)))
@@ -73,8 +78,8 @@ extension Incidents {
     }
     report.removed += removed
     report.kept = (kept + stuck).sorted { Self.order($0.id) < Self.order($1.id) }
-    let staying = Set(kept.map(\.id))
-    report.keptBytes = LinkedBytes(items.filter { staying.contains($0.id) }).total
+    let staying = Set(kept.map { FileName($0.id) })
+    report.keptBytes = LinkedBytes(items.filter { staying.contains(FileName($0.id)) }).total
     return report
   }
 
@@ -101,7 +106,7 @@ extension Incidents {
         continue
       }
       let entry = entry(id)
-      if let storeName, entry.incident?.storeName != storeName { continue }
+      if let storeName, !PathText.isSame(entry.incident?.storeName ?? "", storeName) { continue }
       let files = IncidentFiles(in: folder, fileSystem)
       let item = RetentionPlan.Item(
         id: id, created: entry.incident.flatMap { plan.credible($0.created) },
@@ -114,12 +119,13 @@ extension Incidents {
 
   private func fate(_ entry: Entry, _ files: IncidentFiles) -> RetentionPlan.Fate {
     let hasUnreadOutcome =
-      entry.outcome == nil && files.files.contains { $0.name == QuarantineFolder.outcomeName }
+      entry.outcome == nil
+      && files.files.contains { PathText.isSame($0.name, QuarantineFolder.outcomeName) }
     guard !entry.isUnfinished else { return .stays(.unfinished, "a move of it is not finished") }
     guard let incident = entry.incident, !hasUnreadOutcome else {
       return .stays(.recordUnread, entry.problem ?? "the record of its outcome cannot be read")
     }
-    guard incident.id == entry.id else {
+    guard PathText.isSame(incident.id, entry.id) else {
       return .stays(.recordUnread, "its record is that of another incident, \(incident.id)")
     }
     guard !files.isCut else { return .stays(.filesUnread, "its files could not all be listed") }
@@ -135,6 +141,9 @@ extension Incidents {
       return .stays(
         .strangeFiles, "\(first.name) is there although the store was \(outcome.kind.rawValue)")
     }
+    guard !entry.isSealPending else {
+      return .stays(.unfinished, "the seal of its files is not taken yet")
+    }
     guard let seal = incident.seal, let fingerprint = seal.fingerprint else {
       return .stays(.sealBroken, "its record holds no seal of its files")
     }
@@ -143,16 +152,16 @@ extension Incidents {
     }) {
       return .stays(.strangeFiles, "\(other.name) is none of its files")
     }
-    let sizes = Dictionary(files.kept.map { ($0.name, $0.status) }, uniquingKeysWith: { a, _ in a })
+    let sizes = Dictionary(
+      files.kept.map { (FileName($0.name), $0.status) }, uniquingKeysWith: { first, _ in first })
     for sealed in seal.files {
       // The role decides whether a member counts as content, so a record may not choose it.
       guard StoreSet.role(ofMember: sealed.name, mainName: incident.storeName) == sealed.role
       else { return .stays(.recordUnread, "its record says of \(sealed.name) what it is not") }
-      guard let now = sizes[sealed.name], now.kind == sealed.kind,
+      guard let now = sizes[FileName(sealed.name)], now.kind == sealed.kind,
         now.kind == .folder || now.sizeBytes == sealed.sizeBytes
       else { return .stays(.sealBroken, "\(sealed.name) is not as it was sealed") }
     }
-    // Two names may be equal as texts and not as bytes.
     guard files.kept.count == seal.files.count, sizes.count == seal.files.count else {
       return .stays(.sealBroken, "files are there that were not sealed")
     }
@@ -163,9 +172,9 @@ extension Incidents {
   /// as it was sealed is no copy, and stays.
   private func readTwins(_ looked: inout [Looked], _ plan: RetentionPlan) {
     let keepers = plan.keepers(looked.map(\.item))
-    let twins = Set(keepers.keys).union(keepers.values)
+    let twins = Set(keepers.keys).union(keepers.values.map { FileName($0) })
     var folders: Set<LinkedBytes.File> = []
-    for index in looked.indices where twins.contains(looked[index].item.id) {
+    for index in looked.indices where twins.contains(FileName(looked[index].item.id)) {
       guard let incident = looked[index].incident, let seal = incident.seal else { continue }
       let folder = QuarantineFolder(
         home: home, storeName: incident.storeName, id: looked[index].item.id)
@@ -181,7 +190,8 @@ extension Incidents {
         continue
       }
       do {
-        let now = try StoreSeal(sealing: StoreSet(at: folder.keptMainPath))
+        let now = try StoreSeal(
+          sealing: StoreSet(at: folder.keptMainPath), isCancelled: isCancelled)
         let differences = seal.differences(from: now).filter(\.affectsContent)
         if let first = differences.first {
           looked[index].item.fate = .stays(.sealBroken, first.text)
@@ -205,7 +215,9 @@ extension StoreSeal {
   /// What the set's content is: the names, kinds and bytes of all members that hold data; nil when there is
   /// none, or one whose content no seal can hold. The index of a log holds no data.
   var fingerprint: String? {
-    let members = files.filter { $0.role != .sharedMemory }.sorted { $0.name < $1.name }
+    let members = files.filter { $0.role != .sharedMemory }.sorted {
+      FileName($0.name) < FileName($1.name)
+    }
     guard members.contains(where: { $0.kind == .file }) else { return nil }
     var text = ""
     for member in members {

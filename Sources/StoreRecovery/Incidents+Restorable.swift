@@ -2,6 +2,7 @@ import CoreDataStore
 public import Foundation
 import ObjectModel
 import SQLiteFile
+import SafeText
 
 /// A kept store that the app may offer to bring back.
 public struct RestorableStore: Sendable, Equatable, Identifiable {
@@ -65,7 +66,7 @@ extension Incidents {
     return ids.compactMap { id in
       let entry = entry(id)
       guard let incident = entry.incident, !entry.isUnfinished, entry.outcome == nil,
-        incident.seal != nil, storeName == nil || storeName == incident.storeName,
+        incident.seal != nil, storeName.map({ PathText.isSame($0, incident.storeName) }) ?? true,
         isKept(entry, incident)
       else { return nil }
       guard let (fit, undecided) = fit(entry, incident, expected, canOpen) else { return nil }
@@ -78,7 +79,10 @@ extension Incidents {
   /// Whether the main file is there, and has the size that was sealed; a folder that is a link holds nothing.
   private func isKept(_ entry: Entry, _ incident: Incident) -> Bool {
     let store = entry.folder + "/" + QuarantineFolder.storeFolderName
-    guard let sealed = incident.seal?.files.first(where: { $0.name == incident.storeName }),
+    guard
+      let sealed = incident.seal?.files.first(where: {
+        PathText.isSame($0.name, incident.storeName)
+      }),
       (try? fileSystem.status(store))??.kind == .folder,
       let status = (try? fileSystem.status(store + "/" + incident.storeName)) ?? nil
     else { return false }

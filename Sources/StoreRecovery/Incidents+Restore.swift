@@ -1,5 +1,6 @@
 public import CoreDataStore
 import Foundation
+import SafeText
 
 extension Incidents {
   /// What a restoration did.
@@ -31,11 +32,14 @@ extension Incidents {
   ///
   /// - Parameters:
   ///   - id: The incident's id.
-  ///   - force: Restores a set whose bytes are not those that were kept, too.
+  ///   - force: Restores a set whose bytes are not those that were kept, too, or whose main file is no SQLite
+  ///     database, and a support folder that is a link. What else is a link or a folder in a file's place never goes
+  ///     back.
   ///   - app: The app that used the store that is there now; nil for the one of the incident.
   ///   - texts: The words for the record of that store.
   /// - Returns: What was done.
-  /// - Throws: ``StoreRecoveryError`` when the incident cannot be read, when the set differs from its seal,
+  /// - Throws: ``StoreRecoveryError`` when the incident cannot be read, when what is kept is no store
+  ///   (`restore.notAStore`), when the set differs from its seal,
   ///   when another process has a store open, when too little space is free, or when a file cannot be moved.
   public func restore(
     _ id: String, force: Bool = false, app: StoreRecovery.App? = nil,
@@ -52,7 +56,13 @@ extension Incidents {
   ) throws -> Restoration {
     _ = try PendingMoves(mover: mover, home: home, storeName: nil, only: id)
       .endHoldingLease(now: clock())
-    let entry = try show(id)
+    var entry = try show(id)
+    if entry.isSealPending, let incident = entry.incident {
+      let folder = QuarantineFolder(home: home, storeName: incident.storeName, id: id)
+      try checkIsStore(StoreSet(at: folder.keptMainPath), nil, force: force)
+      try mover.continueSeal(folder, budget: nil)
+      entry = try show(id)
+    }
     guard let incident = entry.incident else {
       throw StoreRecoveryError(
         .unreadableIncident, entry.problem ?? "the record cannot be read", path: entry.folder)
@@ -65,6 +75,7 @@ extension Incidents {
       throw StoreRecoveryError(
         .nothingKept, "the incident holds no store any more", path: folder.storeFolder)
     }
+    try checkIsStore(kept, incident.seal, force: force)
     let differences = try broken(incident, kept, force: force)
     let present = StoreSet(at: folder.mainPath)
     for path in [folder.mainPath, folder.keptMainPath]
@@ -97,14 +108,57 @@ extension Incidents {
     }
   }
 
+  /// Only what an app can open as its store goes where an app opens it. A record says nothing of that which could be
+  /// relied on; the files do.
+  private func checkIsStore(_ kept: StoreSet, _ seal: StoreSeal?, force: Bool) throws {
+    func refused(_ text: String, _ path: String) -> StoreRecoveryError {
+      StoreRecoveryError(.notAStore, text + "; nothing was moved", path: path)
+    }
+    for member in kept.members {
+      let mayBeFolder = member.role == .support || member.role == .migrationDestination
+      switch member.kind {
+      case .file: continue
+      case .folder where mayBeFolder: continue
+      case .symbolicLink where mayBeFolder && force: continue
+      default:
+        throw refused(
+          "\(VisibleText.visible(member.name)) is a \(member.kind.rawValue), and only ordinary files go back: "
+            + "move it away and try again", member.path)
+      }
+    }
+    if force { return }
+    guard let main = kept.first(.main) else {
+      throw refused("the incident holds no main file; with force the rest goes back", kept.mainPath)
+    }
+    let start = FileEvidence.firstBytes(of: main.path, count: 16)
+    guard start.errno == 0 else {
+      throw StoreRecoveryError(
+        .notAStore, "the main file cannot be read; nothing was moved", path: main.path,
+        errno: start.errno)
+    }
+    let wasEmpty =
+      seal?.files.contains { $0.role == .main && $0.kind == .file && $0.sizeBytes == 0 } ?? false
+    guard FileEvidence.header(start.bytes)?.isMagicRight == true || main.sizeBytes == 0 && wasEmpty
+    else {
+      throw refused(
+        "the main file is no SQLite database; with force it goes back as it is", main.path)
+    }
+  }
+
   private func broken(
     _ incident: Incident, _ kept: StoreSet, force: Bool
   ) throws -> [StoreSeal.Difference] {
     let differences: [StoreSeal.Difference]
     do {
       guard let seal = incident.seal else { throw SealMissing() }
-      differences = seal.differences(from: try StoreSeal(sealing: kept)).filter(\.affectsContent)
+      differences = seal.differences(
+        from: try StoreSeal(sealing: kept, isCancelled: isCancelled)
+      ).filter(\.affectsContent)
     } catch {
+      if (error as? StoreSealError)?.code == .cancelled {
+        throw StoreRecoveryError(
+          .cancelled, "the restoration was called off; nothing was moved", path: kept.mainPath)
+      }
       if force { return [] }
       throw StoreRecoveryError(
         .sealBroken, "the kept files cannot be compared with their seal", path: kept.mainPath,

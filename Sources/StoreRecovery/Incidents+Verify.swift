@@ -1,5 +1,6 @@
 import CoreDataStore
 import Foundation
+import SafeText
 
 /// How the files of one incident compare with what was sealed when they were set aside.
 public struct IncidentCheck: Sendable, Codable, Equatable, Identifiable {
@@ -19,6 +20,8 @@ public struct IncidentCheck: Sendable, Codable, Equatable, Identifiable {
     public static let unread = Finding(rawValue: "unread")
     /// A move into or out of the folder is not finished; the next open or restoration ends it.
     public static let unfinished = Finding(rawValue: "unfinished")
+    /// The seal is not taken yet, because there was too much to read for one launch; the next opens go on with it.
+    public static let unsealed = Finding(rawValue: "unsealed")
     /// The record cannot be read, or holds no seal, so there is nothing to compare with.
     public static let noRecord = Finding(rawValue: "noRecord")
   }
@@ -95,6 +98,10 @@ extension Incidents {
     if let status, status.kind != .folder {
       return ended(.unread, "the folder of the kept files is a \(status.kind.rawValue)")
     }
+    guard !entry.isSealPending else {
+      return ended(
+        .unsealed, "the seal of the files is not taken yet; the next opens of the store take it")
+    }
     guard let seal = incident.seal else {
       return ended(.noRecord, "the record holds no seal of the files")
     }
@@ -106,19 +113,21 @@ extension Incidents {
       ? .different : isCut || files.contains { $0.state == .unread } ? .unread : .intact
     return IncidentCheck(
       id: entry.id, finding: finding,
-      problem: isCut ? "the kept files could not all be listed" : nil,
-      files: files.sorted { $0.name < $1.name })
+      problem: set.problem.map { "the kept files could not all be listed: \($0)" },
+      files: files.sorted { FileName($0.name) < FileName($1.name) })
   }
 
   private func compare(_ seal: StoreSeal, _ set: StoreSet) -> [IncidentCheck.File] {
-    var sealed = Dictionary(seal.files.map { ($0.name, $0) }, uniquingKeysWith: { a, _ in a })
+    var sealed = Dictionary(
+      seal.files.map { (FileName($0.name), $0) }, uniquingKeysWith: { first, _ in first })
     var files = set.members.map { member -> IncidentCheck.File in
-      guard let before = sealed.removeValue(forKey: member.name) else {
+      guard let before = sealed.removeValue(forKey: FileName(member.name)) else {
         return .init(
           name: member.name, state: .added, text: "\(member.name) was not there when sealed")
       }
       do throws(StoreSealError) {
-        let difference = StoreSeal.difference(before, try StoreSeal.seal(member))
+        let difference = StoreSeal.difference(
+          before, try StoreSeal.seal(member, isCancelled: isCancelled))
         return .init(
           name: member.name, state: difference?.affectsContent == true ? .changed : .ok,
           text: difference?.text)
@@ -126,7 +135,7 @@ extension Incidents {
         return .init(name: member.name, state: .unread, text: error.message)
       }
     }
-    for name in sealed.keys {
+    for name in sealed.keys.map(\.text) {
       files.append(.init(name: name, state: .missing, text: "\(name) is missing"))
     }
     return files
@@ -134,9 +143,9 @@ extension Incidents {
 
   /// Files in the folder of the kept set that no set has.
   private func strangers(in store: String, beside set: StoreSet) -> [IncidentCheck.File] {
-    let members = Set(set.members.map(\.name))
+    let members = Set(set.members.map { FileName($0.name) })
     let names = (try? fileSystem.entries(store).names) ?? []
-    return names.filter { !members.contains($0) }.map {
+    return names.filter { !members.contains(FileName($0)) }.map {
       .init(name: $0, state: .added, text: "\($0) is none of the store's files")
     }
   }

@@ -18,6 +18,9 @@ public struct Incidents: Sendable {
     public let outcome: IncidentOutcome?
     /// Whether a move into or out of the folder is not finished.
     public let isUnfinished: Bool
+    /// Whether the kept files are not sealed yet, because there was too much to read for one launch; the next opens
+    /// of the store go on with it.
+    public let isSealPending: Bool
   }
 
   let home: String
@@ -36,8 +39,9 @@ public struct Incidents: Sendable {
     in folder: String, fileSystem: FileSystem, clock: @escaping @Sendable () -> Date = { Date() }
   ) {
     var path = folder
-    while path.count > 1, path.hasSuffix("/") { path.removeLast() }
-    let isIncompatible = PathText.lastComponent(of: path) == QuarantineFolder.parentName
+    path = PathText.withoutTrailingSlashes(path)
+    let isIncompatible = PathText.isSame(
+      PathText.lastComponent(of: path), QuarantineFolder.parentName)
     self.init(
       home: isIncompatible ? PathText.folder(of: path) : path, fileSystem: fileSystem, clock: clock)
   }
@@ -46,12 +50,19 @@ public struct Incidents: Sendable {
   init(
     home: String, fileSystem: FileSystem, clock: @escaping @Sendable () -> Date = { Date() }
   ) {
-    self.home = StoreSet.resolvedFolder(home)
+    self.home = StoreSet.realFolder(home)
     self.fileSystem = fileSystem
     self.clock = clock
   }
 
-  var mover: SetMover { SetMover(fileSystem: fileSystem) }
+  /// Asked while files are read whether to go on; until something was moved, nothing is changed by calling off.
+  package var isCancelled: @Sendable () -> Bool = { false }
+
+  var mover: SetMover {
+    var mover = SetMover(fileSystem: fileSystem)
+    mover.isCancelled = isCancelled
+    return mover
+  }
   var incompatible: String { QuarantineFolder.parent(in: home) }
 
   /// All quarantines, oldest first. One with a damaged record is listed with its problem; what is left of one
@@ -118,13 +129,22 @@ public struct Incidents: Sendable {
       IncidentOutcome.self, from: folder + "/" + QuarantineFolder.outcomeName)
     return Entry(
       id: id, folder: folder, incident: incident, problem: problem, outcome: outcome,
-      isUnfinished: isUnfinished(folder, isCommitted: incident != nil))
+      isUnfinished: isUnfinished(folder, isCommitted: incident != nil),
+      isSealPending: incident.map { $0.seal == nil } == true && outcome == nil
+        && isThere(folder + "/" + QuarantineFolder.sealingName))
   }
+
+  private func isThere(_ path: String) -> Bool { (try? fileSystem.status(path)) ?? nil != nil }
 
   private func isUnfinished(_ folder: String, isCommitted: Bool) -> Bool {
     if (try? fileSystem.status(folder + "/" + QuarantineFolder.backName)) != nil { return true }
     do {
-      return try mover.records.move(at: folder + "/" + QuarantineFolder.intentName) != nil
+      let path = folder + "/" + QuarantineFolder.intentName
+      // One that is too large to be looked at may be that of many files.
+      if let status = try fileSystem.status(path), status.sizeBytes > RecordFile.lookLimit {
+        return true
+      }
+      return try mover.records.move(at: path) != nil
     } catch {
       // Beside a record of the incident a damaged intent says nothing any more.
       return !(isCommitted && RecordFile.isDamage(error))
@@ -133,7 +153,8 @@ public struct Incidents: Sendable {
 
   /// The time of the name, then the number after it, so that -10 follows -9.
   static func order(_ id: String) -> (String, Int, String) {
-    let number = id.split(separator: "-").last.flatMap { Int($0) } ?? 1
-    return (String(id.prefix(20)), number, id)
+    let dash = UInt8(ascii: "-")
+    let number = id.utf8.split(separator: dash).last.flatMap { Int(Substring($0)) } ?? 1
+    return (String(Substring(id.utf8.prefix(20))), number, id)
   }
 }

@@ -20,11 +20,13 @@ extension StoreRecovery {
   ///
   /// - Returns: The incident; the earlier one when this log is kept already.
   func keepCopy(_ judgement: Judgement) throws -> Incident {
-    let path = try path()
+    let path = try realPath()
     let home = PathText.folder(of: path)
     let set = StoreSet(at: path)
     let copies = try Incidents(home: home, fileSystem: fileSystem).list().compactMap(\.incident)
-      .filter { $0.kind == .copied && $0.storeName == PathText.lastComponent(of: path) }
+      .filter {
+        $0.kind == .copied && PathText.isSame($0.storeName, PathText.lastComponent(of: path))
+      }
     if let earlier = try copies.last(where: { try isKept(set, in: $0) }) { return earlier }
     // A log that is damaged again and again would fill the disk.
     guard copies.count(where: { $0.app == app }) < policy.maximumQuarantines else {
@@ -38,13 +40,13 @@ extension StoreRecovery {
     try fileSystem.makeFolder(kept, 0o700)
     let before = try states(of: set)
     let copy = try trial.copy(set, roles, to: "kept/" + QuarantineFolder.storeFolderName)
-    let seal = try StoreSeal(sealing: copy)
+    let seal = try StoreSeal(sealing: copy, isCancelled: mover.isCancelled)
     guard try states(of: set) == before, set.isComplete else {
       throw StoreRecoveryError(
         .unmovable, "the store changed while it was copied, so something uses it", path: path)
     }
     try mover.sync(copy)
-    return try publish(judgement, seal, kept, home)
+    return try publish(judgement, seal, trial, kept, home)
   }
 
   private func states(of set: StoreSet) throws -> [FileStatus?] {
@@ -66,9 +68,9 @@ extension StoreRecovery {
     }
     let logs: Set<StoreSet.Role> = [.wal, .sharedMemory]
     let needed = set.members.filter { logs.contains($0.role) }.reduce(Int64(0)) {
-      $0 &+ max(0, $1.sizeBytes)
+      $0.addingClamped($1.sizeBytes)
     }
-    guard needed >= 0, needed <= free else {
+    guard needed <= free else {
       throw StoreRecoveryError(
         .noSpace, "too little space is free for a copy of the log; free some and open again",
         path: home)
@@ -78,7 +80,8 @@ extension StoreRecovery {
 
   /// Writes the records beside the copy and gives the whole its name.
   private func publish(
-    _ judgement: Judgement, _ seal: StoreSeal, _ kept: String, _ home: String
+    _ judgement: Judgement, _ seal: StoreSeal, _ trial: TrialFolder, _ kept: String,
+    _ home: String
   ) throws -> Incident {
     let now = Timestamp.wholeSeconds(clock())
     let storeName = PathText.lastComponent(of: storeURL.path)
@@ -95,6 +98,10 @@ extension StoreRecovery {
       try records.write(bytes: text, to: kept + "/" + QuarantineFolder.textName, replacing: true)
       try records.write(
         incident, to: kept + "/" + QuarantineFolder.incidentName, replacing: true)
+      guard try trial.isOurs() else {
+        throw StoreRecoveryError(
+          .unmovable, "another folder took the place of the copy's", path: trial.path)
+      }
       do {
         try fileSystem.rename(kept, folder.path)
       } catch let error as SystemCallError where [EEXIST, ENOTEMPTY].contains(error.errno) {

@@ -39,33 +39,42 @@ struct OpenedBy {
     var status = stat()
     if unsafe lstat(path, &status) == 0 { return }
     let earlier = markers()
+    let home = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard home >= 0 else { return }
+    defer { close(home) }
     let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
-    let descriptor = unsafe open(path, flags, 0o600)
+    let descriptor = unsafe openat(home, name, flags, mode_t(0o600))
     guard descriptor >= 0 else { return }
     close(descriptor)
-    for other in earlier { unsafe _ = unlink(folder + "/" + other) }
+    for (other, status) in earlier {
+      guard let now = try? FileStatus.of(other, in: home, path: path), now.isUnchanged(status)
+      else { continue }
+      unsafe _ = unlinkat(home, other, 0)
+    }
   }
 
   /// Whether a newer version of the app has opened the store; nil when nothing tells.
   var isNewer: Bool? {
-    let answers = markers().compactMap { marker -> Bool? in
-      let parts = marker.dropFirst(prefix.count).split(separator: "+", maxSplits: 1)
+    let answers = markers().compactMap { marker, _ -> Bool? in
+      let parts = marker.utf8.dropFirst(prefix.utf8.count)
+        .split(separator: UInt8(ascii: "+"), maxSplits: 1).map { String(Substring($0)) }
       guard let version = parts.first else { return nil }
-      if let order = Self.order(String(version), app.version), order != 0 { return order > 0 }
+      if let order = Self.order(version, app.version), order != 0 { return order > 0 }
       guard parts.count == 2, let build = app.build else { return nil }
-      return Self.order(String(parts[1]), build).map { $0 > 0 }
+      return Self.order(parts[1], build).map { $0 > 0 }
     }
     return answers.isEmpty ? nil : answers.contains(true)
   }
 
   /// The names of the empty files that note a version.
-  private func markers() -> [String] {
+  private func markers() -> [(name: String, status: FileStatus)] {
     let names = (try? FolderEntries.read(folder, limit: FileSystem.entryLimit).names) ?? []
-    return names.filter { name in
-      guard name.hasPrefix(prefix), let status = try? FileStatus.of(folder + "/" + name) else {
-        return false
-      }
-      return status.kind == .file && status.sizeBytes == 0
+    return names.compactMap { name in
+      guard PathText.starts(name, with: prefix),
+        let status = try? FileStatus.of(folder + "/" + name), status.kind == .file,
+        status.sizeBytes == 0
+      else { return nil }
+      return (name, status)
     }
   }
 

@@ -1,5 +1,14 @@
 import CoreDataStore
 import Foundation
+import SafeText
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
 
 /// Finds the moves that an earlier run began, and brings each to an end.
 struct PendingMoves: Sendable {
@@ -30,7 +39,7 @@ struct PendingMoves: Sendable {
       // So that the next launch need not look.
       SettledMoves.note(
         in: QuarantineFolder.parent(in: home), now: now, mover.fileSystem
-      ) { try isAnythingPending() }
+      ) { try isAnythingPending() || !unsealed().isEmpty }
       return []
     }
     return try mover.leased(home) { try endHoldingLease(now: now) }
@@ -46,8 +55,7 @@ struct PendingMoves: Sendable {
       _ = Removal(fileSystem: mover.fileSystem, incompatible: incompatible).endPending(names)
     }
     TrialFolder.sweep(names, in: incompatible, mover.fileSystem)
-    for id in names.sorted()
-    where Timestamp.isFolderName(id) && (only == nil || only == id) {
+    for id in names.sortedByBytes() where Timestamp.isFolderName(id) && isMeant(id) {
       do {
         if let one = try end(id, now: now) { ended.append(one) }
       } catch let error as StoreRecoveryError where error.code == .inUse {
@@ -81,7 +89,7 @@ struct PendingMoves: Sendable {
         let record =
           try mover.records.move(at: path + QuarantineFolder.backName)
           ?? mover.records.move(at: path + QuarantineFolder.intentName)
-        return record.map { storeName == nil || $0.storeName == storeName } ?? false
+        return record.map { isOurs($0.storeName) } ?? false
       } catch  where RecordFile.isDamage(error) {
         return try concernsUs(id)
       }
@@ -93,8 +101,8 @@ struct PendingMoves: Sendable {
     let incompatible = QuarantineFolder.parent(in: home)
     guard try mover.fileSystem.status(incompatible)?.kind == .folder else { return false }
     return try mover.fileSystem.entries(incompatible).names.contains { id in
-      if TrialFolder.isName(id) || id.hasPrefix(Removal.prefix) { return true }
-      guard Timestamp.isFolderName(id), only == nil || only == id else { return false }
+      if TrialFolder.isName(id) || PathText.starts(id, with: Removal.prefix) { return true }
+      guard Timestamp.isFolderName(id), isMeant(id) else { return false }
       let path = incompatible + "/" + id + "/"
       let records = [
         QuarantineFolder.backName, QuarantineFolder.intentName,
@@ -103,6 +111,49 @@ struct PendingMoves: Sendable {
       // Without the record of an incident, the run may have ended before it wrote its intent.
       return try records.contains { try mover.fileSystem.status(path + $0) != nil }
         || mover.fileSystem.status(path + QuarantineFolder.incidentName) == nil
+    }
+  }
+
+  private func isMeant(_ id: String) -> Bool { only.map { PathText.isSame($0, id) } ?? true }
+
+  private func isOurs(_ name: String) -> Bool {
+    storeName.map { PathText.isSame($0, name) } ?? true
+  }
+
+  // MARK: Seals
+
+  /// Goes on with the seals that earlier launches could not finish, as far as one launch reads. When another process
+  /// is at work it does that, or a later launch.
+  func continueSeals() {
+    let lease = QuarantineFolder.parent(in: home) + "/" + QuarantineFolder.leaseName
+    guard let waiting = try? unsealed(), !waiting.isEmpty,
+      let descriptor = (try? mover.fileSystem.lock(lease)) ?? nil
+    else { return }
+    defer { _ = close(descriptor) }
+    for id in waiting {
+      let path = QuarantineFolder.parent(in: home) + "/" + id
+      do {
+        guard let incident = try mover.records.incident(in: path) else { continue }
+        let folder = QuarantineFolder(home: home, storeName: incident.storeName, id: id)
+        // One that has its share is enough for a launch.
+        guard try mover.continueSeal(folder, budget: mover.pace.bytesPerLaunch) else { return }
+      } catch {
+        // A seal is no condition for a launch.
+        report?(.setAsideFailed(error))
+      }
+    }
+  }
+
+  /// The incidents whose seal has begun and is not whole.
+  private func unsealed() throws -> [String] {
+    let incompatible = QuarantineFolder.parent(in: home)
+    guard try mover.fileSystem.status(incompatible)?.kind == .folder else { return [] }
+    return try mover.fileSystem.entries(incompatible).names.sortedByBytes().filter { id in
+      try Timestamp.isFolderName(id)
+        && mover.fileSystem.status(
+          incompatible + "/" + id + "/" + QuarantineFolder.sealingName) != nil
+        && mover.fileSystem.status(
+          incompatible + "/" + id + "/" + QuarantineFolder.incidentName) != nil
     }
   }
 
@@ -135,21 +186,40 @@ struct PendingMoves: Sendable {
       try sweep(id, path)
       return nil
     }
-    if let storeName, storeName != record.storeName { return nil }
+    guard isOurs(record.storeName) else { return nil }
     let folder = QuarantineFolder(home: home, storeName: record.storeName, id: id)
     if back != nil {
       try mover.advanceBack(folder, record, now: now)
       return Ended(folder: folder, incident: nil)
     }
-    let isCommitted = try mover.fileSystem.status(folder.incident) != nil
-    if !isCommitted, try mover.undo(folder, record) { return Ended(folder: folder, incident: nil) }
+    if try mover.fileSystem.status(folder.incident) == nil {
+      if let incident = try goForward(folder, record) {
+        return Ended(folder: folder, incident: incident)
+      }
+      if try mover.undo(folder, record) { return Ended(folder: folder, incident: nil) }
+    }
     return Ended(folder: folder, incident: try mover.advance(folder, record, isResumed: true))
+  }
+
+  /// Goes on with a move whose set was in the quarantine as a whole when its run ended, as happens where the sealing
+  /// of a large set outlasts a launch. To move it back would begin all anew at each launch.
+  ///
+  /// - Returns: The incident; nil when the set has to go back.
+  private func goForward(_ folder: QuarantineFolder, _ record: MoveRecord) throws -> Incident? {
+    guard try mover.isAllKept(folder, record) else { return nil }
+    do {
+      return try mover.advance(folder, record, budget: mover.pace.bytesPerLaunch)
+    } catch {
+      // Once it is committed there is no way back.
+      guard try mover.fileSystem.status(folder.incident) == nil else { throw error }
+      return nil
+    }
   }
 
   /// Finishes a committed move whose intent is damaged: the quarantine is whole, and of the set's own names
   /// only those go that name the very files in it. Left in place, they would let the opener write into them.
   private func finish(_ incident: Incident, _ id: String) throws {
-    if let storeName, storeName != incident.storeName { return }
+    guard isOurs(incident.storeName) else { return }
     let folder = QuarantineFolder(home: home, storeName: incident.storeName, id: id)
     let members = try StoreSet(at: folder.keptMainPath).members.compactMap { member in
       try mover.fileSystem.status(member.path).map {
@@ -196,7 +266,8 @@ struct PendingMoves: Sendable {
     let back = path + "/" + QuarantineFolder.backName + RecordFile.partSuffix
     if try mover.fileSystem.status(back) != nil { try mover.remove(back) }
     let part = QuarantineFolder.intentName + RecordFile.partSuffix
-    guard Set(try mover.fileSystem.entries(path).names).isSubset(of: [part]) else { return }
+    let entries = try mover.fileSystem.entries(path)
+    guard !entries.isCut, entries.names.allSatisfy({ PathText.isSame($0, part) }) else { return }
     try mover.remove(path + "/" + part)
     try mover.removeFolder(path)
   }

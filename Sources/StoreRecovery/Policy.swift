@@ -44,6 +44,14 @@ public struct Policy: Sendable {
   /// and which version of the app opened it (`.X.opened-by-…`), so that a later launch notices that the log was
   /// deleted or exchanged, or that the app is older than the store.
   public var recordsHealthyOpens = true
+  /// How many bytes one launch reads, at least a file or 32 MiB, for the seal of a set that is so large that an
+  /// earlier launch did not live to read it. Such a set is set aside without a seal, which it gets over the next
+  /// launches.
+  public var sealBytesPerLaunch: Int64 {
+    get { sealPace.bytesPerLaunch }
+    set { sealPace.bytesPerLaunch = max(0, newValue) }
+  }
+  package var sealPace = SealPace()
   /// When records and second copies of what was set aside may go, after the store has opened; see
   /// ``Incidents/prune(_:storeName:dryRun:)``, which never removes the only copy of anything. nil: never.
   public var retention: Retention?

@@ -12,6 +12,8 @@ struct QuarantineFolder: Sendable {
   static let intentName = ".intent.json"
   /// There while the set goes back.
   static let backName = ".back.json"
+  /// How far the seal has come, there until the record has it.
+  static let sealingName = ".seal.json"
   static let storeFolderName = "store"
   /// In the folder of all quarantines; locked while a set moves. It stays, and is always empty; its time is the
   /// note of ``SettledMoves``.
@@ -29,6 +31,7 @@ struct QuarantineFolder: Sendable {
   var storeFolder: String { path + "/" + Self.storeFolderName }
   var intent: String { path + "/" + Self.intentName }
   var back: String { path + "/" + Self.backName }
+  var sealing: String { path + "/" + Self.sealingName }
   var incident: String { path + "/" + Self.incidentName }
   var text: String { path + "/" + Self.textName }
   var outcome: String { path + "/" + Self.outcomeName }

@@ -16,6 +16,10 @@ struct RecordFile {
 
   /// The size that a record may have, in bytes. To read one takes about twelve times its size in memory.
   static let limit: Int64 = 16 * 1024 * 1024
+  /// The same for whoever only looks, in bytes; the record of an incident may have more by what its files make out.
+  static let lookLimit: Int64 = 4 * 1024 * 1024
+  /// Bytes that a record may have for each file that is really there.
+  private static let bytesPerFile: Int64 = 2048
   /// What the name of a record ends with until it is whole.
   static let partSuffix = ".part"
 
@@ -39,21 +43,27 @@ struct RecordFile {
   func write(bytes: [UInt8], to path: String, replacing: Bool = false) throws {
     let part = path + Self.partSuffix
     // Left by a run that was killed here; the record itself was never there.
-    if try fileSystem.status(part) != nil { try fileSystem.unlink(part) }
-    do { try fileSystem.write(part, bytes) } catch {
-      // On a full volume what was written of it takes the last room.
-      if (error as? SystemCallError)?.call != "create" { try? fileSystem.unlink(part) }
-      throw error
+    if let left = try fileSystem.status(part) { try fileSystem.unlink(part, left) }
+    try fileSystem.write(part, bytes)
+    if replacing {
+      // In one step, since a kill between two would leave no record.
+      if let status = try fileSystem.status(path), status.kind != .file {
+        throw StoreRecoveryError(
+          .unmovable, "the name of a record is taken by a \(status.kind.rawValue)", path: path)
+      }
+      try fileSystem.replace(part, path)
+    } else {
+      try fileSystem.rename(part, path)
     }
-    if replacing, try fileSystem.status(path) != nil { try fileSystem.unlink(path) }
-    try fileSystem.rename(part, path)
     try fileSystem.syncFolder(PathText.folder(of: path))
   }
 
   /// The value under `path`; nil when nothing has that name.
-  func read<Value: Decodable>(_ type: Value.Type, from path: String) throws -> Value? {
+  func read<Value: Decodable>(
+    _ type: Value.Type, from path: String, limit: Int64 = lookLimit
+  ) throws -> Value? {
     guard let status = try fileSystem.status(path) else { return nil }
-    guard status.kind == .file, status.sizeBytes <= Self.limit else {
+    guard status.kind == .file, status.sizeBytes <= limit else {
       throw StoreRecoveryError(
         .unreadableIncident, "the record is not a file of reasonable size", path: path)
     }
@@ -80,8 +90,10 @@ struct RecordFile {
   }
 
   /// The record of a move at `path`; nil when nothing has that name.
-  func move(at path: String) throws -> MoveRecord? {
-    guard let record = try read(MoveRecord.self, from: path) else { return nil }
+  ///
+  /// - Parameter limit: Its size at most; a move that has to be ended is read whatever it costs.
+  func move(at path: String, limit: Int64 = limit) throws -> MoveRecord? {
+    guard let record = try read(MoveRecord.self, from: path, limit: limit) else { return nil }
     guard record.isValid else {
       throw StoreRecoveryError(
         .unreadableIncident, "the record of the move is damaged or of an unknown form", path: path)
@@ -92,7 +104,16 @@ struct RecordFile {
   /// The incident in `folder`; nil when there is no record of one.
   func incident(in folder: String) throws -> Incident? {
     let path = folder + "/" + QuarantineFolder.incidentName
-    guard let incident = try read(Incident.self, from: path) else { return nil }
+    guard let status = try fileSystem.status(path) else { return nil }
+    var limit = Self.lookLimit
+    if status.sizeBytes > limit {
+      // Only the record of many files is large, and then they are there.
+      let files = IncidentFiles(
+        in: folder + "/" + QuarantineFolder.storeFolderName, fileSystem
+      ).files.count
+      limit = min(Self.limit, limit + Int64(files) * Self.bytesPerFile)
+    }
+    guard let incident = try read(Incident.self, from: path, limit: limit) else { return nil }
     guard incident.schema == Incident.schemaName, incident.version <= Incident.currentVersion,
       PathText.isPlainName(incident.storeName)
     else {

@@ -28,8 +28,7 @@ struct Removal: Sendable {
       schema == Self.schemaName && version == 1 && PathText.isPlainName(id)
         && Timestamp.isFolderName(id)
         && files.allSatisfy { file in
-          file.name.split(separator: "/", omittingEmptySubsequences: false)
-            .allSatisfy { PathText.isPlainName(String($0)) }
+          PathText.components(of: file.name).allSatisfy { PathText.isPlainName($0) }
             && (file.status.kind == .file || file.status.kind == .folder)
         }
     }
@@ -57,7 +56,8 @@ struct Removal: Sendable {
     let record = Record(
       schema: Record.schemaName, version: 1, id: id,
       files: files.filter {
-        $0.name != Self.recordName && $0.name != Self.recordName + RecordFile.partSuffix
+        !PathText.isSame($0.name, Self.recordName)
+          && !PathText.isSame($0.name, Self.recordName + RecordFile.partSuffix)
       })
     // From a run that was stopped before it took the folder's name away.
     try mover.remove(folder + "/" + Self.recordName)
@@ -88,7 +88,7 @@ struct Removal: Sendable {
 
   /// Brings removals that an earlier run began to an end. `names` are those in the folder of the incidents.
   func endPending(_ names: [String]) -> [End] {
-    names.filter { $0.hasPrefix(Self.prefix) }.sorted().compactMap { name in
+    names.filter { PathText.starts($0, with: Self.prefix) }.sortedByBytes().compactMap { name in
       do { return try end(name) } catch { return .stuck(name: name, error) }
     }
   }
@@ -132,7 +132,8 @@ struct Removal: Sendable {
   /// The record in a folder that is being removed; nil when the folder is empty.
   private func record(in folder: String) throws -> Record? {
     let path = folder + "/" + Self.recordName
-    guard let record = try records.read(Record.self, from: path) else {
+    guard let record = try records.read(Record.self, from: path, limit: RecordFile.limit)
+    else {
       let entries = try fileSystem.entries(folder)
       guard entries.names.isEmpty, !entries.isCut else {
         throw StoreRecoveryError(
@@ -175,7 +176,7 @@ struct Removal: Sendable {
       if !file.isUnchanged(status) { isChanged = true }
     }
     let now = IncidentFiles(in: folder, fileSystem)
-    let count = now.files.count { !$0.name.hasPrefix(Self.recordName) }
+    let count = now.files.count { !PathText.starts($0.name, with: Self.recordName) }
     return isChanged || now.isCut || count != record.files.count ? .changed : .whole
   }
 
@@ -205,7 +206,7 @@ struct Removal: Sendable {
         throw StoreRecoveryError(
           .unmovable, "a file in a folder that is being removed is not ours", path: path)
       }
-      try mover.remove(path)
+      try mover.remove(path, file.status)
     }
     for file in record.files.reversed() where file.status.kind == .folder {
       do { try fileSystem.removeFolder(folder + "/" + file.name) } catch let error
@@ -215,7 +216,7 @@ struct Removal: Sendable {
     try fileSystem.syncFolder(folder)
     try mover.remove(folder + "/" + Self.recordName + RecordFile.partSuffix)
     let rest = try fileSystem.entries(folder)
-    guard rest.names == [Self.recordName], !rest.isCut else {
+    guard rest.names.count == 1, PathText.isSame(rest.names[0], Self.recordName), !rest.isCut else {
       throw StoreRecoveryError(
         .unmovable, "a folder that is being removed holds files that are not ours", path: folder)
     }

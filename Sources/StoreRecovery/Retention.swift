@@ -1,4 +1,5 @@
 import Foundation
+import SafeText
 
 /// How much of what was set aside may stay. Nothing is ever removed unless one of the limits asks for it, and
 /// data that is kept nowhere else is not removed whatever they ask: see ``Incidents/prune(_:storeName:dryRun:)``.
@@ -142,17 +143,17 @@ struct RetentionPlan {
   /// For each duplicate the incident that keeps its content: the newest of its kind by name, because its
   /// record holds the last verdict, and it is the one that the user was told of last. The bytes are equal, so
   /// a clock that was wrong costs nothing.
-  func keepers(_ items: [Item]) -> [String: String] {
-    var newest: [String: String] = [:]
+  func keepers(_ items: [Item]) -> [FileName: String] {
+    var newest: [FileName: String] = [:]
     for item in items {
-      if case .whole(let fingerprint) = item.fate { newest[fingerprint] = item.id }
+      if case .whole(let fingerprint) = item.fate { newest[FileName(fingerprint)] = item.id }
     }
-    var keepers: [String: String] = [:]
+    var keepers: [FileName: String] = [:]
     for item in items {
-      if case .whole(let fingerprint) = item.fate, let keeper = newest[fingerprint],
-        keeper != item.id
+      if case .whole(let fingerprint) = item.fate, let keeper = newest[FileName(fingerprint)],
+        !PathText.isSame(keeper, item.id)
       {
-        keepers[item.id] = keeper
+        keepers[FileName(item.id)] = keeper
       }
     }
     return keepers
@@ -163,32 +164,33 @@ struct RetentionPlan {
     let keepers = keepers(items)
     var bytes = LinkedBytes(items)
     var removed: [PruneReport.Removed] = []
-    var gone: Set<String> = []
+    var gone: Set<FileName> = []
     func remove(_ item: Item) {
-      gone.insert(item.id)
+      gone.insert(FileName(item.id))
       removed.append(
         .init(
-          id: item.id, why: item.fate == .husk ? .restored : .duplicate, sameAs: keepers[item.id],
+          id: item.id, why: item.fate == .husk ? .restored : .duplicate,
+          sameAs: keepers[FileName(item.id)],
           freedBytes: bytes.remove(item.files)))
     }
     // Records without data first, then second copies; within each the oldest first.
     let candidates =
-      items.filter { $0.fate == .husk } + items.filter { keepers[$0.id] != nil }
+      items.filter { $0.fate == .husk } + items.filter { keepers[FileName($0.id)] != nil }
     for item in candidates where isExpired(item) { remove(item) }
     if let limit = retention.maximumCount {
       for item in candidates where items.count - gone.count > max(0, limit) {
-        if !gone.contains(item.id) { remove(item) }
+        if !gone.contains(FileName(item.id)) { remove(item) }
       }
     }
     if let limit = retention.maximumBytes {
       for item in candidates where bytes.total > max(0, limit) && item.fate != .husk {
-        if !gone.contains(item.id) { remove(item) }
+        if !gone.contains(FileName(item.id)) { remove(item) }
       }
     }
     let isOver =
       retention.maximumCount.map { items.count - gone.count > max(0, $0) } ?? false
       || retention.maximumBytes.map { bytes.total > max(0, $0) } ?? false
-    let kept = items.filter { !gone.contains($0.id) }.map { item -> PruneReport.Kept in
+    let kept = items.filter { !gone.contains(FileName($0.id)) }.map { item -> PruneReport.Kept in
       if case .stays(let why, let text) = item.fate {
         return .init(id: item.id, why: why, text: text)
       }
@@ -239,7 +241,7 @@ struct LinkedBytes {
 
 extension Int64 {
   /// The sum, or the largest number where it is larger. Sizes of sparse files may add up to anything.
-  fileprivate func addingClamped(_ other: Int64) -> Int64 {
+  func addingClamped(_ other: Int64) -> Int64 {
     let (sum, overflow) = addingReportingOverflow(Swift.max(0, other))
     return overflow ? .max : sum
   }

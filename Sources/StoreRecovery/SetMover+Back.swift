@@ -1,5 +1,6 @@
 import CoreDataStore
 import Foundation
+import SafeText
 
 extension SetMover {
   // MARK: A move that was not committed
@@ -37,7 +38,9 @@ extension SetMover {
   }
 
   private func removeCopyInProgress(_ folder: QuarantineFolder) throws {
-    if try fileSystem.status(folder.copyInProgress) != nil { try remove(folder.copyInProgress) }
+    if let left = try fileSystem.status(folder.copyInProgress) {
+      try remove(folder.copyInProgress, left)
+    }
   }
 
   /// Removes a kept member whose original is in place.
@@ -49,15 +52,26 @@ extension SetMover {
     if there.isSameFile(as: here) || there.isSameFile(as: member.status)
       || member.role == .sharedMemory
     {
-      try remove(kept)
+      try remove(kept, here)
       return
     }
     // Another program made a file of that name since. Ours may hold rows that it does not.
-    let target = folder.path + "/leftover"
-    try ensureFolder(target, mode: 0o700)
-    let name = member.name.replacing("/", with: "_")
-    try fileSystem.rename(kept, target + "/" + name)
+    let target = try shelf("leftover", for: PathText.lastComponent(of: member.name), in: folder)
+    try fileSystem.rename(kept, target + "/" + PathText.lastComponent(of: member.name))
     try fileSystem.syncFolder(target)
+  }
+
+  /// A folder of the quarantine in which a name is free: `displaced`, then `displaced-2`. The name itself stays as it
+  /// is, since it may be as long as names can be.
+  private func shelf(
+    _ base: String, for name: String, in folder: QuarantineFolder
+  ) throws -> String {
+    for attempt in 1...9999 {
+      let target = folder.path + "/" + base + (attempt == 1 ? "" : "-\(attempt)")
+      try ensureFolder(target, mode: 0o700)
+      if try fileSystem.status(target + "/" + name) == nil { return target }
+    }
+    throw QuarantineFolder.noneFree(in: folder.home)
   }
 
   // MARK: Back from a quarantine
@@ -65,10 +79,13 @@ extension SetMover {
   /// Writes the intent to bring a kept set back. The lease is held.
   func beginBack(_ folder: QuarantineFolder, reason: MoveRecord.Back) throws -> MoveRecord {
     let kept = StoreSet(at: folder.keptMainPath)
-    guard kept.isComplete, !kept.members.isEmpty else {
+    guard !kept.members.isEmpty else {
       throw StoreRecoveryError(
         .nothingKept, "the incident holds no store set that could go back", path: folder.storeFolder
       )
+    }
+    if let problem = kept.problem {
+      throw StoreRecoveryError(.unmovable, problem, path: folder.storeFolder)
     }
     let members = try kept.members.map { member in
       guard let status = try fileSystem.status(member.path) else {
@@ -96,24 +113,40 @@ extension SetMover {
       try records.write(
         IncidentOutcome(kind: kind, date: Timestamp.wholeSeconds(now)), to: folder.outcome)
     }
+    if reason == .restore { try tellOutcome(folder) }
     for member in record.members where member.status.kind != .folder {
-      guard try fileSystem.status(folder.kept(member.name)) != nil else { continue }
+      guard let here = try fileSystem.status(folder.kept(member.name)) else { continue }
       guard try isInPlace(member, folder) else {
         throw StoreRecoveryError(
           .blocked, "a file did not stay where it was put back",
           path: folder.original(member.name))
       }
-      try remove(folder.kept(member.name))
+      try remove(folder.kept(member.name), here)
     }
     try removeFolders(record, at: { folder.kept($0) })
     if reason == .freshFailed {
       try discard(folder)
     } else {
       try removeFolder(folder.storeFolder)
+      try remove(folder.sealing)
+      try remove(folder.sealing + RecordFile.partSuffix)
       try remove(folder.intent)
       try remove(folder.back)
       try fileSystem.syncFolder(folder.path)
     }
+  }
+
+  /// Writes the note for the user anew: the data is no longer where it says. A note that is not there, or whose
+  /// incident cannot be read, stays as it is.
+  private func tellOutcome(_ folder: QuarantineFolder) throws {
+    guard try fileSystem.status(folder.text)?.kind == .file,
+      let incident = try? records.incident(in: folder.path),
+      let outcome = try? records.read(IncidentOutcome.self, from: folder.outcome)
+    else { return }
+    let notice = incident.notice(
+      in: texts().preferring(incident.notice.language), outcome: outcome)
+    try records.write(
+      bytes: Array(Incident.plainText(of: notice).utf8), to: folder.text, replacing: true)
   }
 
   private func putInPlace(
@@ -141,26 +174,19 @@ extension SetMover {
     _ folder: QuarantineFolder, _ record: MoveRecord, to name: String
   ) throws {
     let present = StoreSet(at: folder.mainPath)
-    let outer = present.members.filter { !$0.name.contains("/") }
+    let outer = present.members.filter { PathText.isPlainName($0.name) }
     let strangers = try outer.filter { member in
       !(try isOurs(member, of: record, folder: folder, among: present))
     }
     guard !strangers.isEmpty else { return }
-    let target = folder.path + "/" + name
-    try ensureFolder(target, mode: 0o700)
     try lockingOut(folder.mainPath) {
       // The log before the main file, for the reason given in `advance`.
       for member in strangers.reversed() {
-        var to = target + "/" + member.name
-        var attempt = 2
-        while try fileSystem.status(to) != nil, attempt < 10_000 {
-          to = "\(target)/\(member.name)-\(attempt)"
-          attempt += 1
-        }
-        try fileSystem.rename(member.path, to)
+        let target = try shelf(name, for: member.name, in: folder)
+        try fileSystem.rename(member.path, target + "/" + member.name)
+        try fileSystem.syncFolder(target)
       }
     }
-    try fileSystem.syncFolder(target)
     try fileSystem.syncFolder(folder.home)
   }
 
@@ -169,16 +195,18 @@ extension SetMover {
     among present: StoreSet
   ) throws -> Bool {
     if member.kind != .folder {
-      guard let known = record.members.first(where: { $0.name == member.name }) else {
+      guard let known = record.members.first(where: { PathText.isSame($0.name, member.name) })
+      else {
         return false
       }
       return try isInPlace(known, folder)
     }
     // A folder is ours when all of its files are: the first pass takes a stranger's away as a whole.
-    let known = Dictionary(record.members.map { ($0.name, $0) }, uniquingKeysWith: { a, _ in a })
-    guard known[member.name]?.status.kind == .folder else { return false }
-    for inner in present.members where inner.name.hasPrefix(member.name + "/") {
-      guard let expected = known[inner.name], expected.status.kind == inner.kind else {
+    let known = Dictionary(
+      record.members.map { (FileName($0.name), $0) }, uniquingKeysWith: { first, _ in first })
+    guard known[FileName(member.name)]?.status.kind == .folder else { return false }
+    for inner in present.members where PathText.starts(inner.name, with: member.name + "/") {
+      guard let expected = known[FileName(inner.name)], expected.status.kind == inner.kind else {
         return false
       }
       if inner.kind != .folder, !(try isInPlace(expected, folder)) { return false }

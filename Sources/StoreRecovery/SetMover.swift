@@ -15,6 +15,12 @@ struct SetMover: Sendable {
   let fileSystem: FileSystem
   /// How long to wait for another process, in seconds.
   var patience: Double = Policy.usualWaitSeconds
+  /// How much is read for a seal.
+  var pace = SealPace()
+  /// Asked while files are read whether to go on.
+  var isCancelled: @Sendable () -> Bool = { false }
+  /// The words for what became of a set.
+  var texts: @Sendable () -> IncidentTexts = { IncidentTexts() }
 
   var records: RecordFile { RecordFile(fileSystem: fileSystem) }
 
@@ -61,9 +67,10 @@ struct SetMover: Sendable {
 
   /// Does the move from any point on: members, seal, record, originals.
   ///
-  /// A resumed move goes on without the members that others have removed or replaced since.
+  /// A resumed move goes on without the members that others have removed or replaced since. With a `budget` it is
+  /// committed without a seal when more bytes than that had to be read.
   func advance(
-    _ folder: QuarantineFolder, _ record: MoveRecord, isResumed: Bool = false
+    _ folder: QuarantineFolder, _ record: MoveRecord, isResumed: Bool = false, budget: Int64? = nil
   ) throws -> Incident {
     if let incident = try records.incident(in: folder.path) {
       try checkFolders(folder, record)
@@ -85,7 +92,7 @@ struct SetMover: Sendable {
         try take(member, folder, isResumed: isResumed)
       }
     }
-    let incident = try commit(folder, record, isResumed: isResumed)
+    let incident = try commit(folder, record, isResumed: isResumed, budget: budget)
     try removeOriginals(folder, record, isResumed: isResumed)
     return incident
   }
@@ -99,9 +106,8 @@ struct SetMover: Sendable {
   }
 
   private func check(_ set: StoreSet) throws {
-    guard set.isComplete else {
-      throw StoreRecoveryError(
-        .unmovable, "the store's folder could not be listed completely", path: set.mainPath)
+    if let problem = set.problem {
+      throw StoreRecoveryError(.unmovable, problem, path: set.mainPath)
     }
     guard let first = set.members.first else {
       throw StoreRecoveryError(.unmovable, "there is no store to set aside", path: set.mainPath)
@@ -121,20 +127,19 @@ struct SetMover: Sendable {
     let home = PathText.folder(of: set.mainPath)
     let mainName = PathText.lastComponent(of: set.mainPath)
     let entries = try fileSystem.entries(home)
-    guard !entries.isCut else {
-      throw StoreRecoveryError(
-        .unmovable, "the store's folder could not be listed completely", path: set.mainPath)
+    if let problem = entries.problem(in: "the store's folder") {
+      throw StoreRecoveryError(.unmovable, problem, path: set.mainPath)
     }
-    let names = Set(entries.names)
-    for name in entries.names.sorted()
-    where StoreSet.supportName(for: name) == support.name
+    let names = Set(entries.names.map { FileName($0) })
+    for name in entries.names.sortedByBytes()
+    where PathText.isSame(StoreSet.supportName(for: name), support.name)
       && StoreSet.role(ofMember: name, mainName: mainName) == nil
     {
       let path = home + "/" + name
       guard try fileSystem.status(path)?.kind == .file else { continue }
       // Where a log tells, the file is not opened: to close it would drop the locks that this process may
       // hold on it.
-      let hasLog = ["-wal", "-shm", "-journal"].contains { names.contains(name + $0) }
+      let hasLog = ["-wal", "-shm", "-journal"].contains { names.contains(FileName(name + $0)) }
       let start = hasLog ? [] : FileEvidence.firstBytes(of: path, count: 16).bytes
       guard hasLog || FileEvidence.header(start)?.isMagicRight == true else { continue }
       throw StoreRecoveryError(
@@ -180,7 +185,7 @@ struct SetMover: Sendable {
           .unmovable, "a file that is not the store's stands in the quarantine", path: kept)
       }
       // A copy that was cut short; the original is still in place.
-      try fileSystem.unlink(kept)
+      try fileSystem.unlink(kept, here)
     }
     guard let there else {
       if isResumed { return }
@@ -201,17 +206,17 @@ struct SetMover: Sendable {
 
   /// Makes the record of the incident, which commits the move.
   private func commit(
-    _ folder: QuarantineFolder, _ record: MoveRecord, isResumed: Bool
+    _ folder: QuarantineFolder, _ record: MoveRecord, isResumed: Bool, budget: Int64?
   ) throws -> Incident {
-    let names = Set(record.members.map(\.name))
+    let names = Set(record.members.map { FileName($0.name) })
     let kept = StoreSet(at: folder.keptMainPath)
     let present = StoreSet(at: folder.mainPath)
-    for member in present.members where !isResumed && !names.contains(member.name) {
+    for member in present.members where !isResumed && !names.contains(FileName(member.name)) {
       throw StoreRecoveryError(
         .inUse, "a file appeared in the store during the move, so something still uses it",
         path: member.path)
     }
-    guard kept.isComplete, Set(kept.members.map(\.name)).isSubset(of: names) else {
+    guard kept.isComplete, kept.members.allSatisfy({ names.contains(FileName($0.name)) }) else {
       throw StoreRecoveryError(
         .unmovable, "the quarantine holds other files than the store did", path: folder.path)
     }
@@ -223,27 +228,39 @@ struct SetMover: Sendable {
       throw StoreRecoveryError(
         .unmovable, "the intent of the move holds no incident", path: folder.intent)
     }
-    incident.seal = try seal(kept)
+    incident.seal = try seal(folder, kept, budget: budget)
     if try fileSystem.status(folder.text) == nil {
       try records.write(bytes: Array(incident.plainText.utf8), to: folder.text)
     }
     try records.write(incident, to: folder.incident)
+    if incident.seal != nil { try remove(folder.sealing) }
     return incident
   }
 
-  /// Another process may look at the store and write to the index of its log meanwhile.
-  private func seal(_ kept: StoreSet) throws -> StoreSeal {
-    let patience = Patience(seconds: patience)
-    while true {
-      do {
-        return try StoreSeal(sealing: kept)
-      } catch let error {
-        guard error.code == .changing else { throw error }
-        guard patience.rests() else {
-          throw StoreRecoveryError(.inUse, error.message, path: error.path, underlying: error)
-        }
+  /// Whether a run that ended before it committed had the whole set in the quarantine, and nobody has touched the
+  /// set since: then there is nothing to be gained by moving it back.
+  func isAllKept(_ folder: QuarantineFolder, _ record: MoveRecord) throws -> Bool {
+    guard record.incident != nil, !record.members.isEmpty else { return false }
+    var places: Set<Bool> = []
+    for member in record.members {
+      guard let here = try fileSystem.status(folder.kept(member.name)),
+        here.kind == member.status.kind
+      else { return false }
+      if here.kind == .folder { continue }
+      let there = try fileSystem.status(folder.original(member.name))
+      if let there, !there.isUnchanged(member.status), member.role != .sharedMemory { return false }
+      if member.role == .sharedMemory {
+        if let there, !there.isSameFile(as: member.status) { return false }
+        continue
       }
+      // Linked, renamed, or copied with the time of the original, which a copy gets when it is whole.
+      guard here.sizeBytes == member.status.sizeBytes, here.modified == member.status.modified
+      else { return false }
+      if there == nil, !here.isSameFile(as: member.status) { return false }
+      places.insert(there != nil)
     }
+    // Where a log is gone and its main file is not, somebody has opened the store and closed it.
+    return places.count <= 1
   }
 
   /// What was written to a file since the move began came from somebody who uses the store.
@@ -299,7 +316,7 @@ struct SetMover: Sendable {
       for one in indexes + removable.filter({ $0.role != .sharedMemory }) {
         // Once the main file's name is gone, a fresh store may appear at any moment.
         guard try fileSystem.status(one.path)?.isSameFile(as: one.status) == true else { continue }
-        try remove(one.path)
+        try remove(one.path, one.status)
       }
     }
     try removeFolders(record, at: { folder.original($0) })
@@ -311,15 +328,15 @@ struct SetMover: Sendable {
   /// A support folder that was replaced by a link since the record was written, or a record that lies, leads
   /// out of the store's folder.
   func checkFolders(_ folder: QuarantineFolder, _ record: MoveRecord) throws {
-    var paths: Set = [folder.storeFolder]
+    var paths: Set = [FileName(folder.storeFolder)]
     for member in record.members {
       var name = PathText.folder(of: member.name)
-      while name != "." {
-        paths.formUnion([folder.original(name), folder.kept(name)])
+      while !PathText.isSame(name, ".") {
+        paths.formUnion([FileName(folder.original(name)), FileName(folder.kept(name))])
         name = PathText.folder(of: name)
       }
     }
-    for path in paths {
+    for path in paths.map(\.text) {
       guard let status = try fileSystem.status(path), status.kind != .folder else { continue }
       throw StoreRecoveryError(
         .unmovable, "the name of a folder is taken by a \(status.kind.rawValue)", path: path)
@@ -404,9 +421,10 @@ struct SetMover: Sendable {
     }
   }
 
-  func remove(_ path: String) throws {
+  /// Removes a name, if it is still that of `file`; nil for a name that only we give.
+  func remove(_ path: String, _ file: FileStatus? = nil) throws {
     do {
-      try fileSystem.unlink(path)
+      try fileSystem.unlink(path, file)
     } catch let error as SystemCallError where error.errno == ENOENT {
       return
     }
@@ -416,16 +434,15 @@ struct SetMover: Sendable {
   func discard(_ folder: QuarantineFolder) throws {
     try removeFolder(folder.storeFolder)
     guard try fileSystem.status(folder.storeFolder) == nil else { return }
-    for path in [folder.incident, folder.text, folder.outcome, folder.intent, folder.back] {
-      try remove(path + RecordFile.partSuffix)
-    }
-    let entries = try fileSystem.entries(folder.path)
-    let ours: Set = [
-      QuarantineFolder.incidentName, QuarantineFolder.textName, QuarantineFolder.outcomeName,
-      QuarantineFolder.intentName, QuarantineFolder.backName,
+    let records = [
+      folder.incident, folder.text, folder.outcome, folder.sealing, folder.intent, folder.back,
     ]
+    for path in records { try remove(path + RecordFile.partSuffix) }
+    let entries = try fileSystem.entries(folder.path)
+    let ours = Set(records.map { FileName(PathText.lastComponent(of: $0)) })
     // The folder with something else in it stays, and so does its record.
-    let keeps = !Set(entries.names).isSubset(of: ours)
+    let keeps = entries.isCut || !entries.names.allSatisfy { ours.contains(FileName($0)) }
+    try remove(folder.sealing)
     if !keeps {
       for path in [folder.incident, folder.text, folder.outcome] { try remove(path) }
     }

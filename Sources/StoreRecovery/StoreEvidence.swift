@@ -288,7 +288,7 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
           strays.append("\(member.name) is left from a migration that did not end")
         }
       case .support:
-        if member.kind == .symbolicLink, !member.name.utf8.contains(UInt8(ascii: "/")) {
+        if member.kind == .symbolicLink, PathText.isPlainName(member.name) {
           strays.append("\(member.name) is a symbolic link")
         }
       case .main: break

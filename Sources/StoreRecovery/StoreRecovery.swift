@@ -53,10 +53,12 @@ public struct StoreRecovery: Sendable {
     let structure: StructureReader?
     let fileSystem: FileSystem
     let clock: @Sendable () -> Date
+    let isCancelled: @Sendable () -> Bool
 
     init(
       _ storeURL: URL, _ app: App, _ policy: Policy, _ structure: StructureReader?,
-      _ fileSystem: FileSystem, _ clock: @escaping @Sendable () -> Date
+      _ fileSystem: FileSystem, _ clock: @escaping @Sendable () -> Date,
+      _ isCancelled: @escaping @Sendable () -> Bool
     ) {
       self.storeURL = storeURL
       self.app = app
@@ -66,6 +68,7 @@ public struct StoreRecovery: Sendable {
       self.structure = structure
       self.fileSystem = fileSystem
       self.clock = clock
+      self.isCancelled = isCancelled
     }
   }
 
@@ -82,9 +85,19 @@ public struct StoreRecovery: Sendable {
   package init(
     _ storeURL: URL, app: App, policy: Policy = .init(), structure: StructureReader?,
     fileSystem: FileSystem = .real,
-    clock: @escaping @Sendable () -> Date = { Date() }
+    clock: @escaping @Sendable () -> Date = { Date() },
+    isCancelled: @escaping @Sendable () -> Bool = { false }
   ) {
-    parts = Parts(storeURL, app, policy, structure, fileSystem, clock)
+    parts = Parts(storeURL, app, policy, structure, fileSystem, clock, isCancelled)
+  }
+
+  /// With a way to call off a move while its files are read: the set goes back then.
+  package init(
+    _ storeURL: URL, app: App, policy: Policy, isCancelled: @escaping @Sendable () -> Bool
+  ) {
+    self.init(
+      storeURL, app: app, policy: policy, structure: { FileStructure.read($0, &$1) },
+      isCancelled: isCancelled)
   }
 
   /// Opens the store with `opener`.
@@ -310,7 +323,13 @@ extension StoreRecovery {
     events.send(event)
   }
 
-  var mover: SetMover { SetMover(fileSystem: fileSystem, patience: policy.maximumWaitSeconds) }
+  var mover: SetMover {
+    var mover = SetMover(fileSystem: fileSystem, patience: policy.maximumWaitSeconds)
+    mover.pace = policy.sealPace
+    mover.isCancelled = parts.isCancelled
+    mover.texts = { [policy] in policy.texts }
+    return mover
+  }
 
   /// The main file in its real folder: a folder that is a link is the host's choice, and is moved in like any other.
   /// What works on the store gets this path and not the URL's, as nothing below the folder follows links.
@@ -324,10 +343,16 @@ extension StoreRecovery {
     return resolved == folder ? path : resolved + "/" + PathText.lastComponent(of: path)
   }
 
+  /// The main file by a path without any link, for whatever changes something beside it.
+  func realPath() throws -> String {
+    let path = try path()
+    return StoreSet.realFolder(PathText.folder(of: path)) + "/" + PathText.lastComponent(of: path)
+  }
+
   func pending(at path: String) throws -> [PendingMoves.Ended] {
-    let home = PathText.folder(of: path)
     // A normal launch goes no further.
-    if try SettledMoves.areAll(in: home, fileSystem.status) { return [] }
+    if try SettledMoves.areAll(in: PathText.folder(of: path), fileSystem.status) { return [] }
+    let home = StoreSet.realFolder(PathText.folder(of: path))
     let moves = PendingMoves(
       mover: mover, home: home, storeName: PathText.lastComponent(of: path), report: tell)
     guard policy.mode == .act else {
@@ -343,6 +368,7 @@ extension StoreRecovery {
     for one in ended {
       tell(.resumed(incident: one.folder.id, finished: one.incident != nil))
     }
+    moves.continueSeals()
     return ended
   }
 
@@ -357,7 +383,7 @@ extension StoreRecovery {
   }
 
   func moveAside(_ judgement: Judgement) throws -> SetAside {
-    let path = try path()
+    let path = try realPath()
     let home = PathText.folder(of: path)
     let now = Timestamp.wholeSeconds(clock())
     try mover.check(path, minimumFreeBytes: policy.minimumFreeBytes)

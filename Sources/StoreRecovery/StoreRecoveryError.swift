@@ -17,6 +17,8 @@ public struct StoreRecoveryError: Error, Sendable, CustomStringConvertible {
     public static let notAFile = Code(rawValue: "store.notAFile")
     /// The store set cannot be moved as it is.
     public static let unmovable = Code(rawValue: "quarantine.unmovable")
+    /// Whoever asked for it called it off; the set is where it was.
+    public static let cancelled = Code(rawValue: "store.cancelled")
     /// Too little space is free for a fresh store.
     public static let noSpace = Code(rawValue: "quarantine.noSpace")
     /// A file-system call of a move failed; the set is where it was.
@@ -31,6 +33,8 @@ public struct StoreRecoveryError: Error, Sendable, CustomStringConvertible {
     public static let sealBroken = Code(rawValue: "incident.sealBroken")
     /// Something stands where a file is to go back, and nothing is overwritten.
     public static let blocked = Code(rawValue: "restore.blocked")
+    /// What is kept is no store: a link or a folder stands where a file should, or the main file is no database.
+    public static let notAStore = Code(rawValue: "restore.notAStore")
     /// The incident holds no files any more.
     public static let nothingKept = Code(rawValue: "restore.nothingKept")
   }

@@ -50,6 +50,8 @@ struct TrialFolder {
   let fileSystem: FileSystem
   let path: String
   private let lock: Int32
+  /// The folder as it was made, since another may take its name.
+  private let made: FileStatus?
 
   /// Makes the folder, and removes those of killed runs.
   ///
@@ -66,20 +68,28 @@ struct TrialFolder {
       guard let lock = try fileSystem.lock(path + "/" + Self.lockName) else {
         throw SystemCallError(call: "lock", path: path, errno: EAGAIN)
       }
-      return TrialFolder(fileSystem: fileSystem, path: path, lock: lock)
+      let made = try fileSystem.status(path)
+      return TrialFolder(fileSystem: fileSystem, path: path, lock: lock, made: made)
     }
   }
 
-  private init(fileSystem: FileSystem, path: String, lock: Int32) {
+  private init(fileSystem: FileSystem, path: String, lock: Int32, made: FileStatus?) {
     self.fileSystem = fileSystem
     self.path = path
     self.lock = lock
+    self.made = made
+  }
+
+  /// Whether the folder of that name is still the one that was made.
+  func isOurs() throws -> Bool {
+    guard let made, let now = try fileSystem.status(path) else { return false }
+    return now.isSameFile(as: made)
   }
 
   /// Whether `name` is one that only a trial gives: the prefix and 16 digits.
   static func isName(_ name: String) -> Bool {
-    name.hasPrefix(prefix) && name.utf8.count == prefix.utf8.count + 16
-      && name.dropFirst(prefix.count).allSatisfy { $0.isHexDigit && $0.isASCII }
+    guard let token = PathText.dropping(prefix: prefix, from: name) else { return false }
+    return token.utf8.count == 16 && token.unicodeScalars.allSatisfy(\.properties.isASCIIHexDigit)
   }
 
   /// Removes the folders of killed runs among `names`, for a caller that holds the lease. What cannot be removed now stays for the next time.
@@ -103,18 +113,21 @@ struct TrialFolder {
   /// Removes the folder.
   func remove() throws {
     defer { close(lock) }
+    guard try isOurs() else { return }
     try Self.remove(path, fileSystem)
   }
 
   private static func remove(_ path: String, _ fileSystem: FileSystem, depth: Int = 0) throws {
     guard let status = try fileSystem.status(path) else { return }
-    guard status.kind == .folder, depth < deepest else { return try fileSystem.unlink(path) }
-    for name in try fileSystem.entries(path).names where name != lockName {
+    guard status.kind == .folder, depth < deepest else {
+      return try fileSystem.unlink(path, status)
+    }
+    for name in try fileSystem.entries(path).names where !PathText.isSame(name, lockName) {
       try remove(path + "/" + name, fileSystem, depth: depth + 1)
     }
     // Last, so that a folder with something in it can be told from a new one.
     let lock = path + "/" + lockName
-    if try fileSystem.status(lock) != nil { try fileSystem.unlink(lock) }
+    if let status = try fileSystem.status(lock) { try fileSystem.unlink(lock, status) }
     try fileSystem.removeFolder(path)
   }
 
@@ -156,7 +169,7 @@ extension StoreRecovery {
   /// The judgement after a last look: what is free now, whether a fresh store can be made, whether a private
   /// copy opens, and what the host says to a repetition.
   func confirmed(_ judgement: Judgement) throws -> Judgement {
-    let path = try path()
+    let path = try realPath()
     var evidence = judgement.evidence
     evidence.freeBytes =
       (try? fileSystem.freeSpace(PathText.folder(of: path))) ?? evidence.freeBytes
@@ -179,7 +192,7 @@ extension StoreRecovery {
 
   /// The judgement on a store at rest, after the same trial.
   package func confirmedAtRest(_ judgement: Judgement) throws -> Judgement {
-    let path = try path()
+    let path = try realPath()
     var evidence = judgement.evidence
     try mover.check(path, minimumFreeBytes: 0)
     evidence.trial = try trial(path)
@@ -189,14 +202,20 @@ extension StoreRecovery {
   /// Has `make` make a file in a private folder, then gives it the store's name: a run that is killed leaves all
   /// of it there or nothing.
   ///
+  /// - Parameter traits: The owner and permissions that it gets; nil to leave those that it was made with.
   /// - Throws: What `make` threw, or why the folder or the name cannot be had; nothing is there then.
-  package func makeWhole(_ make: (URL) throws -> Void) throws {
-    let path = try path()
+  package func makeWhole(traits: FileTraits? = nil, _ make: (URL) throws -> Void) throws {
+    let path = try realPath()
     let folder = try TrialFolder(in: PathText.folder(of: path), mover)
     defer { try? folder.remove() }
     let file = folder.path + "/fresh/" + PathText.lastComponent(of: path)
     try fileSystem.makeFolder(PathText.folder(of: file), 0o700)
     try make(URL(fileURLWithPath: file))
+    guard try folder.isOurs() else {
+      throw StoreRecoveryError(
+        .inUse, "another folder took the place of that of the fresh store", path: folder.path)
+    }
+    if let traits { try fileSystem.setTraits(file, traits) }
     try fileSystem.syncFile(file)
     guard let status = try fileSystem.status(file) else {
       throw SystemCallError(call: "lstat", path: file, errno: ENOENT)

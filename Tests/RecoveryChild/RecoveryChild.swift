@@ -74,13 +74,17 @@ struct Host {
       }
     }
     if let bytes = options["space"].flatMap({ Int64($0) }) { policy.minimumFreeBytes = bytes }
+    if let pace = options["pace"]?.split(separator: ",").compactMap({ Int64($0) }), pace.count == 2
+    {
+      policy.sealPace = SealPace(bytesPerLaunch: pace[0], bytesPerNote: pace[1])
+    }
     if let wait = options["wait"].flatMap({ Double($0) }) { policy.maximumWaitSeconds = wait }
     return StoreRecovery(
       URL(fileURLWithPath: store), app: .init(name: "Done", version: "2.1"), policy: policy,
       structure: { _, evidence in
         evidence.recordedHashes = Self.hashes(0xaa)
         evidence.structure = .init(findings: [], findingCount: 0, isUnopenable: false)
-      }, fileSystem: steps.fileSystem)
+      }, fileSystem: steps.fileSystem, isCancelled: steps.chunk)
   }
 
   private static func hashes(_ byte: UInt8) -> [String: VersionHash] {

@@ -17,6 +17,7 @@ import StoreRecovery
 /// | `at=N` | the call meant, from 1 on |
 /// | `end=before`, `after`, `inside` | ends the process there without a word; `inside` leaves a half-written file |
 /// | `links=no`, `links=other` | a volume without links, or the quarantine on another volume |
+/// | `chunk=N` | ends the process before the Nth piece of a file is read for a seal |
 /// | `ticks=` | one byte on standard output before each call |
 /// | `sync=real` | waits for the device, which no process can see |
 final class Steps: @unchecked Sendable {
@@ -38,6 +39,21 @@ final class Steps: @unchecked Sendable {
   /// What the app logs.
   func note(_ event: String) { lock.withLock { events.append(event) } }
   var notes: [String] { lock.withLock { events } }
+
+  private var chunks = 0
+
+  /// Asked before each piece of a file is read.
+  var chunk: @Sendable () -> Bool {
+    let last = options["chunk"].flatMap { Int($0) } ?? -1
+    return { [self] in
+      let now = lock.withLock {
+        chunks += 1
+        return chunks
+      }
+      if now == last { _exit(Self.ended) }
+      return false
+    }
+  }
 
   /// For a test that asks for one step more than there are: after the last.
   func finish() {
@@ -87,7 +103,8 @@ final class Steps: @unchecked Sendable {
         try real.rename(from, to)
       }
     }
-    system.unlink = { path in try self.around("unlink") { try real.unlink(path) } }
+    system.replace = { from, to in try self.around("replace") { try real.replace(from, to) } }
+    system.unlink = { path, file in try self.around("unlink") { try real.unlink(path, file) } }
     system.makeFolder = { path, mode in
       try self.around("makeFolder", inside: { unsafe _ = mkdir(path, mode_t(mode)) }) {
         try real.makeFolder(path, mode)
@@ -115,6 +132,9 @@ final class Steps: @unchecked Sendable {
       }
     }
     system.lock = { path in try self.around("lock") { try real.lock(path) } }
+    system.setTraits = { path, traits in
+      try self.around("setTraits") { try real.setTraits(path, traits) }
+    }
     system.setModified = { path, time in
       try self.around("setModified") { try real.setModified(path, time) }
     }

@@ -210,9 +210,13 @@ extension FileSystem {
       try check("rename", $1)
       try real.rename($0, $1)
     }
+    watched.replace = {
+      try check("replace", $1)
+      try real.replace($0, $1)
+    }
     watched.unlink = {
       try check("unlink", $0)
-      try real.unlink($0)
+      try real.unlink($0, $1)
     }
     watched.makeFolder = {
       try check("makeFolder", $0)
@@ -239,6 +243,10 @@ extension FileSystem {
     watched.lock = {
       try check("lock", $0)
       return try real.lock($0)
+    }
+    watched.setTraits = {
+      try check("setTraits", $0)
+      try real.setTraits($0, $1)
     }
     watched.setModified = {
       try check("setModified", $0)

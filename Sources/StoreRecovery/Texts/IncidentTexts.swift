@@ -60,7 +60,8 @@ public struct IncidentTexts: Sendable {
   public func notice(
     of incident: Incident, outcome: IncidentOutcome? = nil, showingFolder folder: String? = nil
   ) -> Incident.Notice {
-    if let ownNotice { return ownNotice(incident) }
+    // A host's closure knows nothing of what became of a set.
+    if let ownNotice, outcome == nil { return ownNotice(incident) }
     let situation = Situation(incident, outcome: outcome)
     let choice = choice { $0.kept[situation] != nil }
     let words = choice.words
@@ -83,6 +84,14 @@ public struct IncidentTexts: Sendable {
       }
     }
     return notice
+  }
+
+  /// The same with another language before all others, in which a note has been written; nil adds none.
+  func preferring(_ language: String?) -> IncidentTexts {
+    guard let language else { return self }
+    var texts = self
+    texts.preferredLanguages.insert(language, at: 0)
+    return texts
   }
 
   /// The notice of a failed open that moved nothing.

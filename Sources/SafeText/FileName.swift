@@ -1,0 +1,29 @@
+/// A file's name as a key, by its bytes.
+///
+/// Two texts that differ only in how their accents are composed are one key as `String`, and may be two files.
+package struct FileName: Hashable, Comparable, Sendable {
+  package let text: String
+
+  package init(_ text: String) { self.text = text }
+
+  package static func == (left: FileName, right: FileName) -> Bool {
+    PathText.isSame(left.text, right.text)
+  }
+
+  package static func < (left: FileName, right: FileName) -> Bool {
+    left.text.utf8.lexicographicallyPrecedes(right.text.utf8)
+  }
+
+  package func hash(into hasher: inout Hasher) {
+    for byte in text.utf8 { hasher.combine(byte) }
+    // No name holds this byte, so none is the beginning of another.
+    hasher.combine(UInt8(0))
+  }
+}
+
+extension Sequence<String> {
+  /// The names in the order of their bytes, which is the same whatever their accents are composed of.
+  package func sortedByBytes() -> [String] {
+    sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+  }
+}

@@ -1,0 +1,435 @@
+import CoreDataStore
+import SafeText
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// Who may do what with a file.
+package struct FileTraits: Sendable, Equatable {
+  /// The permissions without the bits that lend the owner's or group's rights, or guard a folder.
+  let mode: UInt32
+  let user: UInt32
+  let group: UInt32
+
+  /// Those of the ordinary file at `path`, whose owner may always read and write; nil when it is none.
+  package static func ofFile(at path: String) -> FileTraits? {
+    var raw = stat()
+    guard unsafe lstat(path, &raw) == 0, raw.st_mode & S_IFMT == S_IFREG else { return nil }
+    return FileTraits(
+      mode: UInt32(raw.st_mode) & 0o777 | 0o600, user: UInt32(raw.st_uid), group: UInt32(raw.st_gid)
+    )
+  }
+}
+
+/// The calls of the real file system.
+///
+/// Each works in an open folder that was reached without following a link, and sets owners and permissions by
+/// descriptor. Whoever swaps a name for a link between two calls makes the second one fail.
+struct RealFiles: Sendable {
+  /// Called between the system calls of one step, for tests that change the files meanwhile.
+  var between: (@Sendable (_ step: String, _ path: String) -> Void)?
+
+  // MARK: Names
+
+  func link(_ from: String, _ to: String) throws {
+    try inFolder(of: from) { source, old in
+      try inFolder(of: to) { target, new in
+        try Self.call("link", to, unsafe linkat(source, old, target, new, 0))
+      }
+    }
+  }
+
+  func rename(_ from: String, _ to: String) throws {
+    try inFolder(of: from) { source, old in
+      try inFolder(of: to) { target, new in
+        #if canImport(Darwin)
+          try Self.call(
+            "rename", to, unsafe renameatx_np(source, old, target, new, UInt32(RENAME_EXCL)))
+        #else
+          // Without an atomic form that refuses to overwrite, the name is checked just before.
+          guard try FileStatus.of(new, in: target, path: to) == nil else {
+            throw SystemCallError(call: "rename", path: to, errno: EEXIST)
+          }
+          try Self.call("rename", to, unsafe renameat(source, old, target, new))
+        #endif
+      }
+    }
+  }
+
+  func replace(_ from: String, _ to: String) throws {
+    try inFolder(of: from) { source, old in
+      try inFolder(of: to) { target, new in
+        try Self.call("rename", to, unsafe renameat(source, old, target, new))
+      }
+    }
+  }
+
+  func unlink(_ path: String, _ expected: FileStatus?) throws {
+    try inFolder(of: path) { folder, name in
+      if let expected, let now = try FileStatus.of(name, in: folder, path: path),
+        !now.isSameFile(as: expected)
+      {
+        throw SystemCallError(call: "unlink", path: path, errno: EBUSY)
+      }
+      try Self.call("unlink", path, unsafe unlinkat(folder, name, 0))
+    }
+  }
+
+  func removeFolder(_ path: String) throws {
+    try inFolder(of: path) { folder, name in
+      try Self.call("rmdir", path, unsafe unlinkat(folder, name, AT_REMOVEDIR))
+    }
+  }
+
+  func entries(_ path: String, limit: Int) throws -> FolderEntries {
+    try FolderEntries.read(descriptor: openFolder(path), path: path, limit: limit)
+  }
+
+  // MARK: New files and folders
+
+  func makeFolder(_ path: String, _ mode: UInt32) throws {
+    try inFolder(of: path) { folder, name in
+      try Self.call("mkdir", path, unsafe mkdirat(folder, name, 0o700))
+      between?("made", path)
+      let made = retrying {
+        unsafe openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+      }
+      guard made >= 0 else { throw SystemCallError(call: "open", path: path, errno: errno) }
+      defer { _ = close(made) }
+      var raw = stat()
+      try Self.call("fstat", path, unsafe fstat(made, &raw))
+      // Another's folder in the place of ours keeps what it has.
+      guard raw.st_uid == geteuid() else {
+        throw SystemCallError(call: "mkdir", path: path, errno: EBUSY)
+      }
+      // mkdir takes the process's mask off; the permissions of a member are to be kept.
+      let permissions = mode_t(mode & 0o777)
+      if raw.st_mode & 0o7777 != permissions {
+        try Self.call("fchmod", path, fchmod(made, permissions))
+      }
+      try giveToOwner(of: folder, made, path)
+    }
+  }
+
+  func write(_ path: String, _ bytes: [UInt8]) throws {
+    try making(path) { descriptor, folder in
+      try giveToOwner(of: folder, descriptor, path)
+      try writeAll(bytes[...], to: descriptor, path)
+      try flush(descriptor, path)
+    }
+  }
+
+  func copy(_ from: String, _ to: String) throws {
+    try inFolder(of: from) { folder, name in
+      guard let status = try FileStatus.of(name, in: folder, path: from) else {
+        throw SystemCallError(call: "copy", path: from, errno: ENOENT)
+      }
+      between?("looked", from)
+      switch status.kind {
+      case .symbolicLink: try copyLink(folder, name, from, to)
+      case .file: try copyBytes(folder, name, from, to, status)
+      case .folder, .other: throw SystemCallError(call: "copy", path: from, errno: ENOTSUP)
+      }
+    }
+  }
+
+  private func copyLink(_ folder: Int32, _ name: String, _ from: String, _ to: String) throws {
+    var buffer = [CChar](repeating: 0, count: 4097)
+    let count = unsafe readlinkat(folder, name, &buffer, 4096)
+    guard count >= 0 else { throw SystemCallError(call: "readlink", path: from, errno: errno) }
+    try inFolder(of: to) { target, new in
+      try Self.call("symlink", to, unsafe symlinkat(buffer, target, new))
+    }
+  }
+
+  private func copyBytes(
+    _ folder: Int32, _ name: String, _ from: String, _ to: String, _ listed: FileStatus
+  ) throws {
+    let source = retrying {
+      unsafe openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+    }
+    guard source >= 0 else { throw SystemCallError(call: "open", path: from, errno: errno) }
+    defer { _ = close(source) }
+    // Another file took the place of the one that was looked at.
+    guard try FileStatus.of(descriptor: source, path: from) == listed else {
+      throw SystemCallError(call: "copy", path: from, errno: EBUSY)
+    }
+    try making(to) { target, _ in
+      #if canImport(Darwin)
+        // Before the first byte: a copy that could be read while the device is locked would be a leak. Volumes
+        // without such classes know none to take over.
+        let protection = fcntl(source, F_GETPROTECTIONCLASS)
+        if protection > 0 {
+          try Self.call("protect", to, fcntl(target, F_SETPROTECTIONCLASS, protection))
+        }
+      #endif
+      var owner = stat()
+      if geteuid() == 0, unsafe fstat(source, &owner) == 0 {
+        try Self.call("fchown", to, fchown(target, owner.st_uid, owner.st_gid))
+      }
+      try copyAll(source, target, from, to, listed)
+      try Self.call("fchmod", to, fchmod(target, mode_t(listed.mode & 0o777)))
+      let times = Self.times(listed.modified)
+      try Self.call("futimens", to, unsafe futimens(target, times))
+      try flush(target, to)
+    }
+  }
+
+  private func copyAll(
+    _ source: Int32, _ target: Int32, _ from: String, _ to: String, _ listed: FileStatus
+  ) throws {
+    var buffer = [UInt8](repeating: 0, count: 256 * 1024)
+    var total: Int64 = 0
+    while true {
+      let count = unsafe buffer.withUnsafeMutableBytes {
+        unsafe read(source, $0.baseAddress, $0.count)
+      }
+      if count < 0 {
+        if errno == EINTR { continue }
+        throw SystemCallError(call: "read", path: from, errno: errno)
+      }
+      if count == 0 { break }
+      try writeAll(buffer[..<count], to: target, to)
+      total += Int64(count)
+      guard total <= listed.sizeBytes else {
+        throw SystemCallError(call: "copy", path: from, errno: EBUSY)
+      }
+    }
+    guard try FileStatus.of(descriptor: source, path: from) == listed, total == listed.sizeBytes
+    else { throw SystemCallError(call: "copy", path: from, errno: EBUSY) }
+  }
+
+  /// Makes a file that only this user may read, for `body` to fill. When `body` throws, the file goes away again.
+  private func making(_ path: String, _ body: (_ file: Int32, _ folder: Int32) throws -> Void)
+    throws
+  {
+    try inFolder(of: path) { folder, name in
+      let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
+      let descriptor = retrying { unsafe openat(folder, name, flags, mode_t(0o600)) }
+      guard descriptor >= 0 else {
+        throw SystemCallError(call: "create", path: path, errno: errno)
+      }
+      defer { _ = close(descriptor) }
+      between?("made", path)
+      do { try body(descriptor, folder) } catch {
+        // On a full volume what was written of it takes the last room.
+        if let made = try? FileStatus.of(descriptor: descriptor, path: path),
+          let there = try? FileStatus.of(name, in: folder, path: path), there.isSameFile(as: made)
+        {
+          unsafe _ = unlinkat(folder, name, 0)
+        }
+        throw error
+      }
+    }
+  }
+
+  // MARK: Files that are there
+
+  func syncFile(_ path: String) throws {
+    try open(path, O_RDONLY | O_NONBLOCK) { try flush($0, path) }
+  }
+
+  func syncFolder(_ path: String) throws {
+    try open(path, O_RDONLY | O_DIRECTORY) { try flush($0, path) }
+  }
+
+  func lock(_ path: String) throws -> Int32? {
+    try inFolder(of: path) { folder, name in
+      let flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK
+      var descriptor = retrying {
+        unsafe openat(folder, name, flags | O_CREAT | O_EXCL, mode_t(0o600))
+      }
+      let isNew = descriptor >= 0
+      if !isNew, errno == EEXIST { descriptor = retrying { unsafe openat(folder, name, flags) } }
+      guard descriptor >= 0 else { throw SystemCallError(call: "lock", path: path, errno: errno) }
+      do {
+        between?("made", path)
+        if isNew { try giveToOwner(of: folder, descriptor, path) }
+        let status = try FileStatus.of(descriptor: descriptor, path: path)
+        guard status.kind == .file else {
+          throw SystemCallError(call: "lock", path: path, errno: EINVAL)
+        }
+        if retrying({ flock(descriptor, LOCK_EX | LOCK_NB) }) == 0 {
+          // Whoever holds the lock of a file that has lost its name keeps nobody out.
+          if try FileStatus.of(name, in: folder, path: path)?.isSameFile(as: status) == true {
+            return descriptor
+          }
+        } else if errno != EWOULDBLOCK {
+          throw SystemCallError(call: "lock", path: path, errno: errno)
+        }
+      } catch {
+        _ = close(descriptor)
+        throw error
+      }
+      _ = close(descriptor)
+      return nil
+    }
+  }
+
+  func setModified(_ path: String, _ time: Int64) throws {
+    try open(path, O_RDONLY | O_NONBLOCK) { descriptor in
+      try expectOurs(descriptor, path) { $0.st_size == 0 }
+      let times = Self.times(time)
+      try Self.call("futimens", path, unsafe futimens(descriptor, times))
+    }
+  }
+
+  func setTraits(_ path: String, _ traits: FileTraits) throws {
+    try open(path, O_RDONLY | O_NONBLOCK) { descriptor in
+      between?("opened", path)
+      try expectOurs(descriptor, path) { $0.st_uid == geteuid() }
+      var raw = stat()
+      try Self.call("fstat", path, unsafe fstat(descriptor, &raw))
+      if raw.st_uid != traits.user || raw.st_gid != traits.group {
+        try Self.call("fchown", path, fchown(descriptor, traits.user, traits.group))
+      }
+      try Self.call("fchmod", path, fchmod(descriptor, mode_t(traits.mode & 0o777)))
+    }
+  }
+
+  /// An ordinary file with one name: a second one could be that of somebody else's file.
+  private func expectOurs(
+    _ descriptor: Int32, _ path: String, _ isRight: (stat) -> Bool
+  ) throws {
+    var raw = stat()
+    try Self.call("fstat", path, unsafe fstat(descriptor, &raw))
+    guard raw.st_mode & S_IFMT == S_IFREG, raw.st_nlink == 1, isRight(raw) else {
+      throw SystemCallError(call: "fstat", path: path, errno: EBUSY)
+    }
+  }
+
+  // MARK: Open folders
+
+  /// Runs `body` with the folder that `path` is in, open, and the name in it.
+  private func inFolder<Result>(
+    of path: String, _ body: (_ folder: Int32, _ name: String) throws -> Result
+  ) throws -> Result {
+    let folder = try Self.open(folder: PathText.folder(of: path))
+    defer { _ = close(folder) }
+    let name = PathText.lastComponent(of: path)
+    return try body(folder, name.utf8.isEmpty ? "." : name)
+  }
+
+  private func open<Result>(
+    _ path: String, _ flags: Int32, _ body: (Int32) throws -> Result
+  ) throws -> Result {
+    try inFolder(of: path) { folder, name in
+      let descriptor = retrying { unsafe openat(folder, name, flags | O_NOFOLLOW | O_CLOEXEC) }
+      guard descriptor >= 0 else { throw SystemCallError(call: "open", path: path, errno: errno) }
+      defer { _ = close(descriptor) }
+      return try body(descriptor)
+    }
+  }
+
+  private func openFolder(_ path: String) throws -> Int32 {
+    try inFolder(of: path) { folder, name in
+      let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
+      let descriptor = retrying { unsafe openat(folder, name, flags) }
+      guard descriptor >= 0 else { throw SystemCallError(call: "open", path: path, errno: errno) }
+      return descriptor
+    }
+  }
+
+  /// Opens a folder, to work in, without following a link in any part of its path.
+  private static func open(folder path: String) throws -> Int32 {
+    #if canImport(Darwin)
+      let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW_ANY | O_CLOEXEC
+      let descriptor = retrying { unsafe Darwin.open(path, flags) }
+      guard descriptor >= 0 else { throw SystemCallError(call: "open", path: path, errno: errno) }
+      return descriptor
+    #else
+      // O_PATH, which asks for no permission to read the folder. Glibc hides its name.
+      let flags = 0x20_0000 | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
+      var folder = retrying {
+        unsafe openat(AT_FDCWD, path.utf8.first == UInt8(ascii: "/") ? "/" : ".", flags)
+      }
+      for part in PathText.components(of: path) where folder >= 0 && !part.utf8.isEmpty {
+        let next = retrying { unsafe openat(folder, part, flags) }
+        let code = errno
+        close(folder)
+        errno = code
+        folder = next
+      }
+      guard folder >= 0 else { throw SystemCallError(call: "open", path: path, errno: errno) }
+      return folder
+    #endif
+  }
+
+  /// What root makes in a user's folder belongs to that user, whose app has to read it later.
+  private func giveToOwner(of folder: Int32, _ made: Int32, _ path: String) throws {
+    guard geteuid() == 0 else { return }
+    var raw = stat()
+    guard unsafe fstat(folder, &raw) == 0, raw.st_uid != 0 else { return }
+    try Self.call("fchown", path, fchown(made, raw.st_uid, raw.st_gid))
+  }
+
+  // MARK: Calls
+
+  private static func call(
+    _ name: String, _ path: String, _ result: @autoclosure () -> Int32
+  ) throws {
+    guard retrying(result) == 0 else {
+      throw SystemCallError(call: name, path: path, errno: errno)
+    }
+  }
+
+  private func flush(_ descriptor: Int32, _ path: String) throws {
+    #if canImport(Darwin)
+      // fsync on Darwin leaves bytes in the device's cache; some volumes know nothing better.
+      if retrying({ fcntl(descriptor, F_FULLFSYNC) }) == 0 { return }
+    #endif
+    if retrying({ fsync(descriptor) }) == 0 { return }
+    // Some volumes cannot sync a folder; nothing more can be done there.
+    let code = errno
+    if code == EINVAL || code == ENOTSUP { return }
+    throw SystemCallError(call: "fsync", path: path, errno: code)
+  }
+
+  private func writeAll(
+    _ bytes: ArraySlice<UInt8>, to descriptor: Int32, _ path: String
+  ) throws {
+    var rest = bytes
+    while !rest.isEmpty {
+      let count = unsafe rest.withUnsafeBytes { unsafe Self.put(descriptor, $0) }
+      if count < 0 {
+        if errno == EINTR { continue }
+        throw SystemCallError(call: "write", path: path, errno: errno)
+      }
+      rest = rest.dropFirst(count)
+    }
+  }
+
+  private static func put(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
+    #if canImport(Darwin)
+      unsafe Darwin.write(descriptor, bytes.baseAddress, bytes.count)
+    #elseif canImport(Musl)
+      unsafe Musl.write(descriptor, bytes.baseAddress, bytes.count)
+    #else
+      unsafe Glibc.write(descriptor, bytes.baseAddress, bytes.count)
+    #endif
+  }
+
+  /// The times of access and of change, both `nanoseconds` since 1970.
+  private static func times(_ nanoseconds: Int64) -> [timespec] {
+    let (seconds, rest) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
+    var time = timespec()
+    time.tv_sec = time_t(rest < 0 ? seconds - 1 : seconds)
+    time.tv_nsec = Int(rest < 0 ? rest + 1_000_000_000 : rest)
+    return [time, time]
+  }
+
+  static func freeBytes(at folder: String) throws -> Int64 {
+    var raw = statvfs()
+    guard unsafe statvfs(folder, &raw) == 0 else {
+      throw SystemCallError(call: "statvfs", path: folder, errno: errno)
+    }
+    let (bytes, overflow) = UInt64(raw.f_bavail).multipliedReportingOverflow(
+      by: UInt64(raw.f_frsize))
+    return overflow ? Int64.max : Int64(clamping: bytes)
+  }
+}

@@ -1,0 +1,237 @@
+import CoreDataStore
+import Foundation
+import SafeText
+
+/// How far the seal of a set has come, in `.seal.json` beside the record of the incident.
+///
+/// A set may be so large that one launch does not live to read it. What was read is noted here now and then; the
+/// record of the incident is written without a seal when a launch has read its share, and gets it later.
+struct SealProgress: Codable, Sendable {
+  /// The file that is being read.
+  struct Current: Codable, Sendable {
+    let name: String
+    let status: FileStatus
+    let state: ResumableSHA256.State
+  }
+
+  let schema: String
+  let version: Int
+  /// The members that are done.
+  var files: [StoreSeal.File]
+  /// nil when the next one has not been begun.
+  var current: Current?
+
+  static let schemaName = "lifeboat.sealProgress"
+
+  init() {
+    schema = Self.schemaName
+    version = 1
+    files = []
+  }
+
+  /// Whether it can be used; what is wrong in it costs only a second reading.
+  var isValid: Bool {
+    schema == Self.schemaName && version == 1 && current?.state.isValid != false
+      && (current.map { $0.state.byteCount <= max(0, $0.status.sizeBytes) } ?? true)
+  }
+}
+
+/// How much is read for a seal.
+package struct SealPace: Sendable {
+  /// Bytes that one launch reads for a seal that an earlier one could not finish.
+  package var bytesPerLaunch: Int64 = 256 * 1024 * 1024
+  /// Bytes between two notes of how far it has come.
+  package var bytesPerNote: Int64 = 32 * 1024 * 1024
+
+  package init() {}
+
+  package init(bytesPerLaunch: Int64, bytesPerNote: Int64) {
+    self.bytesPerLaunch = bytesPerLaunch
+    self.bytesPerNote = bytesPerNote
+  }
+}
+
+extension SetMover {
+  /// Seals the kept set, from where an earlier run ended.
+  ///
+  /// - Parameter budget: How many bytes may be read, at least one file or step; nil for all.
+  /// - Returns: The seal; nil when there is more to read, and how far it came is noted then.
+  func seal(_ folder: QuarantineFolder, _ kept: StoreSet, budget: Int64?) throws -> StoreSeal? {
+    let patience = Patience(seconds: patience)
+    while true {
+      do {
+        var sealing = Sealing(self, folder, kept, budget: budget)
+        return try sealing.run()
+      } catch let error as StoreSealError {
+        if error.code == .cancelled {
+          throw StoreRecoveryError(
+            .cancelled, "the move was called off; the store is where it was", path: error.path,
+            underlying: error)
+        }
+        guard error.code == .changing else { throw error }
+        // Another process may look at the store and write to the index of its log meanwhile.
+        guard patience.rests() else {
+          throw StoreRecoveryError(.inUse, error.message, path: error.path, underlying: error)
+        }
+      }
+    }
+  }
+
+  /// Goes on with the seal of an incident that has none yet, and gives it to the record when it is whole. The lease
+  /// is held.
+  ///
+  /// - Returns: Whether the incident has its seal now.
+  @discardableResult
+  func continueSeal(_ folder: QuarantineFolder, budget: Int64?) throws -> Bool {
+    guard try fileSystem.status(folder.back) == nil,
+      var incident = try records.incident(in: folder.path),
+      PathText.isSame(incident.storeName, folder.storeName)
+    else { return false }
+    if incident.seal == nil {
+      // To close a file that this process has open as a database would drop SQLite's locks on it.
+      if let here = try fileSystem.status(folder.keptMainPath),
+        try fileSystem.status(folder.mainPath)?.isSameFile(as: here) == true
+      {
+        return false
+      }
+      let kept = StoreSet(at: folder.keptMainPath)
+      guard !kept.members.isEmpty, let seal = try seal(folder, kept, budget: budget) else {
+        return false
+      }
+      incident.seal = seal
+      try records.write(incident, to: folder.incident, replacing: true)
+    }
+    try remove(folder.sealing)
+    try fileSystem.syncFolder(folder.path)
+    return true
+  }
+}
+
+/// One run over a kept set.
+private struct Sealing {
+  let mover: SetMover
+  let folder: QuarantineFolder
+  let kept: StoreSet
+  let budget: Int64?
+  var progress: SealProgress
+  /// Bytes that were read in this run, and those of them that no note tells of.
+  var read: Int64 = 0
+  var unnoted: Int64 = 0
+
+  init(
+    _ mover: SetMover, _ folder: QuarantineFolder, _ kept: StoreSet, budget: Int64?
+  ) {
+    self.mover = mover
+    self.folder = folder
+    self.kept = kept
+    self.budget = budget
+    // A damaged note is none.
+    let noted = try? mover.records.read(SealProgress.self, from: folder.sealing)
+    progress = noted.flatMap { $0.isValid ? $0 : nil } ?? SealProgress()
+  }
+
+  mutating func run() throws -> StoreSeal? {
+    if let problem = kept.problem {
+      throw StoreSealError.incomplete(kept.mainPath, problem)
+    }
+    let known = Dictionary(
+      progress.files.map { (FileName($0.name), $0) }, uniquingKeysWith: { first, _ in first })
+    progress.files = []
+    for member in kept.members {
+      if let done = known[FileName(member.name)], try isStill(member, done) {
+        progress.files.append(done)
+        continue
+      }
+      guard let file = try seal(member) else {
+        try note()
+        return nil
+      }
+      progress.files.append(file)
+      progress.current = nil
+      if unnoted >= mover.pace.bytesPerNote { try note() }
+    }
+    return StoreSeal(files: progress.files)
+  }
+
+  private func isStill(_ member: StoreSet.Member, _ done: StoreSeal.File) throws -> Bool {
+    guard done.role == member.role, done.kind == member.kind,
+      let status = try mover.fileSystem.status(member.path)
+    else { return false }
+    return member.kind == .folder
+      || status.sizeBytes == (member.kind == .file ? done.sizeBytes : status.sizeBytes)
+        && status.inode == done.inode && status.modified == done.modifiedNanoseconds
+  }
+
+  /// Seals one member; nil when the rest of it has to wait.
+  private mutating func seal(_ member: StoreSet.Member) throws -> StoreSeal.File? {
+    guard let budget else {
+      let file = try StoreSeal.seal(member, isCancelled: mover.isCancelled)
+      count(file.sizeBytes)
+      return file
+    }
+    guard member.kind == .file, member.sizeBytes > mover.pace.bytesPerNote else {
+      // However small the share is, each launch gets on.
+      if read > 0, member.sizeBytes > budget - read { return nil }
+      let file = try StoreSeal.seal(member, isCancelled: mover.isCancelled)
+      count(file.sizeBytes)
+      return file
+    }
+    return try sealLarge(member, budget)
+  }
+
+  /// Reads a large file from where the last note says to where the share ends, or the next note is due.
+  private mutating func sealLarge(
+    _ member: StoreSet.Member, _ budget: Int64
+  ) throws -> StoreSeal.File? {
+    guard let status = try mover.fileSystem.status(member.path), status.kind == .file else {
+      throw StoreSealError.changing(member.path)
+    }
+    var hasher = ResumableSHA256()
+    if let current = progress.current, PathText.isSame(current.name, member.name),
+      current.status.isUnchanged(status)
+    {
+      hasher = ResumableSHA256(current.state)
+    }
+    while true {
+      let start = hasher.state.byteCount
+      let step = max(64, min(mover.pace.bytesPerNote, budget - read))
+      var rest: [UInt8] = []
+      let end = unsafe try StoreSeal.read(
+        member.path, expecting: status, from: start, isCancelled: mover.isCancelled
+      ) { bytes in
+        // A short read may end within a block, which the next one begins with.
+        unsafe rest.append(contentsOf: bytes)
+        let taken = unsafe rest.withUnsafeBytes { unsafe hasher.update($0) }
+        rest.removeFirst(taken)
+        return hasher.state.byteCount - start < step
+      }
+      count(end - start)
+      if end == status.sizeBytes {
+        return StoreSeal.File(
+          name: member.name, role: member.role, kind: .file, sizeBytes: status.sizeBytes,
+          sha256: hasher.finalize(rest), modifiedNanoseconds: status.modified, inode: status.inode)
+      }
+      progress.current = .init(name: member.name, status: status, state: hasher.state)
+      if read >= budget { return nil }
+      try note()
+    }
+  }
+
+  private mutating func count(_ bytes: Int64) {
+    read = read.addingReportingOverflow(bytes).partialValue
+    unnoted = unnoted.addingReportingOverflow(bytes).partialValue
+  }
+
+  private mutating func note() throws {
+    try mover.records.write(progress, to: folder.sealing, replacing: true)
+    unnoted = 0
+  }
+}
+
+extension FileStatus {
+  /// Whether `other` is the same file with the same content, as far as that shows from outside. Its number of
+  /// names, and with it the time of its status, may be another.
+  func isUnchanged(_ other: FileStatus) -> Bool {
+    isSameFile(as: other) && sizeBytes == other.sizeBytes && modified == other.modified
+  }
+}
