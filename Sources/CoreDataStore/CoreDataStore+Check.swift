@@ -29,11 +29,11 @@ extension CoreDataStore {
 
   /// The highest key of each table against the one that Z_PRIMARYKEY has as handed out: Core Data takes the next
   /// key from there, and would give a row the key of another.
-  private func checkKeys(_ highest: [String: Int64], _ report: inout CheckReport) {
+  private func checkKeys(_ highest: [SQLName: Int64], _ report: inout CheckReport) {
     for record in entities where record.superNumber == 0 {
       let name =
         record.isHistory ? "A" + record.name.uppercased() : "Z" + record.name.uppercased()
-      guard let key = highest[name.lowercased()], key > record.highestKey else { continue }
+      guard let key = highest[SQLName(name)], key > record.highestKey else { continue }
       report.add(
         Finding(
           "coredata.keyCounter",

@@ -20,7 +20,7 @@ struct Check: ParsableCommand, RecordedCommand {
                 lifeboat check --depth full --format ndjson Notes.sqlite
 
       Nothing is repaired or written. What SQLite's own integrity check finds is found, in files too that SQLite \
-      does not open.
+      does not open; what is not looked at is named, and only a store of which nothing is left out is called sound.
 
       Exit status: 1 when damage was found; 0 also with notes; 65 when the file is no store that is understood; 75 \
       when it changed while it was read.
@@ -31,7 +31,7 @@ struct Check: ParsableCommand, RecordedCommand {
 
   @Option(
     name: .long,
-    help: "quick, or full: also compare the entries of indexes with the rows.")
+    help: "quick, or full: also compare the entries of indexes with the rows, and their order.")
   var depth: CheckDepth = .quick
 
   @Option(name: .long, help: "text, json, or ndjson: a line for each finding.")
@@ -68,7 +68,7 @@ struct CheckText {
   /// What says that the file's header was not believed.
   static let layoutFindings: Set = [
     "file.headMissing", "file.headMoved", "header.unreadable", "header.otherPageSize",
-    "header.otherEncoding",
+    "header.otherEncoding", "header.otherReservedBytes",
   ]
   /// Findings shown without `-v`.
   private static let most = 50
@@ -84,6 +84,7 @@ struct CheckText {
     var block = KeyValueBlock()
     block.add("Verdict", verdict, tone: check.isSound ? .green : .red)
     block.add("Checked", counts)
+    if !check.notChecked.isEmpty { block.add("Not checked", notChecked) }
     block.add("Next", suggestions)
     return block.text(width: display.width, style: display.style) + findings
   }
@@ -93,7 +94,9 @@ struct CheckText {
     let noteText = notes == 0 ? "" : ", \(Quantity.count(notes)) \(notes == 1 ? "note" : "notes")"
     guard !check.isSound else {
       let also = check.kind == .coreData ? ", and Core Data's rules hold" : ""
-      return "sound: every page, cell and record is as it should be\(also)\(noteText)"
+      return check.notChecked.isEmpty
+        ? "sound: every page, cell and record is as it should be\(also)\(noteText)"
+        : "no damage found in what was looked at: every page, cell and record is as it should be\(also)\(noteText)"
     }
     let pages = Set(check.findings.filter { $0.severity == .damage }.compactMap(\.page)).count
     let count = check.damageCount
@@ -123,9 +126,14 @@ struct CheckText {
       + (counts.indexes == 0 && counts.indexEntries > 0
         ? "indexes that nothing names" : words(counts.indexes, "index", "indexes"))
       + (counts.indexes > 0 ? "; \(entries)" : "")
-      + (counts.unjudgedStatements > 0
-        ? "; not judged: expressions, queries and triggers in "
-          + words(counts.unjudgedStatements, "CREATE statement", "CREATE statements") : "")
+  }
+
+  private var notChecked: String {
+    let full: Set = ["index.entries", "index.order"]
+    let isQuick =
+      check.depth == .quick && check.notChecked.contains { full.contains($0.id) }
+    return check.notChecked.map(\.message).joined(separator: "; ")
+      + (isQuick ? "; --depth full looks at more" : "")
   }
 
   private var suggestions: [KeyValueBlock.Suggestion] {

@@ -180,8 +180,10 @@ struct InspectionText {
     let pages = Set(inspection.findings.filter { $0.severity == .damage }.compactMap(\.page)).count
     guard inspection.damageCount > 0 else {
       let notes = inspection.findings.count
-      return "no damage found"
-        + (notes > 0 ? ", \(Quantity.count(notes)) \(notes == 1 ? "note" : "notes")" : "")
+      return inspection.notChecked.isEmpty
+        ? "no damage found"
+        : "no damage found in what was looked at (check --depth full: more)"
+          + (notes > 0 ? ", \(Quantity.count(notes)) \(notes == 1 ? "note" : "notes")" : "")
     }
     return
       "damaged: \(Quantity.count(inspection.damageCount)) \(inspection.damageCount == 1 ? "finding" : "findings")"
@@ -210,8 +212,17 @@ struct InspectionText {
     return isSchemaLost ? text + "; the schema is damaged, so tables are missing" : text
   }
 
+  /// Damage of a page that all its rows outlive.
+  private static let losesNothing: Set = [
+    "page.badFragments", "page.badContentStart", "cell.overlap", "tree.unevenDepth",
+    "record.trailingBytes", "record.affinity", "record.reservedType",
+  ]
+
   private var isSchemaLost: Bool {
-    inspection.findings.contains { $0.severity == .damage && $0.table == "sqlite_schema" }
+    inspection.findings.contains {
+      $0.severity == .damage && $0.table == "sqlite_schema" && !Self.losesNothing.contains($0.id)
+        && !PathText.starts($0.id, with: "freeblock.")
+    }
   }
 
   private var evidence: String {

@@ -1,7 +1,7 @@
 /// Walks one b-tree in key order and decodes its rows.
 ///
 /// Damage on a page is a finding and the walk goes on with the next page; a page is visited once, so that no
-/// cycle of child pointers can keep the walk going.
+/// cycle of child pointers can keep the walk going, and for one table only (``PageClaims``).
 struct BTreeScan: ~Copyable {
   /// The name for findings.
   let table: String?
@@ -13,12 +13,21 @@ struct BTreeScan: ~Copyable {
   /// The pages above those that ``leaves(below:reader:)`` gave.
   private(set) var interiorPages: [UInt32] = []
   private var decoder: RecordDecoder
-  private var visited: PageSet
+  private var visited: PagesMet
   private var payload = ContiguousArray<UInt8>()
   /// Bytes of payload that may still be read. The cells of a sound b-tree do not overlap and share no overflow
-  /// page, so all of them fit into the file; four times as much leaves room for damage and none for a file
-  /// that makes gigabytes of a page by pointing to the same cell again and again.
-  private var allowance = Int.max
+  /// page, so all of them fit into its pages: each page adds its size. What all tables of the file may take beyond
+  /// that, ``PageClaims/spare(of:)``, leaves room for damage and none for a file that makes gigabytes of a page by
+  /// pointing to the same cell again and again. Of values that rows have by default a quarter counts.
+  private var allowance = 0
+  private var spare = 0
+  private let claims: PageClaims
+  /// The table's number among the claims.
+  private let owner: UInt32
+  /// Whether pages above leaves are left alone, as they are where several scans share the leaves of one table.
+  var readsLeavesOnly = false
+  /// Whether such a page was left alone.
+  private(set) var hasLeftPages = false
 
   /// SQLite itself never goes deeper than 20 levels (BTCURSOR_MAX_DEPTH).
   private static let deepest = 20
@@ -38,12 +47,15 @@ struct BTreeScan: ~Copyable {
   }
 
   init(
-    table: String?, isRowIDTable: Bool, encoding: DatabaseHeader.TextEncoding, mainPageCount: UInt32
+    of table: Table, isRowIDTable: Bool, encoding: DatabaseHeader.TextEncoding,
+    mainPageCount: UInt32, claims: PageClaims
   ) {
-    self.table = table
+    self.table = table.name
     self.isRowIDTable = isRowIDTable
+    self.claims = claims
+    owner = PageClaims.number(of: table)
     decoder = RecordDecoder(encoding: encoding)
-    visited = PageSet(pageCount: mainPageCount)
+    visited = PagesMet(pageCount: mainPageCount)
   }
 
   /// Hands every row below `root` to the sink.
@@ -51,25 +63,32 @@ struct BTreeScan: ~Copyable {
   mutating func run<Sink: RowSink & ~Copyable>(
     root: UInt32, layout: borrowing RowLayout, reader: inout PageReader, sink: inout Sink
   ) throws(SQLiteFileError) {
-    begin(reader)
+    begin()
     var levels: [Level] = []
     try visit(root, &levels, layout, &reader, &sink)
     try walk(&levels, layout, &reader, &sink)
     end()
   }
 
-  /// Sets the bounds of a scan of this file.
-  mutating func begin(_ reader: borrowing PageReader) {
-    allowance = (reader.storedPageCount + 1) * reader.pageSize * 4
+  /// Sets the bounds of a scan.
+  mutating func begin() {
+    spare = claims.spare(of: owner)
+    allowance = spare
   }
 
-  /// Settles the findings that count over a whole scan.
+  /// Hands in the pages met, which are this table's from now on.
+  func settle() {
+    claims.settle(visited, of: owner, beyond: spare - allowance + decoder.defaultBytes / 4)
+  }
+
+  /// Settles the claims, and the findings that count over a whole scan.
   mutating func end() {
-    if allowance <= 0 {
+    settle()
+    if allowance <= decoder.defaultBytes / 4 {
       findings.add(
         Finding(
           "tree.moreThanFile",
-          "the cells of this b-tree overlap and claim several times what the file holds; the rest of it is not read",
+          "the rows of this b-tree come to several times what its pages hold; the rest of it is not read",
           table: table))
     }
     if decoder.reservedTypeCount > 0 {
@@ -86,7 +105,7 @@ struct BTreeScan: ~Copyable {
     _ levels: inout [Level], _ layout: borrowing RowLayout, _ reader: inout PageReader,
     _ sink: inout Sink
   ) throws(SQLiteFileError) {
-    while let level = levels.last, sink.wantsMore, allowance > 0 {
+    while let level = levels.last, sink.wantsMore, allowance > decoder.defaultBytes / 4 {
       guard level.next <= level.count else {
         levels.removeLast()
         continue
@@ -131,10 +150,8 @@ struct BTreeScan: ~Copyable {
       if levels.count < depth {
         interiorPages.append(child)
         try visit(child, &levels, layout, &reader, &sink)
-      } else if visited.insert(child) {
+      } else if claim(child, reader) {
         leaves.append(child)
-      } else {
-        report("page.referencedTwice", "a b-tree leads to this page twice", child, reader)
       }
     }
     return leaves
@@ -153,11 +170,24 @@ struct BTreeScan: ~Copyable {
     _ number: UInt32, _ levels: inout [Level], _ layout: borrowing RowLayout,
     _ reader: inout PageReader, _ sink: inout Sink
   ) throws(SQLiteFileError) {
-    guard visited.insert(number) else {
-      report("page.referencedTwice", "a b-tree leads to this page twice", number, reader)
-      return
-    }
+    guard claim(number, reader) else { return }
     try enter(number, &levels, layout, &reader, &sink)
+  }
+
+  /// Whether a page is this table's and was not met before.
+  private mutating func claim(_ page: UInt32, _ reader: borrowing PageReader) -> Bool {
+    guard !claims.isOthers(page, than: owner) else {
+      report(
+        "page.otherTable",
+        "a b-tree leads to this page, whose rows are read for the table \(claims.ownerName(of: page))",
+        page, reader)
+      return false
+    }
+    guard visited.insert(page) else {
+      report("page.referencedTwice", "a b-tree leads to this page twice", page, reader)
+      return false
+    }
+    return true
   }
 
   private mutating func enter<Sink: RowSink & ~Copyable>(
@@ -172,8 +202,11 @@ struct BTreeScan: ~Copyable {
         number, reader)
       return
     }
+    allowance &+= reader.pageSize
     if page.kind.isLeaf {
       try cells(of: number, 0..<page.cellCount, layout, &reader, &sink)
+    } else if readsLeavesOnly {
+      hasLeftPages = true
     } else if levels.count >= Self.deepest {
       report("tree.tooDeep", "deeper than any b-tree of SQLite's", number, reader)
     } else {
@@ -232,13 +265,15 @@ struct BTreeScan: ~Copyable {
     let pageOffset = reader.location(of: number).offset
     let member = reader.location(of: number).member
     let limit = reader.storedPageCount * usableSize
-    while index < range.upperBound, sink.wantsMore, allowance > 0 {
+    while index < range.upperBound, sink.wantsMore, allowance > decoder.defaultBytes / 4 {
       var spill: Spill?
       do {
         guard let page = try reader.page(number),
           let header = try? BTreePage(parsing: page, number: number, usableSize: usableSize)
         else { return }
-        while index < range.upperBound, spill == nil, allowance > 0, sink.wantsMore {
+        while index < range.upperBound, spill == nil, allowance > decoder.defaultBytes / 4,
+          sink.wantsMore
+        {
           spill = cell(
             index, page, header, limit, layout, &sink, number, member, pageOffset)
           index &+= 1
@@ -322,7 +357,9 @@ struct BTreeScan: ~Copyable {
       let wanted = min(piece, spill.length - payload.count)
       let following: UInt32
       do {
-        guard next != landmark, let page = try reader.page(next) else {
+        guard next != landmark, !claims.isOthers(next, than: owner),
+          let page = try reader.page(next)
+        else {
           let place = reader.location(of: number)
           lose(
             "overflow.broken",
@@ -333,7 +370,8 @@ struct BTreeScan: ~Copyable {
         following = page.uint32(at: 0)
         append(page.part(4, wanted))
       }
-      allowance -= wanted
+      if visited.insert(next) { allowance &+= reader.pageSize }
+      allowance &-= wanted
       if allowance <= 0 { return }
       if steps & (steps - 1) == 0 { landmark = next }
       steps += 1

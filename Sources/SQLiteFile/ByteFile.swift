@@ -13,7 +13,7 @@
 package final class ByteFile: Sendable {
   /// The path it was opened by.
   package let path: String
-  /// Size in bytes at the time of opening.
+  /// Size in bytes at the time of opening, at most 2^60.
   package let size: Int64
   private let descriptor: Int32
 
@@ -43,7 +43,8 @@ package final class ByteFile: Sendable {
       throw SQLiteFileError(.notRegular, kind, path: path)
     }
     self.path = path
-    size = Int64(status.st_size)
+    // No database is longer than 2^48 bytes; a sparse file may say any size, and sums of sizes are to stay numbers.
+    size = min(Int64(status.st_size), 1 << 60)
     self.descriptor = descriptor
   }
 

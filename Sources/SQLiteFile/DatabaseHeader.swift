@@ -42,11 +42,11 @@ public struct DatabaseHeader: Sendable, Equatable {
   public let freelistPageCount: UInt32
   /// Changes with the schema (offset 40).
   public let schemaCookie: UInt32
-  /// Schema format, 1 to 4 (offset 44).
+  /// Schema format, 1 to 4 (offset 44). SQLite looks at its lowest byte alone, and takes 0 for 1.
   public let schemaFormat: UInt32
   /// Largest root page in auto-vacuum databases, else 0 (offset 52).
   public let largestRootPage: UInt32
-  /// How text is stored. A new database without tables may have 0 here, which is read as UTF-8.
+  /// How text is stored. SQLite looks at the two lowest bits of the number alone; none is UTF-8.
   public let textEncoding: TextEncoding
   /// The application's own version number (offset 60).
   public let userVersion: Int32
@@ -79,7 +79,6 @@ public struct DatabaseHeader: Sendable, Equatable {
     case magic
     case pageSize(Int)
     case usableSize(Int)
-    case encoding(UInt32)
     case readVersion(UInt8)
   }
 
@@ -95,9 +94,8 @@ public struct DatabaseHeader: Sendable, Equatable {
     let reserved = Int(bytes.byte(at: 20))
     guard size - reserved >= 480 else { throw .usableSize(size - reserved) }
     let encoding = bytes.uint32(at: 56)
-    guard let textEncoding = TextEncoding(rawValue: encoding == 0 ? 1 : encoding) else {
-      throw .encoding(encoding)
-    }
+    // SQLite looks at the two lowest bits alone, and takes none for UTF-8 (`sqlite3InitOne`).
+    let textEncoding = TextEncoding(rawValue: encoding & 3) ?? .utf8
     guard bytes.byte(at: 19) <= 2 else { throw .readVersion(bytes.byte(at: 19)) }
     self.init(
       fields: bytes, pageSize: size, reservedBytes: reserved, textEncoding: textEncoding,

@@ -1,3 +1,5 @@
+import SafeText
+
 /// Tells files that stand beside a database and are named in its place.
 enum MistakenFile {
   /// The error for a write-ahead log or a rollback journal; nil for any other file.
@@ -14,7 +16,7 @@ enum MistakenFile {
     {
       return log(file)
     }
-    if file.path.hasSuffix("-wal"), try LogBasis(guessing: file, pageSize: nil) != nil {
+    if PathText.ends(file.path, with: "-wal"), try LogBasis(guessing: file, pageSize: nil) != nil {
       return log(file)
     }
     return nil

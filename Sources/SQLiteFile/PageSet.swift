@@ -26,6 +26,18 @@ struct PageSet {
     return bits[word] & (UInt64(1) << UInt64(page % 64)) != 0
   }
 
+  /// Hands out all pages.
+  func forEach(_ receive: (UInt32) -> Void) {
+    for (index, word) in bits.enumerated() where word != 0 {
+      var left = word
+      while left != 0 {
+        receive(UInt32(truncatingIfNeeded: index * 64 + left.trailingZeroBitCount))
+        left &= left - 1
+      }
+    }
+    others.forEach(receive)
+  }
+
   /// Takes a page out.
   mutating func remove(_ page: UInt32) {
     let word = Int(page / 64)

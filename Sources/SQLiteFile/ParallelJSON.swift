@@ -29,12 +29,13 @@ struct ParallelJSON {
       self.scan = scan
       self.sink = sink
       self.layout = layout
-      self.scan.begin(self.reader)
+      self.scan.readsLeavesOnly = true
+      self.scan.begin()
     }
 
     func read(_ leaves: ArraySlice<UInt32>) {
       do throws(SQLiteFileError) {
-        for leaf in leaves where sink.wantsMore {
+        for leaf in leaves where sink.wantsMore && !scan.hasLeftPages {
           try scan.read(leaf: leaf, layout: layout, reader: &reader, sink: &sink)
         }
       } catch {
@@ -82,7 +83,8 @@ struct ParallelJSON {
       let workers = workers
       DispatchQueue.concurrentPerform(iterations: workers.count) { workers[$0].read(blocks[$0]) }
       for (worker, block) in zip(workers, blocks) {
-        guard !worker.sink.isBroken else {
+        // What is below a page in a leaf's place is for one scan alone: pages may come up twice.
+        guard !worker.sink.isBroken, !worker.scan.hasLeftPages else {
           straightFrom = block.startIndex
           break
         }

@@ -22,6 +22,8 @@ struct RecordDecoder: ~Copyable {
   private var utf8 = ContiguousArray<UInt8>()
   /// Records with a serial type that no version of SQLite writes into a file (10 and 11).
   private(set) var reservedTypeCount = 0
+  /// Bytes of text and blobs that rows have by default, without a field for them.
+  private(set) var defaultBytes = 0
 
   init(encoding: DatabaseHeader.TextEncoding) { self.encoding = encoding }
 
@@ -133,7 +135,7 @@ struct RecordDecoder: ~Copyable {
 
   /// A column that the record has no field for.
   @inline(never)
-  private func emitDefault<Sink: RowSink & ~Copyable>(
+  private mutating func emitDefault<Sink: RowSink & ~Copyable>(
     _ layout: borrowing RowLayout, _ column: Int, _ rowID: Int64?, _ sink: inout Sink
   ) {
     let rule = layout.rules[column]
@@ -146,9 +148,11 @@ struct RecordDecoder: ~Copyable {
     case .real(let value)?: sink.real(value)
     case .text(let text)?:
       let bytes = ContiguousArray(text.utf8)
+      defaultBytes &+= bytes.count
       sink.text(bytes.rawSpan)
     case .blob(let value)?:
       let bytes = ContiguousArray(value)
+      defaultBytes &+= bytes.count
       sink.blob(bytes.rawSpan)
     }
   }

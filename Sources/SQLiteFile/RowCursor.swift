@@ -26,12 +26,13 @@ package final class RowCursor {
   ) throws(SQLiteFileError) {
     var reader = database.anotherReader()
     var scan = database.newScan(of: table, true)
-    scan.begin(reader)
+    scan.begin()
     layout = try database.layout(of: table).0
     if let chosen {
       leaves = chosen
     } else {
       leaves = try scan.leaves(below: table.rootPage, reader: &reader)
+      scan.settle()
     }
     self.reader = reader
     self.scan = scan
@@ -40,7 +41,10 @@ package final class RowCursor {
   /// The next row; nil behind the last. Only a damaged table gives rows out of order.
   package func next() throws(SQLiteFileError) -> ComparedRow? {
     while position >= sink.rows.count {
-      guard nextLeaf < leaves.count else { return nil }
+      guard nextLeaf < leaves.count else {
+        scan.settle()
+        return nil
+      }
       sink.rows.removeAll(keepingCapacity: true)
       position = 0
       let leaf = leaves[nextLeaf]

@@ -21,9 +21,28 @@ struct SQLToken: Equatable {
   let range: Range<Int>
 
   /// Whether this is the given keyword, which no quoted word ever is.
-  func isKeyword(_ keyword: String) -> Bool { kind == .word && text.uppercased() == keyword }
+  func isKeyword(_ keyword: String) -> Bool { kind == .word && SQLName.isSame(text, keyword) }
 
-  func isPunctuation(_ character: String) -> Bool { kind == .punctuation && text == character }
+  func isPunctuation(_ character: String) -> Bool {
+    kind == .punctuation && text.utf8.elementsEqual(character.utf8)
+  }
+
+  /// The words of the one statement that SQLite reads of an entry of the schema: it ends with a zero byte, and with a
+  /// semicolon unless that is a trigger's own.
+  static func statement(in sql: [UInt8]) -> [SQLToken] {
+    all(in: Array(statementBytes(of: sql)))
+  }
+
+  /// The bytes of that statement, without the semicolon.
+  static func statementBytes(of sql: [UInt8]) -> ArraySlice<UInt8> {
+    let text = sql.prefix { $0 != 0 }
+    guard text.contains(UInt8(ascii: ";")) else { return text }
+    let tokens = all(in: Array(text))
+    guard !tokens.prefix(3).contains(where: { $0.isKeyword("TRIGGER") }),
+      let end = tokens.first(where: { $0.isPunctuation(";") })
+    else { return text }
+    return text.prefix(end.range.lowerBound)
+  }
 
   /// Takes a statement apart; comments and white space go. An unfinished literal ends at the end of the text.
   static func all(in sql: [UInt8]) -> [SQLToken] {

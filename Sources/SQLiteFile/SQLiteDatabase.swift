@@ -39,6 +39,8 @@ public final class SQLiteDatabase {
   public private(set) var findings = FindingList()
 
   private var reader: PageReader
+  /// Which table each page is read for.
+  private let claims: PageClaims
   let mainPageCount: UInt32
   /// Whether nothing of the header is left, that is, nothing but its layout is known.
   let isHeaderLost: Bool
@@ -133,16 +135,22 @@ public final class SQLiteDatabase {
     reader = PageReader(
       main: parts.main, pageSize: header.pageSize, usableSize: header.usableSize,
       pageLimit: newest, origin: parts.origin, overlays: parts.overlays)
+    claims = PageClaims(
+      pageCount: mainPages, spare: (reader.storedPageCount + 1) * header.pageSize * 4)
     findings = parts.findings
     schema = Schema(rows: [])
     var rows: [StoredRow] = []
     try readRows(
-      root: 1, isRowIDTable: true, layout: RowLayout(Schema.definition), table: "sqlite_schema"
+      of: Table(name: "sqlite_schema", rootPage: 1, definition: nil, sql: nil), true,
+      RowLayout(Schema.definition)
     ) { row in
       rows.append(row)
       return true
     }
     schema = Schema(rows: rows)
+    try claims.reserveRoots(of: schema.tables) { tables throws(SQLiteFileError) in
+      try RootChoice.choose(tables, encoding: header.textEncoding, &reader)
+    }
     // A header in the clear, and everything behind it encrypted.
     if rows.isEmpty, try reader.kind(of: 1) == nil, try Entropy.looksEncrypted(parts.main) {
       throw Self.encrypted(parts.main)
@@ -164,9 +172,7 @@ public final class SQLiteDatabase {
   public func forEachRow(of table: Table, _ receive: (StoredRow) -> Bool) throws(SQLiteFileError) {
     let (layout, isRowIDTable) = try layout(of: table)
     try withoutActuallyEscaping(receive) { receive throws(SQLiteFileError) in
-      try readRows(
-        root: table.rootPage, isRowIDTable: isRowIDTable, layout: layout, table: table.name,
-        receive)
+      try readRows(of: table, isRowIDTable, layout, receive)
     }
   }
 
@@ -268,7 +274,7 @@ public final class SQLiteDatabase {
     throws(SQLiteFileError)
   {
     var scan = newScan(of: table, true)
-    scan.begin(reader)
+    scan.begin()
     let leaves = try scan.leaves(below: table.rootPage, reader: &reader)
     guard leaves.count >= ParallelJSON.leastLeafCount else {
       return try self.scan(table, true, layout, &sink)
@@ -286,20 +292,19 @@ public final class SQLiteDatabase {
 
   func newScan(of table: Table, _ isRowIDTable: Bool) -> BTreeScan {
     BTreeScan(
-      table: table.name, isRowIDTable: isRowIDTable, encoding: header.textEncoding,
-      mainPageCount: mainPageCount)
+      of: table, isRowIDTable: isRowIDTable, encoding: header.textEncoding,
+      mainPageCount: mainPageCount, claims: claims)
   }
 
   /// Takes over what another reader has found.
   package func add(_ other: FindingList) { findings.add(other) }
 
   private func readRows(
-    root: UInt32, isRowIDTable: Bool, layout: RowLayout, table: String,
+    of table: Table, _ isRowIDTable: Bool, _ layout: RowLayout,
     _ receive: @escaping (StoredRow) -> Bool
   ) throws(SQLiteFileError) {
     var sink = ValueSink(receive: receive)
-    try scan(
-      Table(name: table, rootPage: root, definition: nil, sql: nil), isRowIDTable, layout, &sink)
+    try scan(table, isRowIDTable, layout, &sink)
   }
 
   /// How the rows of a table are laid out; without a readable CREATE statement the root page tells what kind
@@ -406,7 +411,6 @@ public final class SQLiteDatabase {
         offset: 0)
     case .pageSize(let size): return bad("impossible page size of \(size) bytes", 16)
     case .usableSize(let size): return bad("only \(size) usable bytes in a page", 20)
-    case .encoding(let number): return bad("unknown text encoding \(number)", 56)
     case .readVersion(let version):
       return bad("read version \(version), newer than any known", 19)
     }

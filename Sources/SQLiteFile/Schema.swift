@@ -31,6 +31,8 @@ public struct Table: Sendable, Hashable {
   public let definition: TableDefinition?
   /// The CREATE statement as it stands.
   public let sql: String?
+  /// The place among the tables of the schema; nil for the schema's own.
+  var place: Int?
 
   /// The names of the columns, empty when they are not known.
   public var columnNames: [String] { definition?.columns.map(\.name) ?? [] }
@@ -46,27 +48,23 @@ public struct Schema: Sendable, Equatable {
 
   /// The table of this name, upper and lower case alike as in SQL.
   public func table(named name: String) -> Table? {
-    let index = exactNames[name] ?? foldedNames[name.lowercased()]
-    return index.map { tables[$0] }
+    places[SQLName(name)].map { tables[$0] }
   }
 
-  private let exactNames: [String: Int]
-  private let foldedNames: [String: Int]
+  private let places: [SQLName: Int]
 
   init(rows: [StoredRow]) {
     let entries = rows.compactMap(SchemaEntry.init(row:))
     self.entries = entries
-    let tables = entries.filter { $0.type == "table" && $0.rootPage > 0 }.map { entry in
+    let stored = entries.filter { $0.type == "table" && $0.rootPage > 0 }
+    let tables = stored.enumerated().map { place, entry in
       Table(
         name: entry.name, rootPage: entry.rootPage,
-        definition: entry.sql.flatMap { TableDefinition(sql: $0) }, sql: entry.sql)
+        definition: entry.sql.flatMap { TableDefinition(sql: $0) }, sql: entry.sql, place: place)
     }
     self.tables = tables
-    exactNames = Dictionary(
-      tables.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
-    foldedNames = Dictionary(
-      tables.enumerated().map { ($1.name.lowercased(), $0) },
-      uniquingKeysWith: { first, _ in first })
+    places = Dictionary(
+      tables.enumerated().map { (SQLName($1.name), $0) }, uniquingKeysWith: { first, _ in first })
   }
 
   /// The columns of the schema table itself.
@@ -91,10 +89,11 @@ extension SchemaEntry {
     self.type = type.string
     self.name = name.string
     self.tableName = tableName.string
-    if case .integer(let page) = row.values[3] {
-      rootPage = UInt32(exactly: page) ?? 0
-    } else {
-      rootPage = 0
+    switch row.values[3] {
+    case .integer(let page): rootPage = UInt32(exactly: page) ?? 0
+    // SQLite reads the number from text in any case.
+    case .text(let page): rootPage = UInt32(page.string) ?? 0
+    default: rootPage = 0
     }
     if case .text(let text) = row.values[4] { sql = text.string } else { sql = nil }
   }

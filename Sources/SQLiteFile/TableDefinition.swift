@@ -43,6 +43,25 @@ public struct TableDefinition: Sendable, Hashable {
     public let isNotNull: Bool
   }
 
+  /// A part of a key: a column, and how its values are ordered.
+  struct KeyPart: Sendable, Hashable {
+    var column: Int
+    var collation: String
+    var isDescending: Bool
+
+    /// Whether an index that has one part needs no other one to tell rows apart.
+    func isStored(as other: KeyPart) -> Bool {
+      column == other.column && SQLName.isSame(collation, other.collation)
+    }
+  }
+
+  /// An index that SQLite makes by itself for a constraint.
+  struct AutomaticIndex: Sendable, Hashable {
+    /// The number that ends its name.
+    var number: Int
+    var parts: [KeyPart]
+  }
+
   /// The columns in order.
   public let columns: [Column]
   /// The column that stands for the row id; nil when there is none.
@@ -55,6 +74,17 @@ public struct TableDefinition: Sendable, Hashable {
   public let isStrict: Bool
   /// Whether row ids are never used again ("SQLite Autoincrement").
   public let isAutoincrement: Bool
+  /// The parts of the primary key, each once.
+  let keyParts: [KeyPart]
+  /// The indexes that SQLite makes for constraints; nil when a constraint was not understood.
+  let automaticIndexes: [AutomaticIndex]?
+  /// Whether a CHECK constraint says more of the values.
+  let hasChecks: Bool
+
+  /// The place of the column of this name.
+  func place(of name: String) -> Int? {
+    columns.firstIndex { SQLName.isSame($0.name, name) }
+  }
 
   /// The order in which a row stores the columns: of a WITHOUT ROWID table the primary key comes first
   /// (file format, section 2.4 "Representation Of SQL Tables"). Virtual columns are not among them.
@@ -73,7 +103,8 @@ public struct TableDefinition: Sendable, Hashable {
 
   init(
     columns: [Column], rowIDColumn: Int?, primaryKey: [Int], isWithoutRowID: Bool, isStrict: Bool,
-    isAutoincrement: Bool = false
+    isAutoincrement: Bool = false, keyParts: [KeyPart] = [],
+    automaticIndexes: [AutomaticIndex]? = [], hasChecks: Bool = false
   ) {
     self.columns = columns
     self.rowIDColumn = rowIDColumn
@@ -81,6 +112,9 @@ public struct TableDefinition: Sendable, Hashable {
     self.isWithoutRowID = isWithoutRowID
     self.isStrict = isStrict
     self.isAutoincrement = isAutoincrement
+    self.keyParts = keyParts
+    self.automaticIndexes = automaticIndexes
+    self.hasChecks = hasChecks
   }
 }
 

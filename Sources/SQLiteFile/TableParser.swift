@@ -6,7 +6,7 @@ struct TableParser {
 
   init(_ sql: String) {
     self.sql = Array(sql.utf8)
-    tokens = SQLToken.all(in: self.sql)
+    tokens = SQLToken.statement(in: self.sql)
   }
 
   /// A column while it is being read: what it is may be settled by a later constraint.
@@ -25,14 +25,26 @@ struct TableParser {
 
     /// Whether the type is this word, in any case of its letters, which are ASCII's own.
     var isInteger: Bool {
-      isOneWord && type.utf8.count == 7 && type.uppercased() == "INTEGER"
+      isOneWord && SQLName.isSame(type, "INTEGER")
     }
   }
 
   private struct KeyPart {
     var column: String
     var collation: String?
+    var isDescending = false
+    /// Whether it is more than a column.
+    var isExpression = false
   }
+
+  /// A constraint that SQLite makes an index for.
+  private struct UniqueConstraint {
+    var isPrimaryKey: Bool
+    var isOfTable: Bool
+    var parts: [KeyPart]
+  }
+
+  private var constraints: [UniqueConstraint] = []
 
   private static let constraintWords: Set<String> = [
     "CONSTRAINT", "PRIMARY", "NOT", "NULL", "UNIQUE", "CHECK", "DEFAULT", "COLLATE", "REFERENCES",
@@ -88,17 +100,17 @@ struct TableParser {
     guard !drafts.isEmpty else { return nil }
     var parts = key
     if !isTableKey, let draft = drafts.first(where: \.isPrimaryKey) {
-      parts = [KeyPart(column: draft.name, collation: nil)]
+      parts = [KeyPart(column: draft.name, isDescending: draft.isDescendingKey)]
     }
-    var seen: Set<String> = []
-    let primaryKey = parts.compactMap { part -> Int? in
-      guard
-        let index = drafts.firstIndex(where: { $0.name.lowercased() == part.column.lowercased() })
-      else { return nil }
-      let collation = part.collation ?? drafts[index].collation
+    let places = Dictionary(
+      drafts.enumerated().map { (SQLName($1.name), $0) }, uniquingKeysWith: { first, _ in first })
+    var seen: Set<[SQLName]> = []
+    let keyParts = parts.compactMap { part -> TableDefinition.KeyPart? in
+      guard let key = Self.part(part, drafts, places) else { return nil }
       // A column that stands twice in the key is stored once, unless its collation differs.
-      return seen.insert("\(index) \(collation.uppercased())").inserted ? index : nil
+      return seen.insert([SQLName(part.column), SQLName(key.collation)]).inserted ? key : nil
     }
+    let primaryKey = keyParts.map(\.column)
     var rowIDColumn: Int?
     if !isWithoutRowID, parts.count == 1, let only = primaryKey.first,
       drafts[only].isInteger, isTableKey || !drafts[only].isDescendingKey
@@ -121,7 +133,53 @@ struct TableParser {
       isStrict: isStrict,
       // Nothing else can have this name unless it is quoted.
       isAutoincrement: rowIDColumn != nil
-        && tokens.contains { $0.isKeyword("AUTOINCREMENT") })
+        && tokens.contains { $0.isKeyword("AUTOINCREMENT") },
+      keyParts: keyParts,
+      automaticIndexes: automaticIndexes(
+        drafts, places, isWithoutRowID: isWithoutRowID),
+      hasChecks: tokens.contains { $0.isKeyword("CHECK") })
+  }
+
+  private static func part(
+    _ part: KeyPart, _ drafts: [Draft], _ places: [SQLName: Int]
+  ) -> TableDefinition.KeyPart? {
+    guard let index = places[SQLName(part.column)] else { return nil }
+    return TableDefinition.KeyPart(
+      column: index, collation: part.collation ?? drafts[index].collation,
+      isDescending: part.isDescending)
+  }
+
+  /// The indexes that SQLite makes for the constraints, numbered in their order; those that say the same share one
+  /// (`sqlite3CreateIndex`). The primary key of a table without row ids has a number and no index of its own.
+  private func automaticIndexes(
+    _ drafts: [Draft], _ places: [SQLName: Int], isWithoutRowID: Bool
+  ) -> [TableDefinition.AutomaticIndex]? {
+    var made: [(parts: [TableDefinition.KeyPart], isPrimaryKey: Bool)] = []
+    for constraint in constraints {
+      let parts = constraint.parts.compactMap { Self.part($0, drafts, places) }
+      guard parts.count == constraint.parts.count, !constraint.parts.contains(where: \.isExpression)
+      else { return nil }
+      if constraint.isPrimaryKey {
+        // One column of integers gets its key when the table is complete, or is the row id.
+        let isInteger =
+          parts.count == 1 && drafts[parts[0].column].isInteger
+          && (constraint.isOfTable || !parts[0].isDescending)
+        if isInteger { continue }
+      }
+      let twin = made.firstIndex { other in
+        other.parts.count == parts.count
+          && zip(other.parts, parts).allSatisfy { $0.isStored(as: $1) }
+      }
+      if let twin {
+        if constraint.isPrimaryKey { made[twin].isPrimaryKey = true }
+      } else {
+        made.append((parts, constraint.isPrimaryKey))
+      }
+    }
+    return made.enumerated().compactMap { number, index in
+      isWithoutRowID && index.isPrimaryKey
+        ? nil : TableDefinition.AutomaticIndex(number: number + 1, parts: index.parts)
+    }
   }
 
   // MARK: - Parts
@@ -147,12 +205,20 @@ struct TableParser {
     while let token = current, !isEndOfPart(token) {
       position += 1
       switch token.kind == .word ? token.text.uppercased() : "" {
+      case "UNIQUE":
+        constraints.append(
+          UniqueConstraint(
+            isPrimaryKey: false, isOfTable: false, parts: [KeyPart(column: draft.name)]))
       case "CONSTRAINT":
         if current != nil { position += 1 }
       case "PRIMARY":
         _ = take("KEY")
         draft.isPrimaryKey = true
         if take("DESC") { draft.isDescendingKey = true }
+        constraints.append(
+          UniqueConstraint(
+            isPrimaryKey: true, isOfTable: false,
+            parts: [KeyPart(column: draft.name, isDescending: draft.isDescendingKey)]))
       case "NOT":
         if take("NULL") { draft.isNotNull = true }
       case "COLLATE":
@@ -198,13 +264,16 @@ struct TableParser {
       _ = take("KEY")
       isTableKey = true
       key = keyParts()
+      constraints.append(UniqueConstraint(isPrimaryKey: true, isOfTable: true, parts: key))
+    } else if take("UNIQUE") {
+      constraints.append(
+        UniqueConstraint(isPrimaryKey: false, isOfTable: true, parts: keyParts()))
+    } else if let token = current, isTableConstraintWord(token) {
+      position += 1
     }
-    let start = position
     while let token = current, !isEndOfPart(token) {
       // The next constraint may follow without a comma.
-      if position > start, isTableConstraintWord(token), tokens[position - 1].isPunctuation(")") {
-        return
-      }
+      if isTableConstraintWord(token) { return }
       if token.isPunctuation("(") { skipParentheses() } else { position += 1 }
     }
   }
@@ -219,11 +288,16 @@ struct TableParser {
       }
       var part = KeyPart(column: token.text)
       position += 1
+      if token.kind == .punctuation || token.kind == .number { part.isExpression = true }
       while let token = current, !isEndOfPart(token) {
         position += 1
         if token.isKeyword("COLLATE"), let collation = current {
           part.collation = collation.text
           position += 1
+        } else if token.isKeyword("DESC") {
+          part.isDescending = true
+        } else if !token.isKeyword("ASC"), !token.isKeyword("AUTOINCREMENT") {
+          part.isExpression = true
         }
       }
       parts.append(part)
@@ -275,10 +349,11 @@ struct TableParser {
   private static func number(
     _ text: String, _ isNegative: Bool, _ affinity: TableDefinition.Affinity
   ) -> StoredValue {
-    let digits = text.filter { $0 != "_" }
-    let lower = digits.lowercased()
+    let digits = String(decoding: text.utf8.filter { $0 != UInt8(ascii: "_") }, as: UTF8.self)
     let value: StoredValue
-    if lower.hasPrefix("0x"), let bits = UInt64(lower.dropFirst(2), radix: 16) {
+    if SQLName(digits).hasPrefix("0x"),
+      let bits = UInt64(Substring(digits.utf8.dropFirst(2)), radix: 16)
+    {
       let number = Int64(bitPattern: bits)
       value = isNegative && number == .min ? .real(0x1p63) : .integer(isNegative ? -number : number)
     } else if let number = Int32(digits) {

@@ -46,13 +46,13 @@ public final class DamagedStore {
   ) throws {
     let examples = try like.map { try Example($0) }
     database = try DamagedDatabase(path: path, logView: logView)
-    let named = Set(database.tables.map { $0.name.lowercased() })
+    let named = Set(database.tables.map { SQLName($0.name) })
     try CoreDataExpectations.expect(in: database, model: model)
     let facts = try Facts(database)
     entities = facts.entities
     self.model = model ?? facts.model
     companions = database.schemaEntries.filter { $0.type != "table" || $0.rootPage == 0 }
-    sources = database.tables.map { named.contains($0.name.lowercased()) ? .schema : .model }
+    sources = database.tables.map { named.contains(SQLName($0.name)) ? .schema : .model }
 
     let isWhole = Self.isSchemaWhole(path, logView)
     // Stores first: they have the statements themselves, where a model only tells what they must have been.
@@ -85,11 +85,11 @@ public final class DamagedStore {
   {
     var tables = database.tables
     var places = Dictionary(
-      tables.enumerated().map { ($1.name.lowercased(), $0) }, uniquingKeysWith: { one, _ in one })
+      tables.enumerated().map { (SQLName($1.name), $0) }, uniquingKeysWith: { one, _ in one })
     var isChanged = false
-    var own: Set<String> = []
+    var own: Set<SQLName> = []
     for table in content.tables {
-      let key = table.name.lowercased()
+      let key = SQLName(table.name)
       if let place = places[key] {
         guard sources[place] != .schema else { continue }
         own.insert(key)
@@ -109,13 +109,13 @@ public final class DamagedStore {
       }
       isChanged = true
     }
-    var taken = Set(companions.map { $0.name.lowercased() })
-    let done = Set(companions.map { $0.tableName.lowercased() })
+    var taken = Set(companions.map { SQLName($0.name) })
+    let done = Set(companions.map { SQLName($0.tableName) })
     for entry in content.companions {
-      let table = entry.tableName.lowercased()
+      let table = SQLName(entry.tableName)
       let isFree = ["view", "table"].contains(entry.type)
       guard isFree || (own.contains(table) && !done.contains(table)) else { continue }
-      if taken.insert(entry.name.lowercased()).inserted { companions.append(entry) }
+      if taken.insert(SQLName(entry.name)).inserted { companions.append(entry) }
     }
     if isChanged { try database.expect(tables) }
   }
@@ -173,16 +173,16 @@ public final class DamagedStore {
 extension ExpectedTable {
   /// Whether two tables have the same columns, in whatever order.
   fileprivate func hasColumns(of other: ExpectedTable) -> Bool {
-    Set(definition.columns.map { $0.name.lowercased() })
-      == Set(other.definition.columns.map { $0.name.lowercased() })
+    Set(definition.columns.map { SQLName($0.name) })
+      == Set(other.definition.columns.map { SQLName($0.name) })
   }
 
   /// What integers columns can hold, for a table with the same columns in another order.
   fileprivate func integers(inOrderOf other: ExpectedTable) -> [Int: ClosedRange<Int64>] {
     var ranges: [Int: ClosedRange<Int64>] = [:]
     for (column, range) in integers where column < definition.columns.count {
-      let name = definition.columns[column].name.lowercased()
-      if let place = other.definition.columns.firstIndex(where: { $0.name.lowercased() == name }) {
+      let name = definition.columns[column].name
+      if let place = other.definition.columns.firstIndex(where: { SQLName.isSame($0.name, name) }) {
         ranges[place] = range
       }
     }

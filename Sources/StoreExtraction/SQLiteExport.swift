@@ -48,7 +48,7 @@ struct SQLiteExport {
 
   private func writeEntities(_ writer: SQLiteWriter) throws -> [StoreExport.Result.Part] {
     var parts: [StoreExport.Result.Part] = []
-    var taken: Set<String> = ["_provenance", "_links", "_missing_files"]
+    var taken = UniqueNames(["_provenance", "_links", "_missing_files"])
     try writer.execute(
       "CREATE TABLE _links (source_entity TEXT, source_pk INTEGER, relationship TEXT, destination_entity TEXT, destination_pk INTEGER, position INTEGER)"
     )
@@ -67,7 +67,7 @@ struct SQLiteExport {
         )] = [:]
       var counts: [Int64: Int] = [:]
       for entity in entities {
-        let target = Self.unique(entity.name, &taken)
+        let target = taken.unique(entity.name)
         inserts[entity.number] = (try create(target, entity, writer), target, entity.properties)
       }
       var failure: (any Error)?
@@ -79,7 +79,7 @@ struct SQLiteExport {
               return true
             }
             if unknown == nil {
-              let target = Self.unique(table.name + "_unknown", &taken)
+              let target = taken.unique(table.name + "_unknown")
               unknown = (try createUnknown(target, row, writer), target, 0)
             }
             try unknown?.statement.run(
@@ -115,13 +115,13 @@ struct SQLiteExport {
   private func create(_ target: String, _ entity: DescribedEntity, _ writer: SQLiteWriter) throws
     -> SQLiteStatement
   {
-    var taken: Set<String> = ["_pk"]
+    var taken = UniqueNames(["_pk"])
     var columns = ["_pk INTEGER PRIMARY KEY"]
     for property in entity.properties where property.kind != .toMany {
       // Columns have no types: an affinity could change values on their way in.
-      columns.append(try SQLIdentifier.quoted(Self.unique(property.name, &taken)))
+      columns.append(try SQLIdentifier.quoted(taken.unique(property.name)))
       if property.kind == .toOne {
-        columns.append(try SQLIdentifier.quoted(Self.unique(property.name + "_entity", &taken)))
+        columns.append(try SQLIdentifier.quoted(taken.unique(property.name + "_entity")))
       }
     }
     let table = try SQLIdentifier.quoted(target)
@@ -134,9 +134,9 @@ struct SQLiteExport {
   private func createUnknown(_ target: String, _ row: ManagedRow, _ writer: SQLiteWriter) throws
     -> SQLiteStatement
   {
-    var taken: Set<String> = ["_ent", "_pk"]
+    var taken = UniqueNames(["_ent", "_pk"])
     let names = try row.properties.map {
-      try SQLIdentifier.quoted(Self.unique($0.name, &taken))
+      try SQLIdentifier.quoted(taken.unique($0.name))
     }
     let columns = ["_ent", "_pk"] + names
     let table = try SQLIdentifier.quoted(target)
@@ -213,9 +213,9 @@ struct SQLiteExport {
     _ writer: SQLiteWriter, _ folded: inout [(table: String, columnCount: Int)]
   ) throws -> [StoreExport.Result.Part] {
     var parts: [StoreExport.Result.Part] = []
-    var taken: Set<String> = ["_provenance"]
+    var taken = UniqueNames(["_provenance"])
     for table in store.database.schema.tables
-    where !table.name.lowercased().hasPrefix("sqlite_")
+    where !SQLName(table.name).hasPrefix("sqlite_")
       && (options.entityNames?.contains(table.name) ?? true)
     {
       var names = table.columnNames
@@ -229,12 +229,12 @@ struct SQLiteExport {
         names = (0..<widest).map { "c\($0)" }
       }
       guard !names.isEmpty else { continue }
-      let target = Self.unique(table.name, &taken)
-      var takenColumns: Set<String> = [OverflowColumns.name]
+      let target = taken.unique(table.name)
+      var takenColumns = UniqueNames([OverflowColumns.name])
       // More columns than SQLite allows are in one, as JSON.
       let folds = names.count > OverflowColumns.most
       var columns = try names.prefix(OverflowColumns.most).map {
-        try SQLIdentifier.quoted(Self.unique($0, &takenColumns))
+        try SQLIdentifier.quoted(takenColumns.unique($0))
       }
       let ownCount = columns.count
       if folds {
@@ -295,20 +295,6 @@ struct SQLiteExport {
       ])
     }
     try insert.run([.string("findings of damage"), .string("\(store.findings.damageCount)")])
-  }
-
-  /// A name that is not taken yet; SQL does not tell upper and lower case apart.
-  private static func unique(_ name: String, _ taken: inout Set<String>) -> String {
-    let plain = name.isEmpty || name.utf8.contains(0) ? "_unnamed" : name
-    // Names that begin like this are SQLite's own.
-    let base = plain.lowercased().hasPrefix("sqlite_") ? "_" + plain : plain
-    var candidate = base
-    var number = 2
-    while !taken.insert(candidate.lowercased()).inserted {
-      candidate = base + "_\(number)"
-      number += 1
-    }
-    return candidate
   }
 }
 

@@ -13,8 +13,11 @@ public struct StoreCheck: Sendable, Codable {
   public let kind: CoreDataStore.Kind
   /// `quick` or `full`.
   public let depth: CheckDepth
-  /// Whether nothing worse than notes was found.
+  /// Whether nothing worse than notes was found in what was looked at; see ``notChecked``.
   public let isSound: Bool
+  /// What SQLite's `PRAGMA integrity_check` looks at and this check did not: only where it is empty does nothing found
+  /// mean that SQLite has nothing to find either.
+  public let notChecked: [UncheckedPart]
   /// What was looked at.
   public let counts: Counts
   /// What is wrong or noteworthy, at most ``FindingList/limit`` of them.
@@ -73,6 +76,7 @@ public struct StoreCheck: Sendable, Codable {
     kind = store.kind
     self.depth = depth
     isSound = report.findings.damageCount == 0
+    notChecked = report.unchecked
     counts = Counts(
       pages: report.pageCount, checkedPages: report.checkedPageCount,
       freePages: report.freePageCount, overflowPages: report.overflowPageCount,

@@ -34,6 +34,8 @@ public struct StoreInspection: Sendable, Codable {
   public let findings: [Finding]
   /// How many of them are damage.
   public let damageCount: Int
+  /// What was not looked at: a quick ``StoreCheck`` is part of an inspection, and says so.
+  public let notChecked: [UncheckedPart]
   /// The members that changed while the store was read; empty is as it should be.
   public let changedDuringRead: [String]
 
@@ -215,9 +217,31 @@ public struct StoreInspection: Sendable, Codable {
     liveRowCount =
       store.kind == .sqlite
       ? tables.reduce(0) { $0 + $1.rowCount } : counts.values.reduce(0, +)
-    findings = store.findings.kept
-    damageCount = store.findings.damageCount
+    // What has been read so far has met the rows alone; with the rest of the file looked at, an inspection and a check
+    // say the same of it.
+    let report = try store.check()
+    var found = report.findings
+    let known = Set(found.kept.map { FindingKey($0) })
+    for finding in store.findings.kept where !known.contains(FindingKey(finding)) {
+      found.add(finding)
+    }
+    findings = found.kept
+    damageCount = found.damageCount
+    notChecked = report.unchecked
     changedDuringRead = watch.changes()
+  }
+}
+
+/// What makes two findings one, in whatever words.
+private struct FindingKey: Hashable {
+  let id: String
+  let page: UInt32?
+  let table: String?
+
+  init(_ finding: Finding) {
+    id = finding.id
+    page = finding.page
+    table = finding.page == nil ? finding.table : nil
   }
 }
 
@@ -284,7 +308,9 @@ extension StoreInspection.Model {
         ? true : plain.unknown.isEmpty ? false : nil
     // SwiftData numbers its models, and always keeps history.
     let looksLikeSwiftData =
-      store.metadata?.versionIdentifiers.first.map { $0.split(separator: ".").count == 3 } == true
+      store.metadata?.versionIdentifiers.first.map {
+        $0.utf8.split(separator: UInt8(ascii: ".")).count == 3
+      } == true
       && store.entities.contains(where: \.isHistory)
       && model.entities.values.allSatisfy {
         $0.className == nil || $0.className == $0.name || $0.className?.contains(".") == true

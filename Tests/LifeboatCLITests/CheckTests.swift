@@ -16,6 +16,14 @@ import Testing
     let report = try Program.run("check", "--json", demo.kept.path).json()
     #expect(report["schema"]?.string == "lifeboat.check")
     #expect(report["isSound"]?.boolean == true)
+    // What the default depth leaves out is named, and nothing is called sound that was not looked at.
+    #expect(
+      report["notChecked"]?.array?.compactMap { $0["id"]?.string } == [
+        "index.entries", "index.order",
+      ])
+    let quick = try Program.run("check", demo.kept.path).text
+    #expect(
+      quick.contains("no damage found in what was looked at") && quick.contains("Not checked"))
     #expect(report["counts"]?["checkedPages"] == report["counts"]?["pages"])
     #expect(treeState(of: demo.folder) == before)
   }

@@ -8,12 +8,12 @@ import Testing
   /// A way to ruin the start of a file.
   enum Ruin: String, CaseIterable {
     case zeroedHeader, zeroedMagic, randomHeader, smallerPages, largerPages, impossiblePages
-    case otherEncoding, impossibleEncoding, moved, movedByPages
+    case otherEncoding, moved, movedByPages
 
     /// The finding that must tell of it.
     var finding: String {
       switch self {
-      case .zeroedHeader, .zeroedMagic, .randomHeader, .impossiblePages, .impossibleEncoding:
+      case .zeroedHeader, .zeroedMagic, .randomHeader, .impossiblePages:
         "header.unreadable"
       case .smallerPages, .largerPages: "header.otherPageSize"
       case .otherEncoding: "header.otherEncoding"
@@ -38,7 +38,6 @@ import Testing
       case .largerPages: size(pageSize == 65_536 ? 16_384 : pageSize * 2)
       case .impossiblePages: size(3)
       case .otherEncoding: set(56, [0, 0, 0, bytes[59] == 1 ? 2 : bytes[59] == 2 ? 3 : 2])
-      case .impossibleEncoding: set(56, [0, 0, 0, 77])
       case .moved: return generator.bytes(333) + bytes
       case .movedByPages: return [UInt8](repeating: 0, count: 2 * pageSize) + bytes
       }
@@ -89,7 +88,7 @@ import Testing
   /// The newest page 1 is the one that counts: SQLite does not look at the main file's either.
   @Test(
     arguments: ["wal-page-512", "journal-hot"],
-    [Ruin.zeroedHeader, .randomHeader, .smallerPages, .impossibleEncoding])
+    [Ruin.zeroedHeader, .randomHeader, .smallerPages])
   func aPage1BesideTheFileCounts(_ name: String, _ ruin: Ruin) throws {
     let folder = try TemporaryFolder()
     let url = try StoreFixtures.named(name).make(folder.url)

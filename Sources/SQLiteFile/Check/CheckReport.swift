@@ -2,8 +2,23 @@
 public enum CheckDepth: String, Sendable, Hashable, Codable, CaseIterable {
   /// Pages, b-trees, freelist, records, counts of index entries.
   case quick
-  /// Also whether the entries of each index are those that the rows call for.
+  /// Also whether the entries of each index are those that the rows call for, and whether they, and rows that have
+  /// no row ids, are in their order.
   case full
+}
+
+/// Something that `PRAGMA integrity_check` looks at and a check does not.
+public struct UncheckedPart: Sendable, Hashable, Codable {
+  /// Stable identifier: `index.entries`, `index.order`, `table.checks`, `table.virtual` or `schema.expressions`.
+  public var id: String
+  /// What was not looked at, in words that follow "not looked at:".
+  public var message: String
+
+  /// A part with both.
+  public init(id: String, message: String) {
+    self.id = id
+    self.message = message
+  }
 }
 
 /// What a check has found and what it has looked at.
@@ -33,6 +48,21 @@ public struct CheckReport: Sendable, Equatable {
 
   /// CREATE statements with parts that only SQLite itself can judge: expressions, queries, bodies of triggers.
   public internal(set) var unjudgedStatementCount = 0
+
+  /// What `PRAGMA integrity_check` looks at and this check did not; nothing found is no proof where there is any.
+  public internal(set) var unchecked: [UncheckedPart] = []
+
+  mutating func note(
+    unchecked id: String, _ names: [String], _ before: String, _ one: String, _ many: String,
+    _ after: String
+  ) {
+    guard !names.isEmpty else { return }
+    let subject = names.count == 1 ? "1 \(one)" : "\(names.count) \(many)"
+    let list = names.prefix(3).joined(separator: ", ") + (names.count > 3 ? ", …" : "")
+    let words = after.isEmpty ? "" : " " + after
+    unchecked.append(
+      UncheckedPart(id: id, message: "\(before) \(subject)\(words) (\(list))"))
+  }
 
   /// Adds what another check has found of the same file.
   public mutating func add(_ finding: Finding) { findings.add(finding) }

@@ -30,12 +30,18 @@ enum HeaderCheck {
     }
     let hasTables = !database.schema.entries.isEmpty
     if header.schemaFormat > 4 || (hasTables && header.schemaFormat == 0) {
+      // SQLite casts the number to a byte.
+      let isRefused = header.schemaFormat & 0xff > 4
       add(
-        "header.badSchemaFormat", "schema format \(header.schemaFormat), where 1 to 4 are known",
-        44)
+        "header.badSchemaFormat",
+        "schema format \(header.schemaFormat), where 1 to 4 are known\(isRefused ? "; SQLite refuses the file" : "")",
+        44, isRefused ? .damage : .note)
     }
-    if hasTables, page.uint32(at: 56) == 0 {
-      add("header.badEncoding", "a text encoding of 0 in a database that has tables", 56, .note)
+    let encoding = page.uint32(at: 56)
+    if hasTables, encoding == 0 || encoding > 3 {
+      add(
+        "header.badEncoding",
+        "a text encoding of \(encoding), which is read as \(header.textEncoding.name)", 56, .note)
     }
     if page.part(72, 20).array().contains(where: { $0 != 0 }) {
       add("header.reservedBytes", "the 20 bytes kept for later versions are not zero", 72, .note)

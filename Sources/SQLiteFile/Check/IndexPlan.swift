@@ -1,72 +1,133 @@
-/// Which indexes can be compared with their tables, and which sums they have.
+/// How each index can be compared with its table: which sums it has (``IndexSum``), and in which order its entries are.
 struct IndexPlan {
+  /// A part of an index or of a primary key: the column's place, and how its values are ordered.
+  private typealias Part = TableDefinition.KeyPart
+
+  /// An index of columns alone.
   private struct Index {
-    var name: String
-    var columns: [String]
+    /// Its place among the schema's entries.
+    var place: Int
+    var parts: [Part]
+    var isPartial: Bool
+    var isUnique: Bool
   }
 
-  /// By the name of the table in small letters.
-  private var indexes: [String: [Index]] = [:]
-  /// The two sums of an index, by its name.
-  private(set) var sums: [String: (rows: Int, entries: Int)] = [:]
+  /// By table.
+  private var indexes: [SQLName: [Index]] = [:]
+  /// The two sums of an index, by its place in the schema's entries.
+  private(set) var sums: [Int: (rows: Int, entries: Int)] = [:]
+  /// The order of the entries of an index, by its place in the schema's entries.
+  private(set) var orders: [Int: KeyOrder] = [:]
+  /// The order of the rows of tables without row ids.
+  private(set) var tableOrders: [SQLName: KeyOrder] = [:]
+  /// Older databases ignore DESC (file format, section 1.3.9).
+  private let honoursDescending: Bool
+  private let encoding: DatabaseHeader.TextEncoding
 
-  /// Takes the indexes that have every row, of columns alone.
-  init(_ schema: Schema) {
-    var automaticCounts: [String: Int] = [:]
-    for entry in schema.entries where entry.type == "index" && entry.sql == nil {
-      automaticCounts[entry.tableName, default: 0] += 1
-    }
-    for entry in schema.entries where entry.type == "index" && entry.rootPage > 0 {
-      let columns: [String]
+  /// Takes the indexes whose statements name columns alone.
+  init(_ schema: Schema, _ header: DatabaseHeader) {
+    honoursDescending = header.schemaFormat & 0xff >= 4
+    encoding = header.textEncoding
+    for (place, entry) in schema.entries.enumerated()
+    where entry.type == "index" && entry.rootPage > 0 {
+      guard let definition = schema.table(named: entry.tableName)?.definition else { continue }
+      var index = Index(place: place, parts: [], isPartial: false, isUnique: true)
       if let sql = entry.sql {
-        guard let definition = IndexDefinition(sql: sql), !definition.isPartial,
-          let named = definition.columns
+        guard let statement = IndexDefinition(sql: sql), let named = statement.parts,
+          let parts = Self.parts(named, of: definition)
         else { continue }
-        columns = named
+        index.parts = parts
+        index.isPartial = statement.isPartial
+        index.isUnique = statement.isUnique
       } else {
-        // Which constraint an automatic index serves is told only where there is but one.
-        guard automaticCounts[entry.tableName] == 1,
-          let definition = schema.table(named: entry.tableName)?.definition,
-          definition.rowIDColumn == nil, !definition.primaryKey.isEmpty
+        guard
+          let key = definition.automaticIndexes?.first(where: { key in
+            SQLName.isSame(entry.name, "sqlite_autoindex_\(entry.tableName)_\(key.number)")
+          })
         else { continue }
-        columns = definition.primaryKey.map { definition.columns[$0].name }
+        index.parts = key.parts
       }
-      indexes[entry.tableName.lowercased(), default: []].append(
-        Index(name: entry.name, columns: columns))
+      indexes[SQLName(entry.tableName), default: []].append(index)
     }
+    for table in schema.tables {
+      guard let definition = table.definition, definition.isWithoutRowID else { continue }
+      let key = definition.keyParts
+      guard !key.isEmpty, let order = order(of: key, uniqueCount: nil) else { continue }
+      tableOrders[SQLName(table.name)] = order
+    }
+  }
+
+  private static func parts(
+    _ named: [IndexDefinition.Part], of table: TableDefinition
+  ) -> [Part]? {
+    var parts: [Part] = []
+    for part in named {
+      guard let place = table.place(of: part.column) else { return nil }
+      parts.append(
+        Part(
+          column: place, collation: part.collation ?? table.columns[place].collation,
+          isDescending: part.isDescending))
+    }
+    return parts
+  }
+
+  /// Nil when a collation is an application's own.
+  private func order(of parts: [Part], uniqueCount: Int?) -> KeyOrder? {
+    var fields: [KeyOrder.Field] = []
+    for part in parts {
+      guard let collation = KeyOrder.Collation(name: part.collation) else { return nil }
+      fields.append(
+        KeyOrder.Field(
+          collation: collation, isDescending: part.isDescending && honoursDescending))
+    }
+    return KeyOrder(fields: fields, uniqueCount: uniqueCount)
   }
 
   /// Says in a table's rules what its rows add to the sums of its indexes. `sumCount` counts the sums given out.
   mutating func apply(
     to rules: inout RecordRules, of table: String, _ definition: TableDefinition,
-    _ encoding: DatabaseHeader.TextEncoding, _ sumCount: inout Int
+    _ sumCount: inout Int
   ) {
-    guard let own = indexes.removeValue(forKey: table.lowercased()) else { return }
-    let order = definition.storedOrder
+    guard let own = indexes.removeValue(forKey: SQLName(table)) else { return }
+    let stored = definition.storedOrder
     var hasUnknownDefault: Set<Int> = []
-    for (field, place) in order.enumerated() {
+    for (field, place) in stored.enumerated() {
       let hash = Self.hash(definition.columns[place], encoding)
       if hash == nil { hasUnknownDefault.insert(field) }
       rules.absentHashes.append(hash ?? IndexSum.null)
     }
     let fieldOfPlace = Dictionary(
-      order.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
-    let placeOfName = Dictionary(
-      definition.columns.enumerated().map { ($1.name.lowercased(), $0) },
-      uniquingKeysWith: { first, _ in first })
-    for index in own where sums[index.name] == nil {
-      let fields = index.columns.compactMap { name -> Int32? in
-        guard let place = placeOfName[name.lowercased()] else { return nil }
-        if place == definition.rowIDColumn { return -1 }
-        guard let field = fieldOfPlace[place], !hasUnknownDefault.contains(field) else {
-          return nil
+      stored.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
+    for index in own {
+      // What an entry has behind its columns leads to the row: the row id, or what of the primary key is not there yet.
+      var parts = index.parts
+      if definition.isWithoutRowID {
+        for key in definition.keyParts
+        where !parts.contains(where: { $0.isStored(as: key) }) {
+          parts.append(Part(column: key.column, collation: key.collation, isDescending: false))
         }
-        return Int32(field)
       }
-      guard fields.count == index.columns.count else { continue }
-      sums[index.name] = (sumCount, sumCount + 1)
+      let unique = index.isUnique ? index.parts.count : nil
+      if var order = order(of: parts, uniqueCount: unique) {
+        if !definition.isWithoutRowID {
+          order.fields.append(KeyOrder.Field(collation: .binary, isDescending: false))
+        }
+        orders[index.place] = order
+      }
+      guard !index.isPartial else { continue }
+      var fields: ContiguousArray<Int32> = []
+      for part in parts {
+        if part.column == definition.rowIDColumn {
+          fields.append(-1)
+        } else if let field = fieldOfPlace[part.column], !hasUnknownDefault.contains(field) {
+          fields.append(Int32(field))
+        }
+      }
+      guard fields.count == parts.count else { continue }
+      if !definition.isWithoutRowID { fields.append(-1) }
+      sums[index.place] = (sumCount, sumCount + 1)
       for field in fields where field >= 0 { rules.fields[Int(field)].isIndexed = true }
-      rules.sums.append(IndexSum.Part(sum: sumCount, fields: ContiguousArray(fields)))
+      rules.sums.append(IndexSum.Part(sum: sumCount, fields: fields))
       sumCount += 2
     }
   }
@@ -81,8 +142,14 @@ struct IndexPlan {
     case .integer(let value)?: return IndexSum.of(value)
     case .real(let value)?: return IndexSum.of(value)
     case .text(let text)?:
-      guard encoding == .utf8 else { return nil }
-      let bytes = ContiguousArray(text.utf8)
+      var bytes = ContiguousArray(text.utf8)
+      if encoding != .utf8 {
+        bytes = []
+        for unit in String(decoding: text.utf8, as: UTF8.self).utf16 {
+          let halves = [UInt8(unit >> 8), UInt8(unit & 0xff)]
+          bytes.append(contentsOf: encoding == .utf16BigEndian ? halves : halves.reversed())
+        }
+      }
       return IndexSum.of(bytes.rawSpan, isText: true)
     case .blob(let value)?:
       let bytes = ContiguousArray(value)

@@ -5,7 +5,7 @@ enum IndexSum {
   struct Part {
     /// The number of the sum.
     var sum: Int
-    /// The fields in the index's order; -1 for the row id.
+    /// The fields in the index's order, with those behind its columns that lead to the row; -1 for the row id.
     var fields: ContiguousArray<Int32>
   }
 

@@ -292,7 +292,7 @@ struct RecordCheck: ~Copyable {
         hash = IndexSum.combine(hash, value)
         part &+= 1
       }
-      sums[rules.sums[index].sum] &+= IndexSum.combine(hash, key)
+      sums[rules.sums[index].sum] &+= hash
       index &+= 1
     }
   }
@@ -397,12 +397,20 @@ struct RecordCheck: ~Copyable {
   }
 
   private func looksNumeric(_ payload: RawSpan, _ offset: Int, _ length: Int) -> Bool {
-    guard encoding == .utf8, length > 0, length < 64 else { return false }
-    switch payload.byte(at: offset) {
-    case 0x09...0x0d, 0x20, 0x2b, 0x2d, 0x2e, 0x30...0x39:
-      return SQLNumber.value(of: payload.part(offset, length).array()) != nil
+    guard length > 0 else { return false }
+    // In UTF-16 a character of a number has a zero byte before or behind it.
+    let isWide = encoding != .utf8
+    guard !isWide || length & 1 == 0 else { return false }
+    switch payload.byte(at: offset) | (isWide ? payload.byte(at: offset &+ 1) : 0) {
+    case 0x09...0x0d, 0x20, 0x2b, 0x2d, 0x2e, 0x30...0x39: break
     default: return false
     }
+    var text: ContiguousArray<UInt8> = []
+    if isWide {
+      UTF16Scan.appendUTF8(
+        of: payload.part(offset, length), isBigEndian: encoding == .utf16BigEndian, to: &text)
+    }
+    return SQLNumber.value(of: isWide ? Array(text) : payload.part(offset, length).array()) != nil
   }
 
   private func isValid(_ payload: RawSpan, _ offset: Int, _ length: Int) -> Bool {

@@ -89,16 +89,16 @@ struct RecordRules {
     if let columnCount, endsWithRowID { mostFields = columnCount + 1 }
   }
 
+  private static let strict: [SQLName: StorageClasses] = [
+    SQLName("INT"): [.real, .text, .blob], SQLName("INTEGER"): [.real, .text, .blob],
+    SQLName("REAL"): [.text, .blob], SQLName("TEXT"): [.integer, .real, .blob],
+    SQLName("BLOB"): [.integer, .real, .text],
+  ]
+
   /// The classes that a column cannot have: what `PRAGMA integrity_check` calls a NUMERIC or non-INT value in a
   /// column (pragma.c).
   private static func refused(_ column: TableDefinition.Column, isStrict: Bool) -> StorageClasses {
     guard isStrict else { return column.affinity == .text ? [.integer, .real] : [] }
-    return switch column.declaredType.uppercased() {
-    case "INT", "INTEGER": [.real, .text, .blob]
-    case "REAL": [.text, .blob]
-    case "TEXT": [.integer, .real, .blob]
-    case "BLOB": [.integer, .real, .text]
-    default: []
-    }
+    return strict[SQLName(column.declaredType)] ?? []
   }
 }

@@ -4,8 +4,8 @@ package struct DemandingCheck {
   package var report: CheckReport
   /// The demands that were not met.
   package var breaches: [DemandBreach]
-  /// The highest row id of each table that has one, by the table's name in small letters.
-  package var highestRowIDs: [String: Int64]
+  /// The highest row id of each table that has one.
+  package var highestRowIDs: [SQLName: Int64]
 }
 
 extension SQLiteDatabase {

@@ -7,19 +7,29 @@ struct SchemaCheck {
   /// Statements past which the rest is said to be not judged, in bytes: a hostile file may have any.
   private static let longestStatement = 1 << 20
 
-  private var columns: [String: Set<String>] = [:]
-  private var names: Set<String> = []
-  /// The number of indexes that SQLite has made for a table by itself.
-  private var automaticIndexes: [String: Int] = [:]
+  private var columns: [SQLName: Set<SQLName>] = [:]
+  private var names: Set<SQLName> = []
+  private var triggers: Set<SQLName> = []
+  /// The indexes that SQLite has made by itself, which it finds by their names alone, and those that tables call for.
+  private var automaticIndexes: Set<SQLName> = []
+  private var wantedIndexes: Set<SQLName> = []
+  /// Whether what every table calls for is known.
+  private var knowsWantedIndexes = true
 
   /// Judges all statements.
   init(_ schema: Schema) {
     for entry in schema.entries where entry.type == "index" && entry.sql == nil {
-      automaticIndexes[entry.tableName.lowercased(), default: 0] += 1
+      automaticIndexes.insert(SQLName(entry.name))
     }
     // Tables first: indexes may stand before them, and SQLite reads in the order of the row ids.
     for entry in schema.entries where entry.type == "table" { judge(entry) }
     for entry in schema.entries where entry.type != "table" { judge(entry) }
+    guard knowsWantedIndexes else { return }
+    for entry in schema.entries
+    where entry.type == "index" && entry.sql == nil && !wantedIndexes.contains(SQLName(entry.name))
+    {
+      refuse(entry, "no constraint calls for it")
+    }
   }
 
   private mutating func judge(_ entry: SchemaEntry) {
@@ -27,7 +37,7 @@ struct SchemaCheck {
       return add(entry, "schema.badType", "an entry has a type that the schema knows not")
     }
     guard let sql = entry.sql, !sql.isEmpty else {
-      if entry.type != "index" || !entry.name.lowercased().hasPrefix("sqlite_autoindex_") {
+      if entry.type != "index" || !SQLName(entry.name).hasPrefix("sqlite_autoindex_") {
         let id = entry.type == "table" && entry.rootPage > 0 ? "schema.unreadable" : "schema.noSQL"
         add(entry, id, "the \(entry.type) \(entry.name) has no CREATE statement")
       }
@@ -37,15 +47,24 @@ struct SchemaCheck {
       unjudgedCount += 1
       return
     }
-    let bytes = Array(sql.utf8)
-    if let defect = SchemaLexis.defect(in: bytes) {
-      if entry.type == "table" { columns[entry.name.lowercased()] = [] }
+    let bytes = Array(SQLToken.statementBytes(of: Array(sql.utf8)))
+    // SQLite takes nothing for a statement that does not begin with these two letters.
+    let defect =
+      bytes.first.map { $0 | 0x20 } == UInt8(ascii: "c")
+      ? SchemaLexis.defect(in: bytes)
+      : "it does not begin with CREATE"
+    if let defect {
+      if entry.type == "table" {
+        columns[SQLName(entry.name)] = []
+        knowsWantedIndexes = false
+      }
       return refuse(entry, defect)
     }
     var grammar = SchemaGrammar(SQLToken.all(in: bytes))
     do throws(SchemaGrammar.Defect) {
       try compare(entry, &grammar)
     } catch {
+      if entry.type == "table" { knowsWantedIndexes = false }
       refuse(entry, error.message)
     }
     if grammar.hasUnjudged { unjudgedCount += 1 }
@@ -61,54 +80,56 @@ struct SchemaCheck {
       // Its module knows the columns.
       named = try grammar.virtualTable()
     case "table":
-      columns[entry.name.lowercased()] = []
+      columns[SQLName(entry.name)] = []
       let found = try grammar.table()
       named = found.name
-      columns[entry.name.lowercased()] = Set(found.columns.map { $0.lowercased() })
-      try judgeAutomaticIndexes(of: entry, found)
+      columns[SQLName(entry.name)] = Set(found.columns.map { SQLName($0) })
+      try judgeAutomaticIndexes(of: entry)
     case "index":
       let found = try grammar.index()
       named = found.name
       table = found.table
       // An empty set is a table that cannot be judged itself.
-      if let there = columns[table.lowercased()], !there.isEmpty {
-        for column in found.columns where !there.contains(column.lowercased()) {
+      if let there = columns[SQLName(table)], !there.isEmpty {
+        for column in found.columns where !there.contains(SQLName(column)) {
           throw SchemaGrammar.Defect(message: "its table has no column \(column)")
         }
-      } else if columns[table.lowercased()] == nil {
+      } else if columns[SQLName(table)] == nil {
         throw SchemaGrammar.Defect(message: "there is no table \(table)")
       }
     case "view": named = try grammar.view()
     default: (named, table) = try grammar.trigger()
     }
-    guard named.lowercased() == entry.name.lowercased() else {
+    if entry.type == "table" || entry.type == "view" { table = named }
+    guard SQLName.isSame(named, entry.name) else {
       throw SchemaGrammar.Defect(message: "it makes \(named)")
     }
-    guard table.lowercased() == entry.tableName.lowercased() else {
+    guard SQLName.isSame(table, entry.tableName) else {
       throw SchemaGrammar.Defect(message: "it is on \(table), the entry says \(entry.tableName)")
     }
-    let isNew = names.insert("\(entry.type == "trigger" ? "t" : "") \(named.lowercased())").inserted
+    let isNew =
+      entry.type == "trigger"
+      ? triggers.insert(SQLName(named)).inserted : names.insert(SQLName(named)).inserted
     guard isNew else { throw SchemaGrammar.Defect(message: "there are two of this name") }
   }
 
   /// SQLite makes an index for each constraint that needs one, and finds it by its name in the schema. Constraints
   /// that say the same share one.
-  private func judgeAutomaticIndexes(of entry: SchemaEntry, _ table: SchemaGrammar.TableNames)
-    throws(SchemaGrammar.Defect)
-  {
-    guard let definition = entry.sql.flatMap({ TableDefinition(sql: $0) }),
-      !definition.isWithoutRowID
-    else { return }
-    let hasKeyIndex = !definition.primaryKey.isEmpty && definition.rowIDColumn == nil
-    let most = table.uniqueCount + (hasKeyIndex ? 1 : 0)
-    let found = automaticIndexes[entry.name.lowercased(), default: 0]
-    guard found <= most else {
-      throw SchemaGrammar.Defect(
-        message: "its constraints call for \(most) automatic indexes, the schema has \(found)")
+  private mutating func judgeAutomaticIndexes(of entry: SchemaEntry) throws(SchemaGrammar.Defect) {
+    guard let wanted = entry.sql.flatMap({ TableDefinition(sql: $0) })?.automaticIndexes else {
+      knowsWantedIndexes = false
+      return
     }
-    guard found > 0 || most == 0 else {
+    var missing = 0
+    for index in wanted {
+      let name = SQLName("sqlite_autoindex_\(entry.name)_\(index.number)")
+      wantedIndexes.insert(name)
+      if !automaticIndexes.contains(name) { missing += 1 }
+    }
+    guard missing == 0 else {
       throw SchemaGrammar.Defect(
-        message: "its constraints call for an automatic index, and the schema has none")
+        message:
+          "its constraints call for \(wanted.count) automatic indexes, the schema lacks \(missing)")
     }
   }
 

@@ -59,6 +59,13 @@ struct SchemaGrammar {
     guard take(punctuation: punctuation) else { throw unexpected(punctuation) }
   }
 
+  /// TEMP is taken and means nothing: what the schema of a file has is in that file.
+  private mutating func create(_ what: String) throws(Defect) {
+    try expect("CREATE")
+    if !take("TEMP") { _ = take("TEMPORARY") }
+    try expect(what)
+  }
+
   private func isName(_ token: SQLToken) -> Bool {
     switch token.kind {
     case .quotedIdentifier, .string: true
@@ -105,18 +112,18 @@ struct SchemaGrammar {
   }
 
   mutating func table() throws(Defect) -> TableNames {
-    try expect("CREATE", "TABLE")
+    try create("TABLE")
     if take("IF") { try expect("NOT", "EXISTS") }
     var table = TableNames(name: try name("the name of a table"))
     try expect(punctuation: "(")
     var keys = 0
-    var seen: Set<String> = []
+    var seen: Set<SQLName> = []
     var used: [String] = []
     var stored = 0
     repeat {
       if isTableConstraint { break }
       let column = try column(&keys)
-      guard seen.insert(column.name.lowercased()).inserted else {
+      guard seen.insert(SQLName(column.name)).inserted else {
         throw Defect(message: "it has two columns \(column.name)")
       }
       table.columns.append(column.name)
@@ -130,11 +137,11 @@ struct SchemaGrammar {
     try expect(punctuation: ")")
     guard keys <= 1 else { throw Defect(message: "it has two primary keys") }
     if let column = numbered {
-      guard column.type?.uppercased() == "INTEGER" else {
+      guard let type = column.type, SQLName.isSame(type, "INTEGER") else {
         throw Defect(message: "AUTOINCREMENT is for an INTEGER PRIMARY KEY only")
       }
     }
-    for name in used where !seen.contains(name.lowercased()) {
+    for name in used where !seen.contains(SQLName(name)) {
       throw Defect(message: "a constraint is on \(name), and there is no such column")
     }
     if current != nil, current?.isPunctuation(";") != true {
@@ -160,13 +167,14 @@ struct SchemaGrammar {
 
   /// The types that a STRICT table may have ("STRICT Tables", section 2).
   private func judgeStrict() throws(Defect) {
-    for column in columns where !Self.strictTypes.contains(column.type?.uppercased() ?? "") {
+    for column in columns where !Self.strictTypes.contains(SQLName(column.type ?? "")) {
       throw Defect(
         message: "a column of a STRICT table is \(column.type ?? "without a type"), \(column.name)")
     }
   }
 
-  private static let strictTypes: Set<String> = ["INT", "INTEGER", "REAL", "TEXT", "BLOB", "ANY"]
+  private static let strictTypes = Set(
+    ["INT", "INTEGER", "REAL", "TEXT", "BLOB", "ANY"].map { SQLName($0) })
 
   private mutating func column(_ keys: inout Int) throws(Defect) -> (
     name: String, isGenerated: Bool
@@ -400,7 +408,7 @@ struct SchemaGrammar {
   }
 
   mutating func view() throws(Defect) -> String {
-    try expect("CREATE", "VIEW")
+    try create("VIEW")
     if take("IF") { try expect("NOT", "EXISTS") }
     let name = try name("the name of a view")
     if current?.isPunctuation("(") == true { _ = try names() }
@@ -414,7 +422,7 @@ struct SchemaGrammar {
 
   /// The names of the trigger and of the table or view that it is on.
   mutating func trigger() throws(Defect) -> (name: String, table: String) {
-    try expect("CREATE", "TRIGGER")
+    try create("TRIGGER")
     if take("IF") { try expect("NOT", "EXISTS") }
     let own = try name("the name of a trigger")
     if take("INSTEAD") { try expect("OF") } else if !take("BEFORE") { _ = take("AFTER") }

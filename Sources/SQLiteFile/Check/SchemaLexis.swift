@@ -2,7 +2,6 @@
 enum SchemaLexis {
   /// What is wrong with the words of a statement; nil when nothing is.
   static func defect(in sql: [UInt8]) -> String? {
-    if sql.contains(0) { return "it has a zero byte" }
     if let defect = unfinished(sql) { return defect }
     var depth = 0
     for token in SQLToken.all(in: sql) {
@@ -41,11 +40,11 @@ enum SchemaLexis {
   }
 
   private static func isNumber(_ text: String) -> Bool {
-    let digits = text.lowercased().filter { $0 != "_" }
-    if digits.hasPrefix("0x") {
-      return digits.utf8.count > 2 && digits.utf8.dropFirst(2).allSatisfy(isHexadecimal)
+    let digits = text.utf8.filter { $0 != UInt8(ascii: "_") }
+    if digits.count > 1, digits[0] == UInt8(ascii: "0"), digits[1] | 0x20 == UInt8(ascii: "x") {
+      return digits.count > 2 && digits.dropFirst(2).allSatisfy(isHexadecimal)
     }
-    return SQLNumber.value(of: Array(digits.utf8)) != nil
+    return SQLNumber.value(of: digits) != nil
   }
 
   /// A quoted piece that goes on to the end.

@@ -1,3 +1,5 @@
+import SafeText
+
 /// Checks a whole database: header, freelist, b-trees and their records, pointer map, orphans, index counts.
 ///
 /// Memory: 9 bytes a page for the page map, the key sets of the tables that others refer to (``KeySet``), and the
@@ -21,11 +23,13 @@ struct StructureCheck: ~Copyable {
   private(set) var owners: [Owner] = []
   private(set) var breaches: [DemandBreach] = []
   private let demands: [ColumnDemand]
-  /// Key sets by the name of the table in small letters.
-  private var keySets: [String: Int] = [:]
-  private var rowCounts: [String: BTreeCheck.Counts] = [:]
-  /// The numbers of demands by the name of the table in small letters.
-  private var demandsByTable: [String: [Int]] = [:]
+  /// Key sets by table.
+  private var keySets: [SQLName: Int] = [:]
+  private var rowCounts: [SQLName: BTreeCheck.Counts] = [:]
+  /// The numbers of demands by table.
+  private var demandsByTable: [SQLName: [Int]] = [:]
+  /// Indexes whose entries have values that were too long to be held against each other, by their place.
+  private var undecided: Set<Int> = []
   private let pageLimit: UInt32
   /// Whether nothing is left that names tables.
   private let isSchemaLost: Bool
@@ -47,8 +51,10 @@ struct StructureCheck: ~Copyable {
     tree.onPages = onPages
     tree.records.demands = ContiguousArray(demands)
     for (number, demand) in demands.enumerated() {
-      demandsByTable[demand.table.lowercased(), default: []].append(number)
-      guard let target = demand.rowIDsOf?.lowercased(), keySets[target] == nil else { continue }
+      demandsByTable[SQLName(demand.table), default: []].append(number)
+      guard let target = demand.rowIDsOf.map({ SQLName($0) }), keySets[target] == nil else {
+        continue
+      }
       keySets[target] = tree.records.keys.count
       tree.records.keys.append(KeySet())
       tree.records.references.append(KeySet())
@@ -61,7 +67,8 @@ struct StructureCheck: ~Copyable {
     report.pageCount = Int(database.pageCount)
     // What opening has found of pages and rows is found again by the walk.
     let families = ["file.", "header.", "wal.", "journal."]
-    for finding in database.findings.kept where families.contains(where: finding.id.hasPrefix) {
+    for finding in database.findings.kept
+    where families.contains(where: { PathText.starts(finding.id, with: $0) }) {
       report.findings.add(finding)
     }
     if isSchemaLost { report.findings.add(FileSurvey.schemaLost) }
@@ -88,8 +95,8 @@ struct StructureCheck: ~Copyable {
     report.findings.add(tree.findings)
   }
 
-  /// The highest row id of each table that has one, by the name in small letters.
-  var highestRowIDs: [String: Int64] { rowCounts.compactMapValues(\.highestRowID) }
+  /// The highest row id of each table that has one.
+  var highestRowIDs: [SQLName: Int64] { rowCounts.compactMapValues(\.highestRowID) }
 
   /// Hands on the map, for a listing of pages.
   consuming func finished() -> (map: PageMap, owners: [Owner]) { (tree.map, owners) }
@@ -112,7 +119,7 @@ struct StructureCheck: ~Copyable {
   // MARK: - B-trees
 
   private mutating func walkTrees() throws(SQLiteFileError) {
-    var plan = IndexPlan(database.schema)
+    var plan = IndexPlan(database.schema, database.header)
     let jobs = jobs(&plan)
     owners = jobs.map(\.owner)
     var results: [TreeResult]?
@@ -135,7 +142,9 @@ struct StructureCheck: ~Copyable {
         checkIndex(place, plan, &gathered)
       }
     }
+    if depth == .full { try checkOrders(jobs, plan, &gathered) }
     finish(gathered)
+    noteUnchecked(plan, gathered)
     for entry in database.schema.entries where entry.rootPage == 0 {
       checkRootless(entry)
     }
@@ -166,11 +175,11 @@ struct StructureCheck: ~Copyable {
   {
     let definition = table.definition
     var rules = definition.map { RecordRules($0) } ?? RecordRules()
-    let name = table.name.lowercased()
+    let name = SQLName(table.name)
     if let set = keySets[name], definition?.isWithoutRowID != true { rules.keys = set }
     apply(demandsOn: name, to: &rules)
-    if depth == .full, let definition, !definition.isWithoutRowID {
-      plan.apply(to: &rules, of: name, definition, database.header.textEncoding, &sumCount)
+    if depth == .full, let definition {
+      plan.apply(to: &rules, of: table.name, definition, &sumCount)
     }
     return TreeJob(
       subject: .table(name),
@@ -183,7 +192,7 @@ struct StructureCheck: ~Copyable {
     let table = database.schema.table(named: entry.tableName)
     let isRowIDTable = table?.definition.map { !$0.isWithoutRowID } ?? false
     var rules = RecordRules(indexOf: definition?.columns?.count, endsWithRowID: isRowIDTable)
-    if let sum = plan.sums[entry.name] { rules.entrySum = sum.entries }
+    if let sum = plan.sums[place] { rules.entrySum = sum.entries }
     return TreeJob(
       subject: .index(place),
       owner: Owner(
@@ -221,7 +230,7 @@ struct StructureCheck: ~Copyable {
   private func checkIndex(_ number: Int, _ plan: IndexPlan, _ gathered: inout Gathered) {
     let entry = database.schema.entries[number]
     let isPartial = entry.sql.flatMap { IndexDefinition(sql: $0) }?.isPartial ?? false
-    guard let rows = gathered.rowCounts[entry.tableName.lowercased()], rows.isWhole,
+    guard let rows = gathered.rowCounts[SQLName(entry.tableName)], rows.isWhole,
       let counts = gathered.indexCounts[number], counts.isWhole, !isPartial
     else { return }
     let place = reader.location(of: entry.rootPage)
@@ -231,7 +240,7 @@ struct StructureCheck: ~Copyable {
           "index.badCount",
           "the index has \(counts.entries) entries, its table \(rows.entries) rows",
           member: place.member, page: entry.rootPage, offset: place.offset, table: entry.name))
-    } else if let sum = plan.sums[entry.name], !tree.records.incompleteSums.contains(sum.rows),
+    } else if let sum = plan.sums[number], !tree.records.incompleteSums.contains(sum.rows),
       !tree.records.incompleteSums.contains(sum.entries),
       tree.records.sums[sum.rows] != tree.records.sums[sum.entries]
     {
@@ -242,7 +251,108 @@ struct StructureCheck: ~Copyable {
     }
   }
 
-  private mutating func apply(demandsOn table: String, to rules: inout RecordRules) {
+  /// Holds the entries of indexes, and the rows of tables without row ids, against the order that they must be in: a
+  /// search goes by it, so that SQLite does not find what stands elsewhere. Reads them once more.
+  private mutating func checkOrders(
+    _ jobs: [TreeJob], _ plan: IndexPlan, _ gathered: inout Gathered
+  ) throws(SQLiteFileError) {
+    let claims = PageClaims(
+      pageCount: database.mainPageCount, spare: reader.storedPageCount * reader.pageSize)
+    for job in jobs {
+      let order: KeyOrder?
+      let counts: BTreeCheck.Counts?
+      switch job.subject {
+      case .schema: continue
+      case .table(let name): (order, counts) = (plan.tableOrders[name], gathered.rowCounts[name])
+      case .index(let place): (order, counts) = (plan.orders[place], gathered.indexCounts[place])
+      }
+      guard let order, let counts, counts.isWhole, counts.entries > 1 else { continue }
+      // Text as it stands, whatever it is encoded in.
+      var scan = BTreeScan(
+        of: Table(name: job.owner.name, rootPage: job.owner.root, definition: nil, sql: nil),
+        isRowIDTable: false, encoding: .utf8, mainPageCount: database.mainPageCount,
+        claims: claims)
+      var sink = KeyOrderSink(order, encoding: database.header.textEncoding)
+      try scan.run(root: job.owner.root, layout: RowLayout(), reader: &reader, sink: &sink)
+      let fault = sink.fault
+      if fault.isUndecided, case .index(let place) = job.subject { undecided.insert(place) }
+      report(fault, job, &gathered)
+    }
+  }
+
+  private func report(_ fault: KeyOrderFault, _ job: TreeJob, _ gathered: inout Gathered) {
+    let place = reader.location(of: job.owner.root)
+    let what = job.owner.isIndex ? "entry" : "row"
+    func add(_ id: String, _ count: Int, _ message: String) {
+      guard count > 0 else { return }
+      let subject =
+        count == 1
+        ? "1 \(what) is" : "\(count) \(job.owner.isIndex ? "entries" : "rows") are"
+      gathered.findings.add(
+        Finding(
+          id, "\(subject) \(message), first \(what) \(fault.first)", member: place.member,
+          page: job.owner.root, offset: place.offset, table: job.owner.name))
+    }
+    add(
+      job.owner.isIndex ? "index.badOrder" : "table.badOrder", fault.misplaced,
+      "not behind the one before, so that SQLite does not find what is there")
+    add("index.notUnique", fault.repeated, "the same as the one before, where all must differ")
+  }
+
+  /// Says what `PRAGMA integrity_check` looks at and this check does not.
+  private mutating func noteUnchecked(_ plan: IndexPlan, _ gathered: Gathered) {
+    var entries: [String] = []
+    var orders: [String] = []
+    for (place, entry) in database.schema.entries.enumerated()
+    where entry.type == "index" && entry.rootPage > 0 {
+      let rows = gathered.rowCounts[SQLName(entry.tableName)]?.entries ?? 0
+      guard rows > 0 || gathered.indexCounts[place]?.entries ?? 0 > 0 else { continue }
+      let isCompared =
+        plan.sums[place].map {
+          !tree.records.incompleteSums.contains($0.rows)
+            && !tree.records.incompleteSums.contains($0.entries)
+        } ?? false
+      if depth == .quick || !isCompared { entries.append(entry.name) }
+      if depth == .quick || plan.orders[place] == nil || undecided.contains(place) {
+        orders.append(entry.name)
+      }
+    }
+    var constrained: [String] = []
+    for table in database.schema.tables {
+      guard let definition = table.definition,
+        gathered.rowCounts[SQLName(table.name)]?.entries ?? 0 > 0
+      else { continue }
+      if definition.isWithoutRowID,
+        depth == .quick || plan.tableOrders[SQLName(table.name)] == nil
+      {
+        orders.append(table.name)
+      }
+      if definition.hasChecks { constrained.append(table.name) }
+    }
+    let virtual = database.schema.entries.filter { $0.type == "table" && $0.rootPage == 0 }
+    report.note(
+      unchecked: "index.entries", entries, "whether the entries of", "index", "indexes",
+      "are those that the rows call for")
+    report.note(
+      unchecked: "index.order", orders, "the order of the entries of", "b-tree", "b-trees",
+      "without row ids")
+    report.note(
+      unchecked: "table.checks", constrained, "the CHECK constraints of", "table", "tables", "")
+    report.note(
+      unchecked: "table.virtual", virtual.map(\.name), "what is kept for", "virtual table",
+      "virtual tables", "")
+    if report.unjudgedStatementCount > 0 {
+      let count = report.unjudgedStatementCount
+      report.unchecked.append(
+        UncheckedPart(
+          id: "schema.expressions",
+          message:
+            "expressions, queries and triggers in \(count) CREATE \(count == 1 ? "statement" : "statements")"
+        ))
+    }
+  }
+
+  private mutating func apply(demandsOn table: SQLName, to rules: inout RecordRules) {
     for number in demandsByTable[table] ?? [] {
       let demand = demands[number]
       guard
@@ -251,7 +361,7 @@ struct StructureCheck: ~Copyable {
       else { continue }
       rules.fields[field].demand = Int16(number)
       var watched = ~demand.classes.rawValue & 0x1f & ~StorageClasses.null.rawValue
-      if let target = demand.rowIDsOf.flatMap({ keySets[$0.lowercased()] }) {
+      if let target = demand.rowIDsOf.flatMap({ keySets[SQLName($0)] }) {
         rules.fields[field].target = Int16(truncatingIfNeeded: target)
         watched |= StorageClasses.integer.rawValue
       }
@@ -355,8 +465,8 @@ struct StructureCheck: ~Copyable {
         tree.findings.add(
           Finding(
             "coredata.keysNotChecked",
-            "the keys that refer to \(target) are too scattered to be checked", severity: .note,
-            table: target))
+            "the keys that refer to \(name(of: target)) are too scattered to be checked",
+            severity: .note, table: name(of: target)))
         continue
       }
       if tree.records.references[set].countMissing(in: keys) > 0 { broken.insert(set) }
@@ -364,14 +474,20 @@ struct StructureCheck: ~Copyable {
     guard !broken.isEmpty else { return }
     for (name, numbers) in demandsByTable.sorted(by: { $0.key < $1.key }) {
       let concerned = numbers.compactMap { number -> (number: Int, column: Int, set: Int)? in
-        guard let target = demands[number].rowIDsOf, let set = keySets[target.lowercased()],
+        guard let target = demands[number].rowIDsOf, let set = keySets[SQLName(target)],
           broken.contains(set)
         else { return nil }
         return (number, demands[number].column, set)
       }
-      guard !concerned.isEmpty, let table = database.schema.table(named: name) else { continue }
+      guard !concerned.isEmpty,
+        let table = database.schema.tables.first(where: { SQLName($0.name) == name })
+      else { continue }
       try findBroken(concerned, in: table)
     }
+  }
+
+  private func name(of table: SQLName) -> String {
+    demands.lazy.compactMap(\.rowIDsOf).first { SQLName($0) == table } ?? ""
   }
 
   private mutating func findBroken(

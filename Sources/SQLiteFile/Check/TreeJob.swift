@@ -3,8 +3,8 @@ struct TreeJob {
   /// What kind of entry of the schema calls for the walk.
   enum Subject {
     case schema
-    /// A table, by its name in small letters.
-    case table(String)
+    /// A table, by its name.
+    case table(SQLName)
     /// An index, by its place in the schema's entries.
     case index(Int)
   }
@@ -68,8 +68,8 @@ struct PartResult {
 struct Gathered {
   var findings = FindingList()
   var breaches: [DemandBreach] = []
-  /// By the name of the table in small letters.
-  var rowCounts: [String: BTreeCheck.Counts] = [:]
+  /// By the name of the table.
+  var rowCounts: [SQLName: BTreeCheck.Counts] = [:]
   /// By the place in the schema's entries.
   var indexCounts: [Int: BTreeCheck.Counts] = [:]
   var checkedPages = 0

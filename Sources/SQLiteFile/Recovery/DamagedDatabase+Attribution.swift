@@ -63,6 +63,12 @@ extension DamagedDatabase {
           Finding(
             "schema.badRoot", "the schema gives this page as a root; it is inside another b-tree",
             page: root, offset: reader.location(of: root).offset, table: table.name))
+      } else if let first = roots[root], !SQLName.isSame(tables[first].name, table.name) {
+        findings.add(
+          Finding(
+            "page.otherTable",
+            "the schema gives this page as the root of the table \(tables[first].name) too; its rows are read for one table",
+            page: root, offset: reader.location(of: root).offset, table: table.name))
       } else {
         roots[root] = index
       }

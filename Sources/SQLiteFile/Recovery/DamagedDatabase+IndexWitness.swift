@@ -28,7 +28,9 @@ extension DamagedDatabase {
     var agreements: [UInt32: [Int: Agreement]] = [:]
     for table in Set(alike.values.joined()).sorted() {
       for index in schemaEntries
-      where index.type == "index" && index.tableName == tables[table].name && index.rootPage > 1 {
+      where index.type == "index" && SQLName.isSame(index.tableName, tables[table].name)
+        && index.rootPage > 1
+      {
         guard let column = firstColumn(of: index, table) else { continue }
         for (value, rowID) in try entries(ofIndex: index.rootPage) where value != .null {
           for root in places {
@@ -60,12 +62,12 @@ extension DamagedDatabase {
   private func firstColumn(of index: SchemaEntry, _ table: Int) -> Int? {
     let definition = tables[table].definition
     guard let sql = index.sql else {
-      return index.name.hasSuffix("_1") ? definition.primaryKey.first : nil
+      let key = definition.automaticIndexes?.first { key in
+        SQLName.isSame(index.name, "sqlite_autoindex_\(index.tableName)_\(key.number)")
+      }
+      return key?.parts.first?.column
     }
-    guard let open = sql.lastIndex(of: "(") else { return nil }
-    let name = sql[sql.index(after: open)...].prefix { $0 != "," && $0 != ")" && $0 != " " }
-      .trimming { "\"'`[]".contains($0) }
-    return definition.columns.firstIndex { $0.name.lowercased() == name.lowercased() }
+    return IndexDefinition(sql: sql)?.parts?.first.flatMap { definition.place(of: $0.column) }
   }
 
   /// The first values and row ids of some entries of an index.
@@ -142,14 +144,5 @@ extension DamagedDatabase {
     _ = decoder.decode(
       page.part(cell.record, cell.payload), rowID: rowID, layout: layout, into: &sink)
     return values
-  }
-}
-
-extension Substring {
-  /// Without the characters at both ends for which `isOuter` holds.
-  fileprivate func trimming(_ isOuter: (Character) -> Bool) -> Substring {
-    var part = drop(while: isOuter)
-    while let last = part.last, isOuter(last) { part.removeLast() }
-    return part
   }
 }

@@ -36,7 +36,7 @@ extension DamagedDatabase {
       }
       let found = rows.compactMap(SchemaEntry.init(row:)).filter { entry in
         ["table", "index", "view", "trigger"].contains(entry.type)
-          && entry.sql?.lowercased().hasPrefix("create") ?? true
+          && entry.sql.map { SQLName(Substring($0.utf8.prefix(6))) == SQLName("CREATE") } ?? true
       }
       if page > 1, !found.isEmpty { schemaLeaves.append(page) }
       for entry in found where seen.insert(entry).inserted { entries.append(entry) }

@@ -105,6 +105,12 @@ struct FileSurvey {
       findings.append(
         Finding(
           "header.unreadable", "the database header is not readable as one; \(facts)", offset: 0))
+    } else if let header = layout.header, header.reservedBytes != layout.reservedBytes {
+      findings.append(
+        Finding(
+          "header.otherReservedBytes",
+          "the database header says that \(header.reservedBytes) bytes at the end of each page are reserved, and the pages use all but \(layout.reservedBytes)",
+          offset: 20))
     } else if layout.encodingSource == .pages {
       findings.append(
         Finding(

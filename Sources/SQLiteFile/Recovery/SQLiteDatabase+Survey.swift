@@ -29,7 +29,8 @@ extension SQLiteDatabase {
   /// asked of any file; the vote looks at pages from all over it.
   private func isLayoutDoubtful() throws(SQLiteFileError) -> Bool {
     var reader = anotherReader()
-    guard try reader.kind(of: 1) != nil, header.reservedBytes == 0 else { return true }
+    guard try reader.kind(of: 1) != nil, header.reservedBytes == 0, try !hasOddEncoding(&reader)
+    else { return true }
     if header.isPageCountValid, !hasOverlays,
       Int64(header.pageCount) * Int64(header.pageSize) != sizeBytes
     {
@@ -42,6 +43,11 @@ extension SQLiteDatabase {
     var sound = 0
     for root in roots.prefix(64) where try reader.kind(of: root) != nil { sound += 1 }
     return sound * 2 < min(64, roots.count)
+  }
+
+  private func hasOddEncoding(_ reader: inout PageReader) throws(SQLiteFileError) -> Bool {
+    guard let page = try reader.page(1) else { return false }
+    return page.uint32(at: 56) > 3
   }
 
   private func cellCount(ofPage number: UInt32, _ reader: inout PageReader) throws(SQLiteFileError)

@@ -67,7 +67,9 @@ final class ExternalFiles {
     for name in names {
       if let status = status(name) {
         result.fileCount += 1
-        result.sizeBytes += status.sizeBytes
+        // Sparse files may each say any size.
+        let (sum, overflow) = result.sizeBytes.addingReportingOverflow(status.sizeBytes)
+        result.sizeBytes = overflow ? .max : sum
       } else if live[name] != nil {
         missing.append(name)
       }

@@ -114,10 +114,10 @@ extension RebuildRun {
     }
     for entry in store.companions where entry.type == "index" && found.count < Self.mostIndexes {
       // Whether rows keep a unique index from being made is known when all of them are there.
-      guard let sql = entry.sql, sql.uppercased().hasPrefix("CREATE INDEX "),
+      guard let sql = entry.sql, SQLName(sql).hasPrefix("create index "),
         !filledIndexes.contains(sql),
         let table = targets.lazy.compactMap({ $0 }).first(where: {
-          $0.isPlain && $0.target.lowercased() == entry.tableName.lowercased()
+          $0.isPlain && SQLName.isSame($0.target, entry.tableName)
         }), try define(index: sql, named: entry.name)
       else { continue }
       guard let index = try filledIndex(entry.name, of: table) else {
@@ -170,7 +170,7 @@ extension RebuildRun {
       [.string(name)])
     {
       guard case .integer(let id) = row[0], definition.columns.indices.contains(Int(id)),
-        row[2].string.uppercased() == "BINARY"
+        SQLName.isSame(row[2].string, "BINARY")
       else { return nil }
       columns.append(
         FilledIndex.Column(

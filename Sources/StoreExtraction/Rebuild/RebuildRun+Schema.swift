@@ -7,16 +7,16 @@ extension RebuildRun {
 
   /// Makes all tables, each by its own statement where SQLite takes that.
   func makeTables() throws {
-    var made: [String: (sql: String?, table: RebuildTable)] = [:]
+    var made: [SQLName: (sql: String?, table: RebuildTable)] = [:]
     let tables = store.database.tables
     if tables.contains(where: { $0.name == "sqlite_stat1" }) {
       // The only way to have the table made.
       try writer.execute("ANALYZE sqlite_schema")
     }
     for (place, expected) in tables.enumerated() {
-      let key = expected.name.lowercased()
+      let key = SQLName(expected.name)
       // A dropped table has only deleted rows, and those have tables of their own.
-      if key == "sqlite_sequence" || expected.isDropped {
+      if key == SQLName("sqlite_sequence") || expected.isDropped {
         targets.append(nil)
         continue
       }
@@ -44,7 +44,7 @@ extension RebuildRun {
   private func make(_ expected: ExpectedTable, _ place: Int, isTaken: Bool)
     throws(SQLiteWriterError) -> RebuildTable
   {
-    let isOwn = expected.name.lowercased().hasPrefix("sqlite_")
+    let isOwn = SQLName(expected.name).hasPrefix("sqlite_")
     if isOwn, try exists(expected.name) {
       return try target(expected, expected.name, TargetColumns(of: expected.definition), place)
     }
@@ -83,7 +83,7 @@ extension RebuildRun {
 
   /// Whether a name is that of a table which was made for another entry of the schema.
   private func isSeparate(_ name: String) -> Bool {
-    targets.contains { $0?.target.lowercased() == name.lowercased() }
+    targets.contains { $0.map { SQLName.isSame($0.target, name) } ?? false }
   }
 
   /// Runs a table's statement, and takes back what it made where that is not the table.
@@ -95,8 +95,7 @@ extension RebuildRun {
     for row in new {
       guard case .text(let bytes)? = row.first else { continue }
       let name = String(decoding: bytes, as: UTF8.self)
-      guard name.lowercased() != expected.name.lowercased(),
-        !name.lowercased().hasPrefix("sqlite_")
+      guard !SQLName.isSame(name, expected.name), !SQLName(name).hasPrefix("sqlite_")
       else { continue }
       try writer.execute("DROP TABLE \(try SQLIdentifier.quoted(name))")
     }

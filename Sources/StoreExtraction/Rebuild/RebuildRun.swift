@@ -1,6 +1,7 @@
 import CoreDataStore
 import SQLiteFile
 import SQLiteWriter
+import SafeText
 
 /// One rebuild: the new file from its first table to its last trigger.
 final class RebuildRun {
@@ -144,8 +145,8 @@ final class RebuildRun {
     let mistakes = mistakenProblems
     var isMistaken = false
     for problem in isClean ? [] : try writer.integrityCheck() {
-      if problem.hasPrefix("CHECK constraint failed in ") {
-        failing.insert(String(problem.dropFirst("CHECK constraint failed in ".count)))
+      if let table = PathText.dropping(prefix: "CHECK constraint failed in ", from: problem) {
+        failing.insert(table)
       } else if mistakes.contains(problem) {
         isMistaken = true
       } else {

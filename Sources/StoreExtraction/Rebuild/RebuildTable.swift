@@ -73,10 +73,10 @@ final class RebuildTable {
     hasRowIDColumn = shape.rowIDColumn != nil
     needsRowID = !definition.isWithoutRowID
     computes = shape.isOriginal && expected.computes
-    let names = Set(columns.map { $0.lowercased() } + [OverflowColumns.name])
+    let names = Set((columns + [OverflowColumns.name]).map { SQLName($0) })
     rowIDName =
       definition.isWithoutRowID || hasRowIDColumn
-      ? nil : ["rowid", "_rowid_", "oid"].first { !names.contains($0) }
+      ? nil : ["rowid", "_rowid_", "oid"].first { !names.contains(SQLName($0)) }
     if let column = shape.rowIDColumn {
       key = try SQLIdentifier.quoted(column)
     } else {

@@ -1,0 +1,128 @@
+/// Whose each page is when rows are read.
+///
+/// In a sound file no page is part of two tables. A small file that leads thousands of tables to one page would have
+/// its rows given out thousands of times, so a page is read for one table only: for the one whose root the schema
+/// makes it, else for the one that came to it first. The same goes for the overflow pages of its rows.
+///
+/// Scans look here while they run, on several threads too, and hand in what they have met when they end, on one.
+final class PageClaims {
+  /// The number of the schema's own table.
+  static let schema: UInt32 = 1
+
+  /// The numbers of the tables that have pages, 0 for none, in blocks of 4,096 pages. One in which no page is anybody's
+  /// is empty: a sparse file may have any number of pages.
+  private var owners: ContiguousArray<ContiguousArray<UInt32>>
+  /// The same for pages past the main file's end, which only an overlay has.
+  private var others: [UInt32: UInt32] = [:]
+  private var names: [String] = ["sqlite_schema"]
+  /// Bytes of payload that may be read beyond those that the pages met can hold, for all tables together, and what
+  /// each has taken of them: cells of damaged pages overlap.
+  private var spare: Int
+  private var taken: [UInt32: Int] = [:]
+
+  /// - Parameters:
+  ///   - pageCount: pages of the main file.
+  ///   - spare: bytes of payload that may be read beyond what the pages can hold.
+  init(pageCount: UInt32, spare: Int) {
+    owners = ContiguousArray(repeating: [], count: Int(pageCount >> 12) + 1)
+    self.spare = spare
+  }
+
+  /// The number of a table.
+  static func number(of table: Table) -> UInt32 {
+    table.place.map { UInt32(clamping: $0 + 2) } ?? schema
+  }
+
+  /// Gives each root to the table that `choose` picks of those that the schema gives it to.
+  func reserveRoots(
+    of tables: [Table], _ choose: ([Table]) throws(SQLiteFileError) -> Table
+  ) throws(SQLiteFileError) {
+    names += tables.map(\.name)
+    var shared: [UInt32: [Table]] = [:]
+    for table in tables {
+      let owner = self.owner(of: table.rootPage)
+      if owner == 0 {
+        set(table.rootPage, Self.number(of: table))
+      } else if owner > Self.schema {
+        shared[table.rootPage, default: [tables[Int(owner) - 2]]].append(table)
+      }
+    }
+    for (root, candidates) in shared.sorted(by: { $0.key < $1.key }) {
+      set(root, try Self.number(of: choose(candidates)))
+    }
+  }
+
+  @inline(__always)
+  private func owner(of page: UInt32) -> UInt32 {
+    let block = Int(page >> 12)
+    guard block < owners.count else { return others[page] ?? 0 }
+    return owners[block].isEmpty ? 0 : owners[block][Int(page & 0xfff)]
+  }
+
+  private func set(_ page: UInt32, _ owner: UInt32) {
+    let block = Int(page >> 12)
+    guard block < owners.count else {
+      others[page] = owner
+      return
+    }
+    if owners[block].isEmpty { owners[block] = ContiguousArray(repeating: 0, count: 0x1000) }
+    owners[block][Int(page & 0xfff)] = owner
+  }
+
+  /// Whether a page is another table's.
+  @inline(__always)
+  func isOthers(_ page: UInt32, than table: UInt32) -> Bool {
+    let owner = owner(of: page)
+    return owner != 0 && owner != table
+  }
+
+  /// The name of the table that has a page.
+  func ownerName(of page: UInt32) -> String {
+    let owner = Int(owner(of: page))
+    return owner > 0 && owner <= names.count ? names[owner - 1] : ""
+  }
+
+  /// Bytes that a table may take beyond what its pages can hold.
+  func spare(of table: UInt32) -> Int { spare + (taken[table] ?? 0) }
+
+  /// Takes over what a scan for a table has met, and how many bytes it has read beyond what those pages can hold.
+  func settle(_ pages: borrowing PagesMet, of table: UInt32, beyond: Int) {
+    pages.forEach { page in
+      if owner(of: page) == 0 { set(page, table) }
+    }
+    let before = taken[table] ?? 0
+    guard beyond > before else { return }
+    taken[table] = beyond
+    spare = max(0, spare - (beyond - before))
+  }
+}
+
+/// Page numbers met by a scan. Few are kept as they are: a file of a hundred thousand small tables costs no set of
+/// bits for each.
+struct PagesMet: ~Copyable {
+  private static let mostFew = 64
+  private let pageCount: UInt32
+  private var few: ContiguousArray<UInt32> = []
+  private var many: PageSet?
+
+  init(pageCount: UInt32) { self.pageCount = pageCount }
+
+  /// Adds a page; false when it was there.
+  mutating func insert(_ page: UInt32) -> Bool {
+    if many != nil { return many?.insert(page) ?? false }
+    guard !few.contains(page) else { return false }
+    few.append(page)
+    if few.count > Self.mostFew {
+      var set = PageSet(pageCount: pageCount)
+      for page in few { _ = set.insert(page) }
+      few = []
+      many = set
+    }
+    return true
+  }
+
+  /// Hands out all pages.
+  func forEach(_ receive: (UInt32) -> Void) {
+    if let many { many.forEach(receive) } else { few.forEach(receive) }
+  }
+}

@@ -1,0 +1,30 @@
+/// A name as SQLite compares names: the bytes of ASCII letters have two cases, all others are what they are. Swift's own
+/// `==` and `lowercased()` take names for one that are two tables to SQLite.
+package struct SQLName: Hashable, Comparable, Sendable {
+  private let folded: [UInt8]
+
+  /// The name `text`.
+  package init(_ text: some StringProtocol) { folded = text.utf8.map(Self.folded) }
+
+  /// Whether the name begins with `prefix`, which has no capitals.
+  package func hasPrefix(_ prefix: StaticString) -> Bool {
+    folded.starts(with: prefix.description.utf8)
+  }
+
+  package static func < (one: SQLName, other: SQLName) -> Bool {
+    one.folded.lexicographicallyPrecedes(other.folded)
+  }
+
+  /// Whether two names are one to SQLite.
+  package static func isSame(_ one: String, _ other: String) -> Bool {
+    guard one.utf8.count == other.utf8.count else { return false }
+    var rest = other.utf8.makeIterator()
+    for byte in one.utf8 {
+      guard let next = rest.next(), folded(byte) == folded(next) else { return false }
+    }
+    return true
+  }
+
+  @inline(__always)
+  private static func folded(_ byte: UInt8) -> UInt8 { byte &- 0x41 < 26 ? byte | 0x20 : byte }
+}

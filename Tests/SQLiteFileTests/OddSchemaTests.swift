@@ -1,0 +1,131 @@
+import Fixtures
+import Foundation
+import SQLiteFile
+import Testing
+
+/// Odd entries of the schema and odd headers: what SQLite opens is no damage, and what it refuses is.
+@Suite struct OddSchemaTests {
+  static let edits = [
+    "sql = sql || ';garbage'''", "sql = sql || ' garbage' WHERE name = 't'",
+    "sql = sql || char(0) || 'garbage('", "sql = ' ' || sql WHERE name = 't'",
+    "sql = '/**/' || sql WHERE name = 't'", "sql = '' WHERE name = 't'",
+    "name = 'u' WHERE name = 't'",
+    "tbl_name = 'u' WHERE name = 't'", "tbl_name = 'u' WHERE name = 'i'",
+    "type = 'view' WHERE name = 't'",
+    "type = 'foo' WHERE name = 'i'", "tbl_name = 'zz' WHERE name = 'sqlite_autoindex_t_1'",
+    "name = 'sqlite_autoindex_t_9' WHERE name = 'sqlite_autoindex_t_1'",
+    "sql = 'CREATE TEMP TABLE t(a, b UNIQUE)' WHERE name = 't'",
+    "sql = 'CREATE TABLE main.t(a, b UNIQUE)' WHERE name = 't'",
+    "rootpage = CAST(rootpage AS TEXT)",
+    "rootpage = NULL WHERE name = 't'",
+    "sql = 'CREATE TABLE t(a, b UNIQUE) STRICT' WHERE name = 't'",
+    "sql = 'CREATE TABLE t(a, b UNIQUE, A)' WHERE name = 't'",
+    "sql = 'CREATE TABLE t(a, b UNIQUE, UNIQUE(b), UNIQUE(b COLLATE BINARY))' WHERE name = 't'",
+    "sql = 'CREATE TABLE t(a, b UNIQUE, UNIQUE(a, b))' WHERE name = 't'",
+    "sql = 'CREATE INDEX i ON t(\"zz\")' WHERE name = 'i'",
+    "sql = 'CREATE INDEX i ON t(zz)' WHERE name = 'i'",
+    "sql = 'create index i on t(A)' WHERE name = 'i'", "sql = lower(sql)",
+    "sql = upper(sql), name = upper(name)",
+  ]
+
+  @Test(arguments: edits) func entriesAreJudgedAsSQLiteJudgesThem(_ edit: String) throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("a.sqlite")
+    let connection = try SQLiteConnection(url)
+    try connection.exec(
+      "CREATE TABLE t(a, b UNIQUE); CREATE INDEX i ON t(a); INSERT INTO t VALUES(1, 2), (3, 4);")
+    connection.close()
+    try CheckTests.edit(url, "UPDATE sqlite_schema SET \(edit)")
+    let verdict = try CheckTests.verdict(url)
+    let report = try SQLiteDatabase(path: url.path).check(depth: .full)
+    if verdict == ["ok"] {
+      #expect(report.findings.damageCount == 0, "\(report.findings.kept)")
+    } else {
+      #expect(
+        report.findings.damageCount > 0 || !report.unchecked.isEmpty,
+        "\(verdict ?? ["refused"])")
+    }
+  }
+
+  /// Every byte of the header that means something gets other values.
+  @Test func headersAreJudgedAsSQLiteJudgesThem() throws {
+    let folder = try TemporaryFolder()
+    for (name, vacuum) in [("plain", "NONE"), ("mapped", "INCREMENTAL")] {
+      let url = folder.url.appendingPathComponent(name)
+      let connection = try SQLiteConnection(url)
+      try connection.exec(
+        """
+        PRAGMA auto_vacuum = \(vacuum); CREATE TABLE t(a, b UNIQUE); CREATE TABLE gone(a);
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)
+          INSERT INTO t SELECT 'row ' || i, hex(i) FROM n;
+        INSERT INTO gone SELECT a FROM t; DROP TABLE gone;
+        """)
+      connection.close()
+      let sound = try bytes(of: url)
+      #expect(try CheckTests.damage(url) == [])
+      for at in 16..<100 {
+        for value in [0, 1, 2, 3, 4, 8, 12, 255] where UInt8(value) != sound[at] {
+          try overwrite(url, at: at, bytes: [UInt8(value)])
+          let verdict = try CheckTests.verdict(url)
+          let database = try? SQLiteDatabase.surveyed(path: url.path)
+          let report = try database?.check(depth: .full)
+          let damage = report?.findings.kept.filter { $0.severity == .damage } ?? []
+          let place = Comment(
+            "\(name), byte \(at) to \(value): \(verdict ?? ["refused"]), \(damage)")
+          if verdict == ["ok"] {
+            #expect(report != nil && (damage.isEmpty || Self.isStricter(at)), place)
+          } else {
+            #expect(report == nil || !damage.isEmpty, place)
+          }
+          try overwrite(url, at: at, bytes: [sound[at]])
+        }
+      }
+    }
+  }
+
+  /// Bytes of which we say more than SQLite's check does: sizes and counts that it mends or passes over.
+  private static func isStricter(_ offset: Int) -> Bool {
+    (24..<40).contains(offset) || (52..<56).contains(offset) || (64..<68).contains(offset)
+      || offset >= 92
+  }
+
+  /// Text in UTF-16 under a number whose two lowest bits say so.
+  @Test func encodingsAreTakenAsSQLiteTakesThem() throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("a.sqlite")
+    let connection = try SQLiteConnection(url)
+    try connection.exec(
+      "PRAGMA encoding = 'UTF-16le'; CREATE TABLE t(a TEXT); INSERT INTO t VALUES('häßlich');")
+    connection.close()
+    try overwrite(url, at: 56, bytes: [1, 0, 0, 6])
+    #expect(try CheckTests.verdict(url) == ["ok"])
+    let database = try SQLiteDatabase.surveyed(path: url.path)
+    #expect(
+      try database.rows(of: database.schema.tables[0]).first?.values == [
+        .text(StoredText("häßlich"))
+      ])
+    let report = try database.check(depth: .full)
+    #expect(
+      report.findings.kept.map(\.id) == ["header.badEncoding"] && report.findings.damageCount == 0)
+  }
+
+  @Test func reservedBytesThatThePagesContradictAreAFinding() throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("a.sqlite")
+    let connection = try SQLiteConnection(url)
+    try connection.exec(
+      "CREATE TABLE t(a TEXT); WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 900) INSERT INTO t SELECT 'text ' || i FROM n;"
+    )
+    connection.close()
+    for reserved: UInt8 in [1, 8, 32, 255] {
+      try overwrite(url, at: 20, bytes: [reserved])
+      #expect(try CheckTests.verdict(url) != ["ok"])
+      let report = try SQLiteDatabase.surveyed(path: url.path).check()
+      let finding = try #require(report.findings.kept.first, "\(reserved)")
+      #expect(
+        report.findings.damageCount > 0 && finding.id == "header.otherReservedBytes",
+        "\(report.findings.kept)")
+      #expect(finding.offset == 20)
+    }
+  }
+}
