@@ -102,19 +102,17 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
     if let incident = subject.incident { try bundle.add(incident) }
 
     // Rows are written beside nothing of the user's: into a private folder that goes again.
-    let scratch = FileManager.default.temporaryDirectory
-      .appendingPathComponent("lifeboat-" + UUID().uuidString)
-    defer { try? FileManager.default.removeItem(at: scratch) }
+    var scratch: PrivateFolder?
     var findings: [Finding] = []
     do {
       let coreData = try CoreDataStore(path: subject.storePath, logView: logView)
       let inspection = try StoreInspection(path: subject.storePath, logView: logView)
       var rows: String?
       if include != .structure {
-        try FileManager.default.createDirectory(
-          at: scratch, withIntermediateDirectories: false,
-          attributes: [.posixPermissions: 0o700])
-        rows = try writeRows(of: coreData, to: scratch.appendingPathComponent("rows.ndjson"))
+        let folder = try PrivateFolder(
+          in: FileManager.default.temporaryDirectory.path, created: interruption.made)
+        scratch = folder
+        rows = try writeRows(of: coreData, to: folder)
       }
       try bundle.add(coreData, inspection, rows: rows)
       findings = inspection.findings
@@ -124,8 +122,10 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
         unreadable: subject.storePath, code: error.code.rawValue, message: error.message)
       findings = [Finding(error.code.rawValue, error.message)]
     }
-    let written = try bundle.plan.measured(isCancelled: { interruption.isRequested })
-      .write(to: output, isCancelled: { interruption.isRequested })
+    let written = try withExtendedLifetime(scratch) {
+      try bundle.plan.measured(isCancelled: { interruption.isRequested })
+        .write(to: output, isCancelled: { interruption.isRequested })
+    }
     let check = try BundleVerification.verify(path: output)
     guard check.outcome == .intact, let manifest = check.manifest else {
       throw Failure(
@@ -143,17 +143,17 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
     return Receipt(manifest: manifest, sizeBytes: written.size, findings: findings)
   }
 
-  private static func writeRows(of store: CoreDataStore, to file: URL) throws -> String {
-    _ = FileManager.default.createFile(
-      atPath: file.path, contents: nil, attributes: [.posixPermissions: 0o600])
-    let handle = try FileHandle(forWritingTo: file)
-    defer { try? handle.close() }
+  private static func writeRows(of store: CoreDataStore, to folder: PrivateFolder) throws -> String
+  {
+    let name = "rows.ndjson"
+    let file = try folder.makeFile([name])
+    defer { _ = close(file) }
     if store.kind == .sqlite {
-      try store.database.writeJSON(of: store.database.schema.tables, to: handle.fileDescriptor)
+      try store.database.writeJSON(of: store.database.schema.tables, to: file)
     } else {
-      try RowOutput().writeJSON(of: store, to: handle.fileDescriptor)
+      try RowOutput().writeJSON(of: store, to: file)
     }
-    return file.path
+    return PathText.joined(folder.path, name)
   }
 }
 
@@ -164,7 +164,7 @@ struct BundleSubject {
 
   /// A store, or a folder with an incident's record and its store.
   init(_ path: String) throws {
-    let record = path + "/incident.json"
+    let record = PathText.joined(path, "incident.json")
     guard ByteFile.exists(record) else {
       let stores = try StoreFinder.stores(at: path)
       guard let only = stores.first, stores.count == 1 else {
@@ -187,16 +187,30 @@ struct BundleSubject {
   }
 }
 
-/// A manifest for people.
+/// Bundles for people.
 enum BundleText {
   static func table(_ manifest: BundleManifest, _ display: DisplayOptions) -> String {
+    table(manifest.entries.map { ($0.name, $0.sizeBytes, $0.why) }, display)
+  }
+
+  static func table(
+    _ entries: [(name: String, sizeBytes: UInt64, why: String)], _ display: DisplayOptions
+  ) -> String {
     var table = TextTable([
       .init("Entry", isFlexible: true), .init("Bytes", .trailing),
       .init("What it is", isFlexible: true),
     ])
-    for entry in manifest.entries {
+    for entry in entries {
       table.add([entry.name, Quantity.count(entry.sizeBytes), entry.why])
     }
     return table.text(width: display.width, style: display.style)
+  }
+
+  /// What is wrong, a line for each.
+  static func lines(_ problems: [BundleVerification.Problem]) -> String {
+    problems.map { problem in
+      let place = problem.entry.map { ", \(VisibleText.visible($0))" } ?? ""
+      return "\(VisibleText.visible(problem.message))\(place) (\(problem.id.rawValue))\n"
+    }.joined()
   }
 }

@@ -7,31 +7,77 @@ import Terminal
 struct BundleList: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "list", abstract: "List what is in a bundle, without unpacking it.",
-    discussion: "Example: lifeboat bundle list Notes-support.zip")
+    discussion: """
+      Example: lifeboat bundle list Notes-support.zip
+
+      Exit status: 0, 1 when the archive and its manifest contradict each other, 65 no bundle, 66 missing.
+      """)
 
   @Argument(help: "The bundle.")
   var path: String
 
   @OptionGroup(title: "Display") var display: DisplayOptions
 
+  /// The JSON form: the manifest's own keys, and beside them what the archive holds.
+  struct Report: Encodable {
+    struct Entry: Encodable {
+      let name: String
+      let sizeBytes: UInt64
+      let compressedBytes: UInt64
+      let isListed: Bool
+    }
+
+    private enum CodingKeys: String, CodingKey { case archive, problems }
+
+    let contents: BundleContents
+
+    func encode(to encoder: any Encoder) throws {
+      try contents.manifest.encode(to: encoder)
+      var container = encoder.container(keyedBy: CodingKeys.self)
+      try container.encode(
+        contents.entries.map {
+          Entry(
+            name: $0.name, sizeBytes: $0.sizeBytes, compressedBytes: $0.compressedBytes,
+            isListed: $0.listed != nil)
+        }, forKey: .archive)
+      try container.encode(
+        contents.problems.map(BundleVerify.Report.Problem.init), forKey: .problems)
+    }
+  }
+
   func run() throws {
     let reader = try ZipReader(path: path)
-    guard let entry = reader.entry(named: BundleManifest.entryName) else {
+    guard reader.entry(named: BundleManifest.entryName) != nil else {
       throw Failure(
         65, "bundle.manifestMissing", "\(path): no support bundle: it has no manifest.json",
         hint: "list a plain zip with: unzip -l")
     }
-    let manifest = try BundleManifest(
-      json: try reader.bytes(of: entry, limit: BundleManifest.maxBytes))
+    let contents = try BundleContents(of: reader)
     if display.json {
-      try display.write(json: manifest)
-      return
+      try display.write(json: Report(contents: contents))
+    } else {
+      try display.write(text(of: contents))
     }
+    if !contents.problems.isEmpty { try display.exitWithFindings() }
+  }
+
+  private func text(of contents: BundleContents) -> String {
+    let manifest = contents.manifest
     var text =
       "made by \(VisibleText.visible(manifest.tool.name)) \(VisibleText.visible(manifest.tool.version)), "
     text += "\(VisibleText.visible(manifest.created)); contents: \(manifest.contents.rawValue)\n"
-    text += BundleText.table(manifest, display)
+    text += BundleText.table(
+      contents.entries.map { entry in
+        let isManifest = PathText.isSame(entry.name, BundleManifest.entryName)
+        let why =
+          entry.listed?.why ?? (isManifest ? "this list, and what was left out" : "NOT LISTED")
+        return (entry.name, entry.sizeBytes, why)
+      }, display)
     for sentence in manifest.withheld { text += "left out: \(VisibleText.visible(sentence))\n" }
-    try display.write(text)
+    text += BundleText.lines(contents.problems)
+    if !contents.problems.isEmpty {
+      text += "NOT WHAT THE MANIFEST SAYS: ask for the bundle again\n"
+    }
+    return text
   }
 }

@@ -26,6 +26,13 @@ struct BundleVerify: ParsableCommand {
       let message: String
       let entry: String?
       let offset: UInt64?
+
+      init(_ problem: BundleVerification.Problem) {
+        id = problem.id.rawValue
+        message = problem.message
+        entry = problem.entry
+        offset = problem.offset
+      }
     }
 
     let schema = "lifeboat.bundleVerification"
@@ -48,9 +55,7 @@ struct BundleVerify: ParsableCommand {
       try display.write(
         json: Report(
           path: path, outcome: outcome, intactEntryCount: result.intactEntryCount,
-          problems: result.problems.map {
-            .init(id: $0.id.rawValue, message: $0.message, entry: $0.entry, offset: $0.offset)
-          }))
+          problems: result.problems.map(Report.Problem.init)))
     }
     switch result.outcome {
     case .intact:
@@ -60,11 +65,7 @@ struct BundleVerify: ParsableCommand {
       }
     case .damaged:
       if !display.json {
-        for problem in result.problems {
-          let place = problem.entry.map { ", \(VisibleText.visible($0))" } ?? ""
-          try display.write(
-            "\(VisibleText.visible(problem.message))\(place) (\(problem.id.rawValue))\n")
-        }
+        try display.write(BundleText.lines(result.problems))
         try display.write("NOT INTACT: ask for the bundle again\n")
       }
       try display.exitWithFindings()

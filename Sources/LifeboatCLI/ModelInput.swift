@@ -214,8 +214,11 @@ struct ModelInput {
       let checksum: String?
       let digest: String?
     }
-    guard let data = try? Data(contentsOf: folder.appendingPathComponent("hashes.json")),
-      let stored = try? JSONDecoder().decode(Stored.self, from: data)
+    let path = folder.appendingPathComponent(UnpackedArchive.hashesName).path
+    guard let file = try? ByteFile(path),
+      let bytes = try? file.bytes(at: 0, count: BundleManifest.maxBytes + 1),
+      bytes.count <= BundleManifest.maxBytes,
+      let stored = try? JSONDecoder().decode(Stored.self, from: Data(bytes))
     else { return nil }
     let hashes = stored.hashes.compactMapValues { VersionHash(hex: $0) }
     guard hashes.count == stored.hashes.count, !hashes.isEmpty else { return nil }

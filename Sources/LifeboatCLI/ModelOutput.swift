@@ -1,11 +1,12 @@
 import Foundation
 import SafeText
+import SupportBundle
 
 /// A file or folder that a command makes. It never replaces anything, and goes again when the work fails.
 final class ModelOutput {
   private let path: String
   private let created: (String) -> Void
-  private var made: [String] = []
+  private var tree: MadeTree?
 
   /// `created` hears of each thing that is made.
   init(_ path: String, created: @escaping (String) -> Void) {
@@ -14,41 +15,34 @@ final class ModelOutput {
   }
 
   /// Makes the output as one file.
-  func write(_ bytes: [UInt8]) throws { try write(bytes, to: path) }
+  func write(_ bytes: [UInt8]) throws {
+    try write(bytes, to: [PathText.lastComponent(of: path)])
+  }
 
   /// Makes the output as a folder of files, each by its path within it.
   func write(_ files: [(path: String, bytes: [UInt8])]) throws {
-    try makeFolder(path)
+    let root = [PathText.lastComponent(of: path)]
+    try making { try $0.makeFolder(root, mode: 0o755) }
     for file in files {
-      let parts = PathText.components(of: file.path)
-      guard parts.allSatisfy(PathText.isPlainName) else {
+      let inner = PathText.components(of: file.path)
+      guard inner.allSatisfy({ PathText.isPlainName($0) }) else {
         throw Failure(
           70, "output.unfitName", "no file of the output can be called \(file.path)")
       }
-      var folder = path
-      for part in parts.dropLast() {
-        folder += "/" + part
-        if !made.contains(folder) { try makeFolder(folder) }
-      }
-      try write(file.bytes, to: path + "/" + file.path)
+      let parts = root + inner
+      try making { try $0.makeFolders(above: parts, mode: 0o755) }
+      try write(file.bytes, to: parts)
     }
   }
 
   /// Removes what was made, the last first.
   func discard() {
-    for path in made.reversed() where unsafe unlink(path) != 0 { unsafe rmdir(path) }
-    made = []
+    tree?.discard()
+    tree = nil
   }
 
-  private func makeFolder(_ path: String) throws {
-    guard unsafe mkdir(path, 0o755) == 0 else { throw failure(path) }
-    note(path)
-  }
-
-  private func write(_ bytes: [UInt8], to path: String) throws {
-    let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o644)
-    guard descriptor >= 0 else { throw failure(path) }
-    note(path)
+  private func write(_ bytes: [UInt8], to parts: [String]) throws {
+    let descriptor = try making { try $0.makeFile(parts, mode: 0o644) }
     let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
     do {
       try handle.write(contentsOf: Data(bytes))
@@ -61,19 +55,21 @@ final class ModelOutput {
     }
   }
 
-  private func note(_ path: String) {
-    made.append(path)
-    created(path)
-  }
-
-  private func failure(_ path: String) -> Failure {
-    errno == EEXIST
-      ? Failure(
-        73, "output.exists", "something is there already, \(path)",
-        hint: "name an output that does not exist yet")
-      : Failure(
-        73, "output.cannotCreate",
-        "the output cannot be made: \(unsafe String(cString: strerror(errno))), \(path)",
-        hint: "check the folder that the output goes into")
+  private func making<T>(_ make: (MadeTree) throws -> T) throws -> T {
+    do {
+      let tree = try self.tree ?? MadeTree(in: PathText.folder(of: path), created: created)
+      self.tree = tree
+      return try make(tree)
+    } catch let error as BundleError {
+      let place = error.path ?? path
+      throw error.code == .outputExists
+        ? Failure(
+          73, "output.exists", "something is there already, \(place)",
+          hint: "name an output that does not exist yet")
+        : Failure(
+          73, "output.cannotCreate",
+          "the output cannot be made: \(error.systemError.map { unsafe String(cString: strerror($0)) } ?? error.message), \(place)",
+          hint: "check the folder that the output goes into")
+    }
   }
 }

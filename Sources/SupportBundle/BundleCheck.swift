@@ -187,33 +187,29 @@ struct BundleCheck {
   }
 
   private mutating func checkEntries(of reader: ZipReader) throws(BundleError) {
-    var listed: [String: BundleManifest.Entry] = [:]
-    for entry in manifest?.entries ?? [] { listed[entry.name] = entry }
-    for entry in reader.entries where entry.name != BundleManifest.entryName {
+    // Nothing is decompressed on the word of an archive that is no bundle.
+    guard let manifest else { return }
+    let pairs = BundlePairs(manifest, reader.entries)
+    for (entry, listed) in pairs.found {
+      // A size that is wrong by announcement needs no look at the bytes.
+      guard let listed, listed.sizeBytes == entry.size else {
+        problems.append(BundlePairs.problem(entry, listed))
+        continue
+      }
       do throws(BundleError) {
-        let digest = try digest(of: entry, in: reader)
-        guard manifest != nil else { continue }
-        guard let expected = listed.removeValue(forKey: entry.name) else {
-          add(.entryUnlisted, "the manifest does not list this entry", entry: entry.name)
-          continue
-        }
-        if digest.size == expected.sizeBytes, digest.sha256 == expected.sha256 {
+        if try digest(of: entry, in: reader).sha256 == listed.sha256 {
           intactCount += 1
         } else {
           add(
-            .entryChanged, "size or SHA-256 are not what the manifest says", entry: entry.name,
+            .entryChanged, "the SHA-256 is not what the manifest says", entry: entry.name,
             offset: entry.headerOffset)
         }
       } catch {
-        listed[entry.name] = nil
         try note(error.inside(path: path, entry: entry.name))
       }
     }
-    for entry in manifest?.entries ?? [] where listed[entry.name] != nil {
-      add(.entryMissing, "the entry is listed but not in the archive", entry: entry.name)
-    }
-    let order = reader.entries.map(\.name).filter { $0 != BundleManifest.entryName }
-    if problems.isEmpty, let manifest, manifest.entries.map(\.name) != order {
+    problems += pairs.missing.map(BundlePairs.problem)
+    if problems.isEmpty, !pairs.isInOrder {
       add(.orderChanged, "the entries are in another order than in the manifest")
     }
   }

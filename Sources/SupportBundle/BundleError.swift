@@ -130,7 +130,8 @@ extension BundleError: CustomStringConvertible {
       "the file was damaged or changed on its way; ask the sender for it again"
     case .badName, .duplicateName, .impossibleRatio:
       "do not unpack this archive with other tools: it may be made to do harm"
-    case .tooLarge: "raise the limit if the archive comes from somebody you trust"
+    case .tooLarge:
+      "if it comes from somebody you trust, unpack it where there is room, and name the part itself"
     case .encrypted: "ask for the archive without a zip password"
     case .permissionDenied: "check the permissions of the file and of its folder"
     default: nil

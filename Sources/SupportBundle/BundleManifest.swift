@@ -10,8 +10,8 @@ public struct BundleManifest: Codable, Sendable, Equatable {
   public static let currentVersion = 1
   /// The name of the manifest's own entry, which comes first and is not listed.
   public static let entryName = "manifest.json"
-  /// The most bytes of a manifest that is read.
-  public static let maxBytes = 64 << 20
+  /// The most bytes of a manifest that is read: 4 MiB, which tens of thousands of entries fit into.
+  public static let maxBytes = 4 << 20
 
   /// The program that made the bundle.
   public struct Tool: Codable, Sendable, Equatable {

@@ -1,3 +1,5 @@
+import SafeText
+
 /// What a bundle will hold. Nothing is read until it is measured, nothing is written until then.
 ///
 /// A bundle is written in two passes, because its first entry lists the size and SHA-256 of all others: the
@@ -10,18 +12,34 @@ public struct BundlePlan: Sendable {
     case bytes([UInt8])
     /// A regular file; a symbolic link is refused.
     case file(path: String)
+  }
+
+  /// A source, or a name below a folder that is open already.
+  enum Place: Sendable {
+    case source(Source)
+    case member(name: String, SourceFolder)
 
     func open() throws(BundleError) -> EntrySource {
       switch self {
-      case .bytes(let bytes): .bytes(bytes)
-      case .file(let path): .file(try InputFile(path: path, followsLink: false))
+      case .source(.bytes(let bytes)): .bytes(bytes)
+      case .source(.file(let path)): .file(try InputFile(path: path, followsLink: false))
+      case .member(let name, let folder): .file(try folder.file(name))
+      }
+    }
+
+    /// Where the bytes come from; nil when from memory.
+    var path: String? {
+      switch self {
+      case .source(.bytes): nil
+      case .source(.file(let path)): path
+      case .member(let name, let folder): PathText.joined(folder.path, name)
       }
     }
   }
 
   struct Entry: Sendable {
     var name: String
-    var source: Source
+    var source: Place
     var origin: String
     var why: String
   }
@@ -54,11 +72,22 @@ public struct BundlePlan: Sendable {
   public mutating func add(
     name: String, source: Source, origin: String, why: String
   ) throws(BundleError) {
-    guard !name.hasSuffix("/") else {
-      throw BundleError(.badName, "the entry name denotes a folder", entry: name)
+    try add(Entry(name: name, source: .source(source), origin: origin, why: why))
+  }
+
+  /// Plans an entry of the regular file that is called `member` below `folder`.
+  mutating func add(
+    name: String, member: String, of folder: SourceFolder, why: String
+  ) throws(BundleError) {
+    try add(Entry(name: name, source: .member(name: member, folder), origin: member, why: why))
+  }
+
+  private mutating func add(_ entry: Entry) throws(BundleError) {
+    guard !ZipNames.isFolder(entry.name) else {
+      throw BundleError(.badName, "the entry name denotes a folder", entry: entry.name)
     }
-    _ = try names.add(Array(name.utf8))
-    entries.append(Entry(name: name, source: source, origin: origin, why: why))
+    _ = try names.add(Array(entry.name.utf8))
+    entries.append(entry)
   }
 
   /// Notes something that was left out on purpose.
@@ -105,6 +134,13 @@ public struct BundlePlan: Sendable {
     }
     let manifest = try BundleManifest(
       tool: tool, created: created, contents: contents, withheld: withheld, entries: listed)
+    let size = try manifest.json().count
+    guard size <= BundleManifest.maxBytes else {
+      throw BundleError(
+        .tooLarge,
+        "a manifest of \(size) bytes for \(listed.count) entries, and \(BundleManifest.maxBytes) are the limit; pack it without the files of the store"
+      )
+    }
     return MeasuredBundle(manifest: manifest, sources: entries.map(\.source), totalBytes: done)
   }
 }

@@ -1,3 +1,5 @@
+import SafeText
+
 /// The archive comment of a bundle: a digest over all bytes before the end record, so that a change anywhere
 /// is found, even one that no reader would notice. It guards against accidents, not against a forger.
 enum BundleSeal {
@@ -7,8 +9,6 @@ enum BundleSeal {
 
   /// The digest in a comment; nil when it is no seal.
   static func sha256(in comment: [UInt8]) -> String? {
-    let text = String(decoding: comment, as: UTF8.self)
-    guard text.hasPrefix(prefix) else { return nil }
-    return String(text.dropFirst(prefix.count))
+    PathText.dropping(prefix: prefix, from: String(decoding: comment, as: UTF8.self))
   }
 }

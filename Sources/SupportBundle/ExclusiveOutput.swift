@@ -1,5 +1,6 @@
 internal import Crypto
 internal import Foundation
+import SafeText
 
 #if canImport(Darwin)
   import Darwin
@@ -17,42 +18,78 @@ internal import Foundation
 final class ExclusiveOutput {
   let path: String
   let temporaryPath: String
-  private let folder: String
+  /// The folder, kept open: what it is later swapped for is none of ours.
+  private let folder: Int32
+  private let name: String
+  private let temporaryName: String
   private let calls: OutputCalls
   private var descriptor: Int32
   /// Where the next `append` writes, in bytes from the start.
   private(set) var size: UInt64 = 0
   private var isNamed = false
+  /// What the temporary name stands for.
+  private var identity = stat()
 
   init(path: String, calls: OutputCalls) throws(BundleError) {
     self.path = path
     self.calls = calls
-    folder = try Self.folder(of: path)
+    try SystemPath.check(path)
+    name = PathText.lastComponent(of: path)
+    guard PathText.isPlainName(name) else {
+      throw BundleError(.cannotCreate, "the output path names a folder", path: path)
+    }
+    let folderPath = PathText.folder(of: path)
+    let folder = Self.openFolder(folderPath)
+    self.folder = folder
+    guard folder >= 0 else { throw Self.creationError(errno, path) }
     var status = stat()
-    if unsafe lstat(path, &status) == 0 {
+    if unsafe fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 {
+      _ = close(folder)
       throw BundleError(.outputExists, "the output exists already", path: path)
     }
-    var name = ""
+    var temporary = ""
     var opened: Int32 = -1
     // Sixteen random hex digits do not collide; the second try is for a name left by a copied machine.
     for _ in 0..<4 {
       let random = String(UInt64.random(in: .min ... .max), radix: 16)
-      name = folder + "/.lifeboat-" + random + ".partial"
-      opened = SystemPath.retrying { calls.create(name) }
+      temporary = ".lifeboat-" + random + ".partial"
+      opened = SystemPath.retrying { calls.create(folder, temporary) }
       if opened >= 0 || errno != EEXIST { break }
     }
     guard opened >= 0 else {
       let error = errno
-      throw SystemPath.error(
-        error == EACCES || error == EPERM ? .permissionDenied : .cannotCreate,
-        "the output cannot be created in its folder", error, path: path)
+      _ = close(folder)
+      throw Self.creationError(error, path)
     }
-    temporaryPath = name
+    temporaryName = temporary
+    temporaryPath = PathText.joined(folderPath, temporary)
     descriptor = opened
+    guard unsafe fstat(opened, &identity) == 0 else {
+      throw SystemPath.error(.cannotCreate, "the output cannot be examined", errno, path: path)
+    }
+  }
+
+  private static func openFolder(_ path: String) -> Int32 {
+    let flags = O_DIRECTORY | O_CLOEXEC
+    let opened = SystemPath.retrying { unsafe open(path, flags | O_RDONLY) }
+    #if os(Linux)
+      // A folder that may be written but not read is opened with O_PATH, which Swift does not import.
+      if opened < 0, errno == EACCES {
+        return SystemPath.retrying { unsafe open(path, flags | 0x20_0000) }
+      }
+    #endif
+    return opened
+  }
+
+  private static func creationError(_ error: Int32, _ path: String) -> BundleError {
+    SystemPath.error(
+      error == EACCES || error == EPERM ? .permissionDenied : .cannotCreate,
+      "the output cannot be created in its folder", error, path: path)
   }
 
   deinit {
     discard()
+    _ = close(folder)
   }
 
   // MARK: - Bytes
@@ -122,10 +159,10 @@ final class ExclusiveOutput {
     guard SystemPath.retrying({ calls.sync(descriptor) }) == 0 else {
       throw SystemPath.error(.writeFailed, "the output cannot be synced", errno, path: path)
     }
-    let isLinked = try name()
+    let isLinked = try giveName()
     isNamed = true
     closeOutput()
-    let leftover = isLinked && SystemPath.retrying { calls.unlink(temporaryPath) } != 0
+    let leftover = isLinked && !removeOwn(temporaryName, identity)
     try syncFolder()
     return leftover ? temporaryPath : nil
   }
@@ -135,8 +172,18 @@ final class ExclusiveOutput {
     closeOutput()
     if !isNamed {
       isNamed = true
-      _ = SystemPath.retrying { calls.unlink(temporaryPath) }
+      _ = removeOwn(temporaryName, identity)
     }
+  }
+
+  /// Removes a name as long as it stands for the file that we made. Returns whether it has gone.
+  private func removeOwn(_ name: String, _ identity: stat) -> Bool {
+    var status = stat()
+    guard unsafe fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else {
+      return errno == ENOENT
+    }
+    guard status.st_dev == identity.st_dev, status.st_ino == identity.st_ino else { return true }
+    return SystemPath.retrying { calls.unlink(folder, name) } == 0
   }
 
   private func closeOutput() {
@@ -146,20 +193,22 @@ final class ExclusiveOutput {
   }
 
   /// Gives the file its final name. Returns whether the temporary one still exists.
-  private func name() throws(BundleError) -> Bool {
-    if SystemPath.retrying({ calls.link(temporaryPath, path) }) == 0 { return true }
+  private func giveName() throws(BundleError) -> Bool {
+    if SystemPath.retrying({ calls.link(folder, temporaryName, name) }) == 0 { return true }
     let error = errno
     guard [EPERM, ENOTSUP, EOPNOTSUPP, ENOSYS, EMLINK, EACCES].contains(error) else {
       throw namingError(error)
     }
     // A volume without hard links (FAT, some network shares): claim the name with an empty file of our own,
     // which fails when it is taken, then rename over that.
-    let claim = SystemPath.retrying { calls.create(path) }
+    let claim = SystemPath.retrying { calls.create(folder, name) }
     guard claim >= 0 else { throw namingError(errno) }
+    var claimed = stat()
+    let isKnown = unsafe fstat(claim, &claimed) == 0
     _ = close(claim)
-    guard SystemPath.retrying({ calls.rename(temporaryPath, path) }) == 0 else {
+    guard SystemPath.retrying({ calls.rename(folder, temporaryName, name) }) == 0 else {
       let error = errno
-      _ = SystemPath.retrying { calls.unlink(path) }
+      if isKnown { _ = removeOwn(name, claimed) }
       throw namingError(error)
     }
     return false
@@ -174,26 +223,12 @@ final class ExclusiveOutput {
   }
 
   private func syncFolder() throws(BundleError) {
-    let opened = SystemPath.retrying { unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
-    guard opened >= 0 else { return }  // a folder that may be written but not read cannot be synced
-    let result = SystemPath.retrying { calls.sync(opened) }
+    let result = SystemPath.retrying { calls.sync(folder) }
     let error = errno
-    _ = close(opened)
-    // EINVAL, ENOTSUP: this file system has no sync for folders.
-    guard result == 0 || error == EINVAL || error == ENOTSUP else {
+    // EINVAL, ENOTSUP: this file system has no sync for folders. EBADF: this one may not be read.
+    guard result == 0 || error == EINVAL || error == ENOTSUP || error == EBADF else {
       throw SystemPath.error(
         .writeFailed, "the output is complete but its folder cannot be synced", error, path: path)
     }
-  }
-
-  private static func folder(of path: String) throws(BundleError) -> String {
-    try SystemPath.check(path)
-    let parts = path.split(separator: "/", omittingEmptySubsequences: false)
-    guard let last = parts.last, !last.isEmpty, last != ".", last != ".." else {
-      throw BundleError(.cannotCreate, "the output path names a folder", path: path)
-    }
-    if parts.count == 1 { return "." }
-    let folder = parts.dropLast().joined(separator: "/")
-    return folder.isEmpty ? "/" : folder
   }
 }

@@ -13,15 +13,26 @@ final class InputFile: Sendable {
   let size: UInt64
   private let descriptor: Int32
 
+  // O_NONBLOCK keeps a pipe of that name from hanging the open; it means nothing for regular files.
+  private static let flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK
+
   /// Opens `path`. With `followsLink` false a symbolic link as last component is refused.
-  init(path: String, followsLink: Bool) throws(BundleError) {
-    self.path = path
+  convenience init(path: String, followsLink: Bool) throws(BundleError) {
     try SystemPath.check(path)
-    // O_NONBLOCK keeps a pipe of that name from hanging the open; it means nothing for regular files.
-    let flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | (followsLink ? 0 : O_NOFOLLOW)
-    let opened = SystemPath.retrying { unsafe open(path, flags) }
+    let flags = Self.flags | (followsLink ? 0 : O_NOFOLLOW)
+    try self.init(path: path) { unsafe open(path, flags) }
+  }
+
+  /// Opens the entry `name` of an open folder, which may not be a link; `path` is what errors say.
+  convenience init(name: String, in folder: Int32, path: String) throws(BundleError) {
+    try self.init(path: path) { unsafe openat(folder, name, Self.flags | O_NOFOLLOW) }
+  }
+
+  private init(path: String, opening: () -> Int32) throws(BundleError) {
+    self.path = path
+    let opened = SystemPath.retrying(opening)
     if opened < 0 {
-      throw Self.openError(errno, path: path)
+      throw SystemPath.openError(errno, path: path)
     }
     var status = stat()
     let result = unsafe fstat(opened, &status)
@@ -86,18 +97,6 @@ final class InputFile: Sendable {
     return buffer
   }
 
-  private static func openError(_ error: Int32, path: String) -> BundleError {
-    switch error {
-    case ENOENT, ENOTDIR:
-      SystemPath.error(.inputMissing, "there is no such file", error, path: path)
-    case EACCES, EPERM:
-      SystemPath.error(.permissionDenied, "the file may not be read", error, path: path)
-    case ELOOP:
-      SystemPath.error(.notAFile, "a symbolic link, which is not followed", error, path: path)
-    default:
-      SystemPath.error(.readFailed, "the file cannot be opened", error, path: path)
-    }
-  }
 }
 
 /// What paths and system calls have in common.
@@ -107,6 +106,19 @@ enum SystemPath {
     if path.isEmpty { throw BundleError(.inputMissing, "the path is empty", path: path) }
     if path.utf8.contains(0) {
       throw BundleError(.inputMissing, "the path holds a NUL byte", path: path)
+    }
+  }
+
+  static func openError(_ error: Int32, path: String) -> BundleError {
+    switch error {
+    case ENOENT, ENOTDIR:
+      Self.error(.inputMissing, "there is no such file", error, path: path)
+    case EACCES, EPERM:
+      Self.error(.permissionDenied, "the file may not be read", error, path: path)
+    case ELOOP:
+      Self.error(.notAFile, "a symbolic link, which is not followed", error, path: path)
+    default:
+      Self.error(.readFailed, "the file cannot be opened", error, path: path)
     }
   }
 

@@ -2,7 +2,7 @@
 public struct MeasuredBundle: Sendable {
   /// The manifest as it will be written.
   public let manifest: BundleManifest
-  let sources: [BundlePlan.Source]
+  let sources: [BundlePlan.Place]
   /// The bytes of all sources together; the archive is at most a little larger.
   public let totalBytes: UInt64
 
@@ -54,12 +54,10 @@ public struct MeasuredBundle: Sendable {
   }
 
   private func changed(
-    _ entry: BundleManifest.Entry, _ source: BundlePlan.Source
+    _ entry: BundleManifest.Entry, _ source: BundlePlan.Place
   ) -> BundleError {
-    var path: String?
-    if case .file(let file) = source { path = file }
-    return BundleError(
-      .changedWhileReading, "the source changed between hashing and packing", path: path,
+    BundleError(
+      .changedWhileReading, "the source changed between hashing and packing", path: source.path,
       entry: entry.name)
   }
 }

@@ -11,32 +11,36 @@ import SafeText
 /// files go in only when asked for.
 public struct StoreBundle {
   /// The plan, to be measured and written.
-  public private(set) var plan: BundlePlan
+  public var plan: BundlePlan {
+    var plan = gathered
+    for sentence in mask.tokens.sentences { plan.withhold(sentence) }
+    return plan
+  }
+
+  private var gathered: BundlePlan
   private let contents: BundleManifest.Contents
-  /// The folders of the store, which are nobody's business: they are left out of every record, because paths
-  /// hold user names.
-  private var folders: [String]
+  private var mask: RecordMask
 
   /// Starts a bundle about the store whose main file is at `storePath`.
   public init(
     storePath: String, tool: BundleManifest.Tool, created: BundleDate,
     contents: BundleManifest.Contents
   ) throws(BundleError) {
-    plan = try BundlePlan(tool: tool, created: created, contents: contents)
+    gathered = try BundlePlan(tool: tool, created: created, contents: contents)
     self.contents = contents
-    folders = [storePath.lastIndex(of: "/").map { String(storePath[...$0]) } ?? ""]
+    mask = RecordMask(storePath: storePath)
   }
 
   /// Adds the record of an incident.
   public mutating func add(_ incident: Incident) throws {
     // The record names the folder in which it was made, which may be on another machine.
-    folders.append(incident.folder + "/")
-    try plan.add(
+    mask.add(folder: incident.folder)
+    try gathered.add(
       name: "incident.json", source: .bytes(json(incident)), origin: "incident",
       why: "what happened and what was decided")
-    try plan.add(
-      name: "incident.txt", source: .bytes(withoutFolder(incident.plainText)), origin: "incident",
-      why: "what the user was told")
+    try gathered.add(
+      name: "incident.txt", source: .bytes(Array(mask.sentence(incident.plainText).utf8)),
+      origin: "incident", why: "what the user was told")
   }
 
   /// Adds what is known of a store.
@@ -51,15 +55,15 @@ public struct StoreBundle {
   )
     throws
   {
-    let name = PathText.lastComponent(of: inspection.path)
-    try plan.add(
+    let name = mask.storeFile()
+    try gathered.add(
       name: "inspection.json", source: .bytes(json(inspection)), origin: name,
       why: "kind, versions, health and counts of the store")
     if let metadata = inspection.metadata {
-      try plan.add(
-        name: "metadata.json", source: .bytes(json(metadata)), origin: name,
+      try gathered.add(
+        name: "metadata.json", source: .bytes(json(metadata, as: "metadata")), origin: name,
         why: "the store's metadata; other keys than Core Data's by name and size only")
-      try plan.add(
+      try gathered.add(
         name: "hashes.json",
         source: .bytes(
           json(
@@ -68,49 +72,76 @@ public struct StoreBundle {
         ),
         origin: name, why: "the version hash of each entity, to be compared with the app's models")
     }
-    let sql = store.database.schema.entries.compactMap(\.sql).map { $0 + ";\n" }.joined()
-    try plan.add(
+    let schema = MaskedSchema(store.database.schema) { mask.schemaName($0, isName: $1) }
+    let sql = schema.statements.map { $0 + ";\n" }.joined()
+    try gathered.add(
       name: "schema.sql", source: .bytes(Array(sql.utf8)), origin: name,
-      why: "tables and indexes as the store declares them")
-    try plan.add(
+      why: "tables and indexes as the store declares them, without literals and comments")
+    try gathered.add(
       name: "counts.json",
       source: .bytes(json(Counts(entities: inspection.entities, tables: inspection.tables))),
       origin: name, why: "rows of each entity and table")
-    let findings = try inspection.findings.map { try line($0) }.joined()
-    try plan.add(
+    let findings = try inspection.findings.map { finding in
+      try text(finding, as: "findings", [.sortedKeys, .withoutEscapingSlashes])
+    }.joined()
+    try gathered.add(
       name: "findings.ndjson", source: .bytes(Array(findings.utf8)), origin: name,
       why: "what is wrong or noteworthy, with its place in the file")
 
     if contents == .structure {
-      plan.withhold("The rows of the store: \(inspection.liveRowCount) of them can be read.")
+      gathered.withhold("The rows of the store: \(inspection.liveRowCount) of them can be read.")
     } else if let rows {
-      try plan.add(
+      try gathered.add(
         name: "rows.ndjson", source: .file(path: rows), origin: name,
         why: "the rows that can be read, as asked for")
     }
     try addFiles(of: store.database.path)
     if inspection.metadata?.otherKeys.isEmpty == false {
-      plan.withhold(
+      gathered.withhold(
         "The values of the app's own metadata keys: they can hold secrets, so only names and sizes are given."
+      )
+    }
+    if schema.refusedCount > 0 {
+      gathered.withhold(
+        "Entries of the schema whose text is no CREATE statement that is known: \(schema.refusedCount)."
+      )
+    }
+    let quoting = inspection.findings.count { !RecordMask.speaksOfBytesOnly($0.id) }
+    if quoting > 0 {
+      gathered.withhold(
+        "The words of findings that may quote the store: \(quoting); the findings are there by their ids."
       )
     }
   }
 
   /// Adds why a store could not be read at all; its files go in only when asked for.
   public mutating func add(unreadable path: String, code: String, message: String) throws {
-    try plan.add(
-      name: "problem.json",
-      source: .bytes(json(["code": code, "message": message])), origin: "lifeboat",
-      why: "why nothing can be said of the store")
+    let words = RecordMask.speaksOfBytesOnly(code) ? message : RecordMask.leftOut
+    try gathered.add(
+      name: "problem.json", source: .bytes(json(["code": code, "message": words])),
+      origin: "lifeboat", why: "why nothing can be said of the store")
     try addFiles(of: path)
   }
 
+  /// The files are opened below a folder that is opened now, so that no later swap leads elsewhere.
   private mutating func addFiles(of path: String) throws {
-    guard contents == .store else { return plan.withhold("The files of the store itself.") }
-    for member in StoreSet(at: path).members where member.kind == .file {
-      try plan.add(
-        name: "store/" + member.name, source: .file(path: member.path), origin: member.name,
-        why: "the file of the store itself, as asked for")
+    guard contents == .store else { return gathered.withhold("The files of the store itself.") }
+    let folder = try SourceFolder(PathText.folder(of: path))
+    var others = 0
+    for member in StoreSet(at: path).members {
+      switch member.kind {
+      case .file:
+        try gathered.add(
+          name: "store/" + member.name, member: member.name, of: folder,
+          why: "the file of the store itself, as asked for")
+      case .folder: break
+      case .symbolicLink, .other: others += 1
+      }
+    }
+    if others > 0 {
+      gathered.withhold(
+        "Links and special files beside the store, which are not followed and hold no rows: \(others)."
+      )
     }
   }
 
@@ -125,32 +156,19 @@ public struct StoreBundle {
     let tables: [StoreInspection.TableCount]
   }
 
-  private func json(_ value: some Encodable) throws -> [UInt8] {
-    withoutFolder(
-      try encoded(value, [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]) + "\n")
+  private mutating func json(_ value: some Encodable, as key: String = "") throws -> [UInt8] {
+    Array(
+      try text(value, as: key, [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]).utf8)
   }
 
-  private func line(_ value: some Encodable) throws -> String {
-    try encoded(value, [.sortedKeys, .withoutEscapingSlashes]) + "\n"
-  }
-
-  private func encoded(_ value: some Encodable, _ formatting: JSONEncoder.OutputFormatting) throws
-    -> String
-  {
+  /// A record as JSON: its texts are masked first, so that no escape of JSON's hides one.
+  private mutating func text(
+    _ value: some Encodable, as key: String, _ formatting: JSONEncoder.OutputFormatting
+  ) throws -> String {
     let encoder = JSONEncoder()
-    encoder.outputFormatting = formatting
     encoder.dateEncodingStrategy = .iso8601
-    return String(decoding: try encoder.encode(value), as: UTF8.self)
-  }
-
-  /// The text without the store's folders, nor those above an `Incompatible` one.
-  private func withoutFolder(_ text: String) -> [UInt8] {
-    var text = text
-    let above = folders.map { $0.components(separatedBy: "Incompatible/")[0] }
-    for prefix in (folders + above).sorted(by: { $0.count > $1.count }) where prefix.count > 1 {
-      text = text.replacingOccurrences(of: prefix, with: "")
-      text = text.replacingOccurrences(of: String(prefix.dropLast()), with: ".")
-    }
-    return Array(text.utf8)
+    let plain = try JSONDecoder().decode(JSONValue.self, from: encoder.encode(value))
+    encoder.outputFormatting = formatting
+    return String(decoding: try encoder.encode(mask.masked(plain, key)), as: UTF8.self) + "\n"
   }
 }

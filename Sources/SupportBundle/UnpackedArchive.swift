@@ -1,5 +1,13 @@
 public import Foundation
-import SQLiteFile
+import SafeText
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
 
 /// The parts of a zip archive that hold models, in a private folder that goes again with this value.
 ///
@@ -12,7 +20,7 @@ public final class UnpackedArchive {
   public static let entryLimit = 10_000
 
   /// The folder with the parts, under their names in the archive.
-  public let folder: URL
+  public var folder: URL { URL(fileURLWithPath: privateFolder.path, isDirectory: true) }
   /// Whether the archive is a support bundle of Lifeboat's.
   public let isBundle: Bool
 
@@ -24,90 +32,109 @@ public final class UnpackedArchive {
     return lead == [0x50, 0x4B, 0x03, 0x04] || lead == [0x50, 0x4B, 0x05, 0x06]
   }
 
-  /// Unpacks what may hold a model. `created` hears of each folder and file before it goes again.
+  /// Unpacks what may hold a model. `created` hears of each folder and file once it is there.
   ///
-  /// - Throws: ``BundleError`` about the archive, or an error of the file system about the private folder.
-  public init(_ path: String, created: (String) -> Void = { _ in }) throws {
+  /// - Throws: ``BundleError`` about the archive or the private folder.
+  public init(_ path: String, created: @escaping (String) -> Void = { _ in }) throws {
     let reader = try ZipReader(path: path)
     isBundle = reader.entry(named: BundleManifest.entryName) != nil
     let wanted = reader.entries.filter { !$0.isFolder && Self.isWanted($0.name) }
-    guard wanted.count <= Self.entryLimit,
-      wanted.reduce(UInt64(0), { $0 &+ min($1.size, Self.byteLimit) }) <= Self.byteLimit
-    else {
+    try Self.check(wanted, of: reader)
+    privateFolder = try PrivateFolder(
+      in: FileManager.default.temporaryDirectory.path, created: created)
+    for entry in wanted { try unpack(entry, of: reader) }
+  }
+
+  private let privateFolder: PrivateFolder
+
+  // MARK: - Limits
+
+  /// The most bytes of JSON and of property lists, which are read as a whole.
+  static let recordLimit: UInt64 = 4 << 20
+  /// The most bytes of one model, which is read as a whole; no real one has a quarter of that.
+  static let modelLimit: UInt64 = 16 << 20
+  /// How many bytes may come out for each byte of the archive. A store that shrinks more holds next to nothing.
+  static let growthLimit: UInt64 = 20
+  /// What may come out of any archive, however small it is.
+  static let freeBytes: UInt64 = 1 << 20
+
+  /// Judges what is announced before the first byte is written.
+  private static func check(
+    _ wanted: [ZipReader.Entry], of reader: ZipReader
+  ) throws(BundleError) {
+    guard wanted.count <= entryLimit else {
       throw BundleError(
-        .tooLarge, "more than 8 GiB of stores and models; unpack it and name the part", path: path)
+        .tooLarge, "\(wanted.count) stores and models, and \(entryLimit) are the limit",
+        path: reader.path)
     }
-    // Real stores do not shrink like that; what does would fill the disk.
-    if let bomb = wanted.first(where: { Self.isBomb($0) }) {
+    var total: UInt64 = 0
+    for entry in wanted {
+      let limit = limit(of: entry.name)
+      guard entry.size <= limit else {
+        throw BundleError(
+          .tooLarge, "the entry would unpack to \(entry.size) bytes, and \(limit) are the limit",
+          path: reader.path, entry: entry.name)
+      }
+      // No overflow: the reader has added up all sizes.
+      total += entry.size
+    }
+    guard total <= byteLimit else {
       throw BundleError(
-        .tooLarge, "\(bomb.size) bytes in \(bomb.compressedSize); unpack it and name the part",
-        path: path, entry: bomb.name)
+        .tooLarge,
+        "the stores and models would unpack to \(total) bytes, and \(byteLimit) are the limit",
+        path: reader.path)
     }
-    folder = FileManager.default.temporaryDirectory
-      .appendingPathComponent("lifeboat-" + UUID().uuidString)
-    try FileManager.default.createDirectory(
-      at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
-    created(folder.path)
-    do {
-      for entry in wanted { try unpack(entry, of: reader, created) }
-    } catch {
-      try? FileManager.default.removeItem(at: folder)
-      throw error
+    let (grown, overflow) = reader.size.multipliedReportingOverflow(by: growthLimit)
+    guard overflow || total <= max(grown, freeBytes) else {
+      throw BundleError(
+        .tooLarge,
+        "the stores and models would unpack to \(total) bytes, more than \(growthLimit) times the \(reader.size) of the archive",
+        path: reader.path)
     }
   }
 
-  deinit { try? FileManager.default.removeItem(at: folder) }
-
-  /// More than 64 MiB in less than a 200th of that.
-  private static func isBomb(_ entry: ZipReader.Entry) -> Bool {
-    entry.size > 64 << 20 && entry.compressedSize < entry.size / 200
+  private static func limit(of name: String) -> UInt64 {
+    let last = PathText.lastComponent(of: name)
+    if PathText.isSame(name, hashesName) || isIn(last, [".xccurrentversion", "VersionInfo.plist"]) {
+      return recordLimit
+    }
+    let isModel =
+      isIn(last, ["contents", "elements", "xcmapping.xml"])
+      || isIn(PathText.ending(of: last), ["mom", "omo", "cdm"])
+    return isModel ? modelLimit : byteLimit
   }
 
-  /// Names are checked by the reader: relative, without `..`, each once.
-  private func unpack(
-    _ entry: ZipReader.Entry, of reader: ZipReader, _ created: (String) -> Void
-  ) throws {
-    let parts = entry.name.split(separator: "/")
-    var parent = folder
-    for part in parts.dropLast() {
-      parent.appendPathComponent(String(part))
-      guard !FileManager.default.fileExists(atPath: parent.path) else { continue }
-      try FileManager.default.createDirectory(
-        at: parent, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
-      created(parent.path)
-    }
-    let target = folder.appendingPathComponent(entry.name)
-    created(target.path)
-    guard
-      FileManager.default.createFile(
-        atPath: target.path, contents: nil, attributes: [.posixPermissions: 0o600])
-    else {
-      throw BundleError(.cannotCreate, "the part cannot be unpacked", entry: entry.name)
-    }
-    let handle = try FileHandle(forWritingTo: target)
-    defer { try? handle.close() }
-    try reader.read(entry) { try handle.write(contentsOf: Data($0)) }
+  // MARK: - Parts
+
+  private func unpack(_ entry: ZipReader.Entry, of reader: ZipReader) throws {
+    let file = try privateFolder.makeFile(ZipNames.components(of: entry.name))
+    defer { _ = close(file) }
+    try reader.read(entry) { try MadeTree.write($0, to: file, path: entry.name) }
   }
+
+  /// The version hashes in a bundle.
+  package static let hashesName = "hashes.json"
 
   /// What holds a model: sources, compiled forms, hashes, and stores. A store may have any name, so in a bundle
   /// all of `store/` counts, elsewhere the usual endings.
   static func isWanted(_ name: String) -> Bool {
-    let parts = name.split(separator: "/")
-    guard let last = parts.last else { return false }
-    if parts.first == "store" || name == "hashes.json" { return true }
-    let folders = parts.dropLast()
-    if folders.contains(where: { $0.hasSuffix(".xcdatamodel") }) {
-      return ["contents", "elements"].contains(last)
+    let parts = PathText.components(of: name)
+    guard let first = parts.first, let last = parts.last else { return false }
+    if parts.count > 1, PathText.isSame(first, "store") { return true }
+    if PathText.isSame(name, hashesName) { return true }
+    if parts.dropLast().contains(where: { PathText.ends($0, with: ".xcdatamodel") }) {
+      return isIn(last, ["contents", "elements"])
     }
-    if last == ".xccurrentversion" || last == "VersionInfo.plist" || last == "xcmapping.xml" {
-      return true
-    }
+    if isIn(last, [".xccurrentversion", "VersionInfo.plist", "xcmapping.xml"]) { return true }
     let endings = [
       ".mom", ".omo", ".cdm", ".sqlite", ".sqlite3", ".db", ".store", ".sqlitedb", ".CDBStore",
     ]
     return endings.contains { ending in
-      last.hasSuffix(ending) || last.hasSuffix(ending + "-wal")
-        || last.hasSuffix(ending + "-journal")
+      ["", "-wal", "-journal"].contains { PathText.ends(last, with: ending + $0) }
     }
+  }
+
+  private static func isIn(_ name: String, _ names: [String]) -> Bool {
+    names.contains { PathText.isSame(name, $0) }
   }
 }

@@ -156,7 +156,7 @@ extension ZipDirectory {
       let central = try ZipCentralHeader(parsing: fields, at: position)
       do {
         let name = try names.add(central.name)
-        try central.check(isFolder: name.hasSuffix("/"), limits: limits)
+        try central.check(isFolder: ZipNames.isFolder(name), limits: limits)
         let dataOffset = try central.checkLocal(in: file, before: directory.offset)
         entries.append(
           ZipReader.Entry(

@@ -1,4 +1,6 @@
-/// The rules for entry names, applied to what is written and to what is read.
+import SafeText
+
+/// The rules for entry names, applied to what is written and to what is read. Names are judged by their bytes.
 ///
 /// A name must denote the same file below the chosen folder on every system, and no two names may denote
 /// the same one: file systems that ignore case or normalise Unicode would else lose an entry silently.
@@ -8,34 +10,56 @@ struct ZipNames {
   /// The most components in a name.
   static let maxDepth = 32
 
-  private var files: Set<String> = []
-  private var folders: Set<String> = []
-  private var namedFolders: Set<String> = []
+  /// A component below another one; 0 is the chosen folder. Each is kept once, so that deep names cost no more
+  /// than their bytes. Upper and lower case count as the same, and `String` holds those for equal that
+  /// normalise alike.
+  private struct Place: Hashable {
+    let parent: Int
+    let name: String
+  }
+
+  private enum Use { case file, folder, namedFolder }
+
+  private var places: [Place: Int] = [:]
+  private var uses: [Use] = [.folder]
 
   /// Checks `bytes` and remembers the name.
   mutating func add(_ bytes: some Collection<UInt8>) throws(BundleError) -> String {
     let name = try Self.check(bytes)
-    let isFolder = name.hasSuffix("/")
-    let key = (isFolder ? String(name.dropLast()) : name).lowercased()
-
-    var parent = ""
-    let components = key.split(separator: "/", omittingEmptySubsequences: false)
-    for component in components.dropLast() {
-      parent += parent.isEmpty ? component : "/" + component
-      if files.contains(parent) {
-        throw Self.clash(name, "lies below an entry that is a file")
+    let isFolder = Self.isFolder(name)
+    let components = Self.components(of: name)
+    var parent = 0
+    for (index, component) in components.enumerated() {
+      let isLast = index == components.count - 1
+      let use: Use = !isLast ? .folder : isFolder ? .namedFolder : .file
+      let place = Place(parent: parent, name: component.lowercased())
+      guard let known = places[place] else {
+        parent = uses.count
+        places[place] = parent
+        uses.append(use)
+        continue
       }
-      folders.insert(parent)
-    }
-    if isFolder {
-      if files.contains(key) { throw Self.clash(name, "is a file and a folder") }
-      if !namedFolders.insert(key).inserted { throw Self.clash(name, "is there twice") }
-      folders.insert(key)
-    } else {
-      if folders.contains(key) { throw Self.clash(name, "is a file and a folder") }
-      if !files.insert(key).inserted { throw Self.clash(name, "is there twice") }
+      switch (uses[known], use) {
+      case (.folder, .folder), (.namedFolder, .folder): break
+      case (.folder, .namedFolder): uses[known] = .namedFolder
+      case (.file, .folder): throw Self.clash(name, "lies below an entry that is a file")
+      case (.file, .file), (.namedFolder, .namedFolder): throw Self.clash(name, "is there twice")
+      case (.file, .namedFolder), (.folder, .file), (.namedFolder, .file):
+        throw Self.clash(name, "is a file and a folder")
+      }
+      parent = known
     }
     return name
+  }
+
+  /// A folder's name ends with a slash (4.3.8).
+  static func isFolder(_ name: String) -> Bool { name.utf8.last == UInt8(ascii: "/") }
+
+  /// The components of a checked name; a folder's slash at the end makes none.
+  static func components(of name: String) -> [String] {
+    var components = PathText.components(of: name)
+    if components.count > 1, components.last?.utf8.isEmpty == true { components.removeLast() }
+    return components
   }
 
   /// The name that `bytes` spell, when it breaks no rule.
@@ -52,16 +76,11 @@ struct ZipNames {
     let name = String(decoding: bytes, as: UTF8.self)
     guard name.utf8.elementsEqual(bytes) else { throw bad(bytes, "is not UTF-8") }
 
-    var components = name.split(separator: "/", omittingEmptySubsequences: false)
-    // A folder's name ends with a slash (4.3.8).
-    if components.count > 1, components.last == "" { components.removeLast() }
+    let components = components(of: name)
     guard components.count <= maxDepth else { throw bad(bytes, "has too many folders") }
     for component in components {
-      switch component {
-      case "": throw bad(bytes, "is absolute or holds an empty component")
-      case ".", "..": throw bad(bytes, "leads out of its folder")
-      default: break
-      }
+      if component.utf8.isEmpty { throw bad(bytes, "is absolute or holds an empty component") }
+      guard PathText.isPlainName(component) else { throw bad(bytes, "leads out of its folder") }
     }
     return name
   }

@@ -1,3 +1,5 @@
+import SafeText
+
 /// Reads a zip archive that may have been made to do harm.
 ///
 /// Everything that the archive announces is checked when it is opened: names, sizes, limits, that no two
@@ -33,7 +35,7 @@ public final class ZipReader: Sendable {
     let directorySize: Int
 
     /// Whether the entry is a folder, which has no bytes.
-    public var isFolder: Bool { name.hasSuffix("/") }
+    public var isFolder: Bool { ZipNames.isFolder(name) }
 
     var dataEnd: UInt64 { dataOffset &+ compressedSize }
   }
@@ -82,7 +84,8 @@ public final class ZipReader: Sendable {
 
   /// The entry of exactly this name; nil when there is none.
   public func entry(named name: String) -> Entry? {
-    indexByName[name].map { entries[$0] }
+    // Two names that `String` holds for equal may differ in their bytes.
+    indexByName[name].map { entries[$0] }.flatMap { PathText.isSame($0.name, name) ? $0 : nil }
   }
 
   // MARK: - Bytes

@@ -99,7 +99,7 @@ public final class ZipWriter {
       }
       let bytes = Array(name.utf8)
       _ = try names.add(bytes)
-      guard !name.hasSuffix("/") else {
+      guard !ZipNames.isFolder(name) else {
         throw BundleError(.badName, "the entry name denotes a folder", path: path, entry: name)
       }
       return try write(bytes, named: name, from: source, tick: tick)

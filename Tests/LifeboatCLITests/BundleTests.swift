@@ -10,7 +10,7 @@ import Testing
   ]
 
   /// Entry names and contents, as unzip gives them.
-  private static func unpack(_ bundle: URL) throws -> [String: Data] {
+  static func unpack(_ bundle: URL) throws -> [String: Data] {
     let unzip = try #require(findTool("unzip"), "unzip is not installed")
     let test = try run(unzip, ["-t", bundle.path])
     #expect(test.status == 0, "\(String(decoding: test.stdout, as: UTF8.self))")
@@ -25,7 +25,7 @@ import Testing
     return entries
   }
 
-  private static func create(_ input: URL, _ flags: String...) throws -> (
+  static func create(_ input: URL, _ flags: String...) throws -> (
     folder: TemporaryFolder, bundle: URL, outcome: Outcome
   ) {
     let folder = try TemporaryFolder()
@@ -60,7 +60,12 @@ import Testing
     #expect(try verified.json()["outcome"]?.string == "intact")
     #expect(try verified.json()["intactEntryCount"]?.integer == 6)
     let list = try Program.run("bundle", "list", "--json", bundle.path)
-    #expect(try list.json() == manifest)
+    let listed = try #require(try list.json().object)
+    for (key, value) in manifest.object ?? [:] { #expect(listed[key] == value, "\(key)") }
+    #expect(listed["problems"]?.array?.isEmpty == true)
+    #expect(
+      listed["archive"]?.array?.compactMap { $0["name"]?.string }
+        == ["manifest.json"] + Self.structure)
     #expect(try Program.run("bundle", "list", bundle.path).text.contains("schema.sql"))
     #expect(treeState(of: demo.folder) == before)
   }

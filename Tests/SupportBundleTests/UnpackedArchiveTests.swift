@@ -12,9 +12,72 @@ import Testing
     ("store/Notes", true), ("store/Notes-wal", true), ("Documents/Notes.sqlite", true),
     ("Documents/Notes.sqlite-wal", true), ("Documents/Notes.sqlite-shm", false),
     ("hashes.json", true), ("other/hashes.json", false), ("Payload/A.app/A", false),
-    ("contents", false), ("Info.plist", false),
+    ("contents", false), ("Info.plist", false), ("store", false),
+    ("M.xcdatamodel/\u{301}/contents", true), ("a/\u{301}.sqlite", true),
+    ("store/\u{301}x", true),
   ])
   func whatIsWanted(_ name: String, _ isWanted: Bool) {
     #expect(UnpackedArchive.isWanted(name) == isWanted)
+  }
+
+  /// An archive by python3, unpacked; the paths that were made.
+  private func unpack(_ script: String) throws -> (made: [String], error: BundleError?)? {
+    guard let python = Tool("python3") else { return nil }
+    let space = try Workspace()
+    let path = space.path("a.zip")
+    let head =
+      "import os, sys\nfrom zipfile import ZipFile, ZIP_DEFLATED\nz = ZipFile(sys.argv[1], 'w', ZIP_DEFLATED)\n"
+    let made = try python.run(["-X", "utf8", "-c", head + script + "\nz.close()", path])
+    #expect(made.status == 0, "\(made.output)")
+    var heard: [String] = []
+    do {
+      let archive = try UnpackedArchive(path) { heard.append($0) }
+      let found = heard.filter { FileManager.default.fileExists(atPath: $0) }
+      #expect(found.count == heard.count)
+      try withExtendedLifetime(archive) {
+        for file in heard {
+          let attributes = try FileManager.default.attributesOfItem(atPath: file)
+          let mode = attributes[.posixPermissions] as? Int
+          #expect(
+            mode == (attributes[.type] as? FileAttributeType == .typeDirectory ? 0o700 : 0o600))
+        }
+      }
+    } catch let error as BundleError {
+      #expect(heard.allSatisfy { !FileManager.default.fileExists(atPath: $0) })
+      return (heard, error)
+    }
+    #expect(heard.allSatisfy { !FileManager.default.fileExists(atPath: $0) })
+    return (heard, nil)
+  }
+
+  @Test func thePartsGoAgain() throws {
+    guard
+      let result = try unpack(
+        "z.writestr('A.app/M.momd/M.mom', b'1'); z.writestr('A.app/M.momd/N.mom', b'2'); z.writestr('x.txt', b'')"
+      )
+    else { return }
+    #expect(result.error == nil)
+    #expect(result.made.count == 5)
+  }
+
+  @Test(arguments: [
+    "z.writestr('hashes.json', b' ' * ((4 << 20) + 1))",
+    "z.writestr('M.momd/VersionInfo.plist', b' ' * ((4 << 20) + 1)); z.writestr('a.db', os.urandom(1 << 20))",
+    "z.writestr('M.mom', b' ' * ((16 << 20) + 1)); z.writestr('a.db', os.urandom(2 << 20))",
+    "z.writestr('a.db', b' ' * (2 << 20))",
+    "[z.writestr('%d.db' % n, b' ' * (1 << 20)) for n in range(8)]",
+  ])
+  func whatIsAnnouncedIsBounded(_ script: String) throws {
+    guard let result = try unpack(script) else { return }
+    #expect(result.error?.code == .tooLarge)
+    #expect(result.error?.hint != nil)
+    #expect(result.made.isEmpty)
+  }
+
+  @Test func aStoreWithManyFreePagesIsUnpacked() throws {
+    guard
+      let result = try unpack("z.writestr('a.db', os.urandom(1 << 18) + b' ' * (3 << 20))")
+    else { return }
+    #expect(result.error == nil)
   }
 }

@@ -177,7 +177,8 @@ import Testing
     arguments: [
       "../../etc/passwd", "/etc/passwd", "a/../../b", "..", "a\\..\\b", "C:evil", "a\0.txt", "",
       "./a",
-      "a//b", "\n", String(repeating: "n", count: 1025),
+      "a//b", "\n", String(repeating: "n", count: 1025), "../\u{301}x", "a/../\u{301}x",
+      "/\u{301}x", "a/..", "a/./\u{338}b",
     ])
   func zipSlipNamesAreRefused(_ name: String) throws {
     let error = #expect(throws: BundleError.self) {
@@ -192,7 +193,10 @@ import Testing
       try open(Forge.archive([.init(name: [0x61, 0xFF])]))
     }
     #expect(bad?.code == .badName)
-    for pair in [["a", "a"], ["a", "A"], ["a/b", "a"], ["a/", "a"]] {
+    for pair in [
+      ["a", "a"], ["a", "A"], ["a/b", "a"], ["a/", "a"], ["a", "a/b"], ["a", "a/"], ["a/", "a/"],
+      ["\u{E9}", "e\u{301}"], ["\u{E9}/x", "E\u{301}/X"], ["k", "\u{212A}"],
+    ] {
       let entries = pair.map {
         Forge.Entry(
           name: Array($0.utf8), data: $0.hasSuffix("/") ? [] : Array("hello".utf8),

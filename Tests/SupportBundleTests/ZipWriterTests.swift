@@ -212,7 +212,7 @@ import Testing
     var calls = OutputCalls()
     let real = calls
     switch failure {
-    case .create: calls.create = { _ in fail(EACCES) }
+    case .create: calls.create = { _, _ in fail(EACCES) }
     case .firstWrite: unsafe calls.write = { _, _, _ in Int(fail(ENOSPC)) }
     case .lateWrite:
       unsafe calls.write = {
@@ -220,8 +220,8 @@ import Testing
       }
     case .shortWrite: unsafe calls.write = { _, _, _ in 0 }
     case .sync: calls.sync = { _ in fail(EIO) }
-    case .link: calls.link = { _, _ in fail(EIO) }
-    case .unlink: calls.unlink = { _ in fail(EIO) }
+    case .link: calls.link = { _, _, _ in fail(EIO) }
+    case .unlink: calls.unlink = { _, _ in fail(EIO) }
     }
     let archive = { () throws -> ZipWriter.Receipt in
       let writer = try ZipWriter(
@@ -246,7 +246,7 @@ import Testing
   func volumesWithoutLinksAreServedByRename(_ code: Int32) throws {
     let space = try Workspace()
     var calls = OutputCalls()
-    calls.link = { _, _ in fail(code) }
+    calls.link = { _, _, _ in fail(code) }
     let writer = try ZipWriter(
       path: space.path("a.zip"), threshold: Zip64Threshold(), calls: calls)
     try writer.add(name: "x", bytes: [1])
@@ -261,7 +261,7 @@ import Testing
     #expect(error?.code == .outputExists)
     #expect(try space.read("b.zip") == [9])
 
-    calls.rename = { _, _ in fail(EIO) }
+    calls.rename = { _, _, _ in fail(EIO) }
     let third = try ZipWriter(
       path: space.path("c.zip"), threshold: Zip64Threshold(), calls: calls)
     #expect(throws: BundleError.self) { _ = try third.finish() }

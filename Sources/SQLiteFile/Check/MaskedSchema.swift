@@ -1,0 +1,128 @@
+import SafeText
+
+/// The CREATE statements of a schema, fit to be passed on: the words of the language and names, no literals and
+/// no comments.
+///
+/// What stands in a schema's place need not be a schema: a pointer may lead to rows. So only a statement that the
+/// grammar takes for a CREATE of a table, a virtual table, an index, a view or a trigger, and that makes what
+/// its entry says, is shown at all.
+package struct MaskedSchema {
+  /// The statements in the order of the file, each without a semicolon.
+  package private(set) var statements: [String] = []
+  /// How many entries have a statement that is not shown.
+  package private(set) var refusedCount = 0
+
+  /// What is shown for a name, or for text of which nothing says that it is one.
+  package typealias Naming = (_ text: String, _ isName: Bool) -> String
+
+  /// Statements beyond this many bytes are not shown: nobody wrote them.
+  private static let longestStatement = 1 << 20
+  /// What all that is shown may have together, in bytes.
+  private static let mostBytes = 16 << 20
+
+  /// The names that the statements declare, in lower case. What is quoted and none of them may be a literal:
+  /// SQLite takes `"text"` for one where no column has that name.
+  private var declared: Set<String> = []
+
+  /// Masks the statements of `schema`.
+  ///
+  /// - Parameter name: gives what is shown for a name; the same text when that may be. It holds no quote.
+  package init(_ schema: Schema, name: Naming) {
+    var shown: [SchemaEntry] = []
+    for entry in schema.entries {
+      guard let sql = entry.sql, !sql.utf8.isEmpty else { continue }
+      guard let names = Self.names(of: entry, sql) else {
+        refusedCount += 1
+        continue
+      }
+      declared.formUnion(names.map { $0.lowercased() })
+      shown.append(entry)
+    }
+    var left = Self.mostBytes
+    for entry in shown {
+      let sql = masked(Array((entry.sql ?? "").utf8), name)
+      guard sql.utf8.count <= left else {
+        refusedCount += 1
+        continue
+      }
+      left -= sql.utf8.count
+      statements.append(sql)
+    }
+  }
+
+  /// The names that a statement declares; nil when it is no CREATE statement, or not the one of its entry.
+  private static func names(of entry: SchemaEntry, _ sql: String) -> [String]? {
+    let bytes = Array(sql.utf8)
+    guard bytes.count <= longestStatement, SchemaLexis.defect(in: bytes) == nil else { return nil }
+    let tokens = SQLToken.all(in: bytes)
+    // SQLite compiles the first statement and never looks at what follows it.
+    if entry.type != "trigger", let end = tokens.firstIndex(where: { $0.isPunctuation(";") }),
+      !tokens[end...].allSatisfy({ $0.isPunctuation(";") })
+    {
+      return nil
+    }
+    var grammar = SchemaGrammar(tokens)
+    let names: [String]?
+    switch entry.type {
+    case "table":
+      if let table = try? grammar.table() {
+        names = [table.name] + table.columns
+      } else {
+        grammar = SchemaGrammar(tokens)
+        names = (try? grammar.virtualTable()).map { [$0] }
+      }
+    case "index": names = (try? grammar.index()).map { [$0.name, $0.table] + $0.columns }
+    case "view": names = (try? grammar.view()).map { [$0] }
+    case "trigger": names = (try? grammar.trigger()).map { [$0.name, $0.table] }
+    default: names = nil
+    }
+    guard let names, PathText.isSame(names[0].lowercased(), entry.name.lowercased()) else {
+      return nil
+    }
+    return names
+  }
+
+  private func masked(_ sql: [UInt8], _ name: Naming) -> String {
+    var result = ""
+    var end = 0
+    var previous: SQLToken?
+    for token in SQLToken.all(in: sql) {
+      if token.range.lowerBound > end {
+        // White space stays one space or one line end; a comment may stand there, too.
+        let gap = sql[end..<token.range.lowerBound]
+        if !result.isEmpty {
+          result += gap.allSatisfy { $0 <= 0x20 } && gap.contains(0x0a) ? "\n" : " "
+        }
+      }
+      result += shown(token, after: previous, name)
+      end = token.range.upperBound
+      previous = token
+    }
+    return result
+  }
+
+  private func shown(_ token: SQLToken, after previous: SQLToken?, _ name: Naming) -> String {
+    let isValue = previous?.isKeyword("DEFAULT") == true
+    switch token.kind {
+    case .punctuation: return token.text
+    case .number: return "0"
+    case .blob: return "x''"
+    case .word:
+      if isValue, !Self.values.contains(where: token.isKeyword) { return "''" }
+      let shown = name(token.text, true)
+      return PathText.isSame(shown, token.text) ? shown : "\"\(shown)\""
+    case .quotedIdentifier, .string:
+      let isName =
+        declared.contains(token.text.lowercased())
+        || Self.beforeNames.contains { previous?.isKeyword($0) == true }
+      // A string is a name as well, where it declares one.
+      if isValue || (token.kind == .string && !isName) { return "''" }
+      return "\"\(name(token.text, isName))\""
+    }
+  }
+
+  private static let values = [
+    "NULL", "TRUE", "FALSE", "CURRENT_TIME", "CURRENT_DATE", "CURRENT_TIMESTAMP",
+  ]
+  private static let beforeNames = ["CONSTRAINT", "COLLATE", "REFERENCES", "USING"]
+}

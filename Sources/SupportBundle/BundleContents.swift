@@ -1,0 +1,97 @@
+import SafeText
+
+/// What is in a bundle, by the archive itself and not by what its manifest says.
+public struct BundleContents: Sendable, Equatable {
+  /// An entry of the archive.
+  public struct Entry: Sendable, Equatable {
+    /// The name within the archive.
+    public let name: String
+    /// The size in bytes that the archive announces.
+    public let sizeBytes: UInt64
+    /// The size in bytes within the archive.
+    public let compressedBytes: UInt64
+    /// What the manifest says of the entry; nil when it does not list it. The manifest itself is never listed.
+    public let listed: BundleManifest.Entry?
+  }
+
+  /// The manifest.
+  public let manifest: BundleManifest
+  /// All entries in the order of the archive, the manifest among them.
+  public let entries: [Entry]
+  /// Where manifest and archive contradict each other: entries that only one of them has, and other sizes. No
+  /// entry's bytes are read for it; ``BundleVerification`` does that.
+  public let problems: [BundleVerification.Problem]
+
+  /// Holds the directory of an archive against its manifest.
+  ///
+  /// - Throws: `bundle.badManifest` when there is no manifest or it cannot be read as one, and the errors of
+  ///   reading it.
+  public init(of reader: ZipReader) throws(BundleError) {
+    guard let own = reader.entry(named: BundleManifest.entryName) else {
+      throw BundleError(
+        .badManifest, "the archive holds no manifest.json: it is no bundle", path: reader.path)
+    }
+    manifest = try Self.manifest(own, of: reader)
+    let pairs = BundlePairs(manifest, reader.entries)
+    var listed = pairs.found.map(\.listed)[...]
+    entries = reader.entries.map { entry in
+      let isManifest = PathText.isSame(entry.name, BundleManifest.entryName)
+      return Entry(
+        name: entry.name, sizeBytes: entry.size, compressedBytes: entry.compressedSize,
+        listed: isManifest ? nil : listed.popFirst() ?? nil)
+    }
+    problems =
+      pairs.found.compactMap { entry, listed in
+        listed?.sizeBytes == entry.size ? nil : BundlePairs.problem(entry, listed)
+      } + pairs.missing.map(BundlePairs.problem)
+  }
+
+  private static func manifest(
+    _ entry: ZipReader.Entry, of reader: ZipReader
+  ) throws(BundleError) -> BundleManifest {
+    do throws(BundleError) {
+      let json = try reader.bytes(of: entry, limit: BundleManifest.maxBytes)
+      return try BundleManifest(json: json)
+    } catch {
+      throw error.inside(path: reader.path, entry: entry.name)
+    }
+  }
+}
+
+/// The entries of an archive beside those of its manifest, by the bytes of their names.
+struct BundlePairs {
+  /// The archive's entries but the manifest, with what the manifest says of each; nil when it says nothing.
+  private(set) var found: [(entry: ZipReader.Entry, listed: BundleManifest.Entry?)] = []
+  /// What only the manifest has.
+  private(set) var missing: [BundleManifest.Entry] = []
+  /// Whether both have the same entries in the same order.
+  let isInOrder: Bool
+
+  init(_ manifest: BundleManifest, _ entries: [ZipReader.Entry]) {
+    var listed: [[UInt8]: BundleManifest.Entry] = [:]
+    for entry in manifest.entries { listed[Array(entry.name.utf8)] = entry }
+    for entry in entries where !PathText.isSame(entry.name, BundleManifest.entryName) {
+      found.append((entry, listed.removeValue(forKey: Array(entry.name.utf8))))
+    }
+    missing = manifest.entries.filter { listed[Array($0.name.utf8)] != nil }
+    isInOrder =
+      found.count == manifest.entries.count
+      && zip(found, manifest.entries).allSatisfy { PathText.isSame($0.entry.name, $1.name) }
+  }
+
+  static func problem(_ entry: ZipReader.Entry, _ listed: BundleManifest.Entry?)
+    -> BundleVerification.Problem
+  {
+    .init(
+      id: listed == nil ? .entryUnlisted : .entryChanged,
+      message: listed == nil
+        ? "the manifest does not list this entry" : "the size is not what the manifest says",
+      entry: entry.name, offset: listed == nil ? nil : entry.headerOffset)
+  }
+
+  static func problem(_ missing: BundleManifest.Entry) -> BundleVerification.Problem {
+    .init(
+      id: .entryMissing, message: "the entry is listed but not in the archive",
+      entry: missing.name, offset: nil)
+  }
+}

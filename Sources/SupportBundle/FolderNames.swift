@@ -1,0 +1,103 @@
+import Foundation
+import SafeText
+
+/// Takes folders out of texts: they hold the names of users, and are nobody's business.
+struct FolderNames {
+  /// Folders whose parts may be told, without a slash at their ends, the longest first.
+  private var told: [[UInt8]] = []
+  /// These and what is above them; of a path in one of these nothing is told.
+  private var hidden: [[UInt8]] = []
+
+  init() { hide(NSHomeDirectory()) }
+
+  /// What lies below `folder` is told relative to it.
+  mutating func add(_ folder: String) {
+    var path = PathText.withoutTrailingSlashes(folder)
+    guard path.utf8.first == UInt8(ascii: "/"), path.utf8.count > 1 else { return }
+    hide(path)
+    told.append(Array(path.utf8))
+    // An incident lies two folders below the store's.
+    while let inside = path.utf8.lastIndex(of: UInt8(ascii: "/")), inside != path.startIndex {
+      let last = PathText.lastComponent(of: path)
+      path = String(path[..<inside])
+      if PathText.isSame(last, "Incompatible") { told.append(Array(path.utf8)) }
+    }
+    told.sort { $0.count > $1.count }
+  }
+
+  private mutating func hide(_ folder: String) {
+    var path = PathText.withoutTrailingSlashes(folder)
+    while path.utf8.count > 1, path.utf8.first == UInt8(ascii: "/") {
+      hidden.append(Array(path.utf8))
+      path = PathText.folder(of: path)
+    }
+    hidden.sort { $0.count > $1.count }
+  }
+
+  /// `text` with known folders left out and other absolute paths as `…`.
+  func without(_ text: String) -> String {
+    let bytes = Array(text.utf8)
+    guard bytes.contains(UInt8(ascii: "/")) else { return text }
+    var result: [UInt8] = []
+    var index = 0
+    while index < bytes.count {
+      guard bytes[index] == UInt8(ascii: "/"), isPathStart(bytes, index) else {
+        result.append(bytes[index])
+        index += 1
+        continue
+      }
+      if let folder = known(told, bytes, index) {
+        index += folder.count
+        if index < bytes.count, bytes[index] == UInt8(ascii: "/") {
+          index += 1
+        } else {
+          result.append(UInt8(ascii: "."))
+        }
+      } else {
+        index += known(hidden, bytes, index)?.count ?? 1
+        while index < bytes.count, !Self.endsPath(bytes[index]) { index += 1 }
+        result += Array("…".utf8)
+      }
+    }
+    return String(decoding: result, as: UTF8.self)
+  }
+
+  /// The longest of `folders` that stands at `index` as a whole.
+  private func known(_ folders: [[UInt8]], _ bytes: [UInt8], _ index: Int) -> [UInt8]? {
+    folders.first { folder in
+      let end = index + folder.count
+      return bytes[index...].starts(with: folder)
+        && (end == bytes.count || !Self.continuesName(bytes, end))
+    }
+  }
+
+  /// Whether the name before `end` goes on there. A dot ends a sentence when nothing follows it.
+  private static func continuesName(_ bytes: [UInt8], _ end: Int) -> Bool {
+    let byte = bytes[end]
+    if byte == UInt8(ascii: ".") {
+      return end + 1 < bytes.count && !endsPath(bytes[end + 1])
+    }
+    return byte >= 0x80 || isWord(byte) || byte == UInt8(ascii: "-")
+  }
+
+  private func isPathStart(_ bytes: [UInt8], _ index: Int) -> Bool {
+    guard index + 1 < bytes.count, !Self.endsPath(bytes[index + 1]) else { return false }
+    guard index > 0 else { return true }
+    let before = bytes[index - 1]
+    // An address of the web, as a host's own words may hold one.
+    let lead = bytes[..<index]
+    if lead.suffix(5).elementsEqual("http:".utf8) || lead.suffix(6).elementsEqual("https:".utf8) {
+      return false
+    }
+    return !Self.isWord(before) && before != UInt8(ascii: ".") && before != UInt8(ascii: "/")
+  }
+
+  private static func isWord(_ byte: UInt8) -> Bool {
+    (byte >= 0x30 && byte <= 0x39) || ((0x61...0x7a).contains(byte | 0x20) && byte < 0x80)
+      || byte == UInt8(ascii: "_")
+  }
+
+  private static func endsPath(_ byte: UInt8) -> Bool {
+    byte <= 0x20 || byte == 0x22 || byte == 0x27 || byte == 0x3c || byte == 0x3e
+  }
+}

@@ -1,0 +1,240 @@
+import SafeText
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// Files and folders that a run makes below one open folder, and takes back when it wants to.
+///
+/// Everything is made relative to descriptors and exclusively, so that a link in the place of one of our folders
+/// leads nowhere. Only what was made here is removed, and only as long as its name still stands for it.
+package final class MadeTree {
+  private struct Made {
+    let parts: [String]
+    let isFolder: Bool
+    let device: dev_t
+    let inode: ino_t
+    /// Keeps the inode's number from being given to another file; -1 where too many are open already.
+    let held: Int32
+  }
+
+  /// How many of the things made are held open.
+  private static let heldLimit = 128
+
+  /// The folder that all names are relative to.
+  package let path: String
+  private let descriptor: Int32
+  private let created: (String) -> Void
+  private var made: [Made] = []
+  /// The places in `made` of the folders, by name.
+  private var folders: [[[UInt8]]: Int] = [:]
+
+  /// Opens `folder`, in which things will be made; the way to it may lead over links. `created` hears of the path
+  /// of each thing once it is there.
+  package init(in folder: String, created: @escaping (String) -> Void) throws(BundleError) {
+    try SystemPath.check(folder)
+    path = folder
+    self.created = created
+    descriptor = SystemPath.retrying { unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+    guard descriptor >= 0 else {
+      throw SystemPath.error(.cannotCreate, "the folder cannot be opened", errno, path: folder)
+    }
+  }
+
+  deinit {
+    forget()
+    if descriptor >= 0 { _ = close(descriptor) }
+  }
+
+  /// Makes a folder that is not there yet, in a folder that is this one or was made here.
+  package func makeFolder(_ parts: [String], mode: UInt32) throws(BundleError) {
+    let (parent, name) = try self.parent(of: parts)
+    defer { release(parent) }
+    guard SystemPath.retrying({ unsafe mkdirat(parent, name, mode_t(mode)) }) == 0 else {
+      throw failure("the folder cannot be made", parts)
+    }
+    let opened = try openFolder(name, in: parent, parts)
+    defer { _ = close(opened) }
+    folders[parts.map { Array($0.utf8) }] = made.count
+    try note(opened, parts, isFolder: true)
+  }
+
+  /// Makes the folders among `parts` that were not made here yet, all but the last part.
+  package func makeFolders(above parts: [String], mode: UInt32) throws(BundleError) {
+    for count in 1..<max(parts.count, 1) {
+      let above = Array(parts[..<count])
+      if folders[above.map { Array($0.utf8) }] == nil { try makeFolder(above, mode: mode) }
+    }
+  }
+
+  /// Makes a file that is not there yet. The caller closes its descriptor, which is open for writing.
+  package func makeFile(_ parts: [String], mode: UInt32) throws(BundleError) -> Int32 {
+    let (parent, name) = try self.parent(of: parts)
+    defer { release(parent) }
+    let opened = SystemPath.retrying {
+      unsafe openat(
+        parent, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode_t(mode))
+    }
+    guard opened >= 0 else { throw failure("the file cannot be made", parts) }
+    do {
+      try note(opened, parts, isFolder: false)
+    } catch {
+      _ = close(opened)
+      throw error
+    }
+    return opened
+  }
+
+  /// Writes all of `bytes` to a descriptor from ``makeFile(_:mode:)``.
+  package static func write(
+    _ bytes: ArraySlice<UInt8>, to descriptor: Int32, path: String
+  ) throws(BundleError) {
+    var rest = bytes
+    while !rest.isEmpty {
+      let count = unsafe rest.withUnsafeBytes { raw in
+        SystemPath.retrying { unsafe Self.write(descriptor, raw) }
+      }
+      guard count > 0 else {
+        throw SystemPath.error(
+          .writeFailed, "the file cannot be written", count < 0 ? errno : ENOSPC, path: path)
+      }
+      rest = rest.dropFirst(count)
+    }
+  }
+
+  private static func write(_ descriptor: Int32, _ raw: UnsafeRawBufferPointer) -> Int {
+    #if canImport(Darwin)
+      unsafe Darwin.write(descriptor, raw.baseAddress, raw.count)
+    #elseif canImport(Musl)
+      unsafe Musl.write(descriptor, raw.baseAddress, raw.count)
+    #else
+      unsafe Glibc.write(descriptor, raw.baseAddress, raw.count)
+    #endif
+  }
+
+  /// Removes what was made, the last first. What others put into our folders stays, and so do those.
+  package func discard() {
+    for item in made.reversed() {
+      guard let (parent, name) = try? self.parent(of: item.parts) else { continue }
+      defer { release(parent) }
+      var status = stat()
+      guard unsafe fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) == 0,
+        status.st_dev == item.device, status.st_ino == item.inode
+      else { continue }
+      _ = unsafe unlinkat(parent, name, item.isFolder ? AT_REMOVEDIR : 0)
+    }
+    forget()
+  }
+
+  private func forget() {
+    for item in made where item.held >= 0 { _ = close(item.held) }
+    made = []
+    folders = [:]
+  }
+
+  // MARK: - Ways
+
+  /// The folder of a name, open, and the last part. Each folder on the way must be the one that was made.
+  private func parent(of parts: [String]) throws(BundleError) -> (Int32, String) {
+    guard let last = parts.last, parts.allSatisfy({ PathText.isPlainName($0) }) else {
+      throw BundleError(
+        .badName, "the name leads out of its folder", path: path,
+        entry: parts.joined(separator: "/"))
+    }
+    var folder = descriptor
+    for count in 1..<parts.count {
+      let above = Array(parts[..<count])
+      let next: Int32
+      do {
+        next = try openFolder(parts[count - 1], in: folder, above)
+      } catch {
+        release(folder)
+        throw error
+      }
+      release(folder)
+      folder = next
+      var status = stat()
+      guard let place = folders[above.map { Array($0.utf8) }],
+        unsafe fstat(folder, &status) == 0, status.st_dev == made[place].device,
+        status.st_ino == made[place].inode
+      else {
+        release(folder)
+        throw BundleError(
+          .cannotCreate, "a folder on the way is not the one that was made", path: whole(above))
+      }
+    }
+    return (folder, last)
+  }
+
+  private func openFolder(
+    _ name: String, in parent: Int32, _ parts: [String]
+  ) throws(BundleError) -> Int32 {
+    let opened = SystemPath.retrying {
+      unsafe openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+    }
+    guard opened >= 0 else { throw failure("the folder cannot be opened", parts) }
+    return opened
+  }
+
+  private func release(_ folder: Int32) {
+    if folder != descriptor { _ = close(folder) }
+  }
+
+  private func note(
+    _ opened: Int32, _ parts: [String], isFolder: Bool
+  ) throws(BundleError) {
+    var status = stat()
+    guard unsafe fstat(opened, &status) == 0 else {
+      throw failure("what was made cannot be examined", parts)
+    }
+    let held = made.count < Self.heldLimit ? fcntl(opened, F_DUPFD_CLOEXEC, 0) : -1
+    made.append(
+      Made(
+        parts: parts, isFolder: isFolder, device: status.st_dev, inode: status.st_ino, held: held))
+    created(whole(parts))
+  }
+
+  private func failure(_ what: String, _ parts: [String]) -> BundleError {
+    let error = errno
+    let code: BundleError.Code =
+      switch error {
+      case EEXIST: .outputExists
+      case EACCES, EPERM: .permissionDenied
+      default: .cannotCreate
+      }
+    return SystemPath.error(code, what, error, path: whole(parts))
+  }
+
+  private func whole(_ parts: [String]) -> String {
+    parts.reduce(path) { PathText.joined($0, $1) }
+  }
+}
+
+/// A folder of our own in the system's temporary place, for nobody else's eyes, that goes again with this value.
+package final class PrivateFolder {
+  /// The path of the folder.
+  package var path: String { PathText.joined(tree.path, name) }
+  private let tree: MadeTree
+  private let name: String
+
+  /// Makes the folder in `place`. `created` hears of the path of each thing that is made.
+  package init(in place: String, created: @escaping (String) -> Void) throws(BundleError) {
+    tree = try MadeTree(in: place, created: created)
+    name =
+      "lifeboat-" + String(UInt64.random(in: 1 << 60 ... .max), radix: 16)
+      + String(UInt64.random(in: 1 << 60 ... .max), radix: 16)
+    try tree.makeFolder([name], mode: 0o700)
+  }
+
+  deinit { tree.discard() }
+
+  /// Makes a file in the folder, and the folders above it. The caller closes its descriptor.
+  package func makeFile(_ parts: [String]) throws(BundleError) -> Int32 {
+    try tree.makeFolders(above: [name] + parts, mode: 0o700)
+    return try tree.makeFile([name] + parts, mode: 0o600)
+  }
+}

@@ -1,0 +1,130 @@
+import SafeText
+
+/// Names that a user may have chosen, as `name-1`, `name-2`, …: one token for each name throughout a bundle.
+struct NameTokens {
+  /// What a name is of.
+  enum Kind: String, CaseIterable {
+    case store = "the store's file"
+    case supportFile = "files beside the store"
+    case identifier = "the store's UUID"
+    case digest = "digests"
+    case entity = "entities"
+    case schema = "tables, columns and other parts of the schema"
+    case key = "keys of the metadata"
+    case version = "versions of the model or the app"
+    case other = "other texts"
+  }
+
+  /// By their bytes: two names that look alike are two files.
+  private var numbers: [[UInt8]: Int] = [:]
+  private var kinds: [Kind] = []
+  /// How many bytes the names have, the longest first.
+  private(set) var lengths: [Int] = []
+
+  mutating func token(for text: String, _ kind: Kind) -> String {
+    let bytes = Array(text.utf8)
+    if let number = numbers[bytes] { return "name-\(number)" }
+    kinds.append(kind)
+    numbers[bytes] = kinds.count
+    if !lengths.contains(bytes.count), !bytes.isEmpty {
+      lengths.append(bytes.count)
+      lengths.sort(by: >)
+    }
+    return "name-\(kinds.count)"
+  }
+
+  /// The token of a name that has one.
+  func token(of bytes: ArraySlice<UInt8>) -> String? {
+    numbers[Array(bytes)].map { "name-\($0)" }
+  }
+
+  /// One sentence for each kind, that lists its tokens.
+  var sentences: [String] {
+    Kind.allCases.compactMap { kind in
+      let numbers = kinds.indices.filter { kinds[$0] == kind }.map { $0 + 1 }
+      guard !numbers.isEmpty else { return nil }
+      return "Names of \(kind.rawValue) that are not of the usual form: \(Self.list(numbers))."
+    }
+  }
+
+  /// `name-1, name-3 to name-7`.
+  private static func list(_ numbers: [Int]) -> String {
+    var runs: [ClosedRange<Int>] = []
+    for number in numbers {
+      if let last = runs.last, last.upperBound == number - 1 {
+        runs[runs.count - 1] = last.lowerBound...number
+      } else {
+        runs.append(number...number)
+      }
+    }
+    return runs.map { run in
+      switch run.count {
+      case 1: "name-\(run.lowerBound)"
+      case 2: "name-\(run.lowerBound), name-\(run.upperBound)"
+      default: "name-\(run.lowerBound) to name-\(run.upperBound)"
+      }
+    }.joined(separator: ", ")
+  }
+}
+
+/// The forms that names and numbers have where frameworks write them.
+enum NameForm {
+  /// Letters, digits, `_` and `$` of ASCII, no digit first, 128 at most.
+  static func isIdentifier(_ text: String) -> Bool {
+    guard let first = text.utf8.first, !isDigit(first), text.utf8.count <= 128 else { return false }
+    return text.utf8.allSatisfy { isLetter($0) || isDigit($0) || "_$".utf8.contains($0) }
+  }
+
+  /// Identifiers joined by dots and dashes, as versions, bundle ids and keys are; 128 bytes at most.
+  static func isDotted(_ text: String) -> Bool {
+    (1...128).contains(text.utf8.count)
+      && text.utf8.allSatisfy { isLetter($0) || isDigit($0) || "_.-+:".utf8.contains($0) }
+  }
+
+  /// As Xcode names versions of a model: `Notes 2`.
+  static func isVersionName(_ text: String) -> Bool {
+    guard let space = text.utf8.lastIndex(of: 0x20) else { return isDotted(text) }
+    let number = text.utf8[text.utf8.index(after: space)...]
+    return isDotted(String(text[..<space])) && !number.isEmpty && number.allSatisfy(isDigit)
+  }
+
+  /// `8-4-4-4-12` hexadecimal digits.
+  static func isUUID(_ text: String) -> Bool {
+    let parts = text.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
+    return parts.map(\.count) == [8, 4, 4, 4, 12]
+      && parts.allSatisfy { $0.allSatisfy(isHexadecimal) }
+  }
+
+  /// Hexadecimal digits of a whole number of bytes, 16 to 64 of them.
+  static func isHexadecimal(_ text: String) -> Bool {
+    (32...128).contains(text.utf8.count) && text.utf8.count % 2 == 0
+      && text.utf8.allSatisfy(isHexadecimal)
+  }
+
+  /// Base64 of a digest of 16 to 64 bytes, with its padding.
+  static func isDigest(_ text: String) -> Bool {
+    let bytes = Array(text.utf8)
+    guard bytes.count % 4 == 0, (24...88).contains(bytes.count) else { return false }
+    let padding = bytes.reversed().prefix { $0 == UInt8(ascii: "=") }.count
+    let size = bytes.count / 4 * 3 - padding
+    return padding <= 2 && [16, 20, 32, 48, 64].contains(size)
+      && bytes.dropLast(padding).allSatisfy {
+        isLetter($0) || isDigit($0) || "+/".utf8.contains($0)
+      }
+  }
+
+  /// The name of a file as developers give it.
+  static func isPlainFileName(_ text: String) -> Bool {
+    isDotted(text) && !text.utf8.contains(UInt8(ascii: ":"))
+  }
+
+  private static func isDigit(_ byte: UInt8) -> Bool { byte >= 0x30 && byte <= 0x39 }
+
+  private static func isLetter(_ byte: UInt8) -> Bool {
+    (0x61...0x7a).contains(byte | 0x20) && byte < 0x80
+  }
+
+  private static func isHexadecimal(_ byte: UInt8) -> Bool {
+    isDigit(byte) || ((0x61...0x66).contains(byte | 0x20) && byte < 0x80)
+  }
+}

@@ -1,0 +1,249 @@
+import CoreDataStore
+import SQLiteFile
+import SafeText
+
+/// Decides of each text in a record whether it may be passed on, before the record becomes JSON.
+///
+/// What has no rule here is not passed on: a record that grows shows its new texts as tokens until somebody
+/// has thought about them.
+struct RecordMask {
+  private enum Rule {
+    /// A word of ours, or of a type that allows few.
+    case word
+    /// Words of ours or of the host's, that may hold names and paths.
+    case sentence
+    case form(NameTokens.Kind, @Sendable (String) -> Bool)
+    /// The path or name of the store's main file.
+    case store
+    /// A name in the store's set.
+    case member
+    /// A folder of the store's.
+    case folder
+    /// Why something cannot be read, which may quote it.
+    case quoting
+  }
+
+  private(set) var tokens = NameTokens()
+  private var folders = FolderNames()
+  /// The main file's name.
+  private let storeName: String
+
+  init(storePath: String) {
+    storeName = PathText.lastComponent(of: storePath)
+    add(folder: PathText.folder(of: storePath))
+  }
+
+  mutating func add(folder: String) { folders.add(folder) }
+
+  // MARK: - Records
+
+  /// `record`, which may stand under a key of another, with its texts as they may be passed on: first the names,
+  /// then the sentences that they stand in.
+  mutating func masked(_ record: JSONValue, _ key: String) -> JSONValue {
+    let named = walk(record, "", key, isSentences: false)
+    return walk(named, "", key, isSentences: true)
+  }
+
+  private mutating func walk(_ value: JSONValue, _ parent: String, _ key: String, isSentences: Bool)
+    -> JSONValue
+  {
+    switch value {
+    case .string(let text):
+      let rule = Self.rule(parent, key)
+      if case .sentence = rule { return .string(isSentences ? sentence(text) : text) }
+      return .string(isSentences ? text : masked(text, rule))
+    case .array(let list):
+      return .array(list.map { walk($0, parent, key, isSentences: isSentences) })
+    case .object(let members):
+      var result: [String: JSONValue] = [:]
+      let isMap = Self.mapsOfEntities.contains(key)
+      for (name, member) in members.sorted(by: { $0.key < $1.key }) {
+        if isMap {
+          let shown = isSentences ? name : self.name(name, .entity, NameForm.isIdentifier)
+          result[shown] = walk(member, key, "*", isSentences: isSentences)
+        } else {
+          result[name] = walk(member, key, name, isSentences: isSentences)
+        }
+      }
+      if key == "findings", isSentences, case .string(let id)? = result["id"],
+        !Self.speaksOfBytesOnly(id), result["message"] != nil
+      {
+        result["message"] = .string(Self.leftOut)
+      }
+      return .object(result)
+    default: return value
+    }
+  }
+
+  private mutating func masked(_ text: String, _ rule: Rule?) -> String {
+    switch rule {
+    case .word, .sentence: text
+    case .form(let kind, let isUsual): name(text, kind, isUsual)
+    case .store: storeFile(PathText.lastComponent(of: text))
+    case .member: member(text)
+    case .folder: "."
+    case .quoting: Self.leftOut
+    case nil: tokens.token(for: text, .other)
+    }
+  }
+
+  // MARK: - Names
+
+  mutating func name(
+    _ text: String, _ kind: NameTokens.Kind, _ isUsual: (String) -> Bool
+  ) -> String {
+    isUsual(text) ? text : tokens.token(for: text, kind)
+  }
+
+  /// A table, a column or another part of the schema; what is not known to be a name is none.
+  mutating func schemaName(_ text: String, isName: Bool) -> String {
+    isName && NameForm.isIdentifier(text) ? text : tokens.token(for: text, .schema)
+  }
+
+  /// The main file's name as it may be told.
+  mutating func storeFile() -> String { storeFile(storeName) }
+
+  private mutating func storeFile(_ name: String) -> String {
+    self.name(name, .store, NameForm.isPlainFileName)
+  }
+
+  /// A member's name: that of the main file with what SQLite and Core Data add, and below the folder of external
+  /// data UUIDs only.
+  mutating func member(_ name: String) -> String {
+    let parts = PathText.components(of: name)
+    let main = storeFile()
+    var shown: [String] = []
+    for (index, part) in parts.enumerated() {
+      if index > 0 {
+        let isUsual = PathText.isSame(part, "_EXTERNAL_DATA") || NameForm.isUUID(part)
+        shown.append(isUsual ? part : tokens.token(for: part, .supportFile))
+      } else if let suffix = ["", "-wal", "-shm", "-journal"].first(where: {
+        PathText.isSame(part, storeName + $0)
+      }) {
+        shown.append(main + suffix)
+      } else if PathText.isSame(part, StoreSet.supportName(for: storeName)) {
+        shown.append(StoreSet.supportName(for: main))
+      } else if let rest = PathText.dropping(
+        prefix: "." + storeName + ".migrationdestination_", from: part)
+      {
+        shown.append("." + main + ".migrationdestination_" + migration(rest))
+      } else {
+        shown.append(tokens.token(for: part, .supportFile))
+      }
+    }
+    return shown.joined(separator: "/")
+  }
+
+  private mutating func migration(_ rest: String) -> String {
+    let suffix = ["-wal", "-shm", "-journal"].first { PathText.ends(rest, with: $0) } ?? ""
+    let id = PathText.dropping(suffix: suffix, from: rest) ?? rest
+    let isUsual = NameForm.isHexadecimal(id) || NameForm.isUUID(id)
+    return (isUsual ? id : tokens.token(for: id, .supportFile)) + suffix
+  }
+
+  // MARK: - Sentences
+
+  /// What stands in the place of words that may quote the file.
+  static let leftOut = "left out: the words may quote the store"
+
+  /// `text` without folders, and with tokens for the names that have one, where such a name stands as a whole.
+  func sentence(_ text: String) -> String {
+    let bytes = Array(folders.without(text).utf8)
+    guard !tokens.lengths.isEmpty else { return String(decoding: bytes, as: UTF8.self) }
+    var result: [UInt8] = []
+    var index = 0
+    while index < bytes.count {
+      if let (token, count) = token(in: bytes, at: index) {
+        result += token.utf8
+        index += count
+      } else {
+        result.append(bytes[index])
+        index += 1
+      }
+    }
+    return String(decoding: result, as: UTF8.self)
+  }
+
+  /// The longest name at `index`: one may be part of another.
+  private func token(in text: [UInt8], at index: Int) -> (String, count: Int)? {
+    guard index == 0 || !Self.joins(text[index - 1], text[index]) else { return nil }
+    for count in tokens.lengths {
+      let end = index + count
+      guard end <= text.count, end == text.count || !Self.joins(text[end - 1], text[end]),
+        let token = tokens.token(of: text[index..<end])
+      else { continue }
+      return (token, count)
+    }
+    return nil
+  }
+
+  /// Whether two bytes are of one word. Letters beyond ASCII may stand side by side without being one.
+  private static func joins(_ one: UInt8, _ other: UInt8) -> Bool {
+    isWord(one) && isWord(other)
+  }
+
+  private static func isWord(_ byte: UInt8) -> Bool {
+    (byte >= 0x30 && byte <= 0x39) || ((0x61...0x7a).contains(byte | 0x20) && byte < 0x80)
+  }
+
+  /// Whether the words of a finding are ours and numbers alone: it tells of bytes, pages and records. Those of
+  /// schemas, models and entities name and quote what the file holds.
+  static func speaksOfBytesOnly(_ id: String) -> Bool {
+    guard let dot = id.utf8.firstIndex(of: UInt8(ascii: ".")) else { return false }
+    return families.contains(String(id[..<dot])) || exceptions.contains(id)
+  }
+
+  private static let families: Set<String> = [
+    "cell", "file", "freeblock", "freelist", "header", "index", "journal", "overflow", "page",
+    "ptrmap", "record", "row", "text", "tree", "wal",
+  ]
+  private static let exceptions: Set<String> = [
+    "coredata.badDigest", "coredata.metadataMissing", "coredata.modelMismatch",
+    "schema.badType", "schema.lost",
+  ]
+
+  // MARK: - Rules
+
+  /// Objects whose keys are names of entities.
+  private static let mapsOfEntities: Set<String> = [
+    "versionHashes", "hashes", "recordedHashes", "expectedHashes",
+  ]
+
+  private static func rule(_ parent: String, _ key: String) -> Rule? {
+    rules[parent + "." + key] ?? rules[key]
+  }
+
+  private static let entity = Rule.form(.entity, NameForm.isIdentifier)
+  private static let uuid = Rule.form(.identifier, NameForm.isUUID)
+  private static let digest = Rule.form(
+    .digest, { NameForm.isDigest($0) || NameForm.isHexadecimal($0) })
+  private static let version = Rule.form(.version, NameForm.isVersionName)
+  private static let dotted = Rule.form(.other, NameForm.isDotted)
+
+  /// By key, or by the key of the object around it and its own.
+  private static let rules: [String: Rule] = [
+    // Of all records.
+    "schema": .word, "kind": .word, "role": .word, "severity": .word, "id": dotted,
+    "member": .word, "message": .sentence, "code": dotted, "sha256": digest, "*": digest,
+    // Of the inspection.
+    "path": .store, "members.name": .member, "changedDuringRead": .member, "findings": dotted,
+    "table": .form(.schema, NameForm.isIdentifier), "entities.name": entity,
+    "tables.name": .form(.schema, NameForm.isIdentifier),
+    "otherKeys.name": .form(.key, NameForm.isDotted),
+    "textEncoding": .word, "autoVacuum": .word, "journalMode": .word, "sqliteVersion": .word,
+    "state": .word, "writeAheadLog.problem": .sentence, "metadata.problem": .quoting,
+    "model.problem": .quoting, "source": .word, "system": .word, "uuid": uuid,
+    "digest": digest, "checksum": digest, "versionIdentifiers": version,
+    // Of the incident.
+    "created": .word, "folder": .folder, "storeName": .store, "storeUUID": uuid,
+    "app.name": .sentence, "app.version": version, "app.build": version, "toolVersion": version,
+    "finding": .word, "action": .word, "reason": .sentence, "rule": .word,
+    "writtenBy": version, "expected": version, "expectedVersion": version,
+    "onlyInStore": entity, "onlyInModel": entity, "differing": entity, "agreeing": entity,
+    "undecided": entity, "files.name": .member, "mainKind": .word, "domain": dotted,
+    "meaning": .word, "fingerprint": .sentence, "incidents": dotted, "copy": .word,
+    "witness": .word, "witnesses": .word,
+    "title": .sentence, "whatHappened": .sentence, "whatWasKept": .sentence,
+    "whatToDo": .sentence, "besideNote": .sentence, "language": dotted,
+  ]
+}
