@@ -89,9 +89,8 @@ struct RecordFile {
     return error.code == .unreadableIncident && error.errno == nil
   }
 
-  /// The record of a move at `path`; nil when nothing has that name.
-  ///
-  /// - Parameter limit: Its size at most; a move that has to be ended is read whatever it costs.
+  /// The record of a move at `path`; nil when nothing has that name. It may have the size that one of ours can have,
+  /// since a move has to be ended whatever it costs.
   func move(at path: String, limit: Int64 = limit) throws -> MoveRecord? {
     guard let record = try read(MoveRecord.self, from: path, limit: limit) else { return nil }
     guard record.isValid else {

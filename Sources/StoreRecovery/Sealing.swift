@@ -52,10 +52,11 @@ package struct SealPace: Sendable {
 }
 
 extension SetMover {
-  /// Seals the kept set, from where an earlier run ended.
+  /// Seals the kept set, from where an earlier run ended. With a `budget` so many bytes are read, at least one file or
+  /// step; with nil all.
   ///
-  /// - Parameter budget: How many bytes may be read, at least one file or step; nil for all.
   /// - Returns: The seal; nil when there is more to read, and how far it came is noted then.
+  /// - Throws: ``StoreRecoveryError`` or ``StoreSealError`` when a file cannot be read, changes, or it was called off.
   func seal(_ folder: QuarantineFolder, _ kept: StoreSet, budget: Int64?) throws -> StoreSeal? {
     let patience = Patience(seconds: patience)
     while true {

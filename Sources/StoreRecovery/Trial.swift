@@ -202,7 +202,9 @@ extension StoreRecovery {
   /// Has `make` make a file in a private folder, then gives it the store's name: a run that is killed leaves all
   /// of it there or nothing.
   ///
-  /// - Parameter traits: The owner and permissions that it gets; nil to leave those that it was made with.
+  /// - Parameters:
+  ///   - traits: The owner and permissions that it gets; nil to leave those that it was made with.
+  ///   - make: Makes the file at the URL that it gets.
   /// - Throws: What `make` threw, or why the folder or the name cannot be had; nothing is there then.
   package func makeWhole(traits: FileTraits? = nil, _ make: (URL) throws -> Void) throws {
     let path = try realPath()
