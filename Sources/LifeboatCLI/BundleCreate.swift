@@ -26,10 +26,10 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
       when the store changed while it was read.
       """)
 
-  @Argument(help: "A store, or the folder of an incident.")
+  @Argument(help: "A store, or the folder of an incident.", completion: .file())
   var input: String
 
-  @Option(name: .shortAndLong, help: "The bundle to make.")
+  @Option(name: .shortAndLong, help: "The bundle to make.", completion: .file())
   var output: String
 
   @Option(
@@ -114,6 +114,8 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
         try FileManager.default.createDirectory(
           at: scratch, withIntermediateDirectories: false,
           attributes: [.posixPermissions: 0o700])
+        interruption.made(scratch.path)
+        interruption.made(scratch.appendingPathComponent("rows.ndjson").path)
         rows = try writeRows(of: coreData, to: scratch.appendingPathComponent("rows.ndjson"))
       }
       try bundle.add(coreData, inspection, rows: rows)
@@ -166,7 +168,9 @@ struct BundleSubject {
   init(_ path: String) throws {
     let record = path + "/incident.json"
     guard ByteFile.exists(record) else {
-      let stores = try StoreFinder.stores(at: path)
+      let found = try StoreFinder.find(at: path)
+      // What was a store counts too: packing the other one would pass it over in silence.
+      let stores = found.stores + found.passedOver.map(\.path)
       guard let only = stores.first, stores.count == 1 else {
         throw Failure(
           64, "usage.oneStore", "\(path) holds \(stores.count) stores; a bundle is about one",

@@ -9,7 +9,7 @@ struct BundleList: ParsableCommand {
     commandName: "list", abstract: "List what is in a bundle, without unpacking it.",
     discussion: "Example: lifeboat bundle list Notes-support.zip")
 
-  @Argument(help: "The bundle.")
+  @Argument(help: "The bundle.", completion: .file())
   var path: String
 
   @OptionGroup(title: "Display") var display: DisplayOptions
