@@ -222,7 +222,7 @@ struct Rescue: ParsableCommand, RecordedCommand {
   private func notRescued(_ verdict: Verdict) -> Failure {
     Failure(
       65, "store.\(verdict.finding.rawValue)", "\(verdict.reason), \(path)",
-      hint: "nothing was moved; look at the file with: lifeboat inspect \(ShellText.quoted(path))")
+      hint: "nothing was moved; look at the file with: lifeboat inspect \(ShellText.path(path))")
   }
 
   /// What removes the cause.
