@@ -26,10 +26,10 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
       when the store changed while it was read.
       """)
 
-  @Argument(help: "A store, or the folder of an incident.")
+  @Argument(help: "A store, or the folder of an incident.", completion: .file())
   var input: String
 
-  @Option(name: .shortAndLong, help: "The bundle to make.")
+  @Option(name: .shortAndLong, help: "The bundle to make.", completion: .file())
   var output: String
 
   @Option(
@@ -166,7 +166,9 @@ struct BundleSubject {
   init(_ path: String) throws {
     let record = PathText.joined(path, "incident.json")
     guard ByteFile.exists(record) else {
-      let stores = try StoreFinder.stores(at: path)
+      let found = try StoreFinder.find(at: path)
+      // What was a store counts too: packing the other one would pass it over in silence.
+      let stores = found.stores + found.passedOver.map(\.path)
       guard let only = stores.first, stores.count == 1 else {
         throw Failure(
           64, "usage.oneStore", "\(path) holds \(stores.count) stores; a bundle is about one",

@@ -13,7 +13,7 @@ struct BundleList: ParsableCommand {
       Exit status: 0, 1 when the archive and its manifest contradict each other, 65 no bundle, 66 missing.
       """)
 
-  @Argument(help: "The bundle.")
+  @Argument(help: "The bundle.", completion: .file())
   var path: String
 
   @OptionGroup(title: "Display") var display: DisplayOptions

@@ -14,7 +14,7 @@ struct BundleVerify: ParsableCommand {
       Exit status: 0 intact, 1 changed or damaged, 65 no bundle, 66 missing.
       """)
 
-  @Argument(help: "The bundle.")
+  @Argument(help: "The bundle.", completion: .file())
   var path: String
 
   @OptionGroup(title: "Display") var display: DisplayOptions

@@ -26,7 +26,7 @@ struct Check: ParsableCommand, RecordedCommand {
       when it changed while it was read.
       """)
 
-  @Argument(help: "The store.")
+  @Argument(help: "The store.", completion: .file())
   var path: String
 
   @Option(
@@ -137,7 +137,7 @@ struct CheckText {
   }
 
   private var suggestions: [KeyValueBlock.Suggestion] {
-    let path = ShellText.quoted(check.path)
+    let path = ShellText.path(check.path)
     var all: [KeyValueBlock.Suggestion] = []
     if !check.isSound {
       if let page = firstPage {

@@ -20,10 +20,10 @@ struct Compare: ParsableCommand, RecordedCommand {
       that is understood; 75 when one changed while it was read.
       """)
 
-  @Argument(help: "The older store.")
+  @Argument(help: "The older store.", completion: .file())
   var old: String
 
-  @Argument(help: "The newer store.")
+  @Argument(help: "The newer store.", completion: .file())
   var new: String
 
   @Option(name: .long, help: "text, json or ndjson; text by default.")

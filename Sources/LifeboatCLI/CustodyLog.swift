@@ -1,13 +1,15 @@
 import ArgumentParser
 import CoreDataStore
 import Foundation
+import SafeText
 import StoreExtraction
 
 /// Where a run is recorded.
 struct CustodyOptions: ParsableArguments {
   @Option(
     name: .customLong("custody-log"),
-    help: "Append a record of this run to a file: what was read and made, with hashes.")
+    help: "Append a record of this run to a file: what was read and made, with hashes.",
+    completion: .file())
   var log: String?
 }
 
@@ -36,7 +38,7 @@ struct CustodyLog {
     for evidence in command.evidencePaths {
       try EvidenceGuard.check(path, againstAllAt: evidence)
     }
-    guard !command.outputPaths.contains(path), try Self.mayAppend(to: path) else {
+    guard !command.outputPaths.contains(where: { PathText.isSame($0, path) }), try Self.mayAppend(to: path) else {
       throw Failure(
         73, "custody.notALog",
         "something that is no custody log is at \(path); nothing was written to it",
@@ -102,7 +104,7 @@ struct CustodyLog {
     guard let status = try FileStatus.of(path) else { return true }
     guard status.kind == .file else { return false }
     guard status.sizeBytes > 0 else {
-      return !path.hasSuffix("-wal") && !path.hasSuffix("-journal")
+      return !PathText.ends(path, with: "-wal") && !PathText.ends(path, with: "-journal")
     }
     guard let handle = FileHandle(forReadingAtPath: path) else { return false }
     defer { try? handle.close() }
@@ -136,10 +138,11 @@ struct CustodyLog {
     var all: [String: String] = [:]
     for path in paths {
       if let hash = try? StoreSeal.sha256(ofFile: path) { all[path] = hash }
-      for name in (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [] {
-        if let hash = try? StoreSeal.sha256(ofFile: path + "/" + name) {
-          all[path + "/" + name] = hash
-        }
+      // Links are not followed, neither by the one nor by the other.
+      guard let inside = FileManager.default.enumerator(atPath: path) else { continue }
+      for case let name as String in inside {
+        let file = PathText.joined(path, name)
+        if let hash = try? StoreSeal.sha256(ofFile: file) { all[file] = hash }
       }
     }
     return all

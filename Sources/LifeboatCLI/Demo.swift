@@ -22,7 +22,8 @@ struct Demo: ParsableCommand {
 
   @Option(
     name: .shortAndLong,
-    help: "The folder to make; by default one in the folder for temporary files.")
+    help: "The folder to make; by default one in the folder for temporary files.",
+    completion: .directory)
   var output: String?
 
   @OptionGroup(title: "Display") var display: DisplayOptions
@@ -105,10 +106,10 @@ struct Demo: ParsableCommand {
       block.add(
         "Try",
         [
-          .init("lifeboat incidents list \(ShellText.quoted(stores.path))"),
-          .init("lifeboat rows \(ShellText.quoted(kept)) --entity Note"),
-          .init("lifeboat bundle verify \(ShellText.quoted(bundle))"),
-          .init("lifeboat incidents restore \(ShellText.quoted(stores.path)) \(incident.id)"),
+          .init("lifeboat incidents list \(ShellText.path(stores.path))"),
+          .init("lifeboat rows \(ShellText.path(kept)) --entity Note"),
+          .init("lifeboat bundle verify \(ShellText.path(bundle))"),
+          .init("lifeboat incidents restore \(ShellText.path(stores.path)) \(incident.id)"),
         ])
       try show(block.text(width: display.width, style: display.style))
     }
@@ -131,7 +132,7 @@ struct Demo: ParsableCommand {
 
   private func firstLines(of file: URL) throws -> String {
     let text = try String(contentsOf: file, encoding: .utf8)
-    return text.split(separator: "\n").prefix(2)
+    return text.unicodeScalars.split(separator: "\n").prefix(2)
       .map {
         "  "
           + DisplayText.truncated(VisibleText.visible(String($0)), to: max(20, display.width - 2))

@@ -1,5 +1,6 @@
 import CoreDataStore
 import Foundation
+import SafeText
 import StoreExtraction
 
 /// Keeps outputs out of the evidence.
@@ -7,20 +8,21 @@ enum EvidenceGuard {
   /// Refuses an output that is a member of the store set at `storePath`, or would become one by its name.
   static func check(_ output: String, against storePath: String) throws {
     // Elsewhere "-" is standard output; a file of that name is nobody's wish.
-    guard output != "-" else {
+    guard !PathText.isSame(output, "-") else {
       throw Failure(
         64, "usage.noStandardOutput", "the output is a file, and cannot be standard output (-)",
         hint: "name a file; rows go to standard output with: lifeboat rows --format ndjson")
     }
-    let store = URL(fileURLWithPath: storePath).resolvingSymlinksInPath().standardizedFileURL
-    let target = URL(fileURLWithPath: output).standardizedFileURL
-    let place = target.deletingLastPathComponent().resolvingSymlinksInPath()
-      .appendingPathComponent(target.lastPathComponent)
-    let folder = store.deletingLastPathComponent().path
-    let prefix = folder.hasSuffix("/") ? folder : folder + "/"
-    guard place.path.hasPrefix(prefix) else { return }
-    let name = String(place.path.dropFirst(prefix.count))
-    guard StoreSet.role(ofMember: name, mainName: store.lastPathComponent) == nil else {
+    let store = realPath(storePath) ?? place(of: storePath)
+    let folder = PathText.folder(of: store)
+    let target = place(of: output)
+    guard PathText.isInside(target, folder), !PathText.isSame(target, folder) else { return }
+    let name = String(Substring(target.utf8.dropFirst(PathText.joined(folder, "").utf8.count)))
+    let main = PathText.lastComponent(of: store)
+    // Where upper and lower case are one the other name is the same file.
+    guard StoreSet.role(ofMember: name, mainName: main) == nil,
+      StoreSet.role(ofMember: name.lowercased(), mainName: main.lowercased()) == nil
+    else {
       throw Failure(
         73, "output.isEvidence",
         "the output would become part of the store that is read, \(output)",
@@ -30,20 +32,32 @@ enum EvidenceGuard {
 
   /// Refuses an output that is, or would lie in, a file or folder that is read as evidence.
   static func check(_ output: String, outside path: String) throws {
-    let evidence = URL(fileURLWithPath: path).resolvingSymlinksInPath().standardizedFileURL.path
-    let target = URL(fileURLWithPath: output).standardizedFileURL
-    let place = target.deletingLastPathComponent().resolvingSymlinksInPath()
-      .appendingPathComponent(target.lastPathComponent).path
-    guard place == evidence || place.hasPrefix(evidence + "/") else { return }
+    guard PathText.isInside(place(of: output), realPath(path) ?? place(of: path)) else { return }
     throw Failure(
       73, "output.isEvidence", "the output would become part of what is read, \(output)",
-      hint: "name an output outside of \(path)")
+      hint: "name an output outside of \(ShellText.path(path))")
   }
 
-  /// The same for all stores that a path leads to.
+  /// The same for all stores that a path leads to, and for what was one.
   static func check(_ output: String, againstAllAt path: String) throws {
-    for store in (try? StoreFinder.stores(at: path)) ?? [path] {
-      try check(output, against: store)
-    }
+    let found = try? StoreFinder.find(at: path)
+    let stores = found.map { $0.stores + $0.passedOver.map(\.path) } ?? [path]
+    for store in stores { try check(output, against: store) }
+  }
+
+  /// The whole path of what is, or would be, at `path`: its folder without links, and its own name.
+  private static func place(of path: String) -> String {
+    let bare = PathText.withoutTrailingSlashes(path)
+    let name = PathText.lastComponent(of: bare)
+    guard PathText.isPlainName(name) else { return realPath(bare) ?? bare }
+    let folder = PathText.folder(of: bare)
+    return PathText.joined(realPath(folder) ?? folder, name)
+  }
+
+  /// The path without links; nil where nothing is.
+  private static func realPath(_ path: String) -> String? {
+    guard let real = unsafe realpath(path, nil) else { return nil }
+    defer { unsafe free(real) }
+    return unsafe String(validatingCString: real)
   }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import CoreDataStore
+import SQLiteFile
 import SafeText
 import StoreExtraction
 import Terminal
@@ -14,15 +15,20 @@ struct Extract: ParsableCommand, RecordedCommand {
 
       For a sound store; of a damaged one lifeboat recover saves more.
 
-      Exit status: 1 when damage was met (what can be read is saved); 73 when the output exists; 75 when the store \
+      Files of external binary data come along, into _EXTERNAL_DATA in the folder, under the names that rows give them.
+
+      Exit status: 1 when damage was met (what can be read is saved), or an external file is missing, empty, zeroed or \
+      named by no row; 73 when the output exists; 75 when the store \
       changed while it was read.
       """,
     aliases: ["export"])
 
-  @Argument(help: "The store.")
+  @Argument(help: "The store.", completion: .file())
   var path: String
 
-  @Option(name: .shortAndLong, help: "The folder (CSV, NDJSON) or file (SQLite) to make.")
+  @Option(
+    name: .shortAndLong, help: "The folder (CSV, NDJSON) or file (SQLite) to make.",
+    completion: .file())
   var output: String
 
   @Option(name: .long, help: "csv, ndjson or sqlite.")
@@ -41,7 +47,7 @@ struct Extract: ParsableCommand, RecordedCommand {
     try EvidenceGuard.check(output, against: path)
     let interruption = Interruption()
     var export = StoreExport(rows.output)
-    export.created = interruption.made
+    export.made = interruption.files
     let result = try withExtendedLifetime(interruption) {
       try export.run(coreData, as: format, to: output)
     }
@@ -51,10 +57,18 @@ struct Extract: ParsableCommand, RecordedCommand {
       try display.write(text(result))
     }
     display.note(result.findings)
-    if result.damageCount > 0 {
-      display.note(RecoveryAdvice.note(for: path))
-      try display.exitWithFindings()
+    // A file that no row names is no damage, but it is left behind.
+    for stray in result.findings where stray.id == "recover.externalStray" {
+      display.note("finding: " + FindingText.line(stray))
     }
+    let files = result.externalFiles
+    let fileDamage = ["recover.externalMissing", "recover.externalEmpty", "recover.externalZeroed",
+      "recover.externalTooLarge"]
+    let isStoreDamaged = result.findings.contains {
+      $0.severity == .damage && !fileDamage.contains($0.id)
+    }
+    if isStoreDamaged { display.note(RecoveryAdvice.note(for: path)) }
+    if result.damageCount > 0 || files?.strayCount ?? 0 > 0 { try display.exitWithFindings() }
   }
 
   private func text(_ result: StoreExport.Result) -> String {
@@ -65,5 +79,14 @@ struct Extract: ParsableCommand, RecordedCommand {
     for part in result.parts { table.add([part.name, Quantity.count(part.rowCount), part.target]) }
     return table.text(width: display.width, style: display.style)
       + "\(Quantity.count(result.rowCount)) rows saved in \(VisibleText.visible(result.output))\n"
+      + externalText(result)
+  }
+
+  private func externalText(_ result: StoreExport.Result) -> String {
+    guard let files = result.externalFiles, files.fileCount > 0 else { return "" }
+    let count = "\(Quantity.count(files.fileCount)) external \(files.fileCount == 1 ? "file" : "files")"
+    let size = Quantity.bytes(UInt64(clamping: files.sizeBytes))
+    return files.output.map { "\(count) of \(size) beside them in \($0)\n" }
+      ?? "\(count) of \(size) within the rows\n"
   }
 }

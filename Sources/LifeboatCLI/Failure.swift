@@ -88,13 +88,14 @@ struct Failure: Error {
   private static func sentence(_ text: String, _ path: String?) -> String {
     guard let path else { return text }
     // A full stop before the path is none.
-    let message = text.hasSuffix(".") && !text.hasSuffix("..") ? String(text.dropLast()) : text
+    let message =
+      PathText.ends(text, with: "..") ? text : PathText.dropping(suffix: ".", from: text) ?? text
     guard !path.isEmpty else { return "\(message): the path is empty" }
     // "permission denied" does not name the file "perm".
     let isNamed =
-      message.hasPrefix(path + ":") || message.hasPrefix(path + " ")
-      || message.hasSuffix(": " + path)
-      || (path.contains("/") && message.contains(path))
+      PathText.starts(message, with: path + ":") || PathText.starts(message, with: path + " ")
+      || PathText.ends(message, with: ": " + path)
+      || (path.utf8.contains(UInt8(ascii: "/")) && message.utf8.firstRange(of: path.utf8) != nil)
     guard !isNamed else { return message }
     return "\(message), \(path)"
   }
@@ -109,7 +110,7 @@ struct Failure: Error {
     let (exit, hint): (Int32, String?) =
       switch error.code {
       case .missing: (66, "check the path; a store's name is that of its main file")
-      case .notRegular: (66, "name the file itself, or a folder that holds stores")
+      case .notRegular: (66, Self.noFileHint(error.path))
       case .permission: (77, "ask for read permission, or work on a copy that you may read")
       case .io: (74, "copy the file to a healthy disk and try again")
       case .empty:
@@ -125,27 +126,41 @@ struct Failure: Error {
     self.init(exit, error.code.rawValue, message, hint: hint)
   }
 
+  /// What to name instead of something that is no file.
+  private static func noFileHint(_ path: String?) -> String {
+    guard let path else { return "name the file itself" }
+    var isFolder: ObjCBool = false
+    let exists = unsafe FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
+    if exists, isFolder.boolValue {
+      return "see the stores in it with: lifeboat inspect \(ShellText.path(path))"
+    }
+    if (try? FileStatus.of(path))??.kind == .symbolicLink, exists {
+      let target = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+      return "name the file that it leads to: \(ShellText.path(target))"
+    }
+    return "name the store's main file, which is an ordinary file"
+  }
+
   /// What to do with a file that has lost its header and is a database all the same; nil for any other file.
   private static func ruinHint(_ path: String?) -> String? {
     guard let path, SQLiteDatabase.isRuinedDatabase(path: path) else { return nil }
-    let name = ShellText.quoted(path)
+    let name = ShellText.path(path)
     return
       "its header is ruined, but there are pages of a database in it; read them with: lifeboat recover \(name) -o NEW.sqlite, or: lifeboat rows --all \(name)"
   }
 
   /// What to do with a log or journal that was named in the place of its database.
   private static func sideFileHint(_ path: String) -> String {
-    guard let suffix = ["-wal", "-journal"].first(where: { path.hasSuffix($0) }),
-      path.count > suffix.count
+    guard let suffix = ["-wal", "-journal"].first(where: { PathText.ends(path, with: $0) }),
+      let main = PathText.dropping(suffix: suffix, from: path), !main.utf8.isEmpty
     else {
       return
         "name the main file; where it is lost, put this file beside an empty file X under the name X-wal or X-journal, and read X with: lifeboat recover X -o NEW.sqlite"
     }
-    let main = String(path.dropLast(suffix.count))
     guard !FileManager.default.fileExists(atPath: main) else {
-      return "name the main file: \(ShellText.quoted(main))"
+      return "name the main file: \(ShellText.path(main))"
     }
-    let name = ShellText.quoted(main)
+    let name = ShellText.path(main)
     return
       "the main file is missing; make an empty one in its place, then read what the \(suffix) holds: touch \(name) && lifeboat recover \(name) -o NEW.sqlite"
   }
@@ -159,12 +174,19 @@ struct Failure: Error {
       case .noStores: (66, "name the store itself, or a folder with stores in it")
       case .noExample:
         (65, "name a healthy store, or an .xcdatamodeld, .xcdatamodel, .momd or .mom")
-      case .unknownName: (64, "see the names with: lifeboat inspect STORE")
+      case .unknownName: (64, Self.nameHint(error))
       case .whichVersion: (64, "name the version's own .mom or .xcdatamodel")
       case .changedDuringRead: (75, "close whatever writes to the store and try again")
       default: (70, nil)
       }
     self.init(exit, error.code.rawValue, Self.sentence(error.message, error.path), hint: hint)
+  }
+
+  /// Which name may have been meant, and where all of them are.
+  private static func nameHint(_ error: ExtractionError) -> String {
+    let store = error.path.map(ShellText.path) ?? "STORE"
+    let all = "see the names with: lifeboat inspect -v \(store)"
+    return error.nearest.map { "did you mean \(ShellText.quoted($0))? " + all } ?? all
   }
 
   private init(_ error: ModelError) {
@@ -237,7 +259,7 @@ struct Failure: Error {
       case .unreadableIncident:
         (
           65,
-          "the kept files are all the same in: \(ShellText.quoted((error.path ?? ".") + "/store"))"
+          "the kept files are all the same in: \(ShellText.path((error.path ?? ".") + "/store"))"
         )
       case .sealBroken: (1, "the kept files changed since; --force restores them as they are now")
       case .blocked: (66, "move that file away and try again; nothing is overwritten")
@@ -264,7 +286,7 @@ struct Failure: Error {
       let encoder = JSONEncoder()
       encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
       let text = (try? encoder.encode(object.compactMapValues { $0 })) ?? Data()
-      try? errors.writeLine(String(decoding: text, as: UTF8.self))
+      try? errors.write(json: String(decoding: text, as: UTF8.self) + "\n")
     } else {
       try? errors.writeLine("error: \(VisibleText.visible(message)) (\(code))")
       if let hint { try? errors.writeLine("hint: \(VisibleText.visible(hint))") }

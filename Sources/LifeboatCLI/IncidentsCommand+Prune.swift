@@ -17,7 +17,7 @@ struct IncidentsPrune: ParsableCommand {
       Exit status: 1 when something could not be removed.
       """)
 
-  @Argument(help: "The folder of the store, or its Incompatible folder.")
+  @Argument(help: "The folder of the store, or its Incompatible folder.", completion: .directory)
   var folder: String
 
   @Option(

@@ -16,7 +16,7 @@ struct IncidentsVerify: ParsableCommand {
       Exit status: 1 when a file differs, or when an incident cannot be compared.
       """)
 
-  @Argument(help: "The folder of the store, or its Incompatible folder.")
+  @Argument(help: "The folder of the store, or its Incompatible folder.", completion: .directory)
   var folder: String
 
   @Argument(help: "The incident; all of them without it.")

@@ -57,7 +57,7 @@ struct IncidentsList: ParsableCommand {
     commandName: "list", abstract: "List what was set aside, oldest first.",
     discussion: "Example: lifeboat incidents list ~/Stores")
 
-  @Argument(help: "The folder of the store, or its Incompatible folder.")
+  @Argument(help: "The folder of the store, or its Incompatible folder.", completion: .directory)
   var folder: String
 
   @OptionGroup(title: "Display") var display: DisplayOptions
@@ -101,7 +101,7 @@ struct IncidentsShow: ParsableCommand {
     commandName: "show", abstract: "Show one incident: what the user is told, and why.",
     discussion: "Example: lifeboat incidents show ~/Stores 2026-11-20-21-53-07Z")
 
-  @Argument(help: "The folder of the store, or its Incompatible folder.")
+  @Argument(help: "The folder of the store, or its Incompatible folder.", completion: .directory)
   var folder: String
 
   @Argument(help: "The incident.")
@@ -119,7 +119,7 @@ struct IncidentsShow: ParsableCommand {
       throw Failure(
         65, "incident.unreadable",
         "\(report.folder): \(report.problem ?? "the record is not readable")",
-        hint: "the kept files are all the same in: \(ShellText.quoted(report.folder + "/store"))")
+        hint: "the kept files are all the same in: \(ShellText.path(report.folder + "/store"))")
     }
     try display.write(
       IncidentText.text(
@@ -143,7 +143,7 @@ struct IncidentsRestore: ParsableCommand {
       Exit status: 1 when the kept files changed since they were set aside (nothing is moved then).
       """)
 
-  @Argument(help: "The folder of the store, or its Incompatible folder.")
+  @Argument(help: "The folder of the store, or its Incompatible folder.", completion: .directory)
   var folder: String
 
   @Argument(help: "The incident.")
@@ -192,7 +192,7 @@ struct IncidentsRestore: ParsableCommand {
 
   /// What to do now, and how to take it back.
   private func next(_ result: Incidents.Restoration) -> String {
-    let main = ShellText.quoted(result.restored.first ?? folder)
+    let main = ShellText.path(result.restored.first ?? folder)
     var text =
       switch result.nextStep {
       case .open: "next: open the app\n"
@@ -203,7 +203,7 @@ struct IncidentsRestore: ParsableCommand {
       }
     if let replaced = result.replaced {
       text +=
-        "to go back: lifeboat incidents restore \(ShellText.quoted(folder)) \(ShellText.quoted(replaced.id))\n"
+        "to go back: lifeboat incidents restore \(ShellText.path(folder)) \(ShellText.quoted(replaced.id))\n"
     }
     return text
   }

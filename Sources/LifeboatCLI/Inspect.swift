@@ -13,12 +13,13 @@ struct Inspect: ParsableCommand, RecordedCommand {
     discussion: """
       Example: lifeboat inspect Notes.sqlite
 
-      Exit status: 0 also when the store is damaged (this command describes); 65 when the file is no store that \
-      is understood; 66 when it is missing.
+      Exit status: 0 also when the store is damaged (this command describes); 1 when a folder has what is or was a \
+      store and cannot be described, which is named; 65 when the file is no store that is understood; 66 when it is \
+      missing.
       """,
     aliases: ["info"])
 
-  @Argument(help: "A store, or a folder that holds stores.")
+  @Argument(help: "A store, or a folder that holds stores.", completion: .file())
   var paths: [String]
 
   @OptionGroup var store: StoreOptions
@@ -33,13 +34,20 @@ struct Inspect: ParsableCommand, RecordedCommand {
     let schema = "lifeboat.inspections"
     let version = 1
     let inspections: [StoreInspection]
+    /// What folders hold besides that is, was or may be a store; nil for nothing.
+    let passedOver: [StoreFinder.PassedOver]?
   }
 
   func run() throws {
     var failures: [Failure] = []
     var stores: [String] = []
+    var passedOver: [StoreFinder.PassedOver] = []
     for path in paths {
-      do { stores += try StoreFinder.stores(at: path) } catch {
+      do {
+        let found = try StoreFinder.find(at: path)
+        stores += found.stores
+        passedOver += found.passedOver
+      } catch {
         failures.append(try failure(error))
       }
     }
@@ -56,21 +64,27 @@ struct Inspect: ParsableCommand, RecordedCommand {
         failures.append(try failure(error))
       }
     }
-    if display.json, !inspections.isEmpty {
-      if stores.count == 1, failures.isEmpty {
+    if display.json, !inspections.isEmpty || !passedOver.isEmpty {
+      if stores.count == 1, failures.isEmpty, passedOver.isEmpty {
         try display.write(json: inspections[0])
       } else {
-        try display.write(json: Report(inspections: inspections))
+        try display.write(
+          json: Report(
+            inspections: inspections, passedOver: passedOver.isEmpty ? nil : passedOver))
       }
+    }
+    for other in passedOver {
+      display.note("finding: \(other.path): \(other.message) (\(other.code))")
     }
     // Of several failures the worst is the highest code: a bug over a missing file over a finding.
     if let worst = failures.max(by: { $0.exitCode < $1.exitCode }) {
-      guard failures.count + inspections.count > 1 else { throw worst }
+      guard failures.count + inspections.count + passedOver.count > 1 else { throw worst }
       for failure in failures { failure.report(asJSON: display.json) }
       throw ExitCode(worst.exitCode)
     }
     let changed = inspections.flatMap(\.changedDuringRead)
     if !changed.isEmpty { throw Failure.changedDuringRead(changed) }
+    if !passedOver.isEmpty { try display.exitWithFindings() }
   }
 }
 
@@ -236,7 +250,7 @@ struct InspectionText {
   }
 
   private var suggestions: [KeyValueBlock.Suggestion] {
-    let path = ShellText.quoted(inspection.path)
+    let path = ShellText.path(inspection.path)
     var all: [KeyValueBlock.Suggestion] = []
     if inspection.damageCount > 0, display.verbose == 0 {
       all.append(.init("lifeboat inspect -v \(path)", "see the findings"))

@@ -1,50 +1,44 @@
 import Dispatch
 import Foundation
+import StoreExtraction
 
-/// Leaves at once on Ctrl-C, SIGTERM, SIGHUP or SIGXCPU, and takes what is half-written along: the files that this run made, each by
-/// its name, and the folders that it made, once they are empty. What others put there stays.
+/// Leaves at once on Ctrl-C, SIGTERM, SIGHUP or SIGXCPU, and takes what is half-written along: the files and folders that this
+/// run made, known by who they are. What others put there stays.
 final class Interruption {
   /// Signals that ask a program to leave.
   private static let signals = [SIGINT, SIGTERM, SIGHUP, SIGXCPU]
+  /// How long work that cleans up by itself has to end.
+  private static let grace = DispatchTimeInterval.milliseconds(400)
+
+  /// What this run makes. Nothing more can be made once an interruption takes it back.
+  let files: MadeFiles
   private let handled: [Int32]
   private let sources: [any DispatchSourceSignal]
   private let state = State()
 
   private final class State: @unchecked Sendable {
     private let lock = NSLock()
-    private var made: [String] = []
-    private var requests = 0
-
-    /// Notes a thing that was made.
-    func note(_ path: String) { lock.withLock { made.append(path) } }
+    private var hasRequest = false
 
     /// Notes a request, and tells whether it is the first.
     func request() -> Bool {
       lock.withLock {
-        requests += 1; return requests == 1
+        defer { hasRequest = true }
+        return !hasRequest
       }
     }
 
-    var isRequested: Bool { lock.withLock { requests > 0 } }
-
-    /// Takes back what was made, the last first.
-    func takeBack() {
-      lock.withLock {
-        for path in made.reversed() {
-          // A database that is being written has its journal beside it.
-          for name in [path + "-journal", path] where unsafe unlink(name) != 0 {
-            unsafe rmdir(name)
-          }
-        }
-        made.removeAll()
-      }
-    }
+    var isRequested: Bool { lock.withLock { hasRequest } }
   }
 
-  /// From now on an interruption takes back what is noted in ``made(_:)`` and ends the process by the signal; with
-  /// `lettingWorkEnd` it is only noted in ``isRequested``, and a second one ends the process.
+  /// From now on an interruption takes back what is in ``files`` and ends the process by the signal. With
+  /// `lettingWorkEnd` the work first has a moment to see ``isRequested`` and to end by itself.
   init(lettingWorkEnd: Bool = false) {
     let state = state
+    let files = MadeFiles()
+    self.files = files
+    // A queue of its own has a thread of its own: one that is shared may wait until the work has ended.
+    let queue = DispatchQueue(label: "lifeboat.interruption", qos: .userInteractive)
     // A file that grows beyond the limit of its size is then an error of writing like any other, and what fails
     // takes back what it made.
     signal(SIGXFSZ, SIG_IGN)
@@ -52,23 +46,34 @@ final class Interruption {
     handled = Self.signals.filter { $0 != SIGHUP || !Self.isIgnored($0) }
     sources = handled.map { number in
       signal(number, SIG_IGN)
-      let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+      let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
       source.setEventHandler {
-        let isFirst = state.request()
-        if lettingWorkEnd, isFirst { return }
-        state.takeBack()
-        // The signal itself ends the process, so that a shell sees what happened. Whoever started us may have
-        // left it blocked.
-        signal(number, SIG_DFL)
-        var set = sigset_t()
-        unsafe sigemptyset(&set)
-        unsafe sigaddset(&set, number)
-        unsafe pthread_sigmask(SIG_UNBLOCK, &set, nil)
-        kill(getpid(), number)
+        if state.request(), lettingWorkEnd {
+          queue.asyncAfter(deadline: .now() + Self.grace) { Self.leave(number, files) }
+        } else {
+          Self.leave(number, files)
+        }
       }
       source.resume()
       return source
     }
+  }
+
+  private static func leave(_ number: Int32, _ files: MadeFiles) {
+    files.takeBackForGood()
+    // The signal itself ends the process, so that a shell sees what happened.
+    signal(number, SIG_DFL)
+    unblock([number])
+    kill(getpid(), number)
+  }
+
+  /// Lets signals through that whoever started us has left blocked: work that nobody can interrupt would read a file
+  /// of holes for hours.
+  static func unblock(_ numbers: [Int32] = signals) {
+    var set = sigset_t()
+    unsafe sigemptyset(&set)
+    for number in numbers { unsafe sigaddset(&set, number) }
+    unsafe pthread_sigmask(SIG_UNBLOCK, &set, nil)
   }
 
   private static func isIgnored(_ number: Int32) -> Bool {
@@ -93,10 +98,10 @@ final class Interruption {
   /// Whether an interruption was asked for, for work that cleans up by itself.
   var isRequested: Bool { state.isRequested }
 
-  /// Notes a file or folder that this run has made.
+  /// Notes a file or folder that this run has made by itself.
   var made: @Sendable (String) -> Void {
-    let state = state
-    return { state.note($0) }
+    let files = files
+    return { files.note($0) }
   }
 
   deinit {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import CoreDataStore
+import SafeText
 import Terminal
 
 /// The command `lifeboat`.
@@ -36,8 +37,10 @@ struct Lifeboat: ParsableCommand {
     ])
 
   static func main() {
+    Interruption.unblock()
     var log: CustodyLog?
     do {
+      try UsageAdvice.check(CommandLine.arguments.dropFirst())
       var command = try parseAsRoot()
       log = try (command as? any RecordedCommand).flatMap { try CustodyLog($0) }
       try command.run()
@@ -50,7 +53,7 @@ struct Lifeboat: ParsableCommand {
       let code = failure?.exitCode ?? exitCode(for: error).rawValue
       failure?.report(asJSON: isJSON)
       do { try log?.append(exitCode: code) } catch { Failure(error)?.report(asJSON: isJSON) }
-      if failure == nil { exit(withError: error) }
+      if failure == nil { leave(error) }
       exit(withError: ExitCode(code))
     }
   }
@@ -58,6 +61,24 @@ struct Lifeboat: ParsableCommand {
   /// What the parser objects to, for programs; nil where its own words go to a person.
   private static func usage(_ error: any Error, _ isJSON: Bool) -> Failure? {
     guard isJSON, exitCode(for: error) == .validationFailure else { return nil }
-    return Failure(64, "usage.parser", message(for: error))
+    return Failure(64, "usage.parser", message(for: error), hint: usageHint)
+  }
+
+  private static var usageHint: String? {
+    UsageAdvice.hint(for: Array(CommandLine.arguments.dropFirst()))
+  }
+
+  /// Ends with the parser's own words. They repeat the command line, in which anything may stand.
+  private static func leave(_ error: any Error) -> Never {
+    guard exitCode(for: error) == .validationFailure else { exit(withError: error) }
+    let errors = StandardStream(descriptor: 2)
+    for line in fullMessage(for: error).unicodeScalars.split(
+      separator: "\n", omittingEmptySubsequences: false)
+    {
+      try? errors.writeLine(VisibleText.visible(String(line)))
+    }
+    if let hint = usageHint { try? errors.writeLine("hint: " + VisibleText.visible(hint)) }
+    try? errors.flush()
+    exit(withError: ExitCode.validationFailure)
   }
 }

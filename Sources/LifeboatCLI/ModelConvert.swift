@@ -31,7 +31,8 @@ struct ModelConvert: ParsableCommand, RecordedCommand {
   }
 
   @Argument(
-    help: "Anything that holds a model: a store, a bundle, .xcdatamodeld, .momd, .mom and others.")
+    help: "Anything that holds a model: a store, a bundle, .xcdatamodeld, .momd, .mom and others.",
+    completion: .file())
   var path: String
 
   @Option(
@@ -42,7 +43,7 @@ struct ModelConvert: ParsableCommand, RecordedCommand {
   @Option(name: .customLong("to"), help: "The form.")
   var form: Form
 
-  @Option(name: .shortAndLong, help: "The file or folder to make.")
+  @Option(name: .shortAndLong, help: "The file or folder to make.", completion: .file())
   var output: String
 
   @OptionGroup var custody: CustodyOptions
@@ -159,7 +160,7 @@ struct ModelConvert: ParsableCommand, RecordedCommand {
     if form != .cache {
       block.add(
         "Next",
-        [.init("lifeboat model show \(ShellText.quoted(report.output))", "look at it")])
+        [.init("lifeboat model show \(ShellText.path(report.output))", "look at it")])
     }
     return block.text(width: display.width, style: display.style)
   }

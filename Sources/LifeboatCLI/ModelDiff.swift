@@ -24,10 +24,12 @@ struct ModelDiff: ParsableCommand {
     case text, html, dot, mermaid
   }
 
-  @Argument(help: "The model to start from, or what holds it: a store, a folder, a support bundle.")
+  @Argument(
+    help: "The model to start from, or what holds it: a store, a folder, a support bundle.",
+    completion: .file())
   var old: String
 
-  @Argument(help: "The model to get to, or what holds it.")
+  @Argument(help: "The model to get to, or what holds it.", completion: .file())
   var new: String
 
   @Option(name: .customLong("from"), help: "Which version of the first one.")

@@ -16,7 +16,7 @@ struct ModelHash: ParsableCommand {
       short for reading; -v and --json give them whole.
       """)
 
-  @Argument(help: "A model, a folder that holds models, or a store.")
+  @Argument(help: "A model, a folder that holds models, or a store.", completion: .file())
   var path: String
 
   @OptionGroup(title: "Display") var display: DisplayOptions

@@ -19,10 +19,10 @@ struct ModelIdentify: ParsableCommand {
       Exit status: 0 when a version fits, 1 when none does for certain.
       """)
 
-  @Argument(help: "The store, or a support bundle of it.")
+  @Argument(help: "The store, or a support bundle of it.", completion: .file())
   var store: String
 
-  @Argument(help: "Models, or folders that hold models.")
+  @Argument(help: "Models, or folders that hold models.", completion: .file())
   var models: [String]
 
   @Option(

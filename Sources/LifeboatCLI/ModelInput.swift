@@ -95,7 +95,7 @@ struct ModelInput {
     if MappingModelSet.isMapping(at: path), ByteFile.exists(path) {
       throw Failure(
         65, "model.notAModel", "\(path) is a mapping model, not a model",
-        hint: "read it with: lifeboat model show \(ShellText.quoted(path))")
+        hint: "read it with: lifeboat model show \(ShellText.path(path))")
     }
     if let store = try Self.store(at: path) {
       return of([(path: path, name: "cached in the store", store: store)])

@@ -18,17 +18,18 @@ struct ModelPlan: ParsableCommand {
       Exit status: 0 when there is a way, or the store opens as it is; 1 when there is none.
       """)
 
-  @Argument(help: "The store.")
+  @Argument(help: "The store.", completion: .file())
   var store: String
 
-  @Argument(help: "Models, or folders that hold models and mapping models.")
+  @Argument(help: "Models, or folders that hold models and mapping models.", completion: .file())
   var models: [String]
 
   @Option(name: .customLong("to"), help: "The version to get to; else the current one.")
   var target: String?
 
   @Option(
-    name: .customLong("mapping"), help: "A mapping model, or a folder of them (repeatable).")
+    name: .customLong("mapping"), help: "A mapping model, or a folder of them (repeatable).",
+    completion: .file())
   var mappings: [String] = []
 
   @OptionGroup(title: "Display") var display: DisplayOptions

@@ -15,7 +15,9 @@ struct ModelShow: ParsableCommand {
       Exit status: 0 also when the model has problems; they are listed.
       """)
 
-  @Argument(help: "A model, a store, which carries its own, or a mapping model.")
+  @Argument(
+    help: "A model, a store, which carries its own, or a mapping model.",
+    completion: .file())
   var path: String
 
   @Option(name: .customLong("model-version"), help: "Which version.")
@@ -39,7 +41,7 @@ struct ModelShow: ParsableCommand {
     for name in entity where model.entities[name] == nil {
       throw Failure(
         64, "input.unknownName", "\(path) has no entity \(name)",
-        hint: "see their names with: lifeboat model show \(ShellText.quoted(path))")
+        hint: "see their names with: lifeboat model show \(ShellText.path(path))")
     }
     let names = entity.isEmpty ? model.entityNames : entity
     if display.json {

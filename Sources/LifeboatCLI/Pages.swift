@@ -26,7 +26,7 @@ struct Pages: ParsableCommand, RecordedCommand {
       the file is no store that is understood; 75 when it changed while it was read.
       """)
 
-  @Argument(help: "The store.")
+  @Argument(help: "The store.", completion: .file())
   var path: String
 
   @Option(name: .long, help: "All of this page: header, cells, free blocks, bytes.")
@@ -82,7 +82,7 @@ struct Pages: ParsableCommand, RecordedCommand {
           names[owner] = quoted
           return quoted
         }
-        try output.write(PageText.line(entry, quotedOwner: owner))
+        try output.write(json: PageText.line(entry, quotedOwner: owner))
       } catch {
         failure = error
       }
@@ -102,7 +102,7 @@ struct Pages: ParsableCommand, RecordedCommand {
       throw Failure(
         64, "usage.noSuchPage",
         "there is no page \(Quantity.count(page)); the store has \(Quantity.count(database.pageCount))",
-        hint: "see them with: lifeboat pages \(ShellText.quoted(path))")
+        hint: "see them with: lifeboat pages \(ShellText.path(path))")
     }
     switch format {
     case .text: try display.write(PageDetailText(detail, database, display).text)

@@ -100,7 +100,7 @@ struct PlanText {
     if plan.unread.isEmpty, plan.start.model != nil, plan.steps != nil {
       text += "Core Data finds no source model then and stops with error 134130, unless the app is "
       text +=
-        "given\nthe store's own model: lifeboat model convert \(ShellText.quoted(store)) -o …\n"
+        "given\nthe store's own model: lifeboat model convert \(ShellText.path(store)) -o …\n"
     }
     return text
   }

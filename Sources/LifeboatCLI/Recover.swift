@@ -11,8 +11,8 @@ struct LikeOptions: ParsableArguments {
   @Option(
     name: .long,
     help:
-      "A model, or a healthy store, that tells of tables which the file itself says nothing about; may be repeated."
-  )
+      "A model, or a healthy store, that tells of tables which the file itself says nothing about; may be repeated.",
+    completion: .file())
   var like: [String] = []
 }
 
@@ -32,10 +32,10 @@ struct Recover: ParsableCommand, RecordedCommand {
       exists; 75 when the store changed while it was read.
       """)
 
-  @Argument(help: "The store.")
+  @Argument(help: "The store.", completion: .file())
   var path: String
 
-  @Option(name: .shortAndLong, help: "The file to make.")
+  @Option(name: .shortAndLong, help: "The file to make.", completion: .file())
   var output: String?
 
   @Flag(
@@ -77,7 +77,7 @@ struct Recover: ParsableCommand, RecordedCommand {
     var rebuild = StoreRebuild()
     rebuild.provenance = provenance
     rebuild.includesDeleted = deleted
-    rebuild.created = interruption.made
+    rebuild.made = interruption.files
     let meter = progress.meter("Recovering", unit: .pages, display)
     rebuild.progress = { done, total in
       meter.update(UInt64(clamping: done), of: UInt64(clamping: total))
@@ -121,13 +121,13 @@ struct RecoverText {
     if let count = result.deletedCount { block.add("Deleted rows", Quantity.count(count)) }
     if let output = result.output {
       block.add("Written", output)
-      block.add("Next", [.init("lifeboat inspect \(ShellText.quoted(output))", "look at it")])
+      block.add("Next", [.init("lifeboat inspect \(ShellText.path(output))", "look at it")])
     } else {
       block.add(
         "Next",
         [
           .init(
-            "lifeboat recover \(ShellText.quoted(result.source)) -o NEW.sqlite", "make the file")
+            "lifeboat recover \(ShellText.path(result.source)) -o NEW.sqlite", "make the file")
         ])
     }
     var text = block.text(width: display.width, style: display.style)
@@ -159,7 +159,12 @@ struct RecoverText {
     let amount = Quantity.bytes(UInt64(clamping: files.sizeBytes))
     var text = "\(Self.count(files.fileCount, "external file")) of \(amount)"
     if let folder = files.output { text += " copied to \(folder)" }
-    if files.missingCount > 0 { text += "; \(Quantity.count(files.missingCount)) missing" }
+    for (count, word) in [
+      (files.missingCount, "missing"), (files.emptyCount, "empty"),
+      (files.zeroedCount, "nothing but zeros"), (files.strayCount, "named by no row, not copied"),
+    ] where count > 0 {
+      text += "; \(Quantity.count(count)) \(word)"
+    }
     return text
   }
 

@@ -1,6 +1,7 @@
 import CoreDataStore
 import ObjectModel
 import SQLiteFile
+import SafeText
 import StoreExtraction
 import Terminal
 
@@ -65,9 +66,15 @@ struct RecoveredRows {
   /// The one name of a set.
   private func only(_ names: Set<String>, _ code: String, _ noun: String) throws -> String {
     guard let name = names.first, names.count == 1 else {
+      let shown = names.sorted().prefix(12).map { "--entity " + ShellText.quoted($0) }
+      let rest = names.count - shown.count
+      let flags = (selection == .deleted ? "--deleted" : "--all") + (raw ? " --raw" : "")
       throw Failure(
         64, code, "CSV holds one \(noun); \(names.count) are there",
-        hint: "name one with --entity, or use --format ndjson")
+        hint: "name one: \(shown.joined(separator: ", "))"
+          + (rest > 0 ? " and \(Quantity.count(rest)) more" : "")
+          + "; or write all of them as lines: lifeboat rows \(flags) --format ndjson \(ShellText.path(path))"
+      )
     }
     return name
   }
@@ -142,8 +149,13 @@ struct RecoveredRows {
   }
 
   private static func partial(_ row: RecoveredRow, _ column: Int) -> String? {
-    row.partial.first { $0.column == column }.map {
-      "(\(Quantity.count($0.have)) of \(Quantity.count($0.of)) bytes)"
+    row.partial.first { $0.column == column }.map { value in
+      let amount = "\(Quantity.count(value.have)) of \(Quantity.count(value.of)) bytes"
+      guard value.isDoubtful else { return "(\(amount))" }
+      // All bytes are there, and nothing tells which of them are the value's.
+      if value.of == 0 { return "(in doubt)" }
+      return value.have == value.of
+        ? "(\(Quantity.count(value.of)) bytes, in doubt)" : "(\(amount), the rest in doubt)"
     }
   }
 }

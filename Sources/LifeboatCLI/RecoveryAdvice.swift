@@ -7,7 +7,7 @@ import Terminal
 enum RecoveryAdvice {
   /// The next steps, with what the log of the store may add to them.
   static func suggestions(for path: String, _ findings: [Finding]) -> [KeyValueBlock.Suggestion] {
-    let path = ShellText.quoted(path)
+    let path = ShellText.path(path)
     let log = findings.contains { $0.id == "wal.brokenChain" } ? "--wal all " : ""
     return [
       .init("lifeboat rows --all \(log)\(path)", "every row that is left, deleted ones too"),
@@ -18,7 +18,7 @@ enum RecoveryAdvice {
   /// Says after a reading command that others read more.
   static func note(for path: String) -> String {
     "note: the store is damaged; these read past the damage and find more: "
-      + "lifeboat recover \(ShellText.quoted(path)) -o NEW.sqlite, "
-      + "lifeboat rows --all \(ShellText.quoted(path))"
+      + "lifeboat recover \(ShellText.path(path)) -o NEW.sqlite, "
+      + "lifeboat rows --all \(ShellText.path(path))"
   }
 }

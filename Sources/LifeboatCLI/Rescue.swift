@@ -24,11 +24,12 @@ struct Rescue: ParsableCommand, RecordedCommand {
       moved); 75 when something else stands in the way.
       """)
 
-  @Argument(help: "The store.")
+  @Argument(help: "The store.", completion: .file())
   var path: String
 
   @Option(
-    name: .long, help: "The model that the app expects: a model, or a folder of its versions.")
+    name: .long, help: "The model that the app expects: a model, or a folder of its versions.",
+    completion: .file())
   var model: String
 
   @Option(
@@ -214,14 +215,14 @@ struct Rescue: ParsableCommand, RecordedCommand {
     default:
       throw Failure(
         75, "store.\(verdict.finding.rawValue)", "\(verdict.reason), \(path)",
-        hint: "nothing was moved; " + Self.wayOut(judgement, ShellText.quoted(path)))
+        hint: "nothing was moved; " + Self.wayOut(judgement, ShellText.path(path)))
     }
   }
 
   private func notRescued(_ verdict: Verdict) -> Failure {
     Failure(
       65, "store.\(verdict.finding.rawValue)", "\(verdict.reason), \(path)",
-      hint: "nothing was moved; look at the file with: lifeboat inspect \(ShellText.quoted(path))")
+      hint: "nothing was moved; look at the file with: lifeboat inspect \(ShellText.path(path))")
   }
 
   /// What removes the cause.
@@ -301,16 +302,16 @@ struct Rescue: ParsableCommand, RecordedCommand {
   /// What to do after a look that moves nothing.
   private func addNext(_ action: Action, to block: inout KeyValueBlock) {
     guard action == .open || (action == .quarantine && onlyReports) else { return }
-    let store = ShellText.quoted(path)
+    let store = ShellText.path(path)
     if action == .open {
       block.add("Next", [.init("lifeboat check \(store)", "look at every page, indexes too")])
       return
     }
-    var words = ["lifeboat", "rescue", path, "--model", model]
-    if let modelVersion { words += ["--model-version", modelVersion] }
-    words += ["--app", app]
-    if let appVersion { words += ["--app-version", appVersion] }
-    block.add("Next", [.init(words.map(ShellText.quoted).joined(separator: " "), "do it")])
+    var words = ["lifeboat", "rescue", store, "--model", ShellText.path(model)]
+    if let modelVersion { words += ["--model-version", ShellText.quoted(modelVersion)] }
+    words += ["--app", ShellText.quoted(app)]
+    if let appVersion { words += ["--app-version", ShellText.quoted(appVersion)] }
+    block.add("Next", [.init(words.joined(separator: " "), "do it")])
   }
 
   /// The folder of the store; the path in a record may be that of another place.
@@ -318,7 +319,7 @@ struct Rescue: ParsableCommand, RecordedCommand {
 
   private func text(_ incident: Incident) -> String {
     let folder = (home == "." ? "" : home + "/") + Incidents.folderName + "/" + incident.id
-    let name = "\(ShellText.quoted(home)) \(incident.id)"
+    let name = "\(ShellText.path(home)) \(incident.id)"
     var block = KeyValueBlock()
     block.add("Set aside in", folder + "/store")
     block.add("Fresh store", path)
@@ -327,10 +328,10 @@ struct Rescue: ParsableCommand, RecordedCommand {
       [
         .init("lifeboat incidents show \(name)", "what the user is told, and why"),
         .init(
-          "lifeboat extract \(ShellText.quoted(folder + "/store/" + incident.storeName)) -o DIR",
+          "lifeboat extract \(ShellText.path(folder + "/store/" + incident.storeName)) -o DIR",
           "save the rows"),
         .init(
-          "lifeboat bundle create \(ShellText.quoted(folder)) -o support.zip",
+          "lifeboat bundle create \(ShellText.path(folder)) -o support.zip",
           "pack what support needs"),
         .init("lifeboat incidents restore \(name)", "bring it back"),
       ])

@@ -26,7 +26,7 @@ struct Rows: ParsableCommand, RecordedCommand {
       is no store that is understood; 75 when it changed while it was read.
       """)
 
-  @Argument(help: "The store.")
+  @Argument(help: "The store.", completion: .file())
   var path: String
 
   @Flag(name: .long, help: "Rows of tables as SQLite stores them, no names or types of the model.")
@@ -90,12 +90,11 @@ struct Rows: ParsableCommand, RecordedCommand {
     case .csv:
       guard let table = tables.first, tables.count == 1 else {
         throw Failure(
-          64, "usage.oneTable", "CSV holds one table; this store has \(tables.count)",
-          hint:
-            "name one with --entity, or write a file for each with: lifeboat extract --format csv -o DIR"
-        )
+          64, "usage.oneTable", "CSV holds one table; \(tables.count) are asked for",
+          hint: try whichOne(tables.map(\.name)))
       }
-      try database.writeCSV(of: table, limit: rows.limit, to: 1)
+      try database.writeCSV(
+        of: table, limit: rows.limit, isSafeForSpreadsheets: rows.spreadsheetSafe, to: 1)
     case .text:
       for table in tables { try writeText(table, of: database) }
     }
@@ -106,7 +105,9 @@ struct Rows: ParsableCommand, RecordedCommand {
     guard !rows.entity.isEmpty else { return database.schema.tables }
     return try rows.entity.map { name in
       guard let table = database.schema.table(named: name) else {
-        throw ExtractionError(.unknownName, "the store has no table \(name)", path: path)
+        throw ExtractionError(
+          .unknownName, "the store has no table \(name)", path: path,
+          nearest: NearestName.of(name, among: database.schema.tables.map(\.name)))
       }
       return table
     }
@@ -124,7 +125,8 @@ struct Rows: ParsableCommand, RecordedCommand {
     for table in coreData.entityTables { entities += try coreData.describedEntities(of: table) }
     for name in rows.entity where !entities.contains(where: { $0.name == name }) {
       throw ExtractionError(
-        .unknownName, "the store has no entity \(name); it has \(names(entities))", path: path)
+        .unknownName, "the store has no entity \(name); it has \(names(entities))", path: path,
+        nearest: NearestName.of(name, among: entities.map(\.name)))
     }
     let options = rows.output
     switch format {
@@ -136,10 +138,8 @@ struct Rows: ParsableCommand, RecordedCommand {
       let wanted = entities.filter { options.entityNames?.contains($0.name) ?? true }
       guard let only = wanted.first, wanted.count == 1 else {
         throw Failure(
-          64, "usage.oneEntity", "CSV holds one entity; this store has \(wanted.count)",
-          hint:
-            "name one with --entity, or write a file for each with: lifeboat extract --format csv -o DIR"
-        )
+          64, "usage.oneEntity", "CSV holds one entity; \(wanted.count) are asked for",
+          hint: try whichOne(wanted.map(\.name)))
       }
       _ = try RowOutput(options).writeCSV(of: only, in: coreData, to: 1)
     case .text:
@@ -148,6 +148,23 @@ struct Rows: ParsableCommand, RecordedCommand {
       }
     }
     return coreData.findings
+  }
+
+  /// The names that can be asked for, those with rows and how many, and the command that writes all of them.
+  private func whichOne(_ names: [String]) throws -> String {
+    let inspection = try StoreInspection(path: path, logView: store.wal, takesHashes: false)
+    let counts = Dictionary(
+      inspection.entities.map { ($0.name, $0.rowCount) }
+        + inspection.tables.map { ($0.name, $0.rowCount) }, uniquingKeysWith: { first, _ in first })
+    let filled = names.filter { counts[$0, default: 0] > 0 }
+    let shown = (filled.isEmpty ? names : filled).prefix(12).map { name in
+      let count = counts[name, default: 0]
+      return "--entity \(ShellText.quoted(name)) (\(Quantity.count(count)) \(count == 1 ? "row" : "rows"))"
+    }
+    let rest = max(filled.count, shown.count) - shown.count
+    return "name one: \(shown.joined(separator: ", "))"
+      + (rest > 0 ? " and \(Quantity.count(rest)) more" : "")
+      + "; or write a file for each: lifeboat extract --format csv \(ShellText.path(path)) -o DIR"
   }
 
   private func names(_ entities: [DescribedEntity]) -> String {

@@ -39,23 +39,25 @@ struct DisplayOptions: ParsableArguments {
     try output.flush()
   }
 
-  /// Says something on standard error, unless asked to be quiet.
+  /// Says something on standard error, on one line, unless asked to be quiet.
   func note(_ text: String) {
     guard !quiet else { return }
     let errors = StandardStream(descriptor: 2)
-    try? errors.writeLine(text)
+    try? errors.writeLine(VisibleText.visible(text))
     try? errors.flush()
   }
 
   /// Writes a value as one JSON object.
   func write(json value: some Encodable) throws {
-    try write(JSONText.pretty(value))
+    let output = StandardStream(descriptor: 1)
+    try output.write(json: JSONText.pretty(value))
+    try output.flush()
   }
 
   /// Writes values as JSON, a line for each.
   func write(lines values: some Sequence<some Encodable>) throws {
     let output = StandardStream(descriptor: 1)
-    for value in values { try output.write(JSONText.line(value)) }
+    for value in values { try output.write(json: JSONText.line(value)) }
     try output.flush()
   }
 
@@ -91,7 +93,8 @@ struct RowOptions: ParsableArguments {
     help: "Put an apostrophe before CSV cells that a spreadsheet would take for formulas.")
   var spreadsheetSafe = false
 
-  @Option(name: .long, help: "Read by this model instead of the one in the store.")
+  @Option(
+    name: .long, help: "Read by this model instead of the one in the store.", completion: .file())
   var model: String?
 
   @Option(name: .customLong("model-version"), help: "Which version of --model.")

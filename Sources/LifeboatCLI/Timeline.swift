@@ -25,7 +25,7 @@ struct Timeline: ParsableCommand, RecordedCommand {
       while it was read.
       """)
 
-  @Argument(help: "The store.")
+  @Argument(help: "The store.", completion: .file())
   var path: String
 
   @Option(name: .long, help: "text, ndjson or timesketch; text by default.")

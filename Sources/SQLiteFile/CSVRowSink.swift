@@ -1,3 +1,5 @@
+import SafeText
+
 /// Writes rows as CSV (RFC 4180): a header line, CRLF, quotes where a field needs them.
 ///
 /// NULL is an empty field and empty text is `""`, so that the two stay apart; blobs are hexadecimal.
@@ -7,11 +9,14 @@ struct CSVRowSink: RowSink, ~Copyable {
   private(set) var rowCount = 0
 
   private let limit: Int
+  private let isSafe: Bool
 
-  /// Writes at most `limit` rows; all when it is nil.
-  init(output: consuming OutputBuffer, limit: Int?) {
+  /// Writes at most `limit` rows; all when it is nil. `isSafeForSpreadsheets`: text that would be taken for a
+  /// formula gets an apostrophe.
+  init(output: consuming OutputBuffer, limit: Int?, isSafeForSpreadsheets: Bool = false) {
     self.output = output
     self.limit = limit ?? .max
+    isSafe = isSafeForSpreadsheets
   }
 
   var wantsMore: Bool { rowCount < limit && !output.isBroken }
@@ -22,8 +27,7 @@ struct CSVRowSink: RowSink, ~Copyable {
     column = 0
     for name in columns {
       separate()
-      let bytes = ContiguousArray(name.utf8)
-      output.append(csvField: bytes.rawSpan)
+      output.append(csvField: name, safeForSpreadsheets: isSafe)
     }
     output.append("\r\n")
   }
@@ -46,7 +50,7 @@ struct CSVRowSink: RowSink, ~Copyable {
   }
   mutating func text(_ bytes: RawSpan) {
     separate()
-    output.append(csvField: bytes)
+    output.append(csvField: bytes, safeForSpreadsheets: isSafe)
   }
   mutating func blob(_ bytes: RawSpan) {
     separate()
@@ -63,7 +67,12 @@ struct CSVRowSink: RowSink, ~Copyable {
 
 extension OutputBuffer {
   /// Appends text as a CSV field, in quotes where it is empty or has a comma, a quote or a line end.
-  package mutating func append(csvField bytes: RawSpan) {
+  ///
+  /// This is the only way text gets into CSV. With `isSafe` an apostrophe stands before what a spreadsheet would take
+  /// for a formula.
+  package mutating func append(csvField bytes: RawSpan, safeForSpreadsheets isSafe: Bool) {
+    let isFormula =
+      isSafe && CSVText.isFormula(count: bytes.byteCount) { bytes.byte(at: $0) }
     var needsQuotes = bytes.byteCount == 0
     var offset = 0
     while offset < bytes.byteCount, !needsQuotes {
@@ -71,8 +80,12 @@ extension OutputBuffer {
       needsQuotes = byte == 0x22 || byte == 0x2c || byte == 0x0a || byte == 0x0d
       offset &+= 1
     }
-    guard needsQuotes else { return append(bytes) }
+    guard needsQuotes else {
+      if isFormula { append(UInt8(ascii: "'")) }
+      return append(bytes)
+    }
     append(UInt8(ascii: "\""))
+    if isFormula { append(UInt8(ascii: "'")) }
     offset = 0
     while offset < bytes.byteCount {
       let byte = bytes.byte(at: offset)
@@ -81,5 +94,16 @@ extension OutputBuffer {
       offset &+= 1
     }
     append(UInt8(ascii: "\""))
+  }
+
+  /// Appends text as a CSV field.
+  package mutating func append(csvField text: String, safeForSpreadsheets isSafe: Bool) {
+    append(csvField: Array(text.utf8), safeForSpreadsheets: isSafe)
+  }
+
+  /// Appends text as a CSV field.
+  package mutating func append(csvField text: [UInt8], safeForSpreadsheets isSafe: Bool) {
+    let bytes = ContiguousArray(text)
+    append(csvField: bytes.rawSpan, safeForSpreadsheets: isSafe)
   }
 }

@@ -1,3 +1,5 @@
+import SafeText
+
 #if canImport(Glibc)
   import Glibc
 #elseif canImport(Musl)
@@ -22,24 +24,30 @@
   private var failure: Int32 = 0
   /// Nothing is written before the turn has come; nil for who writes alone.
   private let turn: BlockTurn?
+  /// What a terminal may not have as it is; nil for any other descriptor.
+  private var terminal: TerminalText?
   /// Bytes handed to the system so far.
   package private(set) var writtenCount: Int64 = 0
 
-  /// A buffer in front of an open descriptor, which it does not close.
-  package init(descriptor: Int32) {
-    self.init(descriptor: descriptor, capacity: 256 * 1024, turn: nil)
+  /// A buffer in front of an open descriptor, which it does not close. What would be obeyed or hidden on a terminal
+  /// is escaped there, and nowhere else; nil for `isTerminal` asks the system.
+  package init(descriptor: Int32, isTerminal: Bool? = nil) {
+    self.init(
+      descriptor: descriptor, capacity: 256 * 1024, turn: nil,
+      isTerminal: isTerminal ?? (isatty(descriptor) == 1))
   }
 
   /// A buffer that keeps its bytes until they are moved elsewhere. When more than `capacity` are appended it
   /// ``isBroken``.
   init(capacity: Int) {
-    self.init(descriptor: nil, capacity: capacity, turn: nil)
+    self.init(descriptor: nil, capacity: capacity, turn: nil, isTerminal: false)
   }
 
   /// A buffer in front of the same descriptor that writes only when its turn has come, if it is given one. What is
   /// appended before that waits in the buffer; when the buffer is full its thread waits.
   func another(capacity: Int, turn: BlockTurn?) -> OutputBuffer {
-    OutputBuffer(descriptor: descriptor, capacity: capacity, turn: turn)
+    OutputBuffer(
+      descriptor: descriptor, capacity: capacity, turn: turn, isTerminal: terminal != nil)
   }
 
   /// Gives what is gathered for what another buffer of the same size has.
@@ -49,8 +57,9 @@
     swap(&count, &other.count)
   }
 
-  private init(descriptor: Int32?, capacity: Int, turn: BlockTurn?) {
+  private init(descriptor: Int32?, capacity: Int, turn: BlockTurn?, isTerminal: Bool) {
     self.descriptor = descriptor
+    terminal = isTerminal ? TerminalText() : nil
     self.turn = turn
     self.capacity = capacity
     unsafe memory = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 64)
@@ -418,9 +427,25 @@
       count = 0
       return
     }
+    if terminal != nil {
+      writeEscaped(isEnd: false, to: descriptor)
+    } else {
+      unsafe send(UnsafeRawBufferPointer(start: memory, count: count), to: descriptor)
+    }
+    count = 0
+  }
+
+  private mutating func writeEscaped(isEnd: Bool, to descriptor: Int32) {
+    let raw = unsafe UnsafeRawBufferPointer(start: memory, count: count)
+    let bytes = unsafe terminal?.escaped(raw, isEnd: isEnd) ?? []
+    unsafe bytes.withUnsafeBytes { unsafe send($0, to: descriptor) }
+  }
+
+  private mutating func send(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) {
+    guard let base = bytes.baseAddress else { return }
     var done = 0
-    while done < count, failure == 0 {
-      let written = unsafe write(descriptor, memory + done, count - done)
+    while done < bytes.count, failure == 0 {
+      let written = unsafe write(descriptor, base + done, bytes.count - done)
       if written < 0 {
         if errno == EINTR { continue }
         if errno == EAGAIN {
@@ -434,13 +459,13 @@
         writtenCount += Int64(written)
       }
     }
-    count = 0
   }
 
   /// Writes what is left.
   /// - Throws: ``SQLiteFileError`` when this or any earlier write failed.
   package mutating func finish() throws(SQLiteFileError) {
     flush()
+    if terminal != nil, let descriptor { writeEscaped(isEnd: true, to: descriptor) }
     guard failure != 0 else { return }
     if failure == EPIPE {
       throw SQLiteFileError(.outputClosed, "the reader of the output has gone", systemError: EPIPE)

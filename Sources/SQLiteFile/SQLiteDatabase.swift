@@ -246,11 +246,13 @@ public final class SQLiteDatabase {
   /// - Returns: the number of rows.
   /// - Throws: ``SQLiteFileError`` when the device fails or the output cannot be written.
   @discardableResult
-  public func writeCSV(of table: Table, limit: Int? = nil, to descriptor: Int32)
-    throws(SQLiteFileError) -> Int
-  {
+  public func writeCSV(
+    of table: Table, limit: Int? = nil, isSafeForSpreadsheets: Bool = false, to descriptor: Int32
+  ) throws(SQLiteFileError) -> Int {
     let (layout, isRowIDTable) = try layout(of: table)
-    var sink = CSVRowSink(output: OutputBuffer(descriptor: descriptor), limit: limit)
+    var sink = CSVRowSink(
+      output: OutputBuffer(descriptor: descriptor), limit: limit,
+      isSafeForSpreadsheets: isSafeForSpreadsheets)
     sink.begin(columns: layout.names)
     if sink.wantsMore { try scan(table, isRowIDTable, layout, &sink) }
     try sink.finish()

@@ -13,9 +13,16 @@ extension SQLiteWriter {
   /// - Throws: what ``close()`` throws; `exists` when something has the name, `cannotCreate`, `inputOutput`.
   ///   The file is still under its first name then.
   public func publish(as path: String) throws(SQLiteWriterError) {
+    if isOpen { try complete() }
+    try file.link(as: path)
+  }
+
+  /// Closes the database and makes all of it durable, so that ``publish(as:)`` has only the name to give.
+  ///
+  /// - Throws: what ``close()`` throws; `inputOutput`.
+  public func complete() throws(SQLiteWriterError) {
     try close()
     try file.synchronize()
-    try file.link(as: path)
   }
 
   /// Whether anything is at a path or beside it that would be in the way of a database of that name.

@@ -6,7 +6,15 @@ package enum ShellText {
   package static func quoted(_ text: String) -> String {
     if text.utf8.isEmpty { return "''" }
     if text.utf8.allSatisfy(isPlain) { return text }
-    return text.unicodeScalars.contains(where: VisibleText.isHidden) ? escaped(text) : single(text)
+    let word = single(text)
+    if isShownAsItIs(word) { return word }
+    let escaped = escaped(text) { VisibleText.isHidden($0) }
+    // A stack of marks is not shown whole either.
+    return isShownAsItIs(escaped) ? escaped : Self.escaped(text) { !$0.isASCII }
+  }
+
+  private static func isShownAsItIs(_ word: String) -> Bool {
+    PathText.isSame(VisibleText.visible(word), word)
   }
 
   /// A path as one word that no command takes for an option: `-x` becomes `./-x`.
@@ -33,7 +41,9 @@ package enum ShellText {
 
   /// `$'…'` (POSIX.1-2024, 2.2.4), which bash, zsh and ksh have long known. Three octal digits, since a `\x` would
   /// take letters behind it along.
-  private static func escaped(_ text: String) -> String {
+  private static func escaped(
+    _ text: String, _ isEscaped: (Unicode.Scalar) -> Bool
+  ) -> String {
     var result = "$'"
     for scalar in text.unicodeScalars {
       switch scalar {
@@ -41,7 +51,7 @@ package enum ShellText {
       case "\n": result += "\\n"
       case "\t": result += "\\t"
       case "\r": result += "\\r"
-      case _ where VisibleText.isHidden(scalar):
+      case _ where isEscaped(scalar) || VisibleText.isHidden(scalar):
         for byte in String(scalar).utf8 {
           let digits = String(byte, radix: 8)
           result += "\\" + String(repeating: "0", count: 3 - digits.utf8.count) + digits

@@ -30,12 +30,15 @@ public struct ExtractionError: Error, Sendable, CustomStringConvertible {
   public let message: String
   /// The file it happened to; nil when it has no name.
   public let path: String?
+  /// The name that may have been meant by an unknown one; nil when none is near.
+  public let nearest: String?
 
   /// An error with all that is known of it.
-  public init(_ code: Code, _ message: String, path: String? = nil) {
+  public init(_ code: Code, _ message: String, path: String? = nil, nearest: String? = nil) {
     self.code = code
     self.message = message
     self.path = path
+    self.nearest = nearest
   }
 
   /// The sentence that a log shows.

@@ -1,3 +1,6 @@
+import CoreDataStore
+import SafeText
+
 #if canImport(Glibc)
   import Glibc
 #elseif canImport(Musl)
@@ -9,53 +12,80 @@
 /// A new folder for output. What is in it was made by us, and goes again when the work fails.
 final class OutputFolder {
   let path: String
-  private let isOurs: Bool
-  private var made: [String] = []
+  private let folder: OpenFolder
+  private let made: MadeFiles
+  /// What was made before the folder.
+  private let count: Int
   private var names: Set<String> = []
   private var opened: Set<Int32> = []
 
-  private let created: @Sendable (String) -> Void
-
-  /// Makes the folder, or takes an empty one that is there. `created` hears of each thing that is made.
-  init(_ path: String, created: @escaping @Sendable (String) -> Void) throws(ExtractionError) {
+  /// Makes the folder, or takes an empty one that is there; a link to one is something else.
+  init(_ path: String, _ made: MadeFiles) throws(ExtractionError) {
     self.path = path
-    self.created = created
-    if unsafe mkdir(path, 0o700) == 0 {
-      isOurs = true
-      created(path)
-      return
+    self.made = made
+    count = made.count
+    let bare = PathText.withoutTrailingSlashes(path)
+    let name = PathText.lastComponent(of: bare)
+    do {
+      guard PathText.isPlainName(name) else {
+        folder = try Self.empty(OpenFolder(bare), path)
+        return
+      }
+      let parent = try OpenFolder(PathText.folder(of: bare))
+      do {
+        folder = try made.makeFolder(name, in: parent)
+      } catch {
+        guard error.errno == EEXIST else { throw error }
+        folder = try Self.existing(name, in: parent, path)
+      }
+    } catch let error as SystemCallError {
+      throw Self.cannotMake("folder", error, path)
+    } catch let error as ExtractionError {
+      throw error
+    } catch {
+      throw ExtractionError(.cannotCreate, "the folder cannot be made", path: path)
     }
-    guard errno == EEXIST else {
-      throw ExtractionError(
-        .cannotCreate, "the folder cannot be made: \(unsafe String(cString: strerror(errno)))",
-        path: path)
-    }
-    isOurs = false
-    guard let entries = unsafe opendir(path) else {
+  }
+
+  private static func existing(_ name: String, in parent: OpenFolder, _ path: String)
+    throws(ExtractionError) -> OpenFolder
+  {
+    do { return try empty(parent.folder(name), path) } catch let error as ExtractionError {
+      throw error
+    } catch {
       throw ExtractionError(.outputExists, "something else is there already", path: path)
     }
-    defer { _ = unsafe closedir(entries) }
-    while let entry = unsafe readdir(entries) {
-      let isHidden = unsafe entry.pointee.d_name.0 == 0x2e
-      let second = unsafe entry.pointee.d_name.1
-      let third = unsafe entry.pointee.d_name.2
-      // "." and ".." are in every folder.
-      if isHidden, second == 0 || (second == 0x2e && third == 0) { continue }
+  }
+
+  private static func empty(_ folder: OpenFolder, _ path: String) throws -> OpenFolder {
+    guard try folder.names(limit: 1).names.isEmpty else {
       throw ExtractionError(.outputExists, "the folder is not empty", path: path)
     }
+    return folder
+  }
+
+  static func cannotMake(_ what: String, _ error: SystemCallError, _ path: String)
+    -> ExtractionError
+  {
+    ExtractionError(
+      error.errno == EEXIST ? .outputExists : .cannotCreate,
+      "the \(what) cannot be made: \(unsafe String(cString: strerror(error.errno)))", path: path)
   }
 
   /// A name for a file: letters, digits, `-`, `_` and `.` as they are, others as `_`, and never one twice.
   func fileName(for name: String, extension ending: String) -> String {
-    var stem = String(
-      name.unicodeScalars.prefix(100).map { scalar -> Character in
-        let isPlain =
-          scalar.isASCII
-          && (scalar.properties.isAlphabetic || ("0"..."9").contains(scalar)
-            || ["-", "_", "."].contains(scalar))
-        return isPlain ? Character(scalar) : "_"
-      })
-    if stem.isEmpty || stem.hasPrefix(".") { stem = "_" + stem }
+    var stem = ""
+    for scalar in name.unicodeScalars.prefix(100) {
+      let isPlain =
+        scalar.isASCII
+        && (scalar.properties.isAlphabetic || ("0"..."9").contains(scalar)
+          || ["-", "_", "."].contains(scalar))
+      stem.unicodeScalars.append(isPlain ? scalar : "_")
+    }
+    // A dot would hide the file, and a command would take a hyphen for an option.
+    if stem.utf8.first.map({ $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "-") }) ?? true {
+      stem = "_" + stem
+    }
     var candidate = stem + "." + ending
     var number = 2
     // Names that differ only in case are one file on some systems.
@@ -68,17 +98,17 @@ final class OutputFolder {
 
   /// Opens a new file in the folder for writing.
   func create(_ name: String) throws(ExtractionError) -> Int32 {
-    let file = path + "/" + name
-    let descriptor = unsafe open(file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-    guard descriptor >= 0 else {
-      throw ExtractionError(
-        errno == EEXIST ? .outputExists : .cannotCreate,
-        "the file cannot be made: \(unsafe String(cString: strerror(errno)))", path: file)
+    let descriptor: Int32
+    do { descriptor = try made.makeFile(name, in: folder) } catch {
+      throw Self.cannotMake("file", error, error.path)
     }
-    made.append(file)
-    created(file)
     opened.insert(descriptor)
     return descriptor
+  }
+
+  /// Copies external files into a folder within.
+  func take(_ external: ExternalFiles) throws {
+    try external.copy(into: folder, as: ExternalFiles.folderName, made)
   }
 
   /// Syncs and closes a file.
@@ -93,11 +123,13 @@ final class OutputFolder {
     }
   }
 
+  /// Lets what was made stay.
+  func keep() { made.keep(to: count) {} }
+
   /// Removes what was made, for a run that failed.
   func discard() {
     for descriptor in opened { close(descriptor) }
     opened = []
-    for file in made { unsafe unlink(file) }
-    if isOurs { unsafe rmdir(path) }
+    made.takeBack(to: count)
   }
 }

@@ -22,14 +22,18 @@ extension RecoveredRowOutput {
     }
     let names = expected.definition.columns.map(\.name)
     var output = OutputBuffer(descriptor: descriptor)
-    output.append(csvLine: names + ["_rowid"] + Self.originColumns)
+    output.append(
+      csvLine: names + ["_rowid"] + Self.originColumns, safeForSpreadsheets: isSafeForSpreadsheets)
     var outcome = Outcome()
     guard limit != 0 else { return outcome }
     try database.forEachRow(selection, of: [table]) { row in
       // Values behind the last column are of a row that was never this table's.
       for column in names.indices {
         if column > 0 { output.append(UInt8(ascii: ",")) }
-        if column < row.values.count { output.append(csvValue: row.values[column]) }
+        if column < row.values.count {
+          output.append(
+            csvValue: row.values[column], safeForSpreadsheets: isSafeForSpreadsheets)
+        }
       }
       output.append(UInt8(ascii: ","))
       if let rowID = row.rowID { output.append(integer: rowID) }
@@ -59,7 +63,9 @@ extension RecoveredRowOutput {
     var outcome = try only.forEachRow(selection) { managed, columns, row in
       guard managed.entityName == entity else { return true }
       if isFirst {
-        output.append(csvLine: ["_pk"] + managed.properties.map(\.name) + Self.originColumns)
+        output.append(
+          csvLine: ["_pk"] + managed.properties.map(\.name) + Self.originColumns,
+          safeForSpreadsheets: isSafeForSpreadsheets)
         isFirst = false
       }
       if row.rowID != nil || managed.primaryKey != 0 { output.append(integer: managed.primaryKey) }
@@ -79,23 +85,22 @@ extension RecoveredRowOutput {
 }
 
 extension OutputBuffer {
-  fileprivate mutating func append(csvLine fields: [String]) {
+  fileprivate mutating func append(csvLine fields: [String], safeForSpreadsheets isSafe: Bool) {
     for (index, field) in fields.enumerated() {
       if index > 0 { append(UInt8(ascii: ",")) }
-      let bytes = ContiguousArray(field.utf8)
-      append(csvField: bytes.rawSpan)
+      append(csvField: field, safeForSpreadsheets: isSafe)
     }
     append("\r\n")
   }
 
-  fileprivate mutating func append(csvValue value: StoredValue) {
+  fileprivate mutating func append(
+    csvValue value: StoredValue, safeForSpreadsheets isSafe: Bool
+  ) {
     switch value {
     case .null: break
     case .integer(let number): append(integer: number)
     case .real(let number): append(number.description)
-    case .text(let text):
-      let bytes = ContiguousArray(text.utf8)
-      append(csvField: bytes.rawSpan)
+    case .text(let text): append(csvField: text.utf8, safeForSpreadsheets: isSafe)
     case .blob(let bytes): append(hexadecimal: bytes)
     }
   }
@@ -108,8 +113,7 @@ extension OutputBuffer {
     append(origin.confidence >= 100 ? "1" : "\(Double(origin.confidence) / 100)")
     append(",\(origin.member.rawValue),\(origin.page),\(origin.offset),")
     if !row.partial.isEmpty {
-      let json = ContiguousArray(PartialText.json(row.partial, name: name))
-      append(csvField: json.rawSpan)
+      append(csvField: PartialText.json(row.partial, name: name), safeForSpreadsheets: false)
     }
     append("\r\n")
   }

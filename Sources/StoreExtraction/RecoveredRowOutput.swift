@@ -1,6 +1,7 @@
 public import CoreDataStore
 import ObjectModel
 public import SQLiteFile
+import SafeText
 
 /// Writes rows of a damaged store, deleted ones too, to an open file descriptor.
 public struct RecoveredRowOutput {
@@ -47,7 +48,8 @@ public struct RecoveredRowOutput {
         found.insert(table)
       } else {
         throw ExtractionError(
-          .unknownName, "nothing tells of an entity or table \(name)", path: store.database.path)
+          .unknownName, "nothing tells of an entity or table \(name)", path: store.database.path,
+          nearest: NearestName.of(name, among: Array(naming.entityNames.values) + tables))
       }
     }
     return found

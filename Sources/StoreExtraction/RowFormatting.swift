@@ -143,7 +143,7 @@ extension OutputBuffer {
       case .integer(let number): append(integer: number)
       case .real(let number): append(number.description)
       case .boolean(let flag): append(flag ? "true" : "false")
-      case .string(let text): append(csv: text.utf8, isSafe)
+      case .string(let text): append(csvField: text.utf8, safeForSpreadsheets: isSafe)
       case .date(let date): append(date.iso8601 ?? date.seconds.description)
       case .uuid(let bytes): append(UUIDText.string(bytes))
       case .binary(let bytes): append(hexadecimal: bytes)
@@ -153,13 +153,6 @@ extension OutputBuffer {
         append(references.map { String($0.primaryKey) }.joined(separator: " "))
       }
     }
-  }
-
-  private mutating func append(csv text: [UInt8], _ isSafe: Bool) {
-    // A spreadsheet takes a cell that starts like this for a formula.
-    let isFormula = isSafe && text.first.map { [0x3d, 0x2b, 0x2d, 0x40].contains($0) } == true
-    let bytes = ContiguousArray(isFormula ? [0x27] + text : text)
-    append(csvField: bytes.rawSpan)
   }
 }
 

@@ -59,7 +59,7 @@ public struct RowOutput: Sendable {
     throws -> Int
   {
     var output = OutputBuffer(descriptor: descriptor)
-    output.append(csvHeader: entity)
+    output.append(csvHeader: entity, safeForSpreadsheets: options.isSafeForSpreadsheets)
     var count = 0
     try store.forEachRow(of: [entity.name]) { row in
       guard row.entityNumber == entity.number else { return true }
@@ -85,12 +85,11 @@ public struct RowOutput: Sendable {
 
 extension OutputBuffer {
   /// Appends the header line of an entity's CSV.
-  mutating func append(csvHeader entity: DescribedEntity) {
+  mutating func append(csvHeader entity: DescribedEntity, safeForSpreadsheets isSafe: Bool) {
     append("_pk")
     for property in entity.properties {
       append(UInt8(ascii: ","))
-      let bytes = ContiguousArray(property.name.utf8)
-      append(csvField: bytes.rawSpan)
+      append(csvField: property.name, safeForSpreadsheets: isSafe)
     }
     append("\r\n")
   }

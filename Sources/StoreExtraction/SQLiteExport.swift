@@ -8,22 +8,26 @@ struct SQLiteExport {
   private let store: CoreDataStore
   private let options: RowOutput.Options
   private let sourceHashes: [String: String]
-  private let created: @Sendable (String) -> Void
+  private let made: MadeFiles
+  private let external: ExternalFiles
 
   init(
     _ store: CoreDataStore, _ options: RowOutput.Options, _ sourceHashes: [String: String],
-    _ created: @escaping @Sendable (String) -> Void
+    _ made: MadeFiles, _ external: ExternalFiles
   ) {
     self.store = store
     self.options = options
     self.sourceHashes = sourceHashes
-    self.created = created
+    self.made = made
+    self.external = external
   }
 
   /// Writes the file; `check` runs when all rows are in it, and what it throws removes the file again.
   func write(to path: String, _ check: () throws -> Void) throws -> [StoreExport.Result.Part] {
-    let writer = try SQLiteWriter(creating: path)
-    created(path)
+    let count = made.count
+    // The journal of a new file protects nothing, and would be one more file to take back.
+    let options = SQLiteWriter.Options(journalMode: .memory)
+    let writer = try made.making { (try SQLiteWriter(creating: path, options: options), path) }
     do {
       var folded: [(table: String, columnCount: Int)] = []
       let parts = try writer.transaction {
@@ -37,9 +41,11 @@ struct SQLiteExport {
       }
       try check()
       try writer.close()
+      made.keep(to: count) {}
       return parts
     } catch {
       writer.discard()
+      made.takeBack(to: count)
       throw error
     }
   }
@@ -73,6 +79,7 @@ struct SQLiteExport {
       var failure: (any Error)?
       try store.forEachRow(in: [table]) { row in
         do {
+          external.note(row, in: row.entityName ?? table.name)
           guard let name = row.entityName, let number = row.entityNumber else {
             // Rows of no known entity have a table of their own, so that they are not lost.
             guard wanted == nil, options.limit.map({ unknown?.rowCount ?? 0 < $0 }) ?? true else {
@@ -179,9 +186,12 @@ struct SQLiteExport {
     }
   }
 
-  /// The content of an external file; nil where it is missing.
+  /// SQLite takes no longer value (SQLITE_MAX_LENGTH).
+  static let mostBytes: Int64 = 1_000_000_000
+
+  /// The content of an external file; nil where it is missing or no value can hold it.
   private static func content(of blob: ExternalBlob) -> [UInt8]? {
-    guard let size = blob.sizeBytes, size <= 1 << 30 else { return nil }
+    guard let size = blob.sizeBytes, size <= mostBytes else { return nil }
     return try? ByteFile(blob.path).bytes(at: 0, count: Int(size))
   }
 

@@ -1,5 +1,6 @@
 public import CoreDataStore
 public import SQLiteFile
+import SafeText
 
 /// What differs between two stores, row by row.
 ///
@@ -144,7 +145,13 @@ public final class StoreComparison {
           || store.entities.contains { store.entityName(ofNumber: $0.number) == name }
       }
       guard isKnown else {
-        throw ExtractionError(.unknownName, "neither store has an entity or table \(name)")
+        let known = [old, new].flatMap { store in
+          store.database.schema.tables.map(\.name)
+            + store.entities.map { store.entityName(ofNumber: $0.number) ?? $0.name }
+        }
+        throw ExtractionError(
+          .unknownName, "neither store has an entity or table \(name)",
+          path: new.database.path, nearest: NearestName.of(name, among: known))
       }
     }
   }

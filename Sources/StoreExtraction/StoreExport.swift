@@ -1,5 +1,6 @@
 public import CoreDataStore
 public import SQLiteFile
+import SafeText
 
 /// Writes all rows of a store into a new folder or a new SQLite file.
 public struct StoreExport: Sendable {
@@ -31,6 +32,9 @@ public struct StoreExport: Sendable {
     public let rowCount: Int
     /// SHA-256 of each file of the store set, by name.
     public let sourceSHA256: [String: String]
+    /// Files beside the store that hold values of its rows, in the output under the names that rows give them; nil when
+    /// there are none.
+    public let externalFiles: RebuildResult.ExternalFiles?
     /// What was wrong or noteworthy in the store.
     public let findings: [Finding]
     /// How many of them are damage.
@@ -49,8 +53,8 @@ public struct StoreExport: Sendable {
 
   /// How binary values and CSV cells are written.
   public var options: RowOutput.Options
-  /// Hears the path of each file and folder as it is made, for a caller that must take them back in a hurry.
-  public var created: @Sendable (String) -> Void = { _ in }
+  /// Keeps what is made, for a caller that must take it back in a hurry.
+  public var made = MadeFiles()
 
   /// An export with these options. Entity names and limit are respected too.
   public init(_ options: RowOutput.Options = .init()) { self.options = options }
@@ -78,28 +82,38 @@ public struct StoreExport: Sendable {
         "the store changed while it was read (\(changed.joined(separator: ", "))), so nothing was written; close what uses it or work on a copy",
         path: store.database.path)
     }
+    let external = ExternalFiles(ofStore: store.database.path, isOn: store.kind != .sqlite)
+    let namesAll = options.entityNames == nil && options.limit == nil
     let parts: [Result.Part]
+    var files: (RebuildResult.ExternalFiles?, [Finding])
     switch format {
     case .sqlite:
-      parts = try SQLiteExport(store, options, hashes, created).write(to: output, checkUnchanged)
+      parts = try SQLiteExport(store, options, hashes, made, external).write(
+        to: output, checkUnchanged)
+      files = try external.survey(namesAll: namesAll, mostBytes: SQLiteExport.mostBytes)
     case .ndjson, .csv:
-      let folder = try OutputFolder(output, created: created)
+      let folder = try OutputFolder(output, made)
       do {
         parts =
           store.kind == .sqlite
           ? try writeTables(of: store, as: format, into: folder)
-          : try writeEntities(of: store, as: format, into: folder)
+          : try writeEntities(of: store, as: format, into: folder, external)
+        files = try external.survey(namesAll: namesAll)
+        try folder.take(external)
+        if files.0?.fileCount ?? 0 > 0 { files.0?.output = ExternalFiles.folderName }
         try checkUnchanged()
+        folder.keep()
       } catch {
         folder.discard()
         throw error
       }
     }
-    let findings = store.findings
+    var findings = store.findings
+    for finding in files.1 { findings.add(finding) }
     return Result(
       source: store.database.path, format: format.rawValue, output: output, parts: parts,
       rowCount: parts.reduce(0) { $0 + $1.rowCount }, sourceSHA256: hashes,
-      findings: findings.kept, damageCount: findings.damageCount)
+      externalFiles: files.0, findings: findings.kept, damageCount: findings.damageCount)
   }
 
   /// A name that the store does not have is an error, not an empty export.
@@ -112,7 +126,7 @@ public struct StoreExport: Sendable {
     guard let name = wanted.subtracting(known).min() else { return }
     throw ExtractionError(
       .unknownName, "the store has no \(store.kind == .coreData ? "entity" : "table") \(name)",
-      path: store.database.path)
+      path: store.database.path, nearest: NearestName.of(name, among: known))
   }
 
   /// An open file and what goes into it.
@@ -129,9 +143,9 @@ public struct StoreExport: Sendable {
     }
   }
 
-  private func writeEntities(of store: CoreDataStore, as format: Format, into folder: OutputFolder)
-    throws -> [Result.Part]
-  {
+  private func writeEntities(
+    of store: CoreDataStore, as format: Format, into folder: OutputFolder, _ external: ExternalFiles
+  ) throws -> [Result.Part] {
     var parts: [Result.Part] = []
     let wanted = options.entityNames.map(store.withDescendants)
     for table in store.entityTables {
@@ -142,7 +156,10 @@ public struct StoreExport: Sendable {
       for entity in entities {
         let name = folder.fileName(for: entity.name, extension: format.rawValue)
         let file = RowFile(name, try folder.create(name))
-        if format == .csv { file.output.append(csvHeader: entity) }
+        if format == .csv {
+          file.output.append(
+            csvHeader: entity, safeForSpreadsheets: options.isSafeForSpreadsheets)
+        }
         files[entity.number] = file
       }
       var unknown: RowFile?
@@ -168,6 +185,7 @@ public struct StoreExport: Sendable {
           file = known
         }
         if let limit = options.limit, file.rowCount >= limit { return true }
+        external.note(row, in: row.entityName ?? table.name)
         if format == .csv, row.entityName != nil {
           file.output.append(csv: row, safeForSpreadsheets: options.isSafeForSpreadsheets)
         } else {
@@ -198,7 +216,9 @@ public struct StoreExport: Sendable {
       let descriptor = try folder.create(name)
       let count =
         format == .csv
-        ? try store.database.writeCSV(of: table, limit: options.limit, to: descriptor)
+        ? try store.database.writeCSV(
+          of: table, limit: options.limit,
+          isSafeForSpreadsheets: options.isSafeForSpreadsheets, to: descriptor)
         : try store.database.writeJSON(of: [table], limit: options.limit, to: descriptor).first ?? 0
       try folder.finish(descriptor)
       parts.append(.init(name: table.name, target: name, rowCount: count))

@@ -1,5 +1,14 @@
 import CoreDataStore
 import SQLiteFile
+import SafeText
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
 
 /// Finds the stores that a path leads to: the file itself, or those in a folder.
 public enum StoreFinder {
@@ -8,39 +17,378 @@ public enum StoreFinder {
   /// Entries of folders that are looked at; what is behind them is not found.
   public static let entryLimit = 100_000
 
+  /// What a folder holds.
+  public struct Found: Sendable {
+    /// Every file that begins as an SQLite file does, by name.
+    public var stores: [String] = []
+    /// What is, was or may be a store besides, by name.
+    public var passedOver: [PassedOver] = []
+  }
+
+  /// A file or folder that is none of the stores found, and had to be told of.
+  public struct PassedOver: Sendable, Codable, Equatable {
+    /// The path; bytes that are no UTF-8 are written as `\xE9`.
+    public let path: String
+    /// A stable identifier, such as `file.empty`.
+    public let code: String
+    /// What it is, in a sentence without a full stop.
+    public let message: String
+  }
+
   /// The stores at `path`: itself when it is no folder, else every SQLite file below it, by name.
   ///
   /// - Throws: ``ExtractionError`` with ``ExtractionError/Code/noStores`` when a folder holds none.
   public static func stores(at path: String) throws(ExtractionError) -> [String] {
-    guard let status = (try? FileStatus.of(path)) ?? nil, status.kind == .folder else {
-      return [path]
-    }
-    var found: [String] = []
-    var left = entryLimit
-    search(path, depth: 0, &left, &found)
-    guard !found.isEmpty else {
-      throw ExtractionError(.noStores, "no SQLite file is in the folder", path: path)
-    }
+    let found = (try? find(at: path))?.stores ?? []
+    guard !found.isEmpty else { throw none(path) }
     return found
   }
 
-  private static func search(
-    _ folder: String, depth: Int, _ left: inout Int, _ found: inout [String]
-  ) {
-    guard depth <= deepest, let entries = try? FolderEntries.read(folder, limit: left) else {
-      return
+  /// The stores at `path`, and in a folder what else is or was one: files of which the header is lost, empty ones beside
+  /// which a log lies, logs without their file, and what could not be looked at.
+  ///
+  /// - Throws: ``ExtractionError`` with ``ExtractionError/Code/noStores`` when a folder holds nothing of either kind;
+  ///   an error of the file system when the folder itself cannot be read.
+  public static func find(at path: String) throws -> Found {
+    var raw = stat()
+    guard unsafe stat(path, &raw) == 0, raw.st_mode & S_IFMT == S_IFDIR else {
+      return Found(stores: [path])
     }
-    left -= entries.names.count
-    for name in entries.names.sorted() {
-      let path = folder.hasSuffix("/") ? folder + name : folder + "/" + name
-      guard let status = (try? FileStatus.of(path)) ?? nil else { continue }
-      switch status.kind {
-      case .folder: search(path, depth: depth + 1, &left, &found)
-      case .file:
-        let lead = try? ByteFile(path).bytes(at: 0, count: DatabaseHeader.magic.count)
-        if lead == DatabaseHeader.magic { found.append(path) }
-      default: break
+    var search = StoreSearch()
+    try search.run(OpenFolder(path), path)
+    let found = search.result
+    guard !found.stores.isEmpty || !found.passedOver.isEmpty else { throw none(path) }
+    return found
+  }
+
+  private static func none(_ path: String) -> ExtractionError {
+    ExtractionError(.noStores, "no SQLite file is in the folder", path: path)
+  }
+}
+
+/// One walk through a folder and those in it. No link is followed.
+private struct StoreSearch {
+  private var found = StoreFinder.Found()
+  private var left = StoreFinder.entryLimit
+  /// Links that lead to a store, told only where the walk does not meet that store.
+  private var links: [(path: String, target: FileIdentity)] = []
+  private var files: [FileIdentity] = []
+  private var proofsLeft = Self.mostProofs
+
+  /// To prove that a file is a database takes a look at hundreds of its pages.
+  private static let mostProofs = 1000
+
+  /// A folder while it is looked at.
+  private struct Place {
+    let folder: OpenFolder
+    let path: String
+    /// False where a name on the way is no UTF-8, so that nothing in it can be opened by its path.
+    let isText: Bool
+    let entries: [[UInt8]: FileIdentity]
+
+    /// The size of an ordinary file of that name; 0 for anything else.
+    func size(of name: [UInt8]) -> Int64 {
+      guard let entry = entries[name], entry.kind == .file else { return 0 }
+      return entry.sizeBytes
+    }
+  }
+
+  var result: StoreFinder.Found {
+    var result = found
+    for link in links where !files.contains(where: { $0.isSame(as: link.target) }) {
+      result.passedOver.append(
+        .init(
+          path: link.path, code: "file.notRegular",
+          message: "a symbolic link to a store, which is not followed"))
+    }
+    result.passedOver.sort { $0.path.utf8.lexicographicallyPrecedes($1.path.utf8) }
+    return result
+  }
+
+  mutating func run(_ folder: OpenFolder, _ path: String) throws {
+    try look(into: folder, path, isText: true, depth: 0)
+  }
+
+  private mutating func tell(_ path: String, _ code: String, _ message: String) {
+    found.passedOver.append(.init(path: path, code: code, message: message))
+  }
+
+  /// The recursion is bounded by `StoreFinder.deepest`.
+  private mutating func look(
+    into folder: OpenFolder, _ path: String, isText: Bool, depth: Int
+  ) throws(SystemCallError) {
+    let (names, isCut) = try folder.names(limit: left)
+    left -= names.count
+    if isCut {
+      tell(
+        path, "input.notEntered",
+        "only \(StoreFinder.entryLimit) entries of folders are looked at; name the folders in it one by one"
+      )
+    }
+    var entries: [[UInt8]: FileIdentity] = [:]
+    for name in names { entries[name] = folder.identity(named: name) }
+    let place = Place(folder: folder, path: path, isText: isText, entries: entries)
+    var stems: Set<[UInt8]> = []
+    for name in names.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
+      guard let entry = entries[name] else { continue }
+      let told = found.stores.count + found.passedOver.count
+      switch entry.kind {
+      case .folder: enter(name, in: place, depth: depth)
+      case .file: judge(name, entry, in: place)
+      case .symbolicLink: follow(name, in: place)
+      case .other:
+        if Self.hasCompany(name, place) {
+          tell(Self.path(name, place), "file.notRegular", "a log lies beside it, but it is no file")
+        }
+      }
+      if entry.kind == .file, found.stores.count + found.passedOver.count > told {
+        stems.insert(Self.stem(name))
       }
     }
+    tellOfSupport(place, stems)
+  }
+
+  private mutating func enter(_ name: [UInt8], in place: Place, depth: Int) {
+    let path = Self.path(name, place)
+    guard depth < StoreFinder.deepest else {
+      return tell(
+        path, "input.notEntered",
+        "folders deeper than \(StoreFinder.deepest) levels are not entered; name it by itself")
+    }
+    do {
+      let inner = try place.folder.folder(named: name)
+      let isText = place.isText && Self.text(name) != nil
+      try look(into: inner, path, isText: isText, depth: depth + 1)
+    } catch { tell(path, unreadable: error) }
+  }
+
+  private mutating func tell(_ path: String, unreadable error: SystemCallError) {
+    let isRefused = error.errno == EACCES || error.errno == EPERM
+    tell(
+      path, isRefused ? "file.permission" : "file.io",
+      "it cannot be read: \(unsafe String(cString: strerror(error.errno)))")
+  }
+
+  // MARK: - A file
+
+  private mutating func judge(_ name: [UInt8], _ entry: FileIdentity, in place: Place) {
+    let path = Self.path(name, place)
+    guard entry.sizeBytes > 0 else {
+      // A log has nowhere else to go.
+      if Self.hasCompany(name, place) || place.entries[Self.support(of: name)] != nil {
+        tell(
+          path, "file.empty",
+          "it is empty, and other files of a store lie beside it; lifeboat inspect reads what they hold"
+        )
+      }
+      return
+    }
+    let head: [UInt8]
+    let isCandidate: Bool
+    do {
+      let sample = try FileSample(name, in: place.folder, entry.sizeBytes)
+      head = sample.head
+      isCandidate = head.starts(with: DatabaseHeader.magic) ? false : try sample.hasPages()
+    } catch { return tell(path, unreadable: error) }
+    if head.starts(with: DatabaseHeader.magic) {
+      files.append(entry)
+      guard place.isText, Self.text(name) != nil else {
+        return tell(
+          path, "input.nameNotText",
+          "it is a store, but its name or that of its folder is not UTF-8; read a copy with another name"
+        )
+      }
+      return found.stores.append(path)
+    }
+    if let suffix = ["-wal", "-journal"].first(where: { name.ends(with: $0.utf8) }) {
+      guard Self.isLog(head) else { return }
+      if place.entries[Array(name.dropLast(suffix.utf8.count))] == nil {
+        tell(path, "file.missing", "it is the \(suffix) of a store that is not beside it")
+      }
+      return
+    }
+    if Self.isLog(head) {
+      return tell(path, "file.isLog", "it is the log or journal of a store, under another name")
+    }
+    if isCandidate, isProven(path, name, place) {
+      return tell(
+        path, "file.notADatabase",
+        "its header is lost, but pages of a database are in it; lifeboat inspect reads it")
+    }
+    if Self.hasCompany(name, place) {
+      tell(
+        path, "file.notADatabase",
+        "a log lies beside it, but it does not start like a database; it may be encrypted or ruined")
+    }
+  }
+
+  /// Whether a file is a database by its pages. Where that can be asked no more a candidate counts as one.
+  private mutating func isProven(_ path: String, _ name: [UInt8], _ place: Place) -> Bool {
+    guard place.isText, Self.text(name) != nil, proofsLeft > 0 else { return true }
+    proofsLeft -= 1
+    return SQLiteDatabase.isRuinedDatabase(path: path)
+  }
+
+  private mutating func follow(_ name: [UInt8], in place: Place) {
+    let path = Self.path(name, place)
+    var raw = stat()
+    guard place.isText, Self.text(name) != nil, unsafe stat(path, &raw) == 0 else { return }
+    let target = FileIdentity(raw)
+    // What is no ordinary file may do something when it is opened.
+    guard target.kind == .file else { return }
+    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard descriptor >= 0 else { return }
+    defer { close(descriptor) }
+    guard FileIdentity(descriptor: descriptor)?.isSame(as: target) ?? false,
+      let head = try? FileBytes.read(descriptor, path, at: 0, DatabaseHeader.magic.count),
+      head.starts(with: DatabaseHeader.magic)
+    else { return }
+    links.append((path, target))
+  }
+
+  private static func isLog(_ head: [UInt8]) -> Bool {
+    head.starts(with: [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7])
+      || (head.count >= 8 && head.starts(with: [0x37, 0x7f, 0x06]) && head[3] & 0xfe == 0x82
+        && head[4..<8].elementsEqual([0x00, 0x2d, 0xe2, 0x18]))
+  }
+
+  // MARK: - What lies beside it
+
+  /// Whether a log or journal lies beside a file that is more than nothing.
+  private static func hasCompany(_ name: [UInt8], _ place: Place) -> Bool {
+    place.size(of: name + Array("-wal".utf8)) > 0 || place.size(of: name + Array("-journal".utf8)) > 0
+  }
+
+  /// Tells of folders of external files whose store is neither found nor told of.
+  private mutating func tellOfSupport(_ place: Place, _ stems: Set<[UInt8]>) {
+    let suffix = Array("_SUPPORT".utf8)
+    let supports = place.entries.filter {
+      $0.value.kind == .folder && $0.key.first == UInt8(ascii: ".") && $0.key.ends(with: suffix)
+    }
+    for name in supports.keys.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
+      let stem = Array(name.dropFirst().dropLast(suffix.count))
+      guard !stems.contains(stem),
+        let inner = try? place.folder.folder(named: name)
+          .folder(ExternalFiles.folderName).names(limit: 1).names, !inner.isEmpty
+      else { continue }
+      tell(
+        Self.path(name, place), "file.missing",
+        "it holds the external files of a store that is not beside it")
+    }
+  }
+
+  private static func support(of name: [UInt8]) -> [UInt8] {
+    Array(".".utf8) + stem(name) + Array("_SUPPORT".utf8)
+  }
+
+  /// The name without its ending, as `StoreSet` has it.
+  private static func stem(_ name: [UInt8]) -> [UInt8] {
+    guard let dot = name.lastIndex(of: UInt8(ascii: ".")), dot > 0 else { return name }
+    return Array(name[..<dot])
+  }
+
+  // MARK: - Names
+
+  private static func text(_ name: some Collection<UInt8>) -> String? {
+    let bytes = name.map { CChar(bitPattern: $0) } + [0]
+    return unsafe bytes.withUnsafeBufferPointer { buffer in
+      unsafe buffer.baseAddress.flatMap { unsafe String(validatingCString: $0) }
+    }
+  }
+
+  private static func path(_ name: [UInt8], _ place: Place) -> String {
+    if let text = text(name) { return PathText.joined(place.path, text) }
+    var rest = name[...]
+    var text = ""
+    while !rest.isEmpty {
+      // The longest start that is text; a character has four bytes at most.
+      if let length = (1...min(4, rest.count)).first(where: {
+        Self.text(rest.prefix($0)) != nil
+      }) {
+        text += String(decoding: rest.prefix(length), as: UTF8.self)
+        rest = rest.dropFirst(length)
+      } else {
+        text += "\\x" + String(rest[rest.startIndex], radix: 16, uppercase: true)
+        rest = rest.dropFirst()
+      }
+    }
+    return PathText.joined(place.path, text)
+  }
+}
+
+/// A few windows of a file, enough to see whether it may be a database without its header.
+private final class FileSample {
+  private let descriptor: Int32
+  private let path: String
+  private let size: Int64
+  /// The first bytes.
+  let head: [UInt8]
+
+  private static let headBytes = 65_536
+  private static let windowBytes = 8192
+  private static let windowCount: Int64 = 16
+
+  init(_ name: [UInt8], in folder: OpenFolder, _ size: Int64) throws(SystemCallError) {
+    descriptor = try folder.file(named: name)
+    path = PathText.joined(folder.path, String(decoding: name, as: UTF8.self))
+    self.size = size
+    do { head = try FileBytes.read(descriptor, path, at: 0, 32) } catch {
+      close(descriptor)
+      throw error
+    }
+  }
+
+  deinit { close(descriptor) }
+
+  /// Whether something in the windows looks like a page of a b-tree, or the head has definitions of tables.
+  func hasPages() throws(SystemCallError) -> Bool {
+    let start = try FileBytes.read(descriptor, path, at: 0, Self.headBytes)
+    if Self.hasPage(start) || Self.hasDefinition(start) { return true }
+    // Pages of every size begin where windows do.
+    let step = max(65_536, (size / Self.windowCount) & ~65_535)
+    for place in 1...Self.windowCount where place * step < size {
+      let window = try FileBytes.read(descriptor, path, at: place * step, Self.windowBytes)
+      if Self.hasPage(window) { return true }
+    }
+    return false
+  }
+
+  private static func hasDefinition(_ bytes: [UInt8]) -> Bool {
+    let wanted = Array("CREATE TABLE ".utf8)
+    var place = 0
+    while place + wanted.count <= bytes.count {
+      if bytes[place] == wanted[0], bytes[place...].starts(with: wanted) { return true }
+      place += 1
+    }
+    return false
+  }
+
+  /// Whether the header of a b-tree page with its cell pointers stands anywhere: their lowest is where the cells begin
+  /// (file format, section 1.6). Of fewer than three cells that says little, and only at the start of a page.
+  private static func hasPage(_ bytes: [UInt8]) -> Bool {
+    var place = 0
+    while place + 16 <= bytes.count {
+      defer { place += 1 }
+      let type = bytes[place]
+      guard type == 13 || type == 5 || type == 10 || type == 2 else { continue }
+      func number(_ offset: Int) -> Int { Int(bytes[place + offset]) << 8 | Int(bytes[place + offset + 1]) }
+      let count = number(3)
+      let content = number(5)
+      let pointers = type == 13 || type == 10 ? 8 : 12
+      let isStart = place % 512 == 0 || place == 100
+      guard count >= (isStart ? 1 : 3), bytes[place + 7] <= 60, content >= pointers + 2 * count,
+        place + pointers + 2 * count <= bytes.count
+      else { continue }
+      var lowest = Int.max
+      for index in 0..<count { lowest = min(lowest, number(pointers + 2 * index)) }
+      if lowest == content { return true }
+    }
+    return false
+  }
+}
+
+extension [UInt8] {
+  fileprivate func ends(with suffix: some Collection<UInt8>) -> Bool {
+    count >= suffix.count && self.suffix(suffix.count).elementsEqual(suffix)
   }
 }

@@ -30,7 +30,9 @@ public enum DisplayText {
     var lines: [String] = []
     var line = ""
     var used = 0
-    for word in text.split(separator: " ", omittingEmptySubsequences: false) {
+    // By bytes: a space with a mark behind it is a space.
+    for part in text.utf8.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false) {
+      let word = Substring(part)
       let width = DisplayWidth.columns(of: word)
       if used + 1 + width <= columns, !(line.isEmpty && lines.isEmpty && used == 0) {
         line += " " + word

@@ -1,3 +1,5 @@
+import SafeText
+
 #if canImport(Darwin)
   import Darwin
 #elseif canImport(Musl)
@@ -51,6 +53,7 @@ public final class StandardStream {
   public let descriptor: Int32
   private let capacity: Int
   private let calls: StreamCalls
+  private let isTerminal: Bool
   private var buffer: [UInt8] = []
   private var failure: StreamError?
 
@@ -63,8 +66,10 @@ public final class StandardStream {
     self.init(descriptor: descriptor, capacity: capacity, calls: StreamCalls())
   }
 
-  init(descriptor: Int32, capacity: Int, calls: StreamCalls) {
+  /// nil for `isTerminal` asks the system.
+  init(descriptor: Int32, capacity: Int, calls: StreamCalls, isTerminal: Bool? = nil) {
     self.descriptor = descriptor
+    self.isTerminal = isTerminal ?? CLibrary.isTerminal(descriptor)
     self.capacity = capacity
     self.calls = calls
   }
@@ -76,6 +81,11 @@ public final class StandardStream {
   /// Writes text, sooner or later. After an error every further call throws the same one.
   public func write(_ text: String) throws(StreamError) {
     try write(bytes: text.utf8)
+  }
+
+  /// Writes JSON. On a terminal the characters that it would obey or hide are escaped, which is the same JSON.
+  public func write(json text: String) throws(StreamError) {
+    try write(isTerminal ? TerminalText.escaped(text) : text)
   }
 
   /// Writes text and a line feed.

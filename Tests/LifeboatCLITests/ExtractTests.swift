@@ -2,6 +2,14 @@ import Fixtures
 import Foundation
 import Testing
 
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
 /// `lifeboat extract`
 @Suite struct ExtractTests {
   @Test(arguments: ["csv", "ndjson"]) func aFileForEachEntity(_ format: String) throws {
@@ -120,6 +128,212 @@ import Testing
     #expect(outcome.status == 73)
     #expect(outcome.errorCode == "output.isEvidence")
     #expect(treeState(of: demo.folder) == before)
+  }
+
+  /// Every cell and every name of a column, in every form of CSV; numbers stay numbers.
+  @Test(arguments: [
+    ["rows", "--format", "csv"], ["rows", "--raw", "--format", "csv"],
+    ["rows", "--all", "--format", "csv"], ["extract"],
+  ])
+  func noCellIsAFormula(_ command: [String]) throws {
+    let folder = try TemporaryFolder()
+    let store = folder.url.appendingPathComponent("formulas.sqlite")
+    let database = try SQLiteConnection(store)
+    try database.exec("CREATE TABLE \"=t\"(id INTEGER PRIMARY KEY, \"=H1\" TEXT, n)")
+    let texts = [
+      "=cmd|'/c calc'!A1", "+1", "-1", "@x", "\t=1", "\r=1", "\n=1", " =1", "\u{FF1D}1", "\u{A0}=1",
+      "=1,2", "=\"x\"", "plain",
+    ]
+    try database.insert(
+      "INSERT INTO \"=t\" VALUES(?, ?, -5)",
+      texts.enumerated().map { [.integer(Int64($0.offset)), .string($0.element)] })
+    database.close()
+    let output = folder.url.appendingPathComponent("rows")
+    let outcome = try Program.run(
+      command + ["--spreadsheet-safe", store.path]
+        + (command == ["extract"] ? ["-o", output.path] : []))
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    let csv = folder.url.appendingPathComponent("rows.csv")
+    try
+      (command == ["extract"]
+      ? Data(contentsOf: output.appendingPathComponent("_t.csv")) : outcome.stdout).write(to: csv)
+    let script = """
+      import csv, io, json, sys
+      with open(sys.argv[1], encoding="utf-8", newline="") as file:
+          print(json.dumps([row[:3] for row in csv.reader(file)]))
+      """
+    let python = try #require(findTool("python3"))
+    let read = try run(python, ["-c", script, csv.path])
+    let rows = try JSONDecoder().decode([[String]].self, from: read.stdout)
+    #expect(rows.first == ["id", "'=H1", "n"])
+    #expect(rows.dropFirst().map { $0[1] } == texts.map { $0 == "plain" ? $0 : "'" + $0 })
+    #expect(rows.dropFirst().allSatisfy { $0[2] == "-5" })
+  }
+
+  @Test func theFoundFormulas() throws {
+    guard let shared = Shared.require("formulas in CSV") else { return }
+    let folder = try TemporaryFolder()
+    let archive = shared.appendingPathComponent("stores/found/hostile.tar.xz").path
+    let unpacked = try run(
+      "/bin/sh", ["-c", #"tar -xJf "$1" -C "$2""#, "sh", archive, folder.url.path])
+    guard unpacked.status == 0 else { return print("skipped: formulas in CSV: cannot be unpacked") }
+    let store = folder.url.appendingPathComponent("hostile/formulas.sqlite").path
+    for flags in [["--raw"], ["--all"], []] {
+      let outcome = try Program.run(
+        ["rows", store, "--format", "csv", "--spreadsheet-safe"] + flags)
+      #expect(outcome.status == 0)
+      let csv = folder.url.appendingPathComponent("rows.csv")
+      try outcome.stdout.write(to: csv)
+      let script = """
+        import csv, sys
+        with open(sys.argv[1], encoding="utf-8", newline="") as file:
+            rows = list(csv.reader(file))
+        print(len(rows), [c for r in rows for c in r if c.strip()[:1] in list("=+-@\\uff1d\\uff0b")])
+        """
+      let python = try #require(findTool("python3"))
+      let read = try run(python, ["-c", script, csv.path])
+      #expect(String(decoding: read.stdout, as: UTF8.self) == "19 []\n")
+    }
+  }
+
+  /// The files that rows name lie beside the rows.
+  @Test(arguments: ["csv", "ndjson"]) func externalFilesComeAlong(_ format: String) throws {
+    let demo = try Demonstration()
+    let place = try TemporaryFolder()
+    let output = place.url.appendingPathComponent("Rows")
+    let support = demo.kept.deletingLastPathComponent()
+      .appendingPathComponent(".Notes_SUPPORT/_EXTERNAL_DATA")
+    let names = try FileManager.default.contentsOfDirectory(atPath: support.path)
+    let name = try #require(names.first)
+    let outcome = try Program.run(
+      "extract", demo.kept.path, "--format", format, "-o", output.path, "--json")
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    #expect(try outcome.json()["externalFiles"]?["fileCount"]?.integer == Int64(names.count))
+    #expect(try outcome.json()["externalFiles"]?["output"]?.string == "_EXTERNAL_DATA")
+    let copies = output.appendingPathComponent("_EXTERNAL_DATA")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: copies.path) == names)
+    #expect(
+      try Data(contentsOf: copies.appendingPathComponent(name))
+        == Data(contentsOf: support.appendingPathComponent(name)))
+    let rows = try String(
+      contentsOf: output.appendingPathComponent("Note.\(format)"), encoding: .utf8)
+    #expect(rows.utf8.firstRange(of: name.utf8) != nil)
+  }
+
+  /// What is wrong with one of them is said, whatever the form.
+  @Test(arguments: ["missing", "empty", "zeroed", "stray", "link"], ["csv", "sqlite"])
+  func whatIsWrongWithExternalFiles(_ fault: String, _ format: String) throws {
+    let demo = try Demonstration()
+    let place = try TemporaryFolder()
+    let output = place.url.appendingPathComponent("Rows")
+    let support = demo.kept.deletingLastPathComponent()
+      .appendingPathComponent(".Notes_SUPPORT/_EXTERNAL_DATA")
+    let name = try #require(try FileManager.default.contentsOfDirectory(atPath: support.path).first)
+    let file = support.appendingPathComponent(name)
+    switch fault {
+    case "empty": try Data().write(to: file)
+    case "zeroed": try Data(repeating: 0, count: 300_000).write(to: file)
+    case "stray":
+      try Data("x".utf8).write(
+        to: support.appendingPathComponent("6A4C0F5E-0B71-4F0C-9E0B-1D6B0F1F2AFF"))
+    default: try FileManager.default.removeItem(at: file)
+    }
+    if fault == "link" {
+      try FileManager.default.createSymbolicLink(
+        atPath: file.path, withDestinationPath: "/etc/passwd")
+    }
+    let outcome = try Program.run(
+      "extract", demo.kept.path, "--format", format, "-o", output.path)
+    #expect(outcome.status == 1)
+    let id = [
+      "missing": "externalMissing", "empty": "externalEmpty", "zeroed": "externalZeroed",
+      "stray": "externalStray", "link": "externalMissing",
+    ][fault]
+    #expect(outcome.errors.contains("(recover.\(id ?? ""))\n"), "\(outcome.errors)")
+    #expect(outcome.errors.split(separator: "\n").filter { $0.hasPrefix("finding: ") }.count == 1)
+    #expect(!outcome.errors.contains("lifeboat recover"))
+    if fault == "link" || fault == "missing" {
+      #expect(!FileManager.default.fileExists(atPath: output.path + "/_EXTERNAL_DATA"))
+    }
+  }
+
+  /// The names of what an interruption takes back are nobody else's.
+  @Test(arguments: ["csv", "sqlite"]) func anInterruptionTakesOnlyItsOwn(_ format: String) throws {
+    let program = try #require(Program.path)
+    let folder = try TemporaryFolder()
+    let store = folder.url.appendingPathComponent("many.sqlite")
+    let database = try SQLiteConnection(store)
+    for number in 0..<1500 {
+      try database.exec("CREATE TABLE t\(number)(a); INSERT INTO t\(number) VALUES(\(number))")
+    }
+    database.close()
+    // A file of that name is in the way of a database, and none of a folder's business.
+    let journal = folder.url.appendingPathComponent("out-journal")
+    if format == "csv" { try Data("mine".utf8).write(to: journal) }
+    let script = """
+      "$1" extract "$2" --format "$4" -o "$3" &
+      running=$!
+      tries=0
+      while [ ! -e "$3" ] && [ $tries -lt 400 ]; do sleep 0.01; tries=$((tries + 1)); done
+      kill -TERM $running
+      wait $running
+      echo $?
+      """
+    let result = try run(
+      "/bin/sh",
+      ["-c", script, "sh", program, store.path, folder.url.path + "/out", format])
+    // On a fast machine the work may have ended.
+    if String(decoding: result.stdout, as: UTF8.self).hasSuffix("143\n") {
+      #expect(!FileManager.default.fileExists(atPath: folder.url.path + "/out"))
+    }
+    let left = try FileManager.default.contentsOfDirectory(atPath: folder.url.path)
+      .filter { $0 != "out" }.sorted()
+    #expect(left == (format == "csv" ? ["many.sqlite", "out-journal"] : ["many.sqlite"]))
+    if format == "csv" { #expect(try Data(contentsOf: journal) == Data("mine".utf8)) }
+  }
+
+  /// A link in the place of the output is not followed.
+  @Test func aLinkIsNoFolderForOutput() throws {
+    let demo = try Demonstration()
+    let folder = try TemporaryFolder()
+    let target = folder.url.appendingPathComponent("target")
+    try FileManager.default.createDirectory(at: target, withIntermediateDirectories: false)
+    let output = folder.url.path + "/out"
+    try FileManager.default.createSymbolicLink(atPath: output, withDestinationPath: "target")
+    let outcome = try Program.run("extract", demo.kept.path, "-o", output)
+    #expect(outcome.status == 73)
+    #expect(outcome.errorCode == "output.exists")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: target.path).isEmpty)
+  }
+
+  /// Work on a file of nothing but holes ends when it is asked to.
+  @Test(arguments: [
+    ["inspect", "STORE"], ["rows", "--all", "STORE"], ["extract", "STORE", "-o", "OUTPUT"],
+    ["recover", "STORE", "-o", "OUTPUT"], ["bundle", "create", "STORE", "-o", "OUTPUT"],
+    ["bundle", "create", "STORE", "--include", "store", "-o", "OUTPUT"], ["pages", "STORE"],
+  ])
+  func aSignalEndsEveryWork(_ command: [String]) throws {
+    let program = try #require(Program.path)
+    let folder = try TemporaryFolder()
+    let store = try StoreFixtures.named("page-512").make(folder.url)
+    guard unsafe truncate(store.path, 1 << 40) == 0 else {
+      return print("skipped: a signal ends every work: no file of a terabyte")
+    }
+    let output = folder.url.path + "/out"
+    let words = command.map { $0 == "STORE" ? store.path : $0 == "OUTPUT" ? output : $0 }
+    let script = """
+      "$@" >/dev/null 2>&1 &
+      running=$!
+      sleep 1
+      kill -TERM $running
+      wait $running
+      echo $?
+      """
+    // Without the signal it would read for minutes: the limit is only there to stop a hang.
+    let result = try run("/bin/sh", ["-c", script, "sh", program] + words, timeout: 60)
+    let status = String(decoding: result.stdout, as: UTF8.self)
+    #expect(["143\n", "130\n", "0\n", "1\n"].contains(status))
+    #expect(!FileManager.default.fileExists(atPath: output) || status == "0\n" || status == "1\n")
   }
 
   /// An interruption takes back what the run made, and nothing that others put beside it.

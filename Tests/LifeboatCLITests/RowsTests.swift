@@ -4,6 +4,20 @@ import Testing
 
 /// `lifeboat rows`
 @Suite struct RowsTests {
+  /// All bytes of a value may be there, and none of them certain.
+  @Test func aDoubtfulValueIsSaidToBeInDoubt() throws {
+    guard let shared = Shared.require("a value in doubt") else { return }
+    let store = shared.appendingPathComponent("stores/corrupt/fuzzdata3/01229.db").path
+    let rows = try Program.run("rows", "--all", "--raw", "--format", "ndjson", store).lines()
+    let partial = rows.compactMap { $0["partial"]?.object?.values.first }
+    let value = try #require(partial.first { $0["doubtful"] == .boolean(true) })
+    #expect(value["have"] == value["of"])
+    let text = try Program.run("rows", "--all", "--raw", store).text
+    let size = try #require(value["of"]?.integer)
+    #expect(text.contains("(\(size) bytes, in doubt)"))
+    #expect(!text.contains("(\(size) of \(size) bytes)"))
+  }
+
   // MARK: - Raw rows against SQLite
 
   @Test(arguments: [

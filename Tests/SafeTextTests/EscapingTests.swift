@@ -5,7 +5,8 @@ import Testing
 @Suite struct EscapingTests {
   static let words = [
     "plain", "", "with space", "it's", "a'\u{301};touch PWNED;'\u{301}.sqlite", "$(id)", "`id`",
-    "\\",
+    "\\", "a" + String(repeating: "\u{301}", count: 40),
+    String(repeating: "\u{301}", count: 16) + "'",
     "tab\tand\nline", "\u{202E}gnp", "'\u{200B}\\", "-rf", "é\u{301}", "\u{1B}[2J7", "!x", "*?[",
   ]
 
@@ -53,6 +54,28 @@ import Testing
   @Test func mermaid() {
     #expect(MarkupText.mermaid("a\"b") == "a#34;b")
     #expect(MarkupText.mermaid("Größe 2") == "Größe 2")
+  }
+
+  @Test(
+    arguments: [
+      ("=1", true), ("+1", true), ("-1", true), ("@a", true), ("\t1", true), ("\r1", true),
+      ("\n1", true), ("  =1", true), ("\u{A0}=1", true), ("\u{FEFF}=1", true),
+      ("\u{3000}=1", true), ("\u{FF1D}1", true), ("\u{2212}1", true), ("=\u{301}1", true),
+      ("", false), ("a=1", false), (" ", false), ("1-2", false), ("é", false), ("\u{FF10}", false),
+    ])
+  func formulas(_ text: String, _ expected: Bool) {
+    let bytes = Array(text.utf8)
+    #expect(CSVText.isFormula(count: bytes.count) { bytes[$0] } == expected)
+  }
+
+  @Test(
+    arguments: [
+      ("inspct", "inspect"), ("chekc", "check"), ("ROWS", "rows"), ("insp", "inspect"),
+      ("verfy", "verify"), ("nonsense", nil), ("", nil), ("x", nil),
+    ])
+  func theNearestName(_ written: String, _ expected: String?) {
+    let names = ["inspect", "check", "rows", "recover", "verify"]
+    #expect(NearestName.of(written, among: names) == expected)
   }
 
   @Test(

@@ -4,6 +4,14 @@ import SQLiteFile
 import StoreExtraction
 import Testing
 
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
 /// Files of external binary data, which belong to a store as much as its rows.
 @Suite struct ExternalFilesTests {
   private struct Case {
@@ -69,6 +77,10 @@ import Testing
     #expect(result.externalFiles?.sizeBytes == 900_003)
     #expect(result.externalFiles?.missingCount == 0)
     #expect(result.isLossless, "\(result.findings)")
+    // What no row names is told, and is no loss.
+    #expect(result.externalFiles?.strayCount == 1)
+    #expect(
+      result.findings.filter { $0.id == "recover.externalStray" }.map(\.severity) == [.note])
     #expect(
       try FileManager.default.contentsOfDirectory(atPath: made.copies.path).sorted() == made.names)
     for name in made.names {
@@ -97,6 +109,48 @@ import Testing
     }
     #expect(
       try FileManager.default.contentsOfDirectory(atPath: made.copies.path) == [made.names[0]])
+  }
+
+  @Test func oneWithoutContentIsAFinding() throws {
+    let made = try Case()
+    try Data().write(to: made.support.appendingPathComponent(made.names[0]))
+    try Data(repeating: 0, count: 200_000)
+      .write(to: made.support.appendingPathComponent(made.names[1]))
+    let survey = try StoreRebuild().survey(try DamagedStore(path: made.url.path))
+    let result = try made.rebuild()
+    for one in [survey, result] {
+      #expect(one.externalFiles?.fileCount == 3)
+      #expect(one.externalFiles?.emptyCount == 1)
+      #expect(one.externalFiles?.zeroedCount == 1)
+      #expect(one.findings.count { $0.id == "recover.externalEmpty" && $0.table == "ZNOTE" } == 1)
+      #expect(one.findings.count { $0.id == "recover.externalZeroed" && $0.table == "ZNOTE" } == 1)
+      #expect(!one.isLossless)
+    }
+  }
+
+  /// Two files of nearly 2^63 bytes: no sum of theirs overflows, and no copy of them fills a disk.
+  @Test func filesOfHoles() throws {
+    let made = try Case()
+    var isLarge = true
+    for name in made.names.prefix(2) {
+      let path = made.support.appendingPathComponent(name).path
+      isLarge = unsafe isLarge && truncate(path, .max) == 0
+      if !isLarge { _ = unsafe truncate(path, 1 << 43) }
+    }
+    let before = treeState(of: made.place)
+    let survey = try StoreRebuild().survey(try DamagedStore(path: made.url.path))
+    if isLarge { #expect(survey.externalFiles?.sizeBytes == .max) }
+    // Where the volume has no room for such a file the copy fails, and goes again.
+    do {
+      let result = try made.rebuild()
+      #expect(result.externalFiles?.fileCount == 3)
+      for name in made.names {
+        let copy = made.copies.appendingPathComponent(name)
+        let handle = try FileHandle(forReadingFrom: copy)
+        defer { try? handle.close() }
+        #expect(try handle.read(upToCount: 4)?.first != 0)
+      }
+    } catch is ExtractionError { #expect(treeState(of: made.place) == before) }
   }
 
   @Test func filesOfAnotherStoreAreNotTouched() throws {

@@ -48,6 +48,17 @@ private final class Device: @unchecked Sendable {
     #expect(device.waitCount == 2)
   }
 
+  /// JSON for a terminal is escaped, JSON for a file is as it is.
+  @Test(arguments: [true, false]) func jsonForATerminal(_ isTerminal: Bool) throws {
+    let device = Device([])
+    let stream = StandardStream(
+      descriptor: 9, capacity: 0, calls: device.calls, isTerminal: isTerminal)
+    try stream.write(json: "[\"\u{9B}\u{202E}ä\"]\n")
+    #expect(
+      String(decoding: device.bytes, as: UTF8.self)
+        == (isTerminal ? "[\"\\u009b\\u202eä\"]\n" : "[\"\u{9B}\u{202E}ä\"]\n"))
+  }
+
   @Test(
     arguments: [
       (EPIPE, StreamError.Code.closed), (ENOSPC, .full), (EIO, .writeFailed), (EBADF, .writeFailed),

@@ -16,27 +16,29 @@ import SafeText
 /// A store `X.sqlite` has them in `.X_SUPPORT/_EXTERNAL_DATA`; a new file under another name looks for them in a folder
 /// of its own.
 final class ExternalFiles {
-  /// Names in live rows, and in which table each was met first.
+  static let folderName = "_EXTERNAL_DATA"
+
+  /// Names in live rows, and in which table or entity each was met first.
   private var live: [String: String] = [:]
   /// Names in deleted rows: whether their files are still there is nobody's promise.
   private var dead: Set<String> = []
-  private let source: String
-  private var made: [String] = []
+  private let storePath: String
   /// False for a file that is no store of Core Data's.
   let isOn: Bool
 
   /// More names than this are not kept apart.
   private static let most = 5_000_000
   private static let mostTold = 20
+  /// Entries of the folder that are looked at for files that no row names.
+  private static let mostEntries = 1_000_000
 
-  init(of store: DamagedStore) {
-    isOn = store.kind != .sqlite
-    source = Self.folder(for: store.database.path)
+  init(ofStore path: String, isOn: Bool) {
+    self.isOn = isOn
+    storePath = path
   }
 
-  /// Where a store of this name has its files.
-  private static func folder(for path: String) -> String {
-    PathText.folder(of: path) + "/" + StoreSet.supportName(for: PathText.lastComponent(of: path))
+  convenience init(of store: DamagedStore) {
+    self.init(ofStore: store.database.path, isOn: store.kind != .sqlite)
   }
 
   // MARK: - Rows
@@ -51,59 +53,135 @@ final class ExternalFiles {
       else { continue }
       if row.origin.state != nil {
         if dead.count < Self.most { dead.insert(name) }
-      } else if live[name] == nil, live.count < Self.most {
-        live[name] = table()
+      } else {
+        note(name, in: table())
       }
     }
+  }
+
+  /// Notes the files that a row of an entity names.
+  func note(_ row: ManagedRow, in table: String) {
+    for property in row.properties {
+      if case .external(let blob) = property.value { note(blob.identifier, in: table) }
+    }
+  }
+
+  private func note(_ name: String, in table: String) {
+    if live[name] == nil, live.count < Self.most { live[name] = table }
   }
 
   // MARK: - Looking
 
-  /// What a rebuild would take along.
-  func survey() -> (RebuildResult.ExternalFiles?, [Finding]) {
-    guard !live.isEmpty || !dead.isEmpty else { return (nil, []) }
+  /// What a copy would take along, and what is wrong with the files.
+  ///
+  /// - Parameters:
+  ///   - namesAll: whether all rows were noted; only then it can be told which files no row names.
+  ///   - mostBytes: larger files do not fit where their content is to go; nil for no limit.
+  func survey(namesAll: Bool = true, mostBytes: Int64? = nil) throws -> (
+    RebuildResult.ExternalFiles?, [Finding]
+  ) {
+    guard isOn else { return (nil, []) }
+    let source = source()
     var result = RebuildResult.ExternalFiles()
-    var missing: [String] = []
+    var findings = Findings()
     for name in names {
-      if let status = status(name) {
-        result.fileCount += 1
-        // Sparse files may each say any size.
-        let (sum, overflow) = result.sizeBytes.addingReportingOverflow(status.sizeBytes)
-        result.sizeBytes = overflow ? .max : sum
-      } else if live[name] != nil {
-        missing.append(name)
+      guard let file = try source?.externalFile(name) else {
+        if let table = live[name] { result.missingCount += 1; findings.add(.missing, name, table) }
+        continue
+      }
+      result.fileCount += 1
+      let (sum, overflow) = result.sizeBytes.addingReportingOverflow(file.size)
+      result.sizeBytes = overflow ? .max : sum
+      guard let table = live[name] else { continue }
+      if file.size == 0 {
+        result.emptyCount += 1
+        findings.add(.empty, name, table)
+      } else if try file.isZeroed() {
+        result.zeroedCount += 1
+        findings.add(.zeroed, name, table)
+      } else if let mostBytes, file.size > mostBytes {
+        findings.add(.tooLarge, name, table)
       }
     }
-    result.missingCount = missing.count
-    return (result, findings(missing))
+    if namesAll, let source {
+      let present = try source.names(limit: Self.mostEntries).names
+      for name in present.map({ String(decoding: $0, as: UTF8.self) }).sorted()
+      where live[name] == nil && !dead.contains(name) {
+        result.strayCount += 1
+        findings.add(.stray, name, nil)
+      }
+    }
+    let isNothing = names.isEmpty && result.strayCount == 0
+    return (isNothing ? nil : result, findings.list)
+  }
+
+  /// Findings of each kind, the first of them one by one.
+  private struct Findings {
+    enum Kind: String, CaseIterable {
+      case missing = "recover.externalMissing"
+      case empty = "recover.externalEmpty"
+      case zeroed = "recover.externalZeroed"
+      case tooLarge = "recover.externalTooLarge"
+      case stray = "recover.externalStray"
+
+      func sentence(_ name: String) -> String {
+        switch self {
+        case .missing: "a row names the external file \(name), which is not beside the store"
+        case .empty: "a row names the external file \(name), which is empty"
+        case .zeroed: "a row names the external file \(name), in which all bytes are zero"
+        case .tooLarge:
+          "a row names the external file \(name), which is too large for a value; it is left out"
+        case .stray: "no row names the file \(name) among the external files of the store"
+        }
+      }
+
+      var more: String {
+        switch self {
+        case .missing: "more external files are missing"
+        case .empty: "more external files are empty"
+        case .zeroed: "more external files hold nothing but zeros"
+        case .tooLarge: "more external files are too large for a value"
+        case .stray: "more external files are named by no row"
+        }
+      }
+    }
+
+    private var told: [Kind: [Finding]] = [:]
+    private var counts: [Kind: Int] = [:]
+
+    mutating func add(_ kind: Kind, _ name: String, _ table: String?) {
+      counts[kind, default: 0] += 1
+      guard told[kind, default: []].count < mostTold else { return }
+      told[kind, default: []].append(
+        Finding(
+          kind.rawValue, kind.sentence(name), severity: kind == .stray ? .note : .damage,
+          table: table))
+    }
+
+    var list: [Finding] {
+      Kind.allCases.flatMap { kind in
+        let all = told[kind] ?? []
+        let more = (counts[kind] ?? 0) - all.count
+        return more == 0
+          ? all
+          : all + [
+            Finding(
+              kind.rawValue, "\(more) \(kind.more)", severity: kind == .stray ? .note : .damage)
+          ]
+      }
+    }
   }
 
   private var names: [String] { Set(live.keys).union(dead).sorted() }
 
-  /// The status of a file that is one; nothing behind a link is looked at.
-  private func status(_ name: String) -> FileStatus? {
-    for folder in [source, source + "/_EXTERNAL_DATA"] {
-      guard let status = try? FileStatus.of(folder), status.kind == .folder else { return nil }
-    }
-    guard let status = try? FileStatus.of(source + "/_EXTERNAL_DATA/" + name),
-      status.kind == .file
-    else { return nil }
-    return status
+  /// The folder of the files; nil when there is none. Nothing behind a link is looked at.
+  private func source() -> OpenFolder? {
+    try? OpenFolder(PathText.folder(of: storePath)).folder(Self.supportName(for: storePath))
+      .folder(Self.folderName)
   }
 
-  private func findings(_ missing: [String]) -> [Finding] {
-    var list = missing.prefix(Self.mostTold).map { name in
-      Finding(
-        "recover.externalMissing",
-        "a row names the external file \(name), which is not beside the store", table: live[name])
-    }
-    if missing.count > Self.mostTold {
-      list.append(
-        Finding(
-          "recover.externalMissing",
-          "\(missing.count - Self.mostTold) more external files are missing"))
-    }
-    return list
+  private static func supportName(for path: String) -> String {
+    StoreSet.supportName(for: PathText.lastComponent(of: path))
   }
 
   // MARK: - Copying
@@ -111,26 +189,37 @@ final class ExternalFiles {
   /// Refuses an output beside which files of some store are already.
   static func checkFree(_ output: String, for store: DamagedStore) throws {
     guard store.kind != .sqlite else { return }
-    let target = folder(for: output)
-    guard let there = try FileStatus.of(target) else { return }
+    let target = try support(of: output)
+    guard let there = target.folder.identity(of: target.name) else { return }
     // The same folder: a new file beside the old one, of which only the extension differs.
-    if let own = try FileStatus.of(folder(for: store.database.path)), own.isSameFile(as: there) {
+    if let own = try? support(of: store.database.path),
+      own.folder.identity(of: own.name)?.isSame(as: there) ?? false
+    {
       return
     }
     throw ExtractionError(
       .outputExists,
-      "external files of a store of that name are there already; choose another name", path: target)
+      "external files of a store of that name are there already; choose another name",
+      path: PathText.joined(target.folder.path, target.name))
   }
 
-  /// Copies the files beside the output. `created` hears of each thing before it is made.
-  func copy(beside output: String, created: (String) -> Void) throws -> (
+  /// Where a store of this name has its files.
+  private static func support(of path: String) throws(SystemCallError) -> (
+    folder: OpenFolder, name: String
+  ) {
+    (try OpenFolder(PathText.folder(of: path)), supportName(for: path))
+  }
+
+  /// Copies the files beside the output.
+  func copy(beside output: String, _ made: MadeFiles) throws -> (
     RebuildResult.ExternalFiles?, [Finding]
   ) {
-    var (result, findings) = survey()
-    guard var counted = result, counted.fileCount > 0 else { return (result, findings) }
-    let target = Self.folder(for: output)
-    if let own = try FileStatus.of(source), let there = try FileStatus.of(target),
-      own.isSameFile(as: there)
+    var (result, findings) = try survey()
+    guard let counted = result, counted.fileCount > 0 else { return (result, findings) }
+    let target = try Self.support(of: output)
+    let own = try Self.support(of: storePath)
+    if let there = target.folder.identity(of: target.name),
+      own.folder.identity(of: own.name)?.isSame(as: there) ?? false
     {
       findings.append(
         Finding(
@@ -139,69 +228,131 @@ final class ExternalFiles {
           severity: .note))
       return (result, findings)
     }
-    let folder = target + "/_EXTERNAL_DATA"
-    for path in [target, folder] {
-      guard unsafe mkdir(path, 0o700) == 0 else {
-        throw ExtractionError(
-          errno == EEXIST ? .outputExists : .cannotCreate,
-          "the folder of external files cannot be made: \(unsafe String(cString: strerror(errno)))",
-          path: path)
-      }
-      made.append(path)
-      created(path)
+    let folder: OpenFolder
+    do { folder = try made.makeFolder(target.name, in: target.folder) } catch {
+      throw OutputFolder.cannotMake("folder of external files", error, error.path)
     }
-    counted.output = target
-    for name in names where status(name) != nil {
-      try copy(source + "/_EXTERNAL_DATA/" + name, to: folder + "/" + name, created)
-    }
-    result = counted
-    for path in [folder, target, PathText.folder(of: target)] { try Self.synchronize(path) }
+    try copy(into: folder, as: Self.folderName, made)
+    try folder.synchronize()
+    try target.folder.synchronize()
+    result?.output = PathText.joined(PathText.folder(of: output), target.name)
     return (result, findings)
   }
 
-  private func copy(_ path: String, to target: String, _ created: (String) -> Void) throws {
-    let input = unsafe open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
-    guard input >= 0 else {
-      throw SystemCallError(call: "open", path: path, errno: errno)
-    }
-    defer { close(input) }
-    guard try FileStatus.of(descriptor: input, path: path).kind == .file else {
-      throw SystemCallError(call: "open", path: path, errno: EINVAL)
-    }
-    let output = unsafe open(target, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-    guard output >= 0 else {
-      throw ExtractionError(
-        errno == EEXIST ? .outputExists : .cannotCreate,
-        "the file cannot be made: \(unsafe String(cString: strerror(errno)))", path: target)
-    }
-    made.append(target)
-    created(target)
-    var isOpen = true
-    defer { if isOpen { close(output) } }
-    var buffer = [UInt8](repeating: 0, count: 1 << 18)
-    while true {
-      let count = unsafe buffer.withUnsafeMutableBytes {
-        unsafe read(input, $0.baseAddress, $0.count)
+  /// Copies the files that rows name into a new folder within `parent`; makes none when there are no files.
+  func copy(into parent: OpenFolder, as name: String, _ made: MadeFiles) throws {
+    guard isOn, let source = source() else { return }
+    var folder: OpenFolder?
+    for file in names {
+      guard let input = try source.externalFile(file) else { continue }
+      let target: OpenFolder
+      if let folder {
+        target = folder
+      } else {
+        do { target = try made.makeFolder(name, in: parent) } catch {
+          throw OutputFolder.cannotMake("folder of external files", error, error.path)
+        }
+        folder = target
       }
-      if count < 0, errno == EINTR { continue }
-      guard count >= 0 else { throw SystemCallError(call: "read", path: path, errno: errno) }
-      guard count > 0 else { break }
+      let output: Int32
+      do { output = try made.makeFile(file, in: target) } catch {
+        throw OutputFolder.cannotMake("file", error, error.path)
+      }
+      defer { close(output) }
+      try input.copy(to: output, PathText.joined(target.path, file))
+    }
+    try folder?.synchronize()
+  }
+}
+
+/// An open file of external binary data.
+private final class ExternalFile {
+  private let descriptor: Int32
+  private let path: String
+  private let status: FileStatus
+  var size: Int64 { status.sizeBytes }
+
+  init?(_ descriptor: Int32, _ path: String) throws {
+    self.descriptor = descriptor
+    self.path = path
+    status = try FileStatus.of(descriptor: descriptor, path: path)
+    guard status.kind == .file else { return nil }
+  }
+
+  deinit { close(descriptor) }
+
+  func isZeroed() throws -> Bool {
+    var isZero = true
+    try forEachPart { _, bytes in
+      isZero = bytes.allSatisfy { $0 == 0 }
+      return isZero
+    }
+    return isZero
+  }
+
+  /// Copies the bytes and compares the copy with them. Holes stay holes, so that a small file cannot fill a disk.
+  func copy(to output: Int32, _ target: String) throws {
+    guard ftruncate(output, off_t(size)) == 0 else { throw Self.writeFailed(target) }
+    try forEachPart { offset, bytes in
       var done = 0
-      while done < count {
-        let written = unsafe buffer.withUnsafeBytes { bytes in
-          unsafe write(output, bytes.baseAddress.map { unsafe $0 + done }, count - done)
+      while done < bytes.count {
+        let written = unsafe bytes.withUnsafeBytes { raw in
+          unsafe pwrite(
+            output, raw.baseAddress.map { unsafe $0 + done }, bytes.count - done,
+            off_t(offset + Int64(done)))
         }
         if written < 0, errno == EINTR { continue }
         guard written > 0 else { throw Self.writeFailed(target) }
         done += written
       }
+      return true
     }
-    let isSynced = fsync(output) == 0 || errno == EINVAL || errno == ENOTSUP
-    isOpen = false
-    guard close(output) == 0, isSynced else { throw Self.writeFailed(target) }
-    guard try StoreSeal.sha256(ofFile: target) == StoreSeal.sha256(ofFile: path) else {
+    guard fsync(output) == 0 || errno == EINVAL || errno == ENOTSUP else {
+      throw Self.writeFailed(target)
+    }
+    var isEqual = true
+    try forEachPart { offset, bytes in
+      isEqual = try FileBytes.read(output, target, at: offset, bytes.count) == Array(bytes)
+      return isEqual
+    }
+    guard isEqual, try FileStatus.of(descriptor: output, path: target).sizeBytes == size else {
       throw ExtractionError(
         .writeFailed, "the copy of an external file has other bytes than the file", path: target)
+    }
+    guard try FileStatus.of(descriptor: descriptor, path: path) == status else {
+      throw ExtractionError(
+        .changedDuringRead, "an external file changed while it was copied", path: path)
+    }
+  }
+
+  #if canImport(Darwin)
+    private static let seekData: Int32 = 4
+    private static let seekHole: Int32 = 3
+  #else
+    private static let seekData: Int32 = 3
+    private static let seekHole: Int32 = 4
+  #endif
+
+  /// Hands out the bytes of the file but those of holes, until `body` returns false.
+  private func forEachPart(_ body: (Int64, [UInt8]) throws -> Bool) throws {
+    var offset: Int64 = 0
+    while offset < size {
+      let data = Int64(lseek(descriptor, off_t(offset), Self.seekData))
+      if data < 0, errno == ENXIO { return }
+      // Where holes cannot be told everything is data.
+      let start = data < offset ? offset : data
+      let hole = data < offset ? size : Int64(lseek(descriptor, off_t(start), Self.seekHole))
+      let end = hole <= start ? size : min(hole, size)
+      offset = start
+      while offset < end {
+        let bytes = try FileBytes.read(descriptor, path, at: offset, Int(min(end - offset, 1 << 18)))
+        guard !bytes.isEmpty else {
+          throw ExtractionError(
+            .changedDuringRead, "an external file changed while it was read", path: path)
+        }
+        guard try body(offset, bytes) else { return }
+        offset += Int64(bytes.count)
+      }
     }
   }
 
@@ -210,21 +361,12 @@ final class ExternalFiles {
       .writeFailed,
       "the external file cannot be written: \(unsafe String(cString: strerror(errno)))", path: path)
   }
+}
 
-  private static func synchronize(_ folder: String) throws {
-    let descriptor = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard descriptor >= 0 else {
-      throw SystemCallError(call: "open", path: folder, errno: errno)
-    }
-    defer { close(descriptor) }
-    guard fsync(descriptor) == 0 || errno == EINVAL || errno == ENOTSUP else {
-      throw writeFailed(folder)
-    }
-  }
-
-  /// Takes back what was copied.
-  func discard() {
-    for path in made.reversed() where unsafe unlink(path) != 0 { unsafe rmdir(path) }
-    made = []
+extension OpenFolder {
+  /// The file of a name, open; nil when there is none, or something that is no file.
+  fileprivate func externalFile(_ name: String) throws -> ExternalFile? {
+    guard identity(of: name)?.kind == .file else { return nil }
+    return try ExternalFile(file(name), PathText.joined(path, name))
   }
 }

@@ -50,6 +50,12 @@ public struct RebuildResult: Sendable, Codable {
     public var sizeBytes: Int64 = 0
     /// Files that live rows name and that are not there.
     public var missingCount = 0
+    /// Files among them that are empty although live rows name them.
+    public var emptyCount = 0
+    /// Files among them that have nothing but zeros although live rows name them.
+    public var zeroedCount = 0
+    /// Files beside them that no row names; 0 also where not all rows were read.
+    public var strayCount = 0
     /// The folder that they were copied into; nil for a trial, and when it is the store's own.
     public var output: String?
   }

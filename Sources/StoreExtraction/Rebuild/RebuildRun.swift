@@ -99,7 +99,7 @@ final class RebuildRun {
     result.tables = targets.compactMap { $0 }.filter { met.insert($0.target).inserted }
       .map(\.result)
     result.markAssumed(store)
-    let (files, missing) = try external.copy(beside: output, created: options.created)
+    let (files, missing) = try external.copy(beside: output, options.made)
     result.externalFiles = files
     pages.count(into: &result)
     var all = RebuildFindings.all(of: store, result, pages)

@@ -1,6 +1,7 @@
 import CoreDataStore
 import SQLiteFile
 import SQLiteWriter
+import SafeText
 
 /// Makes a fresh SQLite file out of what can be read of a damaged one: the same schema, the rows under their own
 /// row ids, and beside them what could not be put in its place.
@@ -17,8 +18,8 @@ public struct StoreRebuild: Sendable {
   public var provenance = Provenance.notable
   /// Whether deleted rows are looked for; they get tables of their own.
   public var includesDeleted = false
-  /// Hears the path of each file as it is made, for a caller that must take them back in a hurry.
-  public var created: @Sendable (String) -> Void = { _ in }
+  /// Keeps what is made, for a caller that must take it back in a hurry.
+  public var made = MadeFiles()
   /// Hears how many pages of how many have been gone through.
   public var progress: (@Sendable (_ done: Int64, _ total: Int64) -> Void)?
 
@@ -76,19 +77,24 @@ public struct StoreRebuild: Sendable {
     _ store: DamagedStore, to output: String, _ watch: EvidenceWatch, _ concessions: [Int: String],
     isFilling: Bool
   ) throws -> RebuildResult {
-    let writer = try SQLiteWriter(
-      creating: Self.privatePath(for: output), options: writerOptions(for: store))
-    created(writer.path)
+    let count = made.count
+    let writer = try made.making {
+      let writer = try SQLiteWriter(
+        creating: Self.privatePath(for: output), options: writerOptions(for: store))
+      return (writer, writer.path)
+    }
     let run = RebuildRun(store, self, writer, concessions, isFilling: isFilling)
     do {
       var result = try run.run(for: output)
       result.output = output
       try Self.check(watch, store)
-      try writer.publish(as: output)
+      try writer.complete()
+      // The file has its name, and all that belongs to it stays, in one step.
+      try made.keep(to: count) { try writer.publish(as: output) }
       return result
     } catch {
-      run.external.discard()
       writer.discard()
+      made.takeBack(to: count)
       throw error
     }
   }
@@ -107,11 +113,9 @@ public struct StoreRebuild: Sendable {
   private static func privatePath(for output: String) -> String {
     var random = SystemRandomNumberGenerator()
     let suffix = String(UInt32.random(in: .min ... .max, using: &random), radix: 36)
-    guard let slash = output.utf8.lastIndex(of: UInt8(ascii: "/")) else {
-      return ".\(output).\(suffix)"
-    }
-    let start = output.utf8.index(after: slash)
-    return output[..<start] + ".\(output[start...]).\(suffix)"
+    let name = ".\(PathText.lastComponent(of: output)).\(suffix)"
+    return PathText.lastComponent(of: output).utf8.count == output.utf8.count
+      ? name : PathText.joined(PathText.folder(of: output), name)
   }
 
   /// The layout of the source, so far as it is known.
@@ -165,7 +169,7 @@ struct RebuildCount {
 
   mutating func run(
     includesDeleted: Bool, _ progress: (@Sendable (Int64, Int64) -> Void)?
-  ) throws(SQLiteFileError) {
+  ) throws {
     let total = Int64(store.database.pageCount)
     var nextReport: UInt32 = 0
     var result = result
@@ -199,7 +203,7 @@ struct RebuildCount {
       return true
     }
     result.markAssumed(store)
-    let (files, missing) = external.survey()
+    let (files, missing) = try external.survey()
     result.externalFiles = files
     pages.count(into: &result)
     var all = RebuildFindings.all(of: store, result, pages)

@@ -1,0 +1,57 @@
+import ArgumentParser
+import Foundation
+import SafeText
+import Terminal
+
+/// What to say to a command line that the parser does not take, or would take otherwise than it was meant.
+enum UsageAdvice {
+  /// The letters of all flags that have one.
+  private static let letters = Array("fhnoqv".utf8)
+
+  /// Refuses a word such as `-dash.sqlite`, of which the parser would take each letter for a flag: there is an `h` in
+  /// it, and help would be all that is shown.
+  static func check(_ arguments: some Sequence<String>) throws(Failure) {
+    for argument in arguments {
+      if PathText.isSame(argument, "--") { return }
+      // The parser has that one.
+      if PathText.isSame(argument, "-help") { continue }
+      let bytes = argument.utf8
+      guard bytes.count > 2, PathText.starts(argument, with: "-"),
+        !PathText.starts(argument, with: "--")
+      else { continue }
+      let rest = bytes.dropFirst()
+      let isNumber = rest.allSatisfy { (0x30...0x39).contains($0) || $0 == UInt8(ascii: ".") }
+      // `-o=NEW` is a flag with its value.
+      let hasValue = rest.dropFirst().first == UInt8(ascii: "=")
+      if isNumber || hasValue || rest.allSatisfy(letters.contains) { continue }
+      throw Failure(
+        64, "usage.parser", "\(argument) begins with a hyphen, and is no flag",
+        hint: "a file of that name is written \(ShellText.path(argument)), or stands behind --")
+    }
+  }
+
+  /// What may have been meant by a word that is no command; nil where the command is known.
+  static func hint(for arguments: [String]) -> String? {
+    var command: any ParsableCommand.Type = Lifeboat.self
+    var path = ["lifeboat"]
+    for word in arguments {
+      let children = command.configuration.subcommands
+      guard !children.isEmpty, !PathText.starts(word, with: "-") else { return nil }
+      if let child = children.first(where: { names(of: $0).contains(word) }) {
+        command = child
+        path.append(word)
+        continue
+      }
+      if FileManager.default.fileExists(atPath: word) {
+        return "to see what the file is: lifeboat inspect \(ShellText.path(word))"
+      }
+      return NearestName.of(word, among: children.flatMap(names))
+        .map { "did you mean: \(path.joined(separator: " ")) \($0)" }
+    }
+    return nil
+  }
+
+  private static func names(of command: any ParsableCommand.Type) -> [String] {
+    [command._commandName] + command.configuration.aliases
+  }
+}

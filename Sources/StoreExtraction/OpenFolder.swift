@@ -1,0 +1,186 @@
+import CoreDataStore
+import SafeText
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// An open folder. What is done in it by name stays in it, whatever becomes of its path meanwhile.
+final class OpenFolder: Sendable {
+  /// The path that led to it, for messages.
+  let path: String
+  let descriptor: Int32
+
+  /// Opens the folder at a path that a person chose, which may lead through links.
+  convenience init(_ path: String) throws(SystemCallError) {
+    let descriptor = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK)
+    guard descriptor >= 0 else {
+      throw SystemCallError(call: "open", path: path, errno: errno)
+    }
+    self.init(descriptor: descriptor, path: path)
+  }
+
+  private init(descriptor: Int32, path: String) {
+    self.descriptor = descriptor
+    self.path = path
+  }
+
+  deinit { close(descriptor) }
+
+  /// The folder of a name in this one; a link is none.
+  func folder(_ name: some StringProtocol) throws(SystemCallError) -> OpenFolder {
+    try folder(named: Array(name.utf8))
+  }
+
+  /// The same by the bytes of a name, which need not be text.
+  func folder(named name: [UInt8]) throws(SystemCallError) -> OpenFolder {
+    let path = path(of: name)
+    let descriptor = try entry(named: name, O_RDONLY | O_DIRECTORY)
+    return OpenFolder(descriptor: descriptor, path: path)
+  }
+
+  /// Opens what has a name in the folder for reading; the caller closes it. Links are refused, and a pipe does not
+  /// stop us.
+  func file(_ name: String) throws(SystemCallError) -> Int32 { try file(named: Array(name.utf8)) }
+
+  /// The same by the bytes of a name.
+  func file(named name: [UInt8]) throws(SystemCallError) -> Int32 { try entry(named: name, O_RDONLY) }
+
+  private func entry(named name: [UInt8], _ flags: Int32) throws(SystemCallError) -> Int32 {
+    let opened = unsafe Self.withCString(name) {
+      unsafe openat(descriptor, $0, flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+    }
+    guard opened >= 0 else {
+      throw SystemCallError(call: "openat", path: path(of: name), errno: errno)
+    }
+    return opened
+  }
+
+  /// Who a name is in the folder, itself and not what a link leads to; nil when it is nobody.
+  func identity(of name: String) -> FileIdentity? { identity(named: Array(name.utf8)) }
+
+  /// The same by the bytes of a name.
+  func identity(named name: [UInt8]) -> FileIdentity? {
+    var raw = stat()
+    let result = unsafe Self.withCString(name) { unsafe fstatat(descriptor, $0, &raw, AT_SYMLINK_NOFOLLOW) }
+    return result == 0 ? FileIdentity(raw) : nil
+  }
+
+  /// Removes a file, or an empty folder.
+  @discardableResult
+  func remove(_ name: String, isFolder: Bool) -> Bool {
+    unsafe unlinkat(descriptor, name, isFolder ? AT_REMOVEDIR : 0) == 0
+  }
+
+  /// The names in the folder as bytes, without "." and "..", in no order, and whether there are more than `limit`.
+  func names(limit: Int) throws(SystemCallError) -> (names: [[UInt8]], isCut: Bool) {
+    let copy = try entry(named: [UInt8(ascii: ".")], O_RDONLY | O_DIRECTORY)
+    guard let stream = unsafe fdopendir(copy) else {
+      let code = errno
+      close(copy)
+      throw SystemCallError(call: "fdopendir", path: path, errno: code)
+    }
+    defer { unsafe _ = closedir(stream) }
+    var names: [[UInt8]] = []
+    while true {
+      errno = 0
+      guard let entry = unsafe readdir(stream) else {
+        if errno != 0 { throw SystemCallError(call: "readdir", path: path, errno: errno) }
+        return (names, false)
+      }
+      let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { field in
+        unsafe field.withMemoryRebound(to: CChar.self, capacity: 1) { bytes in
+          unsafe Array(UnsafeBufferPointer(start: bytes, count: strlen(bytes))).map {
+            UInt8(bitPattern: $0)
+          }
+        }
+      }
+      if name == [0x2e] || name == [0x2e, 0x2e] { continue }
+      guard names.count < limit else { return (names, true) }
+      names.append(name)
+    }
+  }
+
+  /// Makes the entries of the folder durable.
+  func synchronize() throws(SystemCallError) {
+    // Some file systems cannot sync a folder and say so.
+    guard fsync(descriptor) == 0 || errno == EINVAL || errno == ENOTSUP else {
+      throw SystemCallError(call: "fsync", path: path, errno: errno)
+    }
+  }
+
+  private func path(of name: [UInt8]) -> String {
+    PathText.joined(path, String(decoding: name, as: UTF8.self))
+  }
+
+  private static func withCString<T>(_ name: [UInt8], _ body: (UnsafePointer<CChar>) -> T) -> T {
+    let bytes = name.map { CChar(bitPattern: $0) } + [0]
+    return unsafe bytes.withUnsafeBufferPointer { buffer in
+      // There is at least the NUL.
+      guard let start = buffer.baseAddress else { return unsafe body("") }
+      return unsafe body(start)
+    }
+  }
+}
+
+/// What makes a file that file, under whatever name.
+struct FileIdentity: Sendable {
+  /// The volume and the place on it.
+  struct Key: Sendable, Hashable {
+    let device: Int64
+    let inode: UInt64
+  }
+
+  let key: Key
+  let kind: StoreSet.Kind
+  let sizeBytes: Int64
+
+  init(_ raw: stat) {
+    key = Key(device: Int64(truncatingIfNeeded: raw.st_dev), inode: UInt64(raw.st_ino))
+    sizeBytes = Int64(raw.st_size)
+    kind =
+      switch raw.st_mode & S_IFMT {
+      case S_IFREG: .file
+      case S_IFDIR: .folder
+      case S_IFLNK: .symbolicLink
+      default: .other
+      }
+  }
+
+  init?(descriptor: Int32) {
+    var raw = stat()
+    guard unsafe fstat(descriptor, &raw) == 0 else { return nil }
+    self.init(raw)
+  }
+
+  func isSame(as other: FileIdentity) -> Bool {
+    key == other.key && kind == other.kind
+  }
+}
+
+/// Reading by an open descriptor.
+enum FileBytes {
+  /// The bytes from a place on, fewer at the end.
+  static func read(
+    _ descriptor: Int32, _ path: String, at offset: Int64, _ count: Int
+  ) throws(SystemCallError) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: count)
+    var done = 0
+    while done < count {
+      let got = unsafe bytes.withUnsafeMutableBytes { raw in
+        unsafe pread(
+          descriptor, raw.baseAddress.map { unsafe $0 + done }, count - done,
+          off_t(offset + Int64(done)))
+      }
+      if got < 0, errno == EINTR { continue }
+      guard got >= 0 else { throw SystemCallError(call: "read", path: path, errno: errno) }
+      guard got > 0 else { break }
+      done += got
+    }
+    return done == count ? bytes : Array(bytes.prefix(done))
+  }
+}

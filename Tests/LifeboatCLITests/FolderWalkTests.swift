@@ -1,0 +1,163 @@
+import Fixtures
+import Foundation
+import Testing
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// `lifeboat inspect FOLDER`: nothing that is or was a store is passed over in silence.
+@Suite struct FolderWalkTests {
+  private let folder: TemporaryFolder
+  private let outside: TemporaryFolder
+  /// A database of several pages.
+  private let content: [UInt8]
+
+  init() throws {
+    folder = try TemporaryFolder()
+    outside = try TemporaryFolder()
+    let store = outside.url.appendingPathComponent("notes.sqlite")
+    try smallRows(megabytes: 1, at: store)
+    content = try bytes(of: store)
+  }
+
+  private func put(_ bytes: [UInt8], _ name: String) throws {
+    try Data(bytes).write(to: folder.url.appendingPathComponent(name))
+  }
+
+  /// The code told of each path that was passed over.
+  private func told() throws -> [String: String] {
+    let outcome = try Program.run("inspect", "--json", folder.url.path)
+    #expect(outcome.status == 1, "\(outcome.errors)")
+    let other = try outcome.json()["passedOver"]?.array ?? []
+    var told: [String: String] = [:]
+    for entry in other {
+      let path = try #require(entry["path"]?.string)
+      told[String(path.dropFirst(folder.url.path.count + 1))] = entry["code"]?.string
+    }
+    // The same for people, a line each.
+    let text = try Program.run("inspect", folder.url.path)
+    #expect(text.status == 1)
+    #expect(text.errors.split(separator: "\n").count == other.count, "\(text.errors)")
+    #expect(try Program.run("inspect", "--exit-zero", folder.url.path).status == 0)
+    return told
+  }
+
+  @Test func whatLostItsHeader() throws {
+    try put([UInt8](repeating: 0, count: 4096) + content[4096...], "page1zeroed.sqlite")
+    try put(Array(content[4096...]), "cut")
+    try put(Array(content[1234...]), "cut-anywhere.db")
+    try put([UInt8](repeating: 7, count: 16) + content[16...], "magic-gone.sqlite")
+    try put(content, "fine.sqlite")
+    let told = try told()
+    #expect(
+      told == [
+        "page1zeroed.sqlite": "file.notADatabase", "cut": "file.notADatabase",
+        "cut-anywhere.db": "file.notADatabase", "magic-gone.sqlite": "file.notADatabase",
+      ])
+    // Each of them is read by its own name.
+    for name in told.keys {
+      #expect(try Program.run("inspect", folder.url.path + "/" + name).status == 0, "\(name)")
+    }
+  }
+
+  @Test func whatLiesBesideTells() throws {
+    let store = outside.url.appendingPathComponent("wal")
+    try FileManager.default.createDirectory(at: store, withIntermediateDirectories: false)
+    let main = try StoreFixtures.named("wal-committed").make(store)
+    let log = try bytes(of: URL(fileURLWithPath: main.path + "-wal"))
+    try put([], "empty.sqlite")
+    try put(log, "empty.sqlite-wal")
+    try put(log, "gone.sqlite-wal")
+    try put(log, "renamed.bak")
+    try randomFile(folder.url.appendingPathComponent("locked.sqlite"), bytes: 8192, seed: 3)
+    try put(log, "locked.sqlite-wal")
+    try put([], "pictures.sqlite")
+    for name in ["pictures", "lost"] {
+      let data = folder.url.appendingPathComponent(".\(name)_SUPPORT/_EXTERNAL_DATA")
+      try FileManager.default.createDirectory(at: data, withIntermediateDirectories: true)
+      try Data("x".utf8).write(to: data.appendingPathComponent("file"))
+    }
+    try #require(unsafe mkfifo(folder.url.path + "/pipe.sqlite", 0o600) == 0)
+    try put(log, "pipe.sqlite-wal")
+    try FileManager.default.createSymbolicLink(
+      atPath: folder.url.path + "/link.sqlite",
+      withDestinationPath: outside.url.path + "/notes.sqlite")
+    #expect(
+      try told() == [
+        "empty.sqlite": "file.empty", "gone.sqlite-wal": "file.missing",
+        "renamed.bak": "file.isLog", "locked.sqlite": "file.notADatabase",
+        "pictures.sqlite": "file.empty", ".lost_SUPPORT": "file.missing",
+        "pipe.sqlite": "file.notRegular", "link.sqlite": "file.notRegular",
+      ])
+  }
+
+  @Test func namesThatAreNoText() throws {
+    let store = outside.url.appendingPathComponent("notes.sqlite")
+    let script = #"cp "$1" "$2/$(printf 'caf\351')""#
+    // Some file systems take only text.
+    guard try run("/bin/sh", ["-c", script, "sh", store.path, folder.url.path]).status == 0 else {
+      return print("skipped: names that are no text")
+    }
+    #expect(try told() == ["caf\\xE9": "input.nameNotText"])
+  }
+
+  /// Deeper than is looked, and what nobody may look into.
+  @Test func whatIsNotEntered() throws {
+    var path = folder.url
+    for _ in 0..<18 { path.appendPathComponent("d") }
+    try FileManager.default.createDirectory(at: path, withIntermediateDirectories: true)
+    #expect(try Array(told().values) == ["input.notEntered"])
+  }
+
+  @Test(
+    .enabled(
+      if: geteuid() != 0 || findTool("setpriv") != nil, "everything is permitted to root"))
+  func whatCannotBeRead() throws {
+    try put(content, "private.sqlite")
+    let inner = folder.url.appendingPathComponent("inner")
+    try FileManager.default.createDirectory(at: inner, withIntermediateDirectories: false)
+    try put(content, "inner/notes.sqlite")
+    for path in [folder.url.path + "/private.sqlite", inner.path] {
+      try FileManager.default.setAttributes([.posixPermissions: 0], ofItemAtPath: path)
+    }
+    defer {
+      try? FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: inner.path)
+    }
+    try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: folder.url.path)
+    let program = try #require(Program.path)
+    let drop = geteuid() == 0 ? ["--reuid=65534", "--clear-groups", program] : []
+    let tool = geteuid() == 0 ? try #require(findTool("setpriv")) : program
+    let result = try run(tool, drop + ["inspect", folder.url.path])
+    let errors = String(decoding: result.stderr, as: UTF8.self)
+    // Where the program itself is out of reach nothing can be said.
+    guard result.status != 127, result.status != 126 else {
+      return print("skipped: what cannot be read: \(errors)")
+    }
+    #expect(result.status == 1)
+    #expect(errors.components(separatedBy: "(file.permission)\n").count == 3, "\(errors)")
+  }
+
+  /// Ordinary files stay unmentioned.
+  @Test func nothingElseIsTold() throws {
+    try put(content, "fine.sqlite")
+    try randomFile(folder.url.appendingPathComponent("photo.jpg"), bytes: 3 << 20, seed: 5)
+    try put(Array(String(repeating: "Just words.\n", count: 100_000).utf8), "words.txt")
+    try put(Array("CREATE TABLE t(a);\nINSERT INTO t VALUES(1);\n".utf8), "dump.sql")
+    try put([UInt8](repeating: 0, count: 1 << 20), "zeros")
+    try put([], "empty")
+    try put(Array("{}".utf8), "small.json")
+    let program = try #require(Program.path)
+    try FileManager.default.createSymbolicLink(
+      atPath: folder.url.path + "/same.sqlite", withDestinationPath: "fine.sqlite")
+    try FileManager.default.copyItem(
+      atPath: program, toPath: folder.url.path + "/program")
+    let outcome = try Program.run("inspect", folder.url.path)
+    #expect(outcome.status == 0)
+    #expect(outcome.errors == "")
+  }
+}
