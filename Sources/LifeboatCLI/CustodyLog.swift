@@ -38,7 +38,9 @@ struct CustodyLog {
     for evidence in command.evidencePaths {
       try EvidenceGuard.check(path, againstAllAt: evidence)
     }
-    guard !command.outputPaths.contains(where: { PathText.isSame($0, path) }), try Self.mayAppend(to: path) else {
+    guard !command.outputPaths.contains(where: { PathText.isSame($0, path) }),
+      try Self.mayAppend(to: path)
+    else {
       throw Failure(
         73, "custody.notALog",
         "something that is no custody log is at \(path); nothing was written to it",

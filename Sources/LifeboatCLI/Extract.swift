@@ -62,8 +62,10 @@ struct Extract: ParsableCommand, RecordedCommand {
       display.note("finding: " + FindingText.line(stray))
     }
     let files = result.externalFiles
-    let fileDamage = ["recover.externalMissing", "recover.externalEmpty", "recover.externalZeroed",
-      "recover.externalTooLarge"]
+    let fileDamage = [
+      "recover.externalMissing", "recover.externalEmpty", "recover.externalZeroed",
+      "recover.externalTooLarge",
+    ]
     let isStoreDamaged = result.findings.contains {
       $0.severity == .damage && !fileDamage.contains($0.id)
     }
@@ -84,7 +86,8 @@ struct Extract: ParsableCommand, RecordedCommand {
 
   private func externalText(_ result: StoreExport.Result) -> String {
     guard let files = result.externalFiles, files.fileCount > 0 else { return "" }
-    let count = "\(Quantity.count(files.fileCount)) external \(files.fileCount == 1 ? "file" : "files")"
+    let count =
+      "\(Quantity.count(files.fileCount)) external \(files.fileCount == 1 ? "file" : "files")"
     let size = Quantity.bytes(UInt64(clamping: files.sizeBytes))
     return files.output.map { "\(count) of \(size) beside them in \($0)\n" }
       ?? "\(count) of \(size) within the rows\n"

@@ -207,7 +207,8 @@ struct Rescue: ParsableCommand, RecordedCommand {
     case (_, .foreign) where verdict.rule == "model.foreign":
       throw Failure(
         65, "store.foreign", "\(verdict.reason), \(path)",
-        hint: "nothing was moved; name the app's own store, or with --model all versions of its model"
+        hint:
+          "nothing was moved; name the app's own store, or with --model all versions of its model"
       )
     case (_, .foreign) where verdict.rule == "file.notADatabase":
       throw Failure.pastedHashes(at: path) ?? notRescued(verdict)

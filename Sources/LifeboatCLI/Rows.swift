@@ -159,7 +159,8 @@ struct Rows: ParsableCommand, RecordedCommand {
     let filled = names.filter { counts[$0, default: 0] > 0 }
     let shown = (filled.isEmpty ? names : filled).prefix(12).map { name in
       let count = counts[name, default: 0]
-      return "--entity \(ShellText.quoted(name)) (\(Quantity.count(count)) \(count == 1 ? "row" : "rows"))"
+      return
+        "--entity \(ShellText.quoted(name)) (\(Quantity.count(count)) \(count == 1 ? "row" : "rows"))"
     }
     let rest = max(filled.count, shown.count) - shown.count
     return "name one: \(shown.joined(separator: ", "))"

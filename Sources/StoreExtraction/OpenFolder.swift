@@ -48,7 +48,9 @@ final class OpenFolder: Sendable {
   func file(_ name: String) throws(SystemCallError) -> Int32 { try file(named: Array(name.utf8)) }
 
   /// The same by the bytes of a name.
-  func file(named name: [UInt8]) throws(SystemCallError) -> Int32 { try entry(named: name, O_RDONLY) }
+  func file(named name: [UInt8]) throws(SystemCallError) -> Int32 {
+    try entry(named: name, O_RDONLY)
+  }
 
   private func entry(named name: [UInt8], _ flags: Int32) throws(SystemCallError) -> Int32 {
     let opened = unsafe Self.withCString(name) {
@@ -66,7 +68,9 @@ final class OpenFolder: Sendable {
   /// The same by the bytes of a name.
   func identity(named name: [UInt8]) -> FileIdentity? {
     var raw = stat()
-    let result = unsafe Self.withCString(name) { unsafe fstatat(descriptor, $0, &raw, AT_SYMLINK_NOFOLLOW) }
+    let result = unsafe Self.withCString(name) {
+      unsafe fstatat(descriptor, $0, &raw, AT_SYMLINK_NOFOLLOW)
+    }
     return result == 0 ? FileIdentity(raw) : nil
   }
 

@@ -218,7 +218,8 @@ private struct StoreSearch {
     if Self.hasCompany(name, place) {
       tell(
         path, "file.notADatabase",
-        "a log lies beside it, but it does not start like a database; it may be encrypted or ruined")
+        "a log lies beside it, but it does not start like a database; it may be encrypted or ruined"
+      )
     }
   }
 
@@ -256,7 +257,8 @@ private struct StoreSearch {
 
   /// Whether a log or journal lies beside a file that is more than nothing.
   private static func hasCompany(_ name: [UInt8], _ place: Place) -> Bool {
-    place.size(of: name + Array("-wal".utf8)) > 0 || place.size(of: name + Array("-journal".utf8)) > 0
+    place.size(of: name + Array("-wal".utf8)) > 0
+      || place.size(of: name + Array("-journal".utf8)) > 0
   }
 
   /// Tells of folders of external files whose store is neither found nor told of.
@@ -371,7 +373,9 @@ private final class FileSample {
       defer { place += 1 }
       let type = bytes[place]
       guard type == 13 || type == 5 || type == 10 || type == 2 else { continue }
-      func number(_ offset: Int) -> Int { Int(bytes[place + offset]) << 8 | Int(bytes[place + offset + 1]) }
+      func number(_ offset: Int) -> Int {
+        Int(bytes[place + offset]) << 8 | Int(bytes[place + offset + 1])
+      }
       let count = number(3)
       let content = number(5)
       let pointers = type == 13 || type == 10 ? 8 : 12

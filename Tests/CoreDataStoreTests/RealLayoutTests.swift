@@ -68,7 +68,8 @@ import Testing
   /// `author.id` took the column `ZID` before the cocktail's own `id`, which is another in each row.
   @Test func valuesOfComposites() throws {
     guard let shared = Shared.require("values of composites") else { return }
-    let url = shared.appendingPathComponent("stores/found/models/composite/PreloadedCocktails.store")
+    let url = shared.appendingPathComponent(
+      "stores/found/models/composite/PreloadedCocktails.store")
     let layout = TableLayout(try #require(try CoreDataStore(path: url.path).cachedModel))
     let columns = try #require(layout.table(of: "Cocktail")).columns
     func column(_ attribute: String) -> String? {

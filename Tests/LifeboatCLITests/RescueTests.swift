@@ -49,7 +49,8 @@ struct Moody {
     #expect(outcome.status == 65)
     #expect(outcome.errorCode == "store.foreign")
     #expect(outcome.text.contains("is left alone"))
-    #expect(outcome.text.contains("foreign: the store and the app's model have no entity in common"))
+    #expect(
+      outcome.text.contains("foreign: the store and the app's model have no entity in common"))
     #expect(!outcome.text.contains("Next"))
     let report = try Program.run(arguments + ["--json"]).json()
     #expect(report["verdict"]?["rule"]?.string == "model.foreign")

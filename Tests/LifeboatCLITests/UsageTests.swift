@@ -88,7 +88,8 @@ import Testing
     let outcome = try Program.run(command + [folder.url.path])
     #expect(outcome.status == 66)
     #expect(
-      outcome.errors.contains("hint: see the stores in it with: lifeboat inspect \(folder.url.path)\n"),
+      outcome.errors.contains(
+        "hint: see the stores in it with: lifeboat inspect \(folder.url.path)\n"),
       "\(outcome.errors)")
     #expect(try Program.run("inspect", folder.url.path).status == 0)
   }
@@ -167,9 +168,11 @@ import Testing
       ["bundle", "create", "No"], ["bundle", "verify", "No"], ["bundle", "list", "No"],
       ["model", "show", "No"], ["model", "diff", "x", "No"], ["model", "identify", "No"],
       ["model", "convert", "x", "-o", "No"], ["rescue", "x", "--model", "No"],
-      ["model", "plan", "x", "--mapping", "No"], ["inspect", "x", "--custody-log", "No"], ["recover", "x", "--like", "No"],
+      ["model", "plan", "x", "--mapping", "No"], ["inspect", "x", "--custody-log", "No"],
+      ["recover", "x", "--like", "No"],
     ] {
-      let result = try run(bash, ["-c", program, "bash", file.path, folder.url.path, "lifeboat"] + words)
+      let result = try run(
+        bash, ["-c", program, "bash", file.path, folder.url.path, "lifeboat"] + words)
       let told = String(decoding: result.stdout, as: UTF8.self)
       #expect(told.contains("Notes.sqlite"), "\(words): \(told)")
     }

@@ -161,7 +161,8 @@ struct VersionHashTests {
     ])
     let hashes = model.versionHashes()
     #expect(Set(hashes.hashes.keys) == ["Person"])
-    #expect(hashes.unknown["Employee"] == "it inherits relationship spouse, which is its own inverse")
+    #expect(
+      hashes.unknown["Employee"] == "it inherits relationship spouse, which is its own inverse")
     #expect(Set(hashes.unconfirmed.keys) == ["Employee", "Manager"])
     // Leading back under the same name to another entity is nothing special.
     let other = Relationship(

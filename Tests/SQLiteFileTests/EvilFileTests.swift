@@ -142,28 +142,30 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(30)), arguments: [
-    "CREATE TABLE t(a DEFAULT " + String(repeating: "(", count: 100_000),
-    "CREATE TABLE t(a DEFAULT " + String(repeating: "(", count: 50_000) + "1"
-      + String(repeating: ")", count: 50_000) + ")",
-    "CREATE TABLE t(a DEFAULT (" + String(repeating: "- ", count: 50_000) + "1))",
-    "CREATE TABLE t(a CHECK" + String(repeating: "(", count: 50_000)
-      + String(repeating: ")", count: 50_000) + ")",
-    "CREATE TABLE t(" + String(repeating: ",", count: 100_000) + ")",
-    "CREATE TABLE t(a" + String(repeating: "[", count: 100_000),
-    "CREATE TABLE t(a" + String(repeating: "/*", count: 50_000),
-    "CREATE TABLE t(" + (0..<8000).map { "c\($0)" }.joined(separator: ",") + ")",
-    "CREATE TABLE t(" + (0..<5000).map { "c\($0)" }.joined(separator: ",") + ",PRIMARY KEY("
-      + (0..<5000).map { "c\($0)" }.joined(separator: ",") + ")) WITHOUT ROWID",
-    "CREATE TABLE", "CREATE TABLE t", "CREATE TABLE t(", "CREATE TABLE t()", "CREATE", "\0", "",
-    "CREATE TABLE t(a) WITHOUT", "CREATE TABLE t(a PRIMARY", "CREATE TABLE t(a COLLATE",
-    "CREATE TABLE t(a GENERATED ALWAYS AS", "CREATE TABLE t(a DEFAULT",
-    "CREATE TABLE t(a DEFAULT -",
-    "CREATE TABLE t(CONSTRAINT", "CREATE TABLE t(PRIMARY KEY(", "CREATE TABLE t.",
-    "CREATE TABLE IF",
-    "CREATE TABLE t(a DEFAULT ())", "CREATE TABLE t(a DEFAULT (-))",
-    "CREATE TABLE t(a DEFAULT x'1')",
-  ])
+  @Test(
+    .timeLimit(.minutes(30)),
+    arguments: [
+      "CREATE TABLE t(a DEFAULT " + String(repeating: "(", count: 100_000),
+      "CREATE TABLE t(a DEFAULT " + String(repeating: "(", count: 50_000) + "1"
+        + String(repeating: ")", count: 50_000) + ")",
+      "CREATE TABLE t(a DEFAULT (" + String(repeating: "- ", count: 50_000) + "1))",
+      "CREATE TABLE t(a CHECK" + String(repeating: "(", count: 50_000)
+        + String(repeating: ")", count: 50_000) + ")",
+      "CREATE TABLE t(" + String(repeating: ",", count: 100_000) + ")",
+      "CREATE TABLE t(a" + String(repeating: "[", count: 100_000),
+      "CREATE TABLE t(a" + String(repeating: "/*", count: 50_000),
+      "CREATE TABLE t(" + (0..<8000).map { "c\($0)" }.joined(separator: ",") + ")",
+      "CREATE TABLE t(" + (0..<5000).map { "c\($0)" }.joined(separator: ",") + ",PRIMARY KEY("
+        + (0..<5000).map { "c\($0)" }.joined(separator: ",") + ")) WITHOUT ROWID",
+      "CREATE TABLE", "CREATE TABLE t", "CREATE TABLE t(", "CREATE TABLE t()", "CREATE", "\0", "",
+      "CREATE TABLE t(a) WITHOUT", "CREATE TABLE t(a PRIMARY", "CREATE TABLE t(a COLLATE",
+      "CREATE TABLE t(a GENERATED ALWAYS AS", "CREATE TABLE t(a DEFAULT",
+      "CREATE TABLE t(a DEFAULT -",
+      "CREATE TABLE t(CONSTRAINT", "CREATE TABLE t(PRIMARY KEY(", "CREATE TABLE t.",
+      "CREATE TABLE IF",
+      "CREATE TABLE t(a DEFAULT ())", "CREATE TABLE t(a DEFAULT (-))",
+      "CREATE TABLE t(a DEFAULT x'1')",
+    ])
   func statementsThatNoSQLiteWrote(_ sql: String) throws {
     let file = EvilFile(schema: [("table", "t", 2, sql)])
     let database = try file.open()

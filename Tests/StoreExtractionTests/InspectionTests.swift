@@ -15,7 +15,8 @@ import Testing
     // Some break Core Data's rules, which a check says too.
     let check = try StoreCheck(path: real.url.path)
     #expect((inspection.damageCount == 0) == check.isSound)
-    #expect(!inspection.findings.contains { $0.severity == .damage && !$0.id.hasPrefix("coredata.") })
+    #expect(
+      !inspection.findings.contains { $0.severity == .damage && !$0.id.hasPrefix("coredata.") })
     #expect(inspection.changedDuringRead.isEmpty)
     let truth = try SQLiteConnection.rowsOfEveryTable(inCopyOf: real.url)
     #expect(

@@ -76,7 +76,8 @@ private func judge(_ evidence: StoreEvidence, cocoa codes: [Int]) -> Verdict {
           #expect(verdict.rule == "model.foreign")
           #expect(Situation(verdict, evidence: evidence) == .otherApp)
           #expect(
-            classifyAtRest(evidence, policy: policy) == verdict, "the same at rest as after an open")
+            classifyAtRest(evidence, policy: policy) == verdict, "the same at rest as after an open"
+          )
         }
       }
     }

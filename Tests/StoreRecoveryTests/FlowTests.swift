@@ -47,7 +47,8 @@ import Testing
     #expect(calls.count == 1)
     #expect(failed.verdict.finding == .foreign)
     #expect(failed.verdict.rule == "model.foreign")
-    #expect(failed.notice(in: IncidentTexts(preferring: ["en"]), app: "Done").situation == .otherApp)
+    #expect(
+      failed.notice(in: IncidentTexts(preferring: ["en"]), app: "Done").situation == .otherApp)
     #expect(bench.snapshot() == before)
     #expect(!bench.names().contains("Incompatible"))
   }

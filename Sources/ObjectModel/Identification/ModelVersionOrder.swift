@@ -95,7 +95,8 @@ public struct ModelVersionOrder: Sendable {
     init?(_ name: ArraySlice<UInt8>) {
       let isDigit = { (byte: UInt8) in (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
       var start = name.endIndex
-      while start > name.startIndex, isDigit(name[start - 1]) || name[start - 1] == UInt8(ascii: ".")
+      while start > name.startIndex,
+        isDigit(name[start - 1]) || name[start - 1] == UInt8(ascii: ".")
       {
         start -= 1
       }

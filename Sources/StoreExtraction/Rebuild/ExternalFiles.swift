@@ -345,7 +345,8 @@ private final class ExternalFile {
       let end = hole <= start ? size : min(hole, size)
       offset = start
       while offset < end {
-        let bytes = try FileBytes.read(descriptor, path, at: offset, Int(min(end - offset, 1 << 18)))
+        let bytes = try FileBytes.read(
+          descriptor, path, at: offset, Int(min(end - offset, 1 << 18)))
         guard !bytes.isEmpty else {
           throw ExtractionError(
             .changedDuringRead, "an external file changed while it was read", path: path)

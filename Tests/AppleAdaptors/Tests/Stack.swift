@@ -36,7 +36,8 @@ final class Stack {
   }
   /// A version of the app's model in which every entity has another name.
   static var renamed: NSManagedObjectModel {
-    NSManagedObjectModel(stubHashes: ["Job": hash(3), "Label": hash(2)], stubRenamed: ["Job": "Task"])
+    NSManagedObjectModel(
+      stubHashes: ["Job": hash(3), "Label": hash(2)], stubRenamed: ["Job": "Task"])
   }
 
   static func hash(_ byte: UInt8) -> Data { Data(repeating: byte, count: 32) }

@@ -288,7 +288,8 @@ struct MigrationPlanTests {
     {
       ModelCollection.Version(
         name: name, fileName: name, path: "/M.xcdatamodeld/" + name,
-        model: ManagedObjectModel(entities: [Entity(name: "Note", attributes: attributes)] + others))
+        model: ManagedObjectModel(entities: [Entity(name: "Note", attributes: attributes)] + others)
+      )
     }
     let (one, two) = (version("1", note, []), version("2", more, []))
     let three = version("3", more, [Entity(name: "Tag")])
