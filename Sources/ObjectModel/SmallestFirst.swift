@@ -20,8 +20,8 @@ struct SmallestFirst<Element: Comparable> {
     var place = 0
     while true {
       var least = place
-      for child in [2 * place + 1, 2 * place + 2] where child < heap.count && heap[child] < heap[least]
-      {
+      for child in [2 * place + 1, 2 * place + 2]
+      where child < heap.count && heap[child] < heap[least] {
         least = child
       }
       if least == place { return first }

@@ -90,7 +90,9 @@ struct XMLScanner {
     let separators = Array(" =\"'?<>\t\r\n".utf8)
     let words = declaration.split { separators.contains($0) }
       .map { String(decoding: $0, as: UTF8.self).lowercased() }
-    guard let place = words.firstIndex(where: { $0 == "encoding" }), place + 1 < words.count else { return }
+    guard let place = words.firstIndex(where: { $0 == "encoding" }), place + 1 < words.count else {
+      return
+    }
     guard ["utf-8", "utf8", "us-ascii", "ascii"].contains(words[place + 1]) else {
       throw error(.unsafeXML, "The XML is in another encoding than UTF-8.")
     }

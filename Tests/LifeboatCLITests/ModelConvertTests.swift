@@ -204,7 +204,8 @@ import Testing
       <?xml version="1.0"?><model usedWithCloudKit="soon"><entity name="A"/></model>
       """
     try Data(text.utf8).write(to: model.appendingPathComponent("contents"))
-    let sentence = "usedWithCloudKit of the model is \"soon\", which is not understood and not read."
+    let sentence =
+      "usedWithCloudKit of the model is \"soon\", which is not understood and not read."
     let show = try Program.run("model", "show", "--json", model.path)
     #expect(show.status == 0)
     #expect(try show.json()["problems"]?[0]?["kind"]?.string == "unreadValue")

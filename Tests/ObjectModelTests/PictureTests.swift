@@ -19,7 +19,8 @@ struct PictureTests {
   /// A mark that combines with a quotation mark before it makes both one `Character`, and escapes nothing.
   @Test(arguments: ["\u{301}", "\u{338}", "\u{FE0F}", "\u{200D}", "\u{1F3FD}"])
   func quotesWithMarksEndNoText(_ mark: String) {
-    let name = "A\"\(mark)=1, URL=\"\(mark)javascript:alert(1)\"\(mark), x=\"\(mark)\\\(mark)`\(mark)<\(mark)b"
+    let name =
+      "A\"\(mark)=1, URL=\"\(mark)javascript:alert(1)\"\(mark), x=\"\(mark)\\\(mark)`\(mark)<\(mark)b"
     var new = ManagedObjectModel(entities: [
       Entity(
         name: name,

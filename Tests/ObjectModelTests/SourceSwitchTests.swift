@@ -4,7 +4,8 @@ import Testing
 
 /// Switches and numbers of a `contents` file that are written otherwise than Xcode writes most of them.
 struct SourceSwitchTests {
-  private static func version(_ body: String, model: String = "") throws -> ModelCollection.Version {
+  private static func version(_ body: String, model: String = "") throws -> ModelCollection.Version
+  {
     let text = """
       <?xml version="1.0"?><model type="com.apple.IDECoreDataModeler.DataModel" \(model)>\(body)</model>
       """

@@ -164,7 +164,8 @@ struct LightweightRules {
   func maxCountChange(from old: Relationship, to new: Relationship) -> LightweightVerdict {
     if old.isToMany, !new.isToMany {
       return .unknown(
-        reason: "Apple's documentation names a to-one relationship that becomes to-many, and not the "
+        reason:
+          "Apple's documentation names a to-one relationship that becomes to-many, and not the "
           + "reverse")
     }
     // 0 and -1 both stand for no limit.

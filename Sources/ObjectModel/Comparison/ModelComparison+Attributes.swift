@@ -73,7 +73,9 @@ extension ModelComparison {
     of attribute: Attribute, from entity: Entity
   ) -> (entity: String, attribute: Attribute, isInherited: Bool)? {
     let name = attribute.renamingIdentifier ?? attribute.name
-    guard let found = entities.oldIndex.oldAttributes.find(name, from: entity.name) else { return nil }
+    guard let found = entities.oldIndex.oldAttributes.find(name, from: entity.name) else {
+      return nil
+    }
     return (found.home.entity, found.home.property, found.isAbove)
   }
 

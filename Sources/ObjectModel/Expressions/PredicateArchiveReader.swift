@@ -148,7 +148,8 @@ struct PredicateArchiveReader {
         if parts.count == elements.count { return .aggregate(parts) }
       }
     }
-    if className == nil || className == "NSNumber" || PathText.ends(className ?? "", with: "String") {
+    if className == nil || className == "NSNumber" || PathText.ends(className ?? "", with: "String")
+    {
       if let text = archive.string(object) {
         textLength += text.utf8.count
         return .constant(.string(text))
@@ -230,7 +231,8 @@ struct PredicateArchiveReader {
       let right = part("NSRightExpression", value, depth: depth)
     else { return nil }
     var found = Self.operators[type]
-    if type == 11, let selector = text("NSSelectorName", stored), PredicateSyntax.takesArgument(selector),
+    if type == 11, let selector = text("NSSelectorName", stored),
+      PredicateSyntax.takesArgument(selector),
       PredicateSyntax.isSelector(selector)
     {
       found = .selector(selector)

@@ -195,7 +195,9 @@ struct PredicateTokens {
     if !isReal, let value = Int64(text) { return .integer(value) }
     // The least integer has no positive counterpart; the parser puts the sign before it.
     if !isReal, text == "9223372036854775808" { return .real(9_223_372_036_854_775_808) }
-    guard isReal, let value = Double(text.utf8.first == UInt8(ascii: ".") ? "0" + text : text), value.isFinite else {
+    guard isReal, let value = Double(text.utf8.first == UInt8(ascii: ".") ? "0" + text : text),
+      value.isFinite
+    else {
       index = start
       throw error("This number cannot be read.")
     }

@@ -161,7 +161,8 @@ final class MappingInference {
       }
   }
 
-  private func instances(of source: Relationship, for relationship: Relationship) -> ModelExpression {
+  private func instances(of source: Relationship, for relationship: Relationship) -> ModelExpression
+  {
     let destination = relationship.destinationEntityName
     // The objects that it led to are made by the mapping of the new destination only where that is
     // the old one.

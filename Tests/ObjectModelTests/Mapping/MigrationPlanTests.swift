@@ -204,7 +204,7 @@ struct MigrationPlanTests {
           entities: (0..<20).map { entity in
             Entity(
               name: "E\(entity)",
-              attributes: (0..<(entity == number % 20 ? 6 : 5)).map {
+              attributes: (0..<(5 + (number - entity + 20) / 20)).map {
                 Attribute(name: "a\($0)", type: .string, isOptional: true)
               },
               relationships: [
@@ -288,7 +288,8 @@ struct MigrationPlanTests {
     {
       ModelCollection.Version(
         name: name, fileName: name, path: "/M.xcdatamodeld/" + name,
-        model: ManagedObjectModel(entities: [Entity(name: "Note", attributes: attributes)] + others))
+        model: ManagedObjectModel(entities: [Entity(name: "Note", attributes: attributes)] + others)
+      )
     }
     let (one, two) = (version("1", note, []), version("2", more, []))
     let three = version("3", more, [Entity(name: "Tag")])
