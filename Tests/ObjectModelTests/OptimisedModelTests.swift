@@ -102,7 +102,7 @@ struct OptimisedModelTests {
       #expect(model.entityCount == entities)
       #expect(model.propertyCount == properties)
       #expect(model.entityStrings.contains("KonotorUser"))
-      #expect(model.strings.contains("conversations"))
+      #expect(model.strings.contains("_pk"))
       let hash = VersionHash(
         hex: "e950d9613c3fcbad7c112a333a9ebeacf534136f51ed12107ab31112b49a548b")
       #expect(hash.map { model.contains($0) } == (entities == 7))

@@ -204,7 +204,7 @@ struct MigrationPlanTests {
           entities: (0..<20).map { entity in
             Entity(
               name: "E\(entity)",
-              attributes: (0..<(entity == number % 20 ? 6 : 5)).map {
+              attributes: (0..<(5 + (number - entity + 20) / 20)).map {
                 Attribute(name: "a\($0)", type: .string, isOptional: true)
               },
               relationships: [
