@@ -102,9 +102,16 @@ extension SetMover {
       incident.seal = seal
       try records.write(incident, to: folder.incident, replacing: true)
     }
-    try remove(folder.sealing)
+    try forgetProgress(folder)
     try fileSystem.syncFolder(folder.path)
     return true
+  }
+
+  /// Removes the notes of a seal that is whole, or no longer wanted.
+  func forgetProgress(_ folder: QuarantineFolder) throws {
+    for path in [folder.sealing, folder.sealing + RecordFile.partSuffix] {
+      if let left = try fileSystem.status(path) { try remove(path, left) }
+    }
   }
 }
 

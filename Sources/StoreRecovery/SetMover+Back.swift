@@ -128,8 +128,7 @@ extension SetMover {
       try discard(folder)
     } else {
       try removeFolder(folder.storeFolder)
-      try remove(folder.sealing)
-      try remove(folder.sealing + RecordFile.partSuffix)
+      try forgetProgress(folder)
       try remove(folder.intent)
       try remove(folder.back)
       try fileSystem.syncFolder(folder.path)

@@ -233,7 +233,7 @@ struct SetMover: Sendable {
       try records.write(bytes: Array(incident.plainText.utf8), to: folder.text)
     }
     try records.write(incident, to: folder.incident)
-    if incident.seal != nil { try remove(folder.sealing) }
+    if incident.seal != nil { try forgetProgress(folder) }
     return incident
   }
 
