@@ -26,7 +26,9 @@ package struct MaskedSchema {
 
   /// Masks the statements of `schema`.
   ///
-  /// - Parameter name: gives what is shown for a name; the same text when that may be. It holds no quote.
+  /// - Parameters:
+  ///   - schema: the schema, which may be anything.
+  ///   - name: gives what is shown for a name; the same text when that may be. It holds no quote.
   package init(_ schema: Schema, name: Naming) {
     var shown: [SchemaEntry] = []
     for entry in schema.entries {
