@@ -132,7 +132,7 @@ extension CoreDataStore {
       guard let table = database.schema.table(named: name), let definition = table.definition
       else { continue }
       let columns = definition.columns.map { $0.name.uppercased() }
-      let keys = columns.indices.filter { !columns[$0].hasPrefix("Z_FOK_") }
+      let keys = columns.indices.filter { !columns[$0].utf8.starts(with: "Z_FOK_".utf8) }
       guard keys.count >= 2 else { continue }
       // By name where the names are as expected, else by place: the owner comes first.
       let destination = columns.firstIndex(of: join.destinationColumn)

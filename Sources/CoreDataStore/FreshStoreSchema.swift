@@ -45,9 +45,9 @@ public struct FreshStoreSchema: Sendable, Equatable {
         layout.tables.map(\.name) + layout.joinTables.map(\.name)
         + ["Z_PRIMARYKEY", "Z_METADATA", "Z_MODELCACHE"]
       tables = names.compactMap { name in
-        statements.first { $0.hasPrefix("CREATE TABLE \(Self.quoted(name)) ") }.map {
-          Table(name: name, sql: $0)
-        }
+        let start = "CREATE TABLE \(Self.quoted(name)) "
+        return statements.first { $0.utf8.starts(with: start.utf8) }
+          .map { Table(name: name, sql: $0) }
       }
       entities = Self.records(layout)
       metadataPlist = Self.metadata(model, hashes).binaryBytes()

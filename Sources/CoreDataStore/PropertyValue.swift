@@ -1,4 +1,5 @@
 public import SQLiteFile
+import SafeText
 
 /// A property's value as the model means it.
 public enum PropertyValue: Sendable, Hashable {
@@ -61,7 +62,7 @@ public struct ReferenceDate: Sendable, Hashable {
     text += ":" + Self.padded(second % 60, 2)
     if micro > 0 {
       var digits = Self.padded(micro, 6)
-      while digits.hasSuffix("0") { digits.removeLast() }
+      while digits.utf8.last == UInt8(ascii: "0") { digits.removeLast() }
       text += "." + digits
     }
     return text + "Z"
@@ -113,10 +114,9 @@ public struct ExternalBlob: Sendable, Hashable {
 
   init(identifier: String, storePath: String) {
     self.identifier = identifier
-    let folderEnd = storePath.lastIndex(of: "/").map { storePath.index(after: $0) }
-    let folder = folderEnd.map { String(storePath[..<$0]) } ?? ""
-    let name = folderEnd.map { String(storePath[$0...]) } ?? storePath
-    path = folder + StoreSet.supportName(for: name) + "/_EXTERNAL_DATA/" + identifier
+    let support = StoreSet.supportName(for: PathText.lastComponent(of: storePath))
+    path =
+      PathText.joined(PathText.folder(of: storePath), support) + "/_EXTERNAL_DATA/" + identifier
     sizeBytes = (try? ByteFile(path))?.size
   }
 }

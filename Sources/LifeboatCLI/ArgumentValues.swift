@@ -17,9 +17,9 @@ struct ByteCount: ExpressibleByArgument, Equatable {
   let count: Int64
 
   init?(argument: String) {
-    let text = argument.lowercased()
-    let digits = text.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
-    let unit = text.dropFirst(digits.count).drop { $0 == " " }
+    let text = argument.lowercased().unicodeScalars
+    let digits = Substring(text.prefix { ("0"..."9").contains($0) || $0 == "." })
+    let unit = Substring(text.dropFirst(digits.utf8.count).drop { $0 == " " })
     let factors: [String: Int64] = [
       "": 1, "b": 1, "k": 1000, "kb": 1000, "m": 1_000_000, "mb": 1_000_000, "g": 1_000_000_000,
       "gb": 1_000_000_000, "t": 1_000_000_000_000, "tb": 1_000_000_000_000, "kib": 1 << 10,

@@ -1,5 +1,4 @@
 import ArgumentParser
-import SafeText
 import SupportBundle
 import Terminal
 

@@ -11,7 +11,9 @@ enum RescuePolicy: ExpressibleByArgument, Equatable {
   case noTrial
 
   init?(argument: String) {
-    let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+    let parts = argument.utf8.split(
+      separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false
+    ).map(Substring.init)
     switch (parts.first, parts.dropFirst().first) {
     case ("report", nil): self = .report
     case ("no-trial", nil): self = .noTrial

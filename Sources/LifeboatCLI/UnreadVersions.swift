@@ -23,8 +23,7 @@ enum UnreadVersions {
   /// Why, as a clause with the path.
   private static func reason(_ version: ModelCollection.Version) -> String {
     guard let problem = version.problem else { return version.path }
-    let isSentence = problem.message.hasSuffix(".")
-    return (isSentence ? String(problem.message.dropLast()) : problem.message) + ", "
+    return (PathText.dropping(suffix: ".", from: problem.message) ?? problem.message) + ", "
       + (problem.path ?? version.path)
   }
 

@@ -25,8 +25,8 @@ extension ManagedObjectModel {
     for entity in entities.values {
       guard case .string(let text)? = entity.userInfo[Self.tombstoneKey] else { continue }
       let lineage = [entity] + ancestors(of: entity.name)
-      for part in text.split(separator: ",") {
-        let name = String(part.filter { $0 != " " })
+      for part in text.utf8.split(separator: UInt8(ascii: ",")) {
+        let name = String(decoding: part.filter { $0 != UInt8(ascii: " ") }, as: UTF8.self)
         let declaring = lineage.last { holder in
           holder.attributes.contains { $0.name == name }
         }

@@ -30,13 +30,13 @@ enum SQLExcerpt {
         while let inner = pending, inner != "'" { pending = scalars.next() }
         pending = scalars.next()
         if previous == "x" || previous == "X" { result.removeLast() }
-        if result.last != "?" { result.append("?") }
+        if result.last.map({ $0 != "?" }) ?? true { result.append("?") }
         previous = "?"
         continue
       }
       if numbers || previous == "\"", isDigit(scalar), !isNamePart(previous) {
         while let inner = pending, isNamePart(inner) || inner == "." { pending = scalars.next() }
-        if result.last != "?" { result.append("?") }
+        if result.last.map({ $0 != "?" }) ?? true { result.append("?") }
         previous = "?"
         continue
       }

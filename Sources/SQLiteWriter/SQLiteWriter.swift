@@ -180,11 +180,18 @@ import CSQLite
       // fsync on Apple platforms does not reach the medium; F_FULLFSYNC does.
       try execute("PRAGMA fullfsync = ON")
     #endif
+    // Before the first write: a journal that is in memory is in no moment a file. The log of the other mode needs the
+    // file.
+    if options.journalMode != .wal {
+      try execute("PRAGMA journal_mode = \(options.journalMode.rawValue)")
+    }
     try execute("PRAGMA page_size = \(options.pageSize)")
     try execute("PRAGMA auto_vacuum = \(options.autoVacuum.rawValue)")
     try execute("PRAGMA encoding = '\(options.encoding.rawValue)'")
     try execute("BEGIN IMMEDIATE; COMMIT")
-    try execute("PRAGMA journal_mode = \(options.journalMode.rawValue)")
+    if options.journalMode == .wal {
+      try execute("PRAGMA journal_mode = \(options.journalMode.rawValue)")
+    }
 
     let autoVacuum: Int64 =
       switch options.autoVacuum {

@@ -121,35 +121,37 @@ struct IndexStatement {
   let tableName: String
 
   init?(sql: String) {
-    var rest = sql[...]
+    var rest = sql.unicodeScalars[...]
     for word in ["CREATE ", "UNIQUE ", "INDEX "] {
-      if rest.hasPrefix(word) {
-        rest = rest.dropFirst(word.count)
+      if rest.starts(with: word.unicodeScalars) {
+        rest = rest.dropFirst(word.unicodeScalars.count)
       } else if word != "UNIQUE " {
         return nil
       }
     }
-    guard let name = Self.takeName(&rest), rest.hasPrefix(" ON ") else { return nil }
+    guard let name = Self.takeName(&rest), rest.starts(with: " ON ".unicodeScalars) else {
+      return nil
+    }
     rest = rest.dropFirst(4)
     guard let table = Self.takeName(&rest) else { return nil }
     self.name = name
     tableName = table
   }
 
-  private static func takeName(_ rest: inout Substring) -> String? {
-    guard rest.first == "\"" else {
+  private static func takeName(_ rest: inout Substring.UnicodeScalarView) -> String? {
+    guard rest.first == ("\"" as Unicode.Scalar) else {
       let name = rest.prefix { $0 != " " && $0 != "(" }
       rest = rest.dropFirst(name.count)
       return name.isEmpty ? nil : String(name)
     }
     rest = rest.dropFirst()
-    var name = ""
-    while let character = rest.popFirst() {
-      if character == "\"" {
-        guard rest.first == "\"" else { return name }
+    var name = String.UnicodeScalarView()
+    while let scalar = rest.popFirst() {
+      if scalar == "\"" {
+        guard rest.first == ("\"" as Unicode.Scalar) else { return String(name) }
         rest = rest.dropFirst()
       }
-      name.append(character)
+      name.append(scalar)
     }
     return nil
   }

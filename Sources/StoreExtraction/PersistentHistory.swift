@@ -98,7 +98,7 @@ struct PersistentHistory {
     guard let changes else { return }
     let columns = Columns(changes)
     let tombstones = changes.columnNames.indices.filter {
-      changes.columnNames[$0].uppercased().hasPrefix("ZTOMBSTONE")
+      changes.columnNames[$0].uppercased().utf8.starts(with: "ZTOMBSTONE".utf8)
     }
     try database.forEachRow(of: changes) { row in
       receive(

@@ -72,9 +72,14 @@ struct SQLiteExport {
           statement: SQLiteStatement, target: String, properties: [DescribedEntity.Property]
         )] = [:]
       var counts: [Int64: Int] = [:]
+      // Rows whose key another row of the entity has, as damage leaves them.
+      var repeated: [Int64: (statement: SQLiteStatement, target: String, rowCount: Int)] = [:]
       for entity in entities {
         let target = taken.unique(entity.name)
-        inserts[entity.number] = (try create(target, entity, writer), target, entity.properties)
+        inserts[entity.number] = (
+          try create(target, entity, writer, key: "_pk INTEGER PRIMARY KEY"), target,
+          entity.properties
+        )
       }
       var failure: (any Error)?
       try store.forEachRow(in: [table]) { row in
@@ -97,9 +102,20 @@ struct SQLiteExport {
           guard let insert = inserts[number],
             options.limit.map({ counts[number, default: 0] < $0 }) ?? true
           else { return true }
-          try insert.statement.run(values(of: row, insert.properties))
+          let values = values(of: row, insert.properties)
+          do {
+            try insert.statement.run(values)
+            counts[number, default: 0] += 1
+          } catch let error as SQLiteWriterError where error.code == .constraint {
+            if repeated[number] == nil, let entity = entities.first(where: { $0.number == number })
+            {
+              let target = taken.unique(name + "_repeated")
+              repeated[number] = (try create(target, entity, writer, key: "_pk"), target, 0)
+            }
+            try repeated[number]?.statement.run(values)
+            repeated[number]?.rowCount += 1
+          }
           try writeCompanions(of: row, name, links, missing)
-          counts[number, default: 0] += 1
           return true
         } catch {
           failure = error
@@ -111,6 +127,9 @@ struct SQLiteExport {
         guard let insert = inserts[entity.number] else { continue }
         parts.append(
           .init(name: entity.name, target: insert.target, rowCount: counts[entity.number] ?? 0))
+        if let other = repeated[entity.number] {
+          parts.append(.init(name: entity.name, target: other.target, rowCount: other.rowCount))
+        }
       }
       if let unknown {
         parts.append(.init(name: table.name, target: unknown.target, rowCount: unknown.rowCount))
@@ -119,11 +138,12 @@ struct SQLiteExport {
     return parts
   }
 
-  private func create(_ target: String, _ entity: DescribedEntity, _ writer: SQLiteWriter) throws
-    -> SQLiteStatement
-  {
+  /// Makes a table for rows of an entity; `key` declares its first column.
+  private func create(
+    _ target: String, _ entity: DescribedEntity, _ writer: SQLiteWriter, key: String
+  ) throws -> SQLiteStatement {
     var taken = UniqueNames(["_pk"])
-    var columns = ["_pk INTEGER PRIMARY KEY"]
+    var columns = [key]
     for property in entity.properties where property.kind != .toMany {
       // Columns have no types: an affinity could change values on their way in.
       columns.append(try SQLIdentifier.quoted(taken.unique(property.name)))

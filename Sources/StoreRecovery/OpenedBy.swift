@@ -91,7 +91,8 @@ struct OpenedBy {
   /// How two versions of numbers and dots compare: below, above or 0; nil when one of them is another text.
   static func order(_ left: String, _ right: String) -> Int? {
     func numbers(_ text: String) -> [Int]? {
-      let parts = text.split(separator: ".", omittingEmptySubsequences: false).map { Int($0) }
+      let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        .map { Int(Substring($0)) }
       return parts.contains(nil) ? nil : parts.compactMap(\.self)
     }
     guard let left = numbers(left), let right = numbers(right) else { return nil }

@@ -7,7 +7,7 @@ public enum DisplayText {
     var result = ""
     // What fits together with the mark.
     var fitting = ""
-    for character in text {
+    for character in text {  // characters: columns are theirs
       used += DisplayWidth.columns(of: character)
       if used > columns { return fitting + "…" }
       result.append(character)
@@ -42,7 +42,7 @@ public enum DisplayText {
       if used > 0 { lines.append(line) }
       line = ""
       used = 0
-      for character in word {
+      for character in word {  // characters: columns are theirs
         let width = DisplayWidth.columns(of: character)
         if used + width > columns, used > 0 {
           lines.append(line)

@@ -7,7 +7,7 @@ public enum DisplayWidth {
   public static func columns(of text: some StringProtocol) -> Int {
     if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return text.utf8.count }
     var sum = 0
-    for character in text { sum += columns(of: character) }
+    for character in text { sum += columns(of: character) }  // characters: columns are theirs
     return sum
   }
 

@@ -20,7 +20,7 @@ if [ -z "$program" ]; then
   program="$(swift build -c release --show-bin-path)/lifeboat"
 fi
 exec python3 - "$program" "$collection" "$only" <<'PYTHON'
-import hashlib, os, resource, shutil, subprocess, sys, tarfile, tempfile, time
+import hashlib, lzma, os, resource, shutil, subprocess, sys, tarfile, tempfile, time
 
 program, collection, only = os.path.abspath(sys.argv[1]), sys.argv[2], sys.argv[3]
 MOST_MEMORY, MOST_FACTOR, LEAST_OUTPUT, MOST_SECONDS = 64, 20, 1 << 20, 120
@@ -127,6 +127,11 @@ try:
         if name == "hostile.tar.xz":
             with tarfile.open(path) as tar: tar.extractall(copy, filter="tar")
         elif os.path.isdir(path): shutil.copytree(path, os.path.join(copy, name))
+    for folder, _, names in os.walk(copy):
+        for name in names:
+            path = os.path.join(folder, name)
+            if name.endswith(".xz") and not name.endswith(".tar.xz"):
+                with lzma.open(path) as packed, open(path[:-3], "wb") as whole: shutil.copyfileobj(packed, whole)
     walk(copy, "")
     print(f"\n{faults} of these went wrong" if faults else "\nNothing went wrong.")
 finally:

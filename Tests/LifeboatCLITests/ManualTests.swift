@@ -123,7 +123,8 @@ import Testing
       let text = try String(contentsOf: sources.appendingPathComponent(name), encoding: .utf8)
       for match in text.matches(of: quoted) { codes.insert(String(match.output.1)) }
     }
-    // Names of files, not codes.
+    // Names of files and a key of JSON, not codes.
+    codes.remove("model.problem")
     codes = codes.filter {
       !$0.hasSuffix(".json") && !$0.hasSuffix(".txt") && !$0.hasSuffix(".sql")
     }

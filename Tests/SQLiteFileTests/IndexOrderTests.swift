@@ -32,7 +32,7 @@ import Testing
       let real = Double(number % 50) / (number % 2 == 0 ? 1 : 3) - 7
       try connection.exec(
         """
-        INSERT INTO t VALUES(\(number * 7 % 301), '\(text)', \(number % 5 == 0 ? "'\(text)'" : "\(real)"), \(real),
+        INSERT INTO t VALUES(\(number * 7 % 307), '\(text)', \(number % 5 == 0 ? "'\(text)'" : "\(real)"), \(real),
           \(["NULL", "x'00ff'", "'\(text)'", "9007199254740993", "9007199254740992.0", "-1e300"][number % 6]),
           \(number % 4 == 0 ? "NULL" : "'\(text)'"));
         INSERT INTO u VALUES(\(number % 9 == 0 ? "NULL" : "\(real)+\(number * 1000)"), 'k\(number)', '\(text)');

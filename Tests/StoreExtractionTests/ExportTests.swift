@@ -250,6 +250,34 @@ import Testing
   }
 
   /// A name chooses an entity with its descendants, in every form.
+  /// Damage leaves two rows under one key; each of them is in the file.
+  @Test func aKeyThatComesTwiceLosesNoRow() throws {
+    guard Shared.require("a key that comes twice") != nil else { return }
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("Moody.moody")
+    var content = try bytes(of: RealStores.named("Moody.moody").url)
+    let sound = try CoreDataStore(path: RealStores.named("Moody.moody").url.path)
+    let wanted = try Self.counts(sound)["Mood"] ?? 0
+    let table = try #require(sound.database.schema.table(named: "ZMOOD"))
+    let pageSize = Int(content[16]) << 8 | Int(content[17])
+    let page = (Int(table.rootPage) - 1) * pageSize
+    try #require(content[page] == 13)
+    // Of the first two cells: the length of the payload is one byte or two, then comes the row id.
+    let places = [0, 1].map { cell in
+      let pointer = page + 8 + 2 * cell
+      let start = page + (Int(content[pointer]) << 8 | Int(content[pointer + 1]))
+      return content[start] < 0x80 ? start + 1 : start + 2
+    }
+    #expect(places.allSatisfy { content[$0] < 0x80 })
+    content[places[1]] = content[places[0]]
+    try Data(content).write(to: url)
+    let file = folder.url.appendingPathComponent("out.sqlite")
+    let result = try StoreExport().run(CoreDataStore(path: url.path), as: .sqlite, to: file.path)
+    let parts = result.parts.filter { $0.name == "Mood" }
+    #expect(parts.map(\.target) == ["Mood", "Mood_repeated"])
+    #expect(parts.map(\.rowCount) == [wanted - 1, 1])
+  }
+
   @Test func chosenEntitiesComeWithTheirDescendants() throws {
     guard Shared.require("entities with descendants") != nil else { return }
     let store = try CoreDataStore(path: RealStores.named("Moody.moody").url.path)

@@ -214,7 +214,12 @@ import Testing
     #expect(
       try FileManager.default.destinationOfSymbolicLink(atPath: kept) == outside.url.path)
     #expect(!made.names().contains(".Done_SUPPORT"))
-    _ = try Child.run("restore", made.store, ["id=\(id)"])
+    // A link goes back only for somebody who says so: it would be followed there.
+    let incidents = Incidents(in: made.folder)
+    let error = #expect(throws: StoreRecoveryError.self) { try incidents.restore(String(id)) }
+    #expect(error?.code == .notAStore)
+    #expect(!made.names().contains(".Done_SUPPORT"))
+    _ = try incidents.restore(String(id), force: true)
     #expect(
       try FileManager.default.destinationOfSymbolicLink(atPath: made.folder + "/.Done_SUPPORT")
         == outside.url.path)

@@ -189,8 +189,10 @@ final class ExternalFiles {
   /// Refuses an output beside which files of some store are already.
   static func checkFree(_ output: String, for store: DamagedStore) throws {
     guard store.kind != .sqlite else { return }
-    let target = try support(of: output)
-    guard let there = target.folder.identity(of: target.name) else { return }
+    // A folder that cannot be opened is for the writer to tell of, which needs it next.
+    guard let target = try? support(of: output),
+      let there = target.folder.identity(of: target.name)
+    else { return }
     // The same folder: a new file beside the old one, of which only the extension differs.
     if let own = try? support(of: store.database.path),
       own.folder.identity(of: own.name)?.isSame(as: there) ?? false

@@ -1,6 +1,7 @@
 import CoreDataStore
 import Foundation
 import ObjectModel
+import SafeText
 
 // What the adaptors decide, in plain Swift, so that it is tested wherever the package is.
 
@@ -10,7 +11,7 @@ extension StoreRecovery {
   /// keeps a store in memory.
   static func covers(isSQLite: Bool, url: URL?, isReadOnly: Bool) -> Bool {
     guard isSQLite, !isReadOnly, let url, url.isFileURL else { return false }
-    return url.path != inMemoryPath && !url.path.hasPrefix(inMemoryPath + "/")
+    return !PathText.isInside(url.path, inMemoryPath)
   }
 
   /// The path under which Core Data keeps an SQLite store in memory.

@@ -65,7 +65,7 @@ public struct NoticeWords: Sendable {
 
   /// The values for `{app}` and `{App}`.
   func names(of app: String) -> [String: String] {
-    let name = app.trimmingCharacters(in: .whitespacesAndNewlines)
+    let name = app.trimmingCharacters(in: .whitespacesAndNewlines)  // characters: a set of scalars
     guard !name.isEmpty else { return ["app": unnamedApp.inside, "App": unnamedApp.first] }
     let quoted = quotes.opening + name + quotes.closing
     return ["app": quoted, "App": quoted]
@@ -74,21 +74,21 @@ public struct NoticeWords: Sendable {
   /// Puts `values` in the place of their names in braces. A value is never searched for names itself; a name
   /// without a value stays as it is.
   static func fill(_ text: String, _ values: [String: String]) -> String {
-    var result = ""
-    var rest = text[...]
-    while let open = rest.firstIndex(of: "{") {
+    var result = String.UnicodeScalarView()
+    var rest = text.unicodeScalars[...]
+    while let open = rest.firstIndex(of: "{") {  // characters: a view of scalars
       result += rest[..<open]
       rest = rest[open...]
-      guard let close = rest.firstIndex(of: "}"),
+      guard let close = rest.firstIndex(of: "}"),  // characters: a view of scalars
         let value = values[String(rest[rest.index(after: open)..<close])]
       else {
         result.append("{")
         rest = rest.dropFirst()
         continue
       }
-      result += value
+      result += value.unicodeScalars
       rest = rest[rest.index(after: close)...]
     }
-    return result + rest
+    return String(result + rest)
   }
 }

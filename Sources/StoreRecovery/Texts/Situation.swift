@@ -154,14 +154,15 @@ extension Situation {
     if evidence?.looksEncrypted == true { return .encrypted }
     // Among the codes of a failed open only a file that looks encrypted is refused as foreign, or one that
     // nobody could look at.
-    let isCode = verdict.rule.hasPrefix("sqlite.") || verdict.rule.hasPrefix("cocoa.")
+    let isCode = ["sqlite.", "cocoa."].contains { verdict.rule.utf8.starts(with: $0.utf8) }
     return isCode && verdict.action == .refuse && evidence == nil ? .encrypted : .unreadable
   }
 
   // MARK: Codes of the surroundings
 
   private static func surroundings(_ verdict: Verdict, _ evidence: StoreEvidence?) -> Situation {
-    let parts = verdict.rule.split(separator: ".", maxSplits: 1)
+    let parts = verdict.rule.utf8.split(separator: UInt8(ascii: "."), maxSplits: 1)
+      .map(Substring.init)
     let code = parts.count == 2 ? Int(parts[1]) : nil
     let found: Situation? =
       switch (parts.first, code) {
