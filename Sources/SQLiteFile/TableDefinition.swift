@@ -97,6 +97,12 @@ public struct TableDefinition: Sendable, Hashable {
   /// Reads a CREATE TABLE statement; nil when it is none, or one without columns.
   public init?(sql: String) {
     var parser = TableParser(sql)
+    if let table = parser.parse() {
+      self = table
+      return
+    }
+    // SQLite refuses a statement that a zero byte in a name cuts off. What it means is clear, and so are its rows.
+    parser = TableParser(sql, isWhole: true)
     guard let table = parser.parse() else { return nil }
     self = table
   }

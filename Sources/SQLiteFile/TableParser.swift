@@ -4,9 +4,10 @@ struct TableParser {
   private let tokens: [SQLToken]
   private var position = 0
 
-  init(_ sql: String) {
+  /// With `isWhole` the statement goes on where SQLite takes it to end.
+  init(_ sql: String, isWhole: Bool = false) {
     self.sql = Array(sql.utf8)
-    tokens = SQLToken.statement(in: self.sql)
+    tokens = isWhole ? SQLToken.all(in: self.sql) : SQLToken.statement(in: self.sql)
   }
 
   /// A column while it is being read: what it is may be settled by a later constraint.

@@ -215,7 +215,7 @@ import Testing
       try FileManager.default.destinationOfSymbolicLink(atPath: kept) == outside.url.path)
     #expect(!made.names().contains(".Done_SUPPORT"))
     // A link goes back only for somebody who says so: it would be followed there.
-    let incidents = Incidents(in: made.folder)
+    let incidents = Incidents(in: URL(fileURLWithPath: made.folder))
     let error = #expect(throws: StoreRecoveryError.self) { try incidents.restore(String(id)) }
     #expect(error?.code == .notAStore)
     #expect(!made.names().contains(".Done_SUPPORT"))
