@@ -58,6 +58,11 @@ package final class ByteFile: Sendable {
       SQLiteFileError(
         .notRegular, "a symbolic link, not the file that it leads to", path: path,
         systemError: number)
+    // What sockets, and devices without a driver, answer: the first on Linux, the second on Apple's systems.
+    case ENXIO, EOPNOTSUPP:
+      SQLiteFileError(
+        .notRegular, "a socket or a device, not an ordinary file", path: path,
+        systemError: number)
     case EACCES, EPERM:
       SQLiteFileError(.permission, "permission denied", path: path, systemError: number)
     default:

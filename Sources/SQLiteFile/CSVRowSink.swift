@@ -69,7 +69,7 @@ extension OutputBuffer {
   /// Appends text as a CSV field, in quotes where it is empty or has a comma, a quote or a line end.
   ///
   /// This is the only way text gets into CSV. With `isSafe` an apostrophe stands before what a spreadsheet would take
-  /// for a formula.
+  /// for a formula, also where it parts fields at semicolons or tabs; text with one of these is then in quotes too.
   package mutating func append(csvField bytes: RawSpan, safeForSpreadsheets isSafe: Bool) {
     let isFormula =
       isSafe && CSVText.isFormula(count: bytes.byteCount) { bytes.byte(at: $0) }
@@ -78,6 +78,7 @@ extension OutputBuffer {
     while offset < bytes.byteCount, !needsQuotes {
       let byte = bytes.byte(at: offset)
       needsQuotes = byte == 0x22 || byte == 0x2c || byte == 0x0a || byte == 0x0d
+      if isSafe, CSVText.isOtherSeparator(byte) { needsQuotes = true }
       offset &+= 1
     }
     guard needsQuotes else {

@@ -16,53 +16,79 @@ package enum CSVText {
     return result + "\""
   }
 
-  /// Whether a spreadsheet would take a field that begins with this byte for a formula (OWASP, "CSV injection").
-  /// White space before one of the signs is passed over by some programs, so it counts too.
-  package static func startsFormula(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "="), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "@"), 0x09, 0x0d,
-      0x0a:
+  /// Whether a byte parts fields in the eyes of a program that is told, or guesses, another separator than the comma.
+  package static func isOtherSeparator(_ byte: UInt8) -> Bool {
+    byte == UInt8(ascii: ";") || byte == 0x09 || byte == 0x0a || byte == 0x0d
+  }
+
+  /// Whether a spreadsheet would take text, or a part of it behind a semicolon, a tab or a line end, for a formula
+  /// (OWASP, "CSV injection"). `byte` gives the bytes of the text from 0 up to `count`.
+  ///
+  /// What does not show, spaces of any kind, control characters, marks that combine and bytes that are no UTF-8, is
+  /// passed over before a sign, and the wide forms of the signs are signs too, as some programs have it. A tab or a
+  /// line end at the start counts by itself.
+  package static func isFormula(count: Int, byte: (Int) -> UInt8) -> Bool {
+    // Whether nothing that counts stands between the start of a part and the place, and whether the part is the first.
+    var isStart = true
+    var isFirst = true
+    var place = 0
+    while place < count {
+      let value = byte(place)
+      if isOtherSeparator(value) {
+        if isFirst, isStart, value != UInt8(ascii: ";") { return true }
+        isStart = true
+        isFirst = false
+        place += 1
+      } else if !isStart {
+        place += 1
+      } else if value < 0x80 {
+        if isSign(UInt32(value)) { return true }
+        // A quote behind a separator would begin a field.
+        isStart = value <= 0x20 || value == 0x7f || (value == 0x22 && !isFirst)
+        place += 1
+      } else {
+        let next = scalar(at: place, count: count, byte: byte)
+        if let scalar = next.scalar {
+          if isSign(scalar.value) { return true }
+          isStart = isPassedOver(scalar)
+        }
+        place += next.length
+      }
+    }
+    return false
+  }
+
+  private static func isSign(_ scalar: UInt32) -> Bool {
+    switch scalar {
+    // The signs =, +, - and @; their wide forms; the minus sign.
+    case 0x3d, 0x2b, 0x2d, 0x40, 0xff1d, 0xff0b, 0xff0d, 0xff20, 0x2212: true
+    default: false
+    }
+  }
+
+  private static func isPassedOver(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.properties.generalCategory {
+    case .spaceSeparator, .lineSeparator, .paragraphSeparator, .control, .format, .nonspacingMark,
+      .spacingMark, .enclosingMark:
       true
     default: false
     }
   }
 
-  /// Whether a spreadsheet would take text for a formula, of whose bytes `byte` gives those from 0 up to `count`.
-  /// Spaces of any kind before a sign are passed over, and the wide forms of the signs are signs too, as some programs
-  /// have it.
-  @inline(__always)
-  package static func isFormula(count: Int, byte: (Int) -> UInt8) -> Bool {
-    guard count > 0 else { return false }
-    let first = byte(0)
-    // Letters and digits begin most texts.
-    if first > 0x40, first < 0xc2 { return false }
-    return isFormulaBehindSpace(count: count, byte: byte)
-  }
-
-  private static func isFormulaBehindSpace(count: Int, byte: (Int) -> UInt8) -> Bool {
-    var place = 0
-    while place < count {
-      let first = byte(place)
-      if first < 0x80 {
-        guard first == 0x20 else { return startsFormula(first) }
-        place += 1
-        continue
-      }
-      let second = place + 1 < count ? byte(place + 1) : 0
-      let third = place + 2 < count ? byte(place + 2) : 0
-      switch (first, second, third) {
-      // U+00A0; then U+2000 to 200F, 202F, 205F and 2060, 3000 and FEFF.
-      case (0xc2, 0xa0, _): place += 2
-      case (0xe2, 0x80, 0x80...0x8f), (0xe2, 0x80, 0xaf), (0xe2, 0x81, 0x9f), (0xe2, 0x81, 0xa0),
-        (0xe3, 0x80, 0x80), (0xef, 0xbb, 0xbf):
-        place += 3
-      // U+FF0B, FF0D, FF1D, FF20 and the minus sign, 2212.
-      case (0xef, 0xbc, 0x8b), (0xef, 0xbc, 0x8d), (0xef, 0xbc, 0x9d), (0xef, 0xbc, 0xa0),
-        (0xe2, 0x88, 0x92):
-        return true
-      default: return false
-      }
+  /// The scalar whose first byte, not an ASCII one, stands at `place`; nil and one byte for what is no UTF-8.
+  private static func scalar(at place: Int, count: Int, byte: (Int) -> UInt8) -> (
+    scalar: Unicode.Scalar?, length: Int
+  ) {
+    let first = UInt32(byte(place))
+    let length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2
+    guard first >= 0xc2, first < 0xf5, length <= count - place else { return (nil, 1) }
+    var value: UInt32 = first & (UInt32(0xff) >> UInt32(length + 1))
+    for offset in 1..<length {
+      let next = UInt32(byte(place + offset))
+      guard next & 0xc0 == 0x80 else { return (nil, 1) }
+      value = (value << 6) | (next & 0x3f)
     }
-    return false
+    guard let scalar = Unicode.Scalar(value) else { return (nil, 1) }
+    return (scalar, length)
   }
 }

@@ -14,6 +14,9 @@ package struct FileSystem: Sendable {
   package var unlink: @Sendable (String, FileStatus?) throws -> Void
   /// Makes a folder with these permissions. Fails when the name is taken.
   package var makeFolder: @Sendable (String, UInt32) throws -> Void
+  /// Makes an empty folder with the permissions of another, and as root with its owner: `copyFolder(from, to)`.
+  /// Fails when `to` exists.
+  package var copyFolder: @Sendable (String, String) throws -> Void
   /// Removes an empty folder.
   package var removeFolder: @Sendable (String) throws -> Void
   /// Brings a file's bytes to the device.
@@ -52,6 +55,7 @@ package struct FileSystem: Sendable {
     replace = { try files.replace($0, $1) }
     unlink = { try files.unlink($0, $1) }
     makeFolder = { try files.makeFolder($0, $1) }
+    copyFolder = { try files.copyFolder($0, $1) }
     removeFolder = { try files.removeFolder($0) }
     syncFile = { try files.syncFile($0) }
     syncFolder = { try files.syncFolder($0) }

@@ -59,7 +59,7 @@ extension Incidents {
     var entry = try show(id)
     if entry.isSealPending, let incident = entry.incident {
       let folder = QuarantineFolder(home: home, storeName: incident.storeName, id: id)
-      try checkIsStore(StoreSet(at: folder.keptMainPath), nil, force: force)
+      try checkIsStore(keptSet(folder), nil, force: force)
       try mover.continueSeal(folder, budget: nil)
       entry = try show(id)
     }
@@ -70,7 +70,7 @@ extension Incidents {
     _ = try PendingMoves(mover: mover, home: home, storeName: incident.storeName)
       .endHoldingLease(now: clock())
     let folder = QuarantineFolder(home: home, storeName: incident.storeName, id: id)
-    let kept = StoreSet(at: folder.keptMainPath)
+    let kept = try keptSet(folder)
     guard !kept.members.isEmpty else {
       throw StoreRecoveryError(
         .nothingKept, "the incident holds no store any more", path: folder.storeFolder)
@@ -92,6 +92,27 @@ extension Incidents {
     return Restoration(
       restored: record.members.map { folder.original($0.name) }, replaced: replaced,
       differences: differences, nextStep: Self.nextStep(incident))
+  }
+
+  /// The kept set, which may have no members. One that this user may not look at is not taken for one that is gone.
+  private func keptSet(_ folder: QuarantineFolder) throws -> StoreSet {
+    let kept = StoreSet(at: folder.keptMainPath)
+    do {
+      if kept.isComplete, !kept.members.isEmpty { return kept }
+      guard try fileSystem.status(folder.storeFolder)?.kind == .folder else { return kept }
+      _ = try fileSystem.entries(folder.storeFolder)
+      _ = try fileSystem.status(folder.keptMainPath)
+      for member in kept.members
+      where member.kind == .folder && [.support, .migrationDestination].contains(member.role) {
+        _ = try fileSystem.entries(member.path)
+        _ = try fileSystem.status(member.path + "/.")
+      }
+    } catch let error as SystemCallError {
+      throw StoreRecoveryError(
+        .unmovable, "the kept files cannot be looked at; nothing was moved", path: error.path,
+        errno: error.errno)
+    }
+    return kept
   }
 
   private static func nextStep(_ incident: Incident) -> Restoration.NextStep {
@@ -162,7 +183,7 @@ extension Incidents {
       if force { return [] }
       throw StoreRecoveryError(
         .sealBroken, "the kept files cannot be compared with their seal", path: kept.mainPath,
-        underlying: error)
+        errno: (error as? StoreSealError)?.errno, underlying: error)
     }
     guard differences.isEmpty || force else {
       throw StoreRecoveryError(

@@ -28,8 +28,8 @@ struct PendingMoves: Sendable {
     let incident: Incident?
   }
 
-  /// Finishes or undoes each pending move, oldest first. A move into a quarantine keeps its intent, so that
-  /// it is reported again until a fresh store has opened. The lease is taken only when something is pending.
+  /// Finishes or undoes each pending move, oldest first. A move that made room for a fresh store keeps its
+  /// intent, so that it is reported again until that has opened. The lease is taken only when something is pending.
   ///
   /// - Throws: ``StoreRecoveryError`` with the code `quarantine.unfinished` when a move can be neither
   ///   finished nor undone. The store must not be opened then: its set may be split. With the code
@@ -193,12 +193,18 @@ struct PendingMoves: Sendable {
       return Ended(folder: folder, incident: nil)
     }
     if try mover.fileSystem.status(folder.incident) == nil {
-      if let incident = try goForward(folder, record) {
-        return Ended(folder: folder, incident: incident)
-      }
+      if let incident = try goForward(folder, record) { return ended(folder, incident) }
       if try mover.undo(folder, record) { return Ended(folder: folder, incident: nil) }
     }
-    return Ended(folder: folder, incident: try mover.advance(folder, record, isResumed: true))
+    return ended(folder, try mover.advance(folder, record, isResumed: true))
+  }
+
+  /// Only a set that could not be opened waits for a fresh store. One that made room for an earlier store is kept,
+  /// and that is all there was to do, whatever has its names by now.
+  private func ended(_ folder: QuarantineFolder, _ incident: Incident) -> Ended {
+    // When this fails, a later run does it; the set is whole.
+    if incident.kind != .setAside { try? mover.close(folder) }
+    return Ended(folder: folder, incident: incident)
   }
 
   /// Goes on with a move whose set was in the quarantine as a whole when its run ended, as happens where the sealing

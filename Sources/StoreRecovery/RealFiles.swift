@@ -93,6 +93,33 @@ struct RealFiles: Sendable {
   // MARK: New files and folders
 
   func makeFolder(_ path: String, _ mode: UInt32) throws {
+    try makeFolder(path, mode_t(mode & 0o777)) { folder, made in
+      try giveToOwner(of: folder, made, path)
+    }
+  }
+
+  func copyFolder(_ from: String, _ to: String) throws {
+    // Looked at by name, as a folder may be one that its own user cannot open.
+    let model = try inFolder(of: from) { folder, name -> stat in
+      var raw = stat()
+      try Self.call("fstatat", from, unsafe fstatat(folder, name, &raw, AT_SYMLINK_NOFOLLOW))
+      return raw
+    }
+    guard model.st_mode & S_IFMT == S_IFDIR else {
+      throw SystemCallError(call: "mkdir", path: from, errno: ENOTDIR)
+    }
+    // The sticky bit keeps users who share a folder from removing each other's files; the owner has to get in.
+    let permissions = model.st_mode & 0o1777 | 0o700
+    try makeFolder(to, permissions) { _, made in
+      guard geteuid() == 0 else { return }
+      try Self.call("fchown", to, fchown(made, model.st_uid, model.st_gid))
+    }
+  }
+
+  /// Makes a folder, has `give` set its owner, and then gives it its permissions, which no other may have before.
+  private func makeFolder(
+    _ path: String, _ permissions: mode_t, _ give: (_ folder: Int32, _ made: Int32) throws -> Void
+  ) throws {
     try inFolder(of: path) { folder, name in
       try Self.call("mkdir", path, unsafe mkdirat(folder, name, 0o700))
       between?("made", path)
@@ -107,12 +134,11 @@ struct RealFiles: Sendable {
       guard raw.st_uid == geteuid() else {
         throw SystemCallError(call: "mkdir", path: path, errno: EBUSY)
       }
+      try give(folder, made)
       // mkdir takes the process's mask off; the permissions of a member are to be kept.
-      let permissions = mode_t(mode & 0o777)
       if raw.st_mode & 0o7777 != permissions {
         try Self.call("fchmod", path, fchmod(made, permissions))
       }
-      try giveToOwner(of: folder, made, path)
     }
   }
 

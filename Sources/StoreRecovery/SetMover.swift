@@ -346,7 +346,9 @@ struct SetMover: Sendable {
   /// Gives what `from` names the name `to`, leaving `from` where that is possible. A copy is made at `part` until it
   /// is whole; nil when a part of it may stand at `to`.
   func place(_ from: String, at to: String, status: FileStatus, part: String? = nil) throws {
-    if status.kind == .folder { return try ensureFolder(to, mode: status.mode | 0o700) }
+    if status.kind == .folder {
+      return try ensureFolder(to) { try fileSystem.copyFolder(from, to) }
+    }
     do {
       try fileSystem.link(from, to)
     } catch let error as SystemCallError where Self.refusesLinks(error.errno) {
@@ -381,6 +383,10 @@ struct SetMover: Sendable {
   }
 
   func ensureFolder(_ path: String, mode: UInt32) throws {
+    try ensureFolder(path) { try fileSystem.makeFolder(path, mode) }
+  }
+
+  private func ensureFolder(_ path: String, _ make: () throws -> Void) throws {
     if let status = try fileSystem.status(path) {
       guard status.kind == .folder else {
         throw StoreRecoveryError(
@@ -389,7 +395,7 @@ struct SetMover: Sendable {
       return
     }
     do {
-      try fileSystem.makeFolder(path, mode)
+      try make()
     } catch let error as SystemCallError where error.errno == EEXIST {
       guard try fileSystem.status(path)?.kind == .folder else { throw error }
     }

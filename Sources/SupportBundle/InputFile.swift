@@ -117,6 +117,9 @@ enum SystemPath {
       Self.error(.permissionDenied, "the file may not be read", error, path: path)
     case ELOOP:
       Self.error(.notAFile, "a symbolic link, which is not followed", error, path: path)
+    // What sockets, and devices without a driver, answer: the first on Linux, the second on Apple's systems.
+    case ENXIO, EOPNOTSUPP:
+      Self.error(.notAFile, "a socket or a device, not an ordinary file", error, path: path)
     default:
       Self.error(.readFailed, "the file cannot be opened", error, path: path)
     }

@@ -69,10 +69,45 @@ struct NameTokens {
 
 /// The forms that names and numbers have where frameworks write them.
 enum NameForm {
-  /// Letters, digits, `_` and `$` of ASCII, no digit first, 128 at most.
+  /// Letters, digits, `_` and `$` of ASCII, no digit first, and not too many (``isSober(_:)``).
   static func isIdentifier(_ text: String) -> Bool {
-    guard let first = text.utf8.first, !isDigit(first), text.utf8.count <= 128 else { return false }
+    guard let first = text.utf8.first, !isDigit(first), isSober(text) else { return false }
     return text.utf8.allSatisfy { isLetter($0) || isDigit($0) || "_$".utf8.contains($0) }
+  }
+
+  /// Whether a name is short enough not to be prose, and holds no number as long as that of a telephone: 64 bytes,
+  /// five words joined by `_` and six digits in a row at most. Core Data joins names to longer ones that begin
+  /// with `Z_`, of 128 bytes and ten words at most.
+  private static func isSober(_ text: String) -> Bool {
+    let isJoined = text.utf8.starts(with: "Z_".utf8)
+    guard text.utf8.count <= (isJoined ? 128 : 64) else { return false }
+    let words = text.utf8.split(separator: UInt8(ascii: "_")).count
+    return words <= (isJoined ? 10 : 5) && !hasLongNumber(text)
+  }
+
+  /// Whether seven digits or more stand in a row.
+  private static func hasLongNumber(_ text: String) -> Bool {
+    var count = 0
+    for byte in text.utf8 {
+      count = isDigit(byte) ? count + 1 : 0
+      if count >= 7 { return true }
+    }
+    return false
+  }
+
+  /// The name of a key of the metadata.
+  static func isKey(_ text: String) -> Bool { isDotted(text) && isSober(text) }
+
+  /// The name of a rule of a verdict: `open`, or a family of small letters, a dot and letters, digits and dots, 48
+  /// bytes at most.
+  static func isRule(_ text: String) -> Bool {
+    let bytes = Array(text.utf8)
+    if bytes.elementsEqual("open".utf8) { return true }
+    guard bytes.count <= 48, let dot = bytes.firstIndex(of: UInt8(ascii: ".")), dot > 0,
+      dot + 1 < bytes.count, !hasLongNumber(text)
+    else { return false }
+    return bytes[..<dot].allSatisfy { (0x61...0x7a).contains($0) }
+      && bytes[(dot + 1)...].allSatisfy { isLetter($0) || isDigit($0) || $0 == UInt8(ascii: ".") }
   }
 
   /// Identifiers joined by dots and dashes, as versions, bundle ids and keys are; 128 bytes at most.
@@ -115,7 +150,7 @@ enum NameForm {
 
   /// The name of a file as developers give it.
   static func isPlainFileName(_ text: String) -> Bool {
-    isDotted(text) && !text.utf8.contains(UInt8(ascii: ":"))
+    isDotted(text) && isSober(text) && !text.utf8.contains(UInt8(ascii: ":"))
   }
 
   private static func isDigit(_ byte: UInt8) -> Bool { byte >= 0x30 && byte <= 0x39 }

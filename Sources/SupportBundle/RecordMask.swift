@@ -229,7 +229,7 @@ struct RecordMask {
     "path": .store, "members.name": .member, "changedDuringRead": .member, "findings": dotted,
     "table": .form(.schema, NameForm.isIdentifier), "entities.name": entity,
     "tables.name": .form(.schema, NameForm.isIdentifier),
-    "otherKeys.name": .form(.key, NameForm.isDotted),
+    "otherKeys.name": .form(.key, NameForm.isKey),
     "textEncoding": .word, "autoVacuum": .word, "journalMode": .word, "sqliteVersion": .word,
     "state": .word, "writeAheadLog.problem": .sentence, "metadata.problem": .quoting,
     "model.problem": .quoting, "source": .word, "system": .word, "uuid": uuid,
@@ -237,7 +237,8 @@ struct RecordMask {
     // Of the incident.
     "created": .word, "folder": .folder, "storeName": .store, "storeUUID": uuid,
     "app.name": .sentence, "app.version": version, "app.build": version, "toolVersion": version,
-    "finding": .word, "action": .word, "reason": .sentence, "rule": .word,
+    "finding": .word, "action": .word, "reason": .sentence,
+    "rule": .form(.other, NameForm.isRule),
     "writtenBy": version, "expected": version, "expectedVersion": version,
     "onlyInStore": entity, "onlyInModel": entity, "differing": entity, "agreeing": entity,
     "undecided": entity, "files.name": .member, "mainKind": .word, "domain": dotted,

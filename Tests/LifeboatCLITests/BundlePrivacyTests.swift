@@ -35,6 +35,7 @@ import Testing
       CREATE VIEW shown AS SELECT 'zq view' FROM ZNOTE -- zq comment
       ;
       CREATE TRIGGER fires AFTER INSERT ON ZNOTE BEGIN UPDATE ZNOTE SET ZTITLE = 'zq trigger'; END;
+      CREATE TRIGGER says AFTER DELETE ON ZNOTE BEGIN SELECT zqword AS zqalias FROM zqnowhere; END;
       """)
     let metadata: [String: Any] = [
       "NSStoreModelVersionHashes": ["zq entity": Data(repeating: 7, count: 32)],
@@ -145,6 +146,9 @@ import Testing
     evidence["undecided"] = ["zq entity", "Note"]
     evidence["storeUUID"] = "zq uuid"
     record["evidence"] = evidence
+    var verdict = try #require(record["verdict"] as? [String: Any])
+    verdict["rule"] = "zq rule"
+    record["verdict"] = verdict
     try JSONSerialization.data(withJSONObject: record).write(to: file)
 
     let (folder, bundle, outcome) = try BundleTests.create(incident)

@@ -110,6 +110,11 @@ final class Steps: @unchecked Sendable {
         try real.makeFolder(path, mode)
       }
     }
+    system.copyFolder = { from, to in
+      try self.around("makeFolder", inside: { unsafe _ = mkdir(to, mode_t(0o700)) }) {
+        try real.copyFolder(from, to)
+      }
+    }
     system.removeFolder = { path in try self.around("removeFolder") { try real.removeFolder(path) }
     }
     system.syncFile = { path in

@@ -175,6 +175,75 @@ import Testing
     #expect(try #require(try Self.verdict(url)).contains("NULL value in t.n"))
   }
 
+  /// A record that is older than a column has its default value there, and that is NULL without one.
+  @Test func columnsThatRecordsLackAreNull() throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("a.sqlite")
+    let connection = try SQLiteConnection(url)
+    try connection.exec(
+      """
+      CREATE TABLE t(a, b); INSERT INTO t VALUES(1, 2), (3, 4);
+      CREATE TABLE w(a PRIMARY KEY, b) WITHOUT ROWID; INSERT INTO w VALUES(1, 2), (3, 4);
+      """)
+    connection.close()
+    func declare(_ columns: String) throws {
+      try Self.edit(
+        url,
+        """
+        UPDATE sqlite_schema SET sql = 'CREATE TABLE t(a, b, \(columns))' WHERE name = 't';
+        UPDATE sqlite_schema SET sql =
+          'CREATE TABLE w(a PRIMARY KEY, b, \(columns)) WITHOUT ROWID' WHERE name = 'w';
+        """)
+    }
+    for columns in ["c, d NOT NULL DEFAULT 7", "c NOT NULL DEFAULT 'x', d DEFAULT NULL"] {
+      try declare(columns)
+      #expect(try Self.verdict(url) == ["ok"], "\(columns)")
+      #expect(try Self.damage(url) == [], "\(columns)")
+    }
+    for columns in ["c NOT NULL, d NOT NULL DEFAULT 7", "c NOT NULL DEFAULT NULL"] {
+      try declare(columns)
+      let verdict = try #require(try Self.verdict(url))
+      #expect(verdict.contains("NULL value in t.c") && verdict.contains("NULL value in w.c"))
+      let findings = try SQLiteDatabase(path: url.path).check().findings.kept
+      #expect(findings.map(\.id) == ["record.null", "record.null"], "\(columns)")
+      #expect(findings.allSatisfy { $0.message.contains("2 values of column c") })
+    }
+  }
+
+  /// SQLite reads no page behind those that a valid count in the header covers.
+  @Test func pagesInUseBehindTheCountAreDamage() throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("a.sqlite")
+    let connection = try SQLiteConnection(url)
+    try connection.exec(
+      """
+      PRAGMA page_size = 512; CREATE TABLE t(id INTEGER PRIMARY KEY, v TEXT); CREATE TABLE u(v);
+      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 60)
+        INSERT INTO t SELECT i, hex(zeroblob(40)) FROM n;
+      INSERT INTO u VALUES(zeroblob(2000));
+      """)
+    connection.close()
+    let count = try bytes(of: url).count / 512
+    try #require(count < 256)
+    // The last page is one of an overflow chain; behind the fifth there are leaves too.
+    for kept in [count - 1, 5] {
+      try overwrite(url, at: 28, bytes: [0, 0, 0, UInt8(kept)])
+      #expect(try Self.verdict(url) != ["ok"])
+      for depth in CheckDepth.allCases {
+        let report = try SQLiteDatabase(path: url.path).check(depth: depth)
+        let finding = try #require(report.findings.kept.first { $0.id == "header.badCount" })
+        #expect(finding.severity == .damage && finding.page == UInt32(kept + 1))
+        #expect(report.pageCount == count && report.checkedPageCount == count)
+      }
+    }
+    // Pages that nothing uses do no harm.
+    try overwrite(url, at: 28, bytes: [0, 0, 0, UInt8(count)])
+    try overwrite(url, at: count * 512, bytes: [UInt8](repeating: 13, count: 1024))
+    #expect(try Self.verdict(url) == ["ok"])
+    let findings = try SQLiteDatabase(path: url.path).check().findings.kept
+    #expect(findings.map(\.id) == ["file.trailing"])
+  }
+
   @Test func indexesAreComparedWithTheirRows() throws {
     let folder = try TemporaryFolder()
     let url = folder.url.appendingPathComponent("a.sqlite")

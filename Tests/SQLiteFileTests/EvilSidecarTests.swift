@@ -170,6 +170,17 @@ import Testing
     }
   }
 
+  #if os(Linux)
+    /// A socket cannot be opened at all, which is no fault of the device.
+    @Test func socketsAreNoFiles() throws {
+      let folder = try TemporaryFolder()
+      let socket = folder.url.appendingPathComponent("socket").path
+      #expect(unsafe mknod(socket, S_IFSOCK | 0o600, 0) == 0)
+      let error = #expect(throws: SQLiteFileError.self) { try SQLiteDatabase(path: socket) }
+      #expect(error?.code == .notRegular)
+    }
+  #endif
+
   @Test func whatIsNoDatabaseSaysWhy() throws {
     let folder = try TemporaryFolder()
     let url = folder.url.appendingPathComponent("x")

@@ -104,6 +104,30 @@ import Testing
     #expect(all.damageCount == list.damageCount + 1)
   }
 
+  /// Programs that part fields at semicolons or tabs get no formula either.
+  @Test func fieldsAreSafeForOtherSeparators() throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("fields")
+    let cases: [(text: String, safe: String, plain: String)] = [
+      (";=1+1", "\"';=1+1\"", ";=1+1"), ("x;=1+1", "\"'x;=1+1\"", "x;=1+1"),
+      ("x\t=1+1", "\"'x\t=1+1\"", "x\t=1+1"), ("x;y", "\"x;y\"", "x;y"),
+      ("x\ty", "\"x\ty\"", "x\ty"), ("\u{1F}=1", "'\u{1F}=1", "\u{1F}=1"),
+      ("=1", "'=1", "=1"), ("x", "x", "x"), ("x\n-y", "\"'x\n-y\"", "\"x\n-y\""),
+    ]
+    for isSafe in [true, false] {
+      for field in cases {
+        try Data().write(to: url)
+        let file = try FileHandle(forWritingTo: url)
+        var output = OutputBuffer(descriptor: file.fileDescriptor)
+        output.append(csvField: field.text, safeForSpreadsheets: isSafe)
+        try output.finish()
+        try file.close()
+        let written = try bytes(of: url)
+        #expect(written == Array((isSafe ? field.safe : field.plain).utf8), "\(field.text)")
+      }
+    }
+  }
+
   /// Digits of integers as the output writes them.
   @Test func integersAreWrittenAsTheyAre() throws {
     var values: [Int64] = [.min, .min + 1, .max, 0, -1, 9, 10, -10]

@@ -61,8 +61,14 @@ import Testing
       ("=1", true), ("+1", true), ("-1", true), ("@a", true), ("\t1", true), ("\r1", true),
       ("\n1", true), ("  =1", true), ("\u{A0}=1", true), ("\u{FEFF}=1", true),
       ("\u{3000}=1", true), ("\u{FF1D}1", true), ("\u{2212}1", true), ("=\u{301}1", true),
+      ("\0=1", true), ("\u{B}=1", true), ("\u{C}=1", true), ("\u{1F}=1", true),
+      ("\u{7F}=1", true), ("\u{2028}=1", true), ("\u{202E}=1", true), ("\u{301}=1", true),
+      ("\u{85}\u{E0001}=1", true), (";=1", true), ("x;=1", true), ("x\t=1", true),
+      ("x;\u{1F} \"=1", true), ("x\r\n+1", true), ("é;\u{2028}@a", true), ("x;;\t-", true),
+      ("x;y=1", false), (";", false), ("x\ty\r\nz", false), ("x\t\t", false), ("\"=1", false),
+      ("x,=1", false), ("\0a=1", false), ("\u{301}a=1", false), ("\u{1F600}=1", false),
       ("", false), ("a=1", false), (" ", false), ("1-2", false), ("é", false), ("\u{FF10}", false),
-    ])
+    ] as [(String, Bool)])
   func formulas(_ text: String, _ expected: Bool) {
     let bytes = Array(text.utf8)
     #expect(CSVText.isFormula(count: bytes.count) { bytes[$0] } == expected)

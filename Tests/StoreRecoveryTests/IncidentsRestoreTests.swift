@@ -64,6 +64,52 @@ import Testing
     #expect(shelf.bench.snapshot() != before.1)
   }
 
+  /// A store that made room for an earlier one waits for no fresh one: whoever looks next ends its move.
+  @Test func replacedStoreWaitsForNoFreshOne() throws {
+    let shelf = try Shelf()
+    let id = try shelf.setAside(hour: 0)
+    try shelf.bench.makeStore()
+    let failing = FileSystem.watched { call, path in
+      if call == "unlink", path.hasSuffix("-replaced/.intent.json") { throw HostError() }
+    }
+    #expect(throws: (any Error).self) { try shelf.incidents(failing).restore(id) }
+    #expect(try shelf.incidents().list().map(\.isUnfinished) == [false, true])
+    #expect(try shelf.bench.recovery().resume(makingFresh: { _ in }) == nil)
+    #expect(try shelf.incidents().list().map(\.isUnfinished) == [false, false])
+    _ = try shelf.incidents().restore(id)
+    #expect(try shelf.incidents().verify().allSatisfy(\.isSound))
+  }
+
+  /// What this user may not look at is not taken for gone.
+  @Test func unreadableKeptFilesAreNotGone() throws {
+    let shelf = try Shelf()
+    let id = try shelf.setAside(hour: 0)
+    let store = shelf.path(id, "store")
+    // Without members, which is how a folder looks that refuses every look.
+    for name in try FileManager.default.contentsOfDirectory(atPath: store) {
+      try FileManager.default.removeItem(atPath: store + "/" + name)
+    }
+    var system = FileSystem.watched { _, _ in }
+    let entries = system.entries
+    system.entries = { path in
+      if path.hasSuffix("/store") {
+        throw SystemCallError(call: "open", path: path, errno: EACCES)
+      }
+      return try entries(path)
+    }
+    for force in [false, true] {
+      let refused = #expect(throws: StoreRecoveryError.self) {
+        try shelf.incidents(system).restore(id, force: force)
+      }
+      #expect(refused?.code == .unmovable)
+      #expect(refused?.errno == EACCES)
+      let gone = #expect(throws: StoreRecoveryError.self) {
+        try shelf.incidents().restore(id, force: force)
+      }
+      #expect(gone?.code == .nothingKept)
+    }
+  }
+
   @Test func theHostsWordsAndApp() throws {
     let shelf = try Shelf()
     let ids = try [Verdict.Finding.incompatible, .newer, .corrupt, .foreign, .hostError]

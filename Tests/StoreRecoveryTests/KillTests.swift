@@ -67,6 +67,34 @@ import Testing
     }
   }
 
+  /// A restoration that is run again leaves no move open, at whatever step the first run ended.
+  @Test func restorationIsRunAgain() throws {
+    let (whole, options) = try bench(.restore)
+    let counted = try Child.run("restore", whole.store, options + ["count="])
+    let steps = try #require(
+      counted.lines.last { $0.hasPrefix("steps ") }?.split(separator: " ").dropFirst())
+    for (index, name) in steps.enumerated() {
+      let note = "before \(name), step \(index + 1)"
+      let (made, options) = try bench(.restore)
+      let stopped = try Child.run(
+        "restore", made.store, options + ["at=\(index + 1)", "end=before"])
+      #expect(stopped.status == Child.ended, "\(note): \(stopped)")
+      // The second run may find that it only had to end what the first began.
+      let again = try Child.run("restore", made.store, options)
+      let line = again.lines.first ?? ""
+      #expect(
+        line.hasPrefix("restored") || line.hasPrefix("error restore.nothingKept"),
+        "\(note): \(again)")
+      let left = made.paths.filter {
+        $0.hasSuffix("/.intent.json") || $0.hasSuffix("/.back.json")
+      }
+      #expect(left == [], "\(note)")
+      let checks = try Incidents(in: URL(fileURLWithPath: made.bench.folder)).verify()
+      #expect(!checks.contains { $0.finding == .unfinished }, "\(note): \(checks)")
+      #expect(made.places == [made.bench.folder], "\(note): \(made.paths)")
+    }
+  }
+
   /// The same by SIGKILL, wherever it strikes.
   @Test func killedAtRandomTimes() throws {
     let seed = ProcessInfo.processInfo.environment["LIFEBOAT_SEED"].flatMap(UInt64.init)

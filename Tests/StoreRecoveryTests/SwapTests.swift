@@ -42,7 +42,8 @@ import Testing
   /// Every call on a path of which a part is a link.
   @Test(arguments: [
     "link", "linkFrom", "rename", "renameFrom", "replace", "unlink", "makeFolder", "removeFolder",
-    "syncFolder", "copy", "copyFrom", "write", "lock", "setModified", "setTraits", "entries",
+    "copyFolder", "copyFolderFrom", "syncFolder", "copy", "copyFrom", "write", "lock",
+    "setModified", "setTraits", "entries",
   ])
   func folderIsALink(call: String) throws {
     let place = try Place()
@@ -61,6 +62,9 @@ import Testing
       case "replace": try system.replace(mine, there)
       case "unlink": try system.unlink(there, nil)
       case "makeFolder": try system.makeFolder(new, 0o700)
+      case "copyFolder": try system.copyFolder(place.home, new)
+      case "copyFolderFrom":
+        try system.copyFolder(place.home + "/link/empty", place.home + "/got")
       case "removeFolder": try system.removeFolder(place.home + "/link/empty")
       case "syncFolder": try system.syncFolder(place.home + "/link")
       case "copy": try system.copy(mine, new)
@@ -174,6 +178,12 @@ import Testing
     #expect(Self.mode(place.home + "/to") == 0o755)
     try FileSystem.real.makeFolder(place.home + "/folder", 0o7777)
     #expect(Self.mode(place.home + "/folder") == 0o777)
+    #expect(Posix.chmod(place.home + "/folder", 0o7777) == 0)
+    try FileSystem.real.copyFolder(place.home + "/folder", place.home + "/shared")
+    #expect(Self.mode(place.home + "/shared") == 0o1777)
+    #expect(throws: SystemCallError.self) {
+      try FileSystem.real.copyFolder(place.home + "/from", place.home + "/none")
+    }
     try FileSystem.real.setTraits(
       place.home + "/to",
       FileTraits(mode: 0o6755, user: UInt32(geteuid()), group: UInt32(getegid())))

@@ -222,6 +222,10 @@ extension FileSystem {
       try check("makeFolder", $0)
       try real.makeFolder($0, $1)
     }
+    watched.copyFolder = {
+      try check("makeFolder", $1)
+      try real.copyFolder($0, $1)
+    }
     watched.removeFolder = {
       try check("removeFolder", $0)
       try real.removeFolder($0)

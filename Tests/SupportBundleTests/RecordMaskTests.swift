@@ -65,6 +65,47 @@ import Testing
     #expect(mask.storeFile() == "name-1")
   }
 
+  /// A number as long as that of a telephone, or more words than a name has, is no name of a developer's.
+  @Test(arguments: [
+    "Chat_491701234567", "a491701239999", "a_1234567", "i_was_at_home_with_anna",
+    String(repeating: "a", count: 65),
+  ])
+  func namesThatMayBeTheUsers(_ name: String) {
+    #expect(!NameForm.isIdentifier(name))
+    #expect(!NameForm.isKey("last." + name))
+    #expect(!NameForm.isPlainFileName(name + ".sqlite"))
+  }
+
+  @Test(arguments: [
+    "ZENTITY", "Z_2TAGS", "Z_PK", "ZCREATIONDATE1", "ATRANSACTION", "a_123456",
+    "Z_DA_ZPAGE_Book_pagesCount_PARAMETER_UPDATE_INCREMENT",
+    "Z_5LASTSERVERSYNCEDACTIVEPARTICIPANTS_Z_22LASTSERVERSYNCEDACTIVEPARTICIPANTS_INDEX",
+  ])
+  func namesOfCoreData(_ name: String) { #expect(NameForm.isIdentifier(name)) }
+
+  @Test func aStoreNamedByATelephoneNumber() {
+    var mask = RecordMask(storePath: "/a/b/+491711234567.sqlite")
+    #expect(mask.storeFile() == "name-1")
+    let key = JSONValue.object(["name": .string("last.user.anna_meyer.491711234567")])
+    let masked = mask.masked(.object(["otherKeys": .array([key])]), "")
+    #expect(
+      masked == .object(["otherKeys": .array([.object(["name": .string("name-2")])])]))
+  }
+
+  @Test(arguments: [
+    ("open", true), ("file.unread", true), ("sqlite.11", true), ("cocoa.134100", true),
+    ("Ich war gestern bei Anna", false), ("anna", false), ("a.", false), (".a", false),
+    ("a.b c", false), ("a.491701234567", false), ("A.b", false), ("", false),
+    ("a." + String(repeating: "b", count: 47), false),
+  ])
+  func rulesOfVerdicts(_ rule: String, _ isUsual: Bool) {
+    var mask = RecordMask(storePath: "/a/b/Notes.sqlite")
+    let record = JSONValue.object(["verdict": .object(["rule": .string(rule)])])
+    let shown = isUsual ? rule : "name-1"
+    #expect(
+      mask.masked(record, "") == .object(["verdict": .object(["rule": .string(shown)])]))
+  }
+
   @Test func formsOfNames() {
     #expect(NameForm.isIdentifier("Z_1Note$"))
     for text in ["", "1a", "a b", "é", "a-b", String(repeating: "a", count: 129)] {

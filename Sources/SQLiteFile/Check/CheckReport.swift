@@ -25,7 +25,7 @@ public struct UncheckedPart: Sendable, Hashable, Codable {
 public struct CheckReport: Sendable, Equatable {
   /// What is wrong or noteworthy, in the order met.
   public internal(set) var findings = FindingList()
-  /// Pages of the database after the last commit.
+  /// Pages of the database after the last commit, and those that are in use behind them.
   public internal(set) var pageCount = 0
   /// Pages that were looked at, free ones and pointer maps included.
   public internal(set) var checkedPageCount = 0

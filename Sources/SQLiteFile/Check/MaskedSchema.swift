@@ -1,7 +1,8 @@
 import SafeText
 
-/// The CREATE statements of a schema, fit to be passed on: the words of the language and names, no literals and
-/// no comments.
+/// The CREATE statements of a schema, fit to be passed on: the words of the language and the names that the schema
+/// declares, no literals, no comments and no other word. The grammar does not judge expressions, the bodies of
+/// triggers and the arguments of modules, so any prose may stand there.
 ///
 /// What stands in a schema's place need not be a schema: a pointer may lead to rows. So only a statement that the
 /// grammar takes for a CREATE of a table, a virtual table, an index, a view or a trigger, and that makes what
@@ -20,9 +21,9 @@ package struct MaskedSchema {
   /// What all that is shown may have together, in bytes.
   private static let mostBytes = 16 << 20
 
-  /// The names that the statements declare, in lower case. What is quoted and none of them may be a literal:
-  /// SQLite takes `"text"` for one where no column has that name.
-  private var declared: Set<String> = []
+  /// The names of tables, columns, indexes, views and triggers, from where they are declared. What is none of them
+  /// is no name, quoted or not: SQLite takes `"text"` for a literal where no column has that name.
+  private var declared: Set<SQLName> = []
 
   /// Masks the statements of `schema`.
   ///
@@ -37,7 +38,7 @@ package struct MaskedSchema {
         refusedCount += 1
         continue
       }
-      declared.formUnion(names.map { $0.lowercased() })
+      declared.formUnion(names.map { SQLName($0) })
       shown.append(entry)
     }
     var left = Self.mostBytes
@@ -71,17 +72,34 @@ package struct MaskedSchema {
         names = [table.name] + table.columns
       } else {
         grammar = SchemaGrammar(tokens)
-        names = (try? grammar.virtualTable()).map { [$0] }
+        names = (try? grammar.virtualTable()).map { [$0] + moduleColumns(tokens) }
       }
-    case "index": names = (try? grammar.index()).map { [$0.name, $0.table] + $0.columns }
+    case "index": names = (try? grammar.index()).map { [$0.name] }
     case "view": names = (try? grammar.view()).map { [$0] }
-    case "trigger": names = (try? grammar.trigger()).map { [$0.name, $0.table] }
+    case "trigger": names = (try? grammar.trigger()).map { [$0.name] }
     default: names = nil
     }
-    guard let names, PathText.isSame(names[0].lowercased(), entry.name.lowercased()) else {
-      return nil
-    }
+    guard let names, SQLName.isSame(names[0], entry.name) else { return nil }
     return names
+  }
+
+  /// The arguments that are one word, of a module that takes those for columns.
+  private static func moduleColumns(_ tokens: [SQLToken]) -> [String] {
+    guard let using = tokens.firstIndex(where: { $0.isKeyword("USING") }),
+      using + 2 < tokens.count, SQLWords.modules.contains(SQLName(tokens[using + 1].text)),
+      tokens[using + 2].isPunctuation("(")
+    else { return [] }
+    var columns: [String] = []
+    for index in (using + 3)..<tokens.count where index + 1 < tokens.count {
+      let token = tokens[index]
+      let (before, after) = (tokens[index - 1], tokens[index + 1])
+      guard token.kind == .word || token.kind == .quotedIdentifier,
+        before.isPunctuation("(") || before.isPunctuation(","),
+        after.isPunctuation(")") || after.isPunctuation(",") || after.isKeyword("UNINDEXED")
+      else { continue }
+      columns.append(token.text)
+    }
+    return columns
   }
 
   private func masked(_ sql: [UInt8], _ name: Naming) -> String {
@@ -111,12 +129,12 @@ package struct MaskedSchema {
     case .blob: return "x''"
     case .word:
       if isValue, !Self.values.contains(where: token.isKeyword) { return "''" }
-      let shown = name(token.text, true)
+      let word = SQLName(token.text)
+      if SQLWords.contains(word) { return token.text }
+      let shown = name(token.text, declared.contains(word))
       return PathText.isSame(shown, token.text) ? shown : "\"\(shown)\""
     case .quotedIdentifier, .string:
-      let isName =
-        declared.contains(token.text.lowercased())
-        || Self.beforeNames.contains { previous?.isKeyword($0) == true }
+      let isName = declared.contains(SQLName(token.text))
       // A string is a name as well, where it declares one.
       if isValue || (token.kind == .string && !isName) { return "''" }
       return "\"\(name(token.text, isName))\""
@@ -126,5 +144,4 @@ package struct MaskedSchema {
   private static let values = [
     "NULL", "TRUE", "FALSE", "CURRENT_TIME", "CURRENT_DATE", "CURRENT_TIMESTAMP",
   ]
-  private static let beforeNames = ["CONSTRAINT", "COLLATE", "REFERENCES", "USING"]
 }

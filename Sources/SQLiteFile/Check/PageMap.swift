@@ -92,6 +92,27 @@ struct PageMap {
     return true
   }
 
+  /// How many pages from `first` to `last` are claimed, and the first of them; nil without any.
+  func claimed(from first: UInt32, to last: UInt32) -> (count: Int, first: UInt32)? {
+    var count = 0
+    var lowest = UInt32.max
+    func add(_ page: UInt32) {
+      guard page >= first, page <= last else { return }
+      count += 1
+      lowest = min(lowest, page)
+    }
+    let start = Int(first / Self.pieceLength)
+    for number in pieces.indices where number >= start {
+      guard let piece = pieces[number] else { continue }
+      for index in piece.kinds.indices where piece.kinds[index] != PageKind.orphan.rawValue {
+        add(UInt32(number) * Self.pieceLength + UInt32(index))
+      }
+    }
+    for page in others.keys { add(page) }
+    guard count > 0 else { return nil }
+    return (count, lowest)
+  }
+
   /// Runs of pages from 1 to `last` that nobody has claimed.
   func orphans(upTo last: UInt32, _ body: (ClosedRange<UInt32>) -> Void) {
     var start: UInt32?

@@ -117,6 +117,12 @@ struct RecordCheck: ~Copyable {
         "record.tooManyFields", "a record has \(number) fields for \(rules.mostFields) columns"
       )
     }
+    // Fields that are missing at the end.
+    var missing = number
+    while missing < rules.leastFields {
+      if rules.fields[missing].isRequired { note(.null, rules.fields[missing].column, place) }
+      missing &+= 1
+    }
     if rules.endsWithRowID, lastClass != StorageClasses.integer.rawValue {
       return ("index.noRowID", "an index entry does not end with a row id")
     }
@@ -154,9 +160,9 @@ struct RecordCheck: ~Copyable {
       }
       number &+= 1
     }
-    guard walk.body == payload.byteCount, number <= rules.mostFields, !rules.endsWithRowID else {
-      return false
-    }
+    guard walk.body == payload.byteCount, number <= rules.mostFields,
+      number >= rules.leastFields, !rules.endsWithRowID
+    else { return false }
     if !isUTF8, !isValidUTF16(payload) { return false }
     if rules.sums.count > 0 { add(rowID, number, rules) }
     return true

@@ -18,6 +18,8 @@ struct RecordRules {
     var target: Int16 = -1
     /// Whether the hash of the field goes into a sum of ``RecordRules/sums``.
     var isIndexed = false
+    /// Whether a record without the field has NULL where none may be.
+    var isRequired = false
 
     /// The classes whose values must not pass unseen.
     @inline(__always)
@@ -35,6 +37,8 @@ struct RecordRules {
   private(set) var attention: ContiguousArray<UInt8> = []
   /// The most fields a record may have.
   var mostFields = Int.max
+  /// The fewest fields a record may have: with fewer, a column that it lacks would be NULL where none may be.
+  private(set) var leastFields = 0
   /// The names of the columns, for messages.
   var names: [String] = []
   /// The number of the key set that the row ids go to; -1 without one.
@@ -75,12 +79,16 @@ struct RecordRules {
           refused.insert(.null)
         }
         field.refused = refused.rawValue
+        // A row that is older than the column has its default value; an expression is not computed.
+        field.isRequired =
+          refused.contains(.null) && table.rowIDColumn != place && column.defaultValue == .null
         field.refusesNumericText =
           !table.isStrict && column.affinity != .text && column.affinity != .blob
         return field
       })
     names = table.columns.map(\.name)
     mostFields = fields.count
+    leastFields = fields.lastIndex(where: { $0.isRequired }).map { $0 + 1 } ?? 0
   }
 
   /// The rules of an index's entries: so many columns, and behind them the row id or the primary key.

@@ -84,6 +84,7 @@ struct StructureCheck: ~Copyable {
     report.freePageCount = freelist.pageCount
     try walkTrees()
     try checkLoosePages()
+    checkCount()
     // Causes before what follows from them.
     report.findings.add(tree.findings)
     tree.findings = FindingList()
@@ -413,6 +414,23 @@ struct StructureCheck: ~Copyable {
       _ = tree.map.claim(page, as: .unreadable, owner: PageMap.noOwner, parent: 0)
       page += 1
     }
+  }
+
+  /// Looks for pages that are in use behind the last that the database counts. SQLite reads none of them.
+  private mutating func checkCount() {
+    // Frames of a transaction that was never finished may lead behind the last commit's pages.
+    guard database.votedLayout == nil, !database.isHeaderLost, database.logView != .all,
+      pageLimit >= 1, pageLimit < reader.pageLimit,
+      let found = tree.map.claimed(from: pageLimit + 1, to: reader.pageLimit)
+    else { return }
+    let place = reader.location(of: found.first)
+    let subject = found.count == 1 ? "1 page is" : "\(found.count) pages are"
+    report.findings.add(
+      Finding(
+        "header.badCount",
+        "\(subject) in use behind the last of the \(pageLimit) pages that the database counts, first page \(found.first); SQLite reads nothing there",
+        member: place.member, page: found.first, offset: place.offset))
+    report.pageCount += found.count
   }
 
   private mutating func checkOrphans() {
