@@ -242,6 +242,7 @@ public final class SQLiteDatabase {
   /// - Parameters:
   ///   - table: the table.
   ///   - limit: the most rows; nil for all.
+  ///   - isSafeForSpreadsheets: whether cells that a spreadsheet would take for formulas get an apostrophe.
   ///   - descriptor: an open file descriptor; it is not closed.
   /// - Returns: the number of rows.
   /// - Throws: ``SQLiteFileError`` when the device fails or the output cannot be written.

@@ -77,6 +77,8 @@ final class ExternalFiles {
   /// - Parameters:
   ///   - namesAll: whether all rows were noted; only then it can be told which files no row names.
   ///   - mostBytes: larger files do not fit where their content is to go; nil for no limit.
+  /// - Returns: the files in numbers, nil where there are none; and the findings.
+  /// - Throws: an error of the file system.
   func survey(namesAll: Bool = true, mostBytes: Int64? = nil) throws -> (
     RebuildResult.ExternalFiles?, [Finding]
   ) {
