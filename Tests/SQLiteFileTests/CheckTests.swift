@@ -195,7 +195,7 @@ import Testing
           'CREATE TABLE w(a PRIMARY KEY, b, \(columns)) WITHOUT ROWID' WHERE name = 'w';
         """)
     }
-    for columns in ["c, d NOT NULL DEFAULT 7", "c NOT NULL DEFAULT 'x', d DEFAULT NULL"] {
+    for columns in ["c, d NOT NULL DEFAULT 7", "c NOT NULL DEFAULT ''x'', d DEFAULT NULL"] {
       try declare(columns)
       #expect(try Self.verdict(url) == ["ok"], "\(columns)")
       #expect(try Self.damage(url) == [], "\(columns)")
