@@ -276,7 +276,7 @@ public struct StoreSealError: Error, Sendable, Equatable {
     public static let changed = Code(rawValue: "seal.changed")
     /// The set's listing is not complete.
     public static let incompleteSet = Code(rawValue: "seal.incompleteSet")
-    /// Whoever asked for the seal changed their mind.
+    /// The caller called the work off.
     public static let cancelled = Code(rawValue: "seal.cancelled")
   }
 

@@ -166,8 +166,8 @@ public struct StoreSet: Sendable, Equatable {
     return realFolder(folder)
   }
 
-  /// `folder` by a path without any symbolic link, as whoever changes something in it needs; as given where there
-  /// is none.
+  /// `folder` by a path without symbolic links, which is what a change in it needs; as given where there is no such
+  /// path.
   package static func realFolder(_ folder: String) -> String {
     guard let real = unsafe realpath(folder, nil) else { return folder }
     defer { unsafe free(real) }

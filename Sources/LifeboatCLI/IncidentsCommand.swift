@@ -36,7 +36,7 @@ struct IncidentReport: Encodable {
     isSealPending = entry.isSealPending
   }
 
-  /// The bytes that are kept; nil when none are any more, or nobody knows.
+  /// The bytes that are kept; nil when none are left, or their number is not known.
   var keptBytes: Int64? { outcome == nil ? incident?.seal?.sizeBytes : nil }
 
   /// What became of the kept set, in a word or two.
