@@ -3,21 +3,27 @@
 # recorded peers, damage by damage. Exits 1 when a peer recovers more live rows, or when lifeboat hands out a wrong row
 # where nothing but whole pages, sectors or lengths was damaged.
 # Usage: Tests/Benchmarks/recovery.sh [--markdown] [--executable PATH] [--no-corpus] [--damage NAME,NAME]
+#          [--variant core|plain|exotic|p1024|p32k] [--seed NUMBER] [--work FOLDER]
 #   MB=2 (default) or MB=50 in the environment: the size of the store.
+#   --variant, --seed: which store is made; peers are recorded for core and seed 1 only.
+#   --work: keeps the stores there, damaged ones too, and what was read out of them.
 set -euo pipefail
-cd "$(dirname "$0")/../.."
-root=$PWD
-markdown=0 executable= corpus=1 damages=
+root=$(cd "$(dirname "$0")/../.." && pwd)
+markdown=0 executable= corpus=1 damages= variant=core seed=1 work=
 while [ $# -gt 0 ]; do
   case "$1" in
     --markdown) markdown=1 ;;
-    --executable) executable=$2; shift ;;
+    --executable) executable=$(realpath "$2"); shift ;;
     --no-corpus) corpus=0 ;;
     --damage) damages=$2; shift ;;
+    --variant) variant=$2; shift ;;
+    --seed) seed=$2; shift ;;
+    --work) work=$(realpath -m "$2"); shift ;;
     *) echo "unknown argument $1" >&2; exit 64 ;;
   esac
   shift
 done
+cd "$root"
 megabytes=${MB:-2}
 shared=${LIFEBOAT_SHARED:-$root/../shared}
 bench=$shared/bench/recovery
@@ -27,13 +33,18 @@ if [ -z "$executable" ]; then
   swift build -c release --product lifeboat >&2
   executable="$(swift build -c release --show-bin-path)/lifeboat"
 fi
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+if [ -z "$work" ]; then
+  work=$(mktemp -d)
+  trap 'rm -rf "$work"' EXIT
+else
+  mkdir -p "$work"
+  rm -f "$work/rows.json" "$work/corpus.json"
+fi
 
-python3 - "$work" "$executable" "$megabytes" <<'PYTHON'
+python3 - "$work" "$executable" "$megabytes" "$variant" "$seed" <<'PYTHON'
 import json, os, shlex, sys
-work, executable, megabytes = sys.argv[1:]
-base = os.path.join(work, f"base-core-{megabytes}-1.sqlite")
+work, executable, megabytes, variant, seed = sys.argv[1:]
+base = os.path.join(work, f"base-{variant}-{megabytes}-{seed}.sqlite")
 rows = shlex.quote(executable) + " rows --raw --all --format ndjson"
 # A row with marked values is no claim to be the row, which the scorer knows by `state` alone. The exit status stays.
 mark = """ > {out}; status=$?; sed -i 's/,"partial":{/,"state":"partial"&/' {out}; exit $status"""
@@ -49,16 +60,17 @@ tools[1:] = [{"name": "lifeboat-recover", "cmd": whole, "adapter": "sqlite"}]
 json.dump(tools, open(os.path.join(work, "tools-corpus.json"), "w"))
 PYTHON
 
-python3 -B "$bench/bench.py" run --work "$work" --mb "$megabytes" --tools "$work/tools.json" \
-  --json "$work/core.json" ${damages:+--damage "$damages"} > "$work/core.log"
+python3 -B "$bench/bench.py" run --work "$work" --mb "$megabytes" --seed "$seed" --variant "$variant" \
+  --tools "$work/tools.json" --json "$work/rows.json" ${damages:+--damage "$damages"} > "$work/rows.log"
 if [ "$corpus" = 1 ] && [ -d "$shared/stores/corrupt/nemetz-v2" ]; then
   python3 -B "$bench/nemetz.py" "$shared/stores/corrupt/nemetz-v2" --tools "$work/tools-corpus.json" \
     --work "$work" --json "$work/corpus.json" > "$work/corpus.log"
 fi
 
-python3 -B - "$bench" "$work" "$megabytes" "$markdown" <<'PYTHON'
+python3 -B - "$bench" "$work" "$megabytes" "$markdown" "$variant" "$seed" <<'PYTHON'
 import json, os, platform, sys, datetime
 bench, work, megabytes, markdown = sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4] == "1"
+variant, seed = sys.argv[5:]
 def load(path): return json.load(open(path)) if os.path.exists(path) else []
 def number(row, *names): return sum(row.get(name) or 0 for name in names)
 def percent(part, whole): return "–" if not whole else "100" if part >= whole else f"{min(99.9, 100 * part / whole):.1f}"
@@ -76,8 +88,9 @@ def table(title, head, rows):
         lines.append("\n" + title)
         lines.extend("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in [head] + rows)
 
-peers = load(os.path.join(bench, "results", f"core-{50 if float(megabytes) >= 20 else 2}.json"))
-ours = load(os.path.join(work, "core.json"))
+isRecorded = variant == "core" and seed == "1"
+peers = load(os.path.join(bench, "results", f"core-{50 if float(megabytes) >= 20 else 2}.json")) if isRecorded else []
+ours = load(os.path.join(work, "rows.json"))
 # Bits that were flipped, and bytes that were replaced by others, can make another value of a value.
 def may_be_wrong(damage): return damage.startswith(("flip_", "random_"))
 rows = []
@@ -99,7 +112,10 @@ for row in ours:
     # Where the newest log is lost nothing says that the file is not the newest state.
     unmarked = 0 if row["damage"] == "wal_lost" else row["ghost_unmarked"]
     if (wrong or cut or false or unmarked) and not may_be_wrong(row["damage"]):
-        faults.append(f"{name}: {wrong} wrong, {cut} cut, {false} false, {unmarked} dead rows not marked")
+        faults.append(f"{name}: {wrong} wrong, {cut} cut, {false} false, {unmarked} deleted rows not marked")
+    if row["dup"] and not may_be_wrong(row["damage"]): faults.append(f"{name}: {row['dup']} rows twice")
+    if found(row) < row["live_intact"]:
+        faults.append(f"{name}: {found(row)} rows of {row['live_intact']} that are intact")
     most = max(rivals, key=dead, default=None)
     total = number(row, "deleted", "old")
     rows.append([
@@ -112,7 +128,7 @@ for row in ours:
         "–" if not best else f"{altered(best, 'wrong')} / {altered(best, 'cut')} / {best['false']}",
         "–" if not total or not most else f"{dead(most)} {most['tool']}",
     ])
-table(f"Core Data store of {megabytes} MB",
+table(f"Core Data store of {megabytes} MB" + ("" if isRecorded else f", {variant}, seed {seed}"),
       ["damage", "intact %", "live %", "wrong / cut / false", "twice", "deleted and old", "s", "MB",
        "best peer: live %", "its wrong / cut / false", "most deleted by a peer"], rows)
 
