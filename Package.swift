@@ -47,6 +47,7 @@ let package = Package(
   targets: [
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+    .systemLibrary(name: "CFiles"),
     .target(
       name: "Fixtures", dependencies: ["CSQLite", "CZlib", "ObjectModel", crypto],
       path: "Tests/Fixtures", swiftSettings: settings),
@@ -68,23 +69,29 @@ let package = Package(
       swiftSettings: settings),
   ]
     + room("SafeText", imports: [])
+    + room("SafeFiles", imports: ["CFiles"])
     + room("Terminal", imports: ["SafeText"])
     + room(
       "SupportBundle",
       imports: [
-        "StoreExtraction", "StoreRecovery", "CoreDataStore", "SQLiteFile", "SafeText", "CZlib",
-        crypto,
+        "StoreExtraction", "StoreRecovery", "CoreDataStore", "SQLiteFile", "SafeText", "SafeFiles",
+        "CZlib", crypto,
       ])
     + room(
-      "StoreRecovery", imports: ["CoreDataStore", "ObjectModel", "SQLiteFile", "SafeText", crypto],
+      "StoreRecovery",
+      imports: [
+        "CoreDataStore", "ObjectModel", "SQLiteFile", "SafeText", "SafeFiles", "CFiles", crypto,
+      ],
       tests: ["CSQLite", "RecoveryChild"])
     + room(
       "StoreMigration",
       imports: ["StoreExtraction", "CoreDataStore", "ObjectModel", "SQLiteWriter"])
     + room(
       "StoreExtraction",
-      imports: ["CoreDataStore", "ObjectModel", "SQLiteFile", "SQLiteWriter", "SafeText"])
-    + room("SQLiteWriter", imports: ["SafeText", "CSQLite"])
+      imports: [
+        "CoreDataStore", "ObjectModel", "SQLiteFile", "SQLiteWriter", "SafeText", "SafeFiles",
+      ])
+    + room("SQLiteWriter", imports: ["SafeText", "SafeFiles", "CSQLite"])
     + room(
       "CoreDataStore", imports: ["ObjectModel", "SQLiteFile", "SafeText", "CZlib", crypto],
       tests: ["SQLiteWriter"])
@@ -115,8 +122,8 @@ if Context.environment["LIFEBOAT_APPLE_STUBS"] == "1" {
     .target(
       name: "StubStoreRecovery",
       dependencies: [
-        "CoreDataStore", "ObjectModel", "SQLiteFile", "SafeText", crypto, "StubCoreData",
-        "StubSwiftData",
+        "CoreDataStore", "ObjectModel", "SQLiteFile", "SafeText", "SafeFiles", "CFiles", crypto,
+        "StubCoreData", "StubSwiftData",
       ],
       path: folder + "StoreRecovery", swiftSettings: aliased),
     .testTarget(

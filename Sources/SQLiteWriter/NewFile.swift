@@ -1,3 +1,4 @@
+import SafeFiles
 import SafeText
 
 #if canImport(Darwin)
@@ -150,37 +151,27 @@ final class NewFile {
     if unsafe linkat(descriptor, name, descriptor, other, 0) == 0 {
       // The name may have gone to another file since the look.
       guard isOurs(other) else {
-        _ = unsafe unlinkat(descriptor, other, 0)
+        // The link that was made here goes, and not what may have come in its place.
+        if let linked = Self.state(name, in: descriptor) {
+          remove(other) { $0.st_dev == linked.st_dev && $0.st_ino == linked.st_ino }
+        }
         throw replaced
       }
-      _ = unsafe unlinkat(descriptor, name, 0)
+      remove(name, where: isSame)
     } else {
-      try rename(to: other, target)
+      // On a volume without links.
+      switch SystemCalls.rename(name, in: descriptor, to: other, in: descriptor) {
+      case nil: break
+      case EEXIST?: throw SQLiteWriter.taken(target, "")
+      case let error?:
+        throw SQLiteWriterError(
+          .cannotCreate, "the finished file cannot be given its name", path: target,
+          systemError: error)
+      }
     }
     if let error = synchronizeFolder() {
       throw SQLiteWriterError(
         .inputOutput, "the folder cannot be synced", path: target, systemError: error)
-    }
-  }
-
-  /// On a volume without links: claims the name with an empty file, which fails where it is taken, and renames
-  /// over that.
-  private func rename(to other: String, _ target: String) throws(SQLiteWriterError) {
-    let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
-    let claim = unsafe openat(descriptor, other, flags, mode_t(0o600))
-    guard claim >= 0 else {
-      if errno == EEXIST || errno == ELOOP { throw SQLiteWriter.taken(target, "") }
-      throw SQLiteWriterError(
-        .cannotCreate, "the finished file cannot be given its name", path: target,
-        systemError: errno)
-    }
-    _ = close(claim)
-    guard unsafe renameat(descriptor, name, descriptor, other) == 0 else {
-      let error = errno
-      _ = unsafe unlinkat(descriptor, other, 0)
-      throw SQLiteWriterError(
-        .cannotCreate, "the finished file cannot be given its name", path: target,
-        systemError: error)
     }
   }
 
@@ -193,9 +184,16 @@ final class NewFile {
       guard let state = Self.state(name + suffix, in: descriptor),
         state.st_mode & S_IFMT == S_IFREG
       else { continue }
-      _ = unsafe unlinkat(descriptor, name + suffix, 0)
+      remove(name + suffix) { $0.st_dev == state.st_dev && $0.st_ino == state.st_ino }
     }
-    return unsafe unlinkat(descriptor, name, 0) == 0
+    return remove(name, where: isSame)
+  }
+
+  /// Removes a name as long as it is that of a file which `isMeant`; whether it is gone.
+  @discardableResult
+  private func remove(_ name: String, where isMeant: (stat) -> Bool) -> Bool {
+    OwnName.remove(name, in: descriptor) { Self.state($0, in: descriptor).map(isMeant) == true }
+      == .removed
   }
 
   /// Makes the folder's entries durable; returns the errno of a failure.

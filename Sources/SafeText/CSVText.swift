@@ -1,21 +1,5 @@
-/// Fields of CSV (RFC 4180), judged by their bytes.
+/// What other programs make of text in CSV, judged by its bytes.
 package enum CSVText {
-  /// Whether a field needs quotes: it is empty, or holds a comma, a quote or a line end.
-  package static func needsQuotes(_ text: String) -> Bool {
-    text.utf8.isEmpty || text.utf8.contains { $0 == 0x22 || $0 == 0x2c || $0 == 0x0a || $0 == 0x0d }
-  }
-
-  /// `text` as one field, empty text as `""`.
-  package static func field(_ text: String) -> String {
-    guard needsQuotes(text) else { return text }
-    var result = "\""
-    for scalar in text.unicodeScalars {
-      if scalar == "\"" { result += "\"" }
-      result.unicodeScalars.append(scalar)
-    }
-    return result + "\""
-  }
-
   /// Whether a byte parts fields in the eyes of a program that is told, or guesses, another separator than the comma.
   package static func isOtherSeparator(_ byte: UInt8) -> Bool {
     byte == UInt8(ascii: ";") || byte == 0x09 || byte == 0x0a || byte == 0x0d

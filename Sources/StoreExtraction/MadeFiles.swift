@@ -76,11 +76,26 @@ public final class MadeFiles: @unchecked Sendable {
     return made
   }
 
+  /// Has something made at a path by `make`, which tells whether it is there then.
+  public func making(_ path: String, _ make: () -> Bool) {
+    lock.lock()
+    defer { lock.unlock() }
+    if make() { add(path) }
+  }
+
   /// Notes a file or folder that the caller has made, or is about to make in a folder noted before.
   public func note(_ path: String) {
     lock.lock()
     defer { lock.unlock() }
     add(path)
+  }
+
+  /// Whether what has a name now was made, and noted so far.
+  public func hasMade(_ path: String) -> Bool {
+    guard let folder = try? OpenFolder(PathText.folder(of: path)),
+      let now = folder.identity(of: PathText.lastComponent(of: path))
+    else { return false }
+    return lock.withLock { things.contains { $0.identity?.isSame(as: now) == true } }
   }
 
   private func add(_ path: String) {
@@ -114,6 +129,9 @@ public final class MadeFiles: @unchecked Sendable {
     if things.isEmpty { folders = [:] }
   }
 
+  /// Removes all of it.
+  public func takeBack() { takeBack(to: 0) }
+
   /// Removes all of it, and lets nothing more be made: who tries waits for ever. For a process that is about to end.
   public func takeBackForGood() {
     lock.lock()
@@ -123,9 +141,8 @@ public final class MadeFiles: @unchecked Sendable {
   private func remove(to count: Int) {
     while things.count > count {
       let thing = things.removeLast()
-      guard let now = thing.folder.identity(of: thing.name) else { continue }
-      if let made = thing.identity, !now.isSame(as: made) { continue }
-      thing.folder.remove(thing.name, isFolder: now.kind == .folder)
+      guard let made = thing.identity ?? thing.folder.identity(of: thing.name) else { continue }
+      thing.folder.remove(thing.name, of: made)
     }
   }
 }

@@ -1,4 +1,5 @@
 import CoreDataStore
+import SafeFiles
 import SafeText
 
 #if canImport(Glibc)
@@ -74,10 +75,15 @@ final class OpenFolder: Sendable {
     return result == 0 ? FileIdentity(raw) : nil
   }
 
-  /// Removes a file, or an empty folder.
-  @discardableResult
-  func remove(_ name: String, isFolder: Bool) -> Bool {
-    unsafe unlinkat(descriptor, name, isFolder ? AT_REMOVEDIR : 0) == 0
+  /// Removes the name of a file, or of an empty folder, as long as it is that one's.
+  func remove(_ name: String, of thing: FileIdentity) {
+    if thing.kind == .folder {
+      if identity(of: name)?.isSame(as: thing) == true {
+        unsafe _ = unlinkat(descriptor, name, AT_REMOVEDIR)
+      }
+    } else {
+      _ = OwnName.remove(name, in: descriptor) { identity(of: $0)?.isSame(as: thing) == true }
+    }
   }
 
   /// The names in the folder as bytes, without "." and "..", in no order, and whether there are more than `limit`.

@@ -12,6 +12,8 @@ package struct FileSystem: Sendable {
   /// Removes one name of a file: `unlink(path, file)`. Fails when the name is that of another file than `file`
   /// by now; nil for a name that only we give.
   package var unlink: @Sendable (String, FileStatus?) throws -> Void
+  /// Removes what `unlink` left in a folder when a kill stopped it.
+  package var sweep: @Sendable (String) throws -> Void
   /// Makes a folder with these permissions. Fails when the name is taken.
   package var makeFolder: @Sendable (String, UInt32) throws -> Void
   /// Makes an empty folder with the permissions of another, and as root with its owner: `copyFolder(from, to)`.
@@ -34,7 +36,8 @@ package struct FileSystem: Sendable {
   /// Gives an empty file of our own another time of change, in nanoseconds since 1970. Nothing relies on it
   /// reaching the device.
   package var setModified: @Sendable (String, Int64) throws -> Void
-  /// Gives a file that we have made the owner and permissions of another.
+  /// Gives a file that we have made the owner and permissions of another. Where this user may not give it the group,
+  /// it has the permissions that are right without.
   package var setTraits: @Sendable (String, FileTraits) throws -> Void
   /// What a path names; nil when nothing. A look: what acts on it looks again, in the folder that it has open.
   package var status: @Sendable (String) throws -> FileStatus?
@@ -54,6 +57,7 @@ package struct FileSystem: Sendable {
     rename = { try files.rename($0, $1) }
     replace = { try files.replace($0, $1) }
     unlink = { try files.unlink($0, $1) }
+    sweep = { try files.sweep($0) }
     makeFolder = { try files.makeFolder($0, $1) }
     copyFolder = { try files.copyFolder($0, $1) }
     removeFolder = { try files.removeFolder($0) }

@@ -24,6 +24,8 @@ extension Incidents {
     public let differences: [StoreSeal.Difference]
     /// What comes next.
     public let nextStep: NextStep
+    /// What could not be taken along, by its name in the set; nothing of it is data of the store.
+    public let leftBehind: [String]
   }
 
   /// Brings a kept set back under its own names. The store that is there now is set aside first, in a
@@ -33,8 +35,8 @@ extension Incidents {
   /// - Parameters:
   ///   - id: The incident's id.
   ///   - force: Restores a set whose bytes are not those that were kept, too, or whose main file is no SQLite
-  ///     database, and a support folder that is a link. What else is a link or a folder in a file's place never goes
-  ///     back.
+  ///     database, a support folder that is a link, and one with pipes or sockets in it. What else is a link or a
+  ///     folder in a file's place never goes back.
   ///   - app: The app that used the store that is there now; nil for the one of the incident.
   ///   - texts: The words for the record of that store.
   /// - Returns: What was done.
@@ -65,13 +67,15 @@ extension Incidents {
     }
     guard let incident = entry.incident else {
       throw StoreRecoveryError(
-        .unreadableIncident, entry.problem ?? "the record cannot be read", path: entry.folder)
+        .unreadableIncident, entry.problem ?? "the record cannot be read", path: entry.folder,
+        errno: entry.problemErrno)
     }
     _ = try PendingMoves(mover: mover, home: home, storeName: incident.storeName)
       .endHoldingLease(now: clock())
     let folder = QuarantineFolder(home: home, storeName: incident.storeName, id: id)
     let kept = try keptSet(folder)
-    guard !kept.members.isEmpty else {
+    // A folder alone, or a pipe that stayed in it, is none.
+    guard kept.members.contains(where: { $0.kind == .file || $0.kind == .symbolicLink }) else {
       throw StoreRecoveryError(
         .nothingKept, "the incident holds no store any more", path: folder.storeFolder)
     }
@@ -87,11 +91,38 @@ extension Incidents {
     let replaced =
       present.members.isEmpty
       ? nil : try replace(folder, app: app ?? incident.app, texts: texts)
+    let attributes = Self.attributes(of: kept)
     let record = try mover.beginBack(folder, reason: .restore)
     try mover.advanceBack(folder, record, now: clock())
+    let leftBehind = try leftBehind(folder, record, attributes)
     return Restoration(
-      restored: record.members.map { folder.original($0.name) }, replaced: replaced,
-      differences: differences, nextStep: Self.nextStep(incident))
+      restored: try record.members.map { folder.original($0.name) }.filter {
+        try fileSystem.status($0) != nil
+      }, replaced: replaced,
+      differences: differences, nextStep: Self.nextStep(incident), leftBehind: leftBehind)
+  }
+
+  /// The extended attributes of each file and folder.
+  private static func attributes(of set: StoreSet) -> [(name: String, ExtendedAttributes)] {
+    set.members.filter { $0.kind == .file || $0.kind == .folder }.compactMap { member in
+      let attributes = ExtendedAttributes(ofPath: member.path)
+      return attributes.isEmpty ? nil : (member.name, attributes)
+    }
+  }
+
+  private func leftBehind(
+    _ folder: QuarantineFolder, _ record: MoveRecord,
+    _ attributes: [(name: String, ExtendedAttributes)]
+  ) throws -> [String] {
+    let special = try record.members.filter { member in
+      try member.status.kind == .other && fileSystem.status(folder.original(member.name)) == nil
+    }
+    return special.map { "\($0.name), a pipe, socket or device" }
+      + attributes.flatMap { name, before in
+        before.missing(from: ExtendedAttributes(ofPath: folder.original(name))).map {
+          "\(name), its extended attribute \($0)"
+        }
+      }
   }
 
   /// The kept set, which may have no members. One that this user may not look at is not taken for one that is gone.
@@ -141,6 +172,8 @@ extension Incidents {
       case .file: continue
       case .folder where mayBeFolder: continue
       case .symbolicLink where mayBeFolder && force: continue
+      // A pipe or socket among the external files holds no data.
+      case .other where mayBeFolder && force && !PathText.isPlainName(member.name): continue
       default:
         throw refused(
           "\(VisibleText.visible(member.name)) is a \(member.kind.rawValue), and only ordinary files go back: "

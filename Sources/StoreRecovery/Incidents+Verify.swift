@@ -85,6 +85,9 @@ extension Incidents {
     func ended(_ finding: IncidentCheck.Finding, _ problem: String?) -> IncidentCheck {
       IncidentCheck(id: entry.id, finding: finding, problem: problem, files: [])
     }
+    if entry.problemErrno != nil {
+      return ended(.unread, entry.problem)
+    }
     if entry.isUnfinished { return ended(.unfinished, "a move of it is not finished") }
     guard let incident = entry.incident else {
       return ended(.noRecord, entry.problem ?? "the record cannot be read")

@@ -14,6 +14,9 @@ public struct Incidents: Sendable {
     public let incident: Incident?
     /// Why the record cannot be read; nil when it can.
     public let problem: String?
+    /// Why the folder or the record could not be looked at at all, so that nothing is known of either; nil where the
+    /// record was read, or is missing or damaged.
+    package let problemErrno: Int32?
     /// What became of the kept set later; nil when it is still there.
     public let outcome: IncidentOutcome?
     /// Whether a move into or out of the folder is not finished.
@@ -117,18 +120,24 @@ public struct Incidents: Sendable {
     let folder = incompatible + "/" + id
     var incident: Incident?
     var problem: String?
+    var problemErrno: Int32?
     do {
       incident = try mover.records.incident(in: folder)
       if incident == nil { problem = "the folder holds no record of an incident" }
     } catch let error as StoreRecoveryError {
       problem = error.message
+      problemErrno = error.errno
+    } catch let error as SystemCallError {
+      problem = "the record cannot be looked at"
+      problemErrno = error.errno
     } catch {
       problem = "the record cannot be read"
     }
     let outcome = try? mover.records.read(
       IncidentOutcome.self, from: folder + "/" + QuarantineFolder.outcomeName)
     return Entry(
-      id: id, folder: folder, incident: incident, problem: problem, outcome: outcome,
+      id: id, folder: folder, incident: incident, problem: problem,
+      problemErrno: problemErrno, outcome: outcome,
       isUnfinished: isUnfinished(folder, isCommitted: incident != nil),
       isSealPending: incident.map { $0.seal == nil } == true && outcome == nil
         && isThere(folder + "/" + QuarantineFolder.sealingName))

@@ -1,4 +1,5 @@
 import CoreDataStore
+import SafeFiles
 import SafeText
 
 #if canImport(Darwin)
@@ -12,9 +13,16 @@ import SafeText
 /// Who may do what with a file.
 package struct FileTraits: Sendable, Equatable {
   /// The permissions without the bits that lend the owner's or group's rights, or guard a folder.
-  let mode: UInt32
+  package let mode: UInt32
   let user: UInt32
-  let group: UInt32
+  package let group: UInt32
+
+  /// The permissions where the group is another one. Its members, and those of the right one, who are others then, may
+  /// do what both the group and others might.
+  package var modeInAnotherGroup: UInt32 {
+    let shared = mode >> 3 & mode & 0o7
+    return mode & 0o700 | shared << 3 | shared
+  }
 
   /// Those of the ordinary file at `path`, whose owner may always read and write; nil when it is none.
   package static func ofFile(at path: String) -> FileTraits? {
@@ -47,16 +55,9 @@ struct RealFiles: Sendable {
   func rename(_ from: String, _ to: String) throws {
     try inFolder(of: from) { source, old in
       try inFolder(of: to) { target, new in
-        #if canImport(Darwin)
-          try Self.call(
-            "rename", to, unsafe renameatx_np(source, old, target, new, UInt32(RENAME_EXCL)))
-        #else
-          // Without an atomic form that refuses to overwrite, the name is checked just before.
-          guard try FileStatus.of(new, in: target, path: to) == nil else {
-            throw SystemCallError(call: "rename", path: to, errno: EEXIST)
-          }
-          try Self.call("rename", to, unsafe renameat(source, old, target, new))
-        #endif
+        if let code = SystemCalls.rename(old, in: source, to: new, in: target) {
+          throw SystemCallError(call: "rename", path: to, errno: code)
+        }
       }
     }
   }
@@ -71,12 +72,38 @@ struct RealFiles: Sendable {
 
   func unlink(_ path: String, _ expected: FileStatus?) throws {
     try inFolder(of: path) { folder, name in
-      if let expected, let now = try FileStatus.of(name, in: folder, path: path),
-        !now.isSameFile(as: expected)
-      {
-        throw SystemCallError(call: "unlink", path: path, errno: EBUSY)
+      guard let expected else {
+        return try Self.call("unlink", path, unsafe unlinkat(folder, name, 0))
       }
-      try Self.call("unlink", path, unsafe unlinkat(folder, name, 0))
+      try remove(name, in: folder, path, expected)
+    }
+  }
+
+  /// Removes a name only together with the file that is meant.
+  private func remove(
+    _ name: String, in folder: Int32, _ path: String, _ expected: FileStatus
+  ) throws {
+    func error(_ code: Int32, _ path: String) -> SystemCallError {
+      SystemCallError(call: "unlink", path: path, errno: code)
+    }
+    let end = OwnName.remove(name, in: folder) { now in
+      let there = (try? FileStatus.of(now, in: folder, path: path)) ?? nil
+      if PathText.isSame(now, name) { between?("removing", path) }
+      return there?.isSameFile(as: expected) == true
+    }
+    switch end {
+    case .removed: return
+    case .missing: throw error(ENOENT, path)
+    case .another: throw error(EBUSY, path)
+    case .displaced(let name): throw error(EBUSY, PathText.joined(PathText.folder(of: path), name))
+    case .failed(let code): throw error(code, path)
+    }
+  }
+
+  /// Removes what removals left in a folder that were stopped by a kill.
+  func sweep(_ path: String) throws {
+    for name in try entries(path, limit: FileSystem.entryLimit).names where OwnName.isAside(name) {
+      try inFolder(of: path + "/" + name) { folder, name in OwnName.sweep(name, in: folder) }
     }
   }
 
@@ -98,6 +125,7 @@ struct RealFiles: Sendable {
     }
   }
 
+  /// Extended attributes go along as far as both folders allow.
   func copyFolder(_ from: String, _ to: String) throws {
     // Looked at by name, as a folder may be one that its own user cannot open.
     let model = try inFolder(of: from) { folder, name -> stat in
@@ -110,9 +138,16 @@ struct RealFiles: Sendable {
     }
     // The sticky bit keeps users who share a folder from removing each other's files; the owner has to get in.
     let permissions = model.st_mode & 0o1777 | 0o700
+    let attributes = (try? openFolder(from)).map { source in
+      defer { _ = close(source) }
+      return ExtendedAttributes(of: source)
+    }
     try makeFolder(to, permissions) { _, made in
-      guard geteuid() == 0 else { return }
-      try Self.call("fchown", to, fchown(made, model.st_uid, model.st_gid))
+      if geteuid() == 0 {
+        try Self.call("fchown", to, fchown(made, model.st_uid, model.st_gid))
+      }
+      // Before the permissions, which an access list would change.
+      attributes?.give(to: made)
     }
   }
 
@@ -123,7 +158,7 @@ struct RealFiles: Sendable {
     try inFolder(of: path) { folder, name in
       try Self.call("mkdir", path, unsafe mkdirat(folder, name, 0o700))
       between?("made", path)
-      let made = retrying {
+      let made = SystemCalls.retrying {
         unsafe openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
       }
       guard made >= 0 else { throw SystemCallError(call: "open", path: path, errno: errno) }
@@ -176,7 +211,7 @@ struct RealFiles: Sendable {
   private func copyBytes(
     _ folder: Int32, _ name: String, _ from: String, _ to: String, _ listed: FileStatus
   ) throws {
-    let source = retrying {
+    let source = SystemCalls.retrying {
       unsafe openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
     }
     guard source >= 0 else { throw SystemCallError(call: "open", path: from, errno: errno) }
@@ -199,6 +234,7 @@ struct RealFiles: Sendable {
         try Self.call("fchown", to, fchown(target, owner.st_uid, owner.st_gid))
       }
       try copyAll(source, target, from, to, listed)
+      ExtendedAttributes(of: source).give(to: target)
       try Self.call("fchmod", to, fchmod(target, mode_t(listed.mode & 0o777)))
       let times = Self.times(listed.modified)
       try Self.call("futimens", to, unsafe futimens(target, times))
@@ -236,7 +272,7 @@ struct RealFiles: Sendable {
   {
     try inFolder(of: path) { folder, name in
       let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
-      let descriptor = retrying { unsafe openat(folder, name, flags, mode_t(0o600)) }
+      let descriptor = SystemCalls.retrying { unsafe openat(folder, name, flags, mode_t(0o600)) }
       guard descriptor >= 0 else {
         throw SystemCallError(call: "create", path: path, errno: errno)
       }
@@ -244,10 +280,8 @@ struct RealFiles: Sendable {
       between?("made", path)
       do { try body(descriptor, folder) } catch {
         // On a full volume what was written of it takes the last room.
-        if let made = try? FileStatus.of(descriptor: descriptor, path: path),
-          let there = try? FileStatus.of(name, in: folder, path: path), there.isSameFile(as: made)
-        {
-          unsafe _ = unlinkat(folder, name, 0)
+        if let made = try? FileStatus.of(descriptor: descriptor, path: path) {
+          try? remove(name, in: folder, path, made)
         }
         throw error
       }
@@ -267,11 +301,13 @@ struct RealFiles: Sendable {
   func lock(_ path: String) throws -> Int32? {
     try inFolder(of: path) { folder, name in
       let flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK
-      var descriptor = retrying {
+      var descriptor = SystemCalls.retrying {
         unsafe openat(folder, name, flags | O_CREAT | O_EXCL, mode_t(0o600))
       }
       let isNew = descriptor >= 0
-      if !isNew, errno == EEXIST { descriptor = retrying { unsafe openat(folder, name, flags) } }
+      if !isNew, errno == EEXIST {
+        descriptor = SystemCalls.retrying { unsafe openat(folder, name, flags) }
+      }
       guard descriptor >= 0 else { throw SystemCallError(call: "lock", path: path, errno: errno) }
       do {
         between?("made", path)
@@ -280,7 +316,7 @@ struct RealFiles: Sendable {
         guard status.kind == .file else {
           throw SystemCallError(call: "lock", path: path, errno: EINVAL)
         }
-        if retrying({ flock(descriptor, LOCK_EX | LOCK_NB) }) == 0 {
+        if SystemCalls.retrying({ flock(descriptor, LOCK_EX | LOCK_NB) }) == 0 {
           // Whoever holds the lock of a file that has lost its name keeps nobody out.
           if try FileStatus.of(name, in: folder, path: path)?.isSameFile(as: status) == true {
             return descriptor
@@ -311,10 +347,17 @@ struct RealFiles: Sendable {
       try expectOurs(descriptor, path) { $0.st_uid == geteuid() }
       var raw = stat()
       try Self.call("fstat", path, unsafe fstat(descriptor, &raw))
+      var mode = traits.mode & 0o777
       if raw.st_uid != traits.user || raw.st_gid != traits.group {
-        try Self.call("fchown", path, fchown(descriptor, traits.user, traits.group))
+        do {
+          try Self.call("fchown", path, fchown(descriptor, traits.user, traits.group))
+        } catch let error as SystemCallError where error.errno == EPERM && raw.st_uid == traits.user
+        {
+          // Only members may give a file to a group.
+          mode = traits.modeInAnotherGroup
+        }
       }
-      try Self.call("fchmod", path, fchmod(descriptor, mode_t(traits.mode & 0o777)))
+      try Self.call("fchmod", path, fchmod(descriptor, mode_t(mode)))
     }
   }
 
@@ -345,7 +388,9 @@ struct RealFiles: Sendable {
     _ path: String, _ flags: Int32, _ body: (Int32) throws -> Result
   ) throws -> Result {
     try inFolder(of: path) { folder, name in
-      let descriptor = retrying { unsafe openat(folder, name, flags | O_NOFOLLOW | O_CLOEXEC) }
+      let descriptor = SystemCalls.retrying {
+        unsafe openat(folder, name, flags | O_NOFOLLOW | O_CLOEXEC)
+      }
       guard descriptor >= 0 else { throw SystemCallError(call: "open", path: path, errno: errno) }
       defer { _ = close(descriptor) }
       return try body(descriptor)
@@ -355,7 +400,7 @@ struct RealFiles: Sendable {
   private func openFolder(_ path: String) throws -> Int32 {
     try inFolder(of: path) { folder, name in
       let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
-      let descriptor = retrying { unsafe openat(folder, name, flags) }
+      let descriptor = SystemCalls.retrying { unsafe openat(folder, name, flags) }
       guard descriptor >= 0 else { throw SystemCallError(call: "open", path: path, errno: errno) }
       return descriptor
     }
@@ -365,17 +410,17 @@ struct RealFiles: Sendable {
   private static func open(folder path: String) throws -> Int32 {
     #if canImport(Darwin)
       let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW_ANY | O_CLOEXEC
-      let descriptor = retrying { unsafe Darwin.open(path, flags) }
+      let descriptor = SystemCalls.retrying { unsafe Darwin.open(path, flags) }
       guard descriptor >= 0 else { throw SystemCallError(call: "open", path: path, errno: errno) }
       return descriptor
     #else
       // O_PATH, which asks for no permission to read the folder. Glibc hides its name.
       let flags = 0x20_0000 | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
-      var folder = retrying {
+      var folder = SystemCalls.retrying {
         unsafe openat(AT_FDCWD, path.utf8.first == UInt8(ascii: "/") ? "/" : ".", flags)
       }
       for part in PathText.components(of: path) where folder >= 0 && !part.utf8.isEmpty {
-        let next = retrying { unsafe openat(folder, part, flags) }
+        let next = SystemCalls.retrying { unsafe openat(folder, part, flags) }
         let code = errno
         close(folder)
         errno = code
@@ -399,7 +444,7 @@ struct RealFiles: Sendable {
   private static func call(
     _ name: String, _ path: String, _ result: @autoclosure () -> Int32
   ) throws {
-    guard retrying(result) == 0 else {
+    guard SystemCalls.retrying(result) == 0 else {
       throw SystemCallError(call: name, path: path, errno: errno)
     }
   }
@@ -407,9 +452,9 @@ struct RealFiles: Sendable {
   private func flush(_ descriptor: Int32, _ path: String) throws {
     #if canImport(Darwin)
       // fsync on Darwin leaves bytes in the device's cache; some volumes know nothing better.
-      if retrying({ fcntl(descriptor, F_FULLFSYNC) }) == 0 { return }
+      if SystemCalls.retrying({ fcntl(descriptor, F_FULLFSYNC) }) == 0 { return }
     #endif
-    if retrying({ fsync(descriptor) }) == 0 { return }
+    if SystemCalls.retrying({ fsync(descriptor) }) == 0 { return }
     // Some volumes cannot sync a folder; nothing more can be done there.
     let code = errno
     if code == EINVAL || code == ENOTSUP { return }
@@ -419,25 +464,9 @@ struct RealFiles: Sendable {
   private func writeAll(
     _ bytes: ArraySlice<UInt8>, to descriptor: Int32, _ path: String
   ) throws {
-    var rest = bytes
-    while !rest.isEmpty {
-      let count = unsafe rest.withUnsafeBytes { unsafe Self.put(descriptor, $0) }
-      if count < 0 {
-        if errno == EINTR { continue }
-        throw SystemCallError(call: "write", path: path, errno: errno)
-      }
-      rest = rest.dropFirst(count)
+    if let code = SystemCalls.write(bytes, to: descriptor) {
+      throw SystemCallError(call: "write", path: path, errno: code)
     }
-  }
-
-  private static func put(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
-    #if canImport(Darwin)
-      unsafe Darwin.write(descriptor, bytes.baseAddress, bytes.count)
-    #elseif canImport(Musl)
-      unsafe Musl.write(descriptor, bytes.baseAddress, bytes.count)
-    #else
-      unsafe Glibc.write(descriptor, bytes.baseAddress, bytes.count)
-    #endif
   }
 
   /// The times of access and of change, both `nanoseconds` since 1970.

@@ -43,7 +43,7 @@ struct RecordFile {
   func write(bytes: [UInt8], to path: String, replacing: Bool = false) throws {
     let part = path + Self.partSuffix
     // Left by a run that was killed here; the record itself was never there.
-    if let left = try fileSystem.status(part) { try fileSystem.unlink(part, left) }
+    if try fileSystem.status(part) != nil { try fileSystem.unlink(part, nil) }
     try fileSystem.write(part, bytes)
     if replacing {
       // In one step, since a kill between two would leave no record.

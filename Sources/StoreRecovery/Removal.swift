@@ -208,7 +208,9 @@ struct Removal: Sendable {
       }
       try mover.remove(path, file.status)
     }
+    try? fileSystem.sweep(folder)
     for file in record.files.reversed() where file.status.kind == .folder {
+      try? fileSystem.sweep(folder + "/" + file.name)
       do { try fileSystem.removeFolder(folder + "/" + file.name) } catch let error
         as SystemCallError where error.errno == ENOENT
       { continue }

@@ -2,6 +2,14 @@ import CoreDataStore
 import Foundation
 import SafeText
 
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
 extension SetMover {
   // MARK: A move that was not committed
 
@@ -116,6 +124,10 @@ extension SetMover {
     if reason == .restore { try tellOutcome(folder) }
     for member in record.members where member.status.kind != .folder {
       guard let here = try fileSystem.status(folder.kept(member.name)) else { continue }
+      // A pipe or socket that stays where it is.
+      if here.kind == .other, try fileSystem.status(folder.original(member.name)) == nil {
+        continue
+      }
       guard try isInPlace(member, folder) else {
         throw StoreRecoveryError(
           .blocked, "a file did not stay where it was put back",
@@ -156,8 +168,13 @@ extension SetMover {
       guard let here = try fileSystem.status(folder.kept(member.name)) else { continue }
       let original = folder.original(member.name)
       if try fileSystem.status(original) == nil {
-        try place(
-          folder.kept(member.name), at: original, status: here, part: folder.copyInProgress)
+        do {
+          try place(
+            folder.kept(member.name), at: original, status: here, part: folder.copyInProgress)
+        } catch let error as SystemCallError where here.kind == .other && error.errno == ENOTSUP {
+          // To another volume no pipe or socket can go; it holds no data.
+          continue
+        }
       } else if !(try isInPlace(member, folder)) {
         throw StoreRecoveryError(
           .blocked, "something stands where a file has to go back; move it away and try again",

@@ -79,6 +79,7 @@ struct SetMover: Sendable {
     }
     try checkFolders(folder, record)
     try ensureFolder(folder.storeFolder, mode: 0o700)
+    if isResumed { try? fileSystem.sweep(folder.storeFolder) }
     // Where a file cannot be linked, its own name goes here and not at the end.
     let main = record.members.first { $0.role == .main }?.status
     let isOurs = try main.flatMap { try fileSystem.status(folder.mainPath)?.isSameFile(as: $0) }
@@ -412,6 +413,9 @@ struct SetMover: Sendable {
 
   /// Removes the set's folders, innermost first; one in which something is left stays.
   func removeFolders(_ record: MoveRecord, at path: (String) -> String) throws {
+    for folder in Set(record.members.map { FileName(PathText.folder(of: path($0.name))) }) {
+      try? fileSystem.sweep(folder.text)
+    }
     for member in record.members.reversed() where member.status.kind == .folder {
       try removeFolder(path(member.name))
     }

@@ -68,6 +68,11 @@ enum FileStructure {
     "wal.badHeader", "wal.brokenChain", "file.mainEmpty", "coredata.modelCacheUnreadable",
   ]
 
+  /// Damage of the schema's pages with which SQLite reads the schema all the same.
+  private static let readable: Set = [
+    "page.badFragments", "tree.keyOrder", "record.trailingBytes",
+  ]
+
   private static func structure(
     _ list: FindingList, isComplete: Bool
   ) -> StoreEvidence.Structure {
@@ -76,7 +81,9 @@ enum FileStructure {
     return StoreEvidence.Structure(
       findings: Set(damage.map(\.id)).sorted(),
       findingCount: damage.count + list.damageCount - kept.count,
-      isUnopenable: damage.contains { $0.table == "sqlite_schema" || $0.id == "file.truncated" },
+      isUnopenable: damage.contains {
+        ($0.table == "sqlite_schema" && !readable.contains($0.id)) || $0.id == "file.truncated"
+      },
       isComplete: isComplete)
   }
 

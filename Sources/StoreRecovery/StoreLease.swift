@@ -1,4 +1,5 @@
 import CoreDataStore
+import SafeFiles
 
 #if canImport(Darwin)
   import Darwin
@@ -80,16 +81,18 @@ enum DatabaseLock {
 
   static func take(_ path: String) throws -> DatabaseLock {
     let flags = O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK
-    var descriptor = retrying { unsafe open(path, O_RDWR | flags) }
+    var descriptor = SystemCalls.retrying { unsafe open(path, O_RDWR | flags) }
     let isReadOnly = descriptor < 0 && [EACCES, EPERM, EROFS].contains(errno)
-    if isReadOnly { descriptor = retrying { unsafe open(path, O_RDONLY | flags) } }
+    if isReadOnly { descriptor = SystemCalls.retrying { unsafe open(path, O_RDONLY | flags) } }
     guard descriptor >= 0 else {
       if errno == ENOENT { return .free }
       throw SystemCallError(call: "open", path: path, errno: errno)
     }
     var lock = exclusive
     // A file that cannot be written cannot be locked for writing, but asked about.
-    let result = retrying { unsafe fcntl(descriptor, isReadOnly ? F_GETLK : F_SETLK, &lock) }
+    let result = SystemCalls.retrying {
+      unsafe fcntl(descriptor, isReadOnly ? F_GETLK : F_SETLK, &lock)
+    }
     let code = errno
     if result == 0, !isReadOnly { return .taken(descriptor) }
     close(descriptor)
@@ -129,11 +132,3 @@ struct Patience {
 
 /// `close(2)` for a type that has a `close` of its own.
 private func closeFile(_ descriptor: Int32) { _ = close(descriptor) }
-
-/// Repeats a system call that a signal broke off.
-func retrying(_ call: () -> Int32) -> Int32 {
-  while true {
-    let result = call()
-    if result != -1 || errno != EINTR { return result }
-  }
-}

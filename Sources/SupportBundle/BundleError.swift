@@ -107,6 +107,13 @@ extension BundleError.Code {
   public static let badDate = Self(rawValue: "bundle.badDate")
 }
 
+extension BundleError.Code {
+  /// Whether an archive is refused for what it would do, or cost, to whoever unpacks it. Damage is no such thing.
+  package var isRefusal: Bool {
+    [.badName, .duplicateName, .impossibleRatio, .tooLarge, .encrypted].contains(self)
+  }
+}
+
 // MARK: - For people
 
 extension BundleError: CustomStringConvertible {

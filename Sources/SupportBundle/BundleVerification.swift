@@ -46,6 +46,9 @@ public struct BundleVerification: Sendable, Equatable {
     public let entry: String?
     /// Where, in bytes from the start of the archive; nil when not known.
     public let offset: UInt64?
+
+    /// Whether the archive is refused for it, and nothing in it was looked at.
+    package var isRefusal: Bool { BundleError.Code(rawValue: id.rawValue).isRefusal }
   }
 
   /// What a caller does with the result.

@@ -199,17 +199,9 @@ final class ExclusiveOutput {
     guard [EPERM, ENOTSUP, EOPNOTSUPP, ENOSYS, EMLINK, EACCES].contains(error) else {
       throw namingError(error)
     }
-    // A volume without hard links (FAT, some network shares): claim the name with an empty file of our own,
-    // which fails when it is taken, then rename over that.
-    let claim = SystemPath.retrying { calls.create(folder, name) }
-    guard claim >= 0 else { throw namingError(errno) }
-    var claimed = stat()
-    let isKnown = unsafe fstat(claim, &claimed) == 0
-    _ = close(claim)
+    // A volume without hard links: FAT, some network shares.
     guard SystemPath.retrying({ calls.rename(folder, temporaryName, name) }) == 0 else {
-      let error = errno
-      if isKnown { _ = removeOwn(name, claimed) }
-      throw namingError(error)
+      throw namingError(errno)
     }
     return false
   }

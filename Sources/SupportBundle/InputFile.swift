@@ -1,3 +1,5 @@
+import SafeFiles
+
 #if canImport(Darwin)
   import Darwin
 #elseif canImport(Musl)
@@ -127,10 +129,7 @@ enum SystemPath {
 
   /// Repeats a call that a signal interrupted.
   static func retrying<T: SignedInteger>(_ call: () -> T) -> T {
-    while true {
-      let result = call()
-      if result != -1 || errno != EINTR { return result }
-    }
+    SystemCalls.retrying(call)
   }
 
   static func error(

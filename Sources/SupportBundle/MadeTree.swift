@@ -1,3 +1,4 @@
+import SafeFiles
 import SafeText
 
 #if canImport(Darwin)
@@ -13,6 +14,9 @@ import SafeText
 /// Everything is made relative to descriptors and exclusively, so that a link in the place of one of our folders
 /// leads nowhere. Only what was made here is removed, and only as long as its name still stands for it.
 package final class MadeTree {
+  /// Has something made at a path by `make`, which tells whether it is there then.
+  package typealias Making = (_ path: String, _ make: () -> Bool) -> Void
+
   private struct Made {
     let parts: [String]
     let isFolder: Bool
@@ -28,17 +32,17 @@ package final class MadeTree {
   /// The folder that all names are relative to.
   package let path: String
   private let descriptor: Int32
-  private let created: (String) -> Void
+  private let making: Making
   private var made: [Made] = []
   /// The places in `made` of the folders, by name.
   private var folders: [[[UInt8]]: Int] = [:]
 
-  /// Opens `folder`, in which things will be made; the way to it may lead over links. `created` hears of the path
-  /// of each thing once it is there.
-  package init(in folder: String, created: @escaping (String) -> Void) throws(BundleError) {
+  /// Opens `folder`, in which things will be made; the way to it may lead over links. `making` has each
+  /// thing made, and so may note it before anybody else can act.
+  package init(in folder: String, making: @escaping Making) throws(BundleError) {
     try SystemPath.check(folder)
     path = folder
-    self.created = created
+    self.making = making
     descriptor = SystemPath.retrying { unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
     guard descriptor >= 0 else {
       throw SystemPath.error(.cannotCreate, "the folder cannot be opened", errno, path: folder)
@@ -54,9 +58,10 @@ package final class MadeTree {
   package func makeFolder(_ parts: [String], mode: UInt32) throws(BundleError) {
     let (parent, name) = try self.parent(of: parts)
     defer { release(parent) }
-    guard SystemPath.retrying({ unsafe mkdirat(parent, name, mode_t(mode)) }) == 0 else {
-      throw failure("the folder cannot be made", parts)
+    let status = make(parts) {
+      SystemPath.retrying { unsafe mkdirat(parent, name, mode_t(mode)) }
     }
+    guard status == 0 else { throw failure("the folder cannot be made", parts) }
     let opened = try openFolder(name, in: parent, parts)
     defer { _ = close(opened) }
     folders[parts.map { Array($0.utf8) }] = made.count
@@ -75,9 +80,11 @@ package final class MadeTree {
   package func makeFile(_ parts: [String], mode: UInt32) throws(BundleError) -> Int32 {
     let (parent, name) = try self.parent(of: parts)
     defer { release(parent) }
-    let opened = SystemPath.retrying {
-      unsafe openat(
-        parent, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode_t(mode))
+    let opened = make(parts) {
+      SystemPath.retrying {
+        unsafe openat(
+          parent, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode_t(mode))
+      }
     }
     guard opened >= 0 else { throw failure("the file cannot be made", parts) }
     do {
@@ -93,27 +100,9 @@ package final class MadeTree {
   package static func write(
     _ bytes: ArraySlice<UInt8>, to descriptor: Int32, path: String
   ) throws(BundleError) {
-    var rest = bytes
-    while !rest.isEmpty {
-      let count = unsafe rest.withUnsafeBytes { raw in
-        SystemPath.retrying { unsafe Self.write(descriptor, raw) }
-      }
-      guard count > 0 else {
-        throw SystemPath.error(
-          .writeFailed, "the file cannot be written", count < 0 ? errno : ENOSPC, path: path)
-      }
-      rest = rest.dropFirst(count)
+    if let error = SystemCalls.write(bytes, to: descriptor) {
+      throw SystemPath.error(.writeFailed, "the file cannot be written", error, path: path)
     }
-  }
-
-  private static func write(_ descriptor: Int32, _ raw: UnsafeRawBufferPointer) -> Int {
-    #if canImport(Darwin)
-      unsafe Darwin.write(descriptor, raw.baseAddress, raw.count)
-    #elseif canImport(Musl)
-      unsafe Musl.write(descriptor, raw.baseAddress, raw.count)
-    #else
-      unsafe Glibc.write(descriptor, raw.baseAddress, raw.count)
-    #endif
   }
 
   /// Removes what was made, the last first. What others put into our folders stays, and so do those.
@@ -121,11 +110,16 @@ package final class MadeTree {
     for item in made.reversed() {
       guard let (parent, name) = try? self.parent(of: item.parts) else { continue }
       defer { release(parent) }
-      var status = stat()
-      guard unsafe fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) == 0,
-        status.st_dev == item.device, status.st_ino == item.inode
-      else { continue }
-      _ = unsafe unlinkat(parent, name, item.isFolder ? AT_REMOVEDIR : 0)
+      func isOurs(_ name: String) -> Bool {
+        var status = stat()
+        return unsafe fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) == 0
+          && status.st_dev == item.device && status.st_ino == item.inode
+      }
+      if !item.isFolder {
+        _ = OwnName.remove(name, in: parent, isOurs: isOurs)
+      } else if isOurs(name) {
+        _ = unsafe unlinkat(parent, name, AT_REMOVEDIR)
+      }
     }
     forget()
   }
@@ -195,7 +189,19 @@ package final class MadeTree {
     made.append(
       Made(
         parts: parts, isFolder: isFolder, device: status.st_dev, inode: status.st_ino, held: held))
-    created(whole(parts))
+  }
+
+  /// What `call` returns that makes something, 0 or more where it does.
+  private func make(_ parts: [String], _ call: () -> Int32) -> Int32 {
+    var result: Int32 = -1
+    var code: Int32 = 0
+    making(whole(parts)) {
+      result = call()
+      code = errno
+      return result >= 0
+    }
+    errno = code
+    return result
   }
 
   private func failure(_ what: String, _ parts: [String]) -> BundleError {
@@ -221,9 +227,9 @@ package final class PrivateFolder {
   private let tree: MadeTree
   private let name: String
 
-  /// Makes the folder in `place`. `created` hears of the path of each thing that is made.
-  package init(in place: String, created: @escaping (String) -> Void) throws(BundleError) {
-    tree = try MadeTree(in: place, created: created)
+  /// Makes the folder in `place`. `making` has each thing made.
+  package init(in place: String, making: @escaping MadeTree.Making) throws(BundleError) {
+    tree = try MadeTree(in: place, making: making)
     name =
       "lifeboat-" + String(UInt64.random(in: 1 << 60 ... .max), radix: 16)
       + String(UInt64.random(in: 1 << 60 ... .max), radix: 16)

@@ -1,3 +1,5 @@
+import SafeFiles
+
 #if canImport(Darwin)
   import Darwin
 #elseif canImport(Musl)
@@ -17,6 +19,7 @@
   var link: @Sendable (_ folder: Int32, _ from: String, _ to: String) -> Int32 = {
     addLink($0, $1, $2)
   }
+  /// Fails when the new name is taken.
   var rename: @Sendable (_ folder: Int32, _ from: String, _ to: String) -> Int32 = {
     moveFile($0, $1, $2)
   }
@@ -40,7 +43,9 @@ private func addLink(_ folder: Int32, _ from: String, _ to: String) -> Int32 {
 }
 
 private func moveFile(_ folder: Int32, _ from: String, _ to: String) -> Int32 {
-  unsafe renameat(folder, from, folder, to)
+  guard let error = SystemCalls.rename(from, in: folder, to: to, in: folder) else { return 0 }
+  errno = error
+  return -1
 }
 
 private func removeLink(_ folder: Int32, _ name: String) -> Int32 {

@@ -128,7 +128,11 @@ public struct StoreBundle {
     guard contents == .store else { return gathered.withhold("The files of the store itself.") }
     let folder = try SourceFolder(PathText.folder(of: path))
     var others = 0
-    for member in StoreSet(at: path).members {
+    let set = StoreSet(at: path)
+    if !set.isComplete {
+      gathered.withhold("Files beside the store that this user may not look at.")
+    }
+    for member in set.members {
       switch member.kind {
       case .file:
         try gathered.add(

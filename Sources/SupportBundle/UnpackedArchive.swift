@@ -32,16 +32,18 @@ public final class UnpackedArchive {
     return lead == [0x50, 0x4B, 0x03, 0x04] || lead == [0x50, 0x4B, 0x05, 0x06]
   }
 
-  /// Unpacks what may hold a model. `created` hears of each folder and file once it is there.
+  /// Unpacks what may hold a model. `making` has each folder and file made: it is given the
+  /// path, and what makes it and tells whether it is there then.
   ///
   /// - Throws: ``BundleError`` about the archive or the private folder.
-  public init(_ path: String, created: @escaping (String) -> Void = { _ in }) throws {
+  public init(_ path: String, making: @escaping (String, () -> Bool) -> Void = { _ = $1() }) throws
+  {
     let reader = try ZipReader(path: path)
     isBundle = reader.entry(named: BundleManifest.entryName) != nil
     let wanted = reader.entries.filter { !$0.isFolder && Self.isWanted($0.name) }
     try Self.check(wanted, of: reader)
     privateFolder = try PrivateFolder(
-      in: FileManager.default.temporaryDirectory.path, created: created)
+      in: FileManager.default.temporaryDirectory.path, making: making)
     for entry in wanted { try unpack(entry, of: reader) }
   }
 

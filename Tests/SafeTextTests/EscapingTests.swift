@@ -83,14 +83,4 @@ import Testing
     let names = ["inspect", "check", "rows", "recover", "verify"]
     #expect(NearestName.of(written, among: names) == expected)
   }
-
-  @Test(
-    arguments: [
-      ("a", "a"), ("", "\"\""), ("a,b", "\"a,b\""), ("\"\u{301}", "\"\"\"\u{301}\""),
-      ("a\r\nb", "\"a\r\nb\""),
-      (",\u{301}", "\",\u{301}\""),
-    ])
-  func csv(_ text: String, _ expected: String) {
-    #expect(Array(CSVText.field(text).utf8) == Array(expected.utf8))
-  }
 }

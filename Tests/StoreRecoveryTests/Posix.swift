@@ -1,8 +1,10 @@
 #if canImport(Darwin)
   import Darwin
 #elseif canImport(Musl)
+  import CFiles
   import Musl
 #else
+  import CFiles
   import Glibc
 #endif
 
@@ -39,6 +41,16 @@ enum Posix {
   }
 
   static func mkfifo(_ path: String) -> Int32 { unsafe mkfifoat(AT_FDCWD, path, 0o600) }
+
+  /// Notes an extended attribute; false where the volume has none.
+  static func setAttribute(_ path: String, _ name: String, _ value: String) -> Bool {
+    let bytes = Array(value.utf8)
+    #if canImport(Darwin)
+      return unsafe setxattr(path, name, bytes, bytes.count, 0, 0) == 0
+    #else
+      return unsafe setxattr(path, name, bytes, bytes.count, 0) == 0
+    #endif
+  }
 
   /// Makes an empty file whose name is bytes that may be no text.
   static func makeFile(_ path: [UInt8]) -> Bool {

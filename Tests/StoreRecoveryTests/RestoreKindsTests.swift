@@ -61,7 +61,9 @@ import Testing
     #expect(error?.message.contains("nothing was moved") == true)
     #expect((bench.names(), bench.names(store)) == (before.0, before.1))
     #expect(bench.snapshot() == before.2)
-    let mayBeForced = ["linkedBlob", "textMain", "emptyMain", "missingMain"].contains(change)
+    let mayBeForced = [
+      "linkedBlob", "pipeBlob", "textMain", "emptyMain", "missingMain",
+    ].contains(change)
     if mayBeForced {
       _ = try incidents(bench).restore(id, force: true)
     } else {
@@ -171,5 +173,40 @@ import Testing
     let intent = bench.incompatible + "/" + id + "/.intent.json"
     try bytes.write(to: URL(fileURLWithPath: intent))
     #expect(try incidents(bench).show(id).isUnfinished)
+  }
+
+  /// A pipe among the external files is never opened. It goes along where a link can take it, else it stays and is
+  /// told by its name; the data goes back either way.
+  @Test(arguments: [false, true])
+  func aPipeAmongExternalFiles(isOtherVolume: Bool) throws {
+    let bench = try Workbench()
+    try bench.makeStore()
+    let id = try setAside(bench)
+    let support = "/.Done_SUPPORT/_EXTERNAL_DATA"
+    let store = bench.incompatible + "/" + id + "/store"
+    #expect(Posix.mkfifo(store + support + "/pipe") == 0)
+    var system = FileSystem.real
+    if isOtherVolume {
+      let refuse: @Sendable (String, String) throws -> Void = { from, to in
+        guard from.contains("/store/") == to.contains("/store/") else {
+          throw SystemCallError(call: "link", path: to, errno: EXDEV)
+        }
+      }
+      system.link = {
+        try refuse($0, $1); try FileSystem.real.link($0, $1)
+      }
+      system.rename = {
+        try refuse($0, $1); try FileSystem.real.rename($0, $1)
+      }
+    }
+    let incidents = Incidents(in: bench.folder, fileSystem: system, clock: { Workbench.now })
+    let result = try incidents.restore(id, force: true)
+    #expect(
+      result.leftBehind
+        == (isOtherVolume ? [".Done_SUPPORT/_EXTERNAL_DATA/pipe, a pipe, socket or device"] : []))
+    let there = isOtherVolume ? store : bench.folder
+    #expect(try FileStatus.of(there + support + "/pipe")?.kind == .other)
+    #expect(try FileStatus.of(bench.folder + support + "/5AB00A06")?.kind == .file)
+    #expect(!bench.names().contains { $0.hasPrefix(".lifeboat-") })
   }
 }

@@ -125,6 +125,47 @@ import Testing
     #expect(place.state == before)
   }
 
+  /// The user's file is renamed over a name after the last look at it. It stays, under that name.
+  @Test func aFileComesBehindTheLook() throws {
+    let place = try Place()
+    try FileSystem.real.write(place.home + "/store", Array("ours".utf8))
+    try FileSystem.real.write(place.home + "/incoming", Array("mine".utf8))
+    let ours = try #require(try FileStatus.of(place.home + "/store"))
+    let system = FileSystem(
+      RealFiles { step, path in
+        guard step == "removing" else { return }
+        #expect(Posix.rename(place.home + "/incoming", path) == 0)
+      })
+    #expect(throws: SystemCallError(call: "unlink", path: place.home + "/store", errno: EBUSY)) {
+      try system.unlink(place.home + "/store", ours)
+    }
+    #expect(place.bench.names(place.home) == ["store"])
+    #expect(
+      FileManager.default.contents(atPath: place.home + "/store") == Data("mine".utf8))
+  }
+
+  /// What was noted with a folder or file goes along when it is made anew.
+  @Test func extendedAttributesAreCopied() throws {
+    let place = try Place()
+    let (folder, file) = (place.home + "/folder", place.home + "/file")
+    try FileSystem.real.makeFolder(folder, 0o700)
+    try FileSystem.real.write(file, Array("ours".utf8))
+    for path in [folder, file] {
+      guard Posix.setAttribute(path, "user.tag", "blue"), Posix.setAttribute(path, "user.empty", "")
+      else { return print("skipped: no extended attributes on this volume") }
+    }
+    try FileSystem.real.copyFolder(folder, folder + "2")
+    try FileSystem.real.copy(file, file + "2")
+    for path in [folder, file] {
+      let before = ExtendedAttributes(ofPath: path)
+      let after = ExtendedAttributes(ofPath: path + "2")
+      #expect(!before.isEmpty)
+      #expect(before.missing(from: after) == [])
+      #expect(
+        after.missing(from: ExtendedAttributes(ofPath: place.home)) == ["user.empty", "user.tag"])
+    }
+  }
+
   /// A second name may be that of somebody else's file.
   @Test func hardLinksKeepWhatTheyHave() throws {
     let place = try Place()

@@ -31,7 +31,9 @@ import Testing
     #expect(made.status == 0, "\(made.output)")
     var heard: [String] = []
     do {
-      let archive = try UnpackedArchive(path) { heard.append($0) }
+      let archive = try UnpackedArchive(path) { path, make in
+        if make() { heard.append(path) }
+      }
       let found = heard.filter { FileManager.default.fileExists(atPath: $0) }
       #expect(found.count == heard.count)
       try withExtendedLifetime(archive) {

@@ -83,11 +83,19 @@ final class ExternalFiles {
     RebuildResult.ExternalFiles?, [Finding]
   ) {
     guard isOn else { return (nil, []) }
-    let source = source()
     var result = RebuildResult.ExternalFiles()
     var findings = Findings()
+    let source: OpenFolder?
+    do { source = try self.source() } catch { return (nil, [unreadFolder]) }
     for name in names {
-      guard let file = try source?.externalFile(name) else {
+      let found: ExternalFile?
+      do { found = try source?.externalFile(name) } catch let error as SystemCallError
+        where error.isRefusal
+      {
+        if let table = live[name] { findings.add(.unread, name, table) }
+        continue
+      }
+      guard let file = found else {
         if let table = live[name] { result.missingCount += 1; findings.add(.missing, name, table) }
         continue
       }
@@ -117,10 +125,20 @@ final class ExternalFiles {
     return (isNothing ? nil : result, findings.list)
   }
 
+  /// All that is known of the files where this user may not look into their folder.
+  private var unreadFolder: Finding {
+    let folder = PathText.joined(Self.supportName(for: storePath), Self.folderName)
+    return Finding(
+      Findings.Kind.unread.rawValue,
+      "this user may not look into \(folder), so none of the files is taken along that rows name: \(live.count)",
+      severity: live.isEmpty ? .note : .damage)
+  }
+
   /// Findings of each kind, the first of them one by one.
   private struct Findings {
     enum Kind: String, CaseIterable {
       case missing = "recover.externalMissing"
+      case unread = "recover.externalUnread"
       case empty = "recover.externalEmpty"
       case zeroed = "recover.externalZeroed"
       case tooLarge = "recover.externalTooLarge"
@@ -129,6 +147,7 @@ final class ExternalFiles {
       func sentence(_ name: String) -> String {
         switch self {
         case .missing: "a row names the external file \(name), which is not beside the store"
+        case .unread: "a row names the external file \(name), which this user may not read"
         case .empty: "a row names the external file \(name), which is empty"
         case .zeroed: "a row names the external file \(name), in which all bytes are zero"
         case .tooLarge:
@@ -140,6 +159,7 @@ final class ExternalFiles {
       var more: String {
         switch self {
         case .missing: "more external files are missing"
+        case .unread: "more external files may not be read by this user"
         case .empty: "more external files are empty"
         case .zeroed: "more external files hold nothing but zeros"
         case .tooLarge: "more external files are too large for a value"
@@ -176,10 +196,16 @@ final class ExternalFiles {
 
   private var names: [String] { Set(live.keys).union(dead).sorted() }
 
-  /// The folder of the files; nil when there is none. Nothing behind a link is looked at.
-  private func source() -> OpenFolder? {
-    try? OpenFolder(PathText.folder(of: storePath)).folder(Self.supportName(for: storePath))
-      .folder(Self.folderName)
+  /// The folder of the files; nil when there is none. Nothing behind a link is looked at. Throws only where this user
+  /// may not look.
+  private func source() throws(SystemCallError) -> OpenFolder? {
+    do throws(SystemCallError) {
+      return try OpenFolder(PathText.folder(of: storePath)).folder(Self.supportName(for: storePath))
+        .folder(Self.folderName)
+    } catch {
+      if error.isRefusal { throw error }
+      return nil
+    }
   }
 
   private static func supportName(for path: String) -> String {
@@ -245,10 +271,15 @@ final class ExternalFiles {
 
   /// Copies the files that rows name into a new folder within `parent`; makes none when there are no files.
   func copy(into parent: OpenFolder, as name: String, _ made: MadeFiles) throws {
-    guard isOn, let source = source() else { return }
+    // What cannot be read is told by the survey.
+    guard isOn, let source = (try? source()) ?? nil else { return }
     var folder: OpenFolder?
     for file in names {
-      guard let input = try source.externalFile(file) else { continue }
+      let found: ExternalFile?
+      do { found = try source.externalFile(file) } catch let error as SystemCallError
+        where error.isRefusal
+      { continue }
+      guard let input = found else { continue }
       let target: OpenFolder
       if let folder {
         target = folder
@@ -366,6 +397,11 @@ private final class ExternalFile {
       .writeFailed,
       "the external file cannot be written: \(unsafe String(cString: strerror(errno)))", path: path)
   }
+}
+
+extension SystemCallError {
+  /// Whether this user may not do what was tried.
+  fileprivate var isRefusal: Bool { errno == EACCES || errno == EPERM }
 }
 
 extension OpenFolder {

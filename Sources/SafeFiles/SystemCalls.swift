@@ -1,0 +1,77 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import CFiles
+  import Musl
+#else
+  import CFiles
+  import Glibc
+#endif
+
+/// System calls that end without an error only when all of their work is done. Each returns the `errno` of its
+/// failure, and nil when there is none.
+package enum SystemCalls {
+  /// Has a call made again as long as a signal interrupts it.
+  package static func retrying<Number: SignedInteger>(_ call: () -> Number) -> Number {
+    while true {
+      let result = call()
+      if result >= 0 || errno != EINTR { return result }
+    }
+  }
+
+  /// Writes all of `bytes` where the descriptor stands.
+  package static func write(_ bytes: ArraySlice<UInt8>, to descriptor: Int32) -> Int32? {
+    var rest = bytes
+    while !rest.isEmpty {
+      let count = unsafe rest.withUnsafeBytes { raw in
+        retrying { unsafe put(descriptor, raw) }
+      }
+      guard count > 0 else { return count < 0 ? errno : ENOSPC }
+      rest = rest.dropFirst(count)
+    }
+    return nil
+  }
+
+  private static func put(_ descriptor: Int32, _ raw: UnsafeRawBufferPointer) -> Int {
+    #if canImport(Darwin)
+      unsafe Darwin.write(descriptor, raw.baseAddress, raw.count)
+    #elseif canImport(Musl)
+      unsafe Musl.write(descriptor, raw.baseAddress, raw.count)
+    #else
+      unsafe Glibc.write(descriptor, raw.baseAddress, raw.count)
+    #endif
+  }
+
+  /// Gives what has the name `from` in the open folder `source` the name `to` in `target`, which must be free.
+  package static func rename(
+    _ from: String, in source: Int32, to: String, in target: Int32
+  ) -> Int32? {
+    #if canImport(Darwin)
+      let result = retrying {
+        unsafe renameatx_np(source, from, target, to, UInt32(RENAME_EXCL))
+      }
+    #else
+      let result = retrying { unsafe lifeboat_rename_exclusively(source, from, target, to) }
+    #endif
+    guard result != 0 else { return nil }
+    let code = errno
+    // The volume does not know the call.
+    guard [ENOSYS, EINVAL, ENOTSUP, EOPNOTSUPP].contains(code) else { return code }
+    return renameByLink(from, in: source, to: to, in: target)
+  }
+
+  /// The same where only a link refuses a name that is taken, and, where there are no links or for a folder, a look.
+  private static func renameByLink(
+    _ from: String, in source: Int32, to: String, in target: Int32
+  ) -> Int32? {
+    if unsafe linkat(source, from, target, to, 0) == 0 {
+      return unsafe unlinkat(source, from, 0) == 0 ? nil : errno
+    }
+    let code = errno
+    guard [EPERM, ENOSYS, ENOTSUP, EOPNOTSUPP, EMLINK].contains(code) else { return code }
+    var raw = stat()
+    if unsafe fstatat(target, to, &raw, AT_SYMLINK_NOFOLLOW) == 0 { return EEXIST }
+    guard errno == ENOENT else { return errno }
+    return unsafe renameat(source, from, target, to) == 0 ? nil : errno
+  }
+}

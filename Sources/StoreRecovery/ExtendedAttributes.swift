@@ -1,0 +1,104 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import CFiles
+  import Musl
+#else
+  import CFiles
+  import Glibc
+#endif
+
+/// What somebody has noted with a file or folder beside its bytes and permissions, access lists among it.
+struct ExtendedAttributes {
+  private var values: [[UInt8]: [UInt8]] = [:]
+
+  /// Larger ones are left.
+  private static let limit = 16 << 20
+
+  var isEmpty: Bool { values.isEmpty }
+
+  private init() {}
+
+  /// Those of an open file or folder.
+  init(of descriptor: Int32) {
+    let names = unsafe Self.bytes { unsafe Self.list(descriptor, $0, $1) }
+    for name in names.split(separator: 0).map(Array.init) where Self.isCarried(name) {
+      let value = unsafe Self.bytes { unsafe Self.get(descriptor, Self.text(name), $0, $1) }
+      // An empty value is one, too.
+      values[name] = value
+    }
+  }
+
+  /// Those of the file or folder at a path; none where it cannot be opened, and of no other thing.
+  init(ofPath path: String) {
+    let descriptor = unsafe open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+    guard descriptor >= 0 else {
+      self.init()
+      return
+    }
+    self.init(of: descriptor)
+    _ = close(descriptor)
+  }
+
+  /// Gives them to an open file or folder, as far as its volume takes them.
+  func give(to descriptor: Int32) {
+    for (name, value) in values { _ = Self.set(descriptor, Self.text(name), value) }
+  }
+
+  /// The names of those that `other` does not have with the same value.
+  func missing(from other: ExtendedAttributes) -> [String] {
+    values.filter { other.values[$0.key] != $0.value }.keys
+      .map { String(decoding: $0, as: UTF8.self) }.sorted()
+  }
+
+  /// What the system notes for itself, such as labels, belongs to the place and not to the file.
+  private static func isCarried(_ name: [UInt8]) -> Bool {
+    #if canImport(Darwin)
+      true
+    #else
+      name.starts(with: "user.".utf8) || name.starts(with: "system.posix_acl_".utf8)
+    #endif
+  }
+
+  private static func text(_ name: [UInt8]) -> [CChar] {
+    name.map { CChar(bitPattern: $0) } + [0]
+  }
+
+  /// What a call gives that says how much it has when there is no room for it; nothing where it fails.
+  private static func bytes(_ call: (UnsafeMutableRawPointer?, Int) -> Int) -> [UInt8] {
+    let count = call(nil, 0)
+    guard count > 0, count <= limit else { return [] }
+    var bytes = [UInt8](repeating: 0, count: count)
+    let got = unsafe bytes.withUnsafeMutableBytes { unsafe call($0.baseAddress, $0.count) }
+    return got > 0 ? Array(bytes.prefix(got)) : []
+  }
+
+  private static func list(
+    _ descriptor: Int32, _ buffer: UnsafeMutableRawPointer?, _ count: Int
+  ) -> Int {
+    let buffer = unsafe buffer?.assumingMemoryBound(to: CChar.self)
+    #if canImport(Darwin)
+      return unsafe flistxattr(descriptor, buffer, count, 0)
+    #else
+      return unsafe flistxattr(descriptor, buffer, count)
+    #endif
+  }
+
+  private static func get(
+    _ descriptor: Int32, _ name: [CChar], _ buffer: UnsafeMutableRawPointer?, _ count: Int
+  ) -> Int {
+    #if canImport(Darwin)
+      unsafe fgetxattr(descriptor, name, buffer, count, 0, 0)
+    #else
+      unsafe fgetxattr(descriptor, name, buffer, count)
+    #endif
+  }
+
+  private static func set(_ descriptor: Int32, _ name: [CChar], _ value: [UInt8]) -> Int32 {
+    #if canImport(Darwin)
+      unsafe fsetxattr(descriptor, name, value, value.count, 0, 0)
+    #else
+      unsafe fsetxattr(descriptor, name, value, value.count, 0)
+    #endif
+  }
+}
