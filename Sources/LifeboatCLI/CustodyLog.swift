@@ -28,7 +28,7 @@ struct CustodyLog {
   private let path: String
   private let command: any RecordedCommand
   private let started = Date()
-  private let before: [String: [String: String]]
+  private let before: Evidence
 
   /// Takes down the evidence before a command runs; nil when the run is not to be recorded.
   init?(_ command: any RecordedCommand) throws {
@@ -46,7 +46,15 @@ struct CustodyLog {
         "something that is no custody log is at \(path); nothing was written to it",
         hint: "name a new file, or one that --custody-log made")
     }
-    before = Self.hashes(of: command.evidencePaths)
+    before = Self.evidence(at: command.evidencePaths)
+  }
+
+  /// The files that a command is given to read.
+  fileprivate struct Evidence {
+    /// The hashes of each store's files, by their names.
+    var hashes: [String: [String: String]] = [:]
+    /// What is or was a store and is not among them, and files that could not be read to their end.
+    var passedOver: [StoreFinder.PassedOver] = []
   }
 
   private struct Record: Encodable {
@@ -65,6 +73,8 @@ struct CustodyLog {
     let host: String
     let user: String
     let inputs: [Input]
+    /// What is, was or may be evidence and was not hashed; nil for nothing.
+    let passedOver: [StoreFinder.PassedOver]?
     let outputs: [String: String]
     let exitCode: Int32
     let previousSHA256: String?
@@ -73,7 +83,7 @@ struct CustodyLog {
   /// Appends the record of a run that ended with `exitCode`. Runs at the same time wait for each other, so that
   /// each line has the one before it.
   func append(exitCode: Int32) throws {
-    let after = Self.hashes(of: command.evidencePaths)
+    let after = Self.evidence(at: command.evidencePaths)
     let outputs = Self.outputHashes(of: command.outputPaths)
     let descriptor = unsafe open(
       path, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0o600)
@@ -88,10 +98,12 @@ struct CustodyLog {
     let record = Record(
       arguments: Array(CommandLine.arguments.dropFirst()), started: started, ended: Date(),
       host: ProcessInfo.processInfo.hostName, user: NSUserName(),
-      inputs: before.keys.sorted().map {
-        .init(path: $0, sha256Before: before[$0] ?? [:], sha256After: after[$0] ?? [:])
+      inputs: before.hashes.keys.sorted().map {
+        .init(
+          path: $0, sha256Before: before.hashes[$0] ?? [:], sha256After: after.hashes[$0] ?? [:])
       },
-      outputs: outputs, exitCode: exitCode, previousSHA256: last.map { Digest.sha256(Array($0)) })
+      passedOver: after.passedOver.isEmpty ? nil : after.passedOver, outputs: outputs,
+      exitCode: exitCode, previousSHA256: last.map { Digest.sha256(Array($0)) })
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     encoder.dateEncodingStrategy = .iso8601
@@ -124,13 +136,16 @@ struct CustodyLog {
     return try handle.readToEnd() ?? Data()
   }
 
-  private static func hashes(of paths: [String]) -> [String: [String: String]] {
-    var all: [String: [String: String]] = [:]
+  private static func evidence(at paths: [String]) -> Evidence {
+    var all = Evidence()
     for path in paths {
-      for store in (try? StoreFinder.stores(at: path)) ?? [] {
-        for member in StoreSet(at: store).members where member.kind == .file {
-          all[store, default: [:]][member.name] = try? StoreSeal.sha256(ofFile: member.path)
-        }
+      do {
+        let found = try StoreFinder.find(at: path)
+        for store in found.stores { all.add(store) }
+        // What lost its header, or its store, is evidence too, where it is a file.
+        for other in found.passedOver where !all.add(other.path) { all.passedOver.append(other) }
+      } catch {
+        all.pass(over: path, error)
       }
     }
     return all
@@ -148,5 +163,27 @@ struct CustodyLog {
       }
     }
     return all
+  }
+}
+
+extension CustodyLog.Evidence {
+  /// Takes down the files of the store at a path; false when not one of them can be hashed.
+  @discardableResult fileprivate mutating func add(_ store: String) -> Bool {
+    for member in StoreSet(at: store).members where member.kind == .file {
+      do {
+        hashes[store, default: [:]][member.name] = try StoreSeal.sha256(ofFile: member.path)
+      } catch {
+        pass(over: member.path, error)
+      }
+    }
+    return hashes[store] != nil
+  }
+
+  fileprivate mutating func pass(over path: String, _ error: any Error) {
+    let failure = Failure(error) ?? Failure(foreign: error)
+    passedOver.append(
+      .init(
+        path: path, code: failure?.code ?? "file.io",
+        message: failure?.message ?? "it cannot be read"))
   }
 }

@@ -91,12 +91,10 @@ struct ModelConvert: ParsableCommand, RecordedCommand {
     let watch = EvidenceWatch(path)
     let input = try ModelInput(path)
     try EvidenceGuard.check(output, outside: path)
-    for store in (try? StoreFinder.stores(at: path)) ?? [] where !input.stores.isEmpty {
-      try EvidenceGuard.check(output, against: store)
-    }
+    if !input.stores.isEmpty { try EvidenceGuard.check(output, againstAllAt: path) }
     let plan = try ConversionPlan(input, form, named: modelVersion, output: output)
     let interruption = Interruption()
-    let target = ModelOutput(output, created: interruption.made)
+    let target = ModelOutput(output, making: interruption.files.making)
     let report = try withExtendedLifetime(interruption) {
       do {
         let report = try plan.run(target, path: path, output: output)
@@ -108,6 +106,7 @@ struct ModelConvert: ParsableCommand, RecordedCommand {
       }
     }
     try tell(report)
+    try display.tell(passedOver: input.passedOver)
     if report.lossCount > 0 || !report.skipped.isEmpty { try display.exitWithFindings() }
   }
 

@@ -77,6 +77,7 @@ struct ModelDiff: ParsableCommand {
     case .mermaid:
       try display.write(ModelDiagram(from: from.model, to: to.model, difference).mermaidText)
     }
+    try display.tell(passedOver: before.passedOver + after.passedOver)
     if !difference.isEmpty { try display.exitWithFindings() }
   }
 

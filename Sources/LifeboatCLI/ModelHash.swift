@@ -71,6 +71,7 @@ struct ModelHash: ParsableCommand {
     } else {
       try display.write(text(versions, recorded))
     }
+    try display.tell(passedOver: input.passedOver)
     if !unread.isEmpty { try display.exitWithFindings() }
   }
 

@@ -34,14 +34,16 @@ struct ModelIdentify: ParsableCommand {
 
   func run() throws {
     let (record, cached) = try stored()
-    let collections = try models.map { try ModelInput($0).collection }
-    let found = ModelIdentification(record, in: collections, frameworkVersion: framework)
+    let inputs = try models.map { try ModelInput($0) }
+    let found = ModelIdentification(
+      record, in: inputs.map(\.collection), frameworkVersion: framework)
     let report = ModelIdentifyReport(store: store, found: found, cached: cached)
     if display.json {
       try display.write(json: report)
     } else {
       try display.write(text(found, report))
     }
+    try display.tell(passedOver: inputs.flatMap(\.passedOver))
     if found.matches.isEmpty { try display.exitWithFindings() }
   }
 

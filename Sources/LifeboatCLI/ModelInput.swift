@@ -15,6 +15,8 @@ struct ModelInput {
   let collection: ModelCollection
   /// The stores among them, by name; empty when models were found by themselves.
   let stores: [Store]
+  /// What is, was or may be a store or a model besides, and could not be read.
+  let passedOver: [StoreFinder.PassedOver]
 
   /// What a store says of the model that it was made with.
   struct Store {
@@ -33,9 +35,22 @@ struct ModelInput {
 
   init(_ path: String) throws {
     let found = try Self.found(at: path)
+    if found.collection.versions.isEmpty { throw Self.nothingRead(found.passedOver, path) }
     self.path = path
     collection = found.collection
     stores = found.stores
+    passedOver = found.passedOver
+  }
+
+  /// Why there is nothing in a folder whose every store or model had to be passed over.
+  private static func nothingRead(
+    _ passedOver: [StoreFinder.PassedOver], _ path: String
+  ) -> ModelError {
+    let shown = passedOver.prefix(10).map { "\($0.path): \($0.message) (\($0.code))" }
+    let more = passedOver.count > 10 ? "; and \(passedOver.count - 10) more" : ""
+    return ModelError(
+      code: .notAModel,
+      message: "\(path): nothing in it could be read: " + shown.joined(separator: "; ") + more)
   }
 
   // MARK: - The version that is meant
@@ -89,7 +104,11 @@ struct ModelInput {
 
   // MARK: - Where models are
 
-  private typealias Found = (collection: ModelCollection, stores: [Store])
+  private struct Found {
+    var collection = ModelCollection(of: [])
+    var stores: [Store] = []
+    var passedOver: [StoreFinder.PassedOver] = []
+  }
 
   private static func found(at path: String) throws -> Found {
     if MappingModelSet.isMapping(at: path), ByteFile.exists(path) {
@@ -102,7 +121,8 @@ struct ModelInput {
     }
     if UnpackedArchive.isZip(path) { return try unpacked(path) }
     do {
-      return (try ModelCollection(at: path), [])
+      let collection = try ModelCollection(at: path)
+      return Found(collection: collection, passedOver: collection.notEntered.map { .init($0) })
     } catch {
       if error.code == .notAModel, let found = try storesOrCache(at: path) { return found }
       throw error
@@ -155,56 +175,81 @@ struct ModelInput {
             RecordedHashes(hashes: $0.versionHashes, checksum: $0.checksum, digest: $0.digest)
           }))
     }
-    return (ModelCollection(of: versions), stores)
+    return Found(collection: ModelCollection(of: versions), stores: stores)
   }
 
   /// The stores of a folder without models, or a cached model in a file by itself, as `model convert` writes it.
   private static func storesOrCache(at path: String) throws -> Found? {
     let resolved = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
     if (try? FileStatus.of(resolved))??.kind == .folder {
-      guard let found = try? StoreFinder.stores(at: resolved) else { return nil }
-      var opened: [(path: String, name: String, store: CoreDataStore)] = []
-      for file in found {
-        guard let store = try? CoreDataStore(path: file) else { continue }
-        opened.append((file, PathText.lastComponent(of: file), store))
-      }
-      // Many a folder holds databases that have nothing to do with Core Data.
-      let coreData = opened.filter { $0.store.kind != .sqlite }
-      return coreData.isEmpty ? nil : of(coreData)
+      return try stores(in: resolved)
     }
     guard let bytes = try? ByteFile(resolved).bytes(at: 0, count: 64 << 20),
       let model = try? ModelCache.model(from: bytes)
     else { return nil }
     let name = PathText.lastComponent(of: path)
-    return (ModelCollection(of: [.init(storeModel: model, name: name, path: path)]), [])
+    return Found(
+      collection: ModelCollection(of: [.init(storeModel: model, name: name, path: path)]))
+  }
+
+  /// The stores of a folder; nil where it has nothing of the kind.
+  private static func stores(in folder: String) throws -> Found? {
+    let walk: StoreFinder.Found
+    do { walk = try StoreFinder.find(at: folder) } catch let error as ExtractionError {
+      guard error.code == .noStores else { throw error }
+      return nil
+    }
+    var opened: [(path: String, name: String, store: CoreDataStore)] = []
+    var passedOver = walk.passedOver
+    for file in walk.stores {
+      do {
+        opened.append((file, PathText.lastComponent(of: file), try CoreDataStore(path: file)))
+      } catch {
+        passedOver.append(.init(path: file, code: error.code.rawValue, message: error.message))
+      }
+    }
+    // Many a folder holds databases that have nothing to do with Core Data.
+    var found = of(opened.filter { $0.store.kind != .sqlite })
+    found.passedOver = passedOver
+    return found.stores.isEmpty && passedOver.isEmpty ? nil : found
   }
 
   private static func unpacked(_ path: String) throws -> Found {
     let interruption = Interruption()
     return try withExtendedLifetime(interruption) {
-      let archive = try UnpackedArchive(path, created: interruption.made)
+      let archive = try UnpackedArchive(path, making: interruption.files.making)
       return try withExtendedLifetime(archive) { try inside(archive, path) }
     }
   }
 
   private static func inside(_ archive: UnpackedArchive, _ path: String) throws -> Found {
     let folder = archive.folder.path
-    do {
-      let inner = try ModelInput(folder)
-      return (inner.collection.moved(from: folder, to: path), inner.stores)
-    } catch let error as ModelError where error.code == .notAModel {
-      guard let hashes = recordedHashes(in: archive.folder) else {
-        throw ModelError(
-          code: .notAModel, message: "No model and no store is in this archive.", path: path)
-      }
-      let problem = "the bundle holds the store's version hashes, but not the store and its model"
-      let version = ModelCollection.Version(
-        storeModel: nil, name: "recorded in the bundle", path: path, recorded: hashes,
-        problem: problem)
-      let store = Store(
-        name: PathText.lastComponent(of: path), metadata: nil, recorded: hashes)
-      return (ModelCollection(of: [version]), [store])
+    var inner = Found()
+    do { inner = try found(at: folder) } catch let error as ModelError
+      where error.code == .notAModel
+    {}
+    inner.passedOver = inner.passedOver.map { other in
+      let place = ModelCollection.moved(other.path, from: folder, to: path)
+      return .init(path: place, code: other.code, message: other.message)
     }
+    guard inner.collection.versions.isEmpty else {
+      inner.collection = inner.collection.moved(from: folder, to: path)
+      return inner
+    }
+    guard let hashes = recordedHashes(in: archive.folder) else {
+      if !inner.passedOver.isEmpty { return inner }
+      throw ModelError(
+        code: .notAModel, message: "No model and no store is in this archive.", path: path)
+    }
+    let problem = "the bundle holds the store's version hashes, but not the store and its model"
+    let version = ModelCollection.Version(
+      storeModel: nil, name: "recorded in the bundle", path: path, recorded: hashes,
+      problem: problem)
+    inner.collection = ModelCollection(of: [version])
+    inner.stores = [
+      Store(name: PathText.lastComponent(of: path), metadata: nil, recorded: hashes)
+    ]
+    return inner
   }
 
   /// The hashes that a support bundle without the store itself tells of.
@@ -223,5 +268,26 @@ struct ModelInput {
     let hashes = stored.hashes.compactMapValues { VersionHash(hex: $0) }
     guard hashes.count == stored.hashes.count, !hashes.isEmpty else { return nil }
     return RecordedHashes(hashes: hashes, checksum: stored.checksum, digest: stored.digest)
+  }
+}
+
+extension StoreFinder.PassedOver {
+  /// What a search for models did not look at.
+  init(_ error: ModelError) {
+    let message = PathText.dropping(suffix: ".", from: error.message) ?? error.message
+    self.init(path: error.path ?? "", code: error.code.rawValue, message: message)
+  }
+}
+
+extension DisplayOptions {
+  /// Names what a command was to read and could not, a line for each, and ends the run as with findings.
+  func tell(passedOver: [StoreFinder.PassedOver]) throws {
+    for other in passedOver { note(other) }
+    if !passedOver.isEmpty { try exitWithFindings() }
+  }
+
+  /// Names something that was not read.
+  func note(_ other: StoreFinder.PassedOver) {
+    note("finding: \(other.path): \(other.message) (\(other.code))")
   }
 }

@@ -5,13 +5,13 @@ import SupportBundle
 /// A file or folder that a command makes. It never replaces anything, and goes again when the work fails.
 final class ModelOutput {
   private let path: String
-  private let created: (String) -> Void
+  private let making: MadeTree.Making
   private var tree: MadeTree?
 
-  /// `created` hears of each thing that is made.
-  init(_ path: String, created: @escaping (String) -> Void) {
+  /// `making` has each thing made.
+  init(_ path: String, making: @escaping MadeTree.Making) {
     self.path = PathText.withoutTrailingSlashes(path)
-    self.created = created
+    self.making = making
   }
 
   /// Makes the output as one file.
@@ -57,7 +57,7 @@ final class ModelOutput {
 
   private func making<T>(_ make: (MadeTree) throws -> T) throws -> T {
     do {
-      let tree = try self.tree ?? MadeTree(in: PathText.folder(of: path), created: created)
+      let tree = try self.tree ?? MadeTree(in: PathText.folder(of: path), making: making)
       self.tree = tree
       return try make(tree)
     } catch let error as BundleError {

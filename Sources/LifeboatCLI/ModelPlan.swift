@@ -2,6 +2,7 @@ import ArgumentParser
 import CoreDataStore
 import Foundation
 import ObjectModel
+import StoreExtraction
 import SupportBundle
 import Terminal
 
@@ -54,6 +55,10 @@ struct ModelPlan: ParsableCommand {
     } else {
       try display.write(PlanText(store: store, plan: plan, style: display.style).text)
     }
+    let passedOver = inputs.flatMap(\.passedOver)
+    let more = set.notEntered.map { StoreFinder.PassedOver($0) }
+      .filter { other in !passedOver.contains { $0.path == other.path } }
+    try display.tell(passedOver: passedOver + more)
     if plan.steps == nil { try display.exitWithFindings() }
   }
 
@@ -109,8 +114,10 @@ struct ModelPlan: ParsableCommand {
   /// Those that were named, those in the folders, and those beside single models.
   private func mappingModels() throws -> MappingModelSet {
     var items: [MappingModelSet.Item] = []
+    var notEntered: [ModelError] = []
     var met: Set<String> = []
     func add(_ set: MappingModelSet) {
+      notEntered += set.notEntered
       items += set.items.filter { met.insert($0.path).inserted }
     }
     for path in mappings { add(try MappingModelSet(at: path)) }
@@ -122,6 +129,6 @@ struct ModelPlan: ParsableCommand {
         add(MappingModelSet(beside: path))
       }
     }
-    return MappingModelSet(items)
+    return MappingModelSet(items, notEntered: notEntered)
   }
 }

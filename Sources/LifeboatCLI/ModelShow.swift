@@ -35,7 +35,8 @@ struct ModelShow: ParsableCommand {
     let input = try ModelInput(path)
     let version = try input.version(named: modelVersion)
     if version.model == nil, let optimised = version.optimised {
-      return try show(optimised, version)
+      try show(optimised, version)
+      return try display.tell(passedOver: input.passedOver)
     }
     let (_, model) = try input.model(named: modelVersion)
     for name in entity where model.entities[name] == nil {
@@ -51,6 +52,7 @@ struct ModelShow: ParsableCommand {
         ModelText(version: version, model: model, names: names, input: input, display: display)
           .text)
     }
+    try display.tell(passedOver: input.passedOver)
   }
 
   // MARK: Optimised models

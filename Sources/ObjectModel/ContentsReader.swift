@@ -5,23 +5,37 @@ extension ManagedObjectModel {
   ///
   /// - Throws: ``ModelError`` when the bytes are no such XML, or two things have the same name.
   public init(contentsXML bytes: [UInt8]) throws(ModelError) {
-    self = try Self.read(contentsXML: bytes).model
+    var known = KnownEntities()
+    self = try Self.read(contentsXML: bytes, knowing: &known).model
   }
 
   /// Reads the XML source of a model, and tells which values it could not read. They are of traits that
-  /// neither a version hash nor the tables of a store depend on; the traits are as if they were absent.
+  /// neither a version hash nor the tables of a store depend on; the traits are as if they were absent. Entities
+  /// that are known are not read again, and those that are not become known.
   static func read(
-    contentsXML bytes: [UInt8]
+    contentsXML bytes: [UInt8], knowing known: inout KnownEntities
   ) throws(ModelError) -> (model: ManagedObjectModel, unread: [ModelProblem]) {
     let document: HardenedXML
     do {
-      document = try HardenedXML(bytes)
+      document = try HardenedXML(bytes, knowing: known)
     } catch {
       throw error.code == .notAPropertyList
         ? ModelError(code: .notAModel, message: error.message) : ModelError(error)
     }
     var reader = ContentsReader()
-    for event in document.events { try reader.take(event) }
+    var places = document.entities.makeIterator()
+    var place = places.next()
+    var before = reader.state
+    for (index, event) in document.events.enumerated() {
+      if index == place?.firstEvent { before = reader.state }
+      try reader.take(event)
+      guard let read = place, index == read.lastEvent else { continue }
+      if let element = reader.element(since: before, at: read, of: bytes) {
+        known.remember(element)
+      }
+      place = places.next()
+    }
+    known.count(known: reader.knownCount)
     return (try reader.model(), reader.unread)
   }
 }
@@ -57,10 +71,16 @@ struct ContentsReader {
   /// The property names of a uniqueness constraint or of a compound index.
   private var propertyList: [String] = []
 
-  /// What is left of ``ManagedObjectModel/maximumPartCount``.
-  private var remainingParts = ManagedObjectModel.maximumPartCount
-  /// What is left of ``ManagedObjectModel/maximumPredicateLength``.
-  private var remainingPredicateLength = ManagedObjectModel.maximumPredicateLength
+  /// What was read of ``ManagedObjectModel/maximumPartCount`` and
+  /// ``ManagedObjectModel/maximumPredicateLength``.
+  struct Cost {
+    var parts = 0
+    var predicateLength = 0
+  }
+
+  private var cost = Cost()
+  /// How many entities were known.
+  private(set) var knownCount = 0
 
   mutating func take(_ event: HardenedXML.Event) throws(ModelError) {
     switch event {
@@ -71,9 +91,45 @@ struct ContentsReader {
       path.append(name)
     case .end:
       if let name = path.popLast() { end(name) }
+    case .known(let element, let line):
+      try spend(element.cost, line)
+      try claim(entity: element.entity.name, line)
+      entities.append(element.entity)
+      knownCount += 1
     case .text: break
     }
   }
+
+  // MARK: Known entities
+
+  /// How far reading has come.
+  struct State {
+    let entityCount: Int
+    let unreadCount: Int
+    let cost: Cost
+  }
+
+  var state: State {
+    State(entityCount: entities.count, unreadCount: unread.count, cost: cost)
+  }
+
+  /// The entity that was read since, to be known from now on; nil where values of it were not read, which is to be
+  /// told each time.
+  func element(
+    since before: State, at place: XMLScanner.Place, of bytes: [UInt8]
+  ) -> KnownEntities.Element? {
+    guard entities.count == before.entityCount + 1, unread.count == before.unreadCount,
+      let entity = entities.last
+    else { return nil }
+    return KnownEntities.Element(
+      bytes: Array(bytes[place.start..<place.end]), tagLength: place.tagEnd - place.start,
+      eventCount: place.lastEvent - place.firstEvent + 1, entity: entity,
+      cost: Cost(
+        parts: cost.parts - before.cost.parts,
+        predicateLength: cost.predicateLength - before.cost.predicateLength))
+  }
+
+  // MARK: Values
 
   /// Attributes that become predicates or expressions.
   private static let predicateKeys = [
@@ -149,15 +205,22 @@ struct ContentsReader {
 
   /// Stops a source that asks for more than any real model.
   private mutating func spend(_ attributes: Attributes, _ line: Int) throws(ModelError) {
-    remainingParts -= 1
-    for key in Self.limitKeys where attributes[key] != nil { remainingParts -= 1 }
+    var more = Cost(parts: 1)
+    for key in Self.limitKeys where attributes[key] != nil { more.parts += 1 }
     for key in Self.predicateKeys {
-      if let text = attributes[key] { remainingPredicateLength -= text.utf8.count }
+      if let text = attributes[key] { more.predicateLength += text.utf8.count }
     }
-    guard remainingParts >= 0, remainingPredicateLength >= 0 else {
+    try spend(more, line)
+  }
+
+  private mutating func spend(_ more: Cost, _ line: Int) throws(ModelError) {
+    cost.parts += more.parts
+    cost.predicateLength += more.predicateLength
+    let hasTooMany = cost.parts > ManagedObjectModel.maximumPartCount
+    guard !hasTooMany, cost.predicateLength <= ManagedObjectModel.maximumPredicateLength else {
       throw ModelError(
         code: .tooLarge,
-        message: remainingParts < 0
+        message: hasTooMany
           ? "The model has more parts than any real one."
           : "The predicates of the model are longer than those of any real one.", line: line)
     }
@@ -305,10 +368,7 @@ struct ContentsReader {
 
   private mutating func startEntity(_ attributes: Attributes, _ line: Int) throws(ModelError) {
     let name = try name(attributes, "entity", line)
-    guard entityNames.insert(name).inserted else {
-      throw ModelError(
-        code: .duplicateName, message: "There are two entities called \(name).", line: line)
-    }
+    try claim(entity: name, line)
     propertyNames = []
     let className = nonEmpty(attributes["representedClassName"])
     entity = Entity(
@@ -320,5 +380,12 @@ struct ContentsReader {
       spotlightDisplayNameExpression: nonEmpty(attributes["coreSpotlightDisplayNameExpression"])
         .map { ModelExpression(text: $0) },
       codeGenerationType: nonEmpty(attributes["codeGenerationType"]))
+  }
+
+  private mutating func claim(entity name: String, _ line: Int) throws(ModelError) {
+    guard entityNames.insert(name).inserted else {
+      throw ModelError(
+        code: .duplicateName, message: "There are two entities called \(name).", line: line)
+    }
   }
 }

@@ -10,6 +10,8 @@ struct HardenedXML {
     case start(name: String, attributes: [String: String], line: Int)
     case end
     case text(String)
+    /// An element that was read before stands here, and its events are left out; only in sources of models.
+    indirect case known(KnownEntities.Element, line: Int)
   }
 
   /// Limits, far above any real model: 32 MiB, a million events, 100 levels, 256 attributes of one
@@ -20,8 +22,12 @@ struct HardenedXML {
   static let maximumAttributeCount = 256
 
   let events: [Event]
+  /// Where the entities of a model's source stand that are not known.
+  let entities: [XMLScanner.Place]
 
-  init(_ bytes: [UInt8]) throws(PropertyListError) {
+  init(
+    _ bytes: [UInt8], knowing known: KnownEntities? = nil
+  ) throws(PropertyListError) {
     guard bytes.count <= Self.maximumByteCount else {
       throw PropertyListError(
         code: .tooLarge, message: "The XML has \(bytes.count) bytes; 32 MiB is the most.")
@@ -29,8 +35,9 @@ struct HardenedXML {
     guard Self.looksLikeXML(bytes) else {
       throw PropertyListError(code: .notAPropertyList, message: "This is no XML.", offset: 0)
     }
-    var scanner = XMLScanner(bytes: bytes)
+    var scanner = XMLScanner(bytes: bytes, known: known)
     events = try scanner.scan()
+    entities = scanner.entities
   }
 
   /// Whether the first bytes, after a byte order mark and blanks, open a tag.

@@ -29,11 +29,7 @@ extension ModelCollection {
   /// The same versions under another folder: what lay below `folder` is said to lie below `path`.
   /// For versions that were read from a copy which the reader never sees.
   public func moved(from folder: String, to path: String) -> ModelCollection {
-    func moved(_ text: String) -> String {
-      // A temporary folder may be reached through a link.
-      guard let found = text.utf8.firstRange(of: folder.utf8) else { return text }
-      return path + String(Substring(text.utf8[found.upperBound...]))
-    }
+    func moved(_ text: String) -> String { Self.moved(text, from: folder, to: path) }
     return ModelCollection(
       versions: versions.map { version in
         var problem = version.problem
@@ -44,5 +40,12 @@ extension ModelCollection {
           isMarkedCurrent: version.isMarkedCurrent, problem: problem,
           unreadValues: version.unreadValues, optimised: version.optimised)
       })
+  }
+
+  /// A path below `folder` as one below `path`.
+  public static func moved(_ text: String, from folder: String, to path: String) -> String {
+    // A temporary folder may be reached through a link.
+    guard let found = text.utf8.firstRange(of: folder.utf8) else { return text }
+    return path + String(Substring(text.utf8[found.upperBound...]))
   }
 }

@@ -41,14 +41,19 @@ extension ModelCollection {
         message: "No model was found here. A model is an .xcdatamodeld, .xcdatamodel, .momd or "
           + ".mom, or lies in a folder or app bundle.", path: path)
     }
-    self.init(versions: search.versions)
+    self.init(versions: search.versions, notEntered: search.notEntered)
   }
 }
 
 /// The walk over a folder.
 private struct ModelSearch {
   private(set) var versions: [ModelCollection.Version] = []
+  /// Where the search did not look.
+  private(set) var notEntered: [ModelError] = []
   private var entryCount = 0
+  private var isCut = false
+  /// The entities of all sources that were read.
+  private var known = KnownEntities()
   /// Files that were taken with their bundle and are not taken again as single files.
   private var takenPaths: Set<[UInt8]> = []
 
@@ -57,13 +62,18 @@ private struct ModelSearch {
     var pending = [(path: folder, depth: 0)]
     while let (path, depth) = pending.popLast() {
       if take(bundle: path) { continue }
-      guard depth < ModelCollection.maximumDepth else { continue }
+      guard depth < ModelCollection.maximumDepth else {
+        notEntered.append(.tooDeep(path))
+        continue
+      }
+      guard let names = ModelFile.readNames(in: path) else {
+        notEntered.append(.unreadable(folder: path))
+        continue
+      }
       var folders: [String] = []
-      for name in ModelFile.names(in: path) {
+      for name in names {
         entryCount += 1
-        guard entryCount <= ModelCollection.maximumEntries,
-          versions.count < ModelCollection.maximumVersions
-        else { return }
+        guard hasRoom(in: folder) else { return }
         let entry = path + "/" + name
         switch ModelFile.kind(at: entry) {
         case .folder: folders.append(entry)
@@ -73,6 +83,18 @@ private struct ModelSearch {
       }
       pending += folders.reversed().map { ($0, depth + 1) }
     }
+  }
+
+  /// Whether more is looked at; where nothing is any more, that is noted once.
+  private mutating func hasRoom(in folder: String) -> Bool {
+    let isFull =
+      entryCount > ModelCollection.maximumEntries
+      || versions.count >= ModelCollection.maximumVersions
+    if isFull, !isCut {
+      isCut = true
+      notEntered.append(.tooMany(folder))
+    }
+    return !isFull
   }
 
   /// Takes a folder that is a model bundle by itself; false when it is an ordinary folder.
@@ -99,11 +121,15 @@ private struct ModelSearch {
     {
       marked = list["_XCCurrentVersionName"]?.stringValue
     }
-    let names = ModelFile.names(in: path).filter {
+    guard let all = ModelFile.readNames(in: path) else {
+      notEntered.append(.unreadable(folder: path))
+      return true
+    }
+    let names = all.filter {
       ModelFile.pathExtension($0) == "xcdatamodel"
         && ModelFile.kind(at: path + "/" + $0) == .folder
     }
-    for name in names where versions.count < ModelCollection.maximumVersions {
+    for name in names where hasRoom(in: path) {
       add(source: path + "/" + name, isMarked: name == marked)
     }
     if let marked, !names.contains(marked) { addMissing(marked, in: path, recorded: nil) }
@@ -126,13 +152,13 @@ private struct ModelSearch {
     let names = ModelFile.names(in: path)
     let compiled = names.filter { ModelFile.pathExtension($0) == "mom" }
     var taken: Set<String> = []
-    for fileName in compiled where versions.count < ModelCollection.maximumVersions {
+    for fileName in compiled where hasRoom(in: path) {
       let name = ModelFile.baseName(fileName)
       taken.insert(name)
       add(
         file: path + "/" + fileName, name: name, recorded: info?.versions[name],
         isMarked: info?.currentVersionName == name
-      ) { bytes throws(ModelError) in (try ManagedObjectModel(archive: bytes), []) }
+      ) { bytes, _ throws(ModelError) in (try ManagedObjectModel(archive: bytes), []) }
     }
     for name in info?.versionNames ?? [] where !taken.contains(name) {
       taken.insert(name)
@@ -158,7 +184,7 @@ private struct ModelSearch {
     let name = ModelFile.lastComponent(path)
     switch ModelFile.pathExtension(path) {
     case "mom":
-      add(file: path, name: ModelFile.baseName(name)) { bytes throws(ModelError) in
+      add(file: path, name: ModelFile.baseName(name)) { bytes, _ throws(ModelError) in
         (try ManagedObjectModel(archive: bytes), [])
       }
     case "omo":
@@ -176,7 +202,7 @@ private struct ModelSearch {
       guard isNamed || name == "contents" else { return }
       let isBundle = ModelFile.pathExtension(parent) == "xcdatamodel"
       add(file: path, name: isBundle ? ModelFile.baseName(parent) : name) {
-        bytes throws(ModelError) in try ModelFile.model(bytes)
+        bytes, known throws(ModelError) in try ModelFile.model(bytes, knowing: &known)
       }
       // Other programs have files of this name too.
       if !isNamed, versions.last?.path == path, versions.last?.problem?.code == .notAModel {
@@ -184,8 +210,8 @@ private struct ModelSearch {
       }
     default:
       guard isNamed else { return }
-      add(file: path, name: ModelFile.baseName(name)) { bytes throws(ModelError) in
-        try ModelFile.model(bytes)
+      add(file: path, name: ModelFile.baseName(name)) { bytes, known throws(ModelError) in
+        try ModelFile.model(bytes, knowing: &known)
       }
     }
   }
@@ -217,7 +243,7 @@ private struct ModelSearch {
     do {
       let isCurrent = ModelFile.kind(at: path + "/contents") == .file
       let file = path + (isCurrent ? "/contents" : "/elements")
-      let (model, unread) = try ModelFile.model(try ModelFile.bytes(at: file))
+      let (model, unread) = try ModelFile.model(try ModelFile.bytes(at: file), knowing: &known)
       versions.append(
         .init(
           name: name, fileName: fileName, path: path, model: model, isMarkedCurrent: isMarked,
@@ -234,14 +260,15 @@ private struct ModelSearch {
 
   private mutating func add(
     file path: String, name: String, recorded: RecordedHashes? = nil, isMarked: Bool = false,
-    read: ([UInt8]) throws(ModelError) -> (model: ManagedObjectModel, unread: [ModelProblem])
+    read: ([UInt8], inout KnownEntities) throws(ModelError)
+      -> (model: ManagedObjectModel, unread: [ModelProblem])
   ) {
     guard takenPaths.insert(Array(path.utf8)).inserted else { return }
     var model: ManagedObjectModel?
     var unread: [ModelProblem] = []
     var problem: ModelError?
     do {
-      (model, unread) = try read(try ModelFile.bytes(at: path))
+      (model, unread) = try read(try ModelFile.bytes(at: path), &known)
     } catch {
       problem = error.at(path: path)
     }
@@ -309,5 +336,30 @@ private struct ModelSearch {
         problem: ModelError(
           code: .missingVersion, message: "The version \(fileName) is named here but missing.",
           path: path)))
+  }
+}
+
+extension ModelError {
+  /// A folder that lies too deep for a search.
+  static func tooDeep(_ path: String) -> ModelError {
+    ModelError(
+      code: .notEntered,
+      message:
+        "Folders deeper than \(ModelCollection.maximumDepth) levels are not entered; name it by itself.",
+      path: path)
+  }
+
+  /// A folder with more in it than a search looks at.
+  static func tooMany(_ path: String) -> ModelError {
+    ModelError(
+      code: .notEntered,
+      message: "Only \(ModelCollection.maximumEntries) entries of folders are looked at, and "
+        + "\(ModelCollection.maximumVersions) models; name the folders in it one by one.",
+      path: path)
+  }
+
+  /// A folder of which the names cannot be read.
+  static func unreadable(folder path: String) -> ModelError {
+    ModelError(code: .unreadable, message: "The folder cannot be read.", path: path)
   }
 }

@@ -53,6 +53,9 @@ public struct ModelCollection: Sendable {
   /// current one; nil when there is no marker, or when several bundles name different ones.
   public let currentVersionName: String?
 
+  /// The folders that a search did not look into, or not to their end, each with the reason.
+  public let notEntered: [ModelError]
+
   /// The current version: the one that a marker names, else the sole version, else nil.
   public var current: Version? {
     if let name = currentVersionName {
@@ -62,8 +65,9 @@ public struct ModelCollection: Sendable {
     return versions.count == 1 ? versions.first : nil
   }
 
-  init(versions: [Version]) {
+  init(versions: [Version], notEntered: [ModelError] = []) {
     self.versions = versions
+    self.notEntered = notEntered
     let marked = Set(versions.filter(\.isMarkedCurrent).map(\.name))
     currentVersionName = marked.count == 1 ? marked.first : nil
   }

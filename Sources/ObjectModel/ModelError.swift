@@ -26,6 +26,8 @@ public struct ModelError: Error, Sendable, Hashable {
     public static let optimisedFormat = Code(rawValue: "model.optimisedFormat")
     /// A version is named by `VersionInfo.plist` or a marker, but its file is not there.
     public static let missingVersion = Code(rawValue: "model.missingVersion")
+    /// A folder was not looked into, or not to its end.
+    public static let notEntered = Code(rawValue: "input.notEntered")
   }
 
   /// What went wrong.

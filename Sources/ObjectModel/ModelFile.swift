@@ -40,8 +40,13 @@ enum ModelFile {
   }
 
   /// The names in a folder in natural order (`2` before `10`); empty when it cannot be read.
-  static func names(in folder: String) -> [String] {
-    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+  static func names(in folder: String) -> [String] { readNames(in: folder) ?? [] }
+
+  /// The same; nil when the folder cannot be read.
+  static func readNames(in folder: String) -> [String]? {
+    guard let names = try? FileManager.default.contentsOfDirectory(atPath: folder) else {
+      return nil
+    }
     return names.map { (key: naturalKey($0), name: $0) }
       .sorted { $0.key.lexicographicallyPrecedes($1.key) }.map(\.name)
   }
@@ -73,10 +78,10 @@ enum ModelFile {
   /// Reads any single-file form of a model, told apart by content, and tells which values of it could not
   /// be read.
   static func model(
-    _ bytes: [UInt8]
+    _ bytes: [UInt8], knowing known: inout KnownEntities
   ) throws(ModelError) -> (model: ManagedObjectModel, unread: [ModelProblem]) {
     HardenedXML.looksLikeXML(bytes)
-      ? try ManagedObjectModel.read(contentsXML: bytes)
+      ? try ManagedObjectModel.read(contentsXML: bytes, knowing: &known)
       : (try ManagedObjectModel(archive: bytes), [])
   }
 

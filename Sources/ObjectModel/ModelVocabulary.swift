@@ -222,7 +222,7 @@ extension ManagedObjectModel {
               unread.insert("\(name).\(attribute)")
             }
           case .end: path.removeLast(path.isEmpty ? 0 : 1)
-          case .text: break
+          case .text, .known: break
           }
         }
       } else {

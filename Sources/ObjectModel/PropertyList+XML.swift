@@ -32,6 +32,7 @@ private struct XMLPropertyListReader {
     case .start(let name, _, let line): try start(name, line)
     case .text(let text): openScalar?.text += text
     case .end: try end()
+    case .known: break
     }
   }
 

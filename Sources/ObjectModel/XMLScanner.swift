@@ -20,9 +20,24 @@ struct XMLScanner {
     static let nameStops = Array("/>=<\"'&".utf8)
   }
 
+  /// An `<entity>` right below the root.
+  struct Place {
+    let start: Int
+    /// Where its start tag ends.
+    let tagEnd: Int
+    var end = 0
+    let firstEvent: Int
+    var lastEvent = 0
+  }
+
   private let bytes: [UInt8]
+  private let known: KnownEntities?
   private var index = 0
   private var events: [HardenedXML.Event] = []
+  /// How many events the known elements stand for, without their own.
+  private var knownEventCount = 0
+  /// The entities that were scanned; only where known ones are asked for.
+  private(set) var entities: [Place] = []
   /// The names of the open elements.
   private var open: [String] = []
   private var hasRoot = false
@@ -30,8 +45,9 @@ struct XMLScanner {
   private var line = 1
   private var lineIndex = 0
 
-  init(bytes: [UInt8]) {
+  init(bytes: [UInt8], known: KnownEntities? = nil) {
     self.bytes = bytes
+    self.known = known
     if bytes.starts(with: Self.byteOrderMark) { index = Self.byteOrderMark.count }
   }
 
@@ -42,7 +58,7 @@ struct XMLScanner {
       } else {
         try scanText()
       }
-      guard events.count <= HardenedXML.maximumEventCount else {
+      guard events.count + knownEventCount <= HardenedXML.maximumEventCount else {
         throw error(.tooLarge, "The XML has too many elements for a model.")
       }
     }
@@ -128,12 +144,30 @@ struct XMLScanner {
       throw error(.malformed, "The end tag </\(name)> does not fit.")
     }
     events.append(.end)
+    if open.count == 1, !entities.isEmpty, entities[entities.count - 1].end == 0 {
+      entities[entities.count - 1].end = index
+      entities[entities.count - 1].lastEvent = events.count - 1
+    }
+  }
+
+  /// Passes over an element that was read before; false where none stands here.
+  private mutating func skipKnown() -> Bool {
+    guard let known, open.count == 1, starts(with: KnownEntities.opening),
+      let element = known.element(at: index, of: bytes)
+    else { return false }
+    index += element.tagLength
+    events.append(.known(element, line: currentLine()))
+    knownEventCount += element.eventCount - 1
+    index += element.bytes.count - element.tagLength
+    return true
   }
 
   private mutating func scanStartTag() throws(PropertyListError) {
     guard !(hasRoot && open.isEmpty) else {
       throw error(.malformed, "There is more than one element at the top of the XML.")
     }
+    if skipKnown() { return }
+    let start = index
     index += 1
     let name = try scanName()
     var attributes: [String: String] = [:]
@@ -149,6 +183,9 @@ struct XMLScanner {
         guard open.count <= HardenedXML.maximumDepth else {
           let limit = HardenedXML.maximumDepth
           throw error(.tooDeep, "The XML is nested deeper than \(limit) levels.")
+        }
+        if known != nil, open.count == 2, name == "entity" {
+          entities.append(Place(start: start, tagEnd: index, firstEvent: events.count))
         }
         events.append(.start(name: name, attributes: attributes, line: currentLine()))
         break

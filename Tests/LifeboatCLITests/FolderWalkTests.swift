@@ -160,4 +160,81 @@ import Testing
     #expect(outcome.status == 0)
     #expect(outcome.errors == "")
   }
+
+  // MARK: - Other commands that walk
+
+  /// A Core Data store beside one that lost its header, a log without its store and a store of which the schema
+  /// cannot be read.
+  private func manyStores() throws -> [String: String] {
+    let demo = try Demonstration()
+    for suffix in ["", "-wal"] {
+      let file = URL(fileURLWithPath: demo.kept.path + suffix)
+      try put(try bytes(of: file), "Notes.sqlite" + suffix)
+    }
+    try put([UInt8](repeating: 0, count: 4096) + content[4096...], "ruined.sqlite")
+    try put(Array("SQLite format 3\0".utf8) + [UInt8](repeating: 0, count: 84), "short.sqlite")
+    return ["ruined.sqlite": "file.notADatabase"]
+  }
+
+  @Test func modelsOfAFolderAreToldWithWhatIsNot() throws {
+    let told = try manyStores()
+    let path = folder.url.path
+    let output = outside.url.appendingPathComponent("M.mom").path
+    for command in [
+      ["show", path], ["hash", path], ["diff", path, path],
+      ["convert", path, "--to", "mom", "-o", output],
+      ["identify", path + "/Notes.sqlite", path], ["plan", path + "/Notes.sqlite", path],
+    ] {
+      let outcome = try Program.run(["model"] + command)
+      #expect(outcome.status == 1, "\(command): \(outcome.errors)")
+      #expect(outcome.text != "", "\(command)")
+      for (name, code) in told {
+        let line = "finding: \(path)/\(name): "
+        #expect(outcome.errors.contains(line), "\(command): \(outcome.errors)")
+        #expect(outcome.errors.contains("(\(code))\n"), "\(command): \(outcome.errors)")
+      }
+      #expect(outcome.errors.contains("\(path)/short.sqlite: "), "\(command): \(outcome.errors)")
+    }
+    #expect(try Program.run("model", "hash", "--exit-zero", path).status == 0)
+    // Where nothing can be read, that is the error.
+    for name in ["Notes.sqlite", "Notes.sqlite-wal"] {
+      try FileManager.default.removeItem(atPath: path + "/" + name)
+    }
+    let nothing = try Program.run("model", "show", path)
+    #expect(nothing.status == 65)
+    #expect(nothing.errors.contains(path + "/ruined.sqlite"), "\(nothing.errors)")
+  }
+
+  /// A record names the hash of each file that is evidence, and what has none.
+  @Test func theCustodyLogLeavesNothingOut() throws {
+    _ = try manyStores()
+    var deep = folder.url
+    for _ in 0..<18 { deep.appendPathComponent("d") }
+    try FileManager.default.createDirectory(at: deep, withIntermediateDirectories: true)
+    let log = outside.url.appendingPathComponent("custody.ndjson")
+    _ = try Program.run("inspect", folder.url.path, "--custody-log", log.path)
+    let record = try JSONDecoder().decode(JSON.self, from: try Data(contentsOf: log))
+    let names = record["inputs"]?.array?.compactMap { $0["path"]?.string }
+      .map { String($0.dropFirst(folder.url.path.count + 1)) }
+    #expect(names == ["Notes.sqlite", "ruined.sqlite", "short.sqlite"])
+    let ruined = try Data(contentsOf: folder.url.appendingPathComponent("ruined.sqlite"))
+    #expect(
+      record["inputs"]?[1]?["sha256Before"]?["ruined.sqlite"]?.string == hex(of: ruined))
+    #expect(
+      record["passedOver"]?.array?.compactMap { $0["code"]?.string } == ["input.notEntered"])
+  }
+
+  /// Models too: a folder that lies too deep is named.
+  @Test func foldersOfModelsThatAreNotEnteredAreTold() throws {
+    let model = folder.url.appendingPathComponent("M.xcdatamodel")
+    var deep = folder.url
+    for _ in 0..<18 { deep.appendPathComponent("d") }
+    for path in [model, deep] {
+      try FileManager.default.createDirectory(at: path, withIntermediateDirectories: true)
+    }
+    try put(Array("<model><entity name=\"A\"/></model>".utf8), "M.xcdatamodel/contents")
+    let outcome = try Program.run("model", "show", folder.url.path)
+    #expect(outcome.status == 1)
+    #expect(outcome.errors.contains("(input.notEntered)\n"), "\(outcome.errors)")
+  }
 }

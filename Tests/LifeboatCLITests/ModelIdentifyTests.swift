@@ -120,6 +120,10 @@ import Testing
       "new.txt": Data("  Event = {length = 32, bytes = 0x5431c046 d30e7f32 ... af01cc79 };\n".utf8),
       "hashes.json": Data("{\"Event\": \"\(hex)\"}".utf8),
       "base64.txt": Data("Event: \(data.base64EncodedString())\n".utf8),
+      "table.txt": Data(try Program.run("model", "hash", model.path).text.utf8),
+      "whole-table.txt": Data(try Program.run("model", "hash", "-v", model.path).text.utf8),
+      "report.json": Data(try Program.run("model", "hash", "--json", model.path).text.utf8),
+      "words.txt": Data("Event  \(data.base64EncodedString())\r\nEvent  \(hex)\r\n".utf8),
       "bare.plist": try PropertyListSerialization.data(
         fromPropertyList: ["Event": data], format: .xml, options: 0),
       "metadata.plist": try PropertyListSerialization.data(
@@ -131,7 +135,11 @@ import Testing
       try bytes.write(to: URL(fileURLWithPath: path))
       for command in [
         ["inspect", path], ["check", path], ["rows", path], ["model", "hash", path],
-        ["model", "identify", path, model.path],
+        ["rows", "--all", path], ["timeline", path], ["pages", path],
+        ["extract", path, "-o", path + ".out"], ["recover", path, "-o", path + ".out"],
+        ["compare", path, path], ["model", "show", path], ["model", "diff", path, model.path],
+        ["model", "convert", path, "--to", "mom", "-o", path + ".mom"],
+        ["model", "plan", path, model.path], ["model", "identify", path, model.path],
         ["rescue", path, "--model", model.path, "--app", "Done", "-n"],
       ] {
         let outcome = try Program.run(command)

@@ -83,7 +83,7 @@ struct ContentsWritingTests {
       models.append((store.name, try ManagedObjectModel(archive: store.archive)))
     }
     for path in SharedFiles.files(below: root, suffix: "/elements") {
-      models.append((path, try ModelFile.model(SharedFiles.bytes(path)).model))
+      models.append((path, try ManagedObjectModel(archive: SharedFiles.bytes(path))))
     }
     var lossy: [String: Int] = [:]
     var equal = 0

@@ -9,7 +9,8 @@ struct SourceSwitchTests {
     let text = """
       <?xml version="1.0"?><model type="com.apple.IDECoreDataModeler.DataModel" \(model)>\(body)</model>
       """
-    let (read, unread) = try ManagedObjectModel.read(contentsXML: Array(text.utf8))
+    var known = KnownEntities()
+    let (read, unread) = try ManagedObjectModel.read(contentsXML: Array(text.utf8), knowing: &known)
     return ModelCollection.Version(
       name: "M", fileName: "M", path: "/M", model: read, unreadValues: unread)
   }

@@ -8,7 +8,7 @@ public enum PastedHashes {
   /// The entities whose hashes the bytes hold, sorted; nil when they hold none.
   ///
   /// Text holds a hash where a name stands before it on its line and the hash is written as Core Data's errors, a
-  /// debugger, JSON or base64 have it.
+  /// debugger, JSON, base64 or our own tables have it, which cut it short.
   public static func entityNames(in bytes: [UInt8]) -> [String]? {
     guard bytes.count <= maximumByteCount else { return nil }
     let names: Set<String>
@@ -39,6 +39,9 @@ private struct TextScan {
 
   /// How `Data` is described since 2019, with its middle left out.
   private static let described = Array("{length = 32, bytes = 0x".utf8)
+  /// What stands behind the first digits of a hash that is cut short, and how many of them there must be.
+  private static let ellipses = [Array("…".utf8), Array("...".utf8)]
+  private static let fewestDigits = 12
   /// What stands between a name and its hash.
   private static let between = Set(" \t\"'=:<".utf8)
   /// What names a hash of something else.
@@ -80,14 +83,21 @@ private struct TextScan {
         place += 1
         continue
       }
-      guard Self.isWordByte(byte) else { break }
+      guard Self.isWordByte(byte), byte < 0x80 || !isCutShort else { break }
       length += 1
       if Self.isHexDigit(byte) { digits += 1 } else { isHexadecimal = false }
       place += 1
     }
     // Base64 of 32 bytes: 43 characters and one to fill up.
     if length == 43, place < bytes.count, bytes[place] == UInt8(ascii: "=") { return true }
-    return isHexadecimal && digits == 2 * VersionHash.byteCount
+    guard isHexadecimal else { return false }
+    return digits == 2 * VersionHash.byteCount
+      || digits >= Self.fewestDigits && isCutShort
+  }
+
+  /// Whether the rest of a hash is left out here.
+  private var isCutShort: Bool {
+    Self.ellipses.contains { bytes[place...].starts(with: $0) }
   }
 
   private func name(before start: Int) -> String? {

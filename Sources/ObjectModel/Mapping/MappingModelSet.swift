@@ -32,9 +32,14 @@ public struct MappingModelSet: Sendable {
 
   /// The mapping models, sorted by path as a person would sort them.
   public let items: [Item]
+  /// The folders that a search did not look into, or not to their end, each with the reason.
+  public let notEntered: [ModelError]
 
   /// Gathers what other sets have.
-  public init(_ items: [Item] = []) { self.items = items }
+  public init(_ items: [Item] = [], notEntered: [ModelError] = []) {
+    self.items = items
+    self.notEntered = notEntered
+  }
 
   /// Gathers the mapping models from whatever stands at a path: `.xcmappingmodel`, an
   /// `xcmapping.xml`, `.cdm`, or a folder that has any of these somewhere in it, such as an app.
@@ -48,11 +53,11 @@ public struct MappingModelSet: Sendable {
     let resolved = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
     switch ModelFile.kind(at: resolved) {
     case .folder where ModelFile.pathExtension(resolved) == "xcmappingmodel":
-      items = [try Self.named(resolved)]
+      self.init([try Self.named(resolved)])
     case .folder:
-      items = Self.search(resolved)
+      self = Self.search(resolved)
     case .file:
-      items = [try Self.named(resolved)]
+      self.init([try Self.named(resolved)])
     case .other, nil:
       var error = ModelFile.absence(at: resolved)
       error.path = path
@@ -68,8 +73,10 @@ public struct MappingModelSet: Sendable {
     let names = ModelFile.names(in: folder).filter {
       ["xcmappingmodel", "cdm"].contains(ModelFile.pathExtension($0))
     }
-    items = names.prefix(ModelCollection.maximumVersions)
-      .map { Self.item(PathText.joined(folder, $0)) }
+    let most = ModelCollection.maximumVersions
+    self.init(
+      names.prefix(most).map { Self.item(PathText.joined(folder, $0)) },
+      notEntered: names.count > most ? [.tooMany(folder)] : [])
   }
 
   /// Whether a path looks like a mapping model, by its extension or as an `xcmapping.xml`.
@@ -103,21 +110,30 @@ public struct MappingModelSet: Sendable {
     }
   }
 
-  private static func search(_ root: String) -> [Item] {
+  private static func search(_ root: String) -> MappingModelSet {
     var items: [Item] = []
+    var notEntered: [ModelError] = []
     var entryCount = 0
     var pending = [(path: root, depth: 0)]
     while let (path, depth) = pending.popLast() {
       var folders: [String] = []
-      for name in ModelFile.names(in: path) {
+      guard depth <= ModelCollection.maximumDepth else {
+        notEntered.append(.tooDeep(path))
+        continue
+      }
+      guard let names = ModelFile.readNames(in: path) else {
+        notEntered.append(.unreadable(folder: path))
+        continue
+      }
+      for name in names {
         entryCount += 1
         guard entryCount <= ModelCollection.maximumEntries,
           items.count < ModelCollection.maximumVersions
-        else { return items }
+        else { return MappingModelSet(items, notEntered: notEntered + [.tooMany(root)]) }
         let entry = path + "/" + name
         switch (ModelFile.kind(at: entry), ModelFile.pathExtension(name)) {
         case (.folder, "xcmappingmodel"): items.append(item(entry))
-        case (.folder, _) where depth < ModelCollection.maximumDepth: folders.append(entry)
+        case (.folder, _): folders.append(entry)
         case (.file, "cdm"): items.append(item(entry))
         case (.file, "xml") where name == "xcmapping.xml": items.append(item(entry))
         default: break
@@ -125,6 +141,6 @@ public struct MappingModelSet: Sendable {
       }
       pending += folders.reversed().map { ($0, depth + 1) }
     }
-    return items
+    return MappingModelSet(items, notEntered: notEntered)
   }
 }

@@ -82,6 +82,7 @@ struct XMLStore {
         let name = path.popLast() ?? ""
         try end(name)
         text = ""
+      case .known: break
       }
     }
 

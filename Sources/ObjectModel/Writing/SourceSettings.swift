@@ -71,7 +71,7 @@ extension SourceSettings {
         }
         path.append(name)
       case .end: path.removeLast()
-      case .text: break
+      case .text, .known: break
       }
     }
   }

@@ -1,0 +1,55 @@
+/// The entities of sources that were read before, by the bytes of their elements: neighbouring versions of a model
+/// have nearly all of theirs in common, and what is read once need not be read again.
+///
+/// What an element of a `<model>` says depends on its bytes alone.
+struct KnownEntities {
+  /// An `<entity>` element and what was read from it.
+  struct Element {
+    let bytes: [UInt8]
+    /// Where its start tag ends.
+    let tagLength: Int
+    let eventCount: Int
+    let entity: Entity
+    let cost: ContentsReader.Cost
+  }
+
+  /// The most bytes of elements that are kept: 16 MiB.
+  static let maximumByteCount = 16 << 20
+  /// What begins all of these elements.
+  static let opening = Array("<entity ".utf8)
+  private static let maximumKeyLength = 256
+
+  /// The last element that was read, for each beginning.
+  private var elements: [ArraySlice<UInt8>: Element] = [:]
+  private var byteCount = 0
+  /// How many entities were read from their elements, and how many were known.
+  private(set) var readCount = 0
+  private(set) var knownCount = 0
+
+  /// The known element that stands at a place; nil where another does.
+  func element(at index: Int, of bytes: [UInt8]) -> Element? {
+    guard let element = elements[Self.key(bytes[index...])],
+      bytes[index...].starts(with: element.bytes)
+    else { return nil }
+    return element
+  }
+
+  mutating func remember(_ element: Element) {
+    readCount += 1
+    let key = Self.key(element.bytes[...])
+    byteCount += element.bytes.count - (elements[key]?.bytes.count ?? 0)
+    guard byteCount <= Self.maximumByteCount else {
+      elements = [:]
+      byteCount = 0
+      return
+    }
+    elements[key] = element
+  }
+
+  mutating func count(known: Int) { knownCount += known }
+
+  /// The start tag, or as much of it as tells elements apart.
+  private static func key(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+    bytes.prefix(maximumKeyLength).prefix { $0 != UInt8(ascii: ">") }
+  }
+}
