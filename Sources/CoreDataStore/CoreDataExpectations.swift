@@ -64,6 +64,20 @@ public enum CoreDataExpectations {
     return tables
   }
 
+  /// The tables of persistent history of which a store without schema and model has rows. They are alike in every store,
+  /// and each of their rows has an entity number that no app's entity has.
+  private static func recordedHistory(in database: DamagedDatabase, beside known: [ExpectedTable])
+    throws(SQLiteFileError) -> [ExpectedTable]
+  {
+    try database.expect(known + history)
+    var met: Set<Int> = []
+    try database.forEachRow(.live, of: Set(history.map(\.name))) { row in
+      if let table = row.origin.table, row.origin.state == nil { met.insert(table) }
+      return met.count < history.count
+    }
+    return met.sorted().map { database.tables[$0] }
+  }
+
   /// Learns from the store itself what its tables are: the schema where that can be read, completed by the
   /// model that the store carries.
   public static func expect(in database: DamagedDatabase, model given: ManagedObjectModel? = nil)
@@ -71,10 +85,12 @@ public enum CoreDataExpectations {
   {
     var known = database.tables
     for table in bookkeeping {
-      guard let index = known.firstIndex(where: { $0.name == table.name }) else { continue }
+      guard let index = known.firstIndex(where: { $0.name == table.name && $0.isDescribed }) else {
+        continue
+      }
       known[index].notNull.formUnion(table.notNull)
     }
-    let names = Set(known.map(\.name))
+    let names = Set(known.filter(\.isDescribed).map(\.name))
     let missing = bookkeeping.filter { !names.contains($0.name) }
     let isStore = names.contains("Z_METADATA") || names.contains("Z_PRIMARYKEY")
     if !missing.isEmpty, !isStore {
@@ -84,7 +100,9 @@ public enum CoreDataExpectations {
     var knowsEntities = false
     let described = database.tables
     try database.forEachRow(.live, of: ["Z_MODELCACHE", "Z_PRIMARYKEY"]) { row in
-      guard let table = row.origin.table, row.partial.isEmpty else { return true }
+      guard let table = row.origin.table, row.origin.state == nil, row.partial.isEmpty else {
+        return true
+      }
       switch described[table].name {
       case "Z_MODELCACHE":
         if model == nil, case .blob(let content)? = row.values.first {
@@ -95,14 +113,17 @@ public enum CoreDataExpectations {
       }
       return true
     }
-    if !missing.isEmpty, !isStore, knowsEntities || model != nil { known = database.tables }
+    if !missing.isEmpty, !isStore {
+      if knowsEntities || model != nil { known = database.tables }
+      if model == nil { known += try recordedHistory(in: database, beside: known) }
+    }
     // Every row of an entity's table says which entity it is of.
     for index in known.indices {
       let names = known[index].definition.columns.prefix(2).map(\.name)
       if names == ["Z_PK", "Z_ENT"] { known[index].notNull.insert(1) }
     }
     for table in model.map({ tables(of: $0) + history }) ?? [] {
-      if let index = known.firstIndex(where: { $0.name == table.name }) {
+      if let index = known.firstIndex(where: { $0.name == table.name && $0.isDescribed }) {
         known[index].integers.merge(table.integers) { old, _ in old }
         known[index].notNull.formUnion(table.notNull)
       } else if !isStore {

@@ -24,12 +24,20 @@ extension CoreDataStore {
     for breach in check.breaches where breach.demand < demands.subjects.count {
       report.add(Self.finding(breach, demands.subjects[breach.demand]))
     }
+    if let unread = StoreSet(at: database.path).unread {
+      report.add(UncheckedPart(id: "store.filesUnread", message: unread))
+    }
     return report
   }
 
   /// The highest key of each table against the one that Z_PRIMARYKEY has as handed out: Core Data takes the next
   /// key from there, and would give a row the key of another.
   private func checkKeys(_ highest: [SQLName: Int64], _ report: inout CheckReport) {
+    if !entities.contains(where: { !$0.isHistory }) {
+      report.add(
+        UncheckedPart(
+          id: "coredata.keys", message: "keys and entity numbers, as Z_PRIMARYKEY names no entity"))
+    }
     for record in entities where record.superNumber == 0 {
       let name =
         record.isHistory ? "A" + record.name.uppercased() : "Z" + record.name.uppercased()
@@ -44,8 +52,19 @@ extension CoreDataStore {
 
   /// The tables and columns that the model calls for.
   private func checkTables(_ report: inout CheckReport) {
-    guard let layout, metadata.map({ !$0.versionHashes.isEmpty }) ?? false, model == cachedModel
-    else { return }
+    guard let layout else {
+      return report.add(
+        UncheckedPart(
+          id: "coredata.values",
+          message: "tables, references and storage classes by a model, as the store carries none "
+            + "that can be read"))
+    }
+    guard let metadata, !metadata.versionHashes.isEmpty, model == cachedModel else {
+      return report.add(
+        UncheckedPart(
+          id: "coredata.tables",
+          message: "the tables that the model calls for, as it may not be the store's own"))
+    }
     for place in layout.tables {
       guard let table = database.schema.table(named: place.name) else {
         report.add(
@@ -69,7 +88,22 @@ extension CoreDataStore {
 
   /// The cached model and the recorded digests against the recorded hashes.
   private func checkModel(_ report: inout CheckReport) {
-    guard let metadata, !metadata.versionHashes.isEmpty else { return }
+    let unread = metadata?.unreadHashes ?? []
+    if !unread.isEmpty {
+      let names = unread.prefix(5).joined(separator: ", ") + (unread.count > 5 ? ", …" : "")
+      report.add(
+        Finding(
+          "coredata.badHash",
+          "what is recorded as version hash of \(unread.count) \(unread.count == 1 ? "entity" : "entities") is not \(VersionHash.byteCount) bytes: \(names)",
+          table: "Z_METADATA"))
+    }
+    guard let metadata, !metadata.versionHashes.isEmpty, unread.isEmpty else {
+      return report.add(
+        UncheckedPart(
+          id: "coredata.hashes",
+          message: unread.isEmpty
+            ? "version hashes, as none are recorded" : "version hashes, as not all can be read"))
+    }
     let recorded = metadata.versionHashes
     if let digest = metadata.digest, digest != ModelHashes.digest(of: recorded) {
       report.add(
@@ -85,9 +119,16 @@ extension CoreDataStore {
     }
     guard let cachedModel else { return }
     let hashes = cachedModel.versionHashes()
-    guard hashes.unknown.isEmpty, !hashes.matches(recorded),
+    guard !hashes.matches(recorded),
       !cachedModel.versionHashes(honouringTombstones: true).matches(recorded)
     else { return }
+    guard hashes.unknown.isEmpty else {
+      return report.add(
+        UncheckedPart(
+          id: "coredata.hashes",
+          message: "the model against its version hashes, as the rule for "
+            + "\(hashes.unknown.count) of \(cachedModel.entities.count) is not confirmed"))
+    }
     report.add(
       Finding(
         "coredata.modelMismatch",

@@ -97,6 +97,8 @@ public struct ExternalBlob: Sendable, Hashable {
   public let path: String
   /// The file's size in bytes; nil when it is not there.
   public let sizeBytes: Int64?
+  /// Whether this user may not look whether it is there, or not read it.
+  package let isRefused: Bool
 
   /// The identifier in a stored value: `0x02`, 36 characters of UUID, NUL. Nil when the value is something else.
   package static func identifier(in stored: [UInt8]) -> String? {
@@ -117,6 +119,12 @@ public struct ExternalBlob: Sendable, Hashable {
     let support = StoreSet.supportName(for: PathText.lastComponent(of: storePath))
     path =
       PathText.joined(PathText.folder(of: storePath), support) + "/_EXTERNAL_DATA/" + identifier
-    sizeBytes = (try? ByteFile(path))?.size
+    do throws(SQLiteFileError) {
+      sizeBytes = try ByteFile(path).size
+      isRefused = false
+    } catch {
+      sizeBytes = nil
+      isRefused = error.code == .permission
+    }
   }
 }

@@ -30,6 +30,8 @@ public struct StoreMetadata: Sendable, Equatable {
   public let plistState: PlistState
   /// The hash of each entity of the model that wrote the store; empty when not recorded.
   public let versionHashes: [String: VersionHash]
+  /// The entities of which the recorded hash is no 32 bytes of data, sorted.
+  public let unreadHashes: [String]
   /// The version of the hash rules, 3 in every store seen; nil when not recorded.
   public let versionHashesVersion: Int64?
   /// The model's version identifiers: free text, a hint.
@@ -75,8 +77,10 @@ public struct StoreMetadata: Sendable, Equatable {
       plistState = .unreadable("it is no blob")
     }
     let entries = list?.entries ?? [:]
-    versionHashes = (entries["NSStoreModelVersionHashes"]?.entries ?? [:])
-      .compactMapValues { $0.dataValue.flatMap { VersionHash(bytes: $0) } }
+    let hashes = entries["NSStoreModelVersionHashes"]?.entries ?? [:]
+    let read = hashes.compactMapValues { $0.dataValue.flatMap { VersionHash(bytes: $0) } }
+    versionHashes = read
+    unreadHashes = hashes.keys.filter { read[$0] == nil }.sorted()
     versionHashesVersion = entries["NSStoreModelVersionHashesVersion"]?.integerValue
     versionIdentifiers =
       entries["NSStoreModelVersionIdentifiers"]?.elements?.compactMap(\.stringValue) ?? []

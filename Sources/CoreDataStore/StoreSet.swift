@@ -86,6 +86,19 @@ public struct StoreSet: Sendable, Equatable {
   /// Why the set is not complete, and what to do about it; nil when it is.
   package let problem: String?
 
+  /// What of the files beside the main file this user may not look at, in a sentence; nil when nothing.
+  package var unread: String? {
+    if let problem { return problem }
+    let refused = members.filter { member in
+      guard member.role == .support, member.kind == .file else { return false }
+      return unsafe access(member.path, R_OK) != 0
+    }
+    guard let first = refused.first else { return nil }
+    let name = VisibleText.visible(first.name, limit: 200)
+    return refused.count == 1
+      ? "\(name) cannot be read" : "\(name) and \(refused.count - 1) more files cannot be read"
+  }
+
   /// The members that SQLite itself knows, by what their names add to the main file's.
   private static let databaseFiles: [(suffix: String, role: Role)] = [
     ("", .main), ("-wal", .wal), ("-shm", .sharedMemory), ("-journal", .journal),

@@ -62,7 +62,7 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
       try display.write(text)
     }
     display.note(receipt.findings)
-    if receipt.findings.contains(where: { $0.severity == .damage }) {
+    if receipt.findings.contains(where: { $0.severity == .damage }) || receipt.isPartial {
       try display.exitWithFindings()
     }
   }
@@ -80,6 +80,8 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
     let manifest: BundleManifest
     let sizeBytes: UInt64
     let findings: [Finding]
+    /// Whether files of the store could not be looked at.
+    let isPartial: Bool
   }
 
   /// Packs a bundle and checks it.
@@ -110,7 +112,7 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
       var rows: String?
       if include != .structure {
         let folder = try PrivateFolder(
-          in: FileManager.default.temporaryDirectory.path, created: interruption.made)
+          in: FileManager.default.temporaryDirectory.path, making: interruption.files.making)
         scratch = folder
         rows = try writeRows(of: coreData, to: folder)
       }
@@ -140,7 +142,9 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
         "the store changed while it was packed: \(changed.joined(separator: ", "))",
         hint: "close whatever writes to the store and try again with another output")
     }
-    return Receipt(manifest: manifest, sizeBytes: written.size, findings: findings)
+    return Receipt(
+      manifest: manifest, sizeBytes: written.size, findings: findings,
+      isPartial: !StoreSet(at: subject.storePath).isComplete)
   }
 
   private static func writeRows(of store: CoreDataStore, to folder: PrivateFolder) throws -> String
@@ -181,6 +185,7 @@ struct BundleSubject {
     }
     let folder = URL(fileURLWithPath: path).standardizedFileURL
     let entry = try Incidents(in: folder.deletingLastPathComponent()).show(folder.lastPathComponent)
+    if let failure = Failure(unreadable: entry) { throw failure }
     guard let incident = entry.incident else {
       throw Failure(65, "incident.unreadable", "\(record): \(entry.problem ?? "not readable")")
     }

@@ -10,7 +10,7 @@ struct BundleVerify: ParsableCommand {
     discussion: """
       Example: lifeboat bundle verify Notes-support.zip
 
-      Exit status: 0 intact, 1 changed or damaged, 65 no bundle, 66 missing.
+      Exit status: 0 intact, 1 changed or damaged, 65 no bundle or refused as harmful, 66 missing.
       """)
 
   @Argument(help: "The bundle.", completion: .file())
@@ -66,6 +66,12 @@ struct BundleVerify: ParsableCommand {
       if !display.json {
         try display.write(BundleText.lines(result.problems))
         try display.write("NOT INTACT: ask for the bundle again\n")
+      }
+      if let refused = result.problems.first(where: { $0.isRefusal }) {
+        throw Failure(
+          65, refused.id.rawValue,
+          "\(path): refused: \(refused.message)\(refused.entry.map { ", entry \($0)" } ?? "")",
+          hint: "do not unpack this archive with other tools: it may be made to do harm")
       }
       try display.exitWithFindings()
     case .notABundle:

@@ -93,7 +93,10 @@ struct CheckText {
     let notes = check.findingCount - check.damageCount
     let noteText = notes == 0 ? "" : ", \(Quantity.count(notes)) \(notes == 1 ? "note" : "notes")"
     guard !check.isSound else {
-      let also = check.kind == .coreData ? ", and Core Data's rules hold" : ""
+      let areRulesKept =
+        check.kind == .coreData
+        && !check.notChecked.contains { PathText.starts($0.id, with: "coredata.") }
+      let also = areRulesKept ? ", and Core Data's rules hold" : ""
       return check.notChecked.isEmpty
         ? "sound: every page, cell and record is as it should be\(also)\(noteText)"
         : "no damage found in what was looked at: every page, cell and record is as it should be\(also)\(noteText)"

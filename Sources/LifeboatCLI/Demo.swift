@@ -39,16 +39,25 @@ struct Demo: ParsableCommand {
   }
 
   func run() throws {
-    let folder = URL(
-      fileURLWithPath: output
+    let place = DemoPlace(
+      output
         ?? FileManager.default.temporaryDirectory
         .appendingPathComponent("lifeboat-demo-" + UUID().uuidString.prefix(8)).path)
-    guard !FileManager.default.fileExists(atPath: folder.path) else {
-      throw ExtractionError(.outputExists, "something is there already", path: folder.path)
+    let interruption = Interruption(lettingWorkEnd: true) { place.note(in: $0) }
+    do {
+      try place.make(interruption)
+      try show(place, interruption)
+    } catch {
+      // Whatever failed: there is nothing to look at.
+      place.note(in: interruption.files)
+      interruption.files.takeBack()
+      throw place.failure(error)
     }
-    let stores = folder.appendingPathComponent("Stores")
-    try FileManager.default.createDirectory(at: stores, withIntermediateDirectories: true)
+  }
 
+  private func show(_ place: DemoPlace, _ interruption: Interruption) throws {
+    let folder = place.folder
+    let stores = place.stores
     try say(
       "1. An app keeps notes",
       "Its store was written by version 1 of the app's model. Part of it is still in the write-ahead log, and a picture is in a file of its own."
@@ -56,6 +65,7 @@ struct Demo: ParsableCommand {
     let path = try DemoStore.make(in: stores)
     try show(InspectionText(try StoreInspection(path: path), display).text)
 
+    try place.goOn(interruption)
     try say(
       "2. Version 2 of the app opens it",
       "The model has changed: a note counts its words, and a tag's name is now its label. The store does not open. Lifeboat looks, sets it aside, and lets the app go on."
@@ -70,10 +80,12 @@ struct Demo: ParsableCommand {
     }
     try show(IncidentText.text(incident, state: "kept", display))
 
+    try place.goOn(interruption)
     try say("3. The fresh store", "It is where the old one was, made for the new model.")
     try show(InspectionText(try StoreInspection(path: path), display).text)
 
     let kept = incident.folder + "/store/" + incident.storeName
+    try place.goOn(interruption)
     try say(
       "4. Support reads the old one",
       "From the files alone: no app, no model, no Mac. Every row is saved, the rows of the log and the picture too."
@@ -85,6 +97,7 @@ struct Demo: ParsableCommand {
     }
     try show("\n" + firstLines(of: folder.appendingPathComponent("Rows/Note.ndjson")))
 
+    try place.goOn(interruption)
     try say(
       "5. A bundle for whoever helps next",
       "Structure only: nothing that the user typed leaves the machine unless somebody asks for it.")
@@ -96,6 +109,7 @@ struct Demo: ParsableCommand {
       try show("left out: \(VisibleText.visible(sentence))\n")
     }
 
+    try place.goOn(interruption)
     if display.json {
       try display.write(
         json: Report(
@@ -139,6 +153,74 @@ struct Demo: ParsableCommand {
           + "\n"
       }
       .joined()
+  }
+}
+
+/// The folder that a demo makes, and what it has made in it.
+struct DemoPlace: Sendable {
+  let folder: URL
+  var stores: URL { folder.appendingPathComponent("Stores") }
+
+  init(_ path: String) { folder = URL(fileURLWithPath: path) }
+
+  /// Makes the folder, which must not be there, and those above it that are missing.
+  func make(_ interruption: Interruption) throws {
+    let files = FileManager.default
+    guard !files.fileExists(atPath: folder.path) else {
+      throw ExtractionError(.outputExists, "something is there already", path: folder.path)
+    }
+    var missing = [folder]
+    while let parent = missing.last?.deletingLastPathComponent(), parent.path != "/",
+      !files.fileExists(atPath: parent.path)
+    {
+      missing.append(parent)
+    }
+    for url in missing.reversed() + [stores] {
+      var failure: (any Error)?
+      interruption.files.making(url.path) {
+        do { try files.createDirectory(at: url, withIntermediateDirectories: false) } catch {
+          failure = error
+        }
+        return failure == nil
+      }
+      if let failure { throw failure }
+    }
+  }
+
+  /// Notes all that a demo makes in the folder, by the names that it gives. What else is there stays, and the folder
+  /// with it. Nothing of a folder that was there before is noted.
+  func note(in files: MadeFiles) {
+    guard files.hasMade(stores.path) else { return }
+    for name in (try? FileManager.default.subpathsOfDirectory(atPath: folder.path)) ?? []
+    where isOurs(PathText.components(of: name)) {
+      files.note(folder.path + "/" + name)
+    }
+  }
+
+  private func isOurs(_ parts: [String]) -> Bool {
+    guard let first = parts.first, parts.count > 1 else {
+      return ["Stores", "Rows", "support.zip"].contains(parts.first ?? "")
+        || PathText.starts(parts.first ?? "", with: ".lifeboat-")
+    }
+    if PathText.isSame(first, "Rows") { return true }
+    return PathText.isSame(first, "Stores")
+      && ["Notes.", ".Notes", "Incompatible", "scratch", ".lifeboat-"].contains {
+        PathText.starts(parts[1], with: $0)
+      }
+  }
+
+  /// Throws when the demo was interrupted.
+  func goOn(_ interruption: Interruption) throws {
+    if interruption.isRequested { throw Failure(130, "demo.cancelled", "stopped as asked") }
+  }
+
+  /// What a demo ends with, and where the rest is that it could not take back.
+  func failure(_ error: any Error) -> any Error {
+    guard FileManager.default.fileExists(atPath: folder.path),
+      var failure = Failure(error) ?? Failure(foreign: error), failure.code != "output.exists"
+    else { return error }
+    failure.hint = "what is left is in \(ShellText.path(folder.path)), and nobody needs it"
+    return failure
   }
 }
 

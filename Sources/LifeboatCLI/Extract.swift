@@ -43,7 +43,7 @@ struct Extract: ParsableCommand, RecordedCommand {
   var outputPaths: [String] { [output] }
 
   func run() throws {
-    let coreData = try rows.open(path, store)
+    let coreData = try rows.open(path, store, display)
     try EvidenceGuard.check(output, against: path)
     let interruption = Interruption()
     var export = StoreExport(rows.output)
@@ -64,7 +64,7 @@ struct Extract: ParsableCommand, RecordedCommand {
     let files = result.externalFiles
     let fileDamage = [
       "recover.externalMissing", "recover.externalEmpty", "recover.externalZeroed",
-      "recover.externalTooLarge",
+      "recover.externalTooLarge", "recover.externalUnread",
     ]
     let isStoreDamaged = result.findings.contains {
       $0.severity == .damage && !fileDamage.contains($0.id)

@@ -240,6 +240,23 @@ struct Failure: Error {
       hint: error.hint ?? (exit == 66 ? "check the path, and name the file itself" : nil))
   }
 
+  /// The failure to look at an incident at all; nil where its folder and its record could be looked at.
+  init?(unreadable entry: Incidents.Entry) {
+    guard let code = entry.problemErrno else { return nil }
+    let isRefused = Self.isRefusal(code)
+    let problem = entry.problem ?? "the record cannot be read"
+    self.init(
+      isRefused ? 77 : 74, StoreRecoveryError.Code.unreadableIncident.rawValue,
+      (isRefused ? "permission denied: " : "") + Self.sentence(problem, entry.folder),
+      hint: isRefused
+        ? "run lifeboat as the user who owns the folder" : Self.keptHint(entry.folder))
+  }
+
+  /// Where the files of an incident are whose record tells nothing.
+  static func keptHint(_ folder: String) -> String {
+    "what was set aside is in \(ShellText.path(folder + "/store")), where it was not looked at"
+  }
+
   private static func isRefusal(_ code: Int32?) -> Bool { code == EACCES || code == EPERM }
 
   private init(_ error: StoreRecoveryError) {
@@ -257,10 +274,7 @@ struct Failure: Error {
       case .moveFailed, .unfinished: (74, "nothing was lost; the next run finishes or undoes it")
       case .noSuchIncident: (66, "see them with: lifeboat incidents list FOLDER")
       case .unreadableIncident:
-        (
-          65,
-          "the kept files are all the same in: \(ShellText.path((error.path ?? ".") + "/store"))"
-        )
+        (error.errno == nil ? 65 : 74, Self.keptHint(error.path ?? "."))
       case .sealBroken: (1, "the kept files changed since; --force restores them as they are now")
       case .blocked: (66, "move that file away and try again; nothing is overwritten")
       case .notAStore:

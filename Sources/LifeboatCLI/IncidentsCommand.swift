@@ -110,7 +110,9 @@ struct IncidentsShow: ParsableCommand {
   @OptionGroup(title: "Display") var display: DisplayOptions
 
   func run() throws {
-    let report = IncidentReport(try IncidentFolder.incidents(in: folder).show(id))
+    let entry = try IncidentFolder.incidents(in: folder).show(id)
+    if let failure = Failure(unreadable: entry) { throw failure }
+    let report = IncidentReport(entry)
     if display.json {
       try display.write(json: report)
       return
@@ -119,7 +121,7 @@ struct IncidentsShow: ParsableCommand {
       throw Failure(
         65, "incident.unreadable",
         "\(report.folder): \(report.problem ?? "the record is not readable")",
-        hint: "the kept files are all the same in: \(ShellText.path(report.folder + "/store"))")
+        hint: Failure.keptHint(report.folder))
     }
     try display.write(
       IncidentText.text(
@@ -137,8 +139,8 @@ struct IncidentsRestore: ParsableCommand {
 
       Close every program that uses the store first. Nothing is overwritten or deleted.
 
-      Only a SQLite database and ordinary files beside it go back. --force restores another main file, too, and a \
-      support folder that is a link.
+      Only a SQLite database and ordinary files beside it go back. --force restores another main file, too, a \
+      support folder that is a link, and one that holds pipes or sockets.
 
       Exit status: 1 when the kept files changed since they were set aside (nothing is moved then).
       """)
@@ -162,6 +164,7 @@ struct IncidentsRestore: ParsableCommand {
     let replaced: String?
     let differences: [String]
     let nextStep: Incidents.Restoration.NextStep
+    let leftBehind: [String]
   }
 
   func run() throws {
@@ -175,7 +178,8 @@ struct IncidentsRestore: ParsableCommand {
       try display.write(
         json: Report(
           restored: result.restored, replaced: result.replaced?.id,
-          differences: result.differences.map(\.text), nextStep: result.nextStep))
+          differences: result.differences.map(\.text), nextStep: result.nextStep,
+          leftBehind: result.leftBehind))
       return
     }
     guard !display.quiet else { return }
@@ -187,6 +191,7 @@ struct IncidentsRestore: ParsableCommand {
     for difference in result.differences {
       text += "not as it was set aside: \(VisibleText.visible(difference.text))\n"
     }
+    for name in result.leftBehind { text += "not taken along: \(VisibleText.visible(name))\n" }
     try display.write(text + next(result))
   }
 

@@ -13,8 +13,8 @@ struct Inspect: ParsableCommand, RecordedCommand {
     discussion: """
       Example: lifeboat inspect Notes.sqlite
 
-      Exit status: 0 also when the store is damaged (this command describes); 1 when a folder has what is or was a \
-      store and cannot be described, which is named; 65 when the file is no store that is understood; 66 when it is \
+      Exit status: 0 also when the store is damaged (this command describes); 1 when files beside the store cannot be \
+      looked at, or a folder has what is or was a store and cannot be described, which is named; 65 when the file is no store that is understood; 66 when it is \
       missing.
       """,
     aliases: ["info"])
@@ -73,9 +73,7 @@ struct Inspect: ParsableCommand, RecordedCommand {
             inspections: inspections, passedOver: passedOver.isEmpty ? nil : passedOver))
       }
     }
-    for other in passedOver {
-      display.note("finding: \(other.path): \(other.message) (\(other.code))")
-    }
+    for other in passedOver { display.note(other) }
     // Of several failures the worst is the highest code: a bug over a missing file over a finding.
     if let worst = failures.max(by: { $0.exitCode < $1.exitCode }) {
       guard failures.count + inspections.count + passedOver.count > 1 else { throw worst }
@@ -84,7 +82,9 @@ struct Inspect: ParsableCommand, RecordedCommand {
     }
     let changed = inspections.flatMap(\.changedDuringRead)
     if !changed.isEmpty { throw Failure.changedDuringRead(changed) }
-    if !passedOver.isEmpty { try display.exitWithFindings() }
+    if !passedOver.isEmpty || inspections.contains(where: { $0.unreadFiles != nil }) {
+      try display.exitWithFindings()
+    }
   }
 }
 
@@ -117,6 +117,7 @@ struct InspectionText {
     block.add(
       "Health", health,
       tone: inspection.damageCount > 0 ? .red : .green)
+    if let unread = inspection.unreadFiles { block.add("Not read", unread, tone: .yellow) }
     block.add("Rows", rows)
     block.add("Evidence", evidence)
     block.add("Next", suggestions)
@@ -185,7 +186,7 @@ struct InspectionText {
     switch model.hashesAgree {
     case true?: text += ", version hashes agree with the metadata"
     case false?: text += ", version hashes differ from the metadata"
-    case nil: break
+    case nil: text += ", not compared with version hashes"
     }
     return text + ", SwiftData: \(model.looksLikeSwiftData ? "likely" : "no")"
   }
@@ -196,7 +197,7 @@ struct InspectionText {
       let notes = inspection.findings.count
       return inspection.notChecked.isEmpty
         ? "no damage found"
-        : "no damage found in what was looked at (check --depth full: more)"
+        : "no damage found in what was looked at (lifeboat check says what was not)"
           + (notes > 0 ? ", \(Quantity.count(notes)) \(notes == 1 ? "note" : "notes")" : "")
     }
     return
@@ -229,7 +230,8 @@ struct InspectionText {
   /// Damage of a page that all its rows outlive.
   private static let losesNothing: Set = [
     "page.badFragments", "page.badContentStart", "cell.overlap", "tree.unevenDepth",
-    "record.trailingBytes", "record.affinity", "record.reservedType",
+    "tree.keyOrder", "header.badCount", "record.trailingBytes", "record.affinity",
+    "record.reservedType",
   ]
 
   private var isSchemaLost: Bool {

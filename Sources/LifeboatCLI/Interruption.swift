@@ -33,7 +33,9 @@ final class Interruption {
 
   /// From now on an interruption takes back what is in ``files`` and ends the process by the signal. With
   /// `lettingWorkEnd` the work first has a moment to see ``isRequested`` and to end by itself.
-  init(lettingWorkEnd: Bool = false) {
+  ///
+  /// `gather` is called before anything is taken back, for work that makes things that it does not note.
+  init(lettingWorkEnd: Bool = false, gather: @escaping @Sendable (MadeFiles) -> Void = { _ in }) {
     let state = state
     let files = MadeFiles()
     self.files = files
@@ -49,9 +51,9 @@ final class Interruption {
       let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
       source.setEventHandler {
         if state.request(), lettingWorkEnd {
-          queue.asyncAfter(deadline: .now() + Self.grace) { Self.leave(number, files) }
+          queue.asyncAfter(deadline: .now() + Self.grace) { Self.leave(number, files, gather) }
         } else {
-          Self.leave(number, files)
+          Self.leave(number, files, gather)
         }
       }
       source.resume()
@@ -59,7 +61,10 @@ final class Interruption {
     }
   }
 
-  private static func leave(_ number: Int32, _ files: MadeFiles) {
+  private static func leave(
+    _ number: Int32, _ files: MadeFiles, _ gather: (MadeFiles) -> Void
+  ) {
+    gather(files)
     files.takeBackForGood()
     // The signal itself ends the process, so that a shell sees what happened.
     signal(number, SIG_DFL)
@@ -97,12 +102,6 @@ final class Interruption {
 
   /// Whether an interruption was asked for, for work that cleans up by itself.
   var isRequested: Bool { state.isRequested }
-
-  /// Notes a file or folder that this run has made by itself.
-  var made: @Sendable (String) -> Void {
-    let files = files
-    return { files.note($0) }
-  }
 
   deinit {
     for source in sources { source.cancel() }

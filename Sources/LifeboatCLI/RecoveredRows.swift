@@ -19,11 +19,8 @@ struct RecoveredRows {
   /// Prints the rows.
   /// - Returns: what was found, and whether a live row is not whole.
   func run() throws -> (findings: FindingList, isPartial: Bool) {
-    let model = try options.model.map {
-      try ModelInput($0).model(named: options.modelVersion).model
-    }
     let damaged = try DamagedStore(
-      path: path, logView: store.wal, like: likes.like, model: model)
+      path: path, logView: store.wal, like: likes.like, model: options.givenModel(display))
     var output = RecoveredRowOutput(damaged)
     output.names = options.entity.isEmpty ? nil : Set(options.entity)
     output.limit = options.limit
@@ -119,6 +116,7 @@ struct RecoveredRows {
 
   private func writeTables(_ damaged: DamagedStore, _ names: Set<String>?) throws -> Bool {
     let tables = damaged.database.tables
+    func hasNames(_ place: Int) -> Bool { place >= 0 && tables[place].isDescribed }
     // Rows of no certain table come last, under -1.
     var texts: [Int: RowText] = [:]
     var isPartial = false
@@ -126,14 +124,15 @@ struct RecoveredRows {
       let place = row.origin.table ?? -1
       if texts[place] == nil {
         let columns =
-          place < 0 ? (0..<16).map { "c\($0)" } : tables[place].definition.columns.map(\.name)
+          hasNames(place)
+          ? tables[place].definition.columns.map(\.name) : (0..<16).map { "c\($0)" }
         texts[place] = RowText(
           place < 0 ? "of no certain table" : tables[place].name, ["rowid", "state"] + columns,
           limit: options.limit ?? 50)
       }
       if row.origin.state == nil, !row.partial.isEmpty { isPartial = true }
       texts[place]?.add {
-        let width = place < 0 ? 16 : tables[place].definition.columns.count
+        let width = hasNames(place) ? tables[place].definition.columns.count : 16
         var cells = row.values.prefix(width).enumerated().map { column, value in
           Self.partial(row, column) ?? CellText.text(value)
         }

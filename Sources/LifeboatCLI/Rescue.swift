@@ -75,6 +75,7 @@ struct Rescue: ParsableCommand, RecordedCommand {
 
   func run() throws {
     let input = try ModelInput(model)
+    for other in input.passedOver { display.note(other) }
     let choice = try input.model(named: modelVersion)
     guard let expected = ExpectedModel(input.collection, versionName: choice.version.name) else {
       throw Failure(65, "model.unreadable", "\(model): \(choice.version.name) has no hashes")
@@ -96,14 +97,22 @@ struct Rescue: ParsableCommand, RecordedCommand {
       throw SQLiteFileError(.notRegular, "is \(Self.words(status.kind))", path: path)
     }
     var judgement = recovery.judge(try recovery.examine(expecting: expected))
+    // Until here a signal simply ends the process. From here on what was begun has to go back first.
+    let interruption = onlyReports ? nil : Interruption(lettingWorkEnd: true)
+    defer { withExtendedLifetime(interruption) {} }
     if judgement.verdict.action == .quarantine, !onlyReports, !policies.contains(.noTrial) {
       judgement = try recovery.confirmedAtRest(judgement)
+    }
+    if interruption?.isRequested == true {
+      throw Failure(
+        75, StoreRecoveryError.Code.cancelled.rawValue, "stopped as asked, \(path)",
+        hint: "nothing was moved")
     }
     // What a dry run is asked for is its report, also where it is to be quiet.
     if !display.json, !display.quiet || onlyReports {
       try display.write(explanation(judgement, choice.version.name))
     }
-    let incident = try setAside(judgement, choice.model)
+    let incident = try setAside(judgement, choice.model, interruption)
     if display.json {
       try display.write(
         json: Report(
@@ -153,12 +162,9 @@ struct Rescue: ParsableCommand, RecordedCommand {
   }
 
   private func setAside(
-    _ judgement: Judgement, _ model: ManagedObjectModel
+    _ judgement: Judgement, _ model: ManagedObjectModel, _ interruption: Interruption?
   ) throws -> Incident? {
-    guard judgement.verdict.action == .quarantine, !onlyReports else { return nil }
-    // Until here a signal simply ends the process. From here on the set has to go back first.
-    let interruption = Interruption(lettingWorkEnd: true)
-    defer { withExtendedLifetime(interruption) {} }
+    guard judgement.verdict.action == .quarantine, let interruption else { return nil }
     let recovery = recovery(for: model, isCancelled: interruption.requested)
     do {
       // Gone already when another process moved it, which the recovery tells.
@@ -181,6 +187,14 @@ struct Rescue: ParsableCommand, RecordedCommand {
     _ recovery: StoreRecovery, _ model: ManagedObjectModel, _ traits: FileTraits?
   ) throws {
     try recovery.makeWhole(traits: traits) { try FreshStore.create(at: $0.path, for: model) }
+    guard let traits, let fresh = FileTraits.ofFile(at: path), fresh.group != traits.group else {
+      return
+    }
+    let mode = String(traits.mode, radix: 8)
+    display.note(
+      "note: the fresh store has the group \(fresh.group): this user may not give it the group \(traits.group) that "
+        + "the old one has. Where a group shares the store, have its owner run, as a member or as root: "
+        + "chgrp \(traits.group) \(ShellText.path(path)) && chmod \(mode) \(ShellText.path(path))")
   }
 
   private static func words(_ kind: StoreSet.Kind) -> String {

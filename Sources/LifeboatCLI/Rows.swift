@@ -116,7 +116,7 @@ struct Rows: ParsableCommand, RecordedCommand {
   // MARK: - Entities
 
   private func writeEntities(_ format: Format) throws -> FindingList {
-    let coreData = try rows.open(path, store)
+    let coreData = try rows.open(path, store, display)
     guard coreData.kind != .sqlite else {
       display.note("note: no Core Data store; the tables follow as they are (--raw)")
       return try writeRaw(format)

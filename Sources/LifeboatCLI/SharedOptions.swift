@@ -1,6 +1,7 @@
 import ArgumentParser
 import CoreDataStore
 import Foundation
+import ObjectModel
 import SQLiteFile
 import SafeText
 import StoreExtraction
@@ -111,10 +112,19 @@ struct RowOptions: ParsableArguments {
       isSafeForSpreadsheets: spreadsheetSafe)
   }
 
+  /// The model that is named; nil when none is. Names what stands beside it and could not be read.
+  func givenModel(_ display: DisplayOptions) throws -> ManagedObjectModel? {
+    guard let model else { return nil }
+    let input = try ModelInput(model)
+    for other in input.passedOver { display.note(other) }
+    return try input.model(named: modelVersion).model
+  }
+
   /// Opens the store by the model that is meant.
-  func open(_ path: String, _ store: StoreOptions) throws -> CoreDataStore {
-    let given = try model.map { try ModelInput($0).model(named: modelVersion).model }
-    return try CoreDataStore(path: path, model: given, logView: store.wal)
+  func open(
+    _ path: String, _ store: StoreOptions, _ display: DisplayOptions
+  ) throws -> CoreDataStore {
+    try CoreDataStore(path: path, model: givenModel(display), logView: store.wal)
   }
 }
 

@@ -124,4 +124,50 @@ import Testing
     }
     #expect(try CoreDataStore(path: url.path).check().findings.damageCount == 0)
   }
+
+  // MARK: What is not looked at
+
+  private static let absences: [(sql: String, parts: [String], findings: [String])] = [
+    ("UPDATE Z_METADATA SET Z_PLIST = ?", ["coredata.tables", "coredata.hashes"], []),
+    ("UPDATE Z_METADATA SET Z_PLIST = NULL", ["coredata.tables", "coredata.hashes"], []),
+    ("DROP TABLE Z_MODELCACHE", ["coredata.values"], []),
+    ("DELETE FROM Z_PRIMARYKEY", ["coredata.keys"], []),
+  ]
+
+  /// A rule that the store gives nothing to hold against is named, and not said to hold.
+  @Test(arguments: 0..<absences.count) func whatIsAbsentIsNotCompared(_ index: Int) throws {
+    guard Shared.require("stores that lack what rules need") != nil else { return }
+    let absence = Self.absences[index]
+    let folder = try TemporaryFolder()
+    let url = try RealStores.named("ios/Accounts3.sqlite").copy(into: folder.url)
+    let before = try CoreDataStore(path: url.path).check(depth: .full).unchecked.map(\.id)
+    #expect(!before.contains { $0.hasPrefix("coredata.") }, "\(before)")
+    let connection = try SQLiteConnection(url)
+    let list = try PropertyListSerialization.data(
+      fromPropertyList: ["NSStoreType": "SQLite"], format: .xml, options: 0)
+    let blob = "x'" + list.map { String(format: "%02x", $0) }.joined() + "'"
+    try connection.exec(absence.sql.replacing("?", with: blob))
+    connection.close()
+    let unchecked = try CoreDataStore(path: url.path).check(depth: .full).unchecked.map(\.id)
+    #expect(unchecked.filter { $0.hasPrefix("coredata.") } == absence.parts)
+  }
+
+  /// Hashes that are too short are not those of any model.
+  @Test func hashesThatAreTooShortAreAFinding() throws {
+    guard Shared.require("short hashes") != nil else { return }
+    let folder = try TemporaryFolder()
+    let url = try RealStores.named("ios/Accounts3.sqlite").copy(into: folder.url)
+    let connection = try SQLiteConnection(url)
+    let list = try PropertyListSerialization.data(
+      fromPropertyList: ["NSStoreModelVersionHashes": ["Account": Data([1, 2, 3]), "X": "text"]],
+      format: .binary, options: 0)
+    try connection.exec(
+      "UPDATE Z_METADATA SET Z_PLIST = x'" + list.map { String(format: "%02x", $0) }.joined() + "'")
+    connection.close()
+    let report = try CoreDataStore(path: url.path).check(depth: .full)
+    let found = report.findings.kept.filter { $0.severity == .damage }
+    #expect(found.map(\.id) == ["coredata.badHash"])
+    #expect(found.first?.message.contains("2 entities") == true, "\(found)")
+    #expect(report.unchecked.contains { $0.id == "coredata.hashes" })
+  }
 }

@@ -235,4 +235,19 @@ import Testing
     #expect(outcome.status == 64)
     #expect(outcome.errorCode == "usage.oneStore")
   }
+
+  /// An archive that is refused is refused by every command with the same code, and is not called damaged.
+  @Test(arguments: ["slip.zip", "bundle-slip-verifies-intact.zip"])
+  func aRefusedArchive(_ name: String) throws {
+    guard let hostile = try HostileFiles("refused archives") else { return }
+    let path = hostile[name].path
+    for command in [
+      ["bundle", "verify"], ["bundle", "verify", "--json"], ["bundle", "list"], ["model", "show"],
+      ["model", "identify"],
+    ] {
+      let outcome = try Program.run(command + [path])
+      #expect(outcome.status == 65, "\(command): \(outcome.status) \(outcome.errors)")
+    }
+    #expect(try Program.run("bundle", "verify", path).errorCode == "bundle.badName")
+  }
 }

@@ -28,6 +28,27 @@ import Testing
     #expect(treeState(of: demo.folder) == before)
   }
 
+  /// Rules that the store gives nothing to hold against are not said to hold.
+  @Test func rulesThatWereNotLookedAtAreNamed() throws {
+    let demo = try Demonstration()
+    let folder = try TemporaryFolder()
+    // With its log and its external files.
+    let copy = folder.url.appendingPathComponent("copy")
+    try FileManager.default.copyItem(at: demo.kept.deletingLastPathComponent(), to: copy)
+    let store = copy.appendingPathComponent(demo.kept.lastPathComponent)
+    let connection = try SQLiteConnection(store)
+    try connection.exec("DELETE FROM Z_METADATA")
+    try connection.exec("INSERT INTO Z_METADATA VALUES (1, 'A', NULL)")
+    connection.close()
+    let outcome = try Program.run("check", "--depth", "full", store.path)
+    #expect(outcome.status == 0, "\(outcome.text)")
+    #expect(!outcome.text.contains("rules hold"))
+    #expect(outcome.text.contains("no damage found in what was looked at"))
+    #expect(outcome.text.contains("version hashes, as none are recorded"))
+    let screen = try Program.run("inspect", store.path).text
+    #expect(screen.contains("not compared with version hashes"), "\(screen)")
+  }
+
   @Test func damageIs1AndNamesThePage() throws {
     let folder = try TemporaryFolder()
     let store = try StoreFixtures.named("page-512").make(folder.url)

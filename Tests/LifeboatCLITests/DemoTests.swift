@@ -47,4 +47,53 @@ import Testing
     #expect(below.status == 73 || below.status == 74)
     #expect(below.errorCode != nil, "\(below.errors)")
   }
+
+  /// A demo that is stopped takes back what it made, and nothing else, at whatever moment.
+  @Test(arguments: ["INT", "TERM", "HUP"], 0..<6)
+  func aStoppedDemoLeavesNothing(_ signal: String, _ moment: Int) throws {
+    let program = try #require(Program.path)
+    let place = try TemporaryFolder()
+    let marks = [
+      "", "/Stores", "/Stores/Notes.sqlite", "/Stores/Incompatible", "/Rows", "/support.zip",
+    ]
+    let script = """
+      "$1" demo -o "$2/above/Demo" >/dev/null 2>"$2/errors" &
+      running=$!
+      tries=0
+      while [ ! -e "$2/above/Demo$3" ] && [ $tries -lt 4000 ]; do sleep 0.002; tries=$((tries + 1)); done
+      kill -$4 $running
+      wait $running
+      echo $?
+      """
+    let result = try run(
+      "/bin/bash", ["-c", script, "sh", program, place.url.path, marks[moment], signal])
+    let status = String(decoding: result.stdout, as: UTF8.self)
+    let errors = try String(contentsOf: place.url.appendingPathComponent("errors"), encoding: .utf8)
+    // On a fast machine it may have ended, and then all of it is there.
+    if FileManager.default.fileExists(atPath: place.url.path + "/above") {
+      #expect(status == "0\n", "\(status) \(errors)")
+    } else {
+      #expect(["130\n", "143\n", "129\n"].contains(status), "\(status) \(errors)")
+    }
+  }
+
+  /// What somebody else puts there stays, and the folder is named.
+  @Test func aStoppedDemoTakesNothingElse() throws {
+    let program = try #require(Program.path)
+    let place = try TemporaryFolder()
+    let demo = place.url.appendingPathComponent("Demo").path
+    let script = """
+      "$1" demo -o "$2" >/dev/null 2>&1 &
+      running=$!
+      tries=0
+      while [ ! -e "$2/Stores" ] && [ $tries -lt 4000 ]; do sleep 0.002; tries=$((tries + 1)); done
+      echo mine > "$2/mine"; echo mine > "$2/Stores/mine"
+      kill -TERM $running
+      wait $running
+      """
+    _ = try run("/bin/bash", ["-c", script, "sh", program, demo])
+    for name in ["/mine", "/Stores/mine"] {
+      #expect(FileManager.default.contents(atPath: demo + name) == Data("mine\n".utf8))
+    }
+  }
 }

@@ -45,6 +45,131 @@ import Testing
     #expect(looked > 400, "\(looked)")
   }
 
+  /// What the ordinary reader gives, the page by page one gives too, under the same name; and both have met damage or
+  /// neither has.
+  @Test func pageByPageHoldsAllThatTheOrdinaryReaderGives() throws {
+    let folder = try TemporaryFolder()
+    guard let root = try Self.unpacked("recovery/sqlite-images.tar.xz", folder) else { return }
+    let names =
+      (FileManager.default.enumerator(atPath: root.path)?.compactMap { $0 as? String } ?? [])
+      .filter { $0.hasSuffix(".db") }.sorted()
+    var looked = 0
+    for name in stride(from: 3, to: names.count, by: 41).map({ names[$0] }) {
+      let path = root.appendingPathComponent(name).path
+      guard let plain = try? SQLiteDatabase(path: path),
+        let damaged = try? DamagedDatabase(path: path)
+      else { continue }
+      // Who believes the header and who believes the pages read two files; and where the freelist lists pages in use,
+      // one of the two is wrong.
+      let report = try SQLiteDatabase.surveyed(path: path).check()
+      guard
+        !report.findings.kept.contains(where: {
+          $0.id == "page.referencedTwice"
+            && $0.message.utf8.reversed().starts(with: "free page already".utf8.reversed())
+            || ["header.otherReservedBytes", "header.otherPageSize", "page.orphan"].contains($0.id)
+        })
+      else { continue }
+      var wanted: [String: Int] = [:]
+      for table in plain.schema.tables {
+        try plain.forEachRow(of: table) { row in
+          wanted["\(table.name) \(row.rowID.map(String.init) ?? "-")", default: 0] += 1
+          return true
+        }
+      }
+      try damaged.forEachRow(.all) { row in
+        if let table = row.origin.table {
+          wanted[
+            "\(damaged.tables[table].name) \(row.rowID.map(String.init) ?? "-")", default: 0] -= 1
+        }
+        return true
+      }
+      let missing = wanted.filter { $0.value > 0 }
+      #expect(missing.isEmpty, "\(name): \(missing.prefix(3))")
+      #expect(
+        (plain.findings.damageCount > 0) == (damaged.findings.damageCount > 0),
+        "\(name): \(plain.findings.kept.prefix(3)) \(damaged.findings.kept.prefix(3))")
+      looked += 1
+    }
+    #expect(looked > 100, "\(looked)")
+  }
+
+  /// A table whose statement cannot be read keeps its name, and its rows have their fields as they are.
+  @Test func aTableThatNobodyDescribesKeepsItsName() throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("Undescribed.sqlite")
+    let connection = try SQLiteConnection(url)
+    try connection.exec("CREATE TABLE first(id INTEGER PRIMARY KEY, a, b)")
+    try connection.exec("CREATE TABLE other(x TEXT)")
+    try connection.exec("INSERT INTO first VALUES (7, 'seven', 7.5), (9, NULL, x'0909')")
+    try connection.exec("INSERT INTO other VALUES ('as it was')")
+    connection.close()
+    var bytes = try Data(contentsOf: url)
+    let word = try #require(bytes.range(of: Data("PRIMARY KEY, a".utf8)))
+    bytes.replaceSubrange(word.lowerBound..<word.lowerBound + 7, with: Data("PRIM((Y".utf8))
+    try bytes.write(to: url)
+    let plain = try SQLiteDatabase(path: url.path)
+    let table = try #require(plain.schema.table(named: "first"))
+    #expect(table.definition == nil)
+    let truth = try plain.rows(of: table).map(\.values)
+    let damaged = try DamagedDatabase(path: url.path)
+    var rows: [[StoredValue]] = []
+    try damaged.forEachRow(.all, of: ["first"]) { row in
+      rows.append(row.values)
+      return true
+    }
+    #expect(rows == truth && truth.count == 2)
+    #expect(damaged.findings.kept.contains { $0.id == "schema.unreadable" && $0.table == "first" })
+  }
+
+  /// A parameter in a statement of the schema stands for NULL, and a type without statement means nothing to SQLite.
+  @Test func whatSQLiteReadsOfTheSchemaIsNoDamage() throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("Schema.sqlite")
+    let connection = try SQLiteConnection(url)
+    try connection.exec("CREATE TABLE t(a UNIQUE, b DEFAULT (1 % 12345))")
+    try connection.exec("CREATE INDEX folded ON t(b COLLATE NOCASE)")
+    try connection.exec("INSERT INTO t VALUES ('x', 'Key')")
+    connection.close()
+    var bytes = try Data(contentsOf: url)
+    let number = try #require(bytes.range(of: Data("12345".utf8)))
+    bytes.replaceSubrange(number, with: Data("$1234".utf8))
+    // The row of the automatic index is the last one but one of page 1, so the first from its end that says so.
+    let type = try #require(bytes.range(of: Data("indexsqlite_autoindex_t_1".utf8)))
+    bytes.replaceSubrange(type.lowerBound..<type.lowerBound + 1, with: Data("h".utf8))
+    // The entry of the other index is found by the collation all the same.
+    let key = try #require(bytes.range(of: Data("Key".utf8), options: .backwards))
+    bytes.replaceSubrange(key.lowerBound..<key.lowerBound + 1, with: Data("k".utf8))
+    try bytes.write(to: url)
+    #expect(try CheckTests.verdict(url) == ["ok"])
+    let report = try SQLiteDatabase.surveyed(path: url.path).check(depth: .full)
+    #expect(report.findings.damageCount == 0, "\(report.findings.kept)")
+    #expect(report.unchecked.contains { $0.id == "index.entries" })
+  }
+
+  /// SQLite reads nothing behind the last page that the header counts; the rows are given, and the damage is told.
+  @Test func pagesBehindTheHeadersCountAreDamage() throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("Count.sqlite")
+    let connection = try SQLiteConnection(url)
+    try connection.exec("CREATE TABLE t(a)")
+    try connection.exec(
+      "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500) INSERT INTO t SELECT hex(zeroblob(200)) FROM n"
+    )
+    connection.close()
+    var bytes = try Data(contentsOf: url)
+    let count = bytes[28..<32].reduce(0) { $0 << 8 | Int($1) }
+    let low = count - 5
+    bytes.replaceSubrange(30..<32, with: [UInt8(low >> 8), UInt8(low & 0xff)])
+    try bytes.write(to: url)
+    #expect(try CheckTests.verdict(url) != ["ok"])
+    let plain = try SQLiteDatabase(path: url.path)
+    let table = try #require(plain.schema.table(named: "t"))
+    #expect(try plain.rowCount(of: table).count == 500)
+    #expect(plain.findings.kept.map(\.id).contains("header.badCount"))
+    #expect(
+      try DamagedDatabase(path: url.path).findings.kept.map(\.id).contains("header.badCount"))
+  }
+
   @Test func onePageOfThousandsOfTablesIsReadOnce() throws {
     let folder = try TemporaryFolder()
     guard let root = try Self.unpacked("hostile.tar.xz", folder) else { return }

@@ -7,9 +7,11 @@ public enum CheckDepth: String, Sendable, Hashable, Codable, CaseIterable {
   case full
 }
 
-/// Something that `PRAGMA integrity_check` looks at and a check does not.
+/// Something that `PRAGMA integrity_check` or a rule of Core Data's looks at, or a file beside the store, and a check does
+/// not look at.
 public struct UncheckedPart: Sendable, Hashable, Codable {
-  /// Stable identifier: `index.entries`, `index.order`, `table.checks`, `table.virtual` or `schema.expressions`.
+  /// Stable identifier: `index.entries`, `index.order`, `table.checks`, `table.virtual` or `schema.expressions`; of
+  /// Core Data's rules `coredata.keys`, `coredata.tables`, `coredata.hashes` or `coredata.values`; `store.filesUnread`.
   public var id: String
   /// What was not looked at, in words that follow "not looked at:".
   public var message: String
@@ -49,7 +51,8 @@ public struct CheckReport: Sendable, Equatable {
   /// CREATE statements with parts that only SQLite itself can judge: expressions, queries, bodies of triggers.
   public internal(set) var unjudgedStatementCount = 0
 
-  /// What `PRAGMA integrity_check` looks at and this check did not; nothing found is no proof where there is any.
+  /// What `PRAGMA integrity_check`, or a rule of Core Data's, looks at and this check did not; nothing found is no
+  /// proof where there is any.
   public internal(set) var unchecked: [UncheckedPart] = []
 
   mutating func note(
@@ -66,4 +69,7 @@ public struct CheckReport: Sendable, Equatable {
 
   /// Adds what another check has found of the same file.
   public mutating func add(_ finding: Finding) { findings.add(finding) }
+
+  /// Adds what another check has not looked at.
+  public mutating func add(_ part: UncheckedPart) { unchecked.append(part) }
 }

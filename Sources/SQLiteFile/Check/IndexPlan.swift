@@ -16,6 +16,8 @@ struct IndexPlan {
   private var indexes: [SQLName: [Index]] = [:]
   /// The two sums of an index, by its place in the schema's entries.
   private(set) var sums: [Int: (rows: Int, entries: Int)] = [:]
+  /// Indexes in which texts that are not the same may count as the same, by their place in the schema's entries.
+  private(set) var folding: Set<Int> = []
   /// The order of the entries of an index, by its place in the schema's entries.
   private(set) var orders: [Int: KeyOrder] = [:]
   /// The order of the rows of tables without row ids.
@@ -126,6 +128,9 @@ struct IndexPlan {
       guard fields.count == parts.count else { continue }
       if !definition.isWithoutRowID { fields.append(-1) }
       sums[index.place] = (sumCount, sumCount + 1)
+      if parts.contains(where: { !SQLName.isSame($0.collation, "BINARY") }) {
+        folding.insert(index.place)
+      }
       for field in fields where field >= 0 { rules.fields[Int(field)].isIndexed = true }
       rules.sums.append(IndexSum.Part(sum: sumCount, fields: fields))
       sumCount += 2

@@ -125,6 +125,7 @@ package struct MaskedSchema {
     let isValue = previous?.isKeyword("DEFAULT") == true
     switch token.kind {
     case .punctuation: return token.text
+    case .parameter: return "?"
     case .number: return "0"
     case .blob: return "x''"
     case .word:

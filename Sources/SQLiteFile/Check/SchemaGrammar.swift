@@ -267,7 +267,7 @@ struct SchemaGrammar {
   private mutating func defaultValue() throws(Defect) {
     if current?.isPunctuation("(") == true { return try expression() }
     let isSigned = take(punctuation: "+") || take(punctuation: "-")
-    guard let token = current, token.kind != .punctuation,
+    guard let token = current, token.kind != .punctuation, token.kind != .parameter,
       isName(token) || token.kind != .word || token.isKeyword("NULL")
     else { throw unexpected("a value") }
     if isSigned, token.kind == .quotedIdentifier { throw unexpected("a value") }
