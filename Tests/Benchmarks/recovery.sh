@@ -3,13 +3,14 @@
 # recorded peers, damage by damage. Exits 1 when a peer recovers more live rows, or when lifeboat hands out a wrong row
 # where nothing but whole pages, sectors or lengths was damaged.
 # Usage: Tests/Benchmarks/recovery.sh [--markdown] [--executable PATH] [--no-corpus] [--damage NAME,NAME]
-#          [--variant core|plain|exotic|p1024|p32k] [--seed NUMBER] [--work FOLDER]
+#          [--variant core|plain|exotic|p1024|p32k] [--seed NUMBER] [--work FOLDER] [--own]
 #   MB=2 (default) or MB=50 in the environment: the size of the store.
 #   --variant, --seed: which store is made; peers are recorded for core and seed 1 only.
 #   --work: keeps the stores there, damaged ones too, and what was read out of them.
+#   --own: the damages of damages.py instead of the shared ones: pages that are not where they should be.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
-markdown=0 executable= corpus=1 damages= variant=core seed=1 work=
+markdown=0 executable= corpus=1 damages= variant=core seed=1 work= own=0
 while [ $# -gt 0 ]; do
   case "$1" in
     --markdown) markdown=1 ;;
@@ -19,6 +20,7 @@ while [ $# -gt 0 ]; do
     --variant) variant=$2; shift ;;
     --seed) seed=$2; shift ;;
     --work) work=$(realpath -m "$2"); shift ;;
+    --own) own=1 ;;
     *) echo "unknown argument $1" >&2; exit 64 ;;
   esac
   shift
@@ -52,7 +54,7 @@ tools = [{"name": "lifeboat", "cmd": rows + " {db}" + mark, "adapter": "ndjson"}
 # A store whose head is gone has no schema: whoever has a healthy store of the same app can say so.
 if os.system(shlex.quote(executable) + " rows --help | grep -q -- --like") == 0:
     tools.append({"name": "lifeboat-like", "cmd": rows + f" --like {shlex.quote(base)} {{db}}" + mark,
-                  "adapter": "ndjson", "damage": ["head_lost"]})
+                  "adapter": "ndjson", "damage": ["head_lost", "ransom", "ransom_late"]})
 json.dump(tools, open(os.path.join(work, "tools.json"), "w"))
 # Rows of virtual tables are read by SQLite, from the shadow tables of a recovered store as from the peers'.
 whole = shlex.quote(executable) + " recover {db} -o {out}"
@@ -60,10 +62,16 @@ tools[1:] = [{"name": "lifeboat-recover", "cmd": whole, "adapter": "sqlite"}]
 json.dump(tools, open(os.path.join(work, "tools-corpus.json"), "w"))
 PYTHON
 
-python3 -B "$bench/bench.py" run --work "$work" --mb "$megabytes" --seed "$seed" --variant "$variant" \
+if [ "$own" = 1 ]; then
+  python3 -B Tests/Benchmarks/damages.py run --bench "$bench" --work "$work" --mb "$megabytes" --seed "$seed" \
+    --variant "$variant" --tools "$work/tools.json" --json "$work/rows.json" ${damages:+--damage "$damages"} > "$work/rows.log"
+  python3 -B Tests/Benchmarks/damages.py report --json "$work/rows.json"
+  exit
+fi
+python3 -B Tests/Benchmarks/calibration.py "$bench" run --work "$work" --mb "$megabytes" --seed "$seed" --variant "$variant" \
   --tools "$work/tools.json" --json "$work/rows.json" ${damages:+--damage "$damages"} > "$work/rows.log"
 if [ "$corpus" = 1 ] && [ -d "$shared/stores/corrupt/nemetz-v2" ]; then
-  python3 -B "$bench/nemetz.py" "$shared/stores/corrupt/nemetz-v2" --tools "$work/tools-corpus.json" \
+  python3 -B Tests/Benchmarks/corpus.py "$bench" "$shared/stores/corrupt/nemetz-v2" --tools "$work/tools-corpus.json" \
     --work "$work" --json "$work/corpus.json" > "$work/corpus.log"
 fi
 
@@ -131,6 +139,21 @@ for row in ours:
 table(f"Core Data store of {megabytes} MB" + ("" if isRecorded else f", {variant}, seed {seed}"),
       ["damage", "intact %", "live %", "wrong / cut / false", "twice", "deleted and old", "s", "MB",
        "best peer: live %", "its wrong / cut / false", "most deleted by a peer"], rows)
+
+stated = {}
+for row in ours:
+    if row["tool"] != "lifeboat" or may_be_wrong(row["damage"]): continue
+    for confidence, (count, right) in row.get("calibration", {}).items():
+        sums = stated.setdefault(confidence, [0, 0])
+        sums[0] += count
+        sums[1] += right
+if stated:
+    table("Confidence of deleted and older rows", ["stated", "rows", "right", "%"],
+          [[confidence, str(count), str(right), percent(right, count)] for confidence, (count, right) in sorted(stated.items())])
+    for confidence, (count, right) in sorted(stated.items()):
+        # A few rows say nothing of a share.
+        if count >= 100 and right < float(confidence) * count:
+            faults.append(f"confidence {confidence}: {right} of {count} rows are right")
 
 corpus = load(os.path.join(work, "corpus.json"))
 recorded = load(os.path.join(bench, "results", "nemetz.json"))
