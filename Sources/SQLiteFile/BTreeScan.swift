@@ -28,6 +28,12 @@ struct BTreeScan: ~Copyable {
   var readsLeavesOnly = false
   /// Whether such a page was left alone.
   private(set) var hasLeftPages = false
+  /// What the cells of the page at hand come to.
+  private var leaf = LeafTally()
+  /// The last page that the database counts: SQLite reads none behind it, though the file may go on.
+  var lastPage = UInt32.max
+  /// Pages met behind it: how many, and the first.
+  private var behind: (count: Int, first: UInt32) = (0, .max)
 
   /// SQLite itself never goes deeper than 20 levels (BTCURSOR_MAX_DEPTH).
   private static let deepest = 20
@@ -84,12 +90,21 @@ struct BTreeScan: ~Copyable {
   /// Settles the claims, and the findings that count over a whole scan.
   mutating func end() {
     settle()
+    if behind.count > 0 {
+      findings.add(Self.badCount(behind.count, behind.first, lastPage, table: table))
+    }
     if allowance <= decoder.defaultBytes / 4 {
       findings.add(
         Finding(
           "tree.moreThanFile",
           "the rows of this b-tree come to several times what its pages hold; the rest of it is not read",
           table: table))
+    }
+    if decoder.trailingCount > 0 {
+      findings.add(
+        Finding(
+          "record.trailingBytes",
+          "\(decoder.trailingCount) records go on behind their last values", table: table))
     }
     if decoder.reservedTypeCount > 0 {
       findings.add(
@@ -98,6 +113,15 @@ struct BTreeScan: ~Copyable {
           "\(decoder.reservedTypeCount) values have a serial type that no file may hold; shown as NULL",
           table: table))
     }
+  }
+
+  /// Says that pages are in use behind the last that the database counts.
+  static func badCount(_ count: Int, _ first: UInt32, _ last: UInt32, table: String?) -> Finding {
+    let subject = count == 1 ? "1 page is" : "\(count) pages are"
+    return Finding(
+      "header.badCount",
+      "\(subject) in use behind the last of the \(last) pages that the database counts, first page \(first); SQLite reads nothing there",
+      page: first, table: table)
   }
 
   /// Goes on below the pages of `levels` until all is read.
@@ -176,6 +200,9 @@ struct BTreeScan: ~Copyable {
 
   /// Whether a page is this table's and was not met before.
   private mutating func claim(_ page: UInt32, _ reader: borrowing PageReader) -> Bool {
+    if page > lastPage, page <= reader.pageLimit {
+      behind = (behind.count + 1, min(behind.first, page))
+    }
     guard !claims.isOthers(page, than: owner) else {
       report(
         "page.otherTable",
@@ -265,6 +292,7 @@ struct BTreeScan: ~Copyable {
     let pageOffset = reader.location(of: number).offset
     let member = reader.location(of: number).member
     let limit = reader.storedPageCount * usableSize
+    leaf = LeafTally()
     while index < range.upperBound, sink.wantsMore, allowance > decoder.defaultBytes / 4 {
       var spill: Spill?
       do {
@@ -281,6 +309,29 @@ struct BTreeScan: ~Copyable {
       }
       guard let spill else { continue }
       try finish(spill, number, layout, &reader, &sink)
+    }
+    try judgeLeaf(number, &reader)
+  }
+
+  /// Says where a leaf of a table contradicts itself although its cells can be read.
+  private mutating func judgeLeaf(_ number: UInt32, _ reader: inout PageReader)
+    throws(SQLiteFileError)
+  {
+    if leaf.isOutOfOrder {
+      report("tree.keyOrder", "row ids of this page are out of order", number, reader)
+    }
+    let usableSize = reader.usableSize
+    var addsUp = true
+    if let page = try reader.page(number),
+      let header = try? BTreePage(parsing: page, number: number, usableSize: usableSize),
+      header.kind == .leafTable, leaf.count == header.cellCount
+    {
+      addsUp = leaf.addsUp(page, header)
+    }
+    if !addsUp {
+      report(
+        "page.badFragments",
+        "the cells and the free space of this page are more or less than the page", number, reader)
     }
   }
 
@@ -313,7 +364,10 @@ struct BTreeScan: ~Copyable {
           pageOffset + Int64(start))
         return nil
       }
-      rowID = Int64(bitPattern: key.value)
+      let id = Int64(bitPattern: key.value)
+      if leaf.count > 0, id <= leaf.lastRowID { leaf.isOutOfOrder = true }
+      leaf.lastRowID = id
+      rowID = id
       offset &+= key.length
     }
     let total = Int(length.value)
@@ -325,6 +379,7 @@ struct BTreeScan: ~Copyable {
         pageOffset + Int64(start))
       return nil
     }
+    leaf.add(start, offset &+ local &+ (local < total ? 4 : 0))
     allowance &-= local &+ 4
     if local < total {
       payload.removeAll(keepingCapacity: true)
@@ -432,5 +487,38 @@ struct BTreeScan: ~Copyable {
       Finding(
         id, message, member: place.member, page: page, offset: page == 0 ? nil : place.offset,
         table: table))
+  }
+}
+
+/// What the cells of a leaf of a table come to, gathered while they are read.
+private struct LeafTally {
+  var lastRowID: Int64 = 0
+  /// Whether a row id is not above the one before it: SQLite does not find what stands so.
+  var isOutOfOrder = false
+  private(set) var count = 0
+  private var bytes = 0
+  private var lowest = Int.max
+
+  @inline(__always)
+  mutating func add(_ start: Int, _ end: Int) {
+    count &+= 1
+    // SQLite pads a cell to four bytes.
+    bytes &+= max(4, end &- start)
+    if start < lowest { lowest = start }
+  }
+
+  /// Whether cells, free blocks, fragments and the gap make up the page (file format, section 1.6).
+  func addsUp(_ page: RawSpan, _ header: BTreePage) -> Bool {
+    let base = header.pointers - 8
+    let floor = header.pointers + 2 * header.cellCount
+    var content = Int(page.uint16(at: base + 5))
+    if content == 0 { content = 65_536 }
+    var sum = content + Int(page.byte(at: base + 7)) + bytes
+    guard
+      LeafReading.walkFreeBlocks(
+        page, Int(page.uint16(at: base + 1)), floor, header.usableSize, { sum += $0.count })
+    else { return false }
+    guard content >= floor, content <= header.usableSize else { return count == 0 }
+    return sum == header.usableSize && lowest >= content
   }
 }

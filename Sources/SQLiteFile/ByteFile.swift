@@ -99,6 +99,19 @@ package final class ByteFile: Sendable {
     return done
   }
 
+  /// The offset from `offset` on before which there is nothing but a hole: `offset` itself where that is not known, the
+  /// end of the file where nothing follows.
+  func nextData(from offset: Int64) -> Int64 {
+    #if canImport(Darwin)
+      let seekData: Int32 = 4
+    #else
+      let seekData: Int32 = 3
+    #endif
+    let found = lseek(descriptor, off_t(offset), seekData)
+    if found < 0 { return errno == ENXIO ? size : offset }
+    return max(offset, Int64(found))
+  }
+
   /// Fills a part of `buffer` from `offset` on, as far as the file goes.
   /// - Returns: the number of bytes read.
   func read(at offset: Int64, into buffer: inout ContiguousArray<UInt8>, _ part: Range<Int>)

@@ -36,15 +36,22 @@ struct PageReader: ~Copyable {
   /// Offset of page 1 in the main file; not 0 where something stands before it (more) or the file's head is
   /// cut off (less).
   let origin: Int64
+  /// Where bytes were lost or put in in the middle of the main file; nil as a rule.
+  private let shift: PageShift?
   private let overlays: [Overlay]
   private var windows: WindowCache
+  /// A shorter hole is read like anything else.
+  private static let leastHole = 1 << 20
+  /// The page from which on a hole is looked for.
+  private var nextLook: UInt32 = 0
 
   init(
     main: ByteFile, pageSize: Int, usableSize: Int, pageLimit: UInt32, origin: Int64 = 0,
-    overlays: [Overlay]
+    shift: PageShift? = nil, overlays: [Overlay]
   ) {
     self.main = main
     self.origin = origin
+    self.shift = shift
     self.pageSize = pageSize
     self.usableSize = usableSize
     self.pageLimit = pageLimit
@@ -58,13 +65,13 @@ struct PageReader: ~Copyable {
   func another() -> PageReader {
     PageReader(
       main: main, pageSize: pageSize, usableSize: usableSize, pageLimit: pageLimit,
-      origin: origin, overlays: overlays)
+      origin: origin, shift: shift, overlays: overlays)
   }
 
   /// Tells that pages of a range are what is read next: so much is read ahead, and nothing behind them, which another
   /// reader has for its own.
   mutating func expect(_ pages: Range<UInt32>) {
-    let start = origin + (Int64(pages.lowerBound) - 1) * Int64(pageSize)
+    let start = offset(of: pages.lowerBound)
     windows.expect(start..<start + Int64(pages.count) * Int64(pageSize))
   }
 
@@ -73,7 +80,15 @@ struct PageReader: ~Copyable {
     for overlay in overlays {
       if let offset = overlay.offset(of: page) { return (overlay.member, offset) }
     }
-    return (.main, origin + (Int64(page) - 1) * Int64(pageSize))
+    return (.main, offset(of: page))
+  }
+
+  /// Where in the main file a page is.
+  @inline(__always)
+  private func offset(of page: UInt32) -> Int64 {
+    let offset = origin + (Int64(page) - 1) * Int64(pageSize)
+    guard let shift, page >= shift.firstPage else { return offset }
+    return offset + shift.distance
   }
 
   /// The bytes of a page, nil when the page number is impossible or the file ends before the page does.
@@ -86,7 +101,11 @@ struct PageReader: ~Copyable {
         of: overlay.file, source: index + 1, at: offset, count: pageSize)
       return unsafe span(bytes)
     }
-    let offset = origin + (Int64(number) - 1) * Int64(pageSize)
+    if let shift, let bytes = shift.torn[number] {
+      let held = unsafe windows.hold(bytes)
+      return unsafe span(held)
+    }
+    let offset = offset(of: number)
     guard offset >= 0 else { return nil }
     let bytes = unsafe try windows.bytes(of: main, source: 0, at: offset, count: pageSize)
     return unsafe span(bytes)
@@ -113,6 +132,27 @@ struct PageReader: ~Copyable {
     let count = buffer.count
     buffer.append(contentsOf: repeatElement(0, count: pageSize - count))
     return count
+  }
+
+  /// A page from `number` on before which all pages are in a hole of a sparse file, so that nobody need read them.
+  mutating func nextStored(from number: UInt32) -> UInt32 {
+    // A hole is asked for now and then; the pages of those that are not seen are read as zeros.
+    guard number >= nextLook, number >= 1 else { return number }
+    let step = UInt32(Self.leastHole / pageSize)
+    nextLook = number.addingReportingOverflow(step).partialValue
+    let offset = origin + (Int64(number) - 1) * Int64(pageSize)
+    guard offset >= 0, offset < main.size, overlays.allSatisfy({ $0.history == nil }) else {
+      return number
+    }
+    let next = (main.nextData(from: offset) - origin) / Int64(pageSize) + 1
+    guard next > Int64(number) + Int64(step) else { return number }
+    // A log or journal may have pages of the hole.
+    var stored = UInt32(clamping: next)
+    for overlay in overlays {
+      stored = min(stored, overlay.offsets.keys.filter { $0 >= number }.min() ?? stored)
+    }
+    nextLook = max(stored, nextLook)
+    return stored
   }
 
   /// What kind of b-tree page this is; nil when it is none or is not there.
@@ -181,6 +221,21 @@ struct PageReader: ~Copyable {
   }
 
   mutating func expect(_ part: Range<Int64>) { expected = part }
+
+  /// A page that stands in no file as it is, in place of the window that was used least recently.
+  mutating func hold(_ page: ContiguousArray<UInt8>) -> UnsafeRawBufferPointer {
+    var victim = 0
+    for index in 0..<Self.slotCount where slots[index].lastUse < slots[victim].lastUse {
+      victim = index
+    }
+    slots[victim] = Slot()
+    noteUse(of: victim)
+    let count = min(page.count, Self.slotLength)
+    let place = unsafe UnsafeMutableRawBufferPointer(
+      start: memory + victim * Self.slotLength, count: count)
+    unsafe place.copyBytes(from: page.prefix(count))
+    return UnsafeRawBufferPointer(place)
+  }
 
   private mutating func noteUse(of index: Int) {
     clock &+= 1

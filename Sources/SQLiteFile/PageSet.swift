@@ -1,12 +1,12 @@
 /// Page numbers met, a bit each. Numbers past the main file's end, which only an overlay has, are kept apart,
 /// so that a hostile page number costs no memory.
 struct PageSet {
-  private var bits: ContiguousArray<UInt64>
+  private var bits: PageValues<UInt64>
   private var others: Set<UInt32> = []
 
   /// A set for a file of this many pages.
   init(pageCount: UInt32) {
-    bits = ContiguousArray(repeating: 0, count: Int(pageCount) / 64 + 1)
+    bits = PageValues(repeating: 0, count: Int(pageCount) / 64 + 1)
   }
 
   /// Adds a page; false when it was there.
@@ -26,9 +26,12 @@ struct PageSet {
     return bits[word] & (UInt64(1) << UInt64(page % 64)) != 0
   }
 
+  /// Whether no page is in the set.
+  var isEmpty: Bool { others.isEmpty && next(from: 0) == .max }
+
   /// Hands out all pages.
   func forEach(_ receive: (UInt32) -> Void) {
-    for (index, word) in bits.enumerated() where word != 0 {
+    bits.forEachMade { index, word in
       var left = word
       while left != 0 {
         receive(UInt32(truncatingIfNeeded: index * 64 + left.trailingZeroBitCount))
@@ -51,16 +54,31 @@ struct PageSet {
   /// The pages that are in another set for the same file, too.
   func intersection(_ other: PageSet) -> PageSet {
     var found = self
-    for index in found.bits.indices {
-      found.bits[index] &= index < other.bits.count ? other.bits[index] : 0
+    bits.forEachMade { index, word in
+      found.bits[index] = word & (index < other.bits.count ? other.bits[index] : 0)
     }
     found.others.formIntersection(other.others)
     return found
   }
 
+  /// The first page of the set from `page` on, those kept apart aside; the highest number there is without any.
+  func next(from page: UInt32) -> UInt32 {
+    var word = Int(page / 64)
+    guard word < bits.count else { return .max }
+    var left = bits[word] & (UInt64.max << UInt64(page % 64))
+    while left == 0 {
+      word = bits.nextMade(from: word + 1)
+      guard word < bits.count else { return .max }
+      left = bits[word]
+    }
+    return UInt32(word * 64 + left.trailingZeroBitCount)
+  }
+
   /// Adds the pages of another set for the same file.
   mutating func formUnion(_ other: PageSet) {
-    for index in bits.indices where index < other.bits.count { bits[index] |= other.bits[index] }
+    other.bits.forEachMade { index, word in
+      if index < bits.count { bits[index] |= word }
+    }
     others.formUnion(other.others)
   }
 }

@@ -22,6 +22,8 @@ struct RecordDecoder: ~Copyable {
   private var utf8 = ContiguousArray<UInt8>()
   /// Records with a serial type that no version of SQLite writes into a file (10 and 11).
   private(set) var reservedTypeCount = 0
+  /// Records that are longer than their values.
+  private(set) var trailingCount = 0
   /// Bytes of text and blobs that rows have by default, without a field for them.
   private(set) var defaultBytes = 0
 
@@ -53,6 +55,7 @@ struct RecordDecoder: ~Copyable {
       if body > count &* 2 { break }
     }
     guard body <= count else { return .body(needed: body &- headerEnd, have: count &- headerEnd) }
+    if body < count { trailingCount &+= 1 }
 
     sink.beginRow(rowID)
     if layout.isInOrder {

@@ -11,6 +11,8 @@ struct SQLToken: Equatable {
     case number
     /// `x'…'`, its digits.
     case blob
+    /// A parameter, which stands for NULL in the schema: `?1`, `:name`, `@name`, `#name`, `$name`.
+    case parameter
     /// One character of punctuation.
     case punctuation
   }
@@ -116,6 +118,10 @@ struct SQLToken: Equatable {
             index += 1
           }
           tokens.append(SQLToken(kind: .number, text: text(start..<index), range: start..<index))
+        } else if let end = parameterEnd(sql, start) {
+          index = end
+          tokens.append(
+            SQLToken(kind: .parameter, text: text(start..<index), range: start..<index))
         } else {
           index += 1
           tokens.append(
@@ -124,6 +130,20 @@ struct SQLToken: Equatable {
       }
     }
     return tokens
+  }
+
+  /// Where a parameter ends that begins at `start`; nil when none does (tokenize.c, CC_VARNUM, CC_DOLLAR, CC_VARALPHA).
+  private static func parameterEnd(_ sql: [UInt8], _ start: Int) -> Int? {
+    var index = start + 1
+    switch sql[start] {
+    case UInt8(ascii: "?"):
+      while index < sql.count, isDigit(sql[index]) { index += 1 }
+      return index
+    case UInt8(ascii: "$"), UInt8(ascii: ":"), UInt8(ascii: "@"), UInt8(ascii: "#"):
+      while index < sql.count, isWordPart(sql[index]) { index += 1 }
+      return index > start + 1 ? index : nil
+    default: return nil
+    }
   }
 
   private static func isDigit(_ byte: UInt8) -> Bool { byte >= 0x30 && byte <= 0x39 }

@@ -71,6 +71,12 @@ public final class SQLiteDatabase {
         overlays.append(
           PageReader.Overlay(file: log.file, member: .wal, offsets: log.value.pageOffsets))
         pageCount = max(1, log.value.databasePageCount)
+        if let verdict = try LogGeneration.verdict(
+          main: main, log: log.file, offsets: log.value.pageOffsets, pageCount: pageCount,
+          pageSize: header.pageSize)
+        {
+          findings.add(verdict.finding(isUsed: true))
+        }
       }
     }
     if let journal, journal.value.state == .hot {
@@ -294,9 +300,12 @@ public final class SQLiteDatabase {
   }
 
   func newScan(of table: Table, _ isRowIDTable: Bool) -> BTreeScan {
-    BTreeScan(
+    var scan = BTreeScan(
       of: table, isRowIDTable: isRowIDTable, encoding: header.textEncoding,
       mainPageCount: mainPageCount, claims: claims)
+    // Frames of a transaction that was never finished may lead behind the last commit's pages.
+    if logView != .all, votedLayout == nil { scan.lastPage = pageCount }
+    return scan
   }
 
   /// Takes over what another reader has found.

@@ -86,7 +86,6 @@ extension SchemaEntry {
     guard row.values.count == 5, case .text(let type) = row.values[0],
       case .text(let name) = row.values[1], case .text(let tableName) = row.values[2]
     else { return nil }
-    self.type = type.string
     self.name = name.string
     self.tableName = tableName.string
     switch row.values[3] {
@@ -96,5 +95,9 @@ extension SchemaEntry {
     default: rootPage = 0
     }
     if case .text(let text) = row.values[4] { sql = text.string } else { sql = nil }
+    // SQLite compares the word without case, and where there is no statement not at all: such an entry is an index.
+    let known = ["table", "index", "view", "trigger"].first { SQLName.isSame($0, type.string) }
+    let isAutomatic = sql == nil && SQLName(name.string).hasPrefix("sqlite_autoindex_")
+    self.type = known ?? (isAutomatic ? "index" : type.string)
   }
 }

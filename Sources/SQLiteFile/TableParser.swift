@@ -186,7 +186,9 @@ struct TableParser {
   // MARK: - Parts
 
   private mutating func column() -> Draft? {
-    guard let name = current, name.kind != .punctuation else { return nil }
+    guard let name = current, name.kind != .punctuation, name.kind != .parameter else {
+      return nil
+    }
     position += 1
     var draft = Draft(name: name.text)
     let typeStart = position
@@ -289,7 +291,7 @@ struct TableParser {
       }
       var part = KeyPart(column: token.text)
       position += 1
-      if token.kind == .punctuation || token.kind == .number { part.isExpression = true }
+      if [.punctuation, .number, .parameter].contains(token.kind) { part.isExpression = true }
       while let token = current, !isEndOfPart(token) {
         position += 1
         if token.isKeyword("COLLATE"), let collation = current {
@@ -332,6 +334,7 @@ struct TableParser {
     case .number: return number(token.text, isNegative, affinity)
     case .string, .quotedIdentifier: return affinity.applied(to: .text(StoredText(token.text)))
     case .blob: return hexadecimal(token.text).map { .blob($0) }
+    case .parameter: return .null
     case .punctuation: return nil
     case .word:
       switch token.text.uppercased() {

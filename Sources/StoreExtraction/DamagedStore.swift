@@ -46,7 +46,7 @@ public final class DamagedStore {
   ) throws {
     let examples = try like.map { try Example($0) }
     database = try DamagedDatabase(path: path, logView: logView)
-    let named = Set(database.tables.map { SQLName($0.name) })
+    let named = Set(database.tables.filter(\.isDescribed).map { SQLName($0.name) })
     try CoreDataExpectations.expect(in: database, model: model)
     let facts = try Facts(database)
     entities = facts.entities
@@ -85,7 +85,8 @@ public final class DamagedStore {
   {
     var tables = database.tables
     var places = Dictionary(
-      tables.enumerated().map { (SQLName($1.name), $0) }, uniquingKeysWith: { one, _ in one })
+      tables.enumerated().filter(\.element.isDescribed).map { (SQLName($1.name), $0) },
+      uniquingKeysWith: { one, _ in one })
     var isChanged = false
     var own: Set<SQLName> = []
     for table in content.tables {
@@ -147,7 +148,9 @@ public final class DamagedStore {
       var entities: [EntityRecord] = []
       var hashes: [String: VersionHash] = [:]
       try database.forEachRow(.live, of: names) { row in
-        guard let place = row.origin.table, row.partial.isEmpty else { return true }
+        guard let place = row.origin.table, row.origin.state == nil, row.partial.isEmpty else {
+          return true
+        }
         let stored = StoredRow(rowID: row.rowID, values: row.values)
         switch tables[place].name {
         case "Z_MODELCACHE":

@@ -20,7 +20,7 @@ extension RecoveredRowOutput {
       throw ExtractionError(
         .unknownName, "nothing tells of a table \(table)", path: database.path)
     }
-    let names = expected.definition.columns.map(\.name)
+    let names = try columnNames(of: expected, selection)
     var output = OutputBuffer(descriptor: descriptor)
     output.append(
       csvLine: names + ["_rowid"] + Self.originColumns, safeForSpreadsheets: isSafeForSpreadsheets)
@@ -44,6 +44,19 @@ extension RecoveredRowOutput {
     }
     try output.finish()
     return outcome
+  }
+
+  /// The names of a table's columns; of one that nobody describes numbers, as many as its longest row has fields.
+  private func columnNames(of table: ExpectedTable, _ selection: DamagedDatabase.Selection)
+    throws(SQLiteFileError) -> [String]
+  {
+    guard !table.isDescribed else { return table.definition.columns.map(\.name) }
+    var count = 0
+    try database.forEachRow(selection, of: [table.name]) { row in
+      count = max(count, row.values.count)
+      return true
+    }
+    return (0..<count).map { "c\($0)" }
   }
 
   /// Writes the rows of one entity, without those of its subentities, as CSV: `_pk` and the properties, then where each

@@ -76,7 +76,7 @@ public struct RecoveredRowOutput {
     var outcome = Outcome()
     guard limit != 0 else { return outcome }
     try store.database.forEachRow(selection, of: tables) { row in
-      guard let place = row.origin.table ?? row.origin.guess else {
+      guard let place = row.origin.table ?? row.origin.guess, places[place].isDescribed else {
         outcome.unattributedCount += 1
         return true
       }

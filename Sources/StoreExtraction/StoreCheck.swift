@@ -15,8 +15,8 @@ public struct StoreCheck: Sendable, Codable {
   public let depth: CheckDepth
   /// Whether nothing worse than notes was found in what was looked at; see ``notChecked``.
   public let isSound: Bool
-  /// What SQLite's `PRAGMA integrity_check` looks at and this check did not: only where it is empty does nothing found
-  /// mean that SQLite has nothing to find either.
+  /// What SQLite's `PRAGMA integrity_check`, or a rule of Core Data's, looks at and this check did not: only where it is
+  /// empty does nothing found mean that SQLite has nothing to find either, and that Core Data's rules hold.
   public let notChecked: [UncheckedPart]
   /// What was looked at.
   public let counts: Counts

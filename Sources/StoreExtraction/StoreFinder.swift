@@ -33,15 +33,13 @@ public enum StoreFinder {
     public let code: String
     /// What it is, in a sentence without a full stop.
     public let message: String
-  }
 
-  /// The stores at `path`: itself when it is no folder, else every SQLite file below it, by name.
-  ///
-  /// - Throws: ``ExtractionError`` with ``ExtractionError/Code/noStores`` when a folder holds none.
-  public static func stores(at path: String) throws(ExtractionError) -> [String] {
-    let found = (try? find(at: path))?.stores ?? []
-    guard !found.isEmpty else { throw none(path) }
-    return found
+    /// One with all three.
+    public init(path: String, code: String, message: String) {
+      self.path = path
+      self.code = code
+      self.message = message
+    }
   }
 
   /// The stores at `path`, and in a folder what else is or was one: files of which the header is lost, empty ones beside

@@ -159,6 +159,12 @@ public struct StoreInspection: Sendable, Codable {
     public let rowCount: Int
   }
 
+  /// The finding that files or folders beside the main file could not be looked at.
+  static let filesUnread = "store.filesUnread"
+
+  /// What of the files beside the main file could not be looked at; nil when all of it could.
+  public var unreadFiles: String? { findings.first { $0.id == Self.filesUnread }?.message }
+
   /// Reads everything that one screen shows.
   ///
   /// - Parameters:
@@ -222,6 +228,9 @@ public struct StoreInspection: Sendable, Codable {
     let report = try store.check()
     var found = report.findings
     let known = Set(found.kept.map { FindingKey($0) })
+    if let unread = set.unread {
+      found.add(Finding(Self.filesUnread, unread, severity: .note))
+    }
     for finding in store.findings.kept where !known.contains(FindingKey(finding)) {
       found.add(finding)
     }

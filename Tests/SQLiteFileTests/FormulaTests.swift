@@ -104,8 +104,8 @@ import Testing
     #expect(all.damageCount == list.damageCount + 1)
   }
 
-  /// Programs that part fields at semicolons or tabs get no formula either.
-  @Test func fieldsAreSafeForOtherSeparators() throws {
+  /// Fields are quoted by their bytes, and programs that part them at semicolons or tabs get no formula either.
+  @Test func fieldsAreQuotedAndSafe() throws {
     let folder = try TemporaryFolder()
     let url = folder.url.appendingPathComponent("fields")
     let cases: [(text: String, safe: String, plain: String)] = [
@@ -113,6 +113,10 @@ import Testing
       ("x\t=1+1", "\"'x\t=1+1\"", "x\t=1+1"), ("x;y", "\"x;y\"", "x;y"),
       ("x\ty", "\"x\ty\"", "x\ty"), ("\u{1F}=1", "'\u{1F}=1", "\u{1F}=1"),
       ("=1", "'=1", "=1"), ("x", "x", "x"), ("x\n-y", "\"'x\n-y\"", "\"x\n-y\""),
+      ("", "\"\"", "\"\""), ("a,b", "\"a,b\"", "\"a,b\""), ("a\r\nb", "\"a\r\nb\"", "\"a\r\nb\""),
+      // A quote or a comma is one with a mark behind it, too.
+      ("\"\u{301}", "\"\"\"\u{301}\"", "\"\"\"\u{301}\""),
+      (",\u{301}", "\",\u{301}\"", "\",\u{301}\""),
     ]
     for isSafe in [true, false] {
       for field in cases {

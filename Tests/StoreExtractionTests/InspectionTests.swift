@@ -91,15 +91,18 @@ import Testing
       at: root.appendingPathComponent("link.sqlite"), withDestinationURL: one)
     #expect(unsafe mkfifo(root.appendingPathComponent("pipe.sqlite").path, 0o600) == 0)
     let before = treeState(of: root)
-    #expect(try StoreFinder.stores(at: root.path) == [two.path, one.path])
-    #expect(try StoreFinder.stores(at: root.path + "/") == [two.path, one.path])
+    #expect(try StoreFinder.find(at: root.path).stores == [two.path, one.path])
+    #expect(try StoreFinder.find(at: root.path + "/").stores == [two.path, one.path])
     // A file is taken as it is named, whatever is in it.
-    #expect(try StoreFinder.stores(at: root.path + "/text.sqlite") == [root.path + "/text.sqlite"])
+    #expect(
+      try StoreFinder.find(at: root.path + "/text.sqlite").stores == [root.path + "/text.sqlite"])
     #expect(treeState(of: root) == before)
 
     let vacant = root.appendingPathComponent("vacant")
     try manager.createDirectory(at: vacant, withIntermediateDirectories: false)
-    let error = #expect(throws: ExtractionError.self) { try StoreFinder.stores(at: vacant.path) }
+    let error = #expect(throws: ExtractionError.self) {
+      try StoreFinder.find(at: vacant.path).stores
+    }
     #expect(error?.code == .noStores)
   }
 
@@ -108,12 +111,13 @@ import Testing
     let deep = folder.url.appendingPathComponent((0..<40).map { "d\($0)" }.joined(separator: "/"))
     try FileManager.default.createDirectory(at: deep, withIntermediateDirectories: true)
     _ = try StoreFixtures.named("rowid-alias").make(deep)
-    #expect(throws: ExtractionError.self) { try StoreFinder.stores(at: folder.url.path) }
+    let found = try StoreFinder.find(at: folder.url.path)
+    #expect(found.stores == [] && found.passedOver.map(\.code) == ["input.notEntered"])
   }
 
   @Test func allRealStoresAreFound() throws {
     guard let shared = Shared.require("finding real stores") else { return }
-    let found = try StoreFinder.stores(at: shared.appendingPathComponent("stores/real").path)
+    let found = try StoreFinder.find(at: shared.appendingPathComponent("stores/real").path).stores
     #expect(Set(found) == Set(RealStores.all.map(\.url.path)))
   }
 }

@@ -1,3 +1,4 @@
+import Dispatch
 import Fixtures
 import Foundation
 import Testing
@@ -25,6 +26,26 @@ import Testing
     #expect(try names("/inner") == ["a", "b"])
     made.takeBack(to: 0)
     #expect(try names() == [])
+  }
+
+  /// Whoever takes back waits for what is being made, so that nothing is made that nobody notes.
+  @Test func takingBackWaitsForWhatIsBeingMade() throws {
+    let made = MadeFiles()
+    let isDone = DispatchSemaphore(value: 0)
+    let target = path + "/late"
+    made.making(target) {
+      Thread.detachNewThread {
+        made.takeBack()
+        isDone.signal()
+      }
+      // Long enough for the other to act if it did not wait.
+      usleep(50_000)
+      return FileManager.default.createFile(atPath: target, contents: nil)
+    }
+    isDone.wait()
+    #expect(try names() == [])
+    made.making(target) { false }
+    #expect(made.count == 0)
   }
 
   /// A name is not enough: what stands there by now must be what was made.

@@ -86,11 +86,32 @@ struct Carver {
       isBoundary = false
       offset += 1
     }
-    // A guess is confirmed by another row that begins where it ends.
-    for index in finds.indices.dropFirst(firstFind).dropLast()
-    where finds[index + 1].cell.start == finds[index].cell.end {
-      finds[index].cell.isFirstDoubtful = false
-      finds[index].cell.isEndDoubtful = false
+    confirm(page, region, freeBlocks, from: firstFind)
+  }
+
+  /// Confirms the ends of finds, and what was guessed of their beginnings, by what begins there.
+  ///
+  /// Bytes that look like the header of a block stand anywhere, so that one tells only where its block ends at a border, too.
+  private mutating func confirm(
+    _ page: RawSpan, _ region: Range<Int>, _ freeBlocks: [Range<Int>], from first: Int
+  ) {
+    var borders: Set<Int> = [region.upperBound]
+    for block in freeBlocks { borders.formUnion([block.lowerBound, block.upperBound]) }
+    for find in finds[first...] { borders.insert(find.cell.start) }
+    // Up to three bytes behind a cell are in no block (file format, section 1.6).
+    func isBorder(_ end: Int) -> Bool { (end...end + 3).contains { borders.contains($0) } }
+    for index in finds.indices.dropFirst(first) where finds[index].newer == nil {
+      let end = finds[index].cell.end
+      if index + 1 < finds.count, finds[index + 1].cell.start == end {
+        finds[index].cell.isFirstDoubtful = false
+      }
+      guard finds[index].cell.isEndDoubtful else { continue }
+      finds[index].cell.isEndDoubtful =
+        !isBorder(end)
+        && !(end...end + 3).contains { start in
+          start + 4 <= region.upperBound
+            && staleBlock(page, start, least: 4).map { isBorder(start + $0) } ?? false
+        }
     }
   }
 
@@ -104,10 +125,10 @@ struct Carver {
     swap(&types, &newerTypes)
     find.newer = newer(in: find.cell, page, limit, shape)
     swap(&types, &newerTypes)
-    if find.newer == nil {
-      find.cell.isEndDoubtful = !isFollowed(
-        page, find.cell.end, find.cell.start, limit, exact, shape)
-    }
+    // A block that is as long as the cell says where that ended.
+    let size = exact ?? 0
+    find.cell.isEndDoubtful =
+      find.newer == nil && !(find.cell.length...find.cell.length + 3).contains(size)
     finds.append(find)
     return find.newer ?? find.cell.end
   }
@@ -164,13 +185,41 @@ struct Carver {
     // The record of a cell that begins on the last bytes of this one stands behind it.
     for offset in cell.start + 5..<max(cell.start + 5, min(cell.end + Self.longestPrefix, limit)) {
       if let whole = newerWhole(page, record: offset, cell, limit, shape) { return whole }
-      if offset < cell.end, let newer = newerBeheaded(page, offset, cell.end, limit, shape),
+      guard offset < cell.end else { continue }
+      if let newer = newerBeheaded(page, offset, cell.end, limit, shape),
         leads(page, from: newer.end, to: cell.end, limit, shape)
       {
         return offset
       }
+      if let start = strayRecord(page, at: offset, cell, limit, shape) { return start }
     }
     return nil
+  }
+
+  /// Where a cell began whose record's header stands inside another cell, though what stood before that header has gone to
+  /// still another one: cells of several times lie over each other where SQLite moved them within the page.
+  private mutating func strayRecord(
+    _ page: RawSpan, at record: Int, _ older: LeafCell, _ limit: Int, _ shape: RowShape
+  ) -> Int? {
+    let body =
+      older.record
+      + (older.isHeadless
+        ? older.headerLength - older.lostHeader.count : Int(page.byte(at: older.record)))
+    let header = Int(page.byte(at: record))
+    guard record >= body, header > shape.leastFieldCount, header < 128, record + header <= limit,
+      shape.fittingCount(page, at: record + 1, end: record + header, from: 0)
+        >= shape.leastFieldCount,
+      types.read(page, record + 1..<record + header), shape.fits(types), areTelling(3, shape),
+      types.bodyLength >= 6
+    else { return nil }
+    let end = min(record + header + types.bodyLength, limit)
+    types.spend(bytes: end - record)
+    guard
+      shape.fitsValues(types, page, body: record + header, end: end, encoding: encoding)
+    else { return nil }
+    // The length of the payload and the row id take about as many bytes as the older cell's.
+    let lead = older.isHeadless ? 4 : max(4, older.record - older.start)
+    return max(older.start + 5, record - lead)
   }
 
   /// The start of a newer whole cell with its record at an offset.
@@ -206,8 +255,7 @@ struct Carver {
   /// Lengths of payload and row id before a record, of no more than four and nine bytes.
   private static let longestPrefix = 13
 
-  /// A cell that lost its first four bytes to the header of a block of its size, or of one that ends at `goal` or at the
-  /// region's end since the ones behind it were joined with it.
+  /// A cell that lost its first four bytes to the header of a block that it is in.
   private mutating func newerBeheaded(
     _ page: RawSpan, _ start: Int, _ goal: Int, _ limit: Int, _ shape: RowShape
   ) -> LeafCell? {
@@ -216,22 +264,29 @@ struct Carver {
       let most = fieldCount(page, start, header, limit, shape)
       guard most >= shape.leastFieldCount else { continue }
       for count in shape.leastFieldCount...most {
-        // Up to three bytes that were in no block go to one with the cell.
+        // A block is longer where it was joined with those behind it, or took in bytes that were in none.
         guard
           let cell = beheaded(
             page, start, header, limit, nil, shape, fieldCount: count, mayBeCut: true),
-          cell.length <= size,
-          size <= cell.length + 3 || start + size == limit
-            || (goal - 3...goal + 3).contains(start + size),
-          types.bodyLength >= 8, areTelling(3, shape),
+          cell.length <= size, types.bodyLength >= 6, areTelling(3, shape),
           holds(page, header + cell.payload - types.bodyLength, cell, limit, shape),
           cell.end <= goal + 3 || cell.end >= limit
-            || isFollowed(page, cell.end, start, limit, nil, shape)
+            || isFollowed(page, cell.end, start, limit, nil, shape),
+          !isRecord(page, at: header, ofCellBehind: goal)
         else { continue }
         return cell
       }
     }
     return nil
+  }
+
+  /// Whether a record is that of the whole cell that follows, so that what stands before it is no block's header.
+  private mutating func isRecord(_ page: RawSpan, at header: Int, ofCellBehind end: Int) -> Bool {
+    (end...end + 3).contains { start in
+      LeafCell.parse(
+        page, at: start, limit: usableSize, usableSize: usableSize, mostPayload: mostPayload,
+        &types)?.record == header
+    }
   }
 
   /// Whether the values at hand that stand on the page can be those of a row. What is behind `limit` was written over.
@@ -353,7 +408,7 @@ struct Carver {
           if fallback == nil, body < cell.end, !Self.isBlank(page, body..<cell.end) {
             fallback = find
             fallback?.cell.isFirstDoubtful = cell.lostTypes > 0 && shape.rowIDField != 0
-            fallback?.confidence = 60
+            fallback?.confidence = 5
           }
         }
       }

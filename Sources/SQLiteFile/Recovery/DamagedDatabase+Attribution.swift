@@ -34,7 +34,7 @@ extension DamagedDatabase {
       if roots[current] != nil { return (current, attribution) }
       let parent = census.parent(current)
       var entry: PointerMap.Entry?
-      if parent == 0 || census.disputed.contains(current) {
+      if parent == 0 || (census.disputed.contains(current) && !census.reached.contains(current)) {
         entry = try map.entry(of: current, &reader)
       }
       if let entry, entry.kind == .bTree {
@@ -114,11 +114,15 @@ extension DamagedDatabase {
       if let best = heard.best { owners[root] = (best, .shape) }
     }
     var alike: [UInt32: [Int]] = [:]
-    for (root, heard) in testimonies
-    where heard.alike.count > 1 && heard.alike.count <= Self.mostAlike
-      && alike.count < Self.mostTrees
-    {
-      alike[root] = heard.alike
+    for (root, heard) in testimonies where alike.count < Self.mostTrees {
+      // Nothing is missing from a whole b-tree.
+      let tables = heard.alike.filter {
+        roots[root] != nil || self.tables[$0].rootPage.flatMap { walks[$0] }?.isWhole != true
+      }
+      if tables.count > 1, tables.count <= Self.mostAlike { alike[root] = tables }
+      if tables.count == 1, heard.alike.count > 1, roots[root] == nil {
+        owners[root] = (tables[0], .shape)
+      }
     }
     if alike.count <= Self.mostAlike {
       for (root, table) in try judgedByIndexes(alike, roots).sorted(by: { $0.key < $1.key }) {
@@ -139,13 +143,14 @@ extension DamagedDatabase {
     }
     self.roots = roots
     self.owners = owners.mapValues(\.table)
+    try judgeOrphans()
     var owner: (table: Int, attribution: Attribution)?
     current.root = 0
     try forEachLeaf(roots) { page, root, attribution in
       guard root != 1, !schema.contains(page) else { return }
       if root != current.root {
         current.root = root
-        owner = owners[root]
+        owner = self.owners[root] == nil ? nil : owners[root]
       }
       guard let owner else { return }
       let evidence = owner.attribution == .root ? attribution : owner.attribution
@@ -164,11 +169,13 @@ extension DamagedDatabase {
   }
 
   /// Whether an interior page leads to a page by keys that agree with the page's own row ids.
-  private func isChild(_ page: UInt32) throws(SQLiteFileError) -> Bool {
+  func isChild(_ page: UInt32) throws(SQLiteFileError) -> Bool {
     let parent = census.parent(page)
     guard parent != 0, !census.free.contains(parent), census.kind(page) == .tableLeaf else {
       return false
     }
+    // The walk has compared the row ids.
+    if census.reached.contains(page) { return true }
     if let entry = try map.entry(of: page, &reader) { return entry.kind == .bTree }
     var buffer = ContiguousArray<UInt8>()
     guard try reader.copy(page, into: &buffer) == layout.pageSize else { return false }
@@ -194,10 +201,11 @@ extension DamagedDatabase {
 
   /// The table whose b-tree an interior page is of; nil when that is not known.
   func owner(ofInterior page: UInt32) throws(SQLiteFileError) -> Int? {
-    owners[try root(of: page, roots).page]
+    let root = try root(of: page, roots).page
+    return owners[root] ?? roots[root]
   }
 
-  private func forEachLeaf(
+  func forEachLeaf(
     _ roots: [UInt32: Int],
     _ visit: (_ page: UInt32, _ root: UInt32, _ attribution: Attribution) -> Void
   ) throws(SQLiteFileError) {
@@ -207,6 +215,7 @@ extension DamagedDatabase {
     // Leaves mostly follow others that the same page leads to.
     var last: (parent: UInt32, found: (page: UInt32, attribution: Attribution))?
     while page <= pageCount {
+      page = census.next(from: page)
       defer { page += 1 }
       if census.kind(page) == .other,
         census.parent(page) != 0 || trees.contains(page) || named.contains(page),
@@ -348,6 +357,13 @@ extension DamagedDatabase {
       next = best
     }
     return false
+  }
+
+  /// The one table that the rows of a page can be of; nil when there is none, or several.
+  func soleOwner(of page: UInt32) throws(SQLiteFileError) -> Int? {
+    var group = Group()
+    group.add(page)
+    return try testimony(of: group, nil).best
   }
 
   /// Widens the shape of a table by rows of its own that it does not fit: those from before a column was added, and

@@ -41,32 +41,37 @@ extension DamagedDatabase {
   private func readFreeList() throws(SQLiteFileError) {
     guard let header = layout.header else { return }
     var trunk = header.firstFreelistTrunk
+    var total = 0
     var buffer = ContiguousArray<UInt8>()
     let most = layout.usableSize / 4 - 2
-    while trunk >= 2, trunk <= pageCount, census.kind(trunk) != .trunk {
+    // Of a file that was cut off the list may lead behind its end.
+    let last = header.isPageCountValid ? max(pageCount, header.pageCount) : pageCount
+    while trunk >= 2, trunk <= pageCount, !census.free.contains(trunk) {
       guard try reader.copy(trunk, into: &buffer) == layout.pageSize else { return }
       let page = buffer.rawSpan
       let next = page.uint32(at: 0)
       let count = Int(page.uint32(at: 4))
-      census.set(trunk, .trunk)
       census.setFree(trunk)
-      guard count <= most else {
+      let leaves = (0..<min(count, most)).map { page.uint32(at: 8 + 4 * $0) }
+      // Else it is any page; what it is it says itself.
+      guard count <= most, next <= last, leaves.allSatisfy({ $0 >= 2 && $0 <= last }) else {
         findings.add(
           Finding(
             "freelist.badTrunk",
-            "a trunk page of the free list counts \(count) pages, more than fit",
-            page: trunk, offset: reader.location(of: trunk).offset))
+            count <= most
+              ? "a trunk page of the free list leads out of the file"
+              : "a trunk page of the free list counts \(count) pages, more than fit",
+            severity: .note, page: trunk, offset: reader.location(of: trunk).offset))
         return
       }
-      var isSound = true
-      for index in 0..<count {
-        let leaf = page.uint32(at: 8 + 4 * index)
-        if leaf < 2 || leaf > pageCount { isSound = false }
-      }
-      guard isSound else { return }
-      for index in 0..<count { census.setFree(page.uint32(at: 8 + 4 * index)) }
+      // The last overflow page of a row may begin as a trunk without leaves does.
+      if !leaves.isEmpty { census.set(trunk, .trunk) }
+      for leaf in leaves { census.setFree(leaf) }
+      total += count + 1
       trunk = next
     }
+    isFreeListSound = trunk == 0 && total == Int(header.freelistPageCount)
+    if isFreeListSound { for trunk in empty { census.set(trunk, .trunk) } }
   }
 
   /// Pages that the pointer map calls free are; which it calls pages of b-trees is kept.
@@ -91,8 +96,8 @@ extension DamagedDatabase {
     for page in lost {
       findings.add(
         Finding(
-          "ptrmap.unreadable", "no entry of this pointer-map page can be true", page: page,
-          offset: reader.location(of: page).offset))
+          "ptrmap.unreadable", "no entry of this pointer-map page can be true", severity: .note,
+          page: page, offset: reader.location(of: page).offset))
     }
   }
 }
@@ -133,12 +138,18 @@ private struct PageJudge {
     var buffer = ContiguousArray<UInt8>()
     var number = pages.lowerBound
     while number < pages.upperBound {
+      number = reader.nextStored(from: number)
+      guard number < pages.upperBound else { break }
       if let page = try reader.page(number) {
         judge(page, number, whole)
       } else {
         // The file may end within its last page.
         let available = try reader.copy(number, into: &buffer)
-        if available > 0 { judge(buffer.rawSpan, number, available) }
+        if available > 0 {
+          judge(buffer.rawSpan, number, available)
+        } else {
+          census.set(number, .missing)
+        }
       }
       number += 1
     }
@@ -249,9 +260,10 @@ private struct PageJudge {
     }
     let right = page.uint32(at: base + 8)
     if right >= 2, right <= census.pageCount, right != number { good += 1 }
-    guard good * 2 > count + 1 || good == count + 1 || (count > 1 && ordered == count) else {
-      return false
-    }
+    guard
+      good * 2 > count + 1 || good == count + 1 || (count > 1 && ordered == count)
+        || InteriorPage(page, number: number, usableSize: usable)?.isSound == true
+    else { return false }
     for index in 0...count { setChild(page, base, pointers, index, count, number) }
     return true
   }

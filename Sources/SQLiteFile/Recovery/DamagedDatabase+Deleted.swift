@@ -28,6 +28,7 @@ extension DamagedDatabase {
     var buffer = ContiguousArray<UInt8>()
     var page: UInt32 = 1
     while page <= pageCount, sink.wantsMore {
+      page = census.next(from: page)
       defer { page += 1 }
       guard mayHoldDeadRows(page) else { continue }
       let available = try reader.copy(page, into: &buffer)
@@ -65,6 +66,7 @@ extension DamagedDatabase {
     var types = RecordTypes()
     var page: UInt32 = 2
     while page <= pageCount {
+      page = census.next(from: page)
       defer { page += 1 }
       guard census.isLiveLeaf(page), let owner = census.owner(page), looked[owner.table] < 200,
         try reader.copy(page, into: &buffer) == layout.pageSize
@@ -115,8 +117,12 @@ extension DamagedDatabase {
         carveGaps(page, limit, own, number, &collection)
       } else {
         let own = vote(page, number, available, &collection) ?? formerOwner(number)
+        let place = census.free.contains(number) ? RowOrigin.Place.freePage : .orphan
+        let isAmbiguous = own.map { mayBeUnknown($0) && $0 != formerOwner(number) } ?? false
         for cell in collection.reading.cells {
-          add(cell, page, own, number, .live, .freePage, confidence: 95, &collection)
+          add(
+            cell, page, own, number, .live, place, confidence: 95, isAmbiguous: isAmbiguous,
+            &collection)
         }
         carveGaps(page, limit, own, number, &collection)
       }
@@ -146,14 +152,59 @@ extension DamagedDatabase {
       page.byte(at: 0) == BTreePage.Kind.leafTable.rawValue
     else { return }
     let own = vote(page, version.page, layout.pageSize, &collection)
+    let isAmbiguous = own.map(mayBeUnknown) ?? false
     for cell in collection.reading.cells {
-      add(cell, page, own, place, source, .cell, confidence: 98, &collection)
+      add(
+        cell, page, own, place, source, .cell, confidence: 98, isAmbiguous: isAmbiguous,
+        &collection)
     }
   }
 
   /// The dropped table whose root a page was.
   private func formerOwner(_ page: UInt32) -> Int? {
     tables.firstIndex { $0.isDropped && $0.rootPage == page }
+  }
+
+  /// Whether rows that look like a table's may be of one of which nothing is known.
+  private func mayBeUnknown(_ table: Int) -> Bool { hasUnknownTables && !shapes[table].isSigned }
+
+  /// Whether what stands below the cells of a page may be from before it came to its table.
+  ///
+  /// SQLite leaves what stood on a page when it gives it to another table. The new rows fill it from its end in order,
+  /// and the last of them begins in the midst of an older one. Where rows of the page's own table were deleted they end
+  /// where the live ones begin, or left free blocks between those; and where SQLite has put a page's cells together
+  /// anew, copies of them stand there.
+  private func mayBeFormer(
+    _ gap: Range<Int>, _ finds: [Carver.Find], _ page: RawSpan, _ reading: borrowing LeafReading
+  ) -> Bool {
+    guard gap.lowerBound < reading.cells.first?.start ?? .max, let last = finds.last else {
+      return false
+    }
+    var above = layout.usableSize
+    var living: [Int64: LeafCell] = [:]
+    for cell in reading.cells {
+      if cell.start > above { return false }
+      above = cell.start
+      living[cell.rowID] = cell
+    }
+    guard above == layout.usableSize || last.cell.end != above else { return false }
+    return !finds.contains { find in
+      guard find.cell.hasRowID, let cell = living[find.cell.rowID], cell.length == find.cell.length
+      else { return false }
+      return (0..<cell.length).allSatisfy {
+        page.byte(at: cell.start + $0) == page.byte(at: find.cell.start + $0)
+      }
+    }
+  }
+
+  /// Whether a whole cell, its types at hand, can be a row of a table.
+  private func fits(
+    _ cell: LeafCell, _ page: RawSpan, _ table: Int, _ types: borrowing RecordTypes
+  ) -> Bool {
+    hasRowIDs(table) && shapes[table].fits(types)
+      && shapes[table].fitsValues(
+        types, page, body: cell.record + cell.payload - types.bodyLength,
+        end: cell.record + cell.local, encoding: layout.textEncoding)
   }
 
   /// Reads a leaf that belongs to no tree, and decides by its rows which table it was of.
@@ -179,7 +230,7 @@ extension DamagedDatabase {
     let blocks = collection.reading.freeBlocks
     if collection.reading.isTight {
       if let gap = collection.reading.usedGap(page, limit) {
-        carve(page, gap, [], own, number, .gap, &collection)
+        carve(page, gap, [], own, number, .gap, isTight: true, &collection)
       }
       return
     }
@@ -191,18 +242,52 @@ extension DamagedDatabase {
 
   private func carve(
     _ page: RawSpan, _ region: Range<Int>, _ blocks: [Range<Int>], _ own: Int?, _ number: UInt32,
-    _ place: RowOrigin.Place, wholeOnly: Bool = false, _ collection: inout Collection
+    _ place: RowOrigin.Place, wholeOnly: Bool = false, isTight: Bool = false,
+    _ collection: inout Collection
   ) {
     guard region.count >= 6 else { return }
     collection.carver.removeAll()
     collection.carver.carve(
       page, region, freeBlocks: blocks, shapes: shapes, own: own, wholeOnly: wholeOnly)
+    let mayBeFormer =
+      isTight && mayBeFormer(region, collection.carver.finds, page, collection.reading)
     for find in collection.carver.finds {
+      var (table, isAmbiguous) = (find.shape, find.isAmbiguous)
+      if mayBeFormer, table == own {
+        let isWhole = !find.cell.isHeadless && parse(find.cell, page, &collection.types)
+        if isWhole, let former = formerOwner(number),
+          fits(find.cell, page, former, collection.types)
+        {
+          table = former
+        } else if mayBeUnknown(table)
+          || isWhole && hasTwin(find.cell, page, table, collection.types)
+        {
+          isAmbiguous = true
+        }
+      } else if own == nil, mayBeUnknown(table) {
+        isAmbiguous = true
+      }
       add(
-        find.cell, page, find.shape, number, .live, place, confidence: find.confidence,
-        isAmbiguous: find.isAmbiguous, newer: find.newer, &collection)
+        find.cell, page, table, number, .live, place, confidence: find.confidence,
+        isAmbiguous: isAmbiguous, newer: find.newer, &collection)
     }
   }
+
+  /// Whether a cell on a page of one table, its types at hand, can be a row of another one as well.
+  private func hasTwin(
+    _ cell: LeafCell, _ page: RawSpan, _ table: Int, _ types: borrowing RecordTypes
+  ) -> Bool {
+    if shapes[table].isSigned { return false }
+    let weight = shapes[table].weight
+    for other in shapes.indices.prefix(Self.mostTwins)
+    where other != table && shapes[other].weight >= weight {
+      if fits(cell, page, other, types) { return true }
+    }
+    return false
+  }
+
+  /// Tables that a row is held against for that.
+  private static let mostTwins = 64
 
   private func add(
     _ cell: LeafCell, _ page: RawSpan, _ table: Int?, _ number: UInt32, _ source: Source,

@@ -12,11 +12,16 @@ extension DamagedDatabase {
     let schemaLayout = RowLayout(expected.definition)
     // A table of the user's may hold a copy of a schema, so other pages are only looked at where some are missing.
     let sound = try soundSchemaLeaves()
+    var isWhole = sound != nil
+    var isComplete = true
     let last = sound?.count ?? Int(pageCount)
     for place in 0..<last {
       let page = sound?[place] ?? UInt32(place + 1)
       let kind = census.kind(page)
-      guard kind == .tableLeaf || page == 1, !census.free.contains(page) else { continue }
+      // A leaf of the schema's own whose header is ruined is no leaf by that.
+      guard kind == .tableLeaf || page == 1 || (kind == .other && census.parent(page) == 1),
+        sound != nil || !census.free.contains(page)
+      else { continue }
       let available = try reader.copy(page, into: &buffer)
       guard available > 0, kind != .tableInterior else { continue }
       // A cheap look first: schema rows begin with one of four words.
@@ -28,18 +33,35 @@ extension DamagedDatabase {
       var rows: [StoredRow] = []
       for cell in reading.cells {
         var sink = RecoveredValueSink { row in
-          if row.partial.isEmpty { rows.append(StoredRow(rowID: row.rowID, values: row.values)) }
+          if row.partial.isEmpty {
+            rows.append(StoredRow(rowID: row.rowID, values: row.values))
+          } else {
+            isWhole = false
+          }
           return true
         }
         try rowReader.emit(
           cell, of: page, buffer.rawSpan, RowOrigin(), schemaLayout, isLive: false, &sink)
       }
+      let isOwn = page == 1 || sound != nil || census.parent(page) == 1
       let found = rows.compactMap(SchemaEntry.init(row:)).filter { entry in
         ["table", "index", "view", "trigger"].contains(entry.type)
-          && entry.sql.map { SQLName(Substring($0.utf8.prefix(6))) == SQLName("CREATE") } ?? true
+          && (entry.sql.map { SQLName(Substring($0.utf8.prefix(6))) == SQLName("CREATE") } ?? true
+            // A root is one, whatever became of the statement.
+            || (isOwn && entry.type == "table" && entry.rootPage > 1))
       }
+      let count = Int(buffer.rawSpan.uint16(at: page == 1 ? DatabaseHeader.length + 3 : 3))
+      if isOwn, found.count < max(count, reading.cells.count) { isComplete = false }
       if page > 1, !found.isEmpty { schemaLeaves.append(page) }
       for entry in found where seen.insert(entry).inserted { entries.append(entry) }
+    }
+    isSchemaWhole = isWhole && isComplete
+    if !isComplete, !entries.isEmpty {
+      findings.add(
+        Finding(
+          "schema.incomplete",
+          "not all of the schema table can be read; tables that it does not name are told by their rows",
+          page: 1))
     }
     return entries
   }
@@ -129,7 +151,7 @@ extension DamagedDatabase {
       for cell in cells {
         var sink = RecoveredValueSink { row in
           if let entry = SchemaEntry(row: StoredRow(rowID: nil, values: row.values)),
-            entry.type == "table", entry.rootPage > 0
+            ["table", "index"].contains(entry.type), entry.rootPage > 0
           {
             entries.append(entry)
           }
@@ -140,6 +162,21 @@ extension DamagedDatabase {
       }
     }
     return entries
+  }
+
+  /// Whether the schema was changed more often than its entries tell, and those known to have been deleted: then tables
+  /// were dropped of which nothing is known any more. Each statement that changes the schema counts the cookie up
+  /// (file format, section 1.3.9).
+  func tellsOfUnknownTables(beside dropped: [SchemaEntry]) -> Bool {
+    guard let header = layout.header, header.schemaCookie < 1 << 20 else { return false }
+    let live = Set(schemaEntries.map { SQLName($0.name) })
+    let gone = Dictionary(
+      dropped.filter { !live.contains(SQLName($0.name)) }.map { (SQLName($0.name), $0.type) },
+      uniquingKeysWith: { first, _ in first })
+    // An index goes with its table, in the same statement.
+    let told =
+      schemaEntries.count { $0.sql != nil } + gone.count + gone.values.count { $0 == "table" }
+    return Int(header.schemaCookie) > told
   }
 
   /// The schema table (file format, section 2.6).

@@ -15,31 +15,25 @@ extension DamagedDatabase {
   ) throws(SQLiteFileError) -> [UInt32: Int] {
     guard !undecided.isEmpty else { return [:] }
     let candidates = Set(undecided.values.joined())
-    var known: [Int: [ClosedRange<Int64>]] = [:]
+    var known: [Int: RowIDRanges] = [:]
     var stretches: [UInt32: [ClosedRange<Int64>]] = [:]
-    var reading = newReading()
-    var buffer = ContiguousArray<UInt8>()
     var count = 0
+    var settled: [Int: [ClosedRange<Int64>]] = [:]
     for page in 2...max(2, pageCount) where census.isLiveLeaf(page) {
       let root = try root(of: page, roots).page
       let table = owners[root]
       guard undecided[root] != nil || table.map(candidates.contains) == true else { continue }
-      let available = try reader.copy(page, into: &buffer)
-      guard available > 0 else { continue }
-      reading.read(buffer.rawSpan, number: page, available: available, shape: nil)
       // Row ids that are in doubt prove nothing.
-      guard reading.method == .pointers, let first = reading.cells.first?.rowID,
-        let last = reading.cells.last?.rowID, first <= last
-      else { continue }
+      guard let own = try rowIDs(of: page) else { continue }
       count += 1
       guard count <= Self.mostRanges else { return [:] }
       if let table {
-        known[table, default: []].append(first...last)
+        settled[table, default: []].append(own)
       } else {
-        stretches[root, default: []].append(first...last)
+        stretches[root, default: []].append(own)
       }
     }
-    for table in known.keys { known[table]?.sort { $0.lowerBound < $1.lowerBound } }
+    for (table, ranges) in settled { known[table, default: RowIDRanges()].add(ranges) }
     var found: [UInt32: Int] = [:]
     var left = stretches.keys.sorted {
       (stretches[$0]?.first?.lowerBound ?? 0, $0) < (stretches[$1]?.first?.lowerBound ?? 0, $1)
@@ -47,66 +41,27 @@ extension DamagedDatabase {
     // What is decided may decide its neighbours, those with higher row ids in the same round.
     for _ in 0..<4 where !left.isEmpty {
       let before = left.count
-      var added: [Int: [ClosedRange<Int64>]] = [:]
+      var added: [Int: RowIDRanges] = [:]
       left.removeAll { root in
         guard let ranges = stretches[root], let tables = undecided[root] else { return true }
         let open = tables.filter { table in
           ranges.allSatisfy {
-            Self.hasRoom(for: $0, in: known[table] ?? [])
-              && Self.hasRoom(for: $0, in: added[table] ?? [])
+            known[table]?.haveRoom(for: $0) ?? true && added[table]?.haveRoom(for: $0) ?? true
           }
         }
         let near = open.filter { table in
-          ranges.contains {
-            Self.touches($0, known[table] ?? []) || Self.touches($0, added[table] ?? [])
-          }
+          ranges.contains { known[table]?.touch($0) ?? false || added[table]?.touch($0) ?? false }
         }
         guard let table = open.count == 1 ? open.first : near.count == 1 ? near.first : nil else {
           return false
         }
         found[root] = table
-        added[table, default: []] += ranges
-        // Nearly always the end of the list, as the pages are taken in the order of their row ids.
-        if ranges.count > 1 { added[table]?.sort { $0.lowerBound < $1.lowerBound } }
+        added[table, default: RowIDRanges()].add(ranges)
         return true
       }
-      for (table, ranges) in added {
-        known[table, default: []] += ranges
-        known[table]?.sort { $0.lowerBound < $1.lowerBound }
-      }
+      for (table, ranges) in added { known[table, default: RowIDRanges()].add(ranges.ranges) }
       if left.count == before { break }
     }
     return found
-  }
-
-  /// Where a range belongs among others that are sorted and do not overlap.
-  private static func place(of range: ClosedRange<Int64>, in ranges: [ClosedRange<Int64>]) -> Int {
-    var low = 0
-    var high = ranges.count
-    while low < high {
-      let middle = (low + high) / 2
-      if ranges[middle].lowerBound < range.lowerBound { low = middle + 1 } else { high = middle }
-    }
-    return low
-  }
-
-  private static func hasRoom(for range: ClosedRange<Int64>, in ranges: [ClosedRange<Int64>])
-    -> Bool
-  {
-    let next = place(of: range, in: ranges)
-    if next > 0, ranges[next - 1].upperBound >= range.lowerBound { return false }
-    return next == ranges.count || ranges[next].lowerBound > range.upperBound
-  }
-
-  /// Whether a range begins right behind one of the others, or ends right before one.
-  private static func touches(_ range: ClosedRange<Int64>, _ ranges: [ClosedRange<Int64>]) -> Bool {
-    let next = place(of: range, in: ranges)
-    if next > 0, ranges[next - 1].upperBound < .max,
-      ranges[next - 1].upperBound + 1 == range.lowerBound
-    {
-      return true
-    }
-    return next < ranges.count && range.upperBound < .max
-      && range.upperBound + 1 == ranges[next].lowerBound
   }
 }

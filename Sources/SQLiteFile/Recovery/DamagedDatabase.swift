@@ -33,12 +33,23 @@ public final class DamagedDatabase {
   /// Pages that the pointer map has children of, and those that it calls pages of b-trees.
   var interiors: PageSet
   var trees: PageSet
+  /// What the walks from the roots that the schema names came to, by root.
+  var walks: [UInt32: WalkedTree] = [:]
+  /// Whether all of the schema can be read, and whether all b-trees of tables are whole, too.
+  var isSchemaWhole = false
+  var isWhole = false
+  /// Whether the free list comes to its end with as many pages as the header counts.
+  var isFreeListSound = false
   /// Tables by the root pages that the schema gives, and by those that rows gave them to.
   var roots: [UInt32: Int] = [:]
   var owners: [UInt32: Int] = [:]
   /// The types that rows of each table begin with; nil before they have been counted.
   var firstTypes: [[UInt64]]?
   var layouts: [RowLayout] = []
+  /// What stands where it does not belong; nil before it was looked for.
+  var misplaced: MisplacedRows?
+  /// Whether there were tables of which nothing is known.
+  private(set) var hasUnknownTables = false
   let mostPayload: Int
 
   /// Reads every page once to see what each of them is.
@@ -52,13 +63,13 @@ public final class DamagedDatabase {
       throw try Self.refusal(main)
     }
     sides = survey.sides
-    layout = survey.layout
+    layout = try Self.withoutFalseMap(survey)
     if let sides { findings.add(sides.findings) }
     let newest = survey.pageCount
     pageCount = newest
     reader = survey.reader()
     census = PageCensus(pageCount: newest)
-    map = PointerMap(layout: survey.layout, pageCount: newest)
+    map = PointerMap(layout: layout, pageCount: newest)
     claimed = PageSet(pageCount: newest)
     interiors = PageSet(pageCount: newest)
     trees = PageSet(pageCount: newest)
@@ -71,23 +82,71 @@ public final class DamagedDatabase {
     }
     for finding in survey.findings { findings.add(finding) }
     try takeCensus()
+    let walk = try findBrokenSchemaTree()
     schemaEntries = try readSchema()
+    takePlainSchema(logView)
+    try walkTrees()
     if schemaEntries.isEmpty, census.kind(1) != .tableLeaf {
       findings.add(FileSurvey.schemaLost)
     }
     var tables = schemaEntries.compactMap { entry -> ExpectedTable? in
-      guard entry.type == "table", entry.rootPage > 0, let sql = entry.sql else { return nil }
-      return ExpectedTable(name: entry.name, sql: sql, rootPage: entry.rootPage)
+      guard entry.type == "table", entry.rootPage > 0 else { return nil }
+      if let sql = entry.sql,
+        let table = ExpectedTable(name: entry.name, sql: sql, rootPage: entry.rootPage)
+      {
+        return table
+      }
+      findings.add(
+        Finding(
+          "schema.unreadable", "the CREATE statement of \(entry.name) is not readable",
+          table: entry.name))
+      return ExpectedTable(
+        undescribed: entry.name, rootPage: entry.rootPage,
+        isWithoutRowID: [.indexLeaf, .indexInterior].contains(census.kind(entry.rootPage)))
     }
+    try settleSharedRoots(of: &tables)
+    try findBrokenTrees(of: tables, behind: walk)
     // Tables that were dropped have rows in free pages, perhaps.
-    for entry in try readDroppedSchema() where !tables.contains(where: { $0.name == entry.name }) {
-      guard let sql = entry.sql,
+    let dropped = try readDroppedSchema()
+    hasUnknownTables = tellsOfUnknownTables(beside: dropped)
+    for entry in dropped where !tables.contains(where: { $0.name == entry.name }) {
+      guard entry.type == "table", let sql = entry.sql,
         var table = ExpectedTable(name: entry.name, sql: sql, rootPage: entry.rootPage)
       else { continue }
       table.isDropped = true
       tables.append(table)
     }
     try expect(tables)
+  }
+
+  /// Takes over what the ordinary reader reads of the schema, and what it finds wrong there.
+  private func takePlainSchema(_ logView: SQLiteDatabase.LogView) {
+    guard layout.origin == 0, let plain = try? SQLiteDatabase(path: path, logView: logView),
+      plain.header.pageSize == layout.pageSize, plain.header.usableSize == layout.usableSize
+    else { return }
+    for finding in plain.findings.kept where finding.table == Self.schemaTable?.name {
+      findings.add(finding)
+    }
+    var names = Set(schemaEntries.filter { $0.type == "table" }.map { SQLName($0.name) })
+    for entry in plain.schema.entries where entry.type == "table" {
+      if names.insert(SQLName(entry.name)).inserted { schemaEntries.append(entry) }
+    }
+  }
+
+  /// The layout without the pointer map of which the header speaks, where a leaf with rows is the first page of that.
+  private static func withoutFalseMap(_ survey: FileSurvey) throws(SQLiteFileError) -> FileLayout {
+    var layout = survey.layout
+    guard layout.hasPointerMap else { return layout }
+    var reader = survey.reader()
+    var buffer = ContiguousArray<UInt8>()
+    guard try reader.copy(2, into: &buffer) == layout.pageSize else { return layout }
+    var reading = LeafReading(
+      usableSize: layout.usableSize, mostPayload: 1 << 31, encoding: layout.textEncoding)
+    let isTable = buffer.rawSpan.byte(at: 0) == BTreePage.Kind.leafTable.rawValue
+    reading.read(buffer.rawSpan, number: 2, available: layout.pageSize, shape: nil)
+    let count = Int(buffer.rawSpan.uint16(at: 3))
+    if isTable, reading.cells.count * 2 > count { layout.hasPointerMap = false }
+    return layout
   }
 
   private static func refusal(_ main: ByteFile) throws(SQLiteFileError) -> SQLiteFileError {
@@ -102,11 +161,22 @@ public final class DamagedDatabase {
 
   /// Tells which tables to expect, and gives every page to one of them.
   public func expect(_ tables: [ExpectedTable]) throws(SQLiteFileError) {
-    let tables = Array(tables.prefix(Self.mostTables))
+    var tables = Array(tables.prefix(Self.mostTables))
+    // Who describes a table that the schema merely names describes the b-tree that it names.
+    for place in tables.indices where !tables[place].isDescribed {
+      guard
+        let other = tables.firstIndex(where: {
+          $0.isDescribed && !$0.isDropped && SQLName.isSame($0.name, tables[place].name)
+        }), tables[other].rootPage == nil
+      else { continue }
+      tables[other].rootPage = tables[place].rootPage
+      tables[place].rootPage = nil
+    }
     self.tables = tables
     firstTypes = nil
+    misplaced = nil
     shapes = tables.enumerated().map { RowShape($1, table: $0) }
-    layouts = tables.map { RowLayout($0.definition) }
+    layouts = tables.map { $0.isDescribed ? RowLayout($0.definition) : RowLayout() }
     try attribute()
   }
 
@@ -149,9 +219,9 @@ public final class DamagedDatabase {
     let wanted = places(names)
     if selection != .deleted {
       if sink.isUnlimited, pageCount >= ParallelRecovery.leastPageCount {
-        try ParallelRecovery.write(self, wanted, to: &sink)
+        try ParallelRecovery.write(self, wanted, givesContradicted: selection == .all, to: &sink)
       } else {
-        try emitLive(wanted, &sink)
+        try emitLive(wanted, givesContradicted: selection == .all, &sink)
       }
     }
     if selection != .live, sink.wantsMore { try emitDeleted(wanted, &sink) }
@@ -165,7 +235,9 @@ public final class DamagedDatabase {
   func emit<Sink: RecoverySink & ~Copyable>(
     _ selection: Selection, _ wanted: Set<Int>?, _ sink: inout Sink
   ) throws(SQLiteFileError) {
-    if selection != .deleted { try emitLive(wanted, &sink) }
+    if selection != .deleted {
+      try emitLive(wanted, givesContradicted: selection == .all, &sink)
+    }
     if selection != .live, sink.wantsMore { try emitDeleted(wanted, &sink) }
   }
 }

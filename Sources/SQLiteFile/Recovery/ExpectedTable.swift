@@ -29,4 +29,17 @@ public struct ExpectedTable: Sendable, Hashable {
     self.rootPage = rootPage
     notNull = Set(definition.columns.indices.filter { definition.columns[$0].isNotNull })
   }
+
+  /// A table that the schema names and whose CREATE statement cannot be read: its rows have their fields as they are.
+  init(undescribed name: String, rootPage: UInt32, isWithoutRowID: Bool) {
+    self.name = name
+    sql = nil
+    definition = TableDefinition(
+      columns: [], rowIDColumn: nil, primaryKey: [], isWithoutRowID: isWithoutRowID, isStrict: false
+    )
+    self.rootPage = rootPage
+  }
+
+  /// Whether anybody tells what columns it has.
+  public var isDescribed: Bool { !definition.columns.isEmpty }
 }

@@ -89,7 +89,7 @@ struct LeafCell: BitwiseCopyable {
   /// Parses a cell of an index b-tree, which is what a WITHOUT ROWID table is kept in (file format, section 2.4).
   static func parseIndex(
     _ page: RawSpan, at start: Int, isInterior: Bool, usableSize: Int, mostPayload: Int,
-    _ types: inout RecordTypes
+    longestHeader: Int = 0, _ types: inout RecordTypes
   ) -> LeafCell? {
     let lead = isInterior ? 4 : 0
     guard let payload = Varint.read(page, at: start + lead, end: usableSize), payload.value >= 2,
@@ -100,14 +100,46 @@ struct LeafCell: BitwiseCopyable {
     let local = BTreePage.localLength(payload: total, usableSize: usableSize, isTableLeaf: false)
     let end = record + local + (local < total ? 4 : 0)
     guard end <= usableSize, let header = Varint.read(page, at: record, end: end),
-      header.value >= 2, header.value <= UInt64(local), header.value > UInt64(header.length),
-      types.read(page, record + header.length..<record + Int(header.value)),
-      types.bodyLength + Int(header.value) == total
+      header.value >= 2, header.value > UInt64(header.length)
     else { return nil }
+    if header.value > UInt64(local) {
+      guard header.value <= UInt64(longestHeader), header.value <= payload.value else { return nil }
+    } else {
+      guard types.read(page, record + header.length..<record + Int(header.value)),
+        types.bodyLength + Int(header.value) == total
+      else { return nil }
+    }
     var cell = LeafCell(
       start: start, length: max(4, end - start), rowID: 0, record: record, payload: total,
       local: local)
     cell.hasRowID = false
+    return cell
+  }
+
+  /// Parses the cell at `start` as SQLite would read it: it need not agree with itself, only end on the page.
+  static func parseLoosely(
+    _ page: RawSpan, at start: Int, kind: BTreePage.Kind, usableSize: Int, mostPayload: Int
+  ) -> LeafCell? {
+    let lead = kind.isLeaf ? 0 : 4
+    guard let payload = Varint.read(page, at: start + lead, end: usableSize),
+      payload.value <= UInt64(mostPayload)
+    else { return nil }
+    var offset = start + lead + payload.length
+    var rowID: Int64?
+    if kind.isTable {
+      guard let key = Varint.read(page, at: offset, end: usableSize) else { return nil }
+      rowID = Int64(bitPattern: key.value)
+      offset += key.length
+    }
+    let total = Int(payload.value)
+    let local = BTreePage.localLength(
+      payload: total, usableSize: usableSize, isTableLeaf: kind.isTable)
+    let end = offset + local + (local < total ? 4 : 0)
+    guard end <= usableSize else { return nil }
+    var cell = LeafCell(
+      start: start, length: max(4, end - start), rowID: rowID ?? 0, record: offset, payload: total,
+      local: local)
+    cell.hasRowID = rowID != nil
     return cell
   }
 

@@ -83,6 +83,15 @@ struct LeafReading {
       method = .mended
       return
     }
+    if chainHolds, limit == usableSize,
+      let row = cellsInARow(
+        page, from: contentStart, fragments: Int(page.byte(at: base + 7)), shape),
+      row.count == count || (row.count > 1 && 2 * cells.count < count), !isSame(as: row)
+    {
+      cells = row
+      method = .mended
+      return markUnordered()
+    }
     if cells.count == count { doubtOutOfOrder() }
     mend(page, base + 8, count, limit, chainHolds ? contentStart : pointersEnd, shape)
   }
@@ -111,7 +120,10 @@ struct LeafReading {
   }
 
   /// Reads a page of the index b-tree of a WITHOUT ROWID table by its pointers.
-  mutating func readIndex(_ page: RawSpan, isInterior: Bool) {
+  ///
+  /// `shape`: as for ``read(_:number:available:shape:)``.
+  mutating func readIndex(_ page: RawSpan, isInterior: Bool, shape: RowShape? = nil) {
+    let longestHeader = Self.longestHeader(shape)
     cells.removeAll(keepingCapacity: true)
     freeBlocks.removeAll(keepingCapacity: true)
     let pointers = isInterior ? 12 : 8
@@ -125,7 +137,7 @@ struct LeafReading {
       if start >= contentFloor, start + 4 <= usableSize,
         let cell = LeafCell.parseIndex(
           page, at: start, isInterior: isInterior, usableSize: usableSize,
-          mostPayload: mostPayload, &types)
+          mostPayload: mostPayload, longestHeader: longestHeader, &types)
       {
         cells.append(cell)
       } else {
@@ -169,11 +181,16 @@ struct LeafReading {
 
   // MARK: - By pointers
 
+  /// The longest header of a record that is taken unseen where it goes on in overflow pages. A type takes nine bytes at
+  /// most, and mostly one or two.
+  private static func longestHeader(_ shape: RowShape?) -> Int {
+    shape.map { $0.fields.count * 5 + 9 } ?? 0
+  }
+
   private mutating func readPointers(
     _ page: RawSpan, _ pointers: Int, _ count: Int, _ limit: Int, _ shape: RowShape?
   ) {
-    // A type takes nine bytes at most, and mostly one or two.
-    let longestHeader = shape.map { $0.fields.count * 5 + 9 } ?? 0
+    let longestHeader = Self.longestHeader(shape)
     var index = 0
     while index < count {
       let start = Int(page.uint16(at: pointers &+ 2 &* index))
@@ -259,11 +276,61 @@ struct LeafReading {
 
   // MARK: - Mended
 
+  /// The cells that stand one behind the other from where the first one must begin to the page's very end, with nothing
+  /// between them but free blocks and fragments; nil where they do not end there. Each one's length says where the next
+  /// begins, so that no pointer is needed, and hardly anything else ends just there.
+  private mutating func cellsInARow(
+    _ page: RawSpan, from start: Int, fragments: Int, _ shape: RowShape?
+  ) -> ContiguousArray<LeafCell>? {
+    guard start >= contentFloor else { return nil }
+    let longestHeader = Self.longestHeader(shape)
+    var row: ContiguousArray<LeafCell> = []
+    var offset = start
+    var fragments = fragments
+    var block = 0
+    while offset < usableSize {
+      while block < freeBlocks.count, freeBlocks[block].lowerBound < offset { block += 1 }
+      let room = block < freeBlocks.count ? freeBlocks[block].lowerBound : usableSize
+      if offset == room {
+        offset = freeBlocks[block].upperBound
+      } else if let cell = LeafCell.parse(
+        page, at: offset, limit: room, usableSize: usableSize, mostPayload: mostPayload,
+        longestHeader: longestHeader, keepsTypes: false, &types)
+      {
+        row.append(cell)
+        offset = cell.end
+      } else if fragments > 0 {
+        fragments -= 1
+        offset += 1
+      } else {
+        return nil
+      }
+    }
+    return row
+  }
+
+  /// Whether these are the cells that the pointers lead to.
+  private func isSame(as row: ContiguousArray<LeafCell>) -> Bool {
+    row.count == cells.count && row.map(\.start) == cells.map(\.start).sorted()
+  }
+
   private mutating func mend(
     _ page: RawSpan, _ pointers: Int, _ count: Int, _ limit: Int, _ contentStart: Int,
     _ shape: RowShape?
   ) {
     method = .mended
+    if limit == usableSize, 2 * cells.count < count {
+      // Of pointers most of which lead nowhere the others do so by chance.
+      let pointed = cells
+      cells.removeAll()
+      readTiles(page, max(contentFloor, contentStart), limit, shape)
+      if cells.count >= pointed.count {
+        cells.removeFirst(max(0, cells.count - count))
+        lostCount = count - cells.count
+        return markUnordered()
+      }
+      cells = pointed
+    }
     cells.sort { $0.start < $1.start }
     dropOverlaps(page, shape)
     guard cells.count < count else { return markUnordered() }
@@ -294,8 +361,11 @@ struct LeafReading {
         lost -= 1
       }
     }
-    if lost > 0 {
-      lost = takeUnpointed(page, from: max(contentFloor, contentStart), limit, lost, shape)
+    // What the end of the file has cut off stands nowhere else on the page.
+    let cutOff = (0..<count).count { Int(page.uint16(at: pointers + 2 * $0)) + 4 > limit }
+    if limit == usableSize || cutOff < lost {
+      let most = limit == usableSize ? lost : lost - cutOff
+      lost -= most - takeUnpointed(page, from: max(contentFloor, contentStart), limit, most, shape)
     }
     lostCount = lost
     markUnordered()
@@ -309,14 +379,18 @@ struct LeafReading {
     var found: [LeafCell] = []
     for gap in gaps(from: floor, to: limit, without: freeBlocks) {
       var offset = gap.lowerBound
+      var border = offset
       while offset + 4 <= gap.upperBound {
         if let cell = LeafCell.parse(
           page, at: offset, limit: gap.upperBound, usableSize: usableSize,
           mostPayload: mostPayload, &types), isPlausible(cell, page, limit, shape),
-          shape != nil || cell.end == gap.upperBound || startsCell(page, cell.end, gap.upperBound)
+          shape.map(isTelling) ?? false
+            || ((shape == nil || offset == border)
+              && (cell.end == gap.upperBound || startsCell(page, cell.end, gap.upperBound)))
         {
           found.append(cell)
           offset = cell.end
+          border = offset
         } else {
           offset += 1
         }
@@ -369,13 +443,17 @@ struct LeafReading {
   /// The cells that fill the page up to its end without gaps; with a shape also those that stand apart.
   private mutating func readTiles(_ page: RawSpan, _ floor: Int, _ limit: Int, _ shape: RowShape?) {
     guard limit - floor >= 4 else { return }
-    // reaches[o]: cells from offset o on tile the page to its end.
+    // reaches[o]: cells from offset o on tile the page to its end, with free blocks between them.
     var reaches = [Bool](repeating: false, count: limit + 1)
     reaches[limit] = limit == usableSize
     var offset = limit - 4
     var first = limit
+    let blocks = Dictionary(
+      freeBlocks.map { ($0.lowerBound, $0.upperBound) }, uniquingKeysWith: { one, _ in one })
     while offset >= floor {
-      if let cell = LeafCell.parse(
+      if let end = blocks[offset] {
+        reaches[offset] = reaches[end]
+      } else if let cell = LeafCell.parse(
         page, at: offset, limit: limit, usableSize: usableSize, mostPayload: mostPayload, &types),
         reaches[cell.end], isPlausible(cell, page, limit, shape)
       {
@@ -387,12 +465,17 @@ struct LeafReading {
     // Of several tilings the longest counts.
     offset = first
     var tiled: [LeafCell] = []
-    while offset < limit,
-      let cell = LeafCell.parse(
+    while offset < limit {
+      if let end = blocks[offset] {
+        offset = end
+      } else if let cell = LeafCell.parse(
         page, at: offset, limit: limit, usableSize: usableSize, mostPayload: mostPayload, &types)
-    {
-      tiled.append(cell)
-      offset = cell.end
+      {
+        tiled.append(cell)
+        offset = cell.end
+      } else {
+        break
+      }
     }
     if shape == nil, tiled.count < 2 { return }
     for cell in tiled { insert(cell) }
@@ -401,7 +484,8 @@ struct LeafReading {
     while offset + 4 <= first {
       if let cell = LeafCell.parse(
         page, at: offset, limit: first, usableSize: usableSize, mostPayload: mostPayload, &types),
-        isPlausible(cell, page, limit, shape)
+        isPlausible(cell, page, limit, shape), isTelling(shape),
+        !freeBlocks.contains(where: { $0.overlaps(cell.start..<cell.end) })
       {
         insert(cell)
         offset = cell.end
@@ -412,6 +496,12 @@ struct LeafReading {
   }
 
   // MARK: - Common
+
+  /// Whether the types that were parsed last are more than the two small numbers of a row that joins two others: such
+  /// bytes stand anywhere.
+  private func isTelling(_ shape: RowShape) -> Bool {
+    shape.fields.count > 2 && types.bodyLength >= 8
+  }
 
   /// Whether a cell can be a row of the table, or of any table where that is not known. The types of the cell
   /// are those that were parsed last.

@@ -1,6 +1,7 @@
 /// What each page of a file is, as far as the page itself and those that point to it tell.
 ///
-/// Nine bytes for each page, so that a file of 10 GB with pages of 4 KB needs 24 MB.
+/// Nine bytes for each page, so that a file of 10 GB with pages of 4 KB needs 24 MB; none for long runs of zeros, which
+/// is what the holes of a sparse file are.
 struct PageCensus {
   /// What a page is.
   enum Kind: UInt8 {
@@ -22,12 +23,12 @@ struct PageCensus {
   }
 
   let pageCount: UInt32
-  private var kinds: ContiguousArray<UInt8>
+  private var kinds: PageValues<UInt8>
   /// The interior page that leads to a page; 0 for none.
-  private var parents: ContiguousArray<UInt32>
+  private var parents: PageValues<UInt32>
   /// Which table a page belongs to, counted from 1; 0 for none.
-  private var owners: ContiguousArray<UInt16>
-  private var evidence: ContiguousArray<UInt8>
+  private var owners: PageValues<UInt16>
+  private var evidence: PageValues<UInt8>
   /// Pages on the free list.
   private(set) var free: PageSet
   /// Pages to which a cell or an overflow page leads, and those to which several do.
@@ -35,18 +36,25 @@ struct PageCensus {
   private(set) var contested: PageSet
   /// Pages to which two interior pages lead.
   private(set) var disputed: PageSet
+  /// Pages of b-trees to which sound pages lead from a root that the schema names.
+  private(set) var reached: PageSet
+  /// Leaves of the past: no b-tree leads to them, and the one of their table has no place for them.
+  private(set) var stale: PageSet
 
   init(pageCount: UInt32) {
     self.pageCount = pageCount
     let count = Int(pageCount) + 1
-    kinds = ContiguousArray(repeating: 0, count: count)
-    parents = ContiguousArray(repeating: 0, count: count)
-    owners = ContiguousArray(repeating: 0, count: count)
-    evidence = ContiguousArray(repeating: 0, count: count)
+    // What nobody looks at is a hole.
+    kinds = PageValues(repeating: Kind.zero.rawValue, count: count)
+    parents = PageValues(repeating: 0, count: count)
+    owners = PageValues(repeating: 0, count: count)
+    evidence = PageValues(repeating: 0, count: count)
     free = PageSet(pageCount: pageCount)
     followed = PageSet(pageCount: pageCount)
     contested = PageSet(pageCount: pageCount)
     disputed = PageSet(pageCount: pageCount)
+    reached = PageSet(pageCount: pageCount)
+    stale = PageSet(pageCount: pageCount)
   }
 
   func kind(_ page: UInt32) -> Kind {
@@ -55,6 +63,16 @@ struct PageCensus {
 
   mutating func set(_ page: UInt32, _ kind: Kind) {
     if page <= pageCount { kinds[Int(page)] = kind.rawValue }
+  }
+
+  /// A page from `page` on before which all are zeros that nothing leads to, nor are any of `others`; for loops over all
+  /// pages.
+  func next(from page: UInt32, or others: PageSet? = nil) -> UInt32 {
+    let index = Int(page)
+    let next = kinds.nextMade(from: index)
+    guard next > index else { return page }
+    return min(
+      UInt32(clamping: min(next, parents.nextMade(from: index))), others?.next(from: page) ?? .max)
   }
 
   func parent(_ page: UInt32) -> UInt32 { page <= pageCount ? parents[Int(page)] : 0 }
@@ -80,17 +98,51 @@ struct PageCensus {
     evidence[Int(page)] = attribution.rawValue
   }
 
-  mutating func forgetOwners() {
-    for index in owners.indices {
-      owners[index] = 0
-      evidence[index] = 0
+  /// Notes that a sound page, or the schema where `parent` is 0, leads to a page: then it is free by no list's word.
+  ///
+  /// - Returns: whether a list or the pointer map says so.
+  mutating func reach(_ page: UInt32, from parent: UInt32) -> Bool {
+    guard page >= 1, page <= pageCount, reached.insert(page) else { return false }
+    parents[Int(page)] = parent
+    guard free.contains(page) else { return false }
+    free.remove(page)
+    return true
+  }
+
+  /// Notes which page leads to one that is not to be read.
+  mutating func miss(_ page: UInt32, from parent: UInt32) {
+    guard page >= 1, page <= pageCount, !reached.contains(page) else { return }
+    parents[Int(page)] = parent
+  }
+
+  /// Forgets what pages of the past lead to: for a file whose b-trees all are whole.
+  mutating func forgetUnreachedParents() {
+    for index in parents.indices where parents[index] != 0 && !reached.contains(parents[index]) {
+      parents[index] = 0
     }
+  }
+
+  mutating func forgetOwner(of page: UInt32) {
+    guard page <= pageCount else { return }
+    owners[Int(page)] = 0
+    evidence[Int(page)] = 0
+  }
+
+  mutating func setStale(_ page: UInt32) {
+    if page <= pageCount { _ = stale.insert(page) }
+  }
+
+  mutating func forgetOwners() {
+    owners = PageValues(repeating: 0, count: owners.count)
+    evidence = PageValues(repeating: 0, count: evidence.count)
+    stale = PageSet(pageCount: pageCount)
   }
 
   /// Whether a page is read as a leaf of a live table: one that is free by the free list may still be reached.
   func isLiveLeaf(_ page: UInt32) -> Bool {
     switch kind(page) {
-    case .tableLeaf, .ruinedLeaf: !free.contains(page) || parent(page) != 0
+    case .tableLeaf, .ruinedLeaf:
+      !stale.contains(page) && (!free.contains(page) || parent(page) != 0)
     default: false
     }
   }
@@ -111,12 +163,11 @@ struct PageCensus {
   /// as if they had been looked at after those before them.
   mutating func append(_ later: borrowing PageCensus, from first: UInt32) {
     guard later.pageCount == pageCount else { return }
-    for index in kinds.indices where index >= Int(first) { kinds[index] = later.kinds[index] }
-    for index in parents.indices where later.parents[index] != 0 {
-      if parents[index] != 0, parents[index] != later.parents[index] {
-        _ = disputed.insert(UInt32(index))
-      }
-      parents[index] = later.parents[index]
+    later.kinds.forEachMade(from: Int(first)) { kinds[$0] = $1 }
+    later.parents.forEachMade { index, parent in
+      guard parent != 0 else { return }
+      if parents[index] != 0, parents[index] != parent { _ = disputed.insert(UInt32(index)) }
+      parents[index] = parent
     }
     disputed.formUnion(later.disputed)
     contested.formUnion(later.contested)

@@ -49,17 +49,29 @@ struct ParallelRecovery {
     }
   }
 
+  /// The pages that are more than zeros, in blocks.
+  private static func blocks(of database: DamagedDatabase) -> [Range<UInt32>] {
+    let end = database.pageCount + 1
+    let length = UInt32(max(1, blockBytes / database.layout.pageSize))
+    let trees = database.namedTrees
+    var blocks: [Range<UInt32>] = []
+    var page = database.census.next(from: 2, or: trees)
+    while page < end {
+      blocks.append(page..<page + min(length, end - page))
+      guard end - page > length else { break }
+      page = database.census.next(from: page + length, or: trees)
+    }
+    return blocks
+  }
+
   /// Writes the rows of all pages to `sink`.
   static func write(
-    _ database: DamagedDatabase, _ wanted: Set<Int>?, to sink: inout RecoveredJSONSink
+    _ database: DamagedDatabase, _ wanted: Set<Int>?, givesContradicted: Bool,
+    to sink: inout RecoveredJSONSink
   ) throws(SQLiteFileError) {
     try database.learnBeforeMending()
     sink.flush()
-    let end = UInt64(database.pageCount) + 1
-    let length = UInt64(max(1, blockBytes / database.layout.pageSize))
-    let blocks = stride(from: 2, to: end, by: Int(length)).map {
-      UInt32($0)..<UInt32(min($0 + length, end))
-    }
+    let blocks = Self.blocks(of: database)
     let spares = (0..<spareCount).map { _ in
       BlockOutput(output: sink.output.another(capacity: bufferBytes, turn: nil))
     }
@@ -67,8 +79,10 @@ struct ParallelRecovery {
     let results = Results()
     let workers = (0..<workerCount).map { _ in
       let turn = BlockTurn(turns)
+      var rows = RowReader(database)
+      rows.givesContradicted = givesContradicted
       return Worker(
-        turn: turn, rows: RowReader(database),
+        turn: turn, rows: rows,
         sink: sink.another(capacity: bufferBytes, turn: turn))
     }
     DispatchQueue.concurrentPerform(iterations: workerCount) {

@@ -11,19 +11,30 @@ struct PayloadGatherer: ~Copyable {
   /// Overflow pages that live rows hold.
   private(set) var claimed: PageSet
   private var successors: ContiguousArray<(parent: UInt32, page: UInt32)>?
-  /// Pages that two chains go through: of dead rows as noted, of live ones when the first page is met that may be
-  /// such a one, in a file without pointer map.
+  /// Pages that the chains of two dead rows go through, as noted.
   private var shared: PageSet?
+  /// Who has the pages to which several lead; nil before the first one is met, in a file without pointer map.
+  private var claims: ChainClaims?
   private let map: PointerMap
+  private let shapes: [RowShape]
+  private let encoding: DatabaseHeader.TextEncoding
+  private let mostPayload: Int
+  /// Whether the free list is the one that the header counts.
+  private let knowsFree: Bool
+  /// Bytes that may still be read from overflow pages.
   private var allowance: Int
 
-  /// `claimed`: overflow pages that are known to be live rows'.
-  /// `storedBytes`: size of all files; four times as much is read from overflow pages in all. The rows of a
-  /// sound file share no overflow page; those of a hostile one may all claim the same long chain.
-  init(map: PointerMap, claimed: PageSet, storedBytes: Int) {
-    self.map = map
-    allowance = 4 * storedBytes + 1 << 20
-    self.claimed = claimed
+  init(_ database: DamagedDatabase) {
+    map = database.map
+    shapes = database.shapes
+    encoding = database.layout.textEncoding
+    mostPayload = database.mostPayload
+    claimed = database.claimed
+    var freeCount: UInt32 = 0
+    database.census.free.forEach { _ in freeCount += 1 }
+    knowsFree = database.layout.header?.freelistPageCount == freeCount
+    // The rows of a sound file share no overflow page; those of a hostile one may all claim the same long chain.
+    allowance = 4 * database.reader.storedPageCount * database.layout.pageSize + 1 << 20
   }
 
   /// Puts the payload of a cell together.
@@ -44,30 +55,56 @@ struct PayloadGatherer: ~Copyable {
     addZeroSectors(bytes, cell.record..<cell.record + local, at: lost.count)
     have = payload.count
     guard cell.spills else { return }
+    let first = payload.count
+    // Where the chain leaves the order in which SQLite takes pages, so that it may be another's from there on.
+    var jump: Int?
+    let (last, next) = try follow(
+      cell, of: page, leadingTo: bytes.uint32(at: cell.record + local), isLive, &jump, census,
+      &reader)
+    guard isLive, !map.isPresent else { return }
+    if have < cell.payload {
+      if let jump { doubt(from: jump) }
+    } else if census.canBeOverflow(next), !census.contested.contains(next),
+      jump != nil || next == last + 1
+    {
+      // The chain goes on behind the row's end, and nothing else leads there: it is a longer row's.
+      doubt(from: jump ?? first)
+    }
+  }
+
+  /// Appends the pages of a chain as far as they can be told.
+  /// - Returns: the last page, and the number that it has for the next one; 0 where another row has that.
+  private mutating func follow(
+    _ cell: LeafCell, of page: UInt32, leadingTo head: UInt32, _ isLive: Bool, _ jump: inout Int?,
+    _ census: borrowing PageCensus, _ reader: inout PageReader
+  ) throws(SQLiteFileError) -> (last: UInt32, next: UInt32) {
     let piece = reader.usableSize - 4
+    let first = payload.count
     var previous = page
-    var next = bytes.uint32(at: cell.record + local)
+    var next = head
     var isFirst = true
     var steps = 0
     var landmark: UInt32 = 0
     var isShared = false
-    var own: Set<UInt32> = []
-    let first = payload.count
     while payload.count < cell.payload {
       let wanted = min(piece, cell.payload - payload.count)
       if map.isPresent, isLive {
         next = try confirmed(next, after: previous, isFirst: isFirst, census, &reader)
       }
       allowance -= wanted
-      guard allowance > 0, next >= 2, next != landmark, isOverflow(next, isLive, census) else {
-        return
+      guard allowance > 0, next != landmark, isOverflow(next, isLive, census) else {
+        return (previous, next)
       }
-      if !map.isPresent, isLive, !isShared, census.contested.contains(next) {
-        own.insert(next)
-        if shared == nil { shared = try sharedPages(census, &reader) }
+      if !map.isPresent, isLive {
+        let link = isFirst ? ChainClaims.Link(page, cell) : ChainClaims.Link(previous)
+        guard try isRightful(link, to: next, census, &reader) else {
+          _ = claimed.insert(next)
+          return (previous, 0)
+        }
+        if !isFirst, !link.isInOrder(next), jump == nil { jump = payload.count }
       }
       if !isShared { isShared = shared?.contains(next) ?? false }
-      guard let content = try reader.page(next) else { return }
+      guard let content = try reader.page(next) else { return (previous, next) }
       let following = content.uint32(at: 0)
       let start = payload.count
       // Zeros that go on are content; a value may well end in a page of them.
@@ -92,15 +129,27 @@ struct PayloadGatherer: ~Copyable {
       steps += 1
       previous = next
       next = following
-      if !isLast, !map.isPresent, isLive,
-        next == 0 || next == previous || next > census.pageCount || own.contains(next)
-          || !isOverflow(next, true, census)
-      {
-        next = neighbour(of: previous, census)
-        if next != 0 { mendedCount += 1 }
-      }
       isFirst = false
     }
+    return (previous, next)
+  }
+
+  /// Whether nothing speaks against a link of a live row's chain, where there is no pointer map.
+  private mutating func isRightful(
+    _ link: ChainClaims.Link, to next: UInt32, _ census: borrowing PageCensus,
+    _ reader: inout PageReader
+  ) throws(SQLiteFileError) -> Bool {
+    let isContested = census.contested.contains(next)
+    // A chain that passes over the page behind, though nothing else leads there, has lost its way.
+    let passedOver = link.isInOrder(next) ? nil : link.behind
+    let mayBeAstray = knowsFree && passedOver.map { census.isOrphan($0) } ?? false
+    guard isContested || mayBeAstray else { return true }
+    if claims == nil {
+      claims = try ChainClaims(
+        census, shapes, encoding: encoding, mostPayload: mostPayload, &reader)
+    }
+    if mayBeAstray, let passedOver, claims?.isLost(passedOver, census) == true { return false }
+    return !isContested || claims?.holder(of: next) == link
   }
 
   /// Doubts all of the payload that stands behind an offset of the cell's page, overflow pages too: another cell was
@@ -113,55 +162,6 @@ struct PayloadGatherer: ~Copyable {
     guard start < payload.count else { return }
     doubts.removeAll { $0.lowerBound >= start }
     doubts.append(start..<payload.count)
-  }
-
-  /// The page behind a page whose chain breaks off, where nothing else leads to it: SQLite takes the pages of a
-  /// chain one after the other where it can. 0 for none.
-  private func neighbour(of page: UInt32, _ census: borrowing PageCensus) -> UInt32 {
-    let next = page &+ 1
-    guard next <= census.pageCount, census.kind(next) == .other, !census.free.contains(next),
-      !claimed.contains(next)
-    else { return 0 }
-    return census.followed.contains(next) ? 0 : next
-  }
-
-  /// Pages that the chains of two rows go through, or one chain twice: only one of them can be right, and nothing
-  /// tells which. Walks all chains once; only asked where a page is led to twice, and there is no pointer map.
-  private func sharedPages(_ census: borrowing PageCensus, _ reader: inout PageReader)
-    throws(SQLiteFileError) -> PageSet
-  {
-    var met = PageSet(pageCount: census.pageCount)
-    var shared = PageSet(pageCount: census.pageCount)
-    var buffer = ContiguousArray<UInt8>()
-    var chain = ContiguousArray<UInt8>()
-    var reading = LeafReading(
-      usableSize: reader.usableSize, mostPayload: 1 << 31, encoding: .utf8)
-    let piece = reader.usableSize - 4
-    var page: UInt32 = 1
-    while page <= census.pageCount {
-      defer { page += 1 }
-      guard census.kind(page) == .tableLeaf, !census.free.contains(page) else { continue }
-      let available = try reader.copy(page, into: &buffer)
-      guard available > 0 else { continue }
-      reading.read(buffer.rawSpan, number: page, available: available, shape: nil)
-      for cell in reading.cells where cell.spills {
-        var next = buffer.rawSpan.uint32(at: cell.record + cell.local)
-        var left = cell.payload - cell.local
-        var own: Set<UInt32> = []
-        while left > 0, next >= 2, next <= census.pageCount, isOverflow(next, true, census) {
-          // A chain that comes back to a page of its own took a wrong turn behind that page.
-          if census.contested.contains(next), !own.insert(next).inserted { break }
-          if !met.insert(next) {
-            _ = shared.insert(next)
-            break
-          }
-          guard try reader.copy(next, into: &chain) == reader.pageSize else { break }
-          next = chain.rawSpan.uint32(at: 0)
-          left -= piece
-        }
-      }
-    }
-    return shared
   }
 
   /// Notes which pages the chains of several dead rows go through; none of them is live rows'.
@@ -195,12 +195,9 @@ struct PayloadGatherer: ~Copyable {
     self.shared = shared
   }
 
+  /// Whether a page can be one of the chain of a row.
   private func isOverflow(_ page: UInt32, _ isLive: Bool, _ census: borrowing PageCensus) -> Bool {
-    switch census.kind(page) {
-    case .missing, .trunk, .pointerMap: return false
-    case .tableLeaf, .tableInterior, .indexLeaf, .indexInterior: return false
-    case .zero, .other, .ruinedLeaf: return isLive || !claimed.contains(page)
-    }
+    census.canBeOverflow(page) && (isLive || !claimed.contains(page))
   }
 
   /// The page that really follows, as the pointer map has it where it contradicts the chain.

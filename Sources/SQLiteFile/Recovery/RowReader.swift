@@ -7,6 +7,7 @@ struct RowReader: ~Copyable {
   private let layouts: [RowLayout]
   private let names: [String]
   private let schemaLeaves: Set<UInt32>
+  private let misplaced: MisplacedRows
   /// Pages that the schema or the pointer map calls pages of b-trees.
   private let trees: PageSet
   private var reader: PageReader
@@ -19,6 +20,10 @@ struct RowReader: ~Copyable {
   private(set) var findings = FindingList()
   /// Pages that have no room in which a dead row could stand.
   private(set) var barren: PageSet
+  /// Whether what SQLite would read and the rest of its page contradicts is given too, marked.
+  var givesContradicted = false
+  /// Bytes of such rows that may still be read: cells of a hostile page may all claim the same.
+  private var contradictedLeft: Int
 
   init(_ database: DamagedDatabase) {
     layout = database.layout
@@ -28,16 +33,16 @@ struct RowReader: ~Copyable {
     layouts = database.layouts
     names = database.tables.map(\.name)
     schemaLeaves = Set(database.schemaLeaves)
-    trees = database.roots.keys.reduce(into: database.trees) { _ = $0.insert($1) }
+    trees = database.namedTrees
+    misplaced = database.misplaced ?? MisplacedRows()
     reader = database.reader.another()
-    gatherer = PayloadGatherer(
-      map: map, claimed: database.claimed,
-      storedBytes: database.reader.storedPageCount * database.layout.pageSize)
+    gatherer = PayloadGatherer(database)
     reading = database.newReading()
     sound = SoundLeaf(
       usableSize: database.layout.usableSize, mostPayload: database.mostPayload)
     decoder = RecordDecoder(encoding: database.layout.textEncoding)
     barren = PageSet(pageCount: database.pageCount)
+    contradictedLeft = database.reader.storedPageCount * database.layout.pageSize
   }
 
   /// What was found since the last call.
@@ -68,6 +73,8 @@ struct RowReader: ~Copyable {
   ) throws(SQLiteFileError) {
     var page = pages.lowerBound
     while page < pages.upperBound, sink.wantsMore {
+      page = census.next(from: page, or: trees)
+      guard page < pages.upperBound else { return }
       try read(page, wanted, &sink)
       page += 1
     }
@@ -88,9 +95,10 @@ struct RowReader: ~Copyable {
     }
     // The schema table's own rows are no table's.
     if owner == nil, schemaLeaves.contains(page) { return }
-    if let owner, kind == .tableLeaf, sink.takesLeaves(of: owner.table),
+    let isMisplaced = !misplaced.isEmpty && misplaced.contains(page)
+    if let owner, kind == .tableLeaf, !isMisplaced, sink.takesLeaves(of: owner.table),
       layout.textEncoding == .utf8,
-      layouts[owner.table].isInOrder
+      layouts[owner.table].isInOrder, !layouts[owner.table].takesAllFields
     {
       let done = try Self.take(page, layouts[owner.table], owner, &reader, &sound, &sink)
       if done.isBarren { _ = barren.insert(page) }
@@ -103,15 +111,23 @@ struct RowReader: ~Copyable {
     let available = try reader.copy(page, into: &bytes)
     guard available > 0 else { return }
     if isIndex {
-      reading.readIndex(bytes.rawSpan, isInterior: kind == .indexInterior)
+      reading.readIndex(
+        bytes.rawSpan, isInterior: kind == .indexInterior, shape: owner.map { shapes[$0.table] })
     } else {
       reading.read(
-        bytes.rawSpan, number: page, available: available, shape: owner.map { shapes[$0.table] })
+        bytes.rawSpan, number: page, available: available,
+        shape: owner.flatMap { layouts[$0.table].takesAllFields ? nil : shapes[$0.table] })
       if reading.isTight, reading.usedGap(bytes.rawSpan, min(available, layout.usableSize)) == nil {
         _ = barren.insert(page)
       }
     }
-    if reading.method != .pointers || reading.lostCount > 0 { report(page, owner?.table) }
+    let deduced =
+      reading.hasMisfits ? try deduce(page, owner?.table, bytes.rawSpan, available) : [:]
+    var contradicted: [LeafCell] = []
+    if reading.method != .pointers || reading.lostCount > 0 {
+      report(page, owner?.table)
+      if givesContradicted { contradicted = contradictedCells(page, bytes.rawSpan, deduced) }
+    }
     let place = reader.location(of: page)
     var origin = RowOrigin()
     origin.table = owner?.table
@@ -119,18 +135,80 @@ struct RowReader: ~Copyable {
     origin.page = page
     origin.member = place.member
     let rowLayout = owner.map { layouts[$0.table] } ?? unknown
-    let deduced =
-      reading.hasMisfits ? try deduce(page, owner?.table, bytes.rawSpan, available) : [:]
     for index in reading.cells.indices where sink.wantsMore {
       let cell = reading.cells[index]
       origin.offset = place.offset + Int64(cell.start)
+      if isMisplaced {
+        let isOfOthers = misplaced.contains(page, rowID: cell.hasRowID ? cell.rowID : nil)
+        origin.state = isOfOthers ? .misplaced : nil
+        origin.confidence = isOfOthers ? Self.misplacedConfidence : 100
+      }
       if let row = deduced[index] {
         emit(row, of: cell, origin, rowLayout, &sink)
         continue
       }
       try emit(cell, of: page, bytes.rawSpan, origin, rowLayout, isLive: true, &sink)
     }
+    origin.state = .contradicted
+    origin.confidence = 50
+    for cell in contradicted where sink.wantsMore && contradictedLeft >= cell.payload {
+      contradictedLeft -= cell.payload
+      origin.offset = place.offset + Int64(cell.start)
+      try emitPlainly(cell, of: page, bytes.rawSpan, origin, rowLayout, &sink)
+    }
   }
+
+  /// The cells that the pointers of a page lead to, as SQLite would read them, less those that have been read in just
+  /// that way.
+  private func contradictedCells(
+    _ number: UInt32, _ bytes: RawSpan, _ deduced: [Int: PageDeduction.Row]
+  ) -> [LeafCell] {
+    guard
+      let page = try? BTreePage(parsing: bytes, number: number, usableSize: layout.usableSize),
+      page.kind != .interiorTable
+    else { return [] }
+    var known: [Int: LeafCell] = [:]
+    for (index, cell) in reading.cells.enumerated()
+    where !cell.isHeadless && !cell.isWrecked && !cell.isEndDoubtful && deduced[index] == nil {
+      known[cell.start] = cell
+    }
+    return (0..<page.cellCount).compactMap { index in
+      guard let start = page.cellStart(bytes, index),
+        let cell = LeafCell.parseLoosely(
+          bytes, at: start, kind: page.kind, usableSize: layout.usableSize,
+          mostPayload: reading.mostPayload)
+      else { return nil }
+      guard let same = known[start], same.record == cell.record, same.payload == cell.payload,
+        same.hasRowID == cell.hasRowID
+      else { return cell }
+      // A pointer that comes twice gives the row twice.
+      known[start] = nil
+      return nil
+    }
+  }
+
+  /// Hands on a row as SQLite would read it, where it is all there.
+  private mutating func emitPlainly<Sink: RecoverySink & ~Copyable>(
+    _ cell: LeafCell, of page: UInt32, _ bytes: RawSpan, _ origin: RowOrigin,
+    _ layout: borrowing RowLayout, _ sink: inout Sink
+  ) throws(SQLiteFileError) {
+    let rowID = cell.hasRowID ? cell.rowID : nil
+    guard cell.spills else {
+      sink.begin(origin, partial: [])
+      _ = decoder.decode(
+        bytes.part(cell.record, cell.payload), rowID: rowID, layout: layout, into: &sink)
+      return
+    }
+    try gatherer.gather(
+      cell, of: page, bytes: bytes, isLive: false, census: census, reader: &reader)
+    guard gatherer.have >= cell.payload else { return }
+    sink.begin(origin, partial: [])
+    let record = gatherer.payload
+    _ = decoder.decode(record.rawSpan, rowID: rowID, layout: layout, into: &sink)
+  }
+
+  /// That a misplaced row is one is certain, that it was ever one of this database is not.
+  private static let misplacedConfidence = 50
 
   /// Hands all rows of a leaf over at once, where nothing about it is unusual; else none.
   ///
@@ -209,7 +287,7 @@ struct RowReader: ~Copyable {
       !PayloadGatherer.touchesZeroSector(bytes, cell.start..<cell.end)
     {
       let record = bytes.part(cell.record, cell.payload)
-      if isLive, let rowID, sink.take(record, rowID: rowID, origin) { return }
+      if isLive, origin.state == nil, let rowID, sink.take(record, rowID: rowID, origin) { return }
       sink.begin(origin, partial: [])
       if cell.isMeasured {
         decoder.decodeMeasured(record, rowID: rowID, layout: layout, into: &sink)
@@ -243,7 +321,7 @@ struct RowReader: ~Copyable {
       findings.add(
         Finding(
           "overflow.mended",
-          "an overflow chain led astray; the pointer map or the page behind told where it goes on",
+          "an overflow chain led astray; the pointer map told where it goes on",
           member: origin.member, page: page, offset: origin.offset,
           table: origin.table.map { names[$0] }))
     }
@@ -255,7 +333,9 @@ struct RowReader: ~Copyable {
           member: origin.member, page: page, offset: origin.offset,
           table: origin.table.map { names[$0] }))
     }
-    if isLive, partial.isEmpty, let rowID, sink.take(record.rawSpan, rowID: rowID, origin) {
+    if isLive, origin.state == nil, partial.isEmpty, let rowID,
+      sink.take(record.rawSpan, rowID: rowID, origin)
+    {
       return
     }
     sink.begin(origin, partial: partial)
@@ -340,6 +420,10 @@ struct RowReader: ~Copyable {
     _ = decoder.decode(row.record.rawSpan, rowID: rowID, layout: layout, into: &sink)
   }
 
+  /// Bytes before a doubtful end that are in doubt: as many as the beginning of a small cell takes, of which the rest is
+  /// gone.
+  private static let doubtfulEndLength = 32
+
   /// The values of a gathered record that are not whole. What is missing of the record is filled with zeros so
   /// that it can be decoded; none of them is ever shown.
   private func partialValues(
@@ -347,69 +431,86 @@ struct RowReader: ~Copyable {
   ) -> [PartialValue] {
     let have = gatherer.have
     let doubts = gatherer.doubts
-    if have >= cell.payload, doubts.isEmpty, !cell.isFirstDoubtful,
+    let length = Varint.read(record.rawSpan, at: 0, end: record.count)
+    let header = Int(clamping: length?.value ?? 0)
+    // A header that goes on in overflow pages was held against no length yet.
+    let isMeasured = header <= cell.local
+    if isMeasured, have >= cell.payload, doubts.isEmpty, !cell.isFirstDoubtful,
       !cell.isEndDoubtful
     {
       return []
     }
-    var types = RecordTypes()
-    var header = 0
-    if let length = Varint.read(record.rawSpan, at: 0, end: record.count),
-      length.value <= UInt64(record.count), length.value > UInt64(length.length)
-    {
-      header = Int(length.value)
-      guard types.read(record.rawSpan, length.length..<header) else { return [] }
-    }
     if record.count < cell.payload {
       record.append(contentsOf: repeatElement(0, count: cell.payload - record.count))
     }
+    var types = RecordTypes()
     // A doubt in the record's header makes all values from there on doubtful, NULLs too.
-    let firstDoubtfulField =
-      doubts.contains { $0.lowerBound < header }
-      ? fieldCount(record.rawSpan, until: doubts.map(\.lowerBound).min() ?? 0, header) : Int.max
+    let end = min(doubts.map(\.lowerBound).min() ?? have, have)
+    var firstDoubtfulField = Int.max
+    if let length, header > length.length, header <= record.count,
+      types.read(record.rawSpan, length.length..<header)
+    {
+      if end < header {
+        firstDoubtfulField = fieldCount(record.rawSpan, until: end, header)
+      } else if !isMeasured, types.bodyLength + header != cell.payload {
+        firstDoubtfulField = 0
+      }
+    } else {
+      firstDoubtfulField = 0
+    }
+    func column(of field: Int) -> Int {
+      layout.rules.firstIndex { Int($0.field) == field } ?? field
+    }
     var partial: [PartialValue] = []
+    // Where nothing begins behind a dead cell another one was written over its end, perhaps.
     let doubtfulEnd =
       cell.isEndDoubtful
       ? types.types.lastIndex { RecordDecoder.length(ofType: $0) > 0 } : nil
+    let certainEnd = cell.isEndDoubtful ? cell.payload - Self.doubtfulEndLength : .max
     var offset = header
-    for (field, type) in types.types.enumerated() {
+    // A header in doubt may have lost types, or seem to have more.
+    let fields =
+      firstDoubtfulField == .max || layout.rules.isEmpty
+      ? types.types.count : max(layout.rules.count, firstDoubtfulField)
+    for field in 0..<fields {
       if field >= firstDoubtfulField {
-        let column = layout.rules.firstIndex { Int($0.field) == field } ?? field
         partial.append(
-          PartialValue(column: column, have: 0, of: 0, isDoubtful: true, bytes: []))
+          PartialValue(column: column(of: field), have: 0, of: 0, isDoubtful: true, bytes: []))
         continue
       }
-      let length = RecordDecoder.length(ofType: type)
+      let length = RecordDecoder.length(ofType: types.types[field])
       let range = offset..<offset + length
       offset += length
       guard length > 0 else { continue }
       var whole = max(0, min(have, range.upperBound) - range.lowerBound)
       var isDoubtful = false
       if let doubt = doubts.first(where: { $0.overlaps(range) }),
-        !Self.isAllZero(range, record, doubt)
+        !(types.types[field] >= 12 && Self.isAllZero(range, record, doubt))
       {
         isDoubtful = true
         whole = min(whole, max(0, doubt.lowerBound - range.lowerBound))
       }
-      if field == 0 && cell.isFirstDoubtful || field == doubtfulEnd {
+      if field == 0 && cell.isFirstDoubtful || field == doubtfulEnd
+        || range.upperBound > certainEnd
+      {
         isDoubtful = true
       } else if whole >= length {
         continue
       }
-      let column = layout.rules.firstIndex { Int($0.field) == field } ?? field
       partial.append(
         PartialValue(
-          column: column, have: whole, of: length, isDoubtful: isDoubtful,
+          column: column(of: field), have: whole, of: length, isDoubtful: isDoubtful,
           bytes: Array(record[range.lowerBound..<range.lowerBound + whole])))
     }
     return partial
   }
 
-  /// Whether a value that a zero sector ends was nothing but zeros before it, too, and so may well be that.
+  /// Whether a blob that a zero sector ends was nothing but zeros before it, too, and so may well be that. A number
+  /// would not be written as zeros.
   private static func isAllZero(
     _ value: Range<Int>, _ record: borrowing ContiguousArray<UInt8>, _ doubt: Range<Int>
   ) -> Bool {
-    guard doubt.lowerBound > value.lowerBound, doubt.upperBound >= value.upperBound else {
+    guard doubt.lowerBound >= value.lowerBound + 8, doubt.upperBound >= value.upperBound else {
       return false
     }
     for place in value where record[place] != 0 { return false }
@@ -431,14 +532,19 @@ struct RowReader: ~Copyable {
 }
 
 extension DamagedDatabase {
+  /// Pages that the schema or the pointer map calls pages of b-trees.
+  var namedTrees: PageSet { roots.keys.reduce(into: trees) { _ = $0.insert($1) } }
+
   /// Hands all live rows to the sink, in the order of pages.
   ///
   /// `wanted`: the places of the tables wanted; nil for all rows.
-  func emitLive<Sink: RecoverySink & ~Copyable>(_ wanted: Set<Int>?, _ sink: inout Sink)
-    throws(SQLiteFileError)
-  {
+  /// `givesContradicted`: whether rows that their pages speak against are handed on too, marked.
+  func emitLive<Sink: RecoverySink & ~Copyable>(
+    _ wanted: Set<Int>?, givesContradicted: Bool = false, _ sink: inout Sink
+  ) throws(SQLiteFileError) {
     try learnBeforeMending()
     var live = RowReader(self)
+    live.givesContradicted = givesContradicted
     let result = Result { () throws(SQLiteFileError) in
       try live.read(2..<pageCount + 1, wanted, &sink)
     }
@@ -447,10 +553,12 @@ extension DamagedDatabase {
     try result.get()
   }
 
-  /// Where cells are found by what rows look like, older rows with fewer fields must be known.
+  /// Where cells are found by what rows look like, older rows with fewer fields must be known. Rows that stand where they
+  /// do not belong are known then, too.
   func learnBeforeMending() throws(SQLiteFileError) {
+    try checkPlaces()
     var page: UInt32 = 2
-    while page <= pageCount, census.kind(page) != .ruinedLeaf { page += 1 }
+    while page <= pageCount, census.kind(page) != .ruinedLeaf { page = census.next(from: page + 1) }
     if page <= pageCount { _ = try learn() }
   }
 
@@ -468,8 +576,8 @@ extension DamagedDatabase {
         "text.undecodable",
         count == 1
           ? "1 text is not valid \(layout.textEncoding.name); its bytes are given instead"
-          : "\(count) texts are not valid \(layout.textEncoding.name); their bytes are given instead"
-      ))
+          : "\(count) texts are not valid \(layout.textEncoding.name); their bytes are given instead",
+        severity: .note))
   }
 
   func newReading() -> LeafReading {

@@ -128,6 +128,9 @@ struct RowShape {
   /// Whether nothing is known of any field, so that all types fit.
   var isFormless: Bool { fields.allSatisfy { $0.classes == .any } }
 
+  /// Whether rows carry a number that tells whose they are: Core Data's `Z_ENT`.
+  var isSigned: Bool { fields.contains { $0.least != .min || $0.most != .max } }
+
   /// How much a fit says: fields whose class the table prescribes, more for those that exclude NULL.
   var weight: Int {
     fields.reduce(0) { sum, field in

@@ -136,6 +136,13 @@ struct SideFiles {
             "wal.olderThanMain",
             "the log's header is lost and the main file is newer than its last commit; the log is history only",
             severity: .note, member: .wal, offset: 0))
+      } else if isApplied,
+        let verdict = try LogGeneration.verdict(
+          main: main, log: file, offsets: log.pageOffsets, pageCount: log.databasePageCount,
+          pageSize: pageSize)
+      {
+        isApplied = false
+        findings.add(verdict.finding(isUsed: false))
       }
       if isApplied {
         overlays.insert(
@@ -155,7 +162,8 @@ struct SideFiles {
         let origin: PageVersion.Origin
         switch frame.status {
         case .committed(let number):
-          origin = .superseded(commit: number)
+          // All of a log that is not of this generation is left over.
+          origin = isApplied ? .superseded(commit: number) : .stale
         case .uncommitted: origin = .uncommitted
         case .stale, .unverified: origin = .stale
         }

@@ -344,7 +344,8 @@ final class RebuildRun {
       let name = (place < 0 ? nil : targets[place]?.target) ?? expected?.name ?? "unattributed"
       deleted[place] = try LooseTable(
         names.unique("_lifeboat_deleted_" + name),
-        columns: expected?.definition.columns.map(\.name), in: writer)
+        columns: expected.flatMap { $0.isDescribed ? $0.definition.columns.map(\.name) : nil },
+        in: writer)
     }
     guard let table = deleted[place] else { return }
     let state = row.origin.state?.rawValue

@@ -190,7 +190,7 @@ struct RebuildCount {
         nextReport = row.origin.page + 512
       }
       pages.read(row.origin.page)
-      guard let place = row.origin.table, !tables[place].isDropped,
+      guard let place = row.origin.table, !tables[place].isDropped, tables[place].isDescribed,
         row.rowID == nil || !tables[place].definition.isWithoutRowID
       else {
         result.unattributedCount += 1

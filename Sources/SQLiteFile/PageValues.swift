@@ -1,0 +1,53 @@
+/// A small value for each page of a file, or for each run of pages, in blocks that are made when one in them is not the
+/// usual one: a sparse file may have any number of pages.
+struct PageValues<Value: BitwiseCopyable & Equatable> {
+  private static var blockLength: Int { 4096 }
+  private var blocks: ContiguousArray<ContiguousArray<Value>>
+  private let usual: Value
+  let count: Int
+
+  init(repeating usual: Value, count: Int) {
+    self.usual = usual
+    self.count = count
+    blocks = ContiguousArray(
+      repeating: [], count: (count + Self.blockLength - 1) / Self.blockLength)
+  }
+
+  var indices: Range<Int> { 0..<count }
+
+  @inline(__always)
+  subscript(index: Int) -> Value {
+    get {
+      let block = index / Self.blockLength
+      return blocks[block].isEmpty ? usual : blocks[block][index % Self.blockLength]
+    }
+    set {
+      let block = index / Self.blockLength
+      if blocks[block].isEmpty {
+        guard newValue != usual else { return }
+        let length = min(Self.blockLength, count - block * Self.blockLength)
+        blocks[block] = ContiguousArray(repeating: usual, count: length)
+      }
+      blocks[block][index % Self.blockLength] = newValue
+    }
+  }
+
+  /// The first index from `index` on in a block that was made; ``count`` without any.
+  func nextMade(from index: Int) -> Int {
+    guard index < count else { return count }
+    var block = index / Self.blockLength
+    if !blocks[block].isEmpty { return index }
+    while block < blocks.count, blocks[block].isEmpty { block += 1 }
+    return min(block * Self.blockLength, count)
+  }
+
+  /// Hands out the values of all blocks that were made, from `start` on, with their indices.
+  func forEachMade(from start: Int = 0, _ body: (Int, Value) -> Void) {
+    var index = nextMade(from: start)
+    while index < count {
+      body(index, self[index])
+      index += 1
+      if index % Self.blockLength == 0 { index = nextMade(from: index) }
+    }
+  }
+}

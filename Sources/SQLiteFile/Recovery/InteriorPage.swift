@@ -1,0 +1,41 @@
+/// An interior page of a table's b-tree, and whether it agrees with itself (file format, section 1.6).
+struct InteriorPage {
+  /// The pages that cells lead to, in the order of the pointers, each with the highest row id below it.
+  private(set) var cells: [(page: UInt32, key: Int64)] = []
+  /// The page right of all cells.
+  let right: UInt32
+  /// Whether pointers, cells and what is free make up the page, and keys ascend.
+  private(set) var isSound = false
+
+  /// Nil where there is no room for the pointers.
+  init?(_ page: RawSpan, number: UInt32, usableSize: Int) {
+    let base = number == 1 ? DatabaseHeader.length : 0
+    guard base + 12 <= usableSize else { return nil }
+    let count = Int(page.uint16(at: base + 3))
+    let floor = base + 12 + 2 * count
+    guard floor <= usableSize else { return nil }
+    right = page.uint32(at: base + 8)
+    var content = Int(page.uint16(at: base + 5))
+    if content == 0 { content = 65_536 }
+    var sum = content + Int(page.byte(at: base + 7))
+    var agrees =
+      content >= floor
+      && LeafReading.walkFreeBlocks(page, Int(page.uint16(at: base + 1)), floor, usableSize) {
+        sum += $0.count
+      }
+    for index in 0..<count {
+      let start = Int(page.uint16(at: base + 12 + 2 * index))
+      guard start >= floor, start + 5 <= usableSize,
+        let key = Varint.read(page, at: start + 4, end: usableSize)
+      else {
+        agrees = false
+        continue
+      }
+      let cell = (page: page.uint32(at: start), key: Int64(bitPattern: key.value))
+      if let last = cells.last, cell.key <= last.key { agrees = false }
+      cells.append(cell)
+      sum += 4 + key.length
+    }
+    isSound = agrees && sum == usableSize
+  }
+}

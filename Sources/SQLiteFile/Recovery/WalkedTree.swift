@@ -1,0 +1,226 @@
+/// A b-tree as far as a walk down from its root came, by pages that agree with those that lead to them.
+///
+/// The order in which witnesses are heard: the schema names a root; what whole pages lead to from there is live,
+/// whatever else is said of it. Where pages on the way are missing or ruined, the tree has holes: row ids that it says
+/// nothing about. Only leaves with row ids in a hole may be of the tree still, by the word of the pointer map, of the
+/// free list, and of their rows, in this order. A tree without holes has all its leaves: what else looks like
+/// one of them is of the past.
+struct WalkedTree {
+  /// A page that is missing or ruined.
+  private struct Hole {
+    let rowIDs: ClosedRange<Int64>
+    /// The steps that the page is away from the root.
+    let depth: Int
+    /// Whether the page is another one than that which the tree means, which may be anywhere.
+    let isMisled: Bool
+  }
+
+  private var holes: [Hole] = []
+  private var isFull = false
+  /// The steps that leaves are away from the root; nil where none was met.
+  var leafDepth: Int?
+  /// Row ids of all that is missing, in order.
+  private(set) var lost: [ClosedRange<Int64>] = []
+  /// Those of which leaves may be left that only lost pages led to. A single leaf stood on the very page that is ruined.
+  private(set) var open: [ClosedRange<Int64>] = []
+
+  /// Holes that are told apart.
+  private static let mostHoles = 1 << 16
+
+  var isWhole: Bool { lost.isEmpty }
+
+  mutating func addHole(_ rowIDs: ClosedRange<Int64>, depth: Int, isMisled: Bool) {
+    isFull = isFull || holes.count == Self.mostHoles
+    if !isFull { holes.append(Hole(rowIDs: rowIDs, depth: depth, isMisled: isMisled)) }
+  }
+
+  /// Ends the walk.
+  mutating func close() {
+    if isFull { holes = [Hole(rowIDs: .min ... .max, depth: 0, isMisled: true)] }
+    lost = Self.joined(holes.map(\.rowIDs))
+    open = Self.joined(holes.filter { $0.isMisled || $0.depth != leafDepth }.map(\.rowIDs))
+    holes = []
+  }
+
+  /// Ranges in order, those that overlap as one.
+  private static func joined(_ ranges: [ClosedRange<Int64>]) -> [ClosedRange<Int64>] {
+    var joined: [ClosedRange<Int64>] = []
+    for range in ranges.sorted(by: { $0.lowerBound < $1.lowerBound }) {
+      if let last = joined.last, range.lowerBound <= last.upperBound {
+        joined[joined.count - 1] = last.lowerBound...max(last.upperBound, range.upperBound)
+      } else {
+        joined.append(range)
+      }
+    }
+    return joined
+  }
+
+  /// Whether a leaf with such row ids may be one that pages of the tree led to before they were lost.
+  ///
+  /// `isInUse`: whether the page is known not to be free.
+  func hasRoom(for rowIDs: ClosedRange<Int64>, isInUse: Bool) -> Bool {
+    let holes = isInUse ? lost : open
+    let place = holes.firstPlace { $0.upperBound >= rowIDs.upperBound }
+    return place < holes.count && holes[place].lowerBound <= rowIDs.lowerBound
+  }
+}
+
+extension DamagedDatabase {
+  /// A page that the walk comes to.
+  private struct Step {
+    let page: UInt32
+    let parent: UInt32
+    let depth: Int
+    /// The row ids that the page has for its own.
+    let rowIDs: ClosedRange<Int64>
+  }
+
+  /// How deep b-trees can be (BTCURSOR_MAX_DEPTH of SQLite's is 20).
+  private static let deepestWalk = 24
+
+  /// Walks the b-trees that the schema names, its own first. Only pages above leaves are read, and leaves of which something
+  /// else is said.
+  func walkTrees() throws(SQLiteFileError) {
+    var named: Set<UInt32> = []
+    for entry in schemaEntries where entry.rootPage > 1 { named.insert(entry.rootPage) }
+    var contradictions: [UInt32] = []
+    walks[1] = try walk(from: 1, false, named, &contradictions)
+    var isTableWhole = walks[1]?.isWhole ?? false
+    for entry in schemaEntries where entry.rootPage > 1 && walks[entry.rootPage] == nil {
+      let isTable = entry.type == "table"
+      if isTable, try isChild(entry.rootPage) {
+        isTableWhole = false
+        continue
+      }
+      let isIndex =
+        isTable
+        ? entry.sql.flatMap { TableDefinition(sql: $0) }?.isWithoutRowID
+          ?? census.kind(entry.rootPage).isIndex
+        : true
+      let tree = try walk(from: entry.rootPage, isIndex, named, &contradictions)
+      walks[entry.rootPage] = tree
+      if isTable, !tree.isWhole { isTableWhole = false }
+    }
+    isWhole = isSchemaWhole && isTableWhole
+    if isWhole {
+      census.forgetUnreachedParents()
+      trees = PageSet(pageCount: pageCount)
+      interiors = PageSet(pageCount: pageCount)
+    }
+    guard let first = contradictions.min() else { return }
+    let count = contradictions.count
+    findings.add(
+      Finding(
+        "page.notFree",
+        count == 1
+          ? "the page is free by the free list or the pointer map, but a b-tree leads to it; it is read as the b-tree's"
+          : "\(count) pages are free by the free list or the pointer map, but b-trees lead to them; they are read as the b-trees'",
+        severity: .note, page: first, offset: reader.location(of: first).offset))
+  }
+
+  /// Walks one b-tree.
+  ///
+  /// `isIndex`: whether it has the form of an index, as that of a table WITHOUT ROWID has.
+  /// `named`: the roots of all b-trees.
+  /// `contradictions`: pages that something calls free.
+  private func walk(
+    from root: UInt32, _ isIndex: Bool, _ named: Set<UInt32>, _ contradictions: inout [UInt32]
+  ) throws(SQLiteFileError) -> WalkedTree {
+    var tree = WalkedTree()
+    var pending = [Step(page: root, parent: 0, depth: 0, rowIDs: .min ... .max)]
+    while let step = pending.popLast() {
+      let kind = census.kind(step.page)
+      let isLeaf = kind == (isIndex ? .indexLeaf : .tableLeaf)
+      let isInterior = kind == (isIndex ? .indexInterior : .tableInterior)
+      let isOthers = census.reached.contains(step.page)
+      guard isLeaf || isInterior, !isOthers, step.depth < Self.deepestWalk else {
+        tree.addHole(step.rowIDs, depth: step.depth, isMisled: isOthers)
+        if step.depth > 0 { census.miss(step.page, from: step.parent) }
+        continue
+      }
+      let isDoubtful =
+        step.depth > 0
+        && (census.disputed.contains(step.page) || census.free.contains(step.page)
+          || named.contains(step.page))
+      if isLeaf {
+        if isDoubtful, !isIndex, try !hasRows(step.page, in: step.rowIDs) {
+          tree.addHole(step.rowIDs, depth: step.depth, isMisled: true)
+          continue
+        }
+        tree.leafDepth = step.depth
+      } else {
+        let found = try children(of: step.page, isIndex, step.rowIDs)
+        if !found.isSound {
+          tree.addHole(step.rowIDs, depth: step.depth, isMisled: true)
+          if isDoubtful { continue }
+        }
+        for child in found.children {
+          pending.append(
+            Step(
+              page: child.page, parent: step.page, depth: step.depth + 1, rowIDs: child.rowIDs))
+        }
+      }
+      if census.reach(step.page, from: step.parent) { contradictions.append(step.page) }
+    }
+    tree.close()
+    return tree
+  }
+
+  /// Whether all rows of a leaf have row ids of a range; the only ones that can be on a page that a cell with this range
+  /// leads to.
+  private func hasRows(_ page: UInt32, in rowIDs: ClosedRange<Int64>) throws(SQLiteFileError)
+    -> Bool
+  {
+    guard let own = try self.rowIDs(of: page, inner: true) else { return false }
+    return rowIDs.contains(own.lowerBound) && rowIDs.contains(own.upperBound)
+  }
+
+  /// The lowest and the highest row id of a leaf; nil where it has no rows, or they are in doubt.
+  ///
+  /// `inner`: leaves out the first row and the last one, of which nothing proves that their row ids are not too low or too
+  /// high.
+  func rowIDs(of page: UInt32, inner: Bool = false) throws(SQLiteFileError) -> ClosedRange<Int64>? {
+    var buffer = ContiguousArray<UInt8>()
+    let available = try reader.copy(page, into: &buffer)
+    guard available > 0 else { return nil }
+    var reading = newReading()
+    reading.read(buffer.rawSpan, number: page, available: available, shape: nil)
+    let margin = inner && reading.cells.count > 2 ? 1 : 0
+    guard reading.method == .pointers, !reading.cells.isEmpty else { return nil }
+    let first = reading.cells[margin].rowID
+    let last = reading.cells[reading.cells.count - 1 - margin].rowID
+    return first <= last ? first...last : nil
+  }
+
+  /// The pages that an interior page leads to, with the row ids of each, and whether all of it agrees with itself and
+  /// with the row ids that are the page's own.
+  private func children(of number: UInt32, _ isIndex: Bool, _ rowIDs: ClosedRange<Int64>)
+    throws(SQLiteFileError) -> (
+      children: [(page: UInt32, rowIDs: ClosedRange<Int64>)], isSound: Bool
+    )
+  {
+    var buffer = ContiguousArray<UInt8>()
+    guard try reader.copy(number, into: &buffer) == layout.pageSize,
+      let page = InteriorPage(buffer.rawSpan, number: number, usableSize: layout.usableSize)
+    else { return ([], false) }
+    let all = page.cells.map(\.page) + [page.right]
+    // The keys of an index are its rows, which the walk does not compare.
+    if isIndex { return (all.map { ($0, rowIDs) }, true) }
+    var least = rowIDs.lowerBound
+    var found: [(page: UInt32, rowIDs: ClosedRange<Int64>)] = []
+    for cell in page.cells {
+      // No key of a page that contradicts itself is sure.
+      guard page.isSound, cell.key >= least, cell.key < rowIDs.upperBound else {
+        return (all.map { ($0, rowIDs) }, false)
+      }
+      found.append((cell.page, least...cell.key))
+      least = cell.key + 1
+    }
+    found.append((page.right, least...rowIDs.upperBound))
+    return (found, page.isSound)
+  }
+}
+
+extension PageCensus.Kind {
+  var isIndex: Bool { self == .indexLeaf || self == .indexInterior }
+}
