@@ -36,8 +36,6 @@ struct PageReader: ~Copyable {
   /// Offset of page 1 in the main file; not 0 where something stands before it (more) or the file's head is
   /// cut off (less).
   let origin: Int64
-  /// Where bytes were lost or put in in the middle of the main file; nil as a rule.
-  private let shift: PageShift?
   private let overlays: [Overlay]
   private var windows: WindowCache
   /// A shorter hole is read like anything else.
@@ -47,11 +45,10 @@ struct PageReader: ~Copyable {
 
   init(
     main: ByteFile, pageSize: Int, usableSize: Int, pageLimit: UInt32, origin: Int64 = 0,
-    shift: PageShift? = nil, overlays: [Overlay]
+    overlays: [Overlay]
   ) {
     self.main = main
     self.origin = origin
-    self.shift = shift
     self.pageSize = pageSize
     self.usableSize = usableSize
     self.pageLimit = pageLimit
@@ -65,13 +62,13 @@ struct PageReader: ~Copyable {
   func another() -> PageReader {
     PageReader(
       main: main, pageSize: pageSize, usableSize: usableSize, pageLimit: pageLimit,
-      origin: origin, shift: shift, overlays: overlays)
+      origin: origin, overlays: overlays)
   }
 
   /// Tells that pages of a range are what is read next: so much is read ahead, and nothing behind them, which another
   /// reader has for its own.
   mutating func expect(_ pages: Range<UInt32>) {
-    let start = offset(of: pages.lowerBound)
+    let start = origin + (Int64(pages.lowerBound) - 1) * Int64(pageSize)
     windows.expect(start..<start + Int64(pages.count) * Int64(pageSize))
   }
 
@@ -80,15 +77,7 @@ struct PageReader: ~Copyable {
     for overlay in overlays {
       if let offset = overlay.offset(of: page) { return (overlay.member, offset) }
     }
-    return (.main, offset(of: page))
-  }
-
-  /// Where in the main file a page is.
-  @inline(__always)
-  private func offset(of page: UInt32) -> Int64 {
-    let offset = origin + (Int64(page) - 1) * Int64(pageSize)
-    guard let shift, page >= shift.firstPage else { return offset }
-    return offset + shift.distance
+    return (.main, origin + (Int64(page) - 1) * Int64(pageSize))
   }
 
   /// The bytes of a page, nil when the page number is impossible or the file ends before the page does.
@@ -101,11 +90,7 @@ struct PageReader: ~Copyable {
         of: overlay.file, source: index + 1, at: offset, count: pageSize)
       return unsafe span(bytes)
     }
-    if let shift, let bytes = shift.torn[number] {
-      let held = unsafe windows.hold(bytes)
-      return unsafe span(held)
-    }
-    let offset = offset(of: number)
+    let offset = origin + (Int64(number) - 1) * Int64(pageSize)
     guard offset >= 0 else { return nil }
     let bytes = unsafe try windows.bytes(of: main, source: 0, at: offset, count: pageSize)
     return unsafe span(bytes)
@@ -221,21 +206,6 @@ struct PageReader: ~Copyable {
   }
 
   mutating func expect(_ part: Range<Int64>) { expected = part }
-
-  /// A page that stands in no file as it is, in place of the window that was used least recently.
-  mutating func hold(_ page: ContiguousArray<UInt8>) -> UnsafeRawBufferPointer {
-    var victim = 0
-    for index in 0..<Self.slotCount where slots[index].lastUse < slots[victim].lastUse {
-      victim = index
-    }
-    slots[victim] = Slot()
-    noteUse(of: victim)
-    let count = min(page.count, Self.slotLength)
-    let place = unsafe UnsafeMutableRawBufferPointer(
-      start: memory + victim * Self.slotLength, count: count)
-    unsafe place.copyBytes(from: page.prefix(count))
-    return UnsafeRawBufferPointer(place)
-  }
 
   private mutating func noteUse(of index: Int) {
     clock &+= 1

@@ -148,9 +148,7 @@ public final class DamagedStore {
       var entities: [EntityRecord] = []
       var hashes: [String: VersionHash] = [:]
       try database.forEachRow(.live, of: names) { row in
-        guard let place = row.origin.table, row.origin.state == nil, row.partial.isEmpty else {
-          return true
-        }
+        guard let place = row.origin.table, row.partial.isEmpty else { return true }
         let stored = StoredRow(rowID: row.rowID, values: row.values)
         switch tables[place].name {
         case "Z_MODELCACHE":

@@ -243,7 +243,6 @@ import Testing
     let path = hostile[name].path
     for command in [
       ["bundle", "verify"], ["bundle", "verify", "--json"], ["bundle", "list"], ["model", "show"],
-      ["model", "identify"],
     ] {
       let outcome = try Program.run(command + [path])
       #expect(outcome.status == 65, "\(command): \(outcome.status) \(outcome.errors)")

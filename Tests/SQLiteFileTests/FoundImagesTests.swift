@@ -66,7 +66,10 @@ import Testing
         !report.findings.kept.contains(where: {
           $0.id == "page.referencedTwice"
             && $0.message.utf8.reversed().starts(with: "free page already".utf8.reversed())
-            || ["header.otherReservedBytes", "header.otherPageSize", "page.orphan"].contains($0.id)
+            || [
+              "header.otherReservedBytes", "header.otherPageSize", "header.otherEncoding",
+              "page.orphan",
+            ].contains($0.id)
         })
       else { continue }
       var wanted: [String: Int] = [:]
@@ -90,7 +93,7 @@ import Testing
         "\(name): \(plain.findings.kept.prefix(3)) \(damaged.findings.kept.prefix(3))")
       looked += 1
     }
-    #expect(looked > 100, "\(looked)")
+    #expect(looked > 60, "\(looked)")
   }
 
   /// A table whose statement cannot be read keeps its name, and its rows have their fields as they are.
@@ -104,8 +107,8 @@ import Testing
     try connection.exec("INSERT INTO other VALUES ('as it was')")
     connection.close()
     var bytes = try Data(contentsOf: url)
-    let word = try #require(bytes.range(of: Data("PRIMARY KEY, a".utf8)))
-    bytes.replaceSubrange(word.lowerBound..<word.lowerBound + 7, with: Data("PRIM((Y".utf8))
+    let word = try #require(bytes.range(of: Data("TABLE first".utf8)))
+    bytes.replaceSubrange(word.lowerBound..<word.lowerBound + 5, with: Data("TABLX".utf8))
     try bytes.write(to: url)
     let plain = try SQLiteDatabase(path: url.path)
     let table = try #require(plain.schema.table(named: "first"))

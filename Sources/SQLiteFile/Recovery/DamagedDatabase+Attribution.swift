@@ -359,13 +359,6 @@ extension DamagedDatabase {
     return false
   }
 
-  /// The one table that the rows of a page can be of; nil when there is none, or several.
-  func soleOwner(of page: UInt32) throws(SQLiteFileError) -> Int? {
-    var group = Group()
-    group.add(page)
-    return try testimony(of: group, nil).best
-  }
-
   /// Widens the shape of a table by rows of its own that it does not fit: those from before a column was added, and
   /// those with values that its declaration does not call for.
   private func learn(from group: Group, _ table: Int) throws(SQLiteFileError) {

@@ -71,7 +71,6 @@ extension DamagedDatabase {
       trunk = next
     }
     isFreeListSound = trunk == 0 && total == Int(header.freelistPageCount)
-    if isFreeListSound { for trunk in empty { census.set(trunk, .trunk) } }
   }
 
   /// Pages that the pointer map calls free are; which it calls pages of b-trees is kept.

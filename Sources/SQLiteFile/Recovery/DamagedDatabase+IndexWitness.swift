@@ -132,7 +132,7 @@ extension DamagedDatabase {
     return column < values.count ? values[column] : nil
   }
 
-  func decode(_ cell: LeafCell, _ page: RawSpan, _ layout: RowLayout, rowID: Int64?)
+  private func decode(_ cell: LeafCell, _ page: RawSpan, _ layout: RowLayout, rowID: Int64?)
     -> [StoredValue]
   {
     var values: [StoredValue] = []

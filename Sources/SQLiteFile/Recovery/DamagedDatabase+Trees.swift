@@ -3,21 +3,29 @@ extension DamagedDatabase {
   func findBrokenSchemaTree() throws(SQLiteFileError) -> TreeWalk {
     var walk = TreeWalk(pageCount: pageCount, lastPage: lastCountedPage)
     try walk.run(1, "sqlite_schema", isTable: true, self)
-    if layout.header != nil { findings.add(walk.findings) }
     return walk
   }
 
   /// The same from the roots that the schema names. An interior page, or one of an index b-tree, is what its header says
   /// even where few of its cells hold; what leads nowhere is a finding. The cells of leaves are not looked at here.
   func findBrokenTrees(of tables: [ExpectedTable], behind schema: TreeWalk)
-    throws(SQLiteFileError)
+    throws(SQLiteFileError) -> TreeWalk
   {
     var walk = schema
     for table in tables where !table.isDropped {
       guard let root = table.rootPage else { continue }
       try walk.run(root, table.name, isTable: !table.definition.isWithoutRowID, self)
     }
-    if layout.header != nil { findings.add(walk.findings) }
+    return walk
+  }
+
+  /// Takes over what a walk found, less what is told of leaves without header where their rows are read.
+  func add(_ walk: TreeWalk) {
+    guard layout.header != nil else { return }
+    for finding in walk.findings.kept
+    where finding.id != "page.badType" || finding.page.map(census.kind) != .ruinedLeaf {
+      findings.add(finding)
+    }
   }
 
   /// Where the schema gives one root to several tables, the rows below it are those of the table that the ordinary reader
@@ -125,8 +133,8 @@ struct TreeWalk {
         name, database)
       return []
     }
-    // A leaf that is none by its cells is asked about again where rows are read.
-    if kind == .pointerMap || (kind == .other && !(isTable && page.kind.isLeaf)) {
+    // A page of a table that is none by its cells is asked about again where rows are read.
+    if kind == .pointerMap || (kind == .other && !isTable) {
       database.census.set(
         number,
         page.kind.isLeaf

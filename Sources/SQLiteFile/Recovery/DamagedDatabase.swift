@@ -46,8 +46,6 @@ public final class DamagedDatabase {
   /// The types that rows of each table begin with; nil before they have been counted.
   var firstTypes: [[UInt64]]?
   var layouts: [RowLayout] = []
-  /// What stands where it does not belong; nil before it was looked for.
-  var misplaced: MisplacedRows?
   /// Whether there were tables of which nothing is known.
   private(set) var hasUnknownTables = false
   let mostPayload: Int
@@ -82,7 +80,7 @@ public final class DamagedDatabase {
     }
     for finding in survey.findings { findings.add(finding) }
     try takeCensus()
-    let walk = try findBrokenSchemaTree()
+    let schemaWalk = try findBrokenSchemaTree()
     schemaEntries = try readSchema()
     takePlainSchema(logView)
     try walkTrees()
@@ -105,7 +103,7 @@ public final class DamagedDatabase {
         isWithoutRowID: [.indexLeaf, .indexInterior].contains(census.kind(entry.rootPage)))
     }
     try settleSharedRoots(of: &tables)
-    try findBrokenTrees(of: tables, behind: walk)
+    let walk = try findBrokenTrees(of: tables, behind: schemaWalk)
     // Tables that were dropped have rows in free pages, perhaps.
     let dropped = try readDroppedSchema()
     hasUnknownTables = tellsOfUnknownTables(beside: dropped)
@@ -117,6 +115,7 @@ public final class DamagedDatabase {
       tables.append(table)
     }
     try expect(tables)
+    add(walk)
   }
 
   /// Takes over what the ordinary reader reads of the schema, and what it finds wrong there.
@@ -174,7 +173,6 @@ public final class DamagedDatabase {
     }
     self.tables = tables
     firstTypes = nil
-    misplaced = nil
     shapes = tables.enumerated().map { RowShape($1, table: $0) }
     layouts = tables.map { $0.isDescribed ? RowLayout($0.definition) : RowLayout() }
     try attribute()

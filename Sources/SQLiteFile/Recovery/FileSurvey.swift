@@ -17,7 +17,6 @@ struct FileSurvey {
     let sidePageSize =
       logView == .ignore ? nil : try SideFiles.pageSizes(beside: main.path).first
     guard var voted = try LayoutVote(main).decide(sidePageSize: sidePageSize) else { return nil }
-    voted.shift = try ShiftSearch(main, voted).find()
     let sides =
       logView == .ignore
       ? nil
@@ -40,9 +39,7 @@ struct FileSurvey {
       voted.textEncoding = header.textEncoding
     }
     layout = voted
-    let stored =
-      (main.size - voted.origin - (voted.shift?.distance ?? 0) + Int64(voted.pageSize) - 1)
-      / Int64(voted.pageSize)
+    let stored = (main.size - voted.origin + Int64(voted.pageSize) - 1) / Int64(voted.pageSize)
     mainPageCount = UInt32(clamping: max(0, stored))
     pageCount = overlays.reduce(mainPageCount) { max($0, $1.highestPage) }
   }
@@ -51,7 +48,7 @@ struct FileSurvey {
   func reader() -> PageReader {
     PageReader(
       main: main, pageSize: layout.pageSize, usableSize: layout.usableSize, pageLimit: pageCount,
-      origin: layout.origin, shift: layout.shift, overlays: sides?.overlays ?? [])
+      origin: layout.origin, overlays: sides?.overlays ?? [])
   }
 
   // MARK: - What is wrong with the file's own facts
@@ -83,15 +80,6 @@ struct FileSurvey {
   var findings: [Finding] {
     var findings: [Finding] = []
     if main.size == 0 { findings.append(Self.mainEmpty) }
-    if let shift = layout.shift {
-      let bytes = "\(Self.grouped(abs(shift.distance))) bytes"
-      let place = "near byte \(Self.grouped(shift.place))"
-      findings.append(
-        Finding(
-          "file.shifted",
-          "\(bytes) \(shift.distance < 0 ? "are missing" : "were put in") \(place); what stood behind is read where it is now",
-          page: shift.firstPage, offset: shift.place))
-    }
     let facts =
       "pages of \(Self.grouped(layout.pageSize)) bytes, text in \(layout.textEncoding.name), by what the pages themselves say"
     if layout.origin < 0 {
@@ -128,7 +116,7 @@ struct FileSurvey {
         Finding(
           "header.otherEncoding", "the header names another text encoding; \(facts)", offset: 56))
     }
-    if let header = layout.header, layout.shift == nil, header.isPageCountValid,
+    if let header = layout.header, header.isPageCountValid,
       sides?.overlays.isEmpty ?? true,
       Int64(header.pageCount) * Int64(layout.pageSize) > main.size
     {

@@ -324,7 +324,7 @@ struct LeafReading {
       let pointed = cells
       cells.removeAll()
       readTiles(page, max(contentFloor, contentStart), limit, shape)
-      if cells.count >= pointed.count {
+      if cells.count > pointed.count, 2 * cells.count >= count {
         cells.removeFirst(max(0, cells.count - count))
         lostCount = count - cells.count
         return markUnordered()

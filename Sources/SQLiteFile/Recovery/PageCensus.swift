@@ -122,12 +122,6 @@ struct PageCensus {
     }
   }
 
-  mutating func forgetOwner(of page: UInt32) {
-    guard page <= pageCount else { return }
-    owners[Int(page)] = 0
-    evidence[Int(page)] = 0
-  }
-
   mutating func setStale(_ page: UInt32) {
     if page <= pageCount { _ = stale.insert(page) }
   }

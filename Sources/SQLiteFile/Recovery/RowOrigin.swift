@@ -14,9 +14,6 @@ public struct RowOrigin: Sendable, Hashable {
     case beforeImage
     /// A pointer of its page leads to it, as SQLite would read it; the rest of the page speaks against that.
     case contradicted
-    /// It stands where it cannot belong: on a page of another database that got in between, or on one that is older than the
-    /// pages around it.
-    case misplaced
   }
 
   /// Where on its page a row was found.

@@ -7,7 +7,6 @@ struct RowReader: ~Copyable {
   private let layouts: [RowLayout]
   private let names: [String]
   private let schemaLeaves: Set<UInt32>
-  private let misplaced: MisplacedRows
   /// Pages that the schema or the pointer map calls pages of b-trees.
   private let trees: PageSet
   private var reader: PageReader
@@ -34,7 +33,6 @@ struct RowReader: ~Copyable {
     names = database.tables.map(\.name)
     schemaLeaves = Set(database.schemaLeaves)
     trees = database.namedTrees
-    misplaced = database.misplaced ?? MisplacedRows()
     reader = database.reader.another()
     gatherer = PayloadGatherer(database)
     reading = database.newReading()
@@ -95,8 +93,7 @@ struct RowReader: ~Copyable {
     }
     // The schema table's own rows are no table's.
     if owner == nil, schemaLeaves.contains(page) { return }
-    let isMisplaced = !misplaced.isEmpty && misplaced.contains(page)
-    if let owner, kind == .tableLeaf, !isMisplaced, sink.takesLeaves(of: owner.table),
+    if let owner, kind == .tableLeaf, sink.takesLeaves(of: owner.table),
       layout.textEncoding == .utf8,
       layouts[owner.table].isInOrder, !layouts[owner.table].takesAllFields
     {
@@ -138,11 +135,6 @@ struct RowReader: ~Copyable {
     for index in reading.cells.indices where sink.wantsMore {
       let cell = reading.cells[index]
       origin.offset = place.offset + Int64(cell.start)
-      if isMisplaced {
-        let isOfOthers = misplaced.contains(page, rowID: cell.hasRowID ? cell.rowID : nil)
-        origin.state = isOfOthers ? .misplaced : nil
-        origin.confidence = isOfOthers ? Self.misplacedConfidence : 100
-      }
       if let row = deduced[index] {
         emit(row, of: cell, origin, rowLayout, &sink)
         continue
@@ -206,9 +198,6 @@ struct RowReader: ~Copyable {
     let record = gatherer.payload
     _ = decoder.decode(record.rawSpan, rowID: rowID, layout: layout, into: &sink)
   }
-
-  /// That a misplaced row is one is certain, that it was ever one of this database is not.
-  private static let misplacedConfidence = 50
 
   /// Hands all rows of a leaf over at once, where nothing about it is unusual; else none.
   ///
@@ -287,7 +276,7 @@ struct RowReader: ~Copyable {
       !PayloadGatherer.touchesZeroSector(bytes, cell.start..<cell.end)
     {
       let record = bytes.part(cell.record, cell.payload)
-      if isLive, origin.state == nil, let rowID, sink.take(record, rowID: rowID, origin) { return }
+      if isLive, let rowID, sink.take(record, rowID: rowID, origin) { return }
       sink.begin(origin, partial: [])
       if cell.isMeasured {
         decoder.decodeMeasured(record, rowID: rowID, layout: layout, into: &sink)
@@ -333,9 +322,7 @@ struct RowReader: ~Copyable {
           member: origin.member, page: page, offset: origin.offset,
           table: origin.table.map { names[$0] }))
     }
-    if isLive, origin.state == nil, partial.isEmpty, let rowID,
-      sink.take(record.rawSpan, rowID: rowID, origin)
-    {
+    if isLive, partial.isEmpty, let rowID, sink.take(record.rawSpan, rowID: rowID, origin) {
       return
     }
     sink.begin(origin, partial: partial)
@@ -553,10 +540,8 @@ extension DamagedDatabase {
     try result.get()
   }
 
-  /// Where cells are found by what rows look like, older rows with fewer fields must be known. Rows that stand where they
-  /// do not belong are known then, too.
+  /// Where cells are found by what rows look like, older rows with fewer fields must be known.
   func learnBeforeMending() throws(SQLiteFileError) {
-    try checkPlaces()
     var page: UInt32 = 2
     while page <= pageCount, census.kind(page) != .ruinedLeaf { page = census.next(from: page + 1) }
     if page <= pageCount { _ = try learn() }
