@@ -94,6 +94,8 @@ public final class DamagedDatabase {
       {
         return table
       }
+      // A name that the entry itself contradicts is none.
+      guard SQLName.isSame(entry.name, entry.tableName) else { return nil }
       findings.add(
         Finding(
           "schema.unreadable", "the CREATE statement of \(entry.name) is not readable",
