@@ -60,7 +60,7 @@ struct CoreDataDemands {
           demand.holds = { bytes in
             guard let identifier = ExternalBlob.identifier(in: bytes) else { return true }
             let blob = ExternalBlob(identifier: identifier, storePath: path)
-            // What nobody may look at is not missing; the check tells of it at the end.
+            // A file that this user may not read may be there. The check tells of it at the end.
             return blob.sizeBytes != nil || blob.isRefused
           }
         }

@@ -64,6 +64,20 @@ public enum CoreDataExpectations {
     return tables
   }
 
+  /// The tables of persistent history of which a store without schema and model has rows. They are alike in every store,
+  /// and each of their rows has an entity number that no app's entity has.
+  private static func recordedHistory(in database: DamagedDatabase, beside known: [ExpectedTable])
+    throws(SQLiteFileError) -> [ExpectedTable]
+  {
+    try database.expect(known + history)
+    var met: Set<Int> = []
+    try database.forEachRow(.live, of: Set(history.map(\.name))) { row in
+      if let table = row.origin.table, row.partial.isEmpty { met.insert(table) }
+      return met.count < history.count
+    }
+    return met.sorted().map { database.tables[$0] }
+  }
+
   /// Learns from the store itself what its tables are: the schema where that can be read, completed by the
   /// model that the store carries.
   public static func expect(in database: DamagedDatabase, model given: ManagedObjectModel? = nil)
@@ -97,7 +111,10 @@ public enum CoreDataExpectations {
       }
       return true
     }
-    if !missing.isEmpty, !isStore, knowsEntities || model != nil { known = database.tables }
+    if !missing.isEmpty, !isStore {
+      if knowsEntities || model != nil { known = database.tables }
+      if model == nil { known += try recordedHistory(in: database, beside: known) }
+    }
     // Every row of an entity's table says which entity it is of.
     for index in known.indices {
       let names = known[index].definition.columns.prefix(2).map(\.name)

@@ -95,8 +95,11 @@ public struct ExternalBlob: Sendable, Hashable {
   public let identifier: String
   /// The path where the file has to be.
   public let path: String
-  /// The file's size in bytes; nil when it is not there.
+  /// The file's size in bytes; nil when it is not there or cannot be read.
   public let sizeBytes: Int64?
+  /// Why what is there cannot be read, such as "a symbolic link, not the file that it leads to"; nil when it can, or
+  /// when nothing is there.
+  public let unreadable: String?
   /// Whether this user may not look whether it is there, or not read it.
   package let isRefused: Bool
 
@@ -121,9 +124,11 @@ public struct ExternalBlob: Sendable, Hashable {
       PathText.joined(PathText.folder(of: storePath), support) + "/_EXTERNAL_DATA/" + identifier
     do throws(SQLiteFileError) {
       sizeBytes = try ByteFile(path).size
+      unreadable = nil
       isRefused = false
     } catch {
       sizeBytes = nil
+      unreadable = error.code == .missing ? nil : error.message
       isRefused = error.code == .permission
     }
   }

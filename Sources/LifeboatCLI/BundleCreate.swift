@@ -85,11 +85,13 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
   }
 
   /// Packs a bundle and checks it.
+  ///
+  /// An `interruption` that is given goes on after the work: another one would end the care for the caller's files.
   static func write(
     _ subject: BundleSubject, to output: String, include: Include,
-    logView: SQLiteDatabase.LogView = .committed, created: Date
+    logView: SQLiteDatabase.LogView = .committed, created: Date,
+    interruption: Interruption = Interruption(lettingWorkEnd: true)
   ) throws -> Receipt {
-    let interruption = Interruption(lettingWorkEnd: true)
     let watch = EvidenceWatch(subject.storePath)
     let contents: BundleManifest.Contents =
       switch include {
@@ -126,7 +128,9 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
     }
     let written = try withExtendedLifetime(scratch) {
       try bundle.plan.measured(isCancelled: { interruption.isRequested })
-        .write(to: output, isCancelled: { interruption.isRequested })
+        .write(
+          to: output, isCancelled: { interruption.isRequested },
+          making: interruption.files.making)
     }
     let check = try BundleVerification.verify(path: output)
     guard check.outcome == .intact, let manifest = check.manifest else {

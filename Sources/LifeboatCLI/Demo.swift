@@ -47,6 +47,8 @@ struct Demo: ParsableCommand {
     do {
       try place.make(interruption)
       try show(place, interruption)
+      // A signal that comes now finds the work done, and the exit status says so.
+      interruption.end()
     } catch {
       // Whatever failed: there is nothing to look at.
       place.note(in: interruption.files)
@@ -103,7 +105,8 @@ struct Demo: ParsableCommand {
       "Structure only: nothing that the user typed leaves the machine unless somebody asks for it.")
     let bundle = folder.appendingPathComponent("support.zip").path
     let receipt = try BundleCreate.write(
-      try BundleSubject(incident.folder), to: bundle, include: .structure, created: Date())
+      try BundleSubject(incident.folder), to: bundle, include: .structure, created: Date(),
+      interruption: interruption)
     try show(BundleText.table(receipt.manifest, display))
     for sentence in receipt.manifest.withheld {
       try show("left out: \(VisibleText.visible(sentence))\n")
@@ -219,7 +222,7 @@ struct DemoPlace: Sendable {
     guard FileManager.default.fileExists(atPath: folder.path),
       var failure = Failure(error) ?? Failure(foreign: error), failure.code != "output.exists"
     else { return error }
-    failure.hint = "what is left is in \(ShellText.path(folder.path)), and nobody needs it"
+    failure.hint = "what is left is in \(ShellText.path(folder.path)); it may be deleted"
     return failure
   }
 }

@@ -20,7 +20,8 @@ struct DemoStore {
     let files = FileManager.default
     let scratch = folder.appendingPathComponent("scratch")
     try files.createDirectory(at: scratch, withIntermediateDirectories: true)
-    defer { try? files.removeItem(at: scratch) }
+    // The writer has removed its own by then. What somebody else put there stays, and the folder with it.
+    defer { unsafe _ = rmdir(scratch.path) }
     let made = scratch.appendingPathComponent("Notes.sqlite").path
     let store = folder.appendingPathComponent("Notes.sqlite").path
     let writer = try SQLiteWriter(creating: made, options: FreshStore.options)

@@ -19,6 +19,7 @@ final class Interruption {
   private final class State: @unchecked Sendable {
     private let lock = NSLock()
     private var hasRequest = false
+    private var isOver = false
 
     /// Notes a request, and tells whether it is the first.
     func request() -> Bool {
@@ -29,6 +30,11 @@ final class Interruption {
     }
 
     var isRequested: Bool { lock.withLock { hasRequest } }
+
+    /// Notes that the work is done.
+    func end() { lock.withLock { isOver = true } }
+
+    var hasEnded: Bool { lock.withLock { isOver } }
   }
 
   /// From now on an interruption takes back what is in ``files`` and ends the process by the signal. With
@@ -51,9 +57,11 @@ final class Interruption {
       let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
       source.setEventHandler {
         if state.request(), lettingWorkEnd {
-          queue.asyncAfter(deadline: .now() + Self.grace) { Self.leave(number, files, gather) }
+          queue.asyncAfter(deadline: .now() + Self.grace) {
+            Self.leave(number, files, state, gather)
+          }
         } else {
-          Self.leave(number, files, gather)
+          Self.leave(number, files, state, gather)
         }
       }
       source.resume()
@@ -62,10 +70,12 @@ final class Interruption {
   }
 
   private static func leave(
-    _ number: Int32, _ files: MadeFiles, _ gather: (MadeFiles) -> Void
+    _ number: Int32, _ files: MadeFiles, _ state: State, _ gather: (MadeFiles) -> Void
   ) {
     gather(files)
     files.takeBackForGood()
+    // The end and the taking back share the lock of the files: whichever came first, the other finds it.
+    if state.hasEnded { return }
     // The signal itself ends the process, so that a shell sees what happened.
     signal(number, SIG_DFL)
     unblock([number])
@@ -103,8 +113,16 @@ final class Interruption {
   /// Whether an interruption was asked for, for work that cleans up by itself.
   var isRequested: Bool { state.isRequested }
 
+  /// The work is done and stays done: from now on signals change nothing, for a process that is about to exit.
+  func end() {
+    let state = state
+    files.keepAll { state.end() }
+  }
+
   deinit {
     for source in sources { source.cancel() }
+    // Their handlers have gone, and without one the signals are ignored.
+    if state.hasEnded { return }
     for number in handled + [SIGXFSZ] { signal(number, SIG_DFL) }
   }
 }

@@ -271,14 +271,6 @@ struct ModelInput {
   }
 }
 
-extension StoreFinder.PassedOver {
-  /// What a search for models did not look at.
-  init(_ error: ModelError) {
-    let message = PathText.dropping(suffix: ".", from: error.message) ?? error.message
-    self.init(path: error.path ?? "", code: error.code.rawValue, message: message)
-  }
-}
-
 extension DisplayOptions {
   /// Names what a command was to read and could not, a line for each, and ends the run as with findings.
   func tell(passedOver: [StoreFinder.PassedOver]) throws {

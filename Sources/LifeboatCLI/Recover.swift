@@ -72,7 +72,9 @@ struct Recover: ParsableCommand, RecordedCommand {
 
   func run() throws {
     if let output { try EvidenceGuard.check(output, against: path) }
-    let damaged = try DamagedStore(path: path, logView: store.wal, like: likes.like)
+    let damaged = try DamagedStore(path: path, logView: store.wal, like: likes.like) {
+      display.note($0)
+    }
     let interruption = Interruption()
     var rebuild = StoreRebuild()
     rebuild.provenance = provenance

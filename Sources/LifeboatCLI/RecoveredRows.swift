@@ -20,7 +20,8 @@ struct RecoveredRows {
   /// - Returns: what was found, and whether a live row is not whole.
   func run() throws -> (findings: FindingList, isPartial: Bool) {
     let damaged = try DamagedStore(
-      path: path, logView: store.wal, like: likes.like, model: options.givenModel(display))
+      path: path, logView: store.wal, like: likes.like, model: options.givenModel(display)
+    ) { display.note($0) }
     var output = RecoveredRowOutput(damaged)
     output.names = options.entity.isEmpty ? nil : Set(options.entity)
     output.limit = options.limit

@@ -264,6 +264,7 @@ enum CellText {
     case .binary(let bytes): "\(Quantity.count(bytes.count)) bytes"
     case .external(let blob):
       blob.sizeBytes.map { "\(Quantity.count($0)) bytes in a file" }
+        ?? blob.unreadable.map { "file \(blob.identifier) cannot be read: \($0)" }
         ?? "file \(blob.identifier) is missing"
     case .toOne(let reference): "\(reference.entityName ?? "?") \(reference.primaryKey)"
     case .toMany(let references): references.map { String($0.primaryKey) }.joined(separator: " ")

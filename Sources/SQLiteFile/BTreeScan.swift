@@ -42,6 +42,7 @@ struct BTreeScan: ~Copyable {
     var page: UInt32
     var next: Int
     var count: Int
+    var keys: KeyWalk
   }
 
   /// A cell whose payload goes on in overflow pages; its local part is in `payload`.
@@ -71,7 +72,7 @@ struct BTreeScan: ~Copyable {
   ) throws(SQLiteFileError) {
     begin()
     var levels: [Level] = []
-    try visit(root, &levels, layout, &reader, &sink)
+    try visit(root, RowIDBounds(), &levels, layout, &reader, &sink)
     try walk(&levels, layout, &reader, &sink)
     end()
   }
@@ -137,10 +138,14 @@ struct BTreeScan: ~Copyable {
       levels[levels.count - 1].next += 1
       // In an index b-tree the cells of interior pages are rows too, each between two children.
       if !isRowIDTable, level.next > 0 {
-        try cells(of: level.page, level.next - 1..<level.next, layout, &reader, &sink)
+        try cells(
+          of: level.page, level.next - 1..<level.next, RowIDBounds(), layout, &reader, &sink)
       }
-      guard let child = try child(level.next, of: level.page, &reader) else { continue }
-      try visit(child, &levels, layout, &reader, &sink)
+      guard
+        let child = try child(
+          level.next, of: level.page, &levels[levels.count - 1].keys, &reader)
+      else { continue }
+      try visit(child.page, child.rowIDs, &levels, layout, &reader, &sink)
     }
   }
 
@@ -148,34 +153,41 @@ struct BTreeScan: ~Copyable {
 
   /// The leaves of a table b-tree in key order, without reading them: all leaves of a b-tree are at one depth.
   mutating func leaves(below root: UInt32, reader: inout PageReader) throws(SQLiteFileError)
-    -> [UInt32]
+    -> LeafList
   {
     var depth = 0
     var leftmost = root
     while let page = try header(of: leftmost, &reader), !page.kind.isLeaf, depth < Self.deepest {
-      guard let child = try child(0, of: leftmost, &reader) else { break }
-      leftmost = child
+      var keys = KeyWalk()
+      guard let child = try child(0, of: leftmost, &keys, &reader) else { break }
+      leftmost = child.page
       depth += 1
     }
-    guard depth > 0 else { return [root] }
-    var leaves: [UInt32] = []
+    var leaves = LeafList()
+    guard depth > 0 else {
+      leaves.append(root, RowIDBounds())
+      return leaves
+    }
     var levels: [Level] = []
     var sink = CountSink()
     let layout = RowLayout()
     interiorPages.append(root)
-    try visit(root, &levels, layout, &reader, &sink)
+    try visit(root, RowIDBounds(), &levels, layout, &reader, &sink)
     while let level = levels.last {
       guard level.next <= level.count else {
         levels.removeLast()
         continue
       }
       levels[levels.count - 1].next += 1
-      guard let child = try child(level.next, of: level.page, &reader) else { continue }
+      guard
+        let child = try child(
+          level.next, of: level.page, &levels[levels.count - 1].keys, &reader)
+      else { continue }
       if levels.count < depth {
-        interiorPages.append(child)
-        try visit(child, &levels, layout, &reader, &sink)
-      } else if claim(child, reader) {
-        leaves.append(child)
+        interiorPages.append(child.page)
+        try visit(child.page, child.rowIDs, &levels, layout, &reader, &sink)
+      } else if claim(child.page, reader) {
+        leaves.append(child.page, child.rowIDs)
       }
     }
     return leaves
@@ -183,19 +195,61 @@ struct BTreeScan: ~Copyable {
 
   /// Reads a page that ``leaves(below:reader:)`` gave, and in a b-tree out of balance what is below it.
   mutating func read<Sink: RowSink & ~Copyable>(
-    leaf number: UInt32, layout: borrowing RowLayout, reader: inout PageReader, sink: inout Sink
+    leaf: (page: UInt32, rowIDs: RowIDBounds), layout: borrowing RowLayout,
+    reader: inout PageReader, sink: inout Sink
   ) throws(SQLiteFileError) {
     var levels: [Level] = []
-    try enter(number, &levels, layout, &reader, &sink)
+    try enter(leaf.page, leaf.rowIDs, &levels, layout, &reader, &sink)
     try walk(&levels, layout, &reader, &sink)
   }
 
+  /// Reads the pages of a b-tree one after the other, but for those that are known: pages above leaves for what they
+  /// lead to, and the rows of all others into the sink.
+  ///
+  /// `isKnown`: whether a page is a leaf whose rows are known.
+  /// `beginPage`: is called before the rows of each page.
+  mutating func run<Sink: RowSink & ~Copyable>(
+    root: UInt32, unless isKnown: (UInt32) -> Bool, layout: borrowing RowLayout,
+    reader: inout PageReader, sink: inout Sink,
+    begin beginPage: (_ page: UInt32, _ place: PageReader.Place) throws(SQLiteFileError) -> Void
+  ) throws(SQLiteFileError) {
+    begin()
+    var pending: [(page: UInt32, rowIDs: RowIDBounds, depth: Int)] = [(root, RowIDBounds(), 0)]
+    while let (number, rowIDs, depth) = pending.popLast(), sink.wantsMore,
+      allowance > decoder.defaultBytes / 4
+    {
+      guard claim(number, reader), !isKnown(number),
+        let page = try header(of: number, of: isRowIDTable, &reader)
+      else { continue }
+      allowance &+= reader.pageSize
+      if page.kind.isLeaf || !isRowIDTable {
+        try beginPage(number, reader.location(of: number))
+        try cells(of: number, 0..<page.cellCount, rowIDs, layout, &reader, &sink)
+      }
+      guard !page.kind.isLeaf else { continue }
+      if depth >= Self.deepest {
+        report("tree.tooDeep", "deeper than any b-tree of SQLite's", number, reader)
+        continue
+      }
+      var keys = KeyWalk(rowIDs)
+      let place = pending.count
+      for index in 0...page.cellCount {
+        if let child = try child(index, of: number, &keys, &reader) {
+          pending.append((child.page, child.rowIDs, depth + 1))
+        }
+      }
+      // The first child is read first.
+      pending[place...].reverse()
+    }
+    end()
+  }
+
   private mutating func visit<Sink: RowSink & ~Copyable>(
-    _ number: UInt32, _ levels: inout [Level], _ layout: borrowing RowLayout,
-    _ reader: inout PageReader, _ sink: inout Sink
+    _ number: UInt32, _ rowIDs: RowIDBounds, _ levels: inout [Level],
+    _ layout: borrowing RowLayout, _ reader: inout PageReader, _ sink: inout Sink
   ) throws(SQLiteFileError) {
     guard claim(number, reader) else { return }
-    try enter(number, &levels, layout, &reader, &sink)
+    try enter(number, rowIDs, &levels, layout, &reader, &sink)
   }
 
   /// Whether a page is this table's and was not met before.
@@ -218,27 +272,35 @@ struct BTreeScan: ~Copyable {
   }
 
   private mutating func enter<Sink: RowSink & ~Copyable>(
-    _ number: UInt32, _ levels: inout [Level], _ layout: borrowing RowLayout,
-    _ reader: inout PageReader, _ sink: inout Sink
+    _ number: UInt32, _ rowIDs: RowIDBounds, _ levels: inout [Level],
+    _ layout: borrowing RowLayout, _ reader: inout PageReader, _ sink: inout Sink
   ) throws(SQLiteFileError) {
-    guard let page = try header(of: number, &reader) else { return }
-    guard page.kind.isTable == isRowIDTable else {
-      report(
-        "page.wrongKind",
-        isRowIDTable ? "an index page in a table's b-tree" : "a table page in an index b-tree",
-        number, reader)
-      return
-    }
+    guard let page = try header(of: number, of: isRowIDTable, &reader) else { return }
     allowance &+= reader.pageSize
     if page.kind.isLeaf {
-      try cells(of: number, 0..<page.cellCount, layout, &reader, &sink)
+      try cells(of: number, 0..<page.cellCount, rowIDs, layout, &reader, &sink)
     } else if readsLeavesOnly {
       hasLeftPages = true
     } else if levels.count >= Self.deepest {
       report("tree.tooDeep", "deeper than any b-tree of SQLite's", number, reader)
     } else {
-      levels.append(Level(page: number, next: 0, count: page.cellCount))
+      levels.append(Level(page: number, next: 0, count: page.cellCount, keys: KeyWalk(rowIDs)))
     }
+  }
+
+  /// The header of a page; nil, and a finding, where the page is not of the kind wanted.
+  private mutating func header(of number: UInt32, of isTable: Bool, _ reader: inout PageReader)
+    throws(SQLiteFileError) -> BTreePage?
+  {
+    guard let page = try header(of: number, &reader) else { return nil }
+    guard page.kind.isTable == isTable else {
+      report(
+        "page.wrongKind",
+        isTable ? "an index page in a table's b-tree" : "a table page in an index b-tree",
+        number, reader)
+      return nil
+    }
+    return page
   }
 
   private mutating func header(of number: UInt32, _ reader: inout PageReader)
@@ -265,26 +327,44 @@ struct BTreeScan: ~Copyable {
     return nil
   }
 
-  /// The page number of a child; nil when the cell that holds it is out of place.
-  private mutating func child(_ index: Int, of number: UInt32, _ reader: inout PageReader)
-    throws(SQLiteFileError) -> UInt32?
-  {
+  /// A child and the row ids that the keys leave to it; nil when the cell that holds it is out of place.
+  private mutating func child(
+    _ index: Int, of number: UInt32, _ keys: inout KeyWalk, _ reader: inout PageReader
+  ) throws(SQLiteFileError) -> (page: UInt32, rowIDs: RowIDBounds)? {
     let usableSize = reader.usableSize
+    var child: UInt32?
+    var key: Varint?
     do {
       guard let page = try reader.page(number),
         let header = try? BTreePage(parsing: page, number: number, usableSize: usableSize)
       else { return nil }
-      if index == header.cellCount { return header.rightChild }
-      if let start = header.cellStart(page, index) { return page.uint32(at: start) }
+      if index == header.cellCount { return (header.rightChild, keys.rest) }
+      if let start = header.cellStart(page, index) {
+        child = page.uint32(at: start)
+        if isRowIDTable { key = Varint.read(page, at: start + 4, end: usableSize) }
+      }
     }
-    report("cell.badPointer", "cell \(index) lies outside the page", number, reader)
-    return nil
+    guard let child else {
+      report("cell.badPointer", "cell \(index) lies outside the page", number, reader)
+      return nil
+    }
+    guard isRowIDTable else { return (child, RowIDBounds()) }
+    guard let key else {
+      report("cell.pastEnd", "cell \(index) runs past the end of its page", number, reader)
+      return (child, RowIDBounds())
+    }
+    let wasInOrder = keys.isInOrder
+    let rowIDs = keys.next(Int64(bitPattern: key.value))
+    if wasInOrder, !keys.isInOrder {
+      report("tree.keyOrder", "keys of this page are out of order", number, reader)
+    }
+    return (child, rowIDs)
   }
 
   /// Decodes some cells of a page. A payload that goes on elsewhere is gathered in between, because the page
   /// at hand may not be held while others are read.
   private mutating func cells<Sink: RowSink & ~Copyable>(
-    of number: UInt32, _ range: Range<Int>, _ layout: borrowing RowLayout,
+    of number: UInt32, _ range: Range<Int>, _ rowIDs: RowIDBounds, _ layout: borrowing RowLayout,
     _ reader: inout PageReader, _ sink: inout Sink
   ) throws(SQLiteFileError) {
     var index = range.lowerBound
@@ -310,21 +390,27 @@ struct BTreeScan: ~Copyable {
       guard let spill else { continue }
       try finish(spill, number, layout, &reader, &sink)
     }
-    try judgeLeaf(number, &reader)
+    try judgeLeaf(number, rowIDs, &reader)
   }
 
-  /// Says where a leaf of a table contradicts itself although its cells can be read.
-  private mutating func judgeLeaf(_ number: UInt32, _ reader: inout PageReader)
-    throws(SQLiteFileError)
-  {
+  /// Says where a leaf contradicts itself although its cells can be read.
+  private mutating func judgeLeaf(
+    _ number: UInt32, _ rowIDs: RowIDBounds, _ reader: inout PageReader
+  ) throws(SQLiteFileError) {
     if leaf.isOutOfOrder {
       report("tree.keyOrder", "row ids of this page are out of order", number, reader)
+    } else if isRowIDTable, leaf.count > 0,
+      leaf.firstRowID < rowIDs.least || leaf.lastRowID > rowIDs.most
+    {
+      report(
+        "tree.keyOrder", "row ids of this page are not between the keys that lead to it", number,
+        reader)
     }
     let usableSize = reader.usableSize
     var addsUp = true
     if let page = try reader.page(number),
       let header = try? BTreePage(parsing: page, number: number, usableSize: usableSize),
-      header.kind == .leafTable, leaf.count == header.cellCount
+      header.kind.isLeaf, leaf.count == header.cellCount
     {
       addsUp = leaf.addsUp(page, header)
     }
@@ -347,6 +433,7 @@ struct BTreeScan: ~Copyable {
       return nil
     }
     var offset = header.kind.isLeaf ? start : start &+ 4
+    sink.beginCell(at: start)
     guard let length = Varint.read(page, at: offset, end: usableSize),
       length.value <= UInt64(limit)
     else {
@@ -365,7 +452,11 @@ struct BTreeScan: ~Copyable {
         return nil
       }
       let id = Int64(bitPattern: key.value)
-      if leaf.count > 0, id <= leaf.lastRowID { leaf.isOutOfOrder = true }
+      if leaf.count == 0 {
+        leaf.firstRowID = id
+      } else if id <= leaf.lastRowID {
+        leaf.isOutOfOrder = true
+      }
       leaf.lastRowID = id
       rowID = id
       offset &+= key.length
@@ -487,38 +578,5 @@ struct BTreeScan: ~Copyable {
       Finding(
         id, message, member: place.member, page: page, offset: page == 0 ? nil : place.offset,
         table: table))
-  }
-}
-
-/// What the cells of a leaf of a table come to, gathered while they are read.
-private struct LeafTally {
-  var lastRowID: Int64 = 0
-  /// Whether a row id is not above the one before it: SQLite does not find what stands so.
-  var isOutOfOrder = false
-  private(set) var count = 0
-  private var bytes = 0
-  private var lowest = Int.max
-
-  @inline(__always)
-  mutating func add(_ start: Int, _ end: Int) {
-    count &+= 1
-    // SQLite pads a cell to four bytes.
-    bytes &+= max(4, end &- start)
-    if start < lowest { lowest = start }
-  }
-
-  /// Whether cells, free blocks, fragments and the gap make up the page (file format, section 1.6).
-  func addsUp(_ page: RawSpan, _ header: BTreePage) -> Bool {
-    let base = header.pointers - 8
-    let floor = header.pointers + 2 * header.cellCount
-    var content = Int(page.uint16(at: base + 5))
-    if content == 0 { content = 65_536 }
-    var sum = content + Int(page.byte(at: base + 7)) + bytes
-    guard
-      LeafReading.walkFreeBlocks(
-        page, Int(page.uint16(at: base + 1)), floor, header.usableSize, { sum += $0.count })
-    else { return false }
-    guard content >= floor, content <= header.usableSize else { return count == 0 }
-    return sum == header.usableSize && lowest >= content
   }
 }

@@ -36,6 +36,10 @@ struct PageReader: ~Copyable {
   /// Offset of page 1 in the main file; not 0 where something stands before it (more) or the file's head is
   /// cut off (less).
   let origin: Int64
+  /// Where bytes were lost or put in in the middle of the main file; nil as a rule.
+  private let shift: PageShift?
+  /// The first page that is not where it would be without.
+  private let firstDoubtful: UInt32
   private let overlays: [Overlay]
   private var windows: WindowCache
   /// A shorter hole is read like anything else.
@@ -45,10 +49,12 @@ struct PageReader: ~Copyable {
 
   init(
     main: ByteFile, pageSize: Int, usableSize: Int, pageLimit: UInt32, origin: Int64 = 0,
-    overlays: [Overlay]
+    shift: PageShift? = nil, overlays: [Overlay]
   ) {
     self.main = main
     self.origin = origin
+    self.shift = shift
+    firstDoubtful = shift?.doubtful.lowerBound ?? .max
     self.pageSize = pageSize
     self.usableSize = usableSize
     self.pageLimit = pageLimit
@@ -62,7 +68,7 @@ struct PageReader: ~Copyable {
   func another() -> PageReader {
     PageReader(
       main: main, pageSize: pageSize, usableSize: usableSize, pageLimit: pageLimit,
-      origin: origin, overlays: overlays)
+      origin: origin, shift: shift, overlays: overlays)
   }
 
   /// Tells that pages of a range are what is read next: so much is read ahead, and nothing behind them, which another
@@ -73,11 +79,20 @@ struct PageReader: ~Copyable {
   }
 
   /// Where a page's bytes are: the member and the offset in it.
-  func location(of page: UInt32) -> (member: Finding.Member, offset: Int64) {
+  typealias Place = (member: Finding.Member, offset: Int64)
+
+  /// Where the bytes of a page are.
+  func location(of page: UInt32) -> Place {
     for overlay in overlays {
       if let offset = overlay.offset(of: page) { return (overlay.member, offset) }
     }
-    return (.main, origin + (Int64(page) - 1) * Int64(pageSize))
+    let offset = origin + (Int64(page) - 1) * Int64(pageSize)
+    switch shift?.reading(of: page, at: offset) {
+    case nil: return (.main, offset)
+    case .inFile(let offset): return (.main, offset)
+    case .torn(let leaf): return (.main, leaf.offset)
+    case .lost: return (.main, offset)
+    }
   }
 
   /// The bytes of a page, nil when the page number is impossible or the file ends before the page does.
@@ -90,7 +105,16 @@ struct PageReader: ~Copyable {
         of: overlay.file, source: index + 1, at: offset, count: pageSize)
       return unsafe span(bytes)
     }
-    let offset = origin + (Int64(number) - 1) * Int64(pageSize)
+    var offset = origin + (Int64(number) - 1) * Int64(pageSize)
+    if number >= firstDoubtful, let shift {
+      switch shift.reading(of: number, at: offset) {
+      case .inFile(let moved): offset = moved
+      case .torn(let leaf):
+        let held = unsafe windows.hold(leaf.bytes)
+        return unsafe span(held)
+      case .lost: return nil
+      }
+    }
     guard offset >= 0 else { return nil }
     let bytes = unsafe try windows.bytes(of: main, source: 0, at: offset, count: pageSize)
     return unsafe span(bytes)
@@ -110,7 +134,9 @@ struct PageReader: ~Copyable {
         return size
       }
     }
-    guard number >= 1, number <= pageLimit else { return 0 }
+    guard number >= 1, number <= pageLimit, shift?.doubtful.contains(number) != true else {
+      return 0
+    }
     let place = location(of: number)
     guard place.member == .main, place.offset >= 0, place.offset < main.size else { return 0 }
     buffer.append(contentsOf: try main.bytes(at: place.offset, count: pageSize))
@@ -126,9 +152,9 @@ struct PageReader: ~Copyable {
     let step = UInt32(Self.leastHole / pageSize)
     nextLook = number.addingReportingOverflow(step).partialValue
     let offset = origin + (Int64(number) - 1) * Int64(pageSize)
-    guard offset >= 0, offset < main.size, overlays.allSatisfy({ $0.history == nil }) else {
-      return number
-    }
+    guard offset >= 0, offset < main.size, shift == nil,
+      overlays.allSatisfy({ $0.history == nil })
+    else { return number }
     let next = (main.nextData(from: offset) - origin) / Int64(pageSize) + 1
     guard next > Int64(number) + Int64(step) else { return number }
     // A log or journal may have pages of the hole.
@@ -206,6 +232,21 @@ struct PageReader: ~Copyable {
   }
 
   mutating func expect(_ part: Range<Int64>) { expected = part }
+
+  /// A page that stands in no file as it is, in place of the window that was used least recently.
+  mutating func hold(_ page: ContiguousArray<UInt8>) -> UnsafeRawBufferPointer {
+    var victim = 0
+    for index in 0..<Self.slotCount where slots[index].lastUse < slots[victim].lastUse {
+      victim = index
+    }
+    slots[victim] = Slot()
+    noteUse(of: victim)
+    let count = min(page.count, Self.slotLength)
+    let place = unsafe UnsafeMutableRawBufferPointer(
+      start: memory + victim * Self.slotLength, count: count)
+    unsafe place.copyBytes(from: page.prefix(count))
+    return UnsafeRawBufferPointer(place)
+  }
 
   private mutating func noteUse(of index: Int) {
     clock &+= 1

@@ -33,10 +33,10 @@ struct ParallelJSON {
       self.scan.begin()
     }
 
-    func read(_ leaves: ArraySlice<UInt32>) {
+    func read(_ leaves: LeafList, _ range: Range<Int>) {
       do throws(SQLiteFileError) {
-        for leaf in leaves where sink.wantsMore && !scan.hasLeftPages {
-          try scan.read(leaf: leaf, layout: layout, reader: &reader, sink: &sink)
+        for index in range where sink.wantsMore && !scan.hasLeftPages {
+          try scan.read(leaf: leaves[index], layout: layout, reader: &reader, sink: &sink)
         }
       } catch {
         failure = error
@@ -44,7 +44,7 @@ struct ParallelJSON {
     }
   }
 
-  private let leaves: [UInt32]
+  private let leaves: LeafList
   private let layout: RowLayout
   private let workers: [Worker]
 
@@ -55,7 +55,7 @@ struct ParallelJSON {
   ///   - makeReader: makes a reader of the same files for each worker.
   ///   - makeScan: makes a scan of the same table for each worker.
   init(
-    leaves: [UInt32], table: String, layout: RowLayout, makeReader: () -> PageReader,
+    leaves: LeafList, table: String, layout: RowLayout, makeReader: () -> PageReader,
     makeScan: () -> BTreeScan
   ) {
     self.leaves = leaves
@@ -77,15 +77,17 @@ struct ParallelJSON {
     var straightFrom = leaves.count
     while next < straightFrom, sink.wantsMore {
       let blocks = (0..<workers.count).map { index in
-        let start = min(next + index * blockLength, leaves.count)
-        return leaves[start..<min(start + blockLength, leaves.count)]
+        let start = min(next + index * blockLength, self.leaves.count)
+        return start..<min(start + blockLength, self.leaves.count)
       }
-      let workers = workers
-      DispatchQueue.concurrentPerform(iterations: workers.count) { workers[$0].read(blocks[$0]) }
+      let (workers, leaves) = (workers, self.leaves)
+      DispatchQueue.concurrentPerform(iterations: workers.count) {
+        workers[$0].read(leaves, blocks[$0])
+      }
       for (worker, block) in zip(workers, blocks) {
         // What is below a page in a leaf's place is for one scan alone: pages may come up twice.
         guard !worker.sink.isBroken, !worker.scan.hasLeftPages else {
-          straightFrom = block.startIndex
+          straightFrom = block.lowerBound
           break
         }
         sink.take(&worker.sink)
@@ -93,8 +95,8 @@ struct ParallelJSON {
       }
       next = min(next + workers.count * blockLength, leaves.count)
     }
-    for leaf in leaves[min(straightFrom, leaves.count)...] where sink.wantsMore {
-      try scan.read(leaf: leaf, layout: layout, reader: &reader, sink: &sink)
+    for index in min(straightFrom, leaves.count)..<leaves.count where sink.wantsMore {
+      try scan.read(leaf: leaves[index], layout: layout, reader: &reader, sink: &sink)
     }
     for worker in workers {
       worker.scan.end()

@@ -1,7 +1,8 @@
 /// Rows of a table one after another, for those who read two tables side by side. It holds the rows of one leaf.
 package final class RowCursor {
+  private let list: LeafList
   /// Pages that hold the rows, in key order.
-  package let leaves: [UInt32]
+  package var leaves: [UInt32] { list.pages }
   /// Pages above them; empty when the leaves were given.
   package var interior: [UInt32] { scan.interiorPages }
   /// What was found on the way.
@@ -29,9 +30,9 @@ package final class RowCursor {
     scan.begin()
     layout = try database.layout(of: table).0
     if let chosen {
-      leaves = chosen
+      list = LeafList(unbounded: chosen)
     } else {
-      leaves = try scan.leaves(below: table.rootPage, reader: &reader)
+      list = try scan.leaves(below: table.rootPage, reader: &reader)
       scan.settle()
     }
     self.reader = reader
@@ -41,13 +42,13 @@ package final class RowCursor {
   /// The next row; nil behind the last. Only a damaged table gives rows out of order.
   package func next() throws(SQLiteFileError) -> ComparedRow? {
     while position >= sink.rows.count {
-      guard nextLeaf < leaves.count else {
+      guard nextLeaf < list.count else {
         scan.settle()
         return nil
       }
       sink.rows.removeAll(keepingCapacity: true)
       position = 0
-      let leaf = leaves[nextLeaf]
+      let leaf = list[nextLeaf]
       nextLeaf += 1
       try scan.read(leaf: leaf, layout: layout, reader: &reader, sink: &sink)
     }

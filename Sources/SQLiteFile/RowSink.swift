@@ -3,6 +3,8 @@
 /// Conformers are structs in this module: the scan is generic over them, and only within one module does
 /// the compiler make a copy of the scan for each. There is no row object, no enum and no closure in the loop.
 protocol RowSink: ~Copyable {
+  /// A cell is read next; `start` is its offset in its page.
+  mutating func beginCell(at start: Int)
   /// A row starts; `rowID` is nil in a WITHOUT ROWID table.
   mutating func beginRow(_ rowID: Int64?)
   mutating func null()
@@ -16,4 +18,9 @@ protocol RowSink: ~Copyable {
   mutating func endRow()
   /// False when nobody wants further rows.
   var wantsMore: Bool { get }
+}
+
+extension RowSink where Self: ~Copyable {
+  @inline(__always)
+  mutating func beginCell(at start: Int) {}
 }

@@ -161,6 +161,16 @@ public final class SQLiteDatabase {
     if rows.isEmpty, try reader.kind(of: 1) == nil, try Entropy.looksEncrypted(parts.main) {
       throw Self.encrypted(parts.main)
     }
+    let unreadable = rows.count - schema.entries.count { $0.isReadable }
+    if unreadable > 0 {
+      self.findings.add(
+        Finding(
+          "schema.unreadable",
+          unreadable == 1
+            ? "an entry of the schema table is not readable"
+            : "\(unreadable) entries of the schema table are not readable",
+          page: 1, table: "sqlite_schema"))
+    }
     for table in schema.tables where table.definition == nil {
       self.findings.add(
         Finding(
@@ -273,6 +283,22 @@ public final class SQLiteDatabase {
     // The findings count even when the device fails half way.
     let result = Result { () throws(SQLiteFileError) in
       try scan.run(root: table.rootPage, layout: layout, reader: &reader, sink: &sink)
+    }
+    findings.add(scan.findings)
+    try result.get()
+  }
+
+  /// Reads the pages of a table that are not known, one after the other; see ``BTreeScan/run(root:unless:layout:reader:sink:begin:)``.
+  func scan<Sink: RowSink & ~Copyable>(
+    _ table: Table, unless isKnown: (UInt32) -> Bool, _ sink: inout Sink,
+    begin: (_ page: UInt32, _ place: PageReader.Place) throws(SQLiteFileError) -> Void
+  ) throws(SQLiteFileError) {
+    let (layout, isRowIDTable) = try layout(of: table)
+    var scan = newScan(of: table, isRowIDTable)
+    let result = Result { () throws(SQLiteFileError) in
+      try scan.run(
+        root: table.rootPage, unless: isKnown, layout: layout, reader: &reader, sink: &sink,
+        begin: begin)
     }
     findings.add(scan.findings)
     try result.get()

@@ -82,6 +82,13 @@ public struct Schema: Sendable, Equatable {
 }
 
 extension SchemaEntry {
+  /// Whether SQLite takes it for an entry: of a kind that there is, and a statement only where it begins as one.
+  var isReadable: Bool {
+    guard ["table", "index", "view", "trigger"].contains(type) else { return false }
+    guard let sql, !sql.isEmpty else { return true }
+    return SQLName(Substring(sql.utf8.prefix(6))) == SQLName("CREATE")
+  }
+
   init?(row: StoredRow) {
     guard row.values.count == 5, case .text(let type) = row.values[0],
       case .text(let name) = row.values[1], case .text(let tableName) = row.values[2]

@@ -1,3 +1,5 @@
+import SafeText
+
 #if canImport(Darwin)
   import Darwin
 #elseif canImport(Musl)
@@ -23,6 +25,16 @@ extension SQLiteWriter {
   public func complete() throws(SQLiteWriterError) {
     try close()
     try file.synchronize()
+  }
+
+  /// A path beside another one, with a name that nobody would choose: for a file that is to get its name when it is
+  /// finished (``publish(as:)``).
+  public static func privatePath(for path: String) -> String {
+    var random = SystemRandomNumberGenerator()
+    let suffix = String(UInt32.random(in: .min ... .max, using: &random), radix: 36)
+    let name = ".\(PathText.lastComponent(of: path)).\(suffix)"
+    return PathText.lastComponent(of: path).utf8.count == path.utf8.count
+      ? name : PathText.joined(PathText.folder(of: path), name)
   }
 
   /// Whether anything is at a path or beside it that would be in the way of a database of that name.

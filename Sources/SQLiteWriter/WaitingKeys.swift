@@ -1,3 +1,4 @@
+import SafeFiles
 import SafeText
 
 #if canImport(Darwin)
@@ -21,7 +22,10 @@ final class WaitingKeys {
 
   private static let blockBytes = 64 << 10
 
-  init(beside path: String) throws(SQLiteWriterError) {
+  /// `between` is for tests: it is called between the look at the name and its removal.
+  init(
+    beside path: String, between: ((_ path: String) -> Void)? = nil
+  ) throws(SQLiteWriterError) {
     self.path = path + "-keys"
     let folder = unsafe open(PathText.folder(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     defer { if folder >= 0 { _ = close(folder) } }
@@ -32,7 +36,15 @@ final class WaitingKeys {
       throw SQLiteWriterError(
         .cannotCreate, "a file for sorting cannot be made", path: self.path, systemError: errno)
     }
-    _ = unsafe unlinkat(folder, name, 0)
+    var made = stat()
+    guard unsafe fstat(descriptor, &made) == 0 else { return }
+    let whole = self.path
+    _ = OwnName.remove(name, in: folder) { now in
+      var status = stat()
+      guard unsafe fstatat(folder, now, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return false }
+      if PathText.isSame(now, name) { between?(whole) }
+      return status.st_dev == made.st_dev && status.st_ino == made.st_ino
+    }
   }
 
   deinit { _ = close(descriptor) }

@@ -61,11 +61,23 @@ package enum SystemCalls {
   }
 
   /// The same where only a link refuses a name that is taken, and, where there are no links or for a folder, a look.
-  private static func renameByLink(
-    _ from: String, in source: Int32, to: String, in target: Int32
+  ///
+  /// `between` is for tests: it is called between the link and the removal of the old name.
+  static func renameByLink(
+    _ from: String, in source: Int32, to: String, in target: Int32, between: (() -> Void)? = nil
   ) -> Int32? {
     if unsafe linkat(source, from, target, to, 0) == 0 {
-      return unsafe unlinkat(source, from, 0) == 0 ? nil : errno
+      var made = stat()
+      guard unsafe fstatat(target, to, &made, AT_SYMLINK_NOFOLLOW) == 0 else { return errno }
+      between?()
+      let end = OwnName.remove(from, in: source) { name in
+        var status = stat()
+        return unsafe fstatat(source, name, &status, AT_SYMLINK_NOFOLLOW) == 0
+          && status.st_dev == made.st_dev && status.st_ino == made.st_ino
+      }
+      // The file has its new name. Whatever has the old one by now is another.
+      if case .failed(let code) = end { return code }
+      return nil
     }
     let code = errno
     guard [EPERM, ENOSYS, ENOTSUP, EOPNOTSUPP, EMLINK].contains(code) else { return code }

@@ -38,13 +38,16 @@ public final class DamagedStore {
   ///   - like: paths of models (anything that ``ModelCollection`` reads) and of healthy stores, the most trusted
   ///     first. They complete what the file itself does not say.
   ///   - model: the model to name rows by; nil for the one that the file carries.
+  ///   - tellPassedOver: is given what could not be looked at in a folder in `like`, before it is used.
   /// - Throws: `SQLiteFileError` when the file is no database, `ModelError` and ``ExtractionError`` when a path
   ///   in `like` holds nothing of use.
   public init(
     path: String, logView: SQLiteDatabase.LogView = .committed, like: [String] = [],
-    model: ManagedObjectModel? = nil
+    model: ManagedObjectModel? = nil,
+    tellPassedOver: (StoreFinder.PassedOver) -> Void = { _ in }
   ) throws {
     let examples = try like.map { try Example($0) }
+    for example in examples { for other in example.passedOver { tellPassedOver(other) } }
     database = try DamagedDatabase(path: path, logView: logView)
     let named = Set(database.tables.filter(\.isDescribed).map { SQLName($0.name) })
     try CoreDataExpectations.expect(in: database, model: model)

@@ -45,6 +45,14 @@ struct Example {
     }
   }
 
+  /// What could not be looked at in a folder of models.
+  var passedOver: [StoreFinder.PassedOver] {
+    switch kind {
+    case .store: []
+    case .models(let collection): collection.notEntered.map { .init($0) }
+    }
+  }
+
   /// What it says; of several versions of a model that which wrote the damaged store.
   func content(for facts: DamagedStore.Facts) throws -> Content {
     switch kind {

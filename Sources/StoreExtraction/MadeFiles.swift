@@ -129,6 +129,9 @@ public final class MadeFiles: @unchecked Sendable {
     if things.isEmpty { folders = [:] }
   }
 
+  /// Notes by `body` that all of it is to stay. Waits for ever where it was taken back for good.
+  public func keepAll(while body: () -> Void) { keep(to: 0, while: body) }
+
   /// Removes all of it.
   public func takeBack() { takeBack(to: 0) }
 

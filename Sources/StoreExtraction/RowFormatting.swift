@@ -89,28 +89,48 @@ extension OutputBuffer {
     }
   }
 
-  /// A value in a file of its own: `external` is the file's name; `missing` says that it is not there.
+  /// A value in a file of its own: `external` is the file's name; `missing` says that it is not there, `unreadable` why
+  /// it cannot be read, or not to its end.
   private mutating func append(json blob: ExternalBlob, blobs: BlobForm) {
     append("{\"external\":")
     append(jsonString: blob.identifier)
-    guard let size = blob.sizeBytes, let file = try? ByteFile(blob.path) else {
-      return append(",\"missing\":true}")
+    guard let size = blob.sizeBytes else {
+      guard let reason = blob.unreadable else { return append(",\"missing\":true}") }
+      append(unreadable: reason)
+      return append("}")
     }
     append(",\"sizeBytes\":")
     append(integer: size)
-    switch blobs {
-    case .hex:
-      append(",\"hex\":\"")
-      var offset: Int64 = 0
-      while let piece = try? file.bytes(at: offset, count: 262_144), !piece.isEmpty {
-        append(hexadecimal: piece)
-        offset += Int64(piece.count)
+    // The file may have gone, and the device may fail, since it was looked at.
+    do {
+      switch blobs {
+      case .hex: try append(hexadecimalOf: ByteFile(blob.path))
+      case .summary:
+        append(",\"sha256\":\"" + (try StoreSeal.sha256(ofFile: blob.path)) + "\"")
       }
-      append("\"}")
-    case .summary:
-      let hash = (try? StoreSeal.sha256(ofFile: blob.path)) ?? ""
-      append(",\"sha256\":\"" + hash + "\"}")
+    } catch {
+      let problem = (error as? SQLiteFileError)?.message ?? (error as? StoreSealError)?.message
+      append(unreadable: problem ?? "read failed")
     }
+    append("}")
+  }
+
+  /// The content of a file; where reading ends early, what was read until then.
+  private mutating func append(hexadecimalOf file: ByteFile) throws(SQLiteFileError) {
+    append(",\"hex\":\"")
+    defer { append("\"") }
+    var offset: Int64 = 0
+    while true {
+      let piece = try file.bytes(at: offset, count: 262_144)
+      if piece.isEmpty { return }
+      append(hexadecimal: piece)
+      offset += Int64(piece.count)
+    }
+  }
+
+  private mutating func append(unreadable reason: String) {
+    append(",\"unreadable\":")
+    append(jsonString: reason)
   }
 
   private mutating func append(json reference: ObjectReference) {

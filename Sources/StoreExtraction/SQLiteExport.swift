@@ -22,12 +22,18 @@ struct SQLiteExport {
     self.external = external
   }
 
-  /// Writes the file; `check` runs when all rows are in it, and what it throws removes the file again.
+  /// Writes the file, which gets its name when it is finished; `check` runs when all rows are in it, and what it throws
+  /// removes the file again.
   func write(to path: String, _ check: () throws -> Void) throws -> [StoreExport.Result.Part] {
+    try SQLiteWriter.checkFree(path)
     let count = made.count
     // The journal of a new file protects nothing, and would be one more file to take back.
     let options = SQLiteWriter.Options(journalMode: .memory)
-    let writer = try made.making { (try SQLiteWriter(creating: path, options: options), path) }
+    let writer = try made.making {
+      let writer = try SQLiteWriter(
+        creating: SQLiteWriter.privatePath(for: path), options: options)
+      return (writer, writer.path)
+    }
     do {
       var folded: [(table: String, columnCount: Int)] = []
       let parts = try writer.transaction {
@@ -40,8 +46,8 @@ struct SQLiteExport {
           .writeFailed, "the new file does not pass SQLite's own check: \(problems[0])", path: path)
       }
       try check()
-      try writer.close()
-      made.keep(to: count) {}
+      try writer.complete()
+      try made.keep(to: count) { try writer.publish(as: path) }
       return parts
     } catch {
       writer.discard()
@@ -59,9 +65,10 @@ struct SQLiteExport {
       "CREATE TABLE _links (source_entity TEXT, source_pk INTEGER, relationship TEXT, destination_entity TEXT, destination_pk INTEGER, position INTEGER)"
     )
     try writer.execute(
-      "CREATE TABLE _missing_files (entity TEXT, pk INTEGER, property TEXT, file TEXT)")
+      "CREATE TABLE _missing_files (entity TEXT, pk INTEGER, property TEXT, file TEXT, problem TEXT)"
+    )
     let links = try writer.prepare("INSERT INTO _links VALUES (?, ?, ?, ?, ?, ?)")
-    let missing = try writer.prepare("INSERT INTO _missing_files VALUES (?, ?, ?, ?)")
+    let missing = try writer.prepare("INSERT INTO _missing_files VALUES (?, ?, ?, ?, ?)")
     let wanted = options.entityNames.map(store.withDescendants)
     for table in store.entityTables {
       let entities = try store.describedEntities(of: table)
@@ -209,13 +216,14 @@ struct SQLiteExport {
   /// SQLite takes no longer value (SQLITE_MAX_LENGTH).
   static let mostBytes: Int64 = 1_000_000_000
 
-  /// The content of an external file; nil where it is missing or no value can hold it.
+  /// The content of an external file; nil where it is missing or cannot be read, or no value can hold it.
   private static func content(of blob: ExternalBlob) -> [UInt8]? {
     guard let size = blob.sizeBytes, size <= mostBytes else { return nil }
     return try? ByteFile(blob.path).bytes(at: 0, count: Int(size))
   }
 
-  /// What a row has beside its columns: links of many-to-many relationships, and external files that are missing.
+  /// What a row has beside its columns: links of many-to-many relationships, and external files that are missing or
+  /// cannot be read.
   private func writeCompanions(
     of row: ManagedRow, _ entity: String, _ insert: SQLiteStatement, _ missing: SQLiteStatement
   ) throws {
@@ -223,7 +231,7 @@ struct SQLiteExport {
       if case .external(let blob) = property.value, blob.sizeBytes == nil {
         try missing.run([
           .string(entity), .integer(row.primaryKey), .string(property.name),
-          .string(blob.identifier),
+          .string(blob.identifier), blob.unreadable.map { .string($0) } ?? .null,
         ])
       }
       guard case .toMany(let references) = property.value else { continue }

@@ -1,4 +1,5 @@
 import CoreDataStore
+public import ObjectModel
 import SQLiteFile
 import SafeText
 
@@ -39,6 +40,12 @@ public enum StoreFinder {
       self.path = path
       self.code = code
       self.message = message
+    }
+
+    /// What a search for models did not look at.
+    public init(_ error: ModelError) {
+      let message = PathText.dropping(suffix: ".", from: error.message) ?? error.message
+      self.init(path: error.path ?? "", code: error.code.rawValue, message: message)
     }
   }
 

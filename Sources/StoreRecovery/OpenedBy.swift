@@ -1,5 +1,6 @@
 import CoreDataStore
 import Foundation
+import SafeFiles
 import SafeText
 
 #if canImport(Darwin)
@@ -33,7 +34,9 @@ struct OpenedBy {
   }
 
   /// Notes that the app has opened the store. It is a help, so what fails here is left out.
-  func note() {
+  ///
+  /// `between` is for tests: it is called between the look at an earlier marker and its removal.
+  func note(between: ((_ marker: String) -> Void)? = nil) {
     guard let name else { return }
     let path = folder + "/" + name
     var status = stat()
@@ -47,9 +50,12 @@ struct OpenedBy {
     guard descriptor >= 0 else { return }
     close(descriptor)
     for (other, status) in earlier {
-      guard let now = try? FileStatus.of(other, in: home, path: path), now.isUnchanged(status)
-      else { continue }
-      unsafe _ = unlinkat(home, other, 0)
+      _ = OwnName.remove(other, in: home) { name in
+        guard let now = try? FileStatus.of(name, in: home, path: path), now.isSameFile(as: status)
+        else { return false }
+        if PathText.isSame(name, other) { between?(other) }
+        return now.sizeBytes == 0
+      }
     }
   }
 

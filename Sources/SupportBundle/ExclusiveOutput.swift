@@ -1,5 +1,6 @@
 internal import Crypto
 internal import Foundation
+import SafeFiles
 import SafeText
 
 #if canImport(Darwin)
@@ -30,7 +31,10 @@ final class ExclusiveOutput {
   /// What the temporary name stands for.
   private var identity = stat()
 
-  init(path: String, calls: OutputCalls) throws(BundleError) {
+  /// `making` has the file made that a kill would leave behind.
+  init(
+    path: String, calls: OutputCalls, making: (String, () -> Bool) -> Void
+  ) throws(BundleError) {
     self.path = path
     self.calls = calls
     try SystemPath.check(path)
@@ -49,15 +53,19 @@ final class ExclusiveOutput {
     }
     var temporary = ""
     var opened: Int32 = -1
+    var error: Int32 = 0
     // Sixteen random hex digits do not collide; the second try is for a name left by a copied machine.
     for _ in 0..<4 {
       let random = String(UInt64.random(in: .min ... .max), radix: 16)
       temporary = ".lifeboat-" + random + ".partial"
-      opened = SystemPath.retrying { calls.create(folder, temporary) }
-      if opened >= 0 || errno != EEXIST { break }
+      making(PathText.joined(folderPath, temporary)) {
+        opened = SystemPath.retrying { calls.create(folder, temporary) }
+        error = errno
+        return opened >= 0
+      }
+      if opened >= 0 || error != EEXIST { break }
     }
     guard opened >= 0 else {
-      let error = errno
       _ = close(folder)
       throw Self.creationError(error, path)
     }
@@ -162,7 +170,7 @@ final class ExclusiveOutput {
     let isLinked = try giveName()
     isNamed = true
     closeOutput()
-    let leftover = isLinked && !removeOwn(temporaryName, identity)
+    let leftover = isLinked && !removeTemporaryName()
     try syncFolder()
     return leftover ? temporaryPath : nil
   }
@@ -172,18 +180,19 @@ final class ExclusiveOutput {
     closeOutput()
     if !isNamed {
       isNamed = true
-      _ = removeOwn(temporaryName, identity)
+      _ = removeTemporaryName()
     }
   }
 
-  /// Removes a name as long as it stands for the file that we made. Returns whether it has gone.
-  private func removeOwn(_ name: String, _ identity: stat) -> Bool {
-    var status = stat()
-    guard unsafe fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else {
-      return errno == ENOENT
+  /// Removes the temporary name as long as it stands for the file that we made. Returns whether our file has lost it.
+  private func removeTemporaryName() -> Bool {
+    let end = calls.remove(folder, temporaryName) { name in
+      var status = stat()
+      return unsafe fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0
+        && status.st_dev == identity.st_dev && status.st_ino == identity.st_ino
     }
-    guard status.st_dev == identity.st_dev, status.st_ino == identity.st_ino else { return true }
-    return SystemPath.retrying { calls.unlink(folder, name) } == 0
+    if case .failed = end { return false }
+    return true
   }
 
   private func closeOutput() {

@@ -16,14 +16,16 @@ public struct MeasuredBundle: Sendable {
   ///   - path: the output, which must not exist.
   ///   - progress: hears of bytes done and bytes in all.
   ///   - isCancelled: asked about once per 256 KiB; true ends the work with `bundle.cancelled`.
+  ///   - making: has the temporary file made: it is given the path and what makes it, which tells whether it is there.
   /// - Returns: what was written.
   /// - Throws: `bundle.changedWhileReading` when a source is not what it was in the first pass, else as
   ///   `ZipWriter`.
   public func write(
     to path: String, progress: (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in },
-    isCancelled: () -> Bool = { false }
+    isCancelled: () -> Bool = { false },
+    making: (String, () -> Bool) -> Void = { _ = $1() }
   ) throws(BundleError) -> ZipWriter.Receipt {
-    let writer = try ZipWriter(path: path)
+    let writer = try ZipWriter(path: path, making: making)
     return try write(to: writer, progress: progress, isCancelled: isCancelled)
   }
 

@@ -23,7 +23,10 @@ import SafeFiles
   var rename: @Sendable (_ folder: Int32, _ from: String, _ to: String) -> Int32 = {
     moveFile($0, $1, $2)
   }
-  var unlink: @Sendable (_ folder: Int32, _ name: String) -> Int32 = { removeLink($0, $1) }
+  /// Removes a name as long as it is that of the file that is meant.
+  var remove:
+    @Sendable (_ folder: Int32, _ name: String, _ isOurs: (_ name: String) -> Bool) -> OwnName.End =
+      { OwnName.remove($1, in: $0, isOurs: $2) }
 }
 
 private func createExclusively(_ folder: Int32, _ name: String) -> Int32 {
@@ -46,8 +49,4 @@ private func moveFile(_ folder: Int32, _ from: String, _ to: String) -> Int32 {
   guard let error = SystemCalls.rename(from, in: folder, to: to, in: folder) else { return 0 }
   errno = error
   return -1
-}
-
-private func removeLink(_ folder: Int32, _ name: String) -> Int32 {
-  unsafe unlinkat(folder, name, 0)
 }

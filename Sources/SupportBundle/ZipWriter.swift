@@ -50,17 +50,24 @@ public final class ZipWriter {
   /// The most entries of one archive.
   static let maxEntryCount = 1_000_000
 
-  /// Starts an archive that will be named `path`.
+  /// Starts an archive that will be named `path`. `making` has its temporary file made: it is given the path and what
+  /// makes it, which tells whether it is there then.
   ///
   /// - Throws: `bundle.outputExists`, `bundle.cannotCreate` or `bundle.permissionDenied`.
-  public convenience init(path: String) throws(BundleError) {
-    try self.init(path: path, threshold: Zip64Threshold(), calls: OutputCalls())
+  public convenience init(
+    path: String, making: (String, () -> Bool) -> Void = { _ = $1() }
+  ) throws(BundleError) {
+    try self.init(
+      path: path, threshold: Zip64Threshold(), calls: OutputCalls(), making: making)
   }
 
-  init(path: String, threshold: Zip64Threshold, calls: OutputCalls) throws(BundleError) {
+  init(
+    path: String, threshold: Zip64Threshold, calls: OutputCalls,
+    making: (String, () -> Bool) -> Void = { _ = $1() }
+  ) throws(BundleError) {
     self.path = path
     self.threshold = threshold
-    output = try ExclusiveOutput(path: path, calls: calls)
+    output = try ExclusiveOutput(path: path, calls: calls, making: making)
   }
 
   // MARK: - Entries

@@ -4,22 +4,10 @@
 # than 20 times its input. Usage: Tests/Benchmarks/found.sh [--executable PROGRAM] [--only TEXT] [FOLDER]
 # FOLDER is the collection (default: stores/found in ../shared, or in LIFEBOAT_SHARED).
 set -euo pipefail
-cd "$(dirname "$0")/../.."
-program=
-only=
-while [ $# -gt 0 ]; do
-  case $1 in
-    --executable) program=$2; shift 2 ;;
-    --only) only=$2; shift 2 ;;
-    *) break ;;
-  esac
-done
+declare -A option=()
+source "$(dirname "$0")/begin.sh"
 collection=${1:-${LIFEBOAT_SHARED:-../shared}/stores/found}
-if [ -z "$program" ]; then
-  swift build -c release --product lifeboat
-  program="$(swift build -c release --show-bin-path)/lifeboat"
-fi
-exec python3 - "$program" "$collection" "$only" <<'PYTHON'
+exec python3 - "$program" "$collection" "${option[only]}" <<'PYTHON'
 import hashlib, lzma, os, resource, shutil, subprocess, sys, tarfile, tempfile, time
 
 program, collection, only = os.path.abspath(sys.argv[1]), sys.argv[2], sys.argv[3]

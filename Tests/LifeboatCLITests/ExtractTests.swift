@@ -274,7 +274,9 @@ import Testing
       "$1" extract "$2" --format "$4" -o "$3" &
       running=$!
       tries=0
-      while [ ! -e "$3" ] && [ $tries -lt 400 ]; do sleep 0.01; tries=$((tries + 1)); done
+      while [ ! -e "$3" ] && [ -z "$(ls -A "${3%/*}" | grep '^[.]out')" ] && [ $tries -lt 400 ]; do
+        sleep 0.01; tries=$((tries + 1))
+      done
       kill -TERM $running
       wait $running
       echo $?

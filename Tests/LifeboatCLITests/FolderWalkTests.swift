@@ -224,8 +224,8 @@ import Testing
       record["passedOver"]?.array?.compactMap { $0["code"]?.string } == ["input.notEntered"])
   }
 
-  /// Models too: a folder that lies too deep is named.
-  @Test func foldersOfModelsThatAreNotEnteredAreTold() throws {
+  /// A model, and beside it a folder deeper than any walk goes.
+  private func makeModelAndDeepFolder() throws -> URL {
     let model = folder.url.appendingPathComponent("M.xcdatamodel")
     var deep = folder.url
     for _ in 0..<18 { deep.appendPathComponent("d") }
@@ -233,8 +233,28 @@ import Testing
       try FileManager.default.createDirectory(at: path, withIntermediateDirectories: true)
     }
     try put(Array("<model><entity name=\"A\"/></model>".utf8), "M.xcdatamodel/contents")
+    return model
+  }
+
+  /// Models too: a folder that lies too deep is named.
+  @Test func foldersOfModelsThatAreNotEnteredAreTold() throws {
+    _ = try makeModelAndDeepFolder()
     let outcome = try Program.run("model", "show", folder.url.path)
     #expect(outcome.status == 1)
     #expect(outcome.errors.contains("(input.notEntered)\n"), "\(outcome.errors)")
+  }
+
+  /// So do the options that take a folder of models.
+  @Test(arguments: [["recover", "-n"], ["rows", "--all"], ["rows", "--deleted"]])
+  func foldersOfExamplesThatAreNotEnteredAreTold(_ command: [String]) throws {
+    let store = outside.url.appendingPathComponent("Plain.sqlite")
+    try Data(content).write(to: store)
+    let model = try makeModelAndDeepFolder()
+    let outcome = try Program.run(command + [store.path, "--like", folder.url.path])
+    let line = "finding: \(folder.url.path)/d/"
+    #expect(outcome.errors.contains(line), "\(outcome.status) \(outcome.errors)")
+    #expect(outcome.errors.contains("(input.notEntered)\n"), "\(outcome.errors)")
+    let other = try Program.run(command + [store.path, "--like", model.path])
+    #expect(!other.errors.contains("input.notEntered"), "\(other.errors)")
   }
 }

@@ -144,6 +144,48 @@ import Testing
     let outcome = try Program.run("rows", "--format", "ndjson", "--entity", "Note", demo.kept.path)
     let picture = try outcome.lines()[3]["values"]?["picture"]
     #expect(picture?["missing"] == .boolean(true))
+    #expect(picture?["unreadable"] == nil)
+  }
+
+  /// What stands in the place of a file is not missing, and no pipe is waited for.
+  @Test(arguments: ["folder", "link", "pipe"]) func whatIsNoFileIsSaid(_ kind: String) throws {
+    let demo = try Demonstration()
+    let support = demo.kept.deletingLastPathComponent()
+      .appendingPathComponent(".Notes_SUPPORT/_EXTERNAL_DATA")
+    let name = try #require(try FileManager.default.contentsOfDirectory(atPath: support.path).first)
+    let path = support.path + "/" + name
+    try FileManager.default.removeItem(atPath: path)
+    let reason: String
+    switch kind {
+    case "folder":
+      try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+      reason = "a folder, not a file"
+    case "link":
+      try FileManager.default.createSymbolicLink(
+        atPath: path, withDestinationPath: demo.kept.path)
+      reason = "a symbolic link, not the file that it leads to"
+    default:
+      try #require(unsafe mkfifo(path, 0o600) == 0)
+      reason = "a pipe, not an ordinary file"
+    }
+    for form in ["hex", "summary"] {
+      let outcome = try Program.run(
+        "rows", "--format", "ndjson", "--blobs", form, "--entity", "Note", demo.kept.path)
+      let picture = try outcome.lines()[3]["values"]?["picture"]
+      #expect(picture?["external"] == .string(name))
+      #expect(picture?["unreadable"] == .string(reason))
+      for key in ["missing", "sizeBytes", "hex", "sha256"] { #expect(picture?[key] == nil) }
+    }
+    let text = try Program.run("rows", "--entity", "Note", demo.kept.path).text
+    #expect(!text.contains("is missing"), "\(text)")
+
+    let place = try TemporaryFolder()
+    let output = place.url.appendingPathComponent("Rows.sqlite")
+    _ = try Program.run("extract", demo.kept.path, "--format", "sqlite", "-o", output.path)
+    let database = try SQLiteConnection(output)
+    defer { database.close() }
+    let told = try database.rows("SELECT file, problem FROM _missing_files")
+    #expect(told == [[.text(Array(name.utf8)), .text(Array(reason.utf8))]])
   }
 
   @Test func jsonIsOneObject() throws {

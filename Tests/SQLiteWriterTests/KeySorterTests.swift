@@ -49,6 +49,20 @@ import Testing
     }
   }
 
+  /// The user's file takes the name of the file for sorting behind the look at it.
+  @Test func anotherFileOfTheNameStays() throws {
+    let folder = try TemporaryFolder()
+    let mine = folder.url.appendingPathComponent("mine").path
+    try Data("mine".utf8).write(to: URL(fileURLWithPath: mine))
+    let waiting = try WaitingKeys(beside: folder.url.appendingPathComponent("new").path) { path in
+      #expect(unsafe rename(mine, path) == 0)
+    }
+    withExtendedLifetime(waiting) {}
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path) == ["new-keys"])
+    let kept = folder.url.appendingPathComponent("new-keys").path
+    #expect(FileManager.default.contents(atPath: kept) == Data("mine".utf8))
+  }
+
   private static func sorted(_ keys: [[UInt8]], in folder: TemporaryFolder) throws -> [[UInt8]] {
     let waiting = try WaitingKeys(beside: folder.url.appendingPathComponent("new").path)
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path).isEmpty)

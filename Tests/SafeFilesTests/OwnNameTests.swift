@@ -123,6 +123,20 @@ import Testing
     #expect(text(aside[1]) == "mine")
   }
 
+  /// On a volume without the call: the user's file gets the old name when the new one is made.
+  @Test func aFileThatComesWhileANameIsGivenByLink() throws {
+    defer { close(descriptor) }
+    try put("mine", "incoming")
+    let code = SystemCalls.renameByLink("store", in: descriptor, to: "new", in: descriptor) {
+      #expect(unsafe rename(path + "/incoming", path + "/store") == 0)
+    }
+    #expect(code == nil)
+    #expect(text("new") == "ours")
+    #expect(text("store") == "mine")
+    #expect(SystemCalls.renameByLink("new", in: descriptor, to: "again", in: descriptor) == nil)
+    #expect(try names() == ["again", "store"])
+  }
+
   @Test func aRenameNeverReplaces() throws {
     defer { close(descriptor) }
     try put("mine", "taken")

@@ -182,8 +182,9 @@ import Testing
     let store = try CoreDataStore(path: url.path)
     let output = folder.url.appendingPathComponent("out").path
     let thread = Thread {
-      // As soon as there is output, long before all rows are in it.
-      while !FileManager.default.fileExists(atPath: output) { usleep(200) }
+      // As soon as there is output, long before all rows are in it. It has another name until it is whole, perhaps.
+      let names = { (try? FileManager.default.contentsOfDirectory(atPath: folder.url.path)) ?? [] }
+      while names().count < 2 { usleep(200) }
       try? FileManager.default.setAttributes(
         [.modificationDate: Date(timeIntervalSince1970: 1)], ofItemAtPath: url.path)
     }

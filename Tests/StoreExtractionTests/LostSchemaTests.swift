@@ -222,6 +222,28 @@ import Testing
     #expect(count == store.truth.values.reduce(0) { $0 + $1.count })
   }
 
+  /// The history's tables are alike in every store, and the entity numbers of their rows are no app's.
+  @Test(arguments: [4096, 16_384])
+  func historyNeedsNoModel(_ lost: Int) throws {
+    let store = try Self.make(hasCache: false)
+    try overwrite(store.url, at: 0, bytes: [UInt8](repeating: 0, count: lost))
+    let damaged = try DamagedStore(path: store.url.path)
+    var named: [String: Int] = [:]
+    try damaged.database.forEachRow(.live) { row in
+      if let table = row.origin.table {
+        named[damaged.database.tables[table].name, default: 0] += 1
+      }
+      return true
+    }
+    for table in CoreDataExpectations.history {
+      #expect(named[table.name] == store.truth[table.name]?.count, "\(table.name)")
+    }
+    let others = named.keys.filter { name in
+      !CoreDataExpectations.history.contains { $0.name == name }
+    }
+    #expect(Set(others).isSubset(of: ["Z_PRIMARYKEY", "Z_METADATA"]))
+  }
+
   @Test func noiseIsNoModel() throws {
     let store = try Self.make(hasCache: true)
     let other = store.folder.url.appendingPathComponent("noise.mom")

@@ -71,4 +71,25 @@ import Testing
     #expect(markers(bench) == [".Done.sqlite.opened-by-3.0", ".Done.sqlite.opened-by-9.9"])
     #expect(OpenedBy(bench.store, .init(name: "Done", version: "3.1")).isNewer == false)
   }
+
+  /// The user's file takes the earlier marker's name behind the look at it, or something is written to the marker.
+  @Test(arguments: [true, false])
+  func whatChangesBehindTheLookStays(isSwapped: Bool) throws {
+    let bench = try Workbench()
+    try bench.makeStore()
+    try open(recovery(bench, "1.0"))
+    try bench.write("mine", to: "incoming")
+    OpenedBy(bench.store, .init(name: "Done", version: "2.0")).note { marker in
+      let path = bench.folder + "/" + marker
+      if isSwapped {
+        #expect(Posix.rename(bench.folder + "/incoming", path) == 0)
+      } else {
+        #expect(throws: Never.self) { try bench.write("mine", to: marker) }
+      }
+    }
+    #expect(markers(bench) == [".Done.sqlite.opened-by-1.0", ".Done.sqlite.opened-by-2.0"])
+    #expect(bench.names().filter { $0.contains("lifeboat-gone") } == [])
+    let kept = FileManager.default.contents(atPath: bench.folder + "/.Done.sqlite.opened-by-1.0")
+    #expect(kept == Data("mine".utf8))
+  }
 }

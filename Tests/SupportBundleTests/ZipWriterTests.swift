@@ -1,5 +1,7 @@
 import Crypto
 import Foundation
+import SafeFiles
+import StoreExtraction
 import Testing
 
 @testable import SupportBundle
@@ -202,7 +204,7 @@ import Testing
   // MARK: - What fails
 
   enum Failure: String, CaseIterable, Sendable {
-    case create, firstWrite, lateWrite, shortWrite, sync, link, unlink
+    case create, firstWrite, lateWrite, shortWrite, sync, link, remove
   }
 
   @Test(arguments: Failure.allCases)
@@ -221,7 +223,7 @@ import Testing
     case .shortWrite: unsafe calls.write = { _, _, _ in 0 }
     case .sync: calls.sync = { _ in fail(EIO) }
     case .link: calls.link = { _, _, _ in fail(EIO) }
-    case .unlink: calls.unlink = { _, _ in fail(EIO) }
+    case .remove: calls.remove = { _, _, _ in .failed(EIO) }
     }
     let archive = { () throws -> ZipWriter.Receipt in
       let writer = try ZipWriter(
@@ -229,7 +231,7 @@ import Testing
       for entry in Sample.entries() { try writer.add(name: entry.name, bytes: entry.bytes) }
       return try writer.finish()
     }
-    if failure == .unlink {
+    if failure == .remove {
       // The archive is complete; only its temporary name is left, and the receipt says so.
       let receipt = try archive()
       let leftover = try #require(receipt.leftoverPath)
@@ -275,6 +277,45 @@ import Testing
       try writer.add(name: "x", bytes: Sample.text)
       #expect(try space.names.count == 1)
     }
+    #expect(try space.names.isEmpty)
+  }
+
+  /// The user's file takes the temporary name behind the last look at it, before the archive is finished or given up.
+  @Test(arguments: [true, false])
+  func aFileThatTakesTheTemporaryName(isFinished: Bool) throws {
+    let space = try Workspace()
+    let mine = try space.write([7], to: "mine")
+    let folder = space.path("")
+    var calls = OutputCalls()
+    let real = calls.remove
+    calls.remove = { descriptor, name, isOurs in
+      real(descriptor, name) { now in
+        let answer = isOurs(now)
+        if now == name { #expect(unsafe rename(mine, folder + "/" + name) == 0) }
+        return answer
+      }
+    }
+    do {
+      let writer = try ZipWriter(
+        path: space.path("a.zip"), threshold: Zip64Threshold(), calls: calls)
+      try writer.add(name: "x", bytes: [1])
+      if isFinished { _ = try writer.finish() }
+    }
+    let kept = try #require(try space.names.first { $0 != "a.zip" })
+    #expect(try space.read(kept) == [7])
+    #expect(try space.names == [kept] + (isFinished ? ["a.zip"] : []))
+  }
+
+  /// Whoever interrupts the work takes the temporary file back, and nothing gets the final name behind that.
+  @Test func anInterruptionTakesTheTemporaryFile() throws {
+    let space = try Workspace()
+    let made = MadeFiles()
+    let writer = try ZipWriter(path: space.path("a.zip"), making: made.making)
+    try writer.add(name: "x", bytes: Sample.text)
+    #expect(try space.names.count == 1)
+    made.takeBackForGood()
+    #expect(try space.names.isEmpty)
+    #expect(throws: BundleError.self) { _ = try writer.finish() }
     #expect(try space.names.isEmpty)
   }
 

@@ -404,8 +404,11 @@ struct Carver {
           let find = Find(
             cell: cell, shape: index, isAmbiguous: own == nil && order.count > 1, confidence: 70)
           if lands(page, cell.end, start, limit, exact, shape) { return find }
+          // The two small numbers of a row that joins two others stand anywhere, in old cell pointers for one.
           let body = cell.record + cell.headerLength - 1 - cell.lostTypes
-          if fallback == nil, body < cell.end, !Self.isBlank(page, body..<cell.end) {
+          if fallback == nil, shape.fields.count > 2, body < cell.end,
+            !Self.isBlank(page, body..<cell.end)
+          {
             fallback = find
             fallback?.cell.isFirstDoubtful = cell.lostTypes > 0 && shape.rowIDField != 0
             fallback?.confidence = 5

@@ -33,11 +33,17 @@ extension DamagedDatabase {
       var rows: [StoredRow] = []
       for cell in reading.cells {
         var sink = RecoveredValueSink { row in
-          if row.partial.isEmpty {
-            rows.append(StoredRow(rowID: row.rowID, values: row.values))
-          } else {
-            isWhole = false
+          var values = row.values
+          for value in row.partial {
+            // A statement that is not valid text is there all the same.
+            if value.of > 0, value.have == value.of, value.column < values.count {
+              values[value.column] = .text(StoredText(utf8: value.bytes))
+            } else {
+              isWhole = false
+              return true
+            }
           }
+          rows.append(StoredRow(rowID: row.rowID, values: values))
           return true
         }
         try rowReader.emit(
@@ -45,10 +51,8 @@ extension DamagedDatabase {
       }
       let isOwn = page == 1 || sound != nil || census.parent(page) == 1
       let found = rows.compactMap(SchemaEntry.init(row:)).filter { entry in
-        ["table", "index", "view", "trigger"].contains(entry.type)
-          && (entry.sql.map { SQLName(Substring($0.utf8.prefix(6))) == SQLName("CREATE") } ?? true
-            // A root is one, whatever became of the statement.
-            || (isOwn && entry.type == "table" && entry.rootPage > 1))
+        // A root is one, whatever became of the statement.
+        entry.isReadable || (isOwn && entry.type == "table" && entry.rootPage > 1)
       }
       let count = Int(buffer.rawSpan.uint16(at: page == 1 ? DatabaseHeader.length + 3 : 3))
       if isOwn, found.count < max(count, reading.cells.count) { isComplete = false }

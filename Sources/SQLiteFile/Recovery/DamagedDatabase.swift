@@ -25,10 +25,14 @@ public final class DamagedDatabase {
   var census: PageCensus
   let map: PointerMap
   let sides: SideFiles?
+  /// The same file as the ordinary reader reads it; nil where it cannot.
+  let plain: SQLiteDatabase?
   /// Overflow pages that live rows hold, as far as those have been read.
   var claimed: PageSet
   /// Pages that were read and have no room in which a dead row could stand.
   var barren: PageSet
+  /// Leaves whose rows were read as they stand, without any doubt.
+  var sound: PageSet
   var shapes: [RowShape] = []
   /// Pages that the pointer map has children of, and those that it calls pages of b-trees.
   var interiors: PageSet
@@ -63,6 +67,9 @@ public final class DamagedDatabase {
     sides = survey.sides
     layout = try Self.withoutFalseMap(survey)
     if let sides { findings.add(sides.findings) }
+    plain =
+      layout.origin == 0 && layout.header != nil && layout.shift == nil
+      ? try? SQLiteDatabase(path: path, logView: logView) : nil
     let newest = survey.pageCount
     pageCount = newest
     reader = survey.reader()
@@ -72,6 +79,7 @@ public final class DamagedDatabase {
     interiors = PageSet(pageCount: newest)
     trees = PageSet(pageCount: newest)
     barren = PageSet(pageCount: newest)
+    sound = PageSet(pageCount: newest)
     // No payload is longer than the file, nor than SQLite's own limit.
     mostPayload = min(1 << 31, reader.storedPageCount * survey.layout.pageSize)
     // Pages behind the end that the last commit gave the database are no part of it.
@@ -80,9 +88,9 @@ public final class DamagedDatabase {
     }
     for finding in survey.findings { findings.add(finding) }
     try takeCensus()
-    let schemaWalk = try findBrokenSchemaTree()
+    walks[1] = try walkSchemaTree()
     schemaEntries = try readSchema()
-    takePlainSchema(logView)
+    takePlainSchema()
     try walkTrees()
     if schemaEntries.isEmpty, census.kind(1) != .tableLeaf {
       findings.add(FileSurvey.schemaLost)
@@ -94,7 +102,7 @@ public final class DamagedDatabase {
       {
         return table
       }
-      // A name that the entry itself contradicts is none.
+      // Of two different names neither can be believed.
       guard SQLName.isSame(entry.name, entry.tableName) else { return nil }
       findings.add(
         Finding(
@@ -105,7 +113,6 @@ public final class DamagedDatabase {
         isWithoutRowID: [.indexLeaf, .indexInterior].contains(census.kind(entry.rootPage)))
     }
     try settleSharedRoots(of: &tables)
-    let walk = try findBrokenTrees(of: tables, behind: schemaWalk)
     // Tables that were dropped have rows in free pages, perhaps.
     let dropped = try readDroppedSchema()
     hasUnknownTables = tellsOfUnknownTables(beside: dropped)
@@ -117,14 +124,11 @@ public final class DamagedDatabase {
       tables.append(table)
     }
     try expect(tables)
-    add(walk)
   }
 
   /// Takes over what the ordinary reader reads of the schema, and what it finds wrong there.
-  private func takePlainSchema(_ logView: SQLiteDatabase.LogView) {
-    guard layout.origin == 0, let plain = try? SQLiteDatabase(path: path, logView: logView),
-      plain.header.pageSize == layout.pageSize, plain.header.usableSize == layout.usableSize
-    else { return }
+  private func takePlainSchema() {
+    guard let plain else { return }
     for finding in plain.findings.kept where finding.table == Self.schemaTable?.name {
       findings.add(finding)
     }
@@ -219,12 +223,12 @@ public final class DamagedDatabase {
     let wanted = places(names)
     if selection != .deleted {
       if sink.isUnlimited, pageCount >= ParallelRecovery.leastPageCount {
-        try ParallelRecovery.write(self, wanted, givesContradicted: selection == .all, to: &sink)
+        try ParallelRecovery.write(self, wanted, to: &sink)
       } else {
-        try emitLive(wanted, givesContradicted: selection == .all, &sink)
+        try emitLive(wanted, &sink)
       }
     }
-    if selection != .live, sink.wantsMore { try emitDeleted(wanted, &sink) }
+    try emitRest(selection, wanted, &sink)
     try sink.finish()
   }
 
@@ -235,9 +239,25 @@ public final class DamagedDatabase {
   func emit<Sink: RecoverySink & ~Copyable>(
     _ selection: Selection, _ wanted: Set<Int>?, _ sink: inout Sink
   ) throws(SQLiteFileError) {
-    if selection != .deleted {
-      try emitLive(wanted, givesContradicted: selection == .all, &sink)
+    if selection != .deleted { try emitLive(wanted, &sink) }
+    try emitRest(selection, wanted, &sink)
+  }
+
+  /// What comes after the live rows.
+  func emitRest<Sink: RecoverySink & ~Copyable>(
+    _ selection: Selection, _ wanted: Set<Int>?, _ sink: inout Sink
+  ) throws(SQLiteFileError) {
+    switch selection {
+    case .live: if sink.wantsMore { try readPlainly(wanted, comparesRows: false) { _, _ in true } }
+    case .all:
+      if sink.wantsMore {
+        try readPlainly(wanted) { row, origin in
+          row.send(as: origin, to: &sink)
+          return sink.wantsMore
+        }
+      }
+      fallthrough
+    case .deleted: if sink.wantsMore { try emitDeleted(wanted, &sink) }
     }
-    if selection != .live, sink.wantsMore { try emitDeleted(wanted, &sink) }
   }
 }

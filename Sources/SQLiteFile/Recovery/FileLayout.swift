@@ -27,6 +27,8 @@ public struct FileLayout: Sendable, Equatable {
   public internal(set) var header: DatabaseHeader?
   /// A header that reads well and that the pages contradict; nil as a rule.
   public internal(set) var refusedHeader: DatabaseHeader?
+  /// Where bytes were lost or put in in the middle; nil as a rule.
+  var shift: PageShift?
   /// Who decided the page size.
   public internal(set) var pageSizeSource: Source
   /// Who decided the encoding.

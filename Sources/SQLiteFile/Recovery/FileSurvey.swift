@@ -17,6 +17,7 @@ struct FileSurvey {
     let sidePageSize =
       logView == .ignore ? nil : try SideFiles.pageSizes(beside: main.path).first
     guard var voted = try LayoutVote(main).decide(sidePageSize: sidePageSize) else { return nil }
+    voted.shift = try ShiftSearch(main, voted).find()
     let sides =
       logView == .ignore
       ? nil
@@ -39,7 +40,8 @@ struct FileSurvey {
       voted.textEncoding = header.textEncoding
     }
     layout = voted
-    let stored = (main.size - voted.origin + Int64(voted.pageSize) - 1) / Int64(voted.pageSize)
+    let length = main.size - voted.origin - (voted.shift?.distance ?? 0)
+    let stored = (length + Int64(voted.pageSize) - 1) / Int64(voted.pageSize)
     mainPageCount = UInt32(clamping: max(0, stored))
     pageCount = overlays.reduce(mainPageCount) { max($0, $1.highestPage) }
   }
@@ -48,7 +50,7 @@ struct FileSurvey {
   func reader() -> PageReader {
     PageReader(
       main: main, pageSize: layout.pageSize, usableSize: layout.usableSize, pageLimit: pageCount,
-      origin: layout.origin, overlays: sides?.overlays ?? [])
+      origin: layout.origin, shift: layout.shift, overlays: sides?.overlays ?? [])
   }
 
   // MARK: - What is wrong with the file's own facts
@@ -76,10 +78,22 @@ struct FileSurvey {
       offset: 0)
   }
 
+  /// Says where bytes were lost or put in, how many, and what that cost.
+  private static func shifted(_ shift: PageShift) -> Finding {
+    let bytes = "\(grouped(abs(shift.distance))) bytes"
+    let place = "near byte \(grouped(shift.place))"
+    let count = shift.doubtful.count
+    return Finding(
+      "file.shifted",
+      "\(bytes) \(shift.distance < 0 ? "are missing" : "were put in") \(place); what stood behind is read where it is now, and of \(count == 1 ? "the page" : "\(count) pages") around that place only what is whole beyond doubt",
+      page: shift.doubtful.lowerBound, offset: shift.place)
+  }
+
   /// Where the file's own header was not believed.
   var findings: [Finding] {
     var findings: [Finding] = []
     if main.size == 0 { findings.append(Self.mainEmpty) }
+    if let shift = layout.shift { findings.append(Self.shifted(shift)) }
     let facts =
       "pages of \(Self.grouped(layout.pageSize)) bytes, text in \(layout.textEncoding.name), by what the pages themselves say"
     if layout.origin < 0 {
@@ -111,12 +125,14 @@ struct FileSurvey {
           "header.otherReservedBytes",
           "the database header says that \(header.reservedBytes) bytes at the end of each page are reserved, and the pages use all but \(layout.reservedBytes)",
           offset: 20))
-    } else if layout.encodingSource == .pages {
+    } else if layout.encodingSource == .pages,
+      layout.header?.textEncoding != layout.textEncoding
+    {
       findings.append(
         Finding(
           "header.otherEncoding", "the header names another text encoding; \(facts)", offset: 56))
     }
-    if let header = layout.header, header.isPageCountValid,
+    if let header = layout.header, layout.shift == nil, header.isPageCountValid,
       sides?.overlays.isEmpty ?? true,
       Int64(header.pageCount) * Int64(layout.pageSize) > main.size
     {

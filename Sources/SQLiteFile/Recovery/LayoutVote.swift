@@ -173,7 +173,7 @@ struct LayoutVote {
 
   /// Where the content of a b-tree page ends, counted from its start; nil when it is none. The lengths of
   /// cells are not looked at beyond what tells where the last one ends.
-  private static func contentEnd(_ page: RawSpan, _ base: Int, reserved: Int) -> Int? {
+  static func contentEnd(_ page: RawSpan, _ base: Int, reserved: Int) -> Int? {
     let size = page.byteCount
     guard base + 12 <= size, let kind = BTreePage.Kind(rawValue: page.byte(at: base)) else {
       return nil

@@ -116,33 +116,6 @@ struct LeafCell: BitwiseCopyable {
     return cell
   }
 
-  /// Parses the cell at `start` as SQLite would read it: it need not agree with itself, only end on the page.
-  static func parseLoosely(
-    _ page: RawSpan, at start: Int, kind: BTreePage.Kind, usableSize: Int, mostPayload: Int
-  ) -> LeafCell? {
-    let lead = kind.isLeaf ? 0 : 4
-    guard let payload = Varint.read(page, at: start + lead, end: usableSize),
-      payload.value <= UInt64(mostPayload)
-    else { return nil }
-    var offset = start + lead + payload.length
-    var rowID: Int64?
-    if kind.isTable {
-      guard let key = Varint.read(page, at: offset, end: usableSize) else { return nil }
-      rowID = Int64(bitPattern: key.value)
-      offset += key.length
-    }
-    let total = Int(payload.value)
-    let local = BTreePage.localLength(
-      payload: total, usableSize: usableSize, isTableLeaf: kind.isTable)
-    let end = offset + local + (local < total ? 4 : 0)
-    guard end <= usableSize else { return nil }
-    var cell = LeafCell(
-      start: start, length: max(4, end - start), rowID: rowID ?? 0, record: offset, payload: total,
-      local: local)
-    cell.hasRowID = rowID != nil
-    return cell
-  }
-
   /// Parses a cell whose payload length does not agree with its record: the record decides where it can.
   static func parseRepairing(
     _ page: RawSpan, at start: Int, limit: Int, usableSize: Int, mostPayload: Int,

@@ -29,6 +29,8 @@ struct LeafReading {
   private(set) var lostCount = 0
   /// Whether there are cells whose records contradict themselves.
   private(set) var hasMisfits = false
+  /// Whether the cells and the free space of a page of an index make up the page.
+  private(set) var addsUp = true
   /// Offset behind the cell pointer array.
   private(set) var contentFloor = 8
   private(set) var types = RecordTypes()
@@ -145,6 +147,11 @@ struct LeafReading {
       }
     }
     method = .pointers
+    var contentStart = Int(page.uint16(at: 5))
+    if contentStart == 0 { contentStart = 65_536 }
+    addsUp =
+      readFreeBlocks(page, Int(page.uint16(at: 1)), contentFloor)
+      && adds(up: page, 0, contentFloor, contentStart)
   }
 
   /// Pointers are in the order of row ids: those that are not in every longest ascending run are not to be trusted.

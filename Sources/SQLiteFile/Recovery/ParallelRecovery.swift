@@ -66,8 +66,7 @@ struct ParallelRecovery {
 
   /// Writes the rows of all pages to `sink`.
   static func write(
-    _ database: DamagedDatabase, _ wanted: Set<Int>?, givesContradicted: Bool,
-    to sink: inout RecoveredJSONSink
+    _ database: DamagedDatabase, _ wanted: Set<Int>?, to sink: inout RecoveredJSONSink
   ) throws(SQLiteFileError) {
     try database.learnBeforeMending()
     sink.flush()
@@ -79,10 +78,8 @@ struct ParallelRecovery {
     let results = Results()
     let workers = (0..<workerCount).map { _ in
       let turn = BlockTurn(turns)
-      var rows = RowReader(database)
-      rows.givesContradicted = givesContradicted
       return Worker(
-        turn: turn, rows: rows,
+        turn: turn, rows: RowReader(database),
         sink: sink.another(capacity: bufferBytes, turn: turn))
     }
     DispatchQueue.concurrentPerform(iterations: workerCount) {

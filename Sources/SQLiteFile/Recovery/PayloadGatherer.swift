@@ -8,6 +8,9 @@ struct PayloadGatherer: ~Copyable {
   private(set) var have = 0
   /// Steps of the chain that were taken against the number that the page before has.
   private(set) var mendedCount = 0
+  /// Whether the chain ends on the very page on which the payload does. Hardly anything but the cell's own number, which is
+  /// its end, leads to such a one.
+  private(set) var endsExactly = false
   /// Overflow pages that live rows hold.
   private(set) var claimed: PageSet
   private var successors: ContiguousArray<(parent: UInt32, page: UInt32)>?
@@ -48,6 +51,7 @@ struct PayloadGatherer: ~Copyable {
     payload.removeAll(keepingCapacity: true)
     doubts.removeAll(keepingCapacity: true)
     mendedCount = 0
+    endsExactly = false
     let lost = cell.lostHeader
     payload.append(contentsOf: lost)
     let local = max(0, cell.local - lost.count)
@@ -61,6 +65,8 @@ struct PayloadGatherer: ~Copyable {
     let (last, next) = try follow(
       cell, of: page, leadingTo: bytes.uint32(at: cell.record + local), isLive, &jump, census,
       &reader)
+    endsExactly =
+      have >= cell.payload && next == 0 && doubts.isEmpty && census.kind(last) != .zero
     guard isLive, !map.isPresent else { return }
     if have < cell.payload {
       if let jump { doubt(from: jump) }
@@ -237,9 +243,34 @@ struct PayloadGatherer: ~Copyable {
     }
     switch entry.kind {
     case .root, .free, .bTree: return true
-    case .firstOverflow: return [.tableLeaf, .indexLeaf].contains(census.kind(entry.parent))
+    case .firstOverflow:
+      guard census.isLiveLeaf(entry.parent) || census.kind(entry.parent) == .indexLeaf else {
+        return false
+      }
+      return try holds(page, on: entry.parent, &reader)
     case .laterOverflow: return census.kind(entry.parent) == .other
     }
+  }
+
+  /// Whether a cell of a leaf goes on in an overflow page; where not all cells can be read, whether its number stands
+  /// anywhere on the leaf.
+  private func holds(_ number: UInt32, on leaf: UInt32, _ reader: inout PageReader)
+    throws(SQLiteFileError) -> Bool
+  {
+    let usableSize = reader.usableSize
+    guard let page = try reader.page(leaf) else { return false }
+    var reading = LeafReading(usableSize: usableSize, mostPayload: mostPayload, encoding: encoding)
+    if BTreePage.Kind(rawValue: page.byte(at: 0)) == .leafIndex {
+      reading.readIndex(page, isInterior: false)
+    } else {
+      reading.read(page, number: leaf, available: page.byteCount, shape: nil)
+    }
+    let isLed = reading.cells.contains {
+      $0.spills && page.uint32(at: $0.record + $0.local) == number
+    }
+    if isLed || (reading.method == .pointers && reading.lostCount == 0) { return isLed }
+    for offset in 0...page.byteCount - 4 where page.uint32(at: offset) == number { return true }
+    return false
   }
 
   /// Whether the eight bytes before a place in the payload are zeros.

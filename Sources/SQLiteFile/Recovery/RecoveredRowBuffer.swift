@@ -91,6 +91,36 @@ public struct RecoveredRowBuffer: ~Copyable {
     bytes.append(contentsOf: batch.bytes[head.bytes])
   }
 
+  /// Hands the row on as it stands, under another origin.
+  func send<Sink: RecoverySink & ~Copyable>(as origin: RowOrigin, to sink: inout Sink) {
+    sink.begin(origin, partial: partial)
+    sink.beginRow(rowID)
+    for value in values {
+      let content = bytes.rawSpan.part(value.offset, value.count)
+      switch value.kind {
+      case .null: sink.null()
+      case .integer: sink.integer(value.bits)
+      case .real: sink.real(Double(bitPattern: UInt64(bitPattern: value.bits)))
+      case .text: sink.text(content)
+      case .blob: sink.blob(content)
+      }
+    }
+    sink.endRow()
+  }
+
+  /// A number for the row id and all values, the same for the same.
+  var contentHash: Int {
+    var hasher = Hasher()
+    hasher.combine(rowID)
+    for value in values {
+      hasher.combine(value.kind)
+      hasher.combine(value.bits)
+      hasher.combine(value.count)
+    }
+    unsafe bytes.withUnsafeBytes { unsafe hasher.combine(bytes: $0) }
+    return hasher.finalize()
+  }
+
   private func isWhole(_ column: Int) -> Bool { !partial.contains { $0.column == column } }
 
   /// The text or blob of a value.
@@ -148,8 +178,8 @@ extension DamagedDatabase {
       guard selection != .deleted, pageCount >= ParallelRecovery.leastPageCount else {
         return try emit(selection, places(names), &sink)
       }
-      let wantsMore = try RowPipeline.read(self, places(names), receive)
-      if selection == .all, wantsMore { try emitDeleted(places(names), &sink) }
+      if try !RowPipeline.read(self, places(names), receive) { sink.stop() }
+      try emitRest(selection, places(names), &sink)
     }
   }
 
@@ -169,7 +199,9 @@ extension DamagedDatabase {
     forgetClaims()
     try withoutActuallyEscaping(records) { records throws(SQLiteFileError) in
       try withoutActuallyEscaping(others) { others throws(SQLiteFileError) in
-        _ = try RowPipeline.read(self, nil, as: forms, records: records, others)
+        if try RowPipeline.read(self, nil, as: forms, records: records, others) {
+          try readPlainly(nil, comparesRows: false) { _, _ in true }
+        }
       }
     }
   }

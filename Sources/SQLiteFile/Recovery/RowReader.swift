@@ -9,20 +9,21 @@ struct RowReader: ~Copyable {
   private let schemaLeaves: Set<UInt32>
   /// Pages that the schema or the pointer map calls pages of b-trees.
   private let trees: PageSet
+  private let roots: Set<UInt32>
   private var reader: PageReader
   private(set) var gatherer: PayloadGatherer
   private var reading: LeafReading
-  private var sound: SoundLeaf
+  private var leaf: SoundLeaf
   private var decoder: RecordDecoder
   private var buffer = ContiguousArray<UInt8>()
   private let unknown = RowLayout()
   private(set) var findings = FindingList()
   /// Pages that have no room in which a dead row could stand.
   private(set) var barren: PageSet
-  /// Whether what SQLite would read and the rest of its page contradicts is given too, marked.
-  var givesContradicted = false
-  /// Bytes of such rows that may still be read: cells of a hostile page may all claim the same.
-  private var contradictedLeft: Int
+  /// Leaves whose rows were read as they stand, without any doubt.
+  private(set) var sound: PageSet
+  /// Whether anything of the page at hand is in doubt.
+  private var isInDoubt = false
 
   init(_ database: DamagedDatabase) {
     layout = database.layout
@@ -33,14 +34,15 @@ struct RowReader: ~Copyable {
     names = database.tables.map(\.name)
     schemaLeaves = Set(database.schemaLeaves)
     trees = database.namedTrees
+    roots = Set(database.roots.keys)
     reader = database.reader.another()
     gatherer = PayloadGatherer(database)
     reading = database.newReading()
-    sound = SoundLeaf(
+    leaf = SoundLeaf(
       usableSize: database.layout.usableSize, mostPayload: database.mostPayload)
     decoder = RecordDecoder(encoding: database.layout.textEncoding)
     barren = PageSet(pageCount: database.pageCount)
-    contradictedLeft = database.reader.storedPageCount * database.layout.pageSize
+    sound = PageSet(pageCount: database.pageCount)
   }
 
   /// What was found since the last call.
@@ -97,9 +99,12 @@ struct RowReader: ~Copyable {
       layout.textEncoding == .utf8,
       layouts[owner.table].isInOrder, !layouts[owner.table].takesAllFields
     {
-      let done = try Self.take(page, layouts[owner.table], owner, &reader, &sound, &sink)
+      let done = try Self.take(page, layouts[owner.table], owner, &reader, &leaf, &sink)
       if done.isBarren { _ = barren.insert(page) }
-      if done.isTaken { return }
+      if done.isTaken {
+        _ = sound.insert(page)
+        return
+      }
     }
     // The page's own memory, so that others can be read while it is looked at.
     var bytes = ContiguousArray<UInt8>()
@@ -120,10 +125,10 @@ struct RowReader: ~Copyable {
     }
     let deduced =
       reading.hasMisfits ? try deduce(page, owner?.table, bytes.rawSpan, available) : [:]
-    var contradicted: [LeafCell] = []
+    isInDoubt = !deduced.isEmpty || (isIndex && (kind == .indexInterior || !reading.addsUp))
     if reading.method != .pointers || reading.lostCount > 0 {
       report(page, owner?.table)
-      if givesContradicted { contradicted = contradictedCells(page, bytes.rawSpan, deduced) }
+      isInDoubt = true
     }
     let place = reader.location(of: page)
     var origin = RowOrigin()
@@ -141,62 +146,7 @@ struct RowReader: ~Copyable {
       }
       try emit(cell, of: page, bytes.rawSpan, origin, rowLayout, isLive: true, &sink)
     }
-    origin.state = .contradicted
-    origin.confidence = 50
-    for cell in contradicted where sink.wantsMore && contradictedLeft >= cell.payload {
-      contradictedLeft -= cell.payload
-      origin.offset = place.offset + Int64(cell.start)
-      try emitPlainly(cell, of: page, bytes.rawSpan, origin, rowLayout, &sink)
-    }
-  }
-
-  /// The cells that the pointers of a page lead to, as SQLite would read them, less those that have been read in just
-  /// that way.
-  private func contradictedCells(
-    _ number: UInt32, _ bytes: RawSpan, _ deduced: [Int: PageDeduction.Row]
-  ) -> [LeafCell] {
-    guard
-      let page = try? BTreePage(parsing: bytes, number: number, usableSize: layout.usableSize),
-      page.kind != .interiorTable
-    else { return [] }
-    var known: [Int: LeafCell] = [:]
-    for (index, cell) in reading.cells.enumerated()
-    where !cell.isHeadless && !cell.isWrecked && !cell.isEndDoubtful && deduced[index] == nil {
-      known[cell.start] = cell
-    }
-    return (0..<page.cellCount).compactMap { index in
-      guard let start = page.cellStart(bytes, index),
-        let cell = LeafCell.parseLoosely(
-          bytes, at: start, kind: page.kind, usableSize: layout.usableSize,
-          mostPayload: reading.mostPayload)
-      else { return nil }
-      guard let same = known[start], same.record == cell.record, same.payload == cell.payload,
-        same.hasRowID == cell.hasRowID
-      else { return cell }
-      // A pointer that comes twice gives the row twice.
-      known[start] = nil
-      return nil
-    }
-  }
-
-  /// Hands on a row as SQLite would read it, where it is all there.
-  private mutating func emitPlainly<Sink: RecoverySink & ~Copyable>(
-    _ cell: LeafCell, of page: UInt32, _ bytes: RawSpan, _ origin: RowOrigin,
-    _ layout: borrowing RowLayout, _ sink: inout Sink
-  ) throws(SQLiteFileError) {
-    let rowID = cell.hasRowID ? cell.rowID : nil
-    guard cell.spills else {
-      sink.begin(origin, partial: [])
-      _ = decoder.decode(
-        bytes.part(cell.record, cell.payload), rowID: rowID, layout: layout, into: &sink)
-      return
-    }
-    try gatherer.gather(
-      cell, of: page, bytes: bytes, isLive: false, census: census, reader: &reader)
-    guard gatherer.have >= cell.payload else { return }
-    sink.begin(origin, partial: [])
-    let record = gatherer.payload
-    _ = decoder.decode(record.rawSpan, rowID: rowID, layout: layout, into: &sink)
+    if !isInDoubt { _ = sound.insert(page) }
   }
 
   /// Hands all rows of a leaf over at once, where nothing about it is unusual; else none.
@@ -243,8 +193,15 @@ struct RowReader: ~Copyable {
     for one in told {
       findings.add(
         Finding(
-          one.id, one.message, member: place.member, page: page, offset: place.offset, table: name))
+          one.id, one.message, severity: severity(of: page), member: place.member, page: page,
+          offset: place.offset, table: name))
     }
+  }
+
+  /// What nothing leads to SQLite would not read either; where a b-tree has lost it, that is told.
+  private func severity(of page: UInt32) -> Finding.Severity {
+    census.reached.contains(page) || census.reached.contains(census.parent(page))
+      || roots.contains(page) || layout.header == nil ? .damage : .note
   }
 
   /// A page that cannot be read is damage only where something leads to it.
@@ -287,6 +244,9 @@ struct RowReader: ~Copyable {
     }
     try gatherer.gather(
       cell, of: page, bytes: bytes, isLive: isLive, census: census, reader: &reader)
+    if gatherer.mendedCount > 0 || cell.isWrecked { isInDoubt = true }
+    var cell = cell
+    if gatherer.endsExactly { cell.isEndDoubtful = false }
     // The number of the overflow page is what a cell ends with.
     if let doubtful = newer ?? (cell.isEndDoubtful && cell.spills ? cell.end - 4 : nil) {
       gatherer.doubt(cell, from: doubtful)
@@ -296,6 +256,7 @@ struct RowReader: ~Copyable {
       return emitWrecked(cell, bytes, origin, layout, &sink)
     }
     let partial = partialValues(cell, &record, layout)
+    if !partial.isEmpty { isInDoubt = true }
     // With its header gone hardly a value is left that could be told from any other row's.
     if isLive, partial.count(where: { $0.of == 0 }) * 2 > layout.rules.count {
       findings.add(
@@ -525,13 +486,11 @@ extension DamagedDatabase {
   /// Hands all live rows to the sink, in the order of pages.
   ///
   /// `wanted`: the places of the tables wanted; nil for all rows.
-  /// `givesContradicted`: whether rows that their pages speak against are handed on too, marked.
-  func emitLive<Sink: RecoverySink & ~Copyable>(
-    _ wanted: Set<Int>?, givesContradicted: Bool = false, _ sink: inout Sink
-  ) throws(SQLiteFileError) {
+  func emitLive<Sink: RecoverySink & ~Copyable>(_ wanted: Set<Int>?, _ sink: inout Sink)
+    throws(SQLiteFileError)
+  {
     try learnBeforeMending()
     var live = RowReader(self)
-    live.givesContradicted = givesContradicted
     let result = Result { () throws(SQLiteFileError) in
       try live.read(2..<pageCount + 1, wanted, &sink)
     }
@@ -552,6 +511,7 @@ extension DamagedDatabase {
     findings.add(live.findings)
     claimed.formUnion(live.gatherer.claimed)
     barren.formUnion(live.barren)
+    sound.formUnion(live.sound)
   }
 
   func reportUndecodable(_ count: Int) {

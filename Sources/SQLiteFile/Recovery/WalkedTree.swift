@@ -78,35 +78,45 @@ extension DamagedDatabase {
   /// How deep b-trees can be (BTCURSOR_MAX_DEPTH of SQLite's is 20).
   private static let deepestWalk = 24
 
-  /// Walks the b-trees that the schema names, its own first. Only pages above leaves are read, and leaves of which something
+  /// Walks the schema's own b-tree.
+  func walkSchemaTree() throws(SQLiteFileError) -> WalkedTree {
+    var contradictions: [UInt32] = []
+    let tree = try walk(from: 1, false, [], &contradictions)
+    report(contradictions)
+    return tree
+  }
+
+  /// Walks the b-trees that the schema names. Only pages above leaves are read, and leaves of which something
   /// else is said.
   func walkTrees() throws(SQLiteFileError) {
     var named: Set<UInt32> = []
     for entry in schemaEntries where entry.rootPage > 1 { named.insert(entry.rootPage) }
     var contradictions: [UInt32] = []
-    walks[1] = try walk(from: 1, false, named, &contradictions)
-    var isTableWhole = walks[1]?.isWhole ?? false
+    // A root inside another b-tree is none; whether that b-tree leads to it shows when it is walked.
+    var later: [SchemaEntry] = []
     for entry in schemaEntries where entry.rootPage > 1 && walks[entry.rootPage] == nil {
-      let isTable = entry.type == "table"
-      if isTable, try isChild(entry.rootPage) {
-        isTableWhole = false
-        continue
+      if entry.type == "table", try isChild(entry.rootPage) {
+        later.append(entry)
+      } else {
+        walks[entry.rootPage] = try walk(from: entry, named, &contradictions)
       }
-      let isIndex =
-        isTable
-        ? entry.sql.flatMap { TableDefinition(sql: $0) }?.isWithoutRowID
-          ?? census.kind(entry.rootPage).isIndex
-        : true
-      let tree = try walk(from: entry.rootPage, isIndex, named, &contradictions)
-      walks[entry.rootPage] = tree
-      if isTable, !tree.isWhole { isTableWhole = false }
     }
-    isWhole = isSchemaWhole && isTableWhole
+    for entry in later where !census.reached.contains(entry.rootPage) {
+      walks[entry.rootPage] = try walk(from: entry, named, &contradictions)
+    }
+    let areTablesWhole = schemaEntries.allSatisfy { entry in
+      entry.type != "table" || entry.rootPage < 2 || walks[entry.rootPage]?.isWhole == true
+    }
+    isWhole = isSchemaWhole && walks[1]?.isWhole == true && areTablesWhole
     if isWhole {
       census.forgetUnreachedParents()
       trees = PageSet(pageCount: pageCount)
       interiors = PageSet(pageCount: pageCount)
     }
+    report(contradictions)
+  }
+
+  private func report(_ contradictions: [UInt32]) {
     guard let first = contradictions.min() else { return }
     let count = contradictions.count
     findings.add(
@@ -116,6 +126,32 @@ extension DamagedDatabase {
           ? "the page is free by the free list or the pointer map, but a b-tree leads to it; it is read as the b-tree's"
           : "\(count) pages are free by the free list or the pointer map, but b-trees lead to them; they are read as the b-trees'",
         severity: .note, page: first, offset: reader.location(of: first).offset))
+  }
+
+  private func walk(
+    from entry: SchemaEntry, _ named: Set<UInt32>, _ contradictions: inout [UInt32]
+  ) throws(SQLiteFileError) -> WalkedTree {
+    let isIndex =
+      entry.type == "table"
+      ? entry.sql.flatMap { TableDefinition(sql: $0) }?.isWithoutRowID
+        ?? census.kind(entry.rootPage).isIndex
+      : true
+    return try walk(from: entry.rootPage, isIndex, named, &contradictions)
+  }
+
+  /// What a page is that a b-tree leads to: one of an index b-tree is what its header says even where few of its cells hold.
+  /// A page of a table that is none by its cells is asked about again where rows are read: a bit makes a leaf an interior one.
+  private func kind(of page: UInt32, _ isIndex: Bool) throws(SQLiteFileError) -> PageCensus.Kind {
+    let kind = census.kind(page)
+    guard kind == .pointerMap || kind == .other else { return kind }
+    var buffer = ContiguousArray<UInt8>()
+    guard try reader.copy(page, into: &buffer) == layout.pageSize,
+      let header = try? BTreePage(
+        parsing: buffer.rawSpan, number: page, usableSize: layout.usableSize),
+      header.kind.isTable != isIndex, kind == .pointerMap || isIndex
+    else { return kind }
+    census.set(page, PageCensus.Kind(header.kind))
+    return census.kind(page)
   }
 
   /// Walks one b-tree.
@@ -129,7 +165,7 @@ extension DamagedDatabase {
     var tree = WalkedTree()
     var pending = [Step(page: root, parent: 0, depth: 0, rowIDs: .min ... .max)]
     while let step = pending.popLast() {
-      let kind = census.kind(step.page)
+      let kind = try kind(of: step.page, isIndex)
       let isLeaf = kind == (isIndex ? .indexLeaf : .tableLeaf)
       let isInterior = kind == (isIndex ? .indexInterior : .tableInterior)
       let isOthers = census.reached.contains(step.page)
@@ -223,4 +259,14 @@ extension DamagedDatabase {
 
 extension PageCensus.Kind {
   var isIndex: Bool { self == .indexLeaf || self == .indexInterior }
+
+  init(_ kind: BTreePage.Kind) {
+    self =
+      switch kind {
+      case .leafTable: .tableLeaf
+      case .interiorTable: .tableInterior
+      case .leafIndex: .indexLeaf
+      case .interiorIndex: .indexInterior
+      }
+  }
 }

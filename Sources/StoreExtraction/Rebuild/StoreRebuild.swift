@@ -80,7 +80,7 @@ public struct StoreRebuild: Sendable {
     let count = made.count
     let writer = try made.making {
       let writer = try SQLiteWriter(
-        creating: Self.privatePath(for: output), options: writerOptions(for: store))
+        creating: SQLiteWriter.privatePath(for: output), options: writerOptions(for: store))
       return (writer, writer.path)
     }
     let run = RebuildRun(store, self, writer, concessions, isFilling: isFilling)
@@ -107,15 +107,6 @@ public struct StoreRebuild: Sendable {
         "the store changed while it was read: \(changed.joined(separator: ", "))",
         path: store.database.path)
     }
-  }
-
-  /// A name beside the output's that nobody would choose.
-  private static func privatePath(for output: String) -> String {
-    var random = SystemRandomNumberGenerator()
-    let suffix = String(UInt32.random(in: .min ... .max, using: &random), radix: 36)
-    let name = ".\(PathText.lastComponent(of: output)).\(suffix)"
-    return PathText.lastComponent(of: output).utf8.count == output.utf8.count
-      ? name : PathText.joined(PathText.folder(of: output), name)
   }
 
   /// The layout of the source, so far as it is known.

@@ -1,0 +1,33 @@
+/// What the cells of a leaf of a table come to, gathered while they are read.
+struct LeafTally {
+  var firstRowID: Int64 = 0
+  var lastRowID: Int64 = 0
+  /// Whether a row id is not above the one before it: SQLite does not find what stands so.
+  var isOutOfOrder = false
+  private(set) var count = 0
+  private var bytes = 0
+  private var lowest = Int.max
+
+  @inline(__always)
+  mutating func add(_ start: Int, _ end: Int) {
+    count &+= 1
+    // SQLite pads a cell to four bytes.
+    bytes &+= max(4, end &- start)
+    if start < lowest { lowest = start }
+  }
+
+  /// Whether cells, free blocks, fragments and the gap make up the page (file format, section 1.6).
+  func addsUp(_ page: RawSpan, _ header: BTreePage) -> Bool {
+    let base = header.pointers - 8
+    let floor = header.pointers + 2 * header.cellCount
+    var content = Int(page.uint16(at: base + 5))
+    if content == 0 { content = 65_536 }
+    var sum = content + Int(page.byte(at: base + 7)) + bytes
+    guard
+      LeafReading.walkFreeBlocks(
+        page, Int(page.uint16(at: base + 1)), floor, header.usableSize, { sum += $0.count })
+    else { return false }
+    guard content >= floor, content <= header.usableSize else { return count == 0 }
+    return sum == header.usableSize && lowest >= content
+  }
+}

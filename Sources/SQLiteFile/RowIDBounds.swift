@@ -1,0 +1,58 @@
+/// The row ids that the keys above a page leave to it (file format, section 1.6): none where `least` is above `most`.
+struct RowIDBounds {
+  var least = Int64.min
+  var most = Int64.max
+}
+
+/// The keys of an interior page of a table, met one after the other. Each is the highest row id that the page left of it
+/// may have.
+struct KeyWalk {
+  /// What is right of the last key.
+  private(set) var rest: RowIDBounds
+  /// Whether the keys ascend within what is above the page. Where they do not they bound nothing.
+  private(set) var isInOrder = true
+
+  init(_ rowIDs: RowIDBounds = RowIDBounds()) { rest = rowIDs }
+
+  /// The row ids of the page left of the next key.
+  mutating func next(_ key: Int64) -> RowIDBounds {
+    guard isInOrder, key >= rest.least, key <= rest.most else {
+      isInOrder = false
+      rest = RowIDBounds()
+      return rest
+    }
+    let rowIDs = RowIDBounds(least: rest.least, most: key)
+    rest.least = key == .max ? .max : key + 1
+    return rowIDs
+  }
+}
+
+/// The leaves of a table in key order, with the row ids that each may have; twelve bytes for each.
+struct LeafList {
+  private(set) var pages: [UInt32] = []
+  private var most: [Int64] = []
+
+  init() {}
+
+  /// Leaves of which no keys are known.
+  init(unbounded pages: [UInt32]) {
+    self.pages = pages
+    most = Array(repeating: .max, count: pages.count)
+  }
+
+  var count: Int { pages.count }
+
+  /// A leaf begins where the one before it ends.
+  subscript(index: Int) -> (page: UInt32, rowIDs: RowIDBounds) {
+    let before = index > 0 ? most[index - 1] : .min
+    return (
+      pages[index],
+      RowIDBounds(least: before < .max && index > 0 ? before + 1 : .min, most: most[index])
+    )
+  }
+
+  mutating func append(_ page: UInt32, _ rowIDs: RowIDBounds) {
+    pages.append(page)
+    most.append(rowIDs.most)
+  }
+}

@@ -1,0 +1,143 @@
+import Fixtures
+import Foundation
+import SQLiteFile
+import Testing
+
+/// Bytes lost or put in in the middle of a file.
+@Suite struct ShiftTests {
+  private static func store(_ pragmas: String) throws -> DamageCase {
+    try DamageCase(pageSize: 1024, pragmas: pragmas) {
+      try Notebook.fill($0, rows: 1500, longest: 3000)
+    }
+  }
+
+  /// All rows of pages that are whole are given, on both sides, and none that is not so. Overflow pages do not tell where
+  /// they end, so those right beside the place may be in doubt.
+  private static func expect(
+    _ recovered: Recovered, _ store: DamageCase, without torn: ClosedRange<Int>
+  ) {
+    #expect(recovered.findings.contains("file.shifted"))
+    let judgement = Judgement(recovered, store)
+    judgement.expectHonest("\(judgement.wrong.prefix(3))")
+    let torn = torn.lowerBound - 1...torn.upperBound + 1
+    let whole = Notebook.statements.map(Recovered.name(in:)).flatMap { table in
+      store.places(of: table).enumerated()
+        .filter { $0.element.allSatisfy { !torn.contains($0) } }
+        .map { Judgement.Key(table: table, place: $0.offset) }
+    }
+    #expect(whole.count * 10 > judgement.total * 9)
+    // Of a chain of overflow pages that ends near the place one page may say nothing of where it stands.
+    let absent = whole.filter { !judgement.exact.contains($0) }
+    #expect(
+      absent.count < 2, "\(absent.count) of \(whole.count), pages \(torn) torn: \(absent.prefix(5))"
+    )
+  }
+
+  @Test(
+    arguments: ["", "PRAGMA auto_vacuum = FULL;"],
+    [(512, 0.4), (512, 0.55), (100, 0.5), (1, 0.6), (1024, 0.45), (3072, 0.5), (1613, 0.35)])
+  func lostBytesCostTheRowsThatStoodThere(_ pragmas: String, _ loss: (count: Int, place: Double))
+    throws
+  {
+    let store = try Self.store(pragmas)
+    let place = Int(Double(store.bytes.count) * loss.place)
+    let recovered = try store.recover { $0.removeSubrange(place..<place + loss.count) }
+    Self.expect(
+      recovered, store,
+      without: place / 1024 + 1...(place + loss.count - 1) / 1024 + 1)
+  }
+
+  @Test(
+    arguments: ["", "PRAGMA auto_vacuum = FULL;"],
+    [(512, 0.4), (100, 0.5), (1, 0.6), (1024, 0.45), (5000, 0.5)])
+  func bytesPutInCostTheRowsAroundThem(_ pragmas: String, _ gain: (count: Int, place: Double))
+    throws
+  {
+    let store = try Self.store(pragmas)
+    let place = Int(Double(store.bytes.count) * gain.place)
+    var noise = SplitMix64(seed: 3)
+    let recovered = try store.recover {
+      $0.insert(contentsOf: noise.bytes(gain.count), at: place)
+    }
+    Self.expect(recovered, store, without: place / 1024 + 1...place / 1024 + 1)
+  }
+
+  /// Where it happened, and how much it was.
+  @Test func theFindingSaysWhereAndHowMuch() throws {
+    let store = try Self.store("")
+    let place = store.bytes.count / 2 / 1024 * 1024 + 300
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("shifted.sqlite")
+    var bytes = store.bytes
+    bytes.removeSubrange(place..<place + 512)
+    try Data(bytes).write(to: url)
+    let database = try DamagedDatabase(path: url.path)
+    let finding = try #require(database.findings.kept.first { $0.id == "file.shifted" })
+    #expect(finding.message.hasPrefix("512 bytes are missing"))
+    let offset = try #require(finding.offset)
+    #expect(abs(offset - Int64(place)) < 2048)
+  }
+
+  /// A file that was cut off, or that has a tail, is none in the middle of which bytes are missing.
+  @Test(arguments: [-1000, -1024 * 20, 700, 1024 * 4])
+  func aMissingOrLongerTailIsNoShift(_ change: Int) throws {
+    let store = try Self.store("")
+    var noise = SplitMix64(seed: 4)
+    let recovered = try store.recover {
+      if change < 0 { $0.removeLast(-change) } else { $0 += noise.bytes(change) }
+    }
+    #expect(!recovered.findings.contains("file.shifted"))
+  }
+
+  /// Rows of one length: what stood behind the cut comes to stand just where other rows of the page stood.
+  @Test(arguments: [512, 64, 32, 1024, 1088, 3072])
+  func rowsOfOneLengthAreNotMixed(_ count: Int) throws {
+    let store = try DamageCase(pageSize: 1024) { connection in
+      try connection.exec("CREATE TABLE even (id INTEGER PRIMARY KEY, a BLOB)")
+      var noise = SplitMix64(seed: 9)
+      for id in 200..<5000 {
+        let digits = noise.bytes(26).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }
+        try connection.exec("INSERT INTO even VALUES (\(id), x'\(digits.joined())')")
+      }
+    }
+    for place in [0.3, 0.5, 0.7] {
+      let start = Int(Double(store.bytes.count) * place) / 32 * 32
+      for offset in [0, 7, 16] {
+        for isLoss in [true, false] {
+          var noise = SplitMix64(seed: 5)
+          let recovered = try store.recover {
+            if isLoss {
+              $0.removeSubrange(start + offset..<start + offset + count)
+            } else {
+              $0.insert(contentsOf: noise.bytes(count), at: start + offset)
+            }
+          }
+          let judgement = Judgement(recovered, store)
+          judgement.expectHonest("\(start + offset): \(judgement.wrong.prefix(3))")
+          #expect(recovered.findings.contains("file.shifted"))
+          #expect(judgement.exact.count + 180 > judgement.total)
+        }
+      }
+    }
+  }
+
+  /// Two tables with the same row ids on leaves of the same size: what one has lost with the file's end is not to be found on
+  /// the other's pages.
+  @Test(arguments: [100, 1024, 20_000, 90_000])
+  func aLostEndIsNotLookedForInATableAlike(_ count: Int) throws {
+    let store = try DamageCase(pageSize: 1024) { connection in
+      try connection.exec(
+        "CREATE TABLE first (id INTEGER PRIMARY KEY, a BLOB); CREATE TABLE second (id INTEGER PRIMARY KEY, a BLOB)"
+      )
+      for table in ["first", "second"] {
+        for id in 1..<3000 {
+          try connection.exec(
+            "INSERT INTO \(table) VALUES (\(id), zeroblob(20) || x'\(id % 2 == 0 ? "01" : "02")')")
+        }
+      }
+    }
+    let recovered = try store.recover { $0.removeLast(count) }
+    #expect(!recovered.findings.contains("file.shifted"))
+    Judgement(recovered, store).expectHonest("\(count)")
+  }
+}
