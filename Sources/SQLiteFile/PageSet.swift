@@ -26,6 +26,9 @@ struct PageSet {
     return bits[word] & (UInt64(1) << UInt64(page % 64)) != 0
   }
 
+  /// Whether there is no page in the set.
+  var isEmpty: Bool { others.isEmpty && next(from: 0) == .max }
+
   /// Hands out all pages.
   func forEach(_ receive: (UInt32) -> Void) {
     bits.forEachMade { index, word in

@@ -30,11 +30,15 @@ extension DamagedDatabase {
   ) {
     var current = page
     var attribution = Attribution.root
+    // What leads to a page of that number means another one.
+    if census.rejected.contains(page) { return (page, .root) }
     for _ in 0..<Self.deepest {
       if roots[current] != nil { return (current, attribution) }
       let parent = census.parent(current)
       var entry: PointerMap.Entry?
-      if parent == 0 || (census.disputed.contains(current) && !census.reached.contains(current)) {
+      if parent == 0 || census.rejected.contains(parent)
+        || (census.disputed.contains(current) && !census.reached.contains(current))
+      {
         entry = try map.entry(of: current, &reader)
       }
       if let entry, entry.kind == .bTree {
@@ -42,7 +46,7 @@ extension DamagedDatabase {
         current = entry.parent
       } else if let entry, entry.kind == .root {
         return (current, attribution)
-      } else if parent != 0, !census.free.contains(parent) {
+      } else if parent != 0, !census.free.contains(parent), !census.rejected.contains(parent) {
         current = parent
       } else {
         break
@@ -89,6 +93,8 @@ extension DamagedDatabase {
     groups[current.root] = current.group
     groups[0] = nil
     var owners: [UInt32: (table: Int, attribution: Attribution)] = [:]
+    // B-trees without root that hold no row of any table.
+    var strangers: Set<UInt32> = []
     // The b-trees that the schema names first: their rows teach what those of the others may look like.
     var testimonies: [UInt32: Testimony] = [:]
     for root in groups.keys.sorted() where roots[root] != nil {
@@ -101,17 +107,24 @@ extension DamagedDatabase {
       }
       if owns(other, root, of: named, roots, testimonies) { owners[root] = (other, .shape) }
     }
-    for root in testimonies.keys.sorted() {
-      guard let owner = owners[root], owner.attribution == .root, let group = groups[root],
-        let heard = testimonies[root], heard.namedFits * 10 < heard.rows * 9
-      else { continue }
-      try learn(from: group, owner.table)
+    // Leaves none of whose rows look like the table's teach only when it is known that they stand where they should.
+    try learn(from: groups, owners, testimonies, strictly: true)
+    for (page, root) in try misfits(roots.filter { owners[$0.key]?.attribution == .root }) {
+      walks[root]?.lose(try place(of: page))
+      census.expel(page)
+      narrowed[page] = nil
+      reportMisplaced(page)
+      isWhole = false
+      groups[page, default: Group()].add(page)
+      if page == root { owners[root] = nil }
     }
-    for root in groups.keys.sorted() where roots[root] == nil {
+    try learn(from: groups, owners, testimonies, strictly: false)
+    for root in groups.keys.sorted() where roots[root] == nil || census.rejected.contains(root) {
       guard let group = groups[root] else { continue }
       let heard = try testimony(of: group, nil)
       testimonies[root] = heard
       if let best = heard.best { owners[root] = (best, .shape) }
+      if heard.rows > 0, !heard.isLikeAny { strangers.insert(root) }
     }
     var alike: [UInt32: [Int]] = [:]
     for (root, heard) in testimonies where alike.count < Self.mostTrees {
@@ -143,7 +156,7 @@ extension DamagedDatabase {
     }
     self.roots = roots
     self.owners = owners.mapValues(\.table)
-    try judgeOrphans()
+    try judgeOrphans(strangers: strangers)
     var owner: (table: Int, attribution: Attribution)?
     current.root = 0
     try forEachLeaf(roots) { page, root, attribution in
@@ -156,6 +169,7 @@ extension DamagedDatabase {
       let evidence = owner.attribution == .root ? attribution : owner.attribution
       census.setOwner(of: page, owner.table, evidence)
     }
+    try judgeByIndexes()
     guard tables.contains(where: { $0.definition.isWithoutRowID }) else { return }
     for page in 2...max(2, pageCount) where isIndex(page) && !census.free.contains(page) {
       let found = try root(of: page, roots)
@@ -298,6 +312,8 @@ extension DamagedDatabase {
     var best: Int?
     /// The tables that each of the rows can be of.
     var alike: [Int] = []
+    /// Whether half of the rows or more can be of one table.
+    var isLikeAny = false
 
     /// Whether the rows are hardly any of `named`'s, and all but a few of one other table's.
     func contradicts(_ named: Int) -> Bool {
@@ -316,7 +332,8 @@ extension DamagedDatabase {
       (shapes.count <= Self.mostCompared
       ? Array(shapes.indices) : named.map { [$0] } ?? Array(0..<Self.mostCompared))
       .filter(hasRowIDs)
-    for page in group.sample {
+    let inPlace = group.sample.filter { !census.rejected.contains($0) }
+    for page in inPlace.isEmpty ? group.sample : inPlace {
       let available = try reader.copy(page, into: &buffer)
       guard available > 0 else { continue }
       reading.read(
@@ -326,6 +343,7 @@ extension DamagedDatabase {
     guard heard.rows > 0 else { return heard }
     if let named { heard.namedFits = fits[named] }
     heard.alike = fits.indices.filter { fits[$0] == heard.rows }
+    heard.isLikeAny = shapes.count > Self.mostCompared || fits.contains { $0 * 2 >= heard.rows }
     let good = fits.indices.filter { fits[$0] * 10 >= heard.rows * (named == nil ? 8 : 9) }
     if let best = good.max(by: { weight($0, fits) < weight($1, fits) }),
       good.count(where: { weight($0, fits) == weight(best, fits) }) == 1
@@ -359,18 +377,34 @@ extension DamagedDatabase {
     return false
   }
 
-  /// Widens the shape of a table by rows of its own that it does not fit: those from before a column was added, and
-  /// those with values that its declaration does not call for.
-  private func learn(from group: Group, _ table: Int) throws(SQLiteFileError) {
+  /// Widens the shapes of tables by rows of their own that they do not fit: those from before a column was added, and those
+  /// with values that its declaration does not call for.
+  ///
+  /// `strictly`: leaves out leaves of which no row fits.
+  private func learn(
+    from groups: [UInt32: Group], _ owners: [UInt32: (table: Int, attribution: Attribution)],
+    _ testimonies: [UInt32: Testimony], strictly: Bool
+  ) throws(SQLiteFileError) {
     var reading = newReading()
     var buffer = ContiguousArray<UInt8>()
     var types = RecordTypes()
-    for page in group.sample where try reader.copy(page, into: &buffer) == layout.pageSize {
-      reading.read(
-        buffer.rawSpan, number: page, available: layout.pageSize, shape: shapes[table])
-      guard reading.method == .pointers else { continue }
-      for cell in reading.cells where parse(cell, buffer.rawSpan, &types) {
-        shapes[table].learn(types)
+    for root in testimonies.keys.sorted() {
+      guard let owner = owners[root], owner.attribution == .root, let group = groups[root],
+        let heard = testimonies[root], heard.namedFits * 10 < heard.rows * 9
+      else { continue }
+      let table = owner.table
+      for page in group.sample where !census.rejected.contains(page) {
+        guard try reader.copy(page, into: &buffer) == layout.pageSize else { continue }
+        reading.read(
+          buffer.rawSpan, number: page, available: layout.pageSize, shape: shapes[table])
+        guard reading.method == .pointers else { continue }
+        let fits = reading.cells.contains {
+          parse($0, buffer.rawSpan, &types) && shapes[table].fits(types)
+        }
+        if strictly, !fits { continue }
+        for cell in reading.cells where parse(cell, buffer.rawSpan, &types) {
+          shapes[table].learn(types)
+        }
       }
     }
   }
@@ -406,11 +440,6 @@ extension DamagedDatabase {
 
   /// The types of a whole cell; false where they contradict its payload.
   func parse(_ cell: LeafCell, _ page: RawSpan, _ types: inout RecordTypes) -> Bool {
-    let limit = cell.record + cell.local
-    guard let header = Varint.read(page, at: cell.record, end: limit),
-      header.value <= UInt64(cell.local), header.value > UInt64(header.length)
-    else { return false }
-    return types.read(page, cell.record + header.length..<cell.record + Int(header.value))
-      && types.bodyLength + Int(header.value) == cell.payload
+    types.read(cell, page)
   }
 }

@@ -96,7 +96,8 @@ extension DamagedDatabase {
   /// Whether a page is one of those that ``look(at:_:_:_:)`` looks at.
   private func mayHoldDeadRows(_ page: UInt32) -> Bool {
     switch census.kind(page) {
-    case .tableLeaf, .ruinedLeaf: page > 1 && !barren.contains(page)
+    case .tableLeaf, .ruinedLeaf:
+      page > 1 && (!barren.contains(page) || narrowed[page] != nil)
     case .trunk, .tableInterior: true
     case .other: census.free.contains(page)
     case .missing, .zero, .indexLeaf, .indexInterior, .pointerMap: false
@@ -114,12 +115,24 @@ extension DamagedDatabase {
         collection.reading.read(
           page, number: number, available: available, shape: own.map { shapes[$0] })
         guard own != nil || !shapes.isEmpty else { return }
+        let strangers = own.map { collection.reading.strangers(page, shapes[$0]) } ?? []
+        for (index, cell) in collection.reading.cells.enumerated() {
+          let isStrangers = strangers.contains(index)
+          guard isStrangers || narrowed[number].map({ !$0.contains(cell.rowID) }) ?? false else {
+            continue
+          }
+          add(
+            cell, page, isStrangers ? nil : own, number, .live, .cell, confidence: 90,
+            &collection)
+        }
         carveGaps(page, limit, own, number, &collection)
       } else {
         let own = vote(page, number, available, &collection) ?? formerOwner(number)
         let place = census.free.contains(number) ? RowOrigin.Place.freePage : .orphan
         let isAmbiguous = own.map { mayBeUnknown($0) && $0 != formerOwner(number) } ?? false
-        for cell in collection.reading.cells {
+        // The ordinary reader may have given them, each as contradicted.
+        let rows = contradicted.contains(number) ? [] : collection.reading.cells
+        for cell in rows {
           add(
             cell, page, own, number, .live, place, confidence: 95, isAmbiguous: isAmbiguous,
             &collection)

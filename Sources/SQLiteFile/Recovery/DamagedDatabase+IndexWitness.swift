@@ -60,14 +60,23 @@ extension DamagedDatabase {
 
   /// The column that an index begins with; nil when its statement does not say so plainly.
   private func firstColumn(of index: SchemaEntry, _ table: Int) -> Int? {
+    columns(of: index, table)?.first
+  }
+
+  /// The columns of an index; nil when one is an expression, or its statement cannot be read.
+  func columns(of index: SchemaEntry, _ table: Int) -> [Int]? {
     let definition = tables[table].definition
-    guard let sql = index.sql else {
-      let key = definition.automaticIndexes?.first { key in
+    let columns: [Int?]?
+    if let sql = index.sql {
+      columns = IndexDefinition(sql: sql)?.columns?.map { definition.place(of: $0) }
+    } else {
+      columns = definition.automaticIndexes?.first { key in
         SQLName.isSame(index.name, "sqlite_autoindex_\(index.tableName)_\(key.number)")
-      }
-      return key?.parts.first?.column
+      }?.parts.map(\.column)
     }
-    return IndexDefinition(sql: sql)?.parts?.first.flatMap { definition.place(of: $0.column) }
+    guard let columns, !columns.isEmpty else { return nil }
+    let known = columns.compactMap(\.self)
+    return known.count == columns.count ? known : nil
   }
 
   /// The first values and row ids of some entries of an index.

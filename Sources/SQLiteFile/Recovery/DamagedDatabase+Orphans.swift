@@ -18,7 +18,9 @@ extension DamagedDatabase {
 
   /// Decides which of the leaves that no walk came to are of the past: those of tables whose b-tree is whole, and those whose
   /// row ids are on other pages. See ``WalkedTree`` for the order of witnesses.
-  func judgeOrphans() throws(SQLiteFileError) {
+  ///
+  /// `strangers`: roots, or what is left without one, of b-trees that hold no row of any table.
+  func judgeOrphans(strangers: Set<UInt32>) throws(SQLiteFileError) {
     let schema = Set(schemaLeaves)
     // The b-tree of each table; rows may have told of another one than the schema.
     var trees: [Int: UInt32] = [:]
@@ -33,12 +35,23 @@ extension DamagedDatabase {
         owners[root] = nil
       }
     }
+    let knowsTables =
+      isSchemaWhole && tables.allSatisfy { $0.isDescribed || $0.isDropped }
+    // Every page of a sound file is of a b-tree, an overflow page, or free.
+    let mustBeInUse =
+      isFreeListSound && !map.isPresent && layout.header?.isPageCountValid == true
+      && layout.header?.pageCount == pageCount && sides == nil
     var stale: [UInt32] = []
     var doubtful: [Int: [UInt32]] = [:]
     try forEachLeaf(roots) { page, root, _ in
       guard !census.reached.contains(page) else { return }
       guard let table = owners[root] else {
-        if isWhole || (root == 1 && isSchemaWhole) { stale.append(page) }
+        // A page that is not the one that is meant, and is of no table either, is nobody's.
+        if isWhole || (root == 1 && isSchemaWhole) || (knowsTables && strangers.contains(root))
+          || census.rejected.contains(page)
+        {
+          stale.append(page)
+        }
         return
       }
       guard let tree = trees[table].flatMap({ walks[$0] }) else {
@@ -48,10 +61,21 @@ extension DamagedDatabase {
         }
         return
       }
-      if tree.isWhole {
+      // A root that is a leaf may be another page than the schema means; what it led to nothing claims then.
+      let mayBeLost =
+        mustBeInUse && tree.leafDepth == 0 && !census.free.contains(page) && !isClaimed(page)
+      if tree.isWhole && !mayBeLost {
         stale.append(page)
       } else if !schema.contains(page) {
         doubtful[table, default: []].append(page)
+      }
+    }
+    for (table, pages) in doubtful {
+      for page in pages where census.rejected.contains(page) {
+        if try !holdsRows(of: table, page) {
+          stale.append(page)
+          doubtful[table]?.removeAll { $0 == page }
+        }
       }
     }
     for (table, pages) in doubtful where pages.count <= Self.mostCompared {
@@ -59,6 +83,14 @@ extension DamagedDatabase {
       stale += try staleLeaves(among: pages, tree, root)
     }
     for page in stale { census.setStale(page) }
+  }
+
+  /// Whether something leads to a page that no walk of a table's b-tree came to: an index, a b-tree that means another page,
+  /// or an overflow chain.
+  private func isClaimed(_ page: UInt32) -> Bool {
+    let parent = census.parent(page)
+    return census.followed.contains(page) || census.rejected.contains(page)
+      || (census.reached.contains(parent) && parent != 0)
   }
 
   /// Of leaves that may fill the holes of a table's b-tree those that do not: they have row ids that are elsewhere.
@@ -80,17 +112,22 @@ extension DamagedDatabase {
     for page in pages {
       // What nothing is known of stays as it is.
       guard let own = try rowIDs(of: page, inner: true) else { continue }
-      let entry = try map.entry(of: page, &reader)
+      // Of a page that is not the one that is meant its number says nothing.
+      let isElsewhere = census.rejected.contains(page)
+      let entry = isElsewhere ? nil : try map.entry(of: page, &reader)
       let isFree = census.free.contains(page) || entry?.kind == .free
       let isNamed = entry?.kind == .bTree && !isFree
       guard
-        tree.hasRoom(for: own, isInUse: isNamed || (isFreeListSound && !isFree)),
+        tree.isWhole || tree.hasRoom(for: own, isInUse: isNamed || (isFreeListSound && !isFree)),
         taken.haveRoom(for: own), !isFree || !isFreeListSound
       else {
         stale.append(page)
         continue
       }
-      let rank = (isNamed ? 4 : 0) + (isFree ? 0 : 2) + (census.parent(page) != 0 ? 1 : 0)
+      let parent = census.parent(page)
+      let isLedTo = parent != 0 && !census.rejected.contains(parent)
+      let rank =
+        (isNamed ? 8 : 0) + (isFree ? 0 : 4) + (isLedTo ? 2 : 0) + (isElsewhere ? 0 : 1)
       candidates.append(Candidate(page: page, rowIDs: own, rank: rank))
     }
     // Of two with the same row ids the better witnessed one, else the emptier one: rows were deleted from it since.

@@ -88,6 +88,10 @@ extension DamagedDatabase {
       var pageOffset: Int64 = 0
       func take(_ row: borrowing RecoveredRowBuffer, _ start: Int) -> Bool {
         guard comparesRows else { return true }
+        // Comes as a deleted row unless it lives elsewhere.
+        if let own = narrowed[origin.page], let rowID = row.rowID, !own.contains(rowID) {
+          return true
+        }
         origin.offset = pageOffset + Int64(start)
         if !given.take(row, at: origin.offset) { isDone = !give(row, origin) }
         return !isDone
@@ -103,7 +107,9 @@ extension DamagedDatabase {
           (origin.member, pageOffset) = (place.member, place.offset)
           origin.page = page
           given.removeAll()
-          guard comparesRows, isSameLayout, census.owner(page)?.table == number else { return }
+          guard comparesRows else { return }
+          if !census.isLiveLeaf(page) { _ = contradicted.insert(page) }
+          guard isSameLayout, census.owner(page)?.table == number else { return }
           try rows.read(page..<page + 1, nil, &ofPage)
         }
       }

@@ -18,6 +18,8 @@ public final class DamagedDatabase {
   public private(set) var schemaEntries: [SchemaEntry] = []
   /// Leaves of the schema table beside page 1.
   var schemaLeaves: [UInt32] = []
+  /// Whether every page that a b-tree leads to is the one that it means, as far as its keys say.
+  var isInPlace: Bool { census.rejected.isEmpty }
   /// What was found.
   public internal(set) var findings = FindingList()
 
@@ -33,12 +35,16 @@ public final class DamagedDatabase {
   var barren: PageSet
   /// Leaves whose rows were read as they stand, without any doubt.
   var sound: PageSet
+  /// Leaves all rows of which came as contradicted.
+  var contradicted: PageSet
   var shapes: [RowShape] = []
   /// Pages that the pointer map has children of, and those that it calls pages of b-trees.
   var interiors: PageSet
   var trees: PageSet
   /// What the walks from the roots that the schema names came to, by root.
   var walks: [UInt32: WalkedTree] = [:]
+  /// The row ids of leaves that may hold other ones, too: rows with those were of other pages, or of an earlier state.
+  var narrowed: [UInt32: ClosedRange<Int64>] = [:]
   /// Whether all of the schema can be read, and whether all b-trees of tables are whole, too.
   var isSchemaWhole = false
   var isWhole = false
@@ -80,6 +86,7 @@ public final class DamagedDatabase {
     trees = PageSet(pageCount: newest)
     barren = PageSet(pageCount: newest)
     sound = PageSet(pageCount: newest)
+    contradicted = PageSet(pageCount: newest)
     // No payload is longer than the file, nor than SQLite's own limit.
     mostPayload = min(1 << 31, reader.storedPageCount * survey.layout.pageSize)
     // Pages behind the end that the last commit gave the database are no part of it.

@@ -281,6 +281,26 @@ struct LeafReading {
     return sum == usableSize
   }
 
+  /// The places of cells on a page that contradicts itself whose rows are of another table: those with more fields, and
+  /// those with other storage classes where most of the page's are such.
+  mutating func strangers(_ page: RawSpan, _ shape: RowShape) -> Set<Int> {
+    guard method != .pointers, !shape.isFormless else { return [] }
+    var longer: Set<Int> = []
+    var others: Set<Int> = []
+    var fitting = 0
+    for index in cells.indices where types.read(cells[index], page) {
+      if shape.fits(types) {
+        fitting += 1
+      } else if types.types.count > shape.fields.count {
+        longer.insert(index)
+      } else {
+        others.insert(index)
+      }
+    }
+    return others.count > 1 && others.count + longer.count > fitting
+      ? others.union(longer) : longer
+  }
+
   // MARK: - Mended
 
   /// The cells that stand one behind the other from where the first one must begin to the page's very end, with nothing

@@ -44,6 +44,7 @@ private final class LivingRows: @unchecked Sendable {
   private let census: PageCensus
   private let concerned: Set<Int>?
   private let shapes: [RowShape]
+  private let narrowed: [UInt32: ClosedRange<Int64>]
   private var reader: PageReader
   private var leaf: SoundLeaf
   private var reading: LeafReading
@@ -55,6 +56,7 @@ private final class LivingRows: @unchecked Sendable {
   init(_ database: DamagedDatabase, _ index: CarvedIndex, _ concerned: Set<Int>?) {
     census = database.census
     shapes = database.shapes
+    narrowed = database.narrowed
     reader = database.reader.another()
     reading = database.newReading()
     leaf = SoundLeaf(usableSize: database.layout.usableSize, mostPayload: database.mostPayload)
@@ -80,7 +82,8 @@ private final class LivingRows: @unchecked Sendable {
     let own = census.owner(page)?.table
     if let concerned, let own, !concerned.contains(own) { return }
     let skipsFirst = own.map { shapes[$0].rowIDField == 0 } ?? false
-    if try Self.look(at: page, skipsFirst, &reader, &leaf, &content) { return }
+    let rowIDs = narrowed[page]
+    if rowIDs == nil, try Self.look(at: page, skipsFirst, &reader, &leaf, &content) { return }
     var bytes = ContiguousArray<UInt8>()
     swap(&bytes, &buffer)
     defer { swap(&bytes, &buffer) }
@@ -88,7 +91,7 @@ private final class LivingRows: @unchecked Sendable {
     guard available > 0 else { return }
     reading.read(
       bytes.rawSpan, number: page, available: available, shape: own.map { shapes[$0] })
-    for cell in reading.cells {
+    for cell in reading.cells where rowIDs?.contains(cell.rowID) ?? true {
       content.look(
         at: bytes.rawSpan, cell.record, cell.record + cell.local, cell.end, cell.payload,
         cell.rowID, skipsFirst: skipsFirst)

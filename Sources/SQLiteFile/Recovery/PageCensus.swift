@@ -38,6 +38,8 @@ struct PageCensus {
   private(set) var disputed: PageSet
   /// Pages of b-trees to which sound pages lead from a root that the schema names.
   private(set) var reached: PageSet
+  /// Pages that stand where b-trees mean others.
+  private(set) var rejected: PageSet
   /// Leaves of the past: no b-tree leads to them, and the one of their table has no place for them.
   private(set) var stale: PageSet
 
@@ -54,6 +56,7 @@ struct PageCensus {
     contested = PageSet(pageCount: pageCount)
     disputed = PageSet(pageCount: pageCount)
     reached = PageSet(pageCount: pageCount)
+    rejected = PageSet(pageCount: pageCount)
     stale = PageSet(pageCount: pageCount)
   }
 
@@ -104,6 +107,7 @@ struct PageCensus {
   mutating func reach(_ page: UInt32, from parent: UInt32) -> Bool {
     guard page >= 1, page <= pageCount, reached.insert(page) else { return false }
     parents[Int(page)] = parent
+    rejected.remove(page)
     guard free.contains(page) else { return false }
     free.remove(page)
     return true
@@ -113,6 +117,19 @@ struct PageCensus {
   mutating func miss(_ page: UInt32, from parent: UInt32) {
     guard page >= 1, page <= pageCount, !reached.contains(page) else { return }
     parents[Int(page)] = parent
+  }
+
+  /// Notes that what leads to a page means another one, so that nothing leads to it.
+  mutating func reject(_ page: UInt32) {
+    guard page >= 1, page <= pageCount, !reached.contains(page) else { return }
+    parents[Int(page)] = 0
+    _ = rejected.insert(page)
+  }
+
+  /// Takes back that b-trees lead to a page: they mean another one.
+  mutating func expel(_ page: UInt32) {
+    reached.remove(page)
+    reject(page)
   }
 
   /// Forgets what pages of the past lead to: for a file whose b-trees all are whole.

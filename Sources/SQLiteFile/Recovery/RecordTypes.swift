@@ -35,6 +35,16 @@ struct RecordTypes {
     return true
   }
 
+  /// Reads the types of a whole cell; false where they contradict its payload.
+  mutating func read(_ cell: LeafCell, _ page: RawSpan) -> Bool {
+    let limit = cell.record + cell.local
+    guard let header = Varint.read(page, at: cell.record, end: limit),
+      header.value <= UInt64(cell.local), header.value > UInt64(header.length)
+    else { return false }
+    return read(page, cell.record + header.length..<cell.record + Int(header.value))
+      && bodyLength + Int(header.value) == cell.payload
+  }
+
   /// Adds up the lengths of the types in `range` without keeping them; false as for ``read(_:_:)``.
   @inline(__always)
   mutating func measure(_ bytes: RawSpan, _ range: Range<Int>) -> Bool {

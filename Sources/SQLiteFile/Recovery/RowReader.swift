@@ -10,6 +10,8 @@ struct RowReader: ~Copyable {
   /// Pages that the schema or the pointer map calls pages of b-trees.
   private let trees: PageSet
   private let roots: Set<UInt32>
+  /// The row ids of leaves that hold others, too.
+  private let narrowed: [UInt32: ClosedRange<Int64>]
   private var reader: PageReader
   private(set) var gatherer: PayloadGatherer
   private var reading: LeafReading
@@ -35,6 +37,7 @@ struct RowReader: ~Copyable {
     schemaLeaves = Set(database.schemaLeaves)
     trees = database.namedTrees
     roots = Set(database.roots.keys)
+    narrowed = database.narrowed
     reader = database.reader.another()
     gatherer = PayloadGatherer(database)
     reading = database.newReading()
@@ -95,7 +98,8 @@ struct RowReader: ~Copyable {
     }
     // The schema table's own rows are no table's.
     if owner == nil, schemaLeaves.contains(page) { return }
-    if let owner, kind == .tableLeaf, sink.takesLeaves(of: owner.table),
+    let own = narrowed[page]
+    if let owner, own == nil, kind == .tableLeaf, sink.takesLeaves(of: owner.table),
       layout.textEncoding == .utf8,
       layouts[owner.table].isInOrder, !layouts[owner.table].takesAllFields
     {
@@ -137,8 +141,15 @@ struct RowReader: ~Copyable {
     origin.page = page
     origin.member = place.member
     let rowLayout = owner.map { layouts[$0.table] } ?? unknown
+    let strangers =
+      owner.map { isIndex ? [] : reading.strangers(bytes.rawSpan, shapes[$0.table]) } ?? []
     for index in reading.cells.indices where sink.wantsMore {
       let cell = reading.cells[index]
+      // They come with what is deleted.
+      if strangers.contains(index) || own.map({ !$0.contains(cell.rowID) }) ?? false {
+        isInDoubt = true
+        continue
+      }
       origin.offset = place.offset + Int64(cell.start)
       if let row = deduced[index] {
         emit(row, of: cell, origin, rowLayout, &sink)

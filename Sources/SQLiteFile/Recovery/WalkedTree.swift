@@ -34,6 +34,12 @@ struct WalkedTree {
     if !isFull { holes.append(Hole(rowIDs: rowIDs, depth: depth, isMisled: isMisled)) }
   }
 
+  /// Notes, when the walk has ended, that a leaf is another one than the tree means.
+  mutating func lose(_ rowIDs: ClosedRange<Int64>) {
+    lost = Self.joined(lost + [rowIDs])
+    open = Self.joined(open + [rowIDs])
+  }
+
   /// Ends the walk.
   mutating func close() {
     if isFull { holes = [Hole(rowIDs: .min ... .max, depth: 0, isMisled: true)] }
@@ -73,6 +79,8 @@ extension DamagedDatabase {
     let depth: Int
     /// The row ids that the page has for its own.
     let rowIDs: ClosedRange<Int64>
+    /// Whether it may hold others, too.
+    var isNarrowed = false
   }
 
   /// How deep b-trees can be (BTCURSOR_MAX_DEPTH of SQLite's is 20).
@@ -114,6 +122,15 @@ extension DamagedDatabase {
       interiors = PageSet(pageCount: pageCount)
     }
     report(contradictions)
+    census.rejected.forEach(reportMisplaced)
+  }
+
+  func reportMisplaced(_ page: UInt32) {
+    findings.add(
+      Finding(
+        "page.misplaced",
+        "the page is not the one that the b-tree means: its rows or keys are none that belong there",
+        page: page, offset: reader.location(of: page).offset))
   }
 
   private func report(_ contradictions: [UInt32]) {
@@ -171,7 +188,10 @@ extension DamagedDatabase {
       let isOthers = census.reached.contains(step.page)
       guard isLeaf || isInterior, !isOthers, step.depth < Self.deepestWalk else {
         tree.addHole(step.rowIDs, depth: step.depth, isMisled: isOthers)
-        if step.depth > 0 { census.miss(step.page, from: step.parent) }
+        if step.depth > 0 {
+          census.miss(step.page, from: step.parent)
+          if step.isNarrowed, !isOthers { narrowed[step.page] = step.rowIDs }
+        }
         continue
       }
       let isDoubtful =
@@ -188,14 +208,22 @@ extension DamagedDatabase {
         let found = try children(of: step.page, isIndex, step.rowIDs)
         if !found.isSound {
           tree.addHole(step.rowIDs, depth: step.depth, isMisled: true)
-          if isDoubtful { continue }
+          if found.children.isEmpty { census.reject(step.page) }
+          if isDoubtful || found.children.isEmpty { continue }
         }
         for child in found.children {
-          pending.append(
-            Step(
-              page: child.page, parent: step.page, depth: step.depth + 1, rowIDs: child.rowIDs))
+          if child.place == .wrong {
+            tree.addHole(child.rowIDs, depth: step.depth + 1, isMisled: true)
+            census.reject(child.page)
+          } else {
+            pending.append(
+              Step(
+                page: child.page, parent: step.page, depth: step.depth + 1, rowIDs: child.rowIDs,
+                isNarrowed: child.place == .partly))
+          }
         }
       }
+      if step.isNarrowed, !census.reached.contains(step.page) { narrowed[step.page] = step.rowIDs }
       if census.reach(step.page, from: step.parent) { contradictions.append(step.page) }
     }
     tree.close()
@@ -208,52 +236,7 @@ extension DamagedDatabase {
     -> Bool
   {
     guard let own = try self.rowIDs(of: page, inner: true) else { return false }
-    return rowIDs.contains(own.lowerBound) && rowIDs.contains(own.upperBound)
-  }
-
-  /// The lowest and the highest row id of a leaf; nil where it has no rows, or they are in doubt.
-  ///
-  /// `inner`: leaves out the first row and the last one, of which nothing proves that their row ids are not too low or too
-  /// high.
-  func rowIDs(of page: UInt32, inner: Bool = false) throws(SQLiteFileError) -> ClosedRange<Int64>? {
-    var buffer = ContiguousArray<UInt8>()
-    let available = try reader.copy(page, into: &buffer)
-    guard available > 0 else { return nil }
-    var reading = newReading()
-    reading.read(buffer.rawSpan, number: page, available: available, shape: nil)
-    let margin = inner && reading.cells.count > 2 ? 1 : 0
-    guard reading.method == .pointers, !reading.cells.isEmpty else { return nil }
-    let first = reading.cells[margin].rowID
-    let last = reading.cells[reading.cells.count - 1 - margin].rowID
-    return first <= last ? first...last : nil
-  }
-
-  /// The pages that an interior page leads to, with the row ids of each, and whether all of it agrees with itself and
-  /// with the row ids that are the page's own.
-  private func children(of number: UInt32, _ isIndex: Bool, _ rowIDs: ClosedRange<Int64>)
-    throws(SQLiteFileError) -> (
-      children: [(page: UInt32, rowIDs: ClosedRange<Int64>)], isSound: Bool
-    )
-  {
-    var buffer = ContiguousArray<UInt8>()
-    guard try reader.copy(number, into: &buffer) == layout.pageSize,
-      let page = InteriorPage(buffer.rawSpan, number: number, usableSize: layout.usableSize)
-    else { return ([], false) }
-    let all = page.cells.map(\.page) + [page.right]
-    // The keys of an index are its rows, which the walk does not compare.
-    if isIndex { return (all.map { ($0, rowIDs) }, true) }
-    var least = rowIDs.lowerBound
-    var found: [(page: UInt32, rowIDs: ClosedRange<Int64>)] = []
-    for cell in page.cells {
-      // No key of a page that contradicts itself is sure.
-      guard page.isSound, cell.key >= least, cell.key < rowIDs.upperBound else {
-        return (all.map { ($0, rowIDs) }, false)
-      }
-      found.append((cell.page, least...cell.key))
-      least = cell.key + 1
-    }
-    found.append((page.right, least...rowIDs.upperBound))
-    return (found, page.isSound)
+    return rowIDs.contains(own)
   }
 }
 

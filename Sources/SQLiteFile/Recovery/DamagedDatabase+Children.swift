@@ -1,0 +1,245 @@
+/// What a page that an interior page leads to turns out to be.
+enum ChildPlace {
+  /// All that is known of it agrees with the keys around it.
+  case right
+  /// Some of its rows may have row ids that belong elsewhere: it is an older state of the page, or part of it is another's.
+  case partly
+  /// It is another page than the b-tree means.
+  case wrong
+}
+
+/// A page that an interior page leads to.
+struct ChildPage {
+  let page: UInt32
+  /// The row ids that the keys around it leave to it.
+  var rowIDs: ClosedRange<Int64>
+  var place = ChildPlace.right
+}
+
+extension DamagedDatabase {
+  /// What a child says of itself.
+  private struct Own {
+    let isLeaf: Bool
+    /// Row ids of a leaf from its first to its last row; keys of an interior page.
+    let rowIDs: ClosedRange<Int64>
+  }
+
+  /// The pages that an interior page leads to, with the row ids of each, and whether all of it agrees with itself and
+  /// with the row ids that are the page's own; no pages where it leads mostly to those that other pages must lead to, or
+  /// to none of a table, and so is itself not the one that the b-tree means.
+  ///
+  /// What a page of a table holds is compared with the keys around it. Where a page and its keys disagree the pages before
+  /// and behind it decide: one that fits between them was led to by a false key.
+  func children(of number: UInt32, _ isIndex: Bool, _ rowIDs: ClosedRange<Int64>)
+    throws(SQLiteFileError) -> (children: [ChildPage], isSound: Bool)
+  {
+    var buffer = ContiguousArray<UInt8>()
+    guard try reader.copy(number, into: &buffer) == layout.pageSize,
+      let page = InteriorPage(buffer.rawSpan, number: number, usableSize: layout.usableSize)
+    else { return ([], false) }
+    let pages = page.cells.map(\.page) + [page.right]
+    // The keys of an index are its rows, which the walk does not compare.
+    if isIndex { return (pages.map { ChildPage(page: $0, rowIDs: rowIDs) }, true) }
+    var (children, isSound) = Self.ranges(page, rowIDs)
+    let own = try children.map { child throws(SQLiteFileError) in try self.own(child.page) }
+    let leafCount = own.count { $0?.isLeaf == true }
+    let otherCount = own.count { $0?.isLeaf == false }
+    // All leaves of a b-tree are equally deep.
+    let areLeaves: Bool? = leafCount == otherCount ? nil : leafCount > otherCount
+    func fits(_ place: Int) -> Bool {
+      guard let one = own[place] else { return false }
+      return children[place].rowIDs.contains(one.rowIDs) && areLeaves != !one.isLeaf
+    }
+    var fitting = children.indices.filter(fits)
+    // Pages that agree with each other and not with the keys between them were led to by the keys of another page.
+    let chain = Self.ascending(
+      children.indices.compactMap { place in
+        guard let one = own[place], rowIDs.contains(one.rowIDs), areLeaves != !one.isLeaf else {
+          return nil
+        }
+        return (place, one.rowIDs)
+      })
+    if chain.count > fitting.count {
+      fitting = chain
+      isSound = false
+      for (index, place) in chain.enumerated() {
+        let last = index > 0 ? own[chain[index - 1]]?.rowIDs.upperBound : nil
+        let next = index + 1 < chain.count ? own[chain[index + 1]]?.rowIDs.lowerBound : nil
+        children[place].rowIDs = Self.between(last, next, rowIDs)
+      }
+    }
+    var before = 0
+    for place in children.indices {
+      while before < fitting.count, fitting[before] < place { before += 1 }
+      if before < fitting.count, fitting[before] == place { continue }
+      guard let one = own[place] else {
+        children[place].place = .partly
+        continue
+      }
+      if areLeaves == !one.isLeaf {
+        children[place].place = .wrong
+        continue
+      }
+      let last = before > 0 ? own[fitting[before - 1]]?.rowIDs.upperBound : nil
+      let next = before < fitting.count ? own[fitting[before]]?.rowIDs.lowerBound : nil
+      let gap = Self.between(last, next, rowIDs)
+      if last != nil || next != nil, gap.contains(one.rowIDs) {
+        children[place].rowIDs = gap
+      } else {
+        children[place].place = try self.place(
+          of: children[place].page, in: children[place].rowIDs, isLeaf: one.isLeaf)
+      }
+    }
+    let knownCount = leafCount + otherCount
+    let wrongCount = children.count { $0.place == .wrong }
+    let isAstray = wrongCount * 2 > knownCount || knownCount * 4 < children.count
+    return isAstray ? ([], false) : (children, isSound)
+  }
+
+  /// The row ids between two pages, and within those of the page above.
+  private static func between(_ last: Int64?, _ next: Int64?, _ all: ClosedRange<Int64>)
+    -> ClosedRange<Int64>
+  {
+    let least = last.map { $0 == .max ? .max : $0 + 1 } ?? all.lowerBound
+    let most = next.map { $0 == .min ? .min : $0 - 1 } ?? all.upperBound
+    return least <= most ? least...most : all
+  }
+
+  /// The places of the longest run of ranges that ascend without overlap, by patience sorting.
+  private static func ascending(_ ranges: [(place: Int, rowIDs: ClosedRange<Int64>)]) -> [Int] {
+    // For each length the range that ends lowest of those that end a run of it.
+    var tails: [Int] = []
+    var before = [Int](repeating: -1, count: ranges.count)
+    for (index, range) in ranges.enumerated() {
+      let length = tails.firstPlace {
+        ranges[$0].rowIDs.upperBound >= range.rowIDs.lowerBound
+      }
+      before[index] = length > 0 ? tails[length - 1] : -1
+      if length == tails.count {
+        tails.append(index)
+      } else if range.rowIDs.upperBound < ranges[tails[length]].rowIDs.upperBound {
+        tails[length] = index
+      }
+    }
+    var chain: [Int] = []
+    var index = tails.last ?? -1
+    while index >= 0 {
+      chain.append(ranges[index].place)
+      index = before[index]
+    }
+    return chain.reversed()
+  }
+
+  /// The row ids that the page above a leaf leaves to it; all of them for a root.
+  func place(of page: UInt32) throws(SQLiteFileError) -> ClosedRange<Int64> {
+    var buffer = ContiguousArray<UInt8>()
+    let parent = census.parent(page)
+    guard parent != 0, try reader.copy(parent, into: &buffer) == layout.pageSize,
+      let interior = InteriorPage(buffer.rawSpan, number: parent, usableSize: layout.usableSize)
+    else { return .min ... .max }
+    let children = Self.ranges(interior, .min ... .max).children
+    return children.first { $0.page == page }?.rowIDs ?? .min ... .max
+  }
+
+  /// The row ids that the keys of a page leave to each of its children: where keys contradict each other, all of the
+  /// page's own.
+  private static func ranges(_ page: InteriorPage, _ rowIDs: ClosedRange<Int64>) -> (
+    children: [ChildPage], isSound: Bool
+  ) {
+    var least = rowIDs.lowerBound
+    var children: [ChildPage] = []
+    for cell in page.cells {
+      guard page.isSound, cell.key >= least, cell.key < rowIDs.upperBound else {
+        let all = page.cells.map(\.page) + [page.right]
+        return (all.map { ChildPage(page: $0, rowIDs: rowIDs) }, false)
+      }
+      children.append(ChildPage(page: cell.page, rowIDs: least...cell.key))
+      least = cell.key + 1
+    }
+    children.append(ChildPage(page: page.right, rowIDs: least...rowIDs.upperBound))
+    return (children, page.isSound)
+  }
+
+  /// What a page says of itself at first sight; nil where it is no page of a table, or holds nothing in order.
+  private func own(_ number: UInt32) throws(SQLiteFileError) -> Own? {
+    let isLeaf: Bool
+    switch census.kind(number) {
+    case .tableLeaf: isLeaf = true
+    case .tableInterior: isLeaf = false
+    default: return nil
+    }
+    return try Self.own(number, isLeaf, layout, &reader)
+  }
+
+  private static func own(
+    _ number: UInt32, _ isLeaf: Bool, _ layout: FileLayout, _ reader: inout PageReader
+  ) throws(SQLiteFileError) -> Own? {
+    guard let page = try reader.page(number) else { return nil }
+    return own(page, isLeaf, layout.usableSize)
+  }
+
+  private static func own(_ page: RawSpan, _ isLeaf: Bool, _ usable: Int) -> Own? {
+    let pointers = isLeaf ? 8 : 12
+    let count = Int(page.uint16(at: 3))
+    guard count > 0, pointers + 2 * count <= usable else { return nil }
+    func key(_ index: Int) -> Int64? {
+      var offset = Int(page.uint16(at: pointers + 2 * index))
+      guard offset >= pointers + 2 * count, offset + 4 <= usable else { return nil }
+      if isLeaf {
+        guard let payload = Varint.read(page, at: offset, end: usable) else { return nil }
+        offset += payload.length
+      } else {
+        offset += 4
+      }
+      return Varint.read(page, at: offset, end: usable).map { Int64(bitPattern: $0.value) }
+    }
+    guard let first = key(0), let last = key(count - 1), first <= last else { return nil }
+    return Own(isLeaf: isLeaf, rowIDs: first...last)
+  }
+
+  /// How a page whose first or last row id is not between its keys stands to these.
+  private func place(of number: UInt32, in rowIDs: ClosedRange<Int64>, isLeaf: Bool)
+    throws(SQLiteFileError) -> ChildPlace
+  {
+    var buffer = ContiguousArray<UInt8>()
+    let available = try reader.copy(number, into: &buffer)
+    var keys: [Int64] = []
+    if isLeaf {
+      var reading = newReading()
+      reading.read(buffer.rawSpan, number: number, available: available, shape: nil)
+      keys = reading.cells.map(\.rowID)
+    } else if let page = InteriorPage(
+      buffer.rawSpan, number: number, usableSize: layout.usableSize)
+    {
+      keys = page.cells.map(\.key)
+    }
+    let count = keys.count(where: rowIDs.contains)
+    // An interior page that is led to by false keys leads on all the same.
+    return count == keys.count || (!isLeaf && count * 2 >= keys.count)
+      ? .right : count * 2 > keys.count ? .partly : .wrong
+  }
+
+  /// The lowest and the highest row id of a leaf; nil where it has no rows, or they are in doubt.
+  ///
+  /// `inner`: leaves out the first row and the last one, of which nothing proves that their row ids are not too low or too
+  /// high.
+  func rowIDs(of page: UInt32, inner: Bool = false) throws(SQLiteFileError) -> ClosedRange<Int64>? {
+    var buffer = ContiguousArray<UInt8>()
+    let available = try reader.copy(page, into: &buffer)
+    guard available > 0 else { return nil }
+    var reading = newReading()
+    reading.read(buffer.rawSpan, number: page, available: available, shape: nil)
+    let margin = inner && reading.cells.count > 2 ? 1 : 0
+    guard reading.method == .pointers, !reading.cells.isEmpty else { return nil }
+    let first = reading.cells[margin].rowID
+    let last = reading.cells[reading.cells.count - 1 - margin].rowID
+    return first <= last ? first...last : nil
+  }
+}
+
+extension ClosedRange {
+  /// Whether all of another range is in this one.
+  func contains(_ other: ClosedRange) -> Bool {
+    lowerBound <= other.lowerBound && other.upperBound <= upperBound
+  }
+}

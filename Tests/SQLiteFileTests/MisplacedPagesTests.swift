@@ -1,0 +1,197 @@
+import Fixtures
+import Foundation
+import SQLiteFile
+import Testing
+
+/// Pages that are not those that their b-trees mean: of other stores, or of earlier states of the same one.
+@Suite struct MisplacedPagesTests {
+  struct Form: CustomTestStringConvertible {
+    let pageSize: Int
+    var pragmas = ""
+    var testDescription: String { "\(pageSize) \(pragmas)" }
+  }
+
+  static let forms = [
+    Form(pageSize: 512), Form(pageSize: 1024, pragmas: "PRAGMA auto_vacuum = FULL;"),
+    Form(pageSize: 4096), Form(pageSize: 8192, pragmas: "PRAGMA encoding = 'UTF-16le';"),
+  ]
+
+  private let isLong = ProcessInfo.processInfo.environment["LIFEBOAT_LONG"] == "1"
+
+  /// Without overflow pages: of those nothing but their number tells whose they are.
+  private static func store(_ form: Form, rows: Int, seed: UInt64) throws -> DamageCase {
+    try DamageCase(pageSize: form.pageSize, pragmas: form.pragmas) { connection in
+      try Notebook.fill(connection, rows: rows, seed: seed)
+      try connection.exec("CREATE INDEX event_at ON event(at, what)")
+      try connection.exec("CREATE INDEX folder_name ON folder(name)")
+      try connection.exec("CREATE INDEX event_what ON event(what)")
+      try connection.exec("CREATE INDEX folder_kind ON folder(kind, name)")
+      try connection.exec("CREATE INDEX note_title ON note(title)")
+    }
+  }
+
+  /// Pages of tables in any order.
+  private static func pages(_ made: DamageCase, _ generator: inout SplitMix64) -> [Int] {
+    made.pages.filter { made.truth[$0.table] != nil }.map(\.number).shuffled(using: &generator)
+  }
+
+  /// The rows all pages of which are among those that are left.
+  private static func intact(_ made: DamageCase, without pages: Set<Int>) -> Set<Judgement.Key> {
+    var intact: Set<Judgement.Key> = []
+    for table in made.truth.keys {
+      for (place, stands) in made.places(of: table).enumerated()
+      where stands.allSatisfy({ !pages.contains($0) }) {
+        intact.insert(Judgement.Key(table: table, place: place))
+      }
+    }
+    return intact
+  }
+
+  /// Another store of the same app: of its rows at most one in a hundred is given as a live one, and no page of it costs rows
+  /// of others.
+  @Test(arguments: forms) func pagesOfATwin(_ form: Form) throws {
+    var generator = SplitMix64(seed: 5)
+    var foreign = 0
+    var unmarked: [String] = []
+    var (intact, given) = (0, 0)
+    for seed in 1...(isLong ? 60 : 6) as ClosedRange<UInt64> {
+      // Of a table with two pages nothing tells which of them is the other store's.
+      let rows = max(400, form.pageSize / 4)
+      let made = try Self.store(form, rows: rows, seed: seed)
+      let other = try Self.store(form, rows: rows - 20, seed: seed + 1000)
+      let pages = Set(
+        Self.pages(made, &generator).prefix(max(2, made.pageCount / 12)))
+      let recovered = try made.recover(.all) { bytes in
+        for (count, page) in pages.sorted().enumerated() {
+          let source =
+            count % 2 == 0 && page <= other.pageCount
+            ? page : Int.random(in: 2...other.pageCount, using: &generator)
+          bytes.replaceSubrange(made.range(page), with: other.bytes[other.range(source)])
+          foreign += other.pages("leaf").first { $0.number == source }?.cellCount ?? 0
+        }
+      }
+      let judgement = Judgement(recovered, made)
+      // Where all keys agree nothing is held against the indexes.
+      if recovered.findings.contains("page.misplaced") {
+        unmarked += judgement.wrong.map { "seed \(seed): \($0)" }
+      }
+      #expect(judgement.repeated.isEmpty, "seed \(seed)")
+      let left = Self.intact(made, without: pages)
+      intact += left.count
+      given += left.count { judgement.exact.contains($0) || judgement.nameless.contains($0) }
+    }
+    #expect(foreign > 100)
+    #expect(unmarked.count * 100 <= foreign, "\(foreign): \(unmarked.prefix(20))")
+    // Where interior pages are the twin's, too, some come as deleted.
+    #expect(given * 100 >= intact * 97, "\(given) of \(intact)")
+  }
+
+  /// A store of another app, among its pages some that stand in the place of a table's only leaf.
+  @Test(arguments: forms) func pagesOfAStranger(_ form: Form) throws {
+    let stranger = try DamageCase(pageSize: form.pageSize, pragmas: form.pragmas) { connection in
+      try connection.exec(
+        """
+        CREATE TABLE place(id INTEGER PRIMARY KEY, url, title, visits, last, hidden, score);
+        CREATE TABLE cookie(host, name, value, expires, secure, path, same);
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 900)
+        INSERT INTO place SELECT i * 3, 'https://example.org/' || i, 'page ' || i, i % 7, i * 1e6, 0, i / 3.0 FROM n;
+        INSERT INTO cookie SELECT url, 'sid', hex(url), last, 1, '/', visits FROM place;
+        """)
+    }
+    let leaves = stranger.pages("leaf").map(\.number)
+    var generator = SplitMix64(seed: 9)
+    let seeds: ClosedRange<UInt64> = 1...(isLong ? 40 : 4)
+    // A table of one leaf, and no keys in the file out of place: any column can hold anything.
+    var unseen = 0
+    for seed in seeds {
+      let made = try Self.store(form, rows: 300, seed: seed)
+      let pages = Set(
+        Self.pages(made, &generator).prefix(max(3, made.pageCount / 10)))
+      let recovered = try made.recover(.all) { bytes in
+        for page in pages.sorted() {
+          let source = try #require(leaves.randomElement(using: &generator))
+          bytes.replaceSubrange(made.range(page), with: stranger.bytes[stranger.range(source)])
+        }
+      }
+      let judgement = Judgement(recovered, made)
+      #expect(judgement.repeated.isEmpty, "seed \(seed), pages \(pages.sorted())")
+      guard recovered.findings.contains("page.misplaced"), judgement.wrong.isEmpty else {
+        unseen += 1
+        continue
+      }
+      let left = Self.intact(made, without: pages)
+      let given = left.count { judgement.exact.contains($0) || judgement.nameless.contains($0) }
+      #expect(given * 200 >= left.count * 199, "seed \(seed): \(given) of \(left.count)")
+    }
+    #expect(unseen * 20 <= seeds.count, "\(unseen)")
+  }
+
+  /// Where a page and the key before it disagree, the pages around it decide.
+  @Test func aFalseKeyCostsNoRow() throws {
+    let made = try DamageCase(pageSize: 1024) { try Notebook.fill($0, rows: 900) }
+    var looked = 0
+    for page in made.pages("internal", of: "note") {
+      let start = made.range(page.number).lowerBound
+      let base = page.number == 1 ? 100 : 0
+      for index in stride(from: 0, to: page.cellCount - 1, by: 5) {
+        let pointer = start + base + 12 + 2 * index
+        let cell = start + Int(made.bytes[pointer]) << 8 + Int(made.bytes[pointer + 1])
+        for change in [UInt8(1), 0x10, 0x40] {
+          let recovered = try made.recover(.all) { $0[cell + 5] ^= change }
+          Judgement(recovered, made).expectAll("page \(page.number), cell \(index), \(change)")
+          looked += 1
+        }
+      }
+    }
+    #expect(looked > 20, "\(looked)")
+  }
+
+  /// A page of which an older state came back: what has moved to others since comes once.
+  @Test(arguments: [512, 4096]) func anOlderStateOfALeaf(_ pageSize: Int) throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("made.sqlite")
+    let connection = try SQLiteConnection(url)
+    defer { connection.close() }
+    try connection.exec("PRAGMA page_size = \(pageSize); PRAGMA secure_delete = OFF")
+    try connection.exec("CREATE TABLE t(id INTEGER PRIMARY KEY, a TEXT)")
+    func insert(from first: Int, where condition: String) throws {
+      try connection.exec(
+        """
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000)
+        INSERT INTO t SELECT i * 2 + \(first), 'row ' || i || ' of the table, and more of it' FROM n
+        WHERE \(condition)
+        """)
+    }
+    try insert(from: 0, where: "1")
+    let before = try bytes(of: url)
+    try insert(from: 1, where: "i % 40 < 20")
+    let made = try DamageCase(connection, url)
+    var moved = 0
+    for leaf in made.pages("leaf", of: "t") where leaf.number * pageSize <= before.count {
+      let old = Array(before[made.range(leaf.number)])
+      guard old[0] == 13, old != Array(made.bytes[made.range(leaf.number)]) else { continue }
+      let recovered = try made.recover(.all) {
+        $0.replaceSubrange(made.range(leaf.number), with: old)
+      }
+      let judgement = Judgement(recovered, made)
+      judgement.expectHonest("page \(leaf.number)")
+      let others = made.truth["t", default: []].count - leaf.cellCount
+      #expect(judgement.exact.count >= others, "page \(leaf.number)")
+      moved += 1
+    }
+    #expect(moved > 5, "\(moved)")
+  }
+
+  /// Two leaves that have changed places keep all rows.
+  @Test(arguments: forms) func exchangedLeaves(_ form: Form) throws {
+    let made = try Self.store(form, rows: 600, seed: 3)
+    let leaves = made.pages("leaf").filter { $0.number > 1 && $0.path.count > 1 }
+    for (one, other) in zip(leaves, leaves.dropFirst(3)).prefix(12) {
+      let recovered = try made.recover(.live) { bytes in
+        bytes.replaceSubrange(made.range(one.number), with: made.bytes[made.range(other.number)])
+        bytes.replaceSubrange(made.range(other.number), with: made.bytes[made.range(one.number)])
+      }
+      Judgement(recovered, made).expectAll("\(one.number) and \(other.number)")
+    }
+  }
+}
