@@ -18,9 +18,8 @@ private struct IndexTestimony {
   var entries: ContiguousArray<Entry> = []
   /// The fields that each index holds; -1 for the row id.
   var fields: [[Int]] = []
-  /// For each page of the indexes, how many rows hold what its entries say, and how many do not.
-  var agreeing: [Int] = []
-  var contradicting: [Int] = []
+  /// For each page of the indexes whether it says of most rows what they do not hold, and so is itself another one's.
+  var isRefuted: [Bool] = []
 
   /// The entries of a row.
   func entries(of rowID: Int64) -> ArraySlice<Entry> {
@@ -34,9 +33,6 @@ private struct IndexTestimony {
     while end < entries.count, entries[end].rowID == rowID { end += 1 }
     return ArraySlice(entries[low..<end])
   }
-
-  /// Whether a page of an index says of most rows what they do not hold, and so is itself another one's.
-  func isRefuted(_ page: Int32) -> Bool { contradicting[Int(page)] > agreeing[Int(page)] }
 }
 
 extension DamagedDatabase {
@@ -62,15 +58,13 @@ extension DamagedDatabase {
       var testimony = try indexTestimony(table)
       guard !testimony.entries.isEmpty else { continue }
       // Which pages of the indexes are to be believed shows when all leaves that b-trees lead to have been heard.
+      var balance = [Int](repeating: 0, count: testimony.isRefuted.count)
       for page in pages where census.reached.contains(page) {
         _ = try compare(page, table, testimony) { entry, agrees in
-          if agrees {
-            testimony.agreeing[Int(entry.page)] += 1
-          } else {
-            testimony.contradicting[Int(entry.page)] += 1
-          }
+          balance[Int(entry.page)] += agrees ? 1 : -1
         }
       }
+      testimony.isRefuted = balance.map { $0 < 0 }
       for page in pages {
         // Two indexes that both contradict a leaf are right, though each alone may be the one with another store's page.
         var votes = [Int](repeating: 0, count: testimony.fields.count)
@@ -124,27 +118,26 @@ extension DamagedDatabase {
     let columnCount = testimony.fields[Int(index)].count
     var met = PageSet(pageCount: pageCount)
     var pending = [root]
+    _ = met.insert(root)
     var buffer = ContiguousArray<UInt8>()
     var reading = newReading()
     var types = RecordTypes()
     while let page = pending.popLast() {
       let kind = census.kind(page)
-      guard kind.isIndex, met.insert(page),
-        try reader.copy(page, into: &buffer) == layout.pageSize
-      else { continue }
+      guard kind.isIndex, try reader.copy(page, into: &buffer) == layout.pageSize else { continue }
       let bytes = buffer.rawSpan
       if kind == .indexInterior {
         let pointers = min(Int(bytes.uint16(at: 3)), (layout.usableSize - 12) / 2)
-        for place in 0..<pointers {
-          let start = Int(bytes.uint16(at: 12 + 2 * place))
-          if start + 4 <= layout.usableSize { pending.append(bytes.uint32(at: start)) }
+        for place in 0...pointers {
+          let start = place == pointers ? 8 : Int(bytes.uint16(at: 12 + 2 * place))
+          guard start + 4 <= layout.usableSize else { continue }
+          let child = bytes.uint32(at: start)
+          if child <= pageCount, met.insert(child) { pending.append(child) }
         }
-        pending.append(bytes.uint32(at: 8))
       }
       reading.readIndex(bytes, isInterior: kind == .indexInterior)
-      let place = Int32(testimony.agreeing.count)
-      testimony.agreeing.append(0)
-      testimony.contradicting.append(0)
+      let place = Int32(testimony.isRefuted.count)
+      testimony.isRefuted.append(false)
       for cell in reading.cells where !cell.spills && parse(cell, bytes, &types) {
         guard types.types.count == columnCount + 1,
           let rowID = Self.integer(columnCount, types, bytes, cell),
@@ -183,7 +176,7 @@ extension DamagedDatabase {
           let hash = Self.hash(testimony.fields[Int(entry.index)], types, bytes, cell)
         else { continue }
         hear(entry, hash == entry.hash)
-        if testimony.isRefuted(entry.page) { continue }
+        if testimony.isRefuted[Int(entry.page)] { continue }
         agrees = (agrees ?? true) && hash == entry.hash
       }
       if agrees == true { confirmed += 1 }
