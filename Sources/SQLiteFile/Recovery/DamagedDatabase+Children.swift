@@ -90,10 +90,14 @@ extension DamagedDatabase {
           of: children[place].page, in: children[place].rowIDs, isLeaf: one.isLeaf)
       }
     }
-    let knownCount = leafCount + otherCount
     let wrongCount = children.count { $0.place == .wrong }
-    let isAstray = wrongCount * 2 > knownCount || knownCount * 4 < children.count
-    return isAstray ? ([], false) : (children, isSound)
+    if wrongCount * 2 > leafCount + otherCount { return ([], false) }
+    if (leafCount + otherCount) * 4 < children.count {
+      var strayCount = 0
+      for child in children where try isNoTables(child.page) { strayCount += 1 }
+      if strayCount * 2 > children.count { return ([], false) }
+    }
+    return (children, isSound)
   }
 
   /// The row ids between two pages, and within those of the page above.
@@ -158,6 +162,19 @@ extension DamagedDatabase {
     }
     children.append(ChildPage(page: page.right, rowIDs: least...rowIDs.upperBound))
     return (children, page.isSound)
+  }
+
+  /// Whether a page is one of something else than a table; of zeros and of what is not in the file nothing is said.
+  private func isNoTables(_ page: UInt32) throws(SQLiteFileError) -> Bool {
+    switch census.kind(page) {
+    case .indexLeaf, .indexInterior, .pointerMap, .trunk: return true
+    case .zero, .missing, .tableLeaf, .tableInterior, .ruinedLeaf: return false
+    case .other:
+      // A page of a table whose cells are ruined still has its kind.
+      var buffer = ContiguousArray<UInt8>()
+      guard try reader.copy(page, into: &buffer) > 0 else { return false }
+      return BTreePage.Kind(rawValue: buffer[0])?.isTable != true
+    }
   }
 
   /// What a page says of itself at first sight; nil where it is no page of a table, or holds nothing in order.

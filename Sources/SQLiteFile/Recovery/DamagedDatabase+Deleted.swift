@@ -118,9 +118,11 @@ extension DamagedDatabase {
         let strangers = own.map { collection.reading.strangers(page, shapes[$0]) } ?? []
         for (index, cell) in collection.reading.cells.enumerated() {
           let isStrangers = strangers.contains(index)
-          guard isStrangers || narrowed[number].map({ !$0.contains(cell.rowID) }) ?? false else {
-            continue
-          }
+          // Of a page that contradicts itself the ordinary reader has given them.
+          let isEarlier =
+            (collection.reading.method == .pointers || plain == nil)
+            && narrowed[number].map { !$0.contains(cell.rowID) } ?? false
+          guard isStrangers || isEarlier else { continue }
           add(
             cell, page, isStrangers ? nil : own, number, .live, .cell, confidence: 90,
             &collection)

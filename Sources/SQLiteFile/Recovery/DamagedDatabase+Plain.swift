@@ -86,12 +86,11 @@ extension DamagedDatabase {
       origin.table = number
       origin.attribution = .root
       var pageOffset: Int64 = 0
+      var earlier: ClosedRange<Int64>?
       func take(_ row: borrowing RecoveredRowBuffer, _ start: Int) -> Bool {
         guard comparesRows else { return true }
-        // Comes as a deleted row unless it lives elsewhere.
-        if let own = narrowed[origin.page], let rowID = row.rowID, !own.contains(rowID) {
-          return true
-        }
+        // Of an earlier state of the page: it comes as a deleted row unless it lives elsewhere.
+        if let own = earlier, let rowID = row.rowID, !own.contains(rowID) { return true }
         origin.offset = pageOffset + Int64(start)
         if !given.take(row, at: origin.offset) { isDone = !give(row, origin) }
         return !isDone
@@ -108,6 +107,8 @@ extension DamagedDatabase {
           origin.page = page
           given.removeAll()
           guard comparesRows else { return }
+          earlier = narrowed[page]
+          if earlier != nil, try rowIDs(of: page) == nil { earlier = nil }
           if !census.isLiveLeaf(page) { _ = contradicted.insert(page) }
           guard isSameLayout, census.owner(page)?.table == number else { return }
           try rows.read(page..<page + 1, nil, &ofPage)
