@@ -93,9 +93,9 @@ extension DamagedDatabase {
     let wrongCount = children.count { $0.place == .wrong }
     if wrongCount * 2 > leafCount + otherCount { return ([], false) }
     if (leafCount + otherCount) * 4 < children.count {
-      var strayCount = 0
-      for child in children where try isNoTables(child.page) { strayCount += 1 }
-      if strayCount * 2 > children.count { return ([], false) }
+      var balance = 0
+      for child in children { balance += try tableVote(child.page) }
+      if balance < 0 { return ([], false) }
     }
     return (children, isSound)
   }
@@ -164,16 +164,21 @@ extension DamagedDatabase {
     return (children, page.isSound)
   }
 
-  /// Whether a page is one of something else than a table; of zeros and of what is not in the file nothing is said.
-  private func isNoTables(_ page: UInt32) throws(SQLiteFileError) -> Bool {
+  /// 1 for a page of a table, in whatever state, -1 for one of something else; 0 for zeros and what is not in the file.
+  private func tableVote(_ page: UInt32) throws(SQLiteFileError) -> Int {
     switch census.kind(page) {
-    case .indexLeaf, .indexInterior, .pointerMap, .trunk: return true
-    case .zero, .missing, .tableLeaf, .tableInterior, .ruinedLeaf: return false
+    case .indexLeaf, .indexInterior, .pointerMap, .trunk: return -1
+    case .tableLeaf, .tableInterior, .ruinedLeaf: return 1
+    case .zero: return 0
+    case .missing:
+      // The file may have been cut off, but never had pages behind those that its header counts.
+      guard let header = layout.header, header.isPageCountValid else { return 0 }
+      return page > max(pageCount, header.pageCount) ? -1 : 0
     case .other:
       // A page of a table whose cells are ruined still has its kind.
       var buffer = ContiguousArray<UInt8>()
-      guard try reader.copy(page, into: &buffer) > 0 else { return false }
-      return BTreePage.Kind(rawValue: buffer[0])?.isTable != true
+      guard try reader.copy(page, into: &buffer) > 0 else { return 0 }
+      return BTreePage.Kind(rawValue: buffer[0])?.isTable == true ? 1 : -1
     }
   }
 
