@@ -46,9 +46,9 @@ extension DamagedDatabase {
     try forEachLeaf(roots) { page, root, _ in
       guard !census.reached.contains(page) else { return }
       guard let table = owners[root] else {
-        // A page that is not the one that is meant, and is of no table either, is nobody's.
+        // A page of no table in the place of another one is nobody's.
         if isWhole || (root == 1 && isSchemaWhole) || (knowsTables && strangers.contains(root))
-          || census.rejected.contains(page)
+          || isClaimed(page)
         {
           stale.append(page)
         }
