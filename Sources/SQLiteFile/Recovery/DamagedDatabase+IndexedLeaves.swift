@@ -13,6 +13,8 @@ private struct IndexTestimony {
 
   /// More are not kept: 24 MiB.
   static let mostEntries = 1 << 20
+  /// Indexes of one table that are heard.
+  static let mostIndexes = 16
 
   /// In the order of row ids once all have been read.
   var entries: ContiguousArray<Entry> = []
@@ -30,7 +32,8 @@ private struct IndexTestimony {
       if entries[middle].rowID < rowID { low = middle + 1 } else { high = middle }
     }
     var end = low
-    while end < entries.count, entries[end].rowID == rowID { end += 1 }
+    // Each index of a sound file has one.
+    while end < entries.count, entries[end].rowID == rowID, end - low < fields.count { end += 1 }
     return ArraySlice(entries[low..<end])
   }
 }
@@ -53,9 +56,11 @@ extension DamagedDatabase {
       else { continue }
       leaves[owner.table, default: []].append(page)
     }
+    // A page is of one index.
+    var met = PageSet(pageCount: pageCount)
     for table in leaves.keys.sorted() where hasRowIDs(table) && tables[table].isDescribed {
       guard let pages = leaves[table] else { continue }
-      var testimony = try indexTestimony(table)
+      var testimony = try indexTestimony(table, &met)
       guard !testimony.entries.isEmpty else { continue }
       // Which pages of the indexes are to be believed shows when all leaves that b-trees lead to have been heard.
       var balance = [Int](repeating: 0, count: testimony.isRefuted.count)
@@ -87,15 +92,19 @@ extension DamagedDatabase {
   }
 
   /// Reads the entries of all indexes of a table whose columns are named plainly.
-  private func indexTestimony(_ table: Int) throws(SQLiteFileError) -> IndexTestimony {
+  private func indexTestimony(_ table: Int, _ met: inout PageSet) throws(SQLiteFileError)
+    -> IndexTestimony
+  {
     var testimony = IndexTestimony()
     for index in schemaEntries
     where index.type == "index" && SQLName.isSame(index.tableName, tables[table].name)
       && index.rootPage > 1
     {
-      guard let fields = fields(of: index, table) else { continue }
+      guard testimony.fields.count < IndexTestimony.mostIndexes,
+        let fields = fields(of: index, table)
+      else { continue }
       testimony.fields.append(fields)
-      guard try readEntries(index.rootPage, &testimony) else { return IndexTestimony() }
+      guard try readEntries(index.rootPage, &testimony, &met) else { return IndexTestimony() }
     }
     testimony.entries.sort { $0.rowID < $1.rowID }
     return testimony
@@ -111,14 +120,13 @@ extension DamagedDatabase {
   }
 
   /// Reads all entries of an index; false where there are too many.
-  private func readEntries(_ root: UInt32, _ testimony: inout IndexTestimony)
-    throws(SQLiteFileError) -> Bool
-  {
+  private func readEntries(
+    _ root: UInt32, _ testimony: inout IndexTestimony, _ met: inout PageSet
+  ) throws(SQLiteFileError) -> Bool {
     let index = Int32(testimony.fields.count - 1)
     let columnCount = testimony.fields[Int(index)].count
-    var met = PageSet(pageCount: pageCount)
+    guard met.insert(root) else { return true }
     var pending = [root]
-    _ = met.insert(root)
     var buffer = ContiguousArray<UInt8>()
     var reading = newReading()
     var types = RecordTypes()

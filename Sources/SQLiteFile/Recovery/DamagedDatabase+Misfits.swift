@@ -11,6 +11,8 @@ extension DamagedDatabase {
 
   /// Leaves without b-tree that are looked at.
   private static let mostOrphans = 64
+  /// B-trees of one leaf for which they are.
+  private static let mostRoots = 64
 
   /// Leaves that b-trees lead to by keys that agree, and none of whose rows is one of the table's.
   ///
@@ -46,7 +48,8 @@ extension DamagedDatabase {
       case .odd: odd.append((page, root))
       }
     }
-    for root in Set(sure.map(\.root)) where !fitting.contains(root) {
+    for root in Set(sure.map(\.root)).sorted().prefix(Self.mostRoots) where !fitting.contains(root)
+    {
       guard let table = roots[root] else { continue }
       for page in orphans where try holdsRows(of: table, page) { fitting.insert(root) }
     }

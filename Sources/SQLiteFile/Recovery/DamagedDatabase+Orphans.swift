@@ -70,17 +70,17 @@ extension DamagedDatabase {
         doubtful[table, default: []].append(page)
       }
     }
-    for (table, pages) in doubtful {
-      for page in pages where census.rejected.contains(page) {
-        if try !holdsRows(of: table, page) {
-          stale.append(page)
-          doubtful[table]?.removeAll { $0 == page }
-        }
-      }
-    }
     for (table, pages) in doubtful where pages.count <= Self.mostCompared {
       guard let root = trees[table], let tree = walks[root] else { continue }
-      stale += try staleLeaves(among: pages, tree, root)
+      var candidates: [UInt32] = []
+      for page in pages {
+        if census.rejected.contains(page), try !holdsRows(of: table, page) {
+          stale.append(page)
+        } else {
+          candidates.append(page)
+        }
+      }
+      stale += try staleLeaves(among: candidates, tree, root)
     }
     for page in stale { census.setStale(page) }
   }
