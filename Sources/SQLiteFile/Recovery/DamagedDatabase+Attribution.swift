@@ -93,7 +93,7 @@ extension DamagedDatabase {
     groups[current.root] = current.group
     groups[0] = nil
     var owners: [UInt32: (table: Int, attribution: Attribution)] = [:]
-    // B-trees without root that hold no row of any table.
+    // B-trees without root whose rows are of no table.
     var strangers: Set<UInt32> = []
     // The b-trees that the schema names first: their rows teach what those of the others may look like.
     var testimonies: [UInt32: Testimony] = [:]

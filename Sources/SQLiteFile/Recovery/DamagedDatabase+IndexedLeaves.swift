@@ -17,7 +17,7 @@ private struct IndexTestimony {
   static let mostIndexes = 16
 
   /// In the order of row ids once all have been read.
-  var entries: ContiguousArray<Entry> = []
+  var entries: [Entry] = []
   /// The fields that each index holds; -1 for the row id.
   var fields: [[Int]] = []
   /// For each page of the indexes whether it says of most rows what they do not hold, and so is itself another one's.
@@ -25,16 +25,11 @@ private struct IndexTestimony {
 
   /// The entries of a row.
   func entries(of rowID: Int64) -> ArraySlice<Entry> {
-    var low = 0
-    var high = entries.count
-    while low < high {
-      let middle = (low + high) / 2
-      if entries[middle].rowID < rowID { low = middle + 1 } else { high = middle }
-    }
-    var end = low
+    let first = entries.firstPlace { $0.rowID >= rowID }
+    var end = first
     // Each index of a sound file has one.
-    while end < entries.count, entries[end].rowID == rowID, end - low < fields.count { end += 1 }
-    return ArraySlice(entries[low..<end])
+    while end < entries.count, entries[end].rowID == rowID, end - first < fields.count { end += 1 }
+    return entries[first..<end]
   }
 }
 
@@ -240,10 +235,7 @@ extension DamagedDatabase {
   }
 
   private static func integer(_ type: UInt64, _ page: RawSpan, _ range: Range<Int>) -> Int64 {
-    if type >= 8 { return type == 9 ? 1 : 0 }
-    var value = Int64(Int8(bitPattern: page.byte(at: range.lowerBound)))
-    for offset in range.dropFirst() { value = value << 8 | Int64(page.byte(at: offset)) }
-    return value
+    type >= 8 ? Int64(type - 8) : RecordDecoder.integer(page, range.lowerBound, range.count)
   }
 
   /// Where a field stands; nil unless all of it is on the page.

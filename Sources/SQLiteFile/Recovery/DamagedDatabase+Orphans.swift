@@ -19,7 +19,7 @@ extension DamagedDatabase {
   /// Decides which of the leaves that no walk came to are of the past: those of tables whose b-tree is whole, and those whose
   /// row ids are on other pages. See ``WalkedTree`` for the order of witnesses.
   ///
-  /// `strangers`: roots, or what is left without one, of b-trees that hold no row of any table.
+  /// `strangers`: roots, or what is left without one, of b-trees whose rows are of no table.
   func judgeOrphans(strangers: Set<UInt32>) throws(SQLiteFileError) {
     let schema = Set(schemaLeaves)
     // The b-tree of each table; rows may have told of another one than the schema.
