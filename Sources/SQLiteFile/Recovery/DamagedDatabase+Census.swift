@@ -170,12 +170,13 @@ private struct PageJudge {
     switch kind {
     case .leafTable:
       // Without a pointer map each cell that goes on must be seen, for the overflow page that it leads to.
-      if isPlainLeaf(page, base, count), map.isPresent || !mayGoOn(page, base, count) {
-        return census.set(number, .tableLeaf)
+      let outline = outline(page, base, count)
+      if let outline, map.isPresent || !mayGoOn(page, base, count) {
+        return census.setLeaf(number, outline)
       }
       if !map.isPresent, number > 1, available == page.byteCount, leaf.measure(page) {
         for page in leaf.overflow { census.follow(page) }
-        return census.set(number, .tableLeaf)
+        return census.setLeaf(number, outline ?? .unknown)
       }
       reading.read(page, number: number, available: available, shape: nil)
       if !map.isPresent {
@@ -205,21 +206,26 @@ private struct PageJudge {
     }
   }
 
-  /// Whether a page reads as a table leaf at first sight: its first, middle and last cells are whole.
-  private func isPlainLeaf(_ page: RawSpan, _ base: Int, _ count: Int) -> Bool {
+  /// What a page that reads as a table leaf at first sight says of itself; nil unless its first, middle and last cells are
+  /// whole.
+  private func outline(_ page: RawSpan, _ base: Int, _ count: Int) -> LeafOutline? {
     let usable = layout.usableSize
     let floor = base + 8 + 2 * count
-    guard count > 0, floor + 4 * count <= usable else { return false }
-    var types = RecordTypes()
-    for index in [0, count / 2, count - 1] {
+    guard count > 0, floor + 4 * count <= usable else { return nil }
+    func cell(_ index: Int, keepsTypes: Bool, _ types: inout RecordTypes) -> LeafCell? {
       let start = Int(page.uint16(at: base + 8 + 2 * index))
-      guard start >= floor, start + 4 <= usable,
-        LeafCell.parse(
-          page, at: start, limit: usable, usableSize: usable, mostPayload: mostPayload,
-          longestHeader: .max, keepsTypes: false, &types) != nil
-      else { return false }
+      guard start >= floor, start + 4 <= usable else { return nil }
+      return LeafCell.parse(
+        page, at: start, limit: usable, usableSize: usable, mostPayload: mostPayload,
+        longestHeader: .max, keepsTypes: keepsTypes, &types)
     }
-    return true
+    var first = RecordTypes()
+    var types = RecordTypes()
+    guard let least = cell(0, keepsTypes: true, &first),
+      cell(count / 2, keepsTypes: false, &types) != nil,
+      let last = cell(count - 1, keepsTypes: false, &types)
+    else { return nil }
+    return LeafOutline(rowIDs: least.rowID, last.rowID, first)
   }
 
   /// Whether any cell of a table leaf has a payload for which there is no room on it.

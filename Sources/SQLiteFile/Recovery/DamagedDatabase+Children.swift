@@ -41,6 +41,10 @@ extension DamagedDatabase {
     // The keys of an index are its rows, which the walk does not compare.
     if isIndex { return (pages.map { ChildPage(page: $0, rowIDs: rowIDs) }, true) }
     var (children, isSound) = Self.ranges(page, rowIDs)
+    // So are nearly all.
+    var areRight = true
+    for child in children where areRight { areRight = try isRightLeaf(child) }
+    if areRight { return (children, isSound) }
     let own = try children.map { child throws(SQLiteFileError) in try self.own(child.page) }
     let leafCount = own.count { $0?.isLeaf == true }
     let otherCount = own.count { $0?.isLeaf == false }
@@ -180,6 +184,13 @@ extension DamagedDatabase {
       guard try reader.copy(page, into: &buffer) > 0 else { return 0 }
       return BTreePage.Kind(rawValue: buffer[0])?.isTable == true ? 1 : -1
     }
+  }
+
+  /// Whether a child is a leaf with the row ids that the keys around it leave to it.
+  private func isRightLeaf(_ child: ChildPage) throws(SQLiteFileError) -> Bool {
+    guard census.kind(child.page) == .tableLeaf else { return false }
+    if census.outline(child.page).isWithin(child.rowIDs) { return true }
+    return try own(child.page).map { child.rowIDs.contains($0.rowIDs) } ?? false
   }
 
   /// What a page says of itself at first sight; nil where it is no page of a table, or holds nothing in order.

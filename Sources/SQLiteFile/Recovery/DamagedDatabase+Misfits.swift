@@ -32,13 +32,21 @@ extension DamagedDatabase {
     }
     var types = RecordTypes()
     var fitting: Set<UInt32> = []
+    // What first rows look like that can be a table's: leaves whose first row looks so need not be read.
+    var forms: [Int: Set<UInt16>] = [:]
     var sure: [(page: UInt32, root: UInt32)] = []
     var odd: [(page: UInt32, root: UInt32)] = []
     for (page, root) in candidates {
       guard let table = roots[root], tables[table].isDescribed, hasRowIDs(table),
         !shapes[table].isFormless
       else { continue }
-      if try Self.beginsAs(shapes[table], page, layout.usableSize, &types, &reader) {
+      let form = census.outline(page).form
+      var begins = form != 0 && forms[table]?.contains(form) == true
+      if !begins {
+        begins = try Self.beginsAs(shapes[table], page, layout.usableSize, &types, &reader)
+      }
+      if begins {
+        if form != 0 { forms[table, default: []].insert(form) }
         fitting.insert(root)
         continue
       }

@@ -1,6 +1,6 @@
 /// What each page of a file is, as far as the page itself and those that point to it tell.
 ///
-/// Nine bytes for each page, so that a file of 10 GB with pages of 4 KB needs 24 MB; none for long runs of zeros, which
+/// Seventeen bytes for each page, so that a file of 10 GB with pages of 4 KB needs 44 MB; none for long runs of zeros, which
 /// is what the holes of a sparse file are.
 struct PageCensus {
   /// What a page is.
@@ -29,6 +29,7 @@ struct PageCensus {
   /// Which table a page belongs to, counted from 1; 0 for none.
   private var owners: PageValues<UInt16>
   private var evidence: PageValues<UInt8>
+  private var outlines: PageValues<LeafOutline>
   /// Pages on the free list.
   private(set) var free: PageSet
   /// Pages to which a cell or an overflow page leads, and those to which several do.
@@ -51,6 +52,7 @@ struct PageCensus {
     parents = PageValues(repeating: 0, count: count)
     owners = PageValues(repeating: 0, count: count)
     evidence = PageValues(repeating: 0, count: count)
+    outlines = PageValues(repeating: .unknown, count: count)
     free = PageSet(pageCount: pageCount)
     followed = PageSet(pageCount: pageCount)
     contested = PageSet(pageCount: pageCount)
@@ -66,6 +68,15 @@ struct PageCensus {
 
   mutating func set(_ page: UInt32, _ kind: Kind) {
     if page <= pageCount { kinds[Int(page)] = kind.rawValue }
+  }
+
+  func outline(_ page: UInt32) -> LeafOutline {
+    page <= pageCount ? outlines[Int(page)] : .unknown
+  }
+
+  mutating func setLeaf(_ page: UInt32, _ outline: LeafOutline) {
+    set(page, .tableLeaf)
+    if page <= pageCount { outlines[Int(page)] = outline }
   }
 
   /// A page from `page` on before which all are zeros that nothing leads to, nor are any of `others`; for loops over all
@@ -175,6 +186,7 @@ struct PageCensus {
   mutating func append(_ later: borrowing PageCensus, from first: UInt32) {
     guard later.pageCount == pageCount else { return }
     later.kinds.forEachMade(from: Int(first)) { kinds[$0] = $1 }
+    later.outlines.forEachMade(from: Int(first)) { outlines[$0] = $1 }
     later.parents.forEachMade { index, parent in
       guard parent != 0 else { return }
       if parents[index] != 0, parents[index] != parent { _ = disputed.insert(UInt32(index)) }

@@ -12,6 +12,14 @@ struct RecordTypes {
   var lengthWithoutFirst: Int {
     bodyLength - (types.first.map(RecordDecoder.length(ofType:)) ?? 0)
   }
+  /// Sixteen bits that differ where records have another count of fields, or fields of other storage classes, but for few.
+  var classHash: UInt16 {
+    var hash: UInt32 = 0x811c_9dc5
+    for type in types {
+      hash = (hash ^ UInt32(StorageClasses(serialType: type).rawValue)) &* 0x0100_0193
+    }
+    return UInt16(truncatingIfNeeded: hash ^ hash >> 16)
+  }
   /// Types that may still be read. A page made for it has thousands of places where a record of thousands of
   /// types seems to begin.
   private var budget = Int.max
