@@ -18,6 +18,41 @@ import Testing
     #expect(!text.contains("(\(size) of \(size) bytes)"))
   }
 
+  /// The same file gives the same rows and findings each time, also where two b-trees seem to be one table's.
+  @Test func aDamagedFileReadsTheSameEachTime() throws {
+    let folder = try TemporaryFolder()
+    var files: [(url: URL, bytes: Data)] = []
+    for name in ["own", "other"] {
+      let url = folder.url.appendingPathComponent("\(name).sqlite")
+      let connection = try SQLiteConnection(url)
+      try connection.exec(
+        """
+        PRAGMA page_size = 1024;
+        CREATE TABLE tag(id INTEGER PRIMARY KEY, name TEXT);
+        CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT, body TEXT, weight REAL, size INTEGER);
+        INSERT INTO tag VALUES (1, '\(name)'), (2, 'second'), (3, 'third');
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 400)
+        INSERT INTO note SELECT i, '\(name) ' || i, hex(randomblob(i % 40)), i * 1.5, i % 7 FROM n;
+        CREATE INDEX note_size ON note(size);
+        """)
+      connection.close()
+      files.append((url, try Data(contentsOf: url)))
+    }
+    // The root of `tag`, the first table, is page 2; leaves of `note` are behind.
+    var bytes = files[0].bytes
+    for (page, source) in [(2, 12), (9, 14), (15, 9)] {
+      bytes.replaceSubrange(
+        (page - 1) * 1024..<page * 1024, with: files[1].bytes[(source - 1) * 1024..<source * 1024])
+    }
+    try bytes.write(to: files[0].url)
+    let runs = try (0..<8).map { _ in
+      try Program.run("rows", "--all", "--raw", "-v", "--format", "ndjson", files[0].url.path)
+    }
+    #expect(runs[0].errors.contains("page.misplaced"), "\(runs[0].errors)")
+    #expect(Set(runs.map(\.stdout)).count == 1)
+    #expect(Set(runs.map(\.stderr)).count == 1)
+  }
+
   // MARK: - Raw rows against SQLite
 
   @Test(arguments: [

@@ -146,6 +146,39 @@ import Testing
     #expect(looked > 20, "\(looked)")
   }
 
+  /// A cluster of a twin within a leaf that is larger: its rows are not given as live ones, and those around it are.
+  @Test(arguments: [16384, 32768]) func partOfALeafOfATwin(_ pageSize: Int) throws {
+    let form = Form(pageSize: pageSize)
+    let cluster = 4096
+    var (clusters, foreign, wrong) = (0, 0, 0)
+    for seed in 1...(isLong ? 12 : 3) as ClosedRange<UInt64> {
+      let made = try Self.store(form, rows: 3000, seed: seed)
+      let other = try Self.store(form, rows: 2980, seed: seed + 1000)
+      for leaf in made.pages("leaf") where leaf.number > 1 && leaf.path.count > 1 {
+        guard leaf.number <= other.pageCount, ["event", "folder"].contains(leaf.table) else {
+          continue
+        }
+        let block = Int(leaf.number + Int(seed)) % (pageSize / cluster - 3) + 2
+        let start = made.range(leaf.number).lowerBound + block * cluster
+        let range = start..<start + cluster
+        let recovered = try made.recover(.all) {
+          $0.replaceSubrange(range, with: other.bytes[range])
+        }
+        let judgement = Judgement(recovered, made)
+        #expect(judgement.repeated.isEmpty, "page \(leaf.number), seed \(seed)")
+        clusters += 1
+        foreign += leaf.cellCount * cluster / pageSize
+        wrong += judgement.wrong.count
+        // Those that the cluster has taken away, and those of which it has taken a part.
+        let taken = leaf.cellCount * cluster / pageSize + 8
+        #expect(judgement.exact.count >= judgement.total - taken * 2, "page \(leaf.number)")
+      }
+    }
+    #expect(clusters > 5 && foreign > 100, "\(clusters), \(foreign)")
+    // A row through the border has the lengths of its own store and the last values of the other one.
+    #expect(wrong <= 2 * clusters, "\(wrong) of \(foreign) in \(clusters)")
+  }
+
   /// A page of which an older state came back: what has moved to others since comes once.
   @Test(arguments: [512, 4096]) func anOlderStateOfALeaf(_ pageSize: Int) throws {
     let folder = try TemporaryFolder()

@@ -58,6 +58,7 @@ extension DamagedDatabase {
   /// Gives each leaf to a table.
   func attribute() throws(SQLiteFileError) {
     census.forgetOwners()
+    narrowed = narrowedByKeys
     guard !tables.isEmpty else { return }
     var roots: [UInt32: Int] = [:]
     for (index, table) in tables.enumerated() {
@@ -112,6 +113,7 @@ extension DamagedDatabase {
     for (page, root) in try misfits(roots.filter { owners[$0.key]?.attribution == .root }) {
       walks[root]?.lose(try place(of: page))
       census.expel(page)
+      narrowedByKeys[page] = nil
       narrowed[page] = nil
       reportMisplaced(page)
       isWhole = false
@@ -127,7 +129,8 @@ extension DamagedDatabase {
       if heard.rows > 0, !heard.isLikeAny { strangers.insert(root) }
     }
     var alike: [UInt32: [Int]] = [:]
-    for (root, heard) in testimonies where alike.count < Self.mostTrees {
+    for root in testimonies.keys.sorted() where alike.count < Self.mostTrees {
+      guard let heard = testimonies[root] else { continue }
       // Nothing is missing from a whole b-tree.
       let tables = heard.alike.filter {
         roots[root] != nil || self.tables[$0].rootPage.flatMap { walks[$0] }?.isWhole != true

@@ -55,7 +55,11 @@ extension DamagedDatabase {
       return children[place].rowIDs.contains(one.rowIDs) && areLeaves != !one.isLeaf
     }
     var fitting = children.indices.filter(fits)
-    // Pages that agree with each other and not with the keys between them were led to by the keys of another page.
+    // Keys that are the last row ids of several pages are those of the b-tree. Else pages that agree with each other and not
+    // with the keys between them were led to by the keys of another page.
+    let exactCount = fitting.count {
+      $0 < children.count - 1 && own[$0]?.rowIDs.upperBound == children[$0].rowIDs.upperBound
+    }
     let chain = Self.ascending(
       children.indices.compactMap { place in
         guard let one = own[place], rowIDs.contains(one.rowIDs), areLeaves != !one.isLeaf else {
@@ -63,13 +67,13 @@ extension DamagedDatabase {
         }
         return (place, one.rowIDs)
       })
-    if chain.count > fitting.count {
+    if chain.count > fitting.count, exactCount < 2 || exactCount * 2 < leafCount {
       fitting = chain
       isSound = false
       for (index, place) in chain.enumerated() {
         let last = index > 0 ? own[chain[index - 1]]?.rowIDs.upperBound : nil
         let next = index + 1 < chain.count ? own[chain[index + 1]]?.rowIDs.lowerBound : nil
-        children[place].rowIDs = Self.between(last, next, rowIDs)
+        children[place].rowIDs = Self.between(last, next, rowIDs, rowIDs)
       }
     }
     var before = 0
@@ -84,14 +88,18 @@ extension DamagedDatabase {
         children[place].place = .wrong
         continue
       }
-      let last = before > 0 ? own[fitting[before - 1]]?.rowIDs.upperBound : nil
-      let next = before < fitting.count ? own[fitting[before]]?.rowIDs.lowerBound : nil
-      let gap = Self.between(last, next, rowIDs)
+      // A key that is false contradicts the pages on both sides of it, and is so told by the one that stands there.
+      let last =
+        before > 0 && fitting[before - 1] == place - 1
+        ? own[fitting[before - 1]]?.rowIDs.upperBound : nil
+      let next =
+        before < fitting.count && fitting[before] == place + 1
+        ? own[fitting[before]]?.rowIDs.lowerBound : nil
+      let gap = Self.between(last, next, children[place].rowIDs, rowIDs)
       if last != nil || next != nil, gap.contains(one.rowIDs) {
         children[place].rowIDs = gap
       } else {
-        children[place].place = try self.place(
-          of: children[place].page, in: children[place].rowIDs, isLeaf: one.isLeaf)
+        children[place].place = try self.place(of: place, among: children, isLeaf: one.isLeaf)
       }
     }
     let wrongCount = children.count { $0.place == .wrong }
@@ -104,12 +112,12 @@ extension DamagedDatabase {
     return (children, isSound)
   }
 
-  /// The row ids between two pages, and within those of the page above.
-  private static func between(_ last: Int64?, _ next: Int64?, _ all: ClosedRange<Int64>)
-    -> ClosedRange<Int64>
-  {
-    let least = last.map { $0 == .max ? .max : $0 + 1 } ?? all.lowerBound
-    let most = next.map { $0 == .min ? .min : $0 - 1 } ?? all.upperBound
+  /// The row ids between two pages; where there is no page those of `usual`, where there are none those of `all`.
+  private static func between(
+    _ last: Int64?, _ next: Int64?, _ usual: ClosedRange<Int64>, _ all: ClosedRange<Int64>
+  ) -> ClosedRange<Int64> {
+    let least = last.map { $0 == .max ? .max : $0 + 1 } ?? usual.lowerBound
+    let most = next.map { $0 == .min ? .min : $0 - 1 } ?? usual.upperBound
     return least <= most ? least...most : all
   }
 
@@ -231,25 +239,51 @@ extension DamagedDatabase {
   }
 
   /// How a page whose first or last row id is not between its keys stands to these.
-  private func place(of number: UInt32, in rowIDs: ClosedRange<Int64>, isLeaf: Bool)
+  private func place(of place: Int, among children: [ChildPage], isLeaf: Bool)
     throws(SQLiteFileError) -> ChildPlace
   {
-    var buffer = ContiguousArray<UInt8>()
-    let available = try reader.copy(number, into: &buffer)
-    var keys: [Int64] = []
-    if isLeaf {
-      var reading = newReading()
-      reading.read(buffer.rawSpan, number: number, available: available, shape: nil)
-      keys = reading.cells.map(\.rowID)
-    } else if let page = InteriorPage(
-      buffer.rawSpan, number: number, usableSize: layout.usableSize)
-    {
-      keys = page.cells.map(\.key)
+    let rowIDs = children[place].rowIDs
+    guard isLeaf else {
+      var buffer = ContiguousArray<UInt8>()
+      _ = try reader.copy(children[place].page, into: &buffer)
+      let page = InteriorPage(
+        buffer.rawSpan, number: children[place].page, usableSize: layout.usableSize)
+      let keys = page?.cells.map(\.key) ?? []
+      // An interior page that is led to by false keys leads on all the same.
+      return keys.count(where: rowIDs.contains) * 2 >= keys.count ? .right : .wrong
     }
-    let count = keys.count(where: rowIDs.contains)
-    // An interior page that is led to by false keys leads on all the same.
-    return count == keys.count || (!isLeaf && count * 2 >= keys.count)
-      ? .right : count * 2 > keys.count ? .partly : .wrong
+    var rows = try records(of: children[place].page)
+    let count = rows.count
+    for rowID in rows.keys where rowIDs.contains(rowID) { rows[rowID] = nil }
+    if rows.isEmpty { return .right }
+    // Rows that went over to the next page stand on an older state of this one too; those of another store are others. One may
+    // have a row id that is false.
+    var same = 0
+    var other = 0
+    for next in [place - 1, place + 1] where children.indices.contains(next) {
+      guard census.kind(children[next].page) == .tableLeaf else { continue }
+      for (rowID, record) in try records(of: children[next].page) {
+        guard let here = rows[rowID] else { continue }
+        if here == record { same += 1 } else { other += 1 }
+      }
+    }
+    if same > other { return .partly }
+    if other > max(1, same) { return .wrong }
+    return rows.count * 2 < count ? .partly : .wrong
+  }
+
+  /// The records of a leaf by their row ids, as much of each as stands on the page.
+  private func records(of page: UInt32) throws(SQLiteFileError) -> [Int64: ContiguousArray<UInt8>] {
+    var buffer = ContiguousArray<UInt8>()
+    let available = try reader.copy(page, into: &buffer)
+    var reading = newReading()
+    reading.read(buffer.rawSpan, number: page, available: available, shape: nil)
+    var records: [Int64: ContiguousArray<UInt8>] = [:]
+    for cell in reading.cells where cell.hasRowID {
+      records[cell.rowID] = ContiguousArray(
+        buffer[cell.record..<min(cell.record + cell.local, available)])
+    }
+    return records
   }
 
   /// The lowest and the highest row id of a leaf; nil where it has no rows, or they are in doubt.

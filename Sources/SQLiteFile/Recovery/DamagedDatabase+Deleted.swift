@@ -116,13 +116,14 @@ extension DamagedDatabase {
           page, number: number, available: available, shape: own.map { shapes[$0] })
         guard own != nil || !shapes.isEmpty else { return }
         let strangers = own.map { collection.reading.strangers(page, shapes[$0]) } ?? []
+        let displaced = collection.reading.displaced(page)
         for (index, cell) in collection.reading.cells.enumerated() {
           let isStrangers = strangers.contains(index)
           // Of a page that contradicts itself the ordinary reader has given them.
           let isEarlier =
             (collection.reading.method == .pointers || plain == nil)
             && narrowed[number].map { !$0.contains(cell.rowID) } ?? false
-          guard isStrangers || isEarlier else { continue }
+          guard isStrangers || isEarlier || displaced.contains(index) else { continue }
           add(
             cell, page, isStrangers ? nil : own, number, .live, .cell, confidence: 90,
             &collection)

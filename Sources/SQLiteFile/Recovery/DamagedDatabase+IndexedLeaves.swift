@@ -71,9 +71,11 @@ extension DamagedDatabase {
         let found = try compare(page, table, testimony) { entry, agrees in
           votes[Int(entry.index)] += agrees ? -1 : 1
         }
+        // One row may be what is damaged, but not in the columns of two indexes.
+        let least = found.confirmed == 0 && found.contradicted == 1 ? 0 : 1
         guard
           found.contradicted > 1 && found.contradicted > found.confirmed
-            || votes.count(where: { $0 > 1 }) > 1
+            || votes.count(where: { $0 > least }) > 1
         else { continue }
         census.setStale(page)
         let place = reader.location(of: page)

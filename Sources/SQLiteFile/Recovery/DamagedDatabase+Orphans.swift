@@ -1,16 +1,28 @@
 extension DamagedDatabase {
   /// A leaf that may be of a b-tree.
-  private struct Candidate: Comparable {
+  private struct Candidate {
     let page: UInt32
+    /// Its row ids; the first one and the last one may be too low or too high.
     let rowIDs: ClosedRange<Int64>
+    /// Those between, where there are any.
+    let inner: ClosedRange<Int64>
     /// How many say so, the more trusted ones counted higher.
     let rank: Int
+    /// How many leaves have row ids that it has.
+    var rivalCount = 0
+    /// Ends at which another leaf goes on.
+    var joinCount = 0
 
-    static func < (one: Candidate, two: Candidate) -> Bool {
-      one.rank != two.rank ? one.rank < two.rank : one.span < two.span
+    /// Another store's leaf is in the way of several, and goes on with none; of two states of one leaf the emptier one is the
+    /// newer one, as rows were deleted from it since.
+    func isBetter(than other: Candidate) -> Bool {
+      if rank != other.rank { return rank > other.rank }
+      if rivalCount != other.rivalCount { return rivalCount < other.rivalCount }
+      if joinCount != other.joinCount { return joinCount > other.joinCount }
+      return span < other.span
     }
 
-    private var span: UInt64 { UInt64(bitPattern: rowIDs.upperBound &- rowIDs.lowerBound) }
+    private var span: UInt64 { UInt64(bitPattern: inner.upperBound &- inner.lowerBound) }
   }
 
   /// Leaves of one table that are compared with each other.
@@ -27,7 +39,9 @@ extension DamagedDatabase {
     for (index, table) in tables.enumerated() {
       if let root = table.rootPage, roots[root] == index { trees[index] = root }
     }
-    for (root, table) in owners where roots[root] != nil { trees[table] = root }
+    for root in owners.keys.sorted() where roots[root] != nil {
+      if let table = owners[root], owners[trees[table] ?? 0] != table { trees[table] = root }
+    }
     // Where the schema lacks tables, what a whole b-tree has no place for may be a row of one of those.
     if !isSchemaWhole {
       for (root, table) in owners
@@ -99,27 +113,34 @@ extension DamagedDatabase {
   {
     var stale: [UInt32] = []
     var own: [ClosedRange<Int64>] = []
+    var ownInner: [ClosedRange<Int64>] = []
     for page in 2...max(2, pageCount)
     where census.reached.contains(page) && census.kind(page) == .tableLeaf {
-      guard try self.root(of: page, roots).page == root,
-        let rowIDs = try rowIDs(of: page, inner: true)
+      guard try self.root(of: page, roots).page == root, let rowIDs = try rowIDs(of: page),
+        let inner = try self.rowIDs(of: page, inner: true)
       else { continue }
       own.append(rowIDs)
+      ownInner.append(inner)
     }
     var taken = RowIDRanges()
-    taken.add(own)
+    taken.add(ownInner)
     var candidates: [Candidate] = []
     for page in pages {
       // What nothing is known of stays as it is.
-      guard let own = try rowIDs(of: page, inner: true) else { continue }
+      guard let rowIDs = try rowIDs(of: page), let inner = try self.rowIDs(of: page, inner: true)
+      else { continue }
       // Of a page that is not the one that is meant its number says nothing.
       let isElsewhere = census.rejected.contains(page)
       let entry = isElsewhere ? nil : try map.entry(of: page, &reader)
       let isFree = census.free.contains(page) || entry?.kind == .free
       let isNamed = entry?.kind == .bTree && !isFree
+      if isElsewhere, try !fills(tree, page, rowIDs) {
+        stale.append(page)
+        continue
+      }
       guard
-        tree.isWhole || tree.hasRoom(for: own, isInUse: isNamed || (isFreeListSound && !isFree)),
-        taken.haveRoom(for: own), !isFree || !isFreeListSound
+        tree.isWhole || tree.hasRoom(for: inner, isInUse: isNamed || (isFreeListSound && !isFree)),
+        taken.haveRoom(for: inner), !isFree || !isFreeListSound
       else {
         stale.append(page)
         continue
@@ -128,19 +149,86 @@ extension DamagedDatabase {
       let isLedTo = parent != 0 && !census.rejected.contains(parent)
       let rank =
         (isNamed ? 8 : 0) + (isFree ? 0 : 4) + (isLedTo ? 2 : 0) + (isElsewhere ? 0 : 1)
-      candidates.append(Candidate(page: page, rowIDs: own, rank: rank))
+      candidates.append(Candidate(page: page, rowIDs: rowIDs, inner: inner, rank: rank))
     }
-    // Of two with the same row ids the better witnessed one, else the emptier one: rows were deleted from it since.
-    candidates.sort { $0.rowIDs.lowerBound < $1.rowIDs.lowerBound }
-    var last: Candidate?
+    return stale + outdone(&candidates, beside: own)
+  }
+
+  /// Whether a leaf is just what is missing from a b-tree.
+  private func fills(_ tree: WalkedTree, _ page: UInt32, _ rowIDs: ClosedRange<Int64>)
+    throws(SQLiteFileError) -> Bool
+  {
+    var buffer = ContiguousArray<UInt8>()
+    let available = try reader.copy(page, into: &buffer)
+    guard available > 0 else { return false }
+    var reading = newReading()
+    reading.read(buffer.rawSpan, number: page, available: available, shape: nil)
+    var step: UInt64 = 1
+    for (one, next) in zip(reading.cells, reading.cells.dropFirst()) {
+      step = max(step, UInt64(bitPattern: next.rowID &- one.rowID))
+    }
+    let taken = reading.cells.reduce(0) { $0 + $1.length }
+    let free = layout.usableSize - reading.contentFloor - taken
+    // From a leaf without room for another row of its own hardly any were deleted.
+    return tree.isFilled(
+      by: rowIDs, step: step, isEmptied: free * reading.cells.count > taken)
+  }
+
+  /// Of leaves with the same row ids the worse ones; those that share only their first or last row id with others keep the
+  /// rest.
+  ///
+  /// `own`: the row ids of leaves that the b-tree leads to.
+  private func outdone(_ candidates: inout [Candidate], beside own: [ClosedRange<Int64>])
+    -> [UInt32]
+  {
+    let all = own + candidates.map(\.rowIDs)
+    let firsts = all.map(\.lowerBound).sorted()
+    let lasts = all.map(\.upperBound).sorted()
+    for index in candidates.indices {
+      let (least, most) = (candidates[index].rowIDs.lowerBound, candidates[index].rowIDs.upperBound)
+      let begun = firsts.firstPlace { $0 > most }
+      let ended = lasts.firstPlace { $0 >= least }
+      candidates[index].rivalCount = begun - ended
+      let joinsBefore = least > .min && ended > 0 && lasts[ended - 1] == least - 1
+      let joinsBehind = most < .max && begun < firsts.count && firsts[begun] == most + 1
+      candidates[index].joinCount = (joinsBefore ? 1 : 0) + (joinsBehind ? 1 : 0)
+    }
+    var stale: [UInt32] = []
+    var kept: [Candidate] = []
+    candidates.sort { $0.inner.lowerBound < $1.inner.lowerBound }
     for candidate in candidates {
-      guard let other = last, other.rowIDs.overlaps(candidate.rowIDs) else {
-        last = candidate
+      guard let other = kept.last, other.inner.overlaps(candidate.inner) else {
+        kept.append(candidate)
         continue
       }
-      let isBetter = candidate > other
+      let isBetter = candidate.isBetter(than: other)
       stale.append(isBetter ? other.page : candidate.page)
-      if isBetter { last = candidate }
+      if isBetter { kept[kept.count - 1] = candidate }
+    }
+    var taken = RowIDRanges()
+    taken.add(own)
+    for index in kept.indices {
+      let candidate = kept[index]
+      var (least, most) = (candidate.rowIDs.lowerBound, candidate.rowIDs.upperBound)
+      func isTaken(_ rowID: Int64) -> Bool {
+        if !taken.haveRoom(for: rowID...rowID) { return true }
+        return [index - 1, index + 1].contains { next in
+          kept.indices.contains(next) && kept[next].rowIDs.contains(rowID)
+            && !candidate.isBetter(than: kept[next])
+            && (kept[next].isBetter(than: candidate) || next < index)
+        }
+      }
+      let isFirstTaken = isTaken(least)
+      let isLastTaken = isTaken(most)
+      guard isFirstTaken || isLastTaken else { continue }
+      if isFirstTaken { least = least == most ? least : max(least + 1, candidate.inner.lowerBound) }
+      if isLastTaken { most = least == most ? most : min(most - 1, candidate.inner.upperBound) }
+      if candidate.rowIDs.lowerBound == candidate.rowIDs.upperBound || least > most {
+        stale.append(candidate.page)
+      } else {
+        let keyed = narrowedByKeys[candidate.page] ?? .min ... .max
+        narrowed[candidate.page] = (least...most).clamped(to: keyed)
+      }
     }
     return stale
   }

@@ -43,7 +43,9 @@ public final class DamagedDatabase {
   var trees: PageSet
   /// What the walks from the roots that the schema names came to, by root.
   var walks: [UInt32: WalkedTree] = [:]
-  /// The row ids of leaves that may hold other ones, too: rows with those were of other pages, or of an earlier state.
+  /// The row ids of leaves that may hold other ones, too: rows with those were of other pages, or of an earlier state. By the
+  /// keys that lead to them, and by all that is known.
+  var narrowedByKeys: [UInt32: ClosedRange<Int64>] = [:]
   var narrowed: [UInt32: ClosedRange<Int64>] = [:]
   /// Whether all of the schema can be read, and whether all b-trees of tables are whole, too.
   var isSchemaWhole = false

@@ -48,3 +48,11 @@ extension Array {
     return low
   }
 }
+
+extension Array where Element: Comparable {
+  /// Whether an element is in an array in ascending order.
+  func hasSorted(_ element: Element) -> Bool {
+    let place = firstPlace { $0 >= element }
+    return place < count && self[place] == element
+  }
+}

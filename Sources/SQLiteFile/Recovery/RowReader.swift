@@ -142,7 +142,10 @@ struct RowReader: ~Copyable {
     origin.member = place.member
     let rowLayout = owner.map { layouts[$0.table] } ?? unknown
     let strangers =
-      owner.map { isIndex ? [] : reading.strangers(bytes.rawSpan, shapes[$0.table]) } ?? []
+      isIndex
+      ? []
+      : reading.displaced(bytes.rawSpan).union(
+        owner.map { reading.strangers(bytes.rawSpan, shapes[$0.table]) } ?? [])
     for index in reading.cells.indices where sink.wantsMore {
       let cell = reading.cells[index]
       // They come with what is deleted.

@@ -69,6 +69,20 @@ struct WalkedTree {
     let place = holes.firstPlace { $0.upperBound >= rowIDs.upperBound }
     return place < holes.count && holes[place].lowerBound <= rowIDs.lowerBound
   }
+
+  /// Whether a leaf's row ids begin and end where something missing from the tree does.
+  ///
+  /// `step`: how far a row id of the leaf is from the next one at most.
+  /// `isEmptied`: whether rows may have been deleted from the leaf; then one of both is enough.
+  func isFilled(by rowIDs: ClosedRange<Int64>, step: UInt64, isEmptied: Bool) -> Bool {
+    let place = lost.firstPlace { $0.upperBound >= rowIDs.upperBound }
+    guard place < lost.count, lost[place].lowerBound <= rowIDs.lowerBound else { return false }
+    let (least, most) = (lost[place].lowerBound, lost[place].upperBound)
+    // A key is the last row id before it; the next one is a step away.
+    let begins = least == .min || UInt64(bitPattern: rowIDs.lowerBound &- least) < step
+    let ends = most == rowIDs.upperBound || most == .max
+    return isEmptied ? begins || ends : begins && ends
+  }
 }
 
 extension DamagedDatabase {
@@ -120,9 +134,40 @@ extension DamagedDatabase {
       census.forgetUnreachedParents()
       trees = PageSet(pageCount: pageCount)
       interiors = PageSet(pageCount: pageCount)
+    } else {
+      try walkRemains()
     }
     report(contradictions)
     census.rejected.forEach(reportMisplaced)
+  }
+
+  /// Compares the pages below the interior pages that nothing leads to any more with the keys there.
+  private func walkRemains() throws(SQLiteFileError) {
+    var met = PageSet(pageCount: pageCount)
+    var page: UInt32 = 2
+    while page <= pageCount {
+      page = census.next(from: page)
+      defer { page += 1 }
+      guard isLostInterior(page), !isLostInterior(census.parent(page)) else { continue }
+      var pending: [(page: UInt32, rowIDs: ClosedRange<Int64>)] = [(page, .min ... .max)]
+      while let step = pending.popLast() {
+        guard met.insert(step.page) else { continue }
+        for child in try children(of: step.page, false, step.rowIDs).children
+        where !census.reached.contains(child.page) && census.parent(child.page) == step.page {
+          switch child.place {
+          case .wrong: census.reject(child.page)
+          case .partly: narrowedByKeys[child.page] = child.rowIDs
+          case .right: if isLostInterior(child.page) { pending.append((child.page, child.rowIDs)) }
+          }
+        }
+      }
+    }
+  }
+
+  /// Whether a page is one above leaves of a table to which no walk came.
+  private func isLostInterior(_ page: UInt32) -> Bool {
+    page > 1 && census.kind(page) == .tableInterior && !census.reached.contains(page)
+      && !census.free.contains(page) && !census.rejected.contains(page)
   }
 
   func reportMisplaced(_ page: UInt32) {
@@ -190,7 +235,7 @@ extension DamagedDatabase {
         tree.addHole(step.rowIDs, depth: step.depth, isMisled: isOthers)
         if step.depth > 0 {
           census.miss(step.page, from: step.parent)
-          if step.isNarrowed, !isOthers { narrowed[step.page] = step.rowIDs }
+          if step.isNarrowed, !isOthers { narrowedByKeys[step.page] = step.rowIDs }
         }
         continue
       }
@@ -223,7 +268,9 @@ extension DamagedDatabase {
           }
         }
       }
-      if step.isNarrowed, !census.reached.contains(step.page) { narrowed[step.page] = step.rowIDs }
+      if step.isNarrowed, !census.reached.contains(step.page) {
+        narrowedByKeys[step.page] = step.rowIDs
+      }
       if census.reach(step.page, from: step.parent) { contradictions.append(step.page) }
     }
     tree.close()
