@@ -272,11 +272,13 @@ extension DamagedDatabase {
     return try !isRuinedInterior(page)
   }
 
-  /// Whether the last cells of a page without header lead to b-tree pages that nothing else leads to, or the pointer
-  /// map has children of it: then it was an interior page, and rows on it are left over from before that.
+  /// Whether a page that cannot be read as one of a b-tree is an interior page by its header, or its last cells lead to
+  /// b-tree pages that nothing else leads to, or the pointer map has children of it: then rows on it are left over from before
+  /// that.
   private func isRuinedInterior(_ page: UInt32) throws(SQLiteFileError) -> Bool {
     var buffer = ContiguousArray<UInt8>()
     guard try reader.copy(page, into: &buffer) == layout.pageSize else { return false }
+    if isInteriorByHeader(buffer.rawSpan, page) { return true }
     let end = layout.usableSize
     // A cell: the number of the child, and a key (file format, section 1.6).
     for length in 5...13 {
@@ -303,6 +305,20 @@ extension DamagedDatabase {
       }
     }
     return false
+  }
+
+  /// Whether a page has the header and the cell pointers of an interior page, whatever its cells are.
+  private func isInteriorByHeader(_ page: RawSpan, _ number: UInt32) -> Bool {
+    let count = Int(page.uint16(at: 3))
+    let right = page.uint32(at: 8)
+    let floor = 12 + 2 * count
+    guard page.byte(at: 0) == BTreePage.Kind.interiorTable.rawValue, count > 0,
+      floor + 5 * count <= layout.usableSize, right >= 2, right <= pageCount, right != number
+    else { return false }
+    return (0..<count).allSatisfy { index in
+      let start = Int(page.uint16(at: 12 + 2 * index))
+      return start >= floor && start + 5 <= layout.usableSize
+    }
   }
 
   /// What the rows of a b-tree, or of what is left of one, say of their table.

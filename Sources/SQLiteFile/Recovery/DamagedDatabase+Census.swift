@@ -51,7 +51,7 @@ extension DamagedDatabase {
       let page = buffer.rawSpan
       let next = page.uint32(at: 0)
       let count = Int(page.uint32(at: 4))
-      census.setFree(trunk)
+      census.setTrunk(trunk)
       let leaves = (0..<min(count, most)).map { page.uint32(at: 8 + 4 * $0) }
       // Else it is any page; what it is it says itself.
       guard count <= most, next <= last, leaves.allSatisfy({ $0 >= 2 && $0 <= last }) else {

@@ -30,8 +30,9 @@ struct PageCensus {
   private var owners: PageValues<UInt16>
   private var evidence: PageValues<UInt8>
   private var outlines: PageValues<LeafOutline>
-  /// Pages on the free list.
+  /// Pages on the free list, and those that are its trunk pages.
   private(set) var free: PageSet
+  private(set) var trunks: PageSet
   /// Pages to which a cell or an overflow page leads, and those to which several do.
   private(set) var followed: PageSet
   private(set) var contested: PageSet
@@ -54,6 +55,7 @@ struct PageCensus {
     evidence = PageValues(repeating: 0, count: count)
     outlines = PageValues(repeating: .unknown, count: count)
     free = PageSet(pageCount: pageCount)
+    trunks = PageSet(pageCount: pageCount)
     followed = PageSet(pageCount: pageCount)
     contested = PageSet(pageCount: pageCount)
     disputed = PageSet(pageCount: pageCount)
@@ -200,6 +202,11 @@ struct PageCensus {
 
   mutating func setFree(_ page: UInt32) {
     if page >= 1, page <= pageCount { _ = free.insert(page) }
+  }
+
+  mutating func setTrunk(_ page: UInt32) {
+    setFree(page)
+    if page >= 1, page <= pageCount { _ = trunks.insert(page) }
   }
 }
 

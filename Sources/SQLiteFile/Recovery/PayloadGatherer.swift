@@ -91,7 +91,9 @@ struct PayloadGatherer: ~Copyable {
     var isFirst = true
     var steps = 0
     var landmark: UInt32 = 0
-    var isShared = false
+    // Where a page may be another row's, so that what it leads to is, too.
+    var astray: Int?
+    defer { if let astray { doubt(from: astray) } }
     while payload.count < cell.payload {
       let wanted = min(piece, cell.payload - payload.count)
       if map.isPresent, isLive {
@@ -109,14 +111,16 @@ struct PayloadGatherer: ~Copyable {
         }
         if !isFirst, !link.isInOrder(next), jump == nil { jump = payload.count }
       }
-      if !isShared { isShared = shared?.contains(next) ?? false }
       guard let content = try reader.page(next) else { return (previous, next) }
       let following = content.uint32(at: 0)
       let start = payload.count
       // Zeros that go on are content; a value may well end in a page of them.
-      let goesOn = endsInZeros(start)
+      let goesOn = endsInZeros(start) && doubts.last?.upperBound != start
       append(content.part(4, wanted))
-      if isShared { doubts.append(start..<payload.count) }
+      // A trunk of the free list has numbers where a dead row had its bytes (file format, section 1.5).
+      if shared?.contains(next) == true || (!isLive && census.trunks.contains(next)) {
+        astray = astray ?? start
+      }
       let isLast = payload.count >= cell.payload
       if !isLast, following == 0, census.kind(next) == .zero {
         // Only the last page of a chain has 0 for the next one.
@@ -126,7 +130,7 @@ struct PayloadGatherer: ~Copyable {
       }
       // The last page of a chain says 0. Another page number is a slip of that number; what is no page number
       // at all says that the page is no overflow page any more.
-      if following > census.pageCount { doubts.append(start..<payload.count) }
+      if following > census.pageCount { astray = astray ?? start }
       // The pages of a dead row may have gone to another one since: then they end too early or too late.
       if !isLive, isLast != (following == 0) { doubt(from: first) }
       if isLive { _ = claimed.insert(next) }

@@ -447,7 +447,8 @@ struct RowReader: ~Copyable {
       var whole = max(0, min(have, range.upperBound) - range.lowerBound)
       var isDoubtful = false
       if let doubt = doubts.first(where: { $0.overlaps(range) }),
-        !(types.types[field] >= 12 && Self.isAllZero(range, record, doubt))
+        !(types.types[field] >= 12 && types.types[field] & 1 == 0
+          && Self.isAllZero(range, record, doubt))
       {
         isDoubtful = true
         whole = min(whole, max(0, doubt.lowerBound - range.lowerBound))
