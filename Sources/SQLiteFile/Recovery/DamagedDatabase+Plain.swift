@@ -65,8 +65,10 @@ extension DamagedDatabase {
     let isSameLayout =
       plain.header.pageSize == layout.pageSize && plain.header.usableSize == layout.usableSize
       && plain.header.textEncoding == layout.textEncoding
+    // Of a schema that is damaged a table may have come twice.
+    let names = tables.map { SQLName($0.name) }
     let places = Dictionary(
-      tables.enumerated().filter { !$1.isDropped }.map { (SQLName($1.name), $0) },
+      tables.indices.filter { !tables[$0].isDropped }.map { (names[$0], $0) },
       uniquingKeysWith: { first, _ in first })
     let given = GivenRows()
     var rows = RowReader(self)
@@ -97,7 +99,8 @@ extension DamagedDatabase {
       }
       // A leaf that was read as it stands holds the same rows either way.
       let isKnown = { [sound, census] (page: UInt32) in
-        isSameLayout && sound.contains(page) && census.owner(page)?.table == number
+        isSameLayout && sound.contains(page)
+          && census.owner(page).map { names[$0.table] == names[number] } ?? false
       }
       if isKnown(table.rootPage) { continue }
       try withoutActuallyEscaping(take) { take throws(SQLiteFileError) in
@@ -110,7 +113,9 @@ extension DamagedDatabase {
           earlier = narrowed[page]
           if earlier != nil, try rowIDs(of: page) == nil { earlier = nil }
           if !census.isLiveLeaf(page) { _ = contradicted.insert(page) }
-          guard isSameLayout, census.owner(page)?.table == number else { return }
+          guard isSameLayout, let owner = census.owner(page)?.table,
+            names[owner] == names[number]
+          else { return }
           try rows.read(page..<page + 1, nil, &ofPage)
         }
       }
