@@ -18,6 +18,30 @@ import Testing
     #expect(!text.contains("(\(size) of \(size) bytes)"))
   }
 
+  /// A table that the schema names without a statement, and that the history of every store has, is one table.
+  @Test func aTableThatIsKnownTwiceGivesItsRowsOnce() throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("history.sqlite")
+    let connection = try SQLiteConnection(url)
+    try connection.exec(
+      """
+      PRAGMA page_size = 1024;
+      CREATE TABLE ACHANGE (Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZCHANGETYPE INTEGER,
+        ZENTITY INTEGER, ZENTITYPK INTEGER, ZTRANSACTIONID INTEGER, ZCOLUMNS BLOB);
+      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300)
+      INSERT INTO ACHANGE
+      SELECT i, 16001, NULL, i % 3, 2, i * 7 % 50, i / 5, CASE i % 4 WHEN 0 THEN randomblob(3) END FROM n;
+      """)
+    connection.close()
+    var bytes = try Data(contentsOf: url)
+    let statement = try #require(bytes.firstRange(of: Data("CREATE TABLE ACHANGE".utf8)))
+    bytes[statement.lowerBound + 5] = UInt8(ascii: "X")
+    try bytes.write(to: url)
+    let rows = try Program.run("rows", "--all", "--raw", "--format", "ndjson", url.path).lines()
+    #expect(rows.count == 300)
+    #expect(rows.allSatisfy { $0["state"] == nil && $0["table"] == .string("ACHANGE") })
+  }
+
   /// The same file gives the same rows and findings each time, also where two b-trees seem to be one table's.
   @Test func aDamagedFileReadsTheSameEachTime() throws {
     let folder = try TemporaryFolder()

@@ -102,6 +102,34 @@ import Testing
     }
   }
 
+  /// Two pages of a value that are lost, where a pointer map leads over the first one: zeros are no text behind it.
+  @Test func whatStandsOnALostPageIsMarked() throws {
+    let store = try DamageCase(
+      pageSize: 1024, pragmas: "PRAGMA auto_vacuum = FULL;"
+    ) { connection in
+      try connection.exec("CREATE TABLE t(id INTEGER PRIMARY KEY, body TEXT, title TEXT, key BLOB)")
+      try connection.insert(
+        "INSERT INTO t VALUES(?, ?, ?, ?)",
+        (1...20).map { id in
+          [
+            .integer(Int64(id)), .string(String(repeating: "body \(id) ", count: 350 + id)),
+            .string("title \(id)"), .blob([UInt8](repeating: UInt8(id), count: 16)),
+          ]
+        })
+    }
+    let overflow = store.pages("overflow", of: "t").map(\.number).sorted()
+    for (one, next) in zip(overflow, overflow.dropFirst()) where next == one + 1 {
+      let recovered = try store.recover { bytes in
+        for page in [one, next] {
+          bytes.replaceSubrange(
+            store.range(page), with: repeatElement(0, count: store.pageSize))
+        }
+      }
+      Judgement(recovered, store).expectHonest("pages \(one) and \(next)")
+    }
+    #expect(overflow.count > 20)
+  }
+
   @Test func aFalseCellSwallowsNoRows() throws {
     guard let shared = Shared.require("recovery"), let tool = findTool("xz") else { return }
     let name = "cellptr_5-seed7331-7MB.sqlite"

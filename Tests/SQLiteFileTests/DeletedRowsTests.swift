@@ -213,6 +213,25 @@ import Testing
     }
   }
 
+  /// A free page that became a trunk of the free list has lost its first bytes (file format, section 1.5).
+  @Test func aValueThatGoesOnInATrunkIsMarked() throws {
+    let change = try Change(
+      fill: { connection in
+        try connection.exec("CREATE TABLE t(id INTEGER PRIMARY KEY, body TEXT, last TEXT)")
+        try connection.insert(
+          "INSERT INTO t VALUES(?, ?, ?)",
+          (1...6).map { id in
+            [
+              .integer(Int64(id)), .string(String(repeating: "body \(id) ", count: 700)),
+              .string("last \(id)"),
+            ]
+          })
+      }, steps: [{ try $0.exec("DELETE FROM t WHERE id = 6") }])
+    let (all, finds) = try Self.recover(change)
+    finds.expectHonest()
+    #expect(all.dead.contains { !$0.partial.isEmpty }, "\(all.dead.map { ($0.rowID, $0.origin) })")
+  }
+
   @Test func updatedRowsGiveTheirOldVersions() throws {
     let change = try Change(
       fill: Self.fill,

@@ -126,11 +126,16 @@ import Testing
     }
     let root = try #require(made.pages("internal", of: "t").first)
     try #require(root.number == 2)
-    for isCut in [false, true] {
+    // The file as it is, cut off behind the page, and with the cells of the page lost.
+    for damage in 0..<3 {
       let recovered = try made.recover(.all) { bytes in
-        if isCut { bytes.removeLast(bytes.count - 2 * made.pageSize) }
+        let end = 2 * made.pageSize
+        if damage == 1 { bytes.removeLast(bytes.count - end) }
+        if damage == 2 {
+          bytes.replaceSubrange(end - 512..<end, with: repeatElement(0, count: 512))
+        }
       }
-      if isCut {
+      if damage == 1 {
         #expect(recovered.live.isEmpty, "\(recovered.live.count)")
       } else {
         Judgement(recovered, made).expectAll()

@@ -278,7 +278,11 @@ extension DamagedDatabase {
   private func isRuinedInterior(_ page: UInt32) throws(SQLiteFileError) -> Bool {
     var buffer = ContiguousArray<UInt8>()
     guard try reader.copy(page, into: &buffer) == layout.pageSize else { return false }
-    if isInteriorByHeader(buffer.rawSpan, page) { return true }
+    if isInteriorByHeader(buffer.rawSpan, page) {
+      // Rows left over on it are looked for as on others.
+      census.set(page, .tableInterior)
+      return true
+    }
     let end = layout.usableSize
     // A cell: the number of the child, and a key (file format, section 1.6).
     for length in 5...13 {
