@@ -60,6 +60,11 @@ extension DamagedDatabase {
     let exactCount = fitting.count {
       $0 < children.count - 1 && own[$0]?.rowIDs.upperBound == children[$0].rowIDs.upperBound
     }
+    let rowCount = fitting.compactMap { own[$0]?.rowIDs }.reduce(0.0) {
+      $0 + Double($1.upperBound) - Double($1.lowerBound) + 1
+    }
+    // By chance a key is the last row id once in as many times as a page has rows.
+    let bits = Int(max(1, rowCount / Double(max(1, fitting.count))).exponent)
     let chain = Self.ascending(
       children.indices.compactMap { place in
         guard let one = own[place], rowIDs.contains(one.rowIDs), areLeaves != !one.isLeaf else {
@@ -67,7 +72,7 @@ extension DamagedDatabase {
         }
         return (place, one.rowIDs)
       })
-    if chain.count > fitting.count, exactCount < 2 || exactCount * 2 < leafCount {
+    if chain.count > fitting.count, exactCount * max(2, bits) < leafCount || exactCount < 2 {
       fitting = chain
       isSound = false
       for (index, place) in chain.enumerated() {
