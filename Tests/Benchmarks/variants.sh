@@ -1,15 +1,17 @@
 #!/usr/bin/env bash
 # Runs the row-recovery benchmark over all variants of the store with several seeds, and prints one line for each variant:
 # the sums over all damages. Exits 1 where any run is below the goals of recovery.sh.
-# Usage: Tests/Benchmarks/variants.sh [--executable PATH] [--markdown] [SEED ...]
+# Usage: Tests/Benchmarks/variants.sh [--executable PATH] [--markdown] [--work FOLDER] [SEED ...]
+#   --work: keeps what was measured there; runs that it has already are not made again.
 #   MB=10 (default 2) in the environment: the size of the stores. Seeds: 11 12 13 by default.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
-executable= markdown=0
+executable= markdown=0 work=
 while [ $# -gt 0 ]; do
   case "$1" in
     --executable) executable=$(realpath "$2"); shift 2 ;;
     --markdown) markdown=1; shift ;;
+    --work) work=$(realpath -m "$2"); shift 2 ;;
     -*) echo "unknown argument $1" >&2; exit 64 ;;
     *) break ;;
   esac
@@ -20,18 +22,25 @@ if [ -z "$executable" ]; then
   swift build -c release --product lifeboat >&2 || exit
   executable="$(swift build -c release --show-bin-path)/lifeboat"
 fi
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+if [ -z "$work" ]; then
+  work=$(mktemp -d)
+  trap 'rm -rf "$work"' EXIT
+fi
+mkdir -p "$work"
 status=0
 for variant in core plain exotic p1024 p32k; do
   for seed in "$@"; do
+    run=$work/$variant-$seed
     # Two runs side by side would take each other's time, of which nothing is said here.
-    Tests/Benchmarks/recovery.sh --executable "$executable" --no-corpus --variant "$variant" --seed "$seed" \
-      --work "$work/$variant-$seed" > "$work/$variant-$seed.log" 2>&1 || {
-      status=1
-      sed -n "/Below the goals/,\$ s/^  /$variant, seed $seed: /p" "$work/$variant-$seed.log" >&2
-    }
-    rm -f "$work/$variant-$seed"/*.sqlite*
+    if [ ! -f "$run.status" ]; then
+      Tests/Benchmarks/recovery.sh --executable "$executable" --no-corpus --variant "$variant" --seed "$seed" \
+        --work "$run" > "$run.log" 2>&1
+      echo $? > "$run.status"
+      rm -f "$run"/*.sqlite*
+    fi
+    [ "$(< "$run.status")" = 0 ] && continue
+    status=1
+    sed -n "/Below the goals/,\$ s/^  /$variant, seed $seed: /p" "$run.log" >&2
   done
 done
 python3 -B - "$work" "$markdown" "$@" <<'PYTHON'
