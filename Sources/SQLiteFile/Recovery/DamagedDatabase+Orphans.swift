@@ -60,7 +60,7 @@ extension DamagedDatabase {
     try forEachLeaf(roots) { page, root, _ in
       guard !census.reached.contains(page) else { return }
       guard let table = owners[root] else {
-        // A page of no table in the place of another one is nobody's.
+        // Rows of no known table, on a page where another one should be, are not live.
         if isWhole || (root == 1 && isSchemaWhole) || (knowsTables && strangers.contains(root))
           || isClaimed(page)
         {

@@ -117,7 +117,7 @@ struct PayloadGatherer: ~Copyable {
       // Zeros that go on are content; a value may well end in a page of them.
       let goesOn = endsInZeros(start) && doubts.last?.upperBound != start
       append(content.part(4, wanted))
-      // A trunk of the free list has numbers where a dead row had its bytes (file format, section 1.5).
+      // Page numbers of the free list were written over the first bytes of its trunk pages (file format, section 1.5).
       if shared?.contains(next) == true || (!isLive && census.trunks.contains(next)) {
         astray = astray ?? start
       }
