@@ -292,20 +292,29 @@ extension DamagedDatabase {
   }
 
   /// The lowest and the highest row id of a leaf; nil where it has no rows, or they are in doubt.
-  ///
-  /// `inner`: leaves out the first row and the last one, of which nothing proves that their row ids are not too low or too
-  /// high.
-  func rowIDs(of page: UInt32, inner: Bool = false) throws(SQLiteFileError) -> ClosedRange<Int64>? {
+  func rowIDs(of page: UInt32) throws(SQLiteFileError) -> ClosedRange<Int64>? {
+    try rowIDRanges(of: page)?.all
+  }
+
+  /// The row ids of a leaf, and those without the first one and the last one, of which nothing proves that they are not too
+  /// low or too high; nil where it has no rows, or they are in doubt.
+  func rowIDRanges(of page: UInt32) throws(SQLiteFileError) -> (
+    all: ClosedRange<Int64>, inner: ClosedRange<Int64>
+  )? {
     var buffer = ContiguousArray<UInt8>()
     let available = try reader.copy(page, into: &buffer)
     guard available > 0 else { return nil }
     var reading = newReading()
     reading.read(buffer.rawSpan, number: page, available: available, shape: nil)
-    let margin = inner && reading.cells.count > 2 ? 1 : 0
-    guard reading.method == .pointers, !reading.cells.isEmpty else { return nil }
-    let first = reading.cells[margin].rowID
-    let last = reading.cells[reading.cells.count - 1 - margin].rowID
-    return first <= last ? first...last : nil
+    guard reading.method == .pointers, let first = reading.cells.first,
+      let last = reading.cells.last
+    else { return nil }
+    let count = reading.cells.count
+    let margin = count > 2 ? 1 : 0
+    let second = reading.cells[margin].rowID
+    let secondLast = reading.cells[count - 1 - margin].rowID
+    guard first.rowID <= last.rowID, second <= secondLast else { return nil }
+    return (first.rowID...last.rowID, second...secondLast)
   }
 }
 

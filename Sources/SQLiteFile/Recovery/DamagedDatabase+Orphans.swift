@@ -116,19 +116,17 @@ extension DamagedDatabase {
     var ownInner: [ClosedRange<Int64>] = []
     for page in 2...max(2, pageCount)
     where census.reached.contains(page) && census.kind(page) == .tableLeaf {
-      guard try self.root(of: page, roots).page == root, let rowIDs = try rowIDs(of: page),
-        let inner = try self.rowIDs(of: page, inner: true)
+      guard try self.root(of: page, roots).page == root, let rowIDs = try rowIDRanges(of: page)
       else { continue }
-      own.append(rowIDs)
-      ownInner.append(inner)
+      own.append(rowIDs.all)
+      ownInner.append(rowIDs.inner)
     }
     var taken = RowIDRanges()
     taken.add(ownInner)
     var candidates: [Candidate] = []
     for page in pages {
       // What nothing is known of stays as it is.
-      guard let rowIDs = try rowIDs(of: page), let inner = try self.rowIDs(of: page, inner: true)
-      else { continue }
+      guard let (rowIDs, inner) = try rowIDRanges(of: page) else { continue }
       // Of a page that is not the one that is meant its number says nothing.
       let isElsewhere = census.rejected.contains(page)
       let entry = isElsewhere ? nil : try map.entry(of: page, &reader)

@@ -282,7 +282,7 @@ extension DamagedDatabase {
   private func hasRows(_ page: UInt32, in rowIDs: ClosedRange<Int64>) throws(SQLiteFileError)
     -> Bool
   {
-    guard let own = try self.rowIDs(of: page, inner: true) else { return false }
+    guard let own = try rowIDRanges(of: page)?.inner else { return false }
     return rowIDs.contains(own)
   }
 }
