@@ -229,6 +229,49 @@ import Testing
     #expect(exact > 150, "\(exact)")
   }
 
+  /// The first sector of a root is lost, and that of a leaf below it: the cells that are left of the root lead to the leaf.
+  @Test func aLeafUnderARootThatLostItsHeader() throws {
+    let store = try DamageCase(pageSize: 1024) { connection in
+      try connection.exec("CREATE TABLE pair(a, b)")
+      try connection.exec("CREATE TABLE other(x INTEGER PRIMARY KEY, y)")
+      try connection.exec(
+        """
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 900)
+        INSERT INTO pair SELECT i * 7, i % 60 FROM n;
+        """)
+    }
+    let root = try #require(store.pages("internal", of: "pair").first).number
+    let leaves = store.pages("leaf", of: "pair")
+    for leaf in [leaves[3], leaves[6]] {
+      let recovered = try store.recover(.all) { bytes in
+        for page in [root, leaf.number] {
+          let start = store.range(page).lowerBound
+          bytes.replaceSubrange(start..<start + 512, with: [UInt8](repeating: 0, count: 512))
+        }
+      }
+      let judgement = Judgement(recovered, store)
+      judgement.expectHonest()
+      let rows = store.rows(of: leaf)
+      let given = rows.count { judgement.exact.contains(.init(table: "pair", place: $0)) }
+      // Half of the leaf is left.
+      #expect(given * 5 >= rows.count * 2, "\(given) of \(rows.count)")
+      #expect(judgement.exact.count == judgement.total - rows.count + given)
+    }
+  }
+
+  /// Two pointers lead to one cell: the row is given once, in no state a second time.
+  @Test func twoPointersToOneCell() throws {
+    let store = try DamageCase(pageSize: 1024) { try Notebook.fill($0, rows: 200) }
+    let leaf = store.pages("leaf", of: "event")[1]
+    let start = store.range(leaf.number).lowerBound
+    let recovered = try store.recover(.all) { bytes in
+      for offset in 0..<2 { bytes[start + 8 + 2 * 3 + offset] = bytes[start + 8 + 2 * 4 + offset] }
+    }
+    let place = store.rows(of: leaf).lowerBound + 4
+    let rowID = try #require(store.truth["event"]?[place].rowid)
+    #expect(recovered.rows.count { recovered.table(of: $0) == "event" && $0.rowID == rowID } == 1)
+  }
+
   /// The number of the last page's next one is of no use to a row that has all its bytes.
   @Test func aFullLastPageIsNotDoubtedForItsNumber() throws {
     let store = try Self.chains(1024)

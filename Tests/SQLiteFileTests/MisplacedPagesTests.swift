@@ -126,6 +126,91 @@ import Testing
     #expect(unseen <= max(1, seeds.count / 20), "\(unseen)")
   }
 
+  /// The root of a table and all leaves below it are a twin's, which stand where pages of indexes were: the pointer map tells
+  /// which pages were the table's own.
+  @Test func aTreeThatThePointerMapDenies() throws {
+    let form = Form(pageSize: 1024, pragmas: "PRAGMA auto_vacuum = FULL;")
+    let made = try Self.store(form, rows: 400, seed: 3)
+    let twin = try Self.store(form, rows: 340, seed: 1003)
+    let root = try #require(made.pages("internal", of: "event").first).number
+    try #require(twin.pages("internal", of: "event").map(\.number) == [root])
+    let own = Set(made.pages("leaf", of: "event").map(\.number))
+    let replaced = [root] + twin.pages("leaf", of: "event").map(\.number)
+    try #require(replaced.allSatisfy { !own.contains($0) && $0 <= made.pageCount })
+    let recovered = try made.recover(.all) { bytes in
+      for page in replaced {
+        bytes.replaceSubrange(made.range(page), with: twin.bytes[twin.range(page)])
+      }
+    }
+    let judgement = Judgement(recovered, made)
+    #expect(judgement.wrong.isEmpty, "\(judgement.wrong.prefix(5))")
+    let events = judgement.exact.count { $0.table == "event" }
+    #expect(events == made.truth["event"]?.count)
+  }
+
+  /// Leaves of a twin on pages of an index, with row ids of leaves that are lost.
+  @Test func leavesOfATwinOnPagesOfAnIndex() throws {
+    let form = Form(pageSize: 1024)
+    let made = try Self.store(form, rows: 400, seed: 4)
+    let twin = try Self.store(form, rows: 400, seed: 1004)
+    let leaves = made.pages("leaf", of: "event")
+    let others = twin.pages("leaf", of: "event")
+    let index = made.pages.filter { $0.kind == "leaf" && $0.table == "event_what" }
+    try #require(index.count > 2 && others.count > 4 && leaves.count > 4)
+    let lost = leaves[1...4]
+    let recovered = try made.recover(.all) { bytes in
+      for leaf in lost {
+        bytes.replaceSubrange(
+          made.range(leaf.number), with: [UInt8](repeating: 0, count: form.pageSize))
+      }
+      for (page, source) in zip(index, [others[2], others[3]]) {
+        bytes.replaceSubrange(made.range(page.number), with: twin.bytes[twin.range(source.number)])
+      }
+    }
+    let judgement = Judgement(recovered, made)
+    #expect(judgement.wrong.isEmpty, "\(judgement.wrong.prefix(5))")
+    #expect(judgement.exact.count + lost.reduce(0) { $0 + $1.cellCount } == judgement.total)
+  }
+
+  /// Leaves of another app's store: in place of one of the schema's own, whose keys agree with its row ids; of a table's only
+  /// leaf; and of the only leaf of a table that the schema named there.
+  @Test func aStrangersLeafAmongThoseOfTheSchema() throws {
+    let made = try DamageCase(pageSize: 512) { connection in
+      // No two of them look alike, and the first one has fewer columns than the stranger's.
+      for number in 1...24 {
+        let count = number == 1 ? 3 : number + 5
+        let columns = (0..<count).map { "c\($0) INTEGER" }.joined(separator: ", ")
+        let values = (0..<count).map { "\(number * 100 + $0)" }.joined(separator: ", ")
+        try connection.exec(
+          "CREATE TABLE thing\(number)(\(columns)); INSERT INTO thing\(number) VALUES (\(values))")
+      }
+    }
+    let stranger = try DamageCase(pageSize: 512) {
+      try $0.exec(
+        """
+        CREATE TABLE cookie(host, name, value, expires, secure);
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 90)
+        INSERT INTO cookie SELECT 'h' || i, 'sid', hex(randomblob(20)), i * 1000, 1 FROM n;
+        """)
+    }
+    let schema = made.pages.filter { $0.table.hasPrefix("sqlite_") && $0.kind == "leaf" }
+    let places = [
+      try #require(schema.last).number, made.pages("leaf", of: "thing1")[0].number,
+      made.pages("leaf", of: "thing24")[0].number,
+    ]
+    let sources = stranger.pages("leaf", of: "cookie").suffix(4)
+    let recovered = try made.recover(.all) { bytes in
+      for (page, source) in zip(places, sources) {
+        bytes.replaceSubrange(
+          made.range(page), with: stranger.bytes[stranger.range(source.number)])
+      }
+    }
+    let judgement = Judgement(recovered, made)
+    #expect(recovered.findings.contains("page.misplaced"))
+    #expect(judgement.wrong.isEmpty, "\(judgement.wrong.prefix(5))")
+    #expect(judgement.missing.map(\.table).sorted() == ["thing1", "thing24"])
+  }
+
   /// Where a page and the key before it disagree, the pages around it decide.
   @Test func aFalseKeyCostsNoRow() throws {
     let made = try DamageCase(pageSize: 1024) { try Notebook.fill($0, rows: 900) }

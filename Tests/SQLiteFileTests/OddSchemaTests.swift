@@ -128,4 +128,30 @@ import Testing
       #expect(finding.offset == 20)
     }
   }
+
+  /// A bit makes a quote of a character, which swallows the columns behind it: the rows keep their table and all their values.
+  @Test(arguments: ["[", "`"]) func aQuoteThatSwallowsColumns(_ quote: String) throws {
+    let store = try DamageCase(pageSize: 1024) { connection in
+      try connection.exec(
+        "CREATE TABLE port(id INTEGER PRIMARY KEY, name TEXT, depth REAL, berths)")
+      for number in 1...30 {
+        try connection.exec(
+          "INSERT INTO port VALUES(\(number), 'port \(number)', \(number).5, \(number))")
+      }
+    }
+    let name = Array(", name TEXT".utf8)
+    let recovered = try store.recover(.all) { bytes in
+      let place = try #require(
+        bytes.indices.first { bytes[$0...].prefix(name.count).elementsEqual(name) })
+      bytes[place + 7] = try #require(quote.utf8.first)
+    }
+    #expect(recovered.rows.count == 30)
+    for row in recovered.rows {
+      #expect(recovered.table(of: row) == "port" && row.origin.state == nil)
+      let rowID = try #require(row.rowID)
+      #expect(
+        row.values.dropFirst().map { FixtureValue($0) }
+          == [.string("port \(rowID)"), .real(Double(rowID) + 0.5), .integer(rowID)])
+    }
+  }
 }

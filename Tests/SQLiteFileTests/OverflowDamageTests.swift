@@ -212,4 +212,28 @@ import Testing
       }
     }
   }
+
+  /// A chain that is led astray ends on another row's only overflow page, just where its own payload does: the page is that
+  /// row's, for which no page is passed over, even where its own end has lost its zero.
+  @Test(arguments: [false, true]) func aChainLedAstrayTakesNobodysPage(_ losesEnd: Bool) throws {
+    let store = try DamageCase(pageSize: 1024) { connection in
+      try connection.exec("CREATE TABLE t(id INTEGER PRIMARY KEY, v)")
+      for number in 1...40 {
+        try connection.exec(
+          "INSERT INTO t VALUES(\(number), randomblob(\(number % 4 == 0 ? 2800 : 1400)))")
+      }
+    }
+    let chains = store.places(of: "t").map { Array($0.dropFirst()) }
+    let astray = try #require(chains.first { $0.count == 2 })
+    let other = try #require(chains.dropFirst(20).first { $0.count == 1 })
+    let place = try #require(chains.firstIndex(of: other))
+    let recovered = try store.recover { bytes in
+      Self.put(other[0], &bytes, store.range(astray[0]).lowerBound)
+      if losesEnd { Self.put(astray[1] + 4, &bytes, store.range(other[0]).lowerBound) }
+    }
+    let judgement = Judgement(recovered, store)
+    judgement.expectHonest()
+    #expect(judgement.exact.contains(Judgement.Key(table: "t", place: place)))
+    #expect(judgement.exact.count == judgement.total - 1)
+  }
 }

@@ -127,6 +127,28 @@ import Testing
     #expect((kinds[.leafTable] ?? 0) + (kinds[.leafIndex] ?? 0) > 0)
   }
 
+  /// The head is lost and all interior pages with it: what is left are leaves, and rows that end on one overflow page each.
+  @Test(arguments: [3, 9]) func overflowPagesTellHowMuchIsLost(_ count: Int) throws {
+    let store = try DamageCase(pageSize: 32_768) { connection in
+      try connection.exec("CREATE TABLE photo(id INTEGER PRIMARY KEY, name, data)")
+      for number in 1...150 {
+        let size = number % 3 == 0 ? 36_000 + number * 50 : 900
+        try connection.exec(
+          "INSERT INTO photo VALUES(\(number), 'IMG_\(number)', randomblob(\(size)))")
+      }
+    }
+    try #require(store.pages("internal", of: "photo").map(\.number).allSatisfy { $0 <= count })
+    let recovered = try store.recover(.all) { $0.removeFirst(count * store.pageSize) }
+    #expect(recovered.layout.origin == -Int64(count * store.pageSize))
+    let truth = store.truth["photo"] ?? []
+    for (place, pages) in store.places(of: "photo").enumerated()
+    where pages.allSatisfy({ $0 > count }) {
+      let values = truth[place].values.dropFirst()
+      #expect(
+        recovered.live.contains { $0.values.dropFirst().map { FixtureValue($0) } == Array(values) })
+    }
+  }
+
   @Test(arguments: [1, 3, 40], [0, 123])
   func aHeadThatIsCutOffIsCounted(_ pages: Int, _ more: Int) throws {
     let folder = try TemporaryFolder()

@@ -47,8 +47,8 @@ enum SchemaLexis {
     return SQLNumber.value(of: digits) != nil
   }
 
-  /// A quoted piece that goes on to the end.
-  private static func unfinished(_ sql: [UInt8]) -> String? {
+  /// What a quoted piece that goes on to the end is called; nil without one.
+  static func unfinished(_ sql: [UInt8]) -> String? {
     var index = 0
     while index < sql.count {
       let byte = sql[index]

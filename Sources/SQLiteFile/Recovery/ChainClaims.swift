@@ -28,6 +28,8 @@ struct ChainClaims {
 
   /// How well a chain ends.
   private enum Ending: Int {
+    /// A link on the way passes over a page to which nothing else leads, and so is not the one that SQLite wrote.
+    case astray
     /// Too early, or on a page that goes on to one that nothing else leads to.
     case wrong
     /// Where it must, though the last page's number is none.
@@ -46,40 +48,63 @@ struct ChainClaims {
   private var claims: [UInt32: Claim] = [:]
   /// Overflow pages that entries of indexes lead to.
   private var indexed: PageSet
+  private let knowsFree: Bool
 
   /// Walks the chains of all live rows and of all entries of indexes; only asked where a page is led to twice, or a
   /// chain leaves the order in which SQLite takes pages where nothing leads to the next one.
   ///
   /// `shapes`: what rows of each table look like, so that the same cells are met as when rows are read.
+  /// `knowsFree`: whether a page that is not free is in use.
   init(
     _ census: borrowing PageCensus, _ shapes: [RowShape], encoding: DatabaseHeader.TextEncoding,
-    mostPayload: Int, _ reader: inout PageReader
+    mostPayload: Int, knowsFree: Bool, _ reader: inout PageReader
   ) throws(SQLiteFileError) {
+    self.knowsFree = knowsFree
     indexed = PageSet(pageCount: census.pageCount)
-    var buffer = ContiguousArray<UInt8>()
-    var reading = LeafReading(
-      usableSize: reader.usableSize, mostPayload: mostPayload, encoding: encoding)
     // As each page is some row's in a sound file, and those of a hostile one may all lead to the same long chain.
     var allowance = 4 * Int(census.pageCount)
-    var page: UInt32 = 1
-    while page <= census.pageCount {
-      defer { page += 1 }
-      let kind = census.kind(page)
-      let isIndex = kind == .indexLeaf || kind == .indexInterior
-      let shape = census.owner(page).map { shapes[$0.table] }
-      guard isIndex ? !census.free.contains(page) : census.isLiveLeaf(page) else { continue }
-      let available = try reader.copy(page, into: &buffer)
-      guard available > 0 else { continue }
-      if isIndex {
-        reading.readIndex(buffer.rawSpan, isInterior: kind == .indexInterior, shape: shape)
-      } else {
-        reading.read(buffer.rawSpan, number: page, available: available, shape: shape)
-      }
+    let reading = LeafReading(
+      usableSize: reader.usableSize, mostPayload: mostPayload, encoding: encoding)
+    // What entries of indexes lead to must be known before it is told which chains go astray.
+    try walkIndexes(shapes, reading, &allowance, census, &reader)
+    try walkLeaves(shapes, reading, &allowance, census, &reader)
+  }
+
+  private mutating func walkIndexes(
+    _ shapes: [RowShape], _ reading: LeafReading, _ allowance: inout Int,
+    _ census: borrowing PageCensus, _ reader: inout PageReader
+  ) throws(SQLiteFileError) {
+    var reading = reading
+    var buffer = ContiguousArray<UInt8>()
+    for page in 1...census.pageCount where census.kind(page).isIndex && !census.free.contains(page)
+    {
+      guard try reader.copy(page, into: &buffer) > 0 else { continue }
+      reading.readIndex(
+        buffer.rawSpan, isInterior: census.kind(page) == .indexInterior,
+        shape: census.owner(page).map { shapes[$0.table] })
       for cell in reading.cells where cell.spills {
         let head = buffer.rawSpan.uint32(at: cell.record + cell.local)
-        if isIndex { _ = indexed.insert(head) }
-        try walk(
-          Link(page, cell), head, cell.payload - cell.local, &allowance, census, &reader)
+        _ = indexed.insert(head)
+        try walk(Link(page, cell), head, cell.payload - cell.local, &allowance, census, &reader)
+      }
+    }
+  }
+
+  private mutating func walkLeaves(
+    _ shapes: [RowShape], _ reading: LeafReading, _ allowance: inout Int,
+    _ census: borrowing PageCensus, _ reader: inout PageReader
+  ) throws(SQLiteFileError) {
+    var reading = reading
+    var buffer = ContiguousArray<UInt8>()
+    for page in 1...census.pageCount where census.isLiveLeaf(page) {
+      let available = try reader.copy(page, into: &buffer)
+      guard available > 0 else { continue }
+      reading.read(
+        buffer.rawSpan, number: page, available: available,
+        shape: census.owner(page).map { shapes[$0.table] })
+      for cell in reading.cells where cell.spills {
+        let head = buffer.rawSpan.uint32(at: cell.record + cell.local)
+        try walk(Link(page, cell), head, cell.payload - cell.local, &allowance, census, &reader)
       }
     }
   }
@@ -98,12 +123,18 @@ struct ChainClaims {
   ) throws(SQLiteFileError) {
     let piece = reader.usableSize - 4
     var met: [(page: UInt32, link: Link)] = []
+    // Those of them before the chain went astray.
+    var sureCount: Int?
     var own: Set<UInt32> = []
     var link = cell
     var next = head
     var left = bytes
     while left > 0, allowance > 0, census.canBeOverflow(next) {
       allowance -= 1
+      if knowsFree, !link.isInOrder(next), let passedOver = link.behind, isLost(passedOver, census)
+      {
+        sureCount = sureCount ?? met.count
+      }
       if census.contested.contains(next) {
         met.append((next, link))
         // A chain that comes back to a page of its own took a wrong turn.
@@ -116,9 +147,13 @@ struct ChainClaims {
     }
     let goesOn = census.canBeOverflow(next) && !census.contested.contains(next)
     // A full chain whose last page goes on to one that nothing else leads to is a longer row's, perhaps.
-    let ending: Ending = left > 0 || goesOn ? .wrong : next == 0 ? .exact : .full
-    for (page, link) in met {
-      add(Claim(link: link, ending: ending, isInOrder: link.isInOrder(page)), to: page)
+    let ending: Ending =
+      left > 0 || goesOn || sureCount != nil ? .wrong : next == 0 ? .exact : .full
+    for (index, (page, link)) in met.enumerated() {
+      let isAstray = index >= sureCount ?? met.count
+      add(
+        Claim(link: link, ending: isAstray ? .astray : ending, isInOrder: link.isInOrder(page)),
+        to: page)
     }
   }
 

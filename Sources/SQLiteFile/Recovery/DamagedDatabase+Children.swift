@@ -35,11 +35,14 @@ extension DamagedDatabase {
   {
     var buffer = ContiguousArray<UInt8>()
     guard try reader.copy(number, into: &buffer) == layout.pageSize,
-      let page = InteriorPage(buffer.rawSpan, number: number, usableSize: layout.usableSize)
+      let page = InteriorPage(
+        torn: buffer.rawSpan, usableSize: layout.usableSize, pageCount: pageCount)
+        ?? InteriorPage(buffer.rawSpan, number: number, usableSize: layout.usableSize)
     else { return ([], false) }
     let pages = page.cells.map(\.page) + [page.right]
     // The keys of an index are its rows, which the walk does not compare.
     if isIndex { return (pages.map { ChildPage(page: $0, rowIDs: rowIDs) }, true) }
+    if try isDeniedByMap(number, pages) { return ([], false) }
     var (children, isSound) = Self.ranges(page, rowIDs)
     // So are nearly all.
     var areRight = true
@@ -115,6 +118,28 @@ extension DamagedDatabase {
       if balance < 0 { return ([], false) }
     }
     return (children, isSound)
+  }
+
+  /// Whether the pointer map gives a page other children than the page itself does: none of these, and as many others, to
+  /// which nothing else leads. Then another page stood there when the map was written.
+  private func isDeniedByMap(_ number: UInt32, _ children: [UInt32]) throws(SQLiteFileError) -> Bool
+  {
+    guard map.isPresent else { return false }
+    for child in children {
+      guard let entry = try map.entry(of: child, &reader) else { return false }
+      if entry.kind == .bTree, entry.parent == number { return false }
+    }
+    if mappedChildren == nil {
+      var counts = PageValues<UInt32>(repeating: 0, count: Int(pageCount) + 1)
+      try map.forEachEntry(&reader) { page, entry in
+        guard entry.kind == .bTree, census.parent(page) == 0 else { return }
+        guard [.tableLeaf, .tableInterior].contains(census.kind(page)) else { return }
+        counts[Int(entry.parent)] += 1
+      }
+      mappedChildren = counts
+    }
+    let others = mappedChildren?[Int(number)] ?? 0
+    return others > 1 && others >= children.count
   }
 
   /// The row ids between two pages; where there is no page those of `usual`, where there are none those of `all`.

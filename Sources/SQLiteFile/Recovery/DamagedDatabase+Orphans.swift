@@ -57,6 +57,11 @@ extension DamagedDatabase {
       && layout.header?.pageCount == pageCount && sides == nil
     var stale: [UInt32] = []
     var doubtful: [Int: [UInt32]] = [:]
+    // Leaves of no known table to which nothing leads; what rows look like on those that stand where others should, and on
+    // those of b-trees.
+    var alone: [UInt32] = []
+    var misplaced: Set<UInt16> = []
+    var rightful: Set<UInt16> = [0]
     try forEachLeaf(roots) { page, root, _ in
       guard !census.reached.contains(page) else { return }
       guard let table = owners[root] else {
@@ -65,6 +70,11 @@ extension DamagedDatabase {
           || isClaimed(page)
         {
           stale.append(page)
+          misplaced.insert(census.outline(page).form)
+        } else if root == page {
+          alone.append(page)
+        } else {
+          rightful.insert(census.outline(page).form)
         }
         return
       }
@@ -84,6 +94,9 @@ extension DamagedDatabase {
         doubtful[table, default: []].append(page)
       }
     }
+    // Where some pages are another store's, so are others whose rows look like theirs.
+    misplaced.subtract(rightful)
+    stale += alone.filter { misplaced.contains(census.outline($0).form) }
     for (table, pages) in doubtful where pages.count <= Self.mostCompared {
       guard let root = trees[table], let tree = walks[root] else { continue }
       var candidates: [UInt32] = []
@@ -107,6 +120,13 @@ extension DamagedDatabase {
       || (census.reached.contains(parent) && parent != 0)
   }
 
+  /// Whether a leaf stands where an index or a b-tree means another page.
+  private func isElsewhere(_ page: UInt32) -> Bool {
+    let parent = census.parent(page)
+    return census.rejected.contains(page)
+      || (census.reached.contains(parent) && census.kind(parent).isIndex)
+  }
+
   /// Of leaves that may fill the holes of a table's b-tree those that do not: they have row ids that are elsewhere.
   private func staleLeaves(among pages: [UInt32], _ tree: WalkedTree, _ root: UInt32)
     throws(SQLiteFileError) -> [UInt32]
@@ -123,16 +143,23 @@ extension DamagedDatabase {
     }
     var taken = RowIDRanges()
     taken.add(ownInner)
+    // Where some leaves of the table that stand elsewhere fill no hole, another store's pages got in between.
+    var mayBeElsewhere = true
+    for page in pages where mayBeElsewhere && isElsewhere(page) {
+      if let rowIDs = try rowIDs(of: page) { mayBeElsewhere = try fills(tree, page, rowIDs) }
+    }
     var candidates: [Candidate] = []
     for page in pages {
       // What nothing is known of stays as it is.
       guard let (rowIDs, inner) = try rowIDRanges(of: page) else { continue }
       // Of a page that is not the one that is meant its number says nothing.
-      let isElsewhere = census.rejected.contains(page)
+      let isElsewhere = isElsewhere(page)
       let entry = isElsewhere ? nil : try map.entry(of: page, &reader)
       let isFree = census.free.contains(page) || entry?.kind == .free
-      let isNamed = entry?.kind == .bTree && !isFree
-      if isElsewhere, try !fills(tree, page, rowIDs) {
+      let isNamed =
+        entry.map { $0.kind == .bTree && !census.kind($0.parent).isIndex } == true && !isFree
+      let isOverflow = entry?.kind == .firstOverflow || entry?.kind == .laterOverflow
+      if isOverflow || (isElsewhere && !mayBeElsewhere) {
         stale.append(page)
         continue
       }

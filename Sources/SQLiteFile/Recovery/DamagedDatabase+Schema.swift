@@ -7,6 +7,7 @@ extension DamagedDatabase {
     var seen: Set<SchemaEntry> = []
     var buffer = ContiguousArray<UInt8>()
     var reading = newReading()
+    var types = RecordTypes()
     guard let expected = Self.schemaTable else { return [] }
     let shape = RowShape(expected, table: 0)
     let schemaLayout = RowLayout(expected.definition)
@@ -53,6 +54,14 @@ extension DamagedDatabase {
       let found = rows.compactMap(SchemaEntry.init(row:)).filter { entry in
         // A root is one, whatever became of the statement.
         entry.isReadable || (isOwn && entry.type == "table" && entry.rootPage > 1)
+      }
+      if page > 1, sound != nil, found.isEmpty, !reading.cells.isEmpty,
+        !reading.cells.contains(where: { types.read($0, buffer.rawSpan) && shape.fits(types) })
+      {
+        // Keys may agree by chance with the row ids of another page.
+        walks[1]?.lose(try self.place(of: page))
+        census.expel(page)
+        reportMisplaced(page)
       }
       let count = Int(buffer.rawSpan.uint16(at: page == 1 ? DatabaseHeader.length + 3 : 3))
       if isOwn, found.count < max(count, reading.cells.count) { isComplete = false }

@@ -41,6 +41,8 @@ public final class DamagedDatabase {
   /// Pages that the pointer map has children of, and those that it calls pages of b-trees.
   var interiors: PageSet
   var trees: PageSet
+  /// How many pages of tables, to which no page leads, the pointer map gives to each page; nil before that was asked.
+  var mappedChildren: PageValues<UInt32>?
   /// What the walks from the roots that the schema names came to, by root.
   var walks: [UInt32: WalkedTree] = [:]
   /// The row ids of leaves that may hold other ones, too: rows with those were of other pages, or of an earlier state. By the
@@ -104,9 +106,11 @@ public final class DamagedDatabase {
     if schemaEntries.isEmpty, census.kind(1) != .tableLeaf {
       findings.add(FileSurvey.schemaLost)
     }
+    // Tables that were dropped have rows in free pages, perhaps.
+    let dropped = try readDroppedSchema()
     var tables = schemaEntries.compactMap { entry -> ExpectedTable? in
       guard entry.type == "table", entry.rootPage > 0 else { return nil }
-      if let sql = entry.sql,
+      if let sql = Self.statement(of: entry, orAsIn: dropped),
         let table = ExpectedTable(name: entry.name, sql: sql, rootPage: entry.rootPage)
       {
         return table
@@ -122,8 +126,6 @@ public final class DamagedDatabase {
         isWithoutRowID: [.indexLeaf, .indexInterior].contains(census.kind(entry.rootPage)))
     }
     try settleSharedRoots(of: &tables)
-    // Tables that were dropped have rows in free pages, perhaps.
-    let dropped = try readDroppedSchema()
     hasUnknownTables = tellsOfUnknownTables(beside: dropped)
     for entry in dropped where !tables.contains(where: { $0.name == entry.name }) {
       guard entry.type == "table", let sql = entry.sql,
@@ -133,6 +135,19 @@ public final class DamagedDatabase {
       tables.append(table)
     }
     try expect(tables)
+  }
+
+  /// The CREATE statement of a table; that of an older entry for the same b-tree where quotes swallow columns of its own; nil
+  /// where no older one is better.
+  private static func statement(of entry: SchemaEntry, orAsIn older: [SchemaEntry]) -> String? {
+    guard let sql = entry.sql, SchemaLexis.unfinished(Array(sql.utf8)) != nil else {
+      return entry.sql
+    }
+    return older.first {
+      $0.type == entry.type && $0.rootPage == entry.rootPage
+        && SQLName.isSame($0.name, entry.name)
+        && $0.sql.map { SchemaLexis.unfinished(Array($0.utf8)) } == .some(nil)
+    }?.sql
   }
 
   /// Takes over what the ordinary reader reads of the schema, and what it finds wrong there.

@@ -38,4 +38,34 @@ struct InteriorPage {
     }
     isSound = agrees && sum == usableSize
   }
+
+  /// What is left of a page whose first sectors are zero, the header among them: the cells that follow one another to the end
+  /// of the page, in the order of their keys. Nil where there are fewer than two.
+  init?(torn page: RawSpan, usableSize: Int, pageCount: UInt32) {
+    right = 0
+    guard let first = (0..<usableSize).first(where: { page.byte(at: $0) != 0 }), first >= 512 else {
+      return nil
+    }
+    // Where the next cell begins, and how many follow, of each place at which a cell can begin.
+    var counts: [Int: Int] = [usableSize: 0]
+    var starts: [Int: Int] = [:]
+    var best = usableSize
+    for start in (first / 512 * 512..<usableSize - 4).reversed() {
+      let child = page.uint32(at: start)
+      guard child >= 2, child <= pageCount,
+        let key = Varint.read(page, at: start + 4, end: usableSize),
+        let count = counts[start + 4 + key.length]
+      else { continue }
+      counts[start] = count + 1
+      starts[start] = start + 4 + key.length
+      if count + 1 > counts[best] ?? 0 { best = start }
+    }
+    while let next = starts[best] {
+      guard let key = Varint.read(page, at: best + 4, end: usableSize) else { return nil }
+      cells.append((page.uint32(at: best), Int64(bitPattern: key.value)))
+      best = next
+    }
+    guard cells.count > 1, Set(cells.map(\.page)).count == cells.count else { return nil }
+    cells.sort { $0.key < $1.key }
+  }
 }

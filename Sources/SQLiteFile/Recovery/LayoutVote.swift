@@ -377,6 +377,7 @@ struct LayoutVote {
     var votes: [Int64: Int] = [:]
     var keys: [Int64: Int64] = [:]
     var children: [(page: Int64, key: Int64)] = []
+    var overflow = OverflowPlaces()
     var types = RecordTypes()
     var index: Int64 = 0
     while index < count {
@@ -385,6 +386,7 @@ struct LayoutVote {
       let bytes = page.rawSpan
       let kind = BTreePage.Kind(rawValue: bytes.byte(at: 0))
       let cells = Int(bytes.uint16(at: 3))
+      overflow.add(bytes, layout.usableSize)
       if bytes.byte(at: 0) == DatabaseHeader.magic[0],
         let header = try? DatabaseHeader(parsing: bytes), header.pageSize == layout.pageSize
       {
@@ -422,6 +424,9 @@ struct LayoutVote {
       guard let found = keys[child.key], found >= 0, believed.contains(child.page - 1 - found)
       else { continue }
       votes[child.page - 1 - found, default: 0] += 4
+    }
+    if votes.values.allSatisfy({ $0 < 8 }), let found = overflow.distance() {
+      votes[found.distance, default: 0] += found.count
     }
     // Of two that are as likely and as near, pages are rather missing than no part of the database.
     guard

@@ -156,7 +156,7 @@ struct PayloadGatherer: ~Copyable {
     guard isContested || mayBeAstray else { return true }
     if claims == nil {
       claims = try ChainClaims(
-        census, shapes, encoding: encoding, mostPayload: mostPayload, &reader)
+        census, shapes, encoding: encoding, mostPayload: mostPayload, knowsFree: knowsFree, &reader)
     }
     if mayBeAstray, let passedOver, claims?.isLost(passedOver, census) == true { return false }
     return !isContested || claims?.holder(of: next) == link

@@ -207,13 +207,32 @@ extension DamagedDatabase {
     let kind = census.kind(page)
     guard kind == .pointerMap || kind == .other else { return kind }
     var buffer = ContiguousArray<UInt8>()
-    guard try reader.copy(page, into: &buffer) == layout.pageSize,
+    guard try reader.copy(page, into: &buffer) == layout.pageSize else { return kind }
+    if !isIndex, try isTornInterior(buffer.rawSpan) {
+      census.set(page, .tableInterior)
+      return .tableInterior
+    }
+    guard
       let header = try? BTreePage(
         parsing: buffer.rawSpan, number: page, usableSize: layout.usableSize),
       header.kind.isTable != isIndex, kind == .pointerMap || isIndex
     else { return kind }
     census.set(page, PageCensus.Kind(header.kind))
     return census.kind(page)
+  }
+
+  /// Whether a page has lost its header and still leads to leaves of a table, by keys that agree with their row ids.
+  private func isTornInterior(_ page: RawSpan) throws(SQLiteFileError) -> Bool {
+    guard
+      let torn = InteriorPage(
+        torn: page, usableSize: layout.usableSize, pageCount: pageCount)
+    else { return false }
+    var leafCount = 0
+    for cell in torn.cells where census.kind(cell.page) == .tableLeaf {
+      guard let last = try rowIDs(of: cell.page)?.upperBound, last <= cell.key else { return false }
+      leafCount += 1
+    }
+    return leafCount * 2 > torn.cells.count
   }
 
   /// Walks one b-tree.
