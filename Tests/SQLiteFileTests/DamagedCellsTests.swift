@@ -259,19 +259,6 @@ import Testing
     }
   }
 
-  /// Two pointers lead to one cell: the row is given once, in no state a second time.
-  @Test func twoPointersToOneCell() throws {
-    let store = try DamageCase(pageSize: 1024) { try Notebook.fill($0, rows: 200) }
-    let leaf = store.pages("leaf", of: "event")[1]
-    let start = store.range(leaf.number).lowerBound
-    let recovered = try store.recover(.all) { bytes in
-      for offset in 0..<2 { bytes[start + 8 + 2 * 3 + offset] = bytes[start + 8 + 2 * 4 + offset] }
-    }
-    let place = store.rows(of: leaf).lowerBound + 4
-    let rowID = try #require(store.truth["event"]?[place].rowid)
-    #expect(recovered.rows.count { recovered.table(of: $0) == "event" && $0.rowID == rowID } == 1)
-  }
-
   /// The number of the last page's next one is of no use to a row that has all its bytes.
   @Test func aFullLastPageIsNotDoubtedForItsNumber() throws {
     let store = try Self.chains(1024)

@@ -48,7 +48,8 @@ enum SchemaLexis {
   }
 
   /// What a quoted piece that goes on to the end is called; nil without one.
-  static func unfinished(_ sql: [UInt8]) -> String? {
+  static func unfinished(_ sql: some RandomAccessCollection<UInt8>) -> String? {
+    let sql = Array(sql)
     var index = 0
     while index < sql.count {
       let byte = sql[index]

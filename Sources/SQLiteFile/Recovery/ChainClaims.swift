@@ -24,6 +24,10 @@ struct ChainClaims {
     var behind: UInt32? { cell == 0 ? page &+ 1 : nil }
 
     func isInOrder(_ next: UInt32) -> Bool { next == behind }
+
+    /// How much speaks for the number that leads to a page: most where it is the one in order, as no slip makes that; least
+    /// where a chain leaves its order.
+    func order(_ next: UInt32) -> Int { isInOrder(next) ? 2 : behind == nil ? 1 : 0 }
   }
 
   /// How well a chain ends.
@@ -42,7 +46,7 @@ struct ChainClaims {
     /// Nil where two are as good as each other.
     var link: Link?
     var ending: Ending
-    var isInOrder: Bool
+    var order: Int
   }
 
   private var claims: [UInt32: Claim] = [:]
@@ -152,7 +156,7 @@ struct ChainClaims {
     for (index, (page, link)) in met.enumerated() {
       let isAstray = index >= sureCount ?? met.count
       add(
-        Claim(link: link, ending: isAstray ? .astray : ending, isInOrder: link.isInOrder(page)),
+        Claim(link: link, ending: isAstray ? .astray : ending, order: link.order(page)),
         to: page)
     }
   }
@@ -163,14 +167,14 @@ struct ChainClaims {
       return
     }
     let ending = claim.ending.rawValue - other.ending.rawValue
-    let order = (claim.isInOrder ? 1 : 0) - (other.isInOrder ? 1 : 0)
+    let order = claim.order - other.order
     if ending >= 0, order >= 0, ending + order > 0 {
       claims[page] = claim
     } else if ending > 0 || order > 0 || ending == 0 && order == 0 {
       // What speaks for the one does not for the other.
       claims[page]?.link = nil
       claims[page]?.ending = ending > 0 ? claim.ending : other.ending
-      claims[page]?.isInOrder = claim.isInOrder || other.isInOrder
+      claims[page]?.order = max(claim.order, other.order)
     }
   }
 }

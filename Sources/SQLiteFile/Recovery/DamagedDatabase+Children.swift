@@ -121,14 +121,18 @@ extension DamagedDatabase {
   }
 
   /// Whether the pointer map gives a page other children than the page itself does: none of these, and as many others, to
-  /// which nothing else leads. Then another page stood there when the map was written.
+  /// which nothing else leads. Then another page stood there when the map was written. What agrees with itself is SQLite's
+  /// word against the map's, and stays: one child must be no page of a table.
   private func isDeniedByMap(_ number: UInt32, _ children: [UInt32]) throws(SQLiteFileError) -> Bool
   {
     guard map.isPresent else { return false }
+    var isContradicted = false
     for child in children {
       guard let entry = try map.entry(of: child, &reader) else { return false }
       if entry.kind == .bTree, entry.parent == number { return false }
+      if try tableVote(child) < 0 { isContradicted = true }
     }
+    guard isContradicted else { return false }
     if mappedChildren == nil {
       var counts = PageValues<UInt32>(repeating: 0, count: Int(pageCount) + 1)
       try map.forEachEntry(&reader) { page, entry in
@@ -282,17 +286,19 @@ extension DamagedDatabase {
       // An interior page that is led to by false keys leads on all the same.
       return keys.count(where: rowIDs.contains) * 2 >= keys.count ? .right : .wrong
     }
-    var rows = try records(of: children[place].page)
+    var isTorn = false
+    var rows = try records(of: children[place].page, &isTorn)
     let count = rows.count
     for rowID in rows.keys where rowIDs.contains(rowID) { rows[rowID] = nil }
-    if rows.isEmpty { return .right }
+    // A part of the page is another one's.
+    if rows.isEmpty || (isTorn && count - rows.count > 1) { return .partly }
     // Rows that went over to the next page stand on an older state of this one too; those of another store are others. One may
     // have a row id that is false.
     var same = 0
     var other = 0
     for next in [place - 1, place + 1] where children.indices.contains(next) {
       guard census.kind(children[next].page) == .tableLeaf else { continue }
-      for (rowID, record) in try records(of: children[next].page) {
+      for (rowID, record) in try records(of: children[next].page, &isTorn) {
         guard let here = rows[rowID] else { continue }
         if here == record { same += 1 } else { other += 1 }
       }
@@ -303,11 +309,16 @@ extension DamagedDatabase {
   }
 
   /// The records of a leaf by their row ids, as much of each as stands on the page.
-  private func records(of page: UInt32) throws(SQLiteFileError) -> [Int64: ContiguousArray<UInt8>] {
+  ///
+  /// `isTorn`: is set to whether they are found by other means than the page's pointers.
+  private func records(of page: UInt32, _ isTorn: inout Bool) throws(SQLiteFileError) -> [Int64:
+    ContiguousArray<UInt8>]
+  {
     var buffer = ContiguousArray<UInt8>()
     let available = try reader.copy(page, into: &buffer)
     var reading = newReading()
     reading.read(buffer.rawSpan, number: page, available: available, shape: nil)
+    isTorn = reading.method != .pointers
     var records: [Int64: ContiguousArray<UInt8>] = [:]
     for cell in reading.cells where cell.hasRowID {
       records[cell.rowID] = ContiguousArray(

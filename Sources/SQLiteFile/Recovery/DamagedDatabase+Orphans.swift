@@ -42,8 +42,9 @@ extension DamagedDatabase {
     for root in owners.keys.sorted() where roots[root] != nil {
       if let table = owners[root], owners[trees[table] ?? 0] != table { trees[table] = root }
     }
-    // Where the schema lacks tables, what a whole b-tree has no place for may be a row of one of those.
-    if !isSchemaWhole {
+    // Where the schema lacks tables, what a whole b-tree has no place for may be a row of one of those; unless pages of another
+    // store are there.
+    if !isSchemaWhole, isInPlace {
       for (root, table) in owners
       where roots[root] == nil && trees[table].flatMap({ walks[$0] })?.isWhole == true {
         owners[root] = nil
@@ -57,11 +58,9 @@ extension DamagedDatabase {
       && layout.header?.pageCount == pageCount && sides == nil
     var stale: [UInt32] = []
     var doubtful: [Int: [UInt32]] = [:]
-    // Leaves of no known table to which nothing leads; what rows look like on those that stand where others should, and on
-    // those of b-trees.
-    var alone: [UInt32] = []
-    var misplaced: Set<UInt16> = []
-    var rightful: Set<UInt16> = [0]
+    // Leaves of no known table, by what their rows look like, and how many of those stand where others should.
+    var nameless: [UInt16: [UInt32]] = [:]
+    var misplacedCounts: [UInt16: Int] = [:]
     try forEachLeaf(roots) { page, root, _ in
       guard !census.reached.contains(page) else { return }
       guard let table = owners[root] else {
@@ -70,11 +69,9 @@ extension DamagedDatabase {
           || isClaimed(page)
         {
           stale.append(page)
-          misplaced.insert(census.outline(page).form)
-        } else if root == page {
-          alone.append(page)
+          misplacedCounts[census.outline(page).form, default: 0] += 1
         } else {
-          rightful.insert(census.outline(page).form)
+          nameless[census.outline(page).form, default: []].append(page)
         }
         return
       }
@@ -95,19 +92,25 @@ extension DamagedDatabase {
       }
     }
     // Where some pages are another store's, so are others whose rows look like theirs.
-    misplaced.subtract(rightful)
-    stale += alone.filter { misplaced.contains(census.outline($0).form) }
+    for (form, pages) in nameless where form != 0 {
+      if let count = misplacedCounts[form], count >= pages.count { stale += pages }
+    }
     for (table, pages) in doubtful where pages.count <= Self.mostCompared {
       guard let root = trees[table], let tree = walks[root] else { continue }
       var candidates: [UInt32] = []
+      // Where some leaves that stand elsewhere fill no hole, another store's pages got in between.
+      var mayBeElsewhere = true
       for page in pages {
         if census.rejected.contains(page), try !holdsRows(of: table, page) {
           stale.append(page)
-        } else {
-          candidates.append(page)
+          continue
+        }
+        candidates.append(page)
+        if mayBeElsewhere, !denied.contains(page), try isElsewhere(page) {
+          mayBeElsewhere = try fills(tree, page)
         }
       }
-      stale += try staleLeaves(among: candidates, tree, root)
+      stale += try staleLeaves(among: candidates, tree, root, mayBeElsewhere)
     }
     for page in stale { census.setStale(page) }
   }
@@ -121,16 +124,21 @@ extension DamagedDatabase {
   }
 
   /// Whether a leaf stands where an index or a b-tree means another page.
-  private func isElsewhere(_ page: UInt32) -> Bool {
+  private func isElsewhere(_ page: UInt32) throws(SQLiteFileError) -> Bool {
+    if census.rejected.contains(page) { return true }
     let parent = census.parent(page)
-    return census.rejected.contains(page)
-      || (census.reached.contains(parent) && census.kind(parent).isIndex)
+    guard census.reached.contains(parent), census.kind(parent).isIndex else { return false }
+    // A page above those of an index may itself be another store's.
+    let children = try self.children(of: parent, true, .min ... .max).children
+    return children.count { census.kind($0.page).isIndex } * 2 > children.count
   }
 
   /// Of leaves that may fill the holes of a table's b-tree those that do not: they have row ids that are elsewhere.
-  private func staleLeaves(among pages: [UInt32], _ tree: WalkedTree, _ root: UInt32)
-    throws(SQLiteFileError) -> [UInt32]
-  {
+  ///
+  /// `mayBeElsewhere`: whether a leaf that stands where another page is meant may be of the b-tree.
+  private func staleLeaves(
+    among pages: [UInt32], _ tree: WalkedTree, _ root: UInt32, _ mayBeElsewhere: Bool
+  ) throws(SQLiteFileError) -> [UInt32] {
     var stale: [UInt32] = []
     var own: [ClosedRange<Int64>] = []
     var ownInner: [ClosedRange<Int64>] = []
@@ -143,23 +151,23 @@ extension DamagedDatabase {
     }
     var taken = RowIDRanges()
     taken.add(ownInner)
-    // Where some leaves of the table that stand elsewhere fill no hole, another store's pages got in between.
-    var mayBeElsewhere = true
-    for page in pages where mayBeElsewhere && isElsewhere(page) {
-      if let rowIDs = try rowIDs(of: page) { mayBeElsewhere = try fills(tree, page, rowIDs) }
-    }
     var candidates: [Candidate] = []
     for page in pages {
-      // What nothing is known of stays as it is.
-      guard let (rowIDs, inner) = try rowIDRanges(of: page) else { continue }
+      let isElsewhere = try isElsewhere(page)
+      guard let (rowIDs, inner) = try rowIDRanges(of: page) else {
+        // What nothing is known of stays as it is.
+        if isElsewhere { stale.append(page) }
+        continue
+      }
       // Of a page that is not the one that is meant its number says nothing.
-      let isElsewhere = isElsewhere(page)
       let entry = isElsewhere ? nil : try map.entry(of: page, &reader)
       let isFree = census.free.contains(page) || entry?.kind == .free
       let isNamed =
         entry.map { $0.kind == .bTree && !census.kind($0.parent).isIndex } == true && !isFree
       let isOverflow = entry?.kind == .firstOverflow || entry?.kind == .laterOverflow
-      if isOverflow || (isElsewhere && !mayBeElsewhere) {
+      let mayBeOwn =
+        denied.contains(page) ? try fills(tree, page) : !isElsewhere || mayBeElsewhere
+      if isOverflow || !mayBeOwn {
         stale.append(page)
         continue
       }
@@ -180,9 +188,8 @@ extension DamagedDatabase {
   }
 
   /// Whether a leaf is just what is missing from a b-tree.
-  private func fills(_ tree: WalkedTree, _ page: UInt32, _ rowIDs: ClosedRange<Int64>)
-    throws(SQLiteFileError) -> Bool
-  {
+  private func fills(_ tree: WalkedTree, _ page: UInt32) throws(SQLiteFileError) -> Bool {
+    guard let rowIDs = try rowIDs(of: page) else { return false }
     var buffer = ContiguousArray<UInt8>()
     let available = try reader.copy(page, into: &buffer)
     guard available > 0 else { return false }

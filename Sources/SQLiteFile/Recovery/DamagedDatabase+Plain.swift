@@ -3,13 +3,10 @@
 private final class GivenRows {
   private var contents: [Int: Int] = [:]
   private var doubtful: Set<Int64> = []
-  /// Where rows stand that were taken out: several pointers may lead to one cell.
-  private var taken: Set<Int64> = []
 
   func removeAll() {
     contents.removeAll(keepingCapacity: true)
     doubtful.removeAll(keepingCapacity: true)
-    taken.removeAll(keepingCapacity: true)
   }
 
   func add(_ row: borrowing RecoveredRowBuffer) {
@@ -22,11 +19,10 @@ private final class GivenRows {
 
   /// Takes a row out; false where it is not among them.
   func take(_ row: borrowing RecoveredRowBuffer, at offset: Int64) -> Bool {
-    if doubtful.contains(offset) || taken.contains(offset) { return true }
+    if doubtful.contains(offset) { return true }
     let hash = row.contentHash
     guard let count = contents[hash], count > 0 else { return false }
     contents[hash] = count - 1
-    taken.insert(offset)
     return true
   }
 }

@@ -41,6 +41,8 @@ public final class DamagedDatabase {
   /// Pages that the pointer map has children of, and those that it calls pages of b-trees.
   var interiors: PageSet
   var trees: PageSet
+  /// Pages that stand elsewhere only by the word of interior pages to which nothing leads, or which mostly lead astray.
+  var denied: PageSet
   /// How many pages of tables, to which no page leads, the pointer map gives to each page; nil before that was asked.
   var mappedChildren: PageValues<UInt32>?
   /// What the walks from the roots that the schema names came to, by root.
@@ -91,6 +93,7 @@ public final class DamagedDatabase {
     barren = PageSet(pageCount: newest)
     sound = PageSet(pageCount: newest)
     contradicted = PageSet(pageCount: newest)
+    denied = PageSet(pageCount: newest)
     // No payload is longer than the file, nor than SQLite's own limit.
     mostPayload = min(1 << 31, reader.storedPageCount * survey.layout.pageSize)
     // Pages behind the end that the last commit gave the database are no part of it.
@@ -110,7 +113,7 @@ public final class DamagedDatabase {
     let dropped = try readDroppedSchema()
     var tables = schemaEntries.compactMap { entry -> ExpectedTable? in
       guard entry.type == "table", entry.rootPage > 0 else { return nil }
-      if let sql = Self.statement(of: entry, orAsIn: dropped),
+      if let sql = entry.sql,
         let table = ExpectedTable(name: entry.name, sql: sql, rootPage: entry.rootPage)
       {
         return table
@@ -121,6 +124,17 @@ public final class DamagedDatabase {
         Finding(
           "schema.unreadable", "the CREATE statement of \(entry.name) is not readable",
           table: entry.name))
+      // An older entry for the same b-tree describes it as well.
+      for older in dropped
+      where older.type == "table" && older.rootPage == entry.rootPage
+        && SQLName.isSame(older.name, entry.name)
+      {
+        if let sql = older.sql,
+          let table = ExpectedTable(name: entry.name, sql: sql, rootPage: entry.rootPage)
+        {
+          return table
+        }
+      }
       return ExpectedTable(
         undescribed: entry.name, rootPage: entry.rootPage,
         isWithoutRowID: [.indexLeaf, .indexInterior].contains(census.kind(entry.rootPage)))
@@ -135,19 +149,6 @@ public final class DamagedDatabase {
       tables.append(table)
     }
     try expect(tables)
-  }
-
-  /// The CREATE statement of a table; that of an older entry for the same b-tree where quotes swallow columns of its own; nil
-  /// where no older one is better.
-  private static func statement(of entry: SchemaEntry, orAsIn older: [SchemaEntry]) -> String? {
-    guard let sql = entry.sql, SchemaLexis.unfinished(Array(sql.utf8)) != nil else {
-      return entry.sql
-    }
-    return older.first {
-      $0.type == entry.type && $0.rootPage == entry.rootPage
-        && SQLName.isSame($0.name, entry.name)
-        && $0.sql.map { SchemaLexis.unfinished(Array($0.utf8)) } == .some(nil)
-    }?.sql
   }
 
   /// Takes over what the ordinary reader reads of the schema, and what it finds wrong there.

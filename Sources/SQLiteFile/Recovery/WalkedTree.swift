@@ -155,7 +155,9 @@ extension DamagedDatabase {
         for child in try children(of: step.page, false, step.rowIDs).children
         where !census.reached.contains(child.page) && census.parent(child.page) == step.page {
           switch child.place {
-          case .wrong: census.reject(child.page)
+          case .wrong:
+            census.reject(child.page)
+            _ = denied.insert(child.page)
           case .partly: narrowedByKeys[child.page] = child.rowIDs
           case .right: if isLostInterior(child.page) { pending.append((child.page, child.rowIDs)) }
           }
@@ -275,10 +277,13 @@ extension DamagedDatabase {
           if found.children.isEmpty { census.reject(step.page) }
           if isDoubtful || found.children.isEmpty { continue }
         }
+        // A page that mostly leads astray may itself be the one that is not in its place.
+        let isDoubted = found.children.count { $0.place == .wrong } * 3 > found.children.count
         for child in found.children {
           if child.place == .wrong {
             tree.addHole(child.rowIDs, depth: step.depth + 1, isMisled: true)
             census.reject(child.page)
+            if isDoubted { _ = denied.insert(child.page) }
           } else {
             pending.append(
               Step(
