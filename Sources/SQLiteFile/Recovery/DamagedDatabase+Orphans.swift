@@ -58,8 +58,10 @@ extension DamagedDatabase {
       && layout.header?.pageCount == pageCount && sides == nil
     var stale: [UInt32] = []
     var doubtful: [Int: [UInt32]] = [:]
-    // Leaves of no known table, by what their rows look like, and how many of those stand where others should.
-    var nameless: [UInt16: [UInt32]] = [:]
+    // Of leaves of no known table, by what their rows look like: those to which nothing leads, those of b-trees, and how many
+    // stand where others should.
+    var alone: [UInt16: [UInt32]] = [:]
+    var led: [UInt16: [UInt32]] = [:]
     var misplacedCounts: [UInt16: Int] = [:]
     try forEachLeaf(roots) { page, root, _ in
       guard !census.reached.contains(page) else { return }
@@ -70,8 +72,10 @@ extension DamagedDatabase {
         {
           stale.append(page)
           misplacedCounts[census.outline(page).form, default: 0] += 1
+        } else if root == page {
+          alone[census.outline(page).form, default: []].append(page)
         } else {
-          nameless[census.outline(page).form, default: []].append(page)
+          led[census.outline(page).form, default: []].append(page)
         }
         return
       }
@@ -92,8 +96,9 @@ extension DamagedDatabase {
       }
     }
     // Where some pages are another store's, so are others whose rows look like theirs.
-    for (form, pages) in nameless where form != 0 {
-      if let count = misplacedCounts[form], count >= pages.count { stale += pages }
+    for (form, count) in misplacedCounts where form != 0 {
+      let others = led[form] ?? []
+      if count >= others.count { stale += others + (alone[form] ?? []) }
     }
     for (table, pages) in doubtful where pages.count <= Self.mostCompared {
       guard let root = trees[table], let tree = walks[root] else { continue }
@@ -106,7 +111,7 @@ extension DamagedDatabase {
           continue
         }
         candidates.append(page)
-        if mayBeElsewhere, !denied.contains(page), try isElsewhere(page) {
+        if mayBeElsewhere, census.rejected.contains(page), !denied.contains(page) {
           mayBeElsewhere = try fills(tree, page)
         }
       }
@@ -123,9 +128,11 @@ extension DamagedDatabase {
       || (census.reached.contains(parent) && parent != 0)
   }
 
-  /// Whether a leaf stands where an index or a b-tree means another page.
-  private func isElsewhere(_ page: UInt32) throws(SQLiteFileError) -> Bool {
-    if census.rejected.contains(page) { return true }
+  /// Whether a leaf stands where an index, a row's overflow chain or the pointer map means a page that is no leaf of a table.
+  private func isOthers(_ page: UInt32) throws(SQLiteFileError) -> Bool {
+    if census.followed.contains(page) { return true }
+    let kind = try map.entry(of: page, &reader)?.kind
+    if kind == .firstOverflow || kind == .laterOverflow { return true }
     let parent = census.parent(page)
     guard census.reached.contains(parent), census.kind(parent).isIndex else { return false }
     // A page above those of an index may itself be another store's.
@@ -153,10 +160,17 @@ extension DamagedDatabase {
     taken.add(ownInner)
     var candidates: [Candidate] = []
     for page in pages {
-      let isElsewhere = try isElsewhere(page)
+      let isElsewhere = census.rejected.contains(page)
       guard let (rowIDs, inner) = try rowIDRanges(of: page) else {
         // What nothing is known of stays as it is.
         if isElsewhere { stale.append(page) }
+        continue
+      }
+      let mayBeOwn =
+        denied.contains(page) ? try fills(tree, page) : !isElsewhere || mayBeElsewhere
+      let isOthers = try isOthers(page)
+      if isOthers || !mayBeOwn {
+        stale.append(page)
         continue
       }
       // Of a page that is not the one that is meant its number says nothing.
@@ -164,13 +178,6 @@ extension DamagedDatabase {
       let isFree = census.free.contains(page) || entry?.kind == .free
       let isNamed =
         entry.map { $0.kind == .bTree && !census.kind($0.parent).isIndex } == true && !isFree
-      let isOverflow = entry?.kind == .firstOverflow || entry?.kind == .laterOverflow
-      let mayBeOwn =
-        denied.contains(page) ? try fills(tree, page) : !isElsewhere || mayBeElsewhere
-      if isOverflow || !mayBeOwn {
-        stale.append(page)
-        continue
-      }
       guard
         tree.isWhole || tree.hasRoom(for: inner, isInUse: isNamed || (isFreeListSound && !isFree)),
         taken.haveRoom(for: inner), !isFree || !isFreeListSound
