@@ -96,10 +96,12 @@ public struct TableDefinition: Sendable, Hashable {
 
   /// Reads a CREATE TABLE statement; nil when it is none, or one without columns.
   public init?(sql: String) {
-    // A quote without an end swallows the columns behind it.
-    guard SchemaLexis.unfinished(SQLToken.statementBytes(of: Array(sql.utf8))) == nil else {
-      return nil
-    }
+    // A quote without an end swallows the columns behind it. One that a zero byte in a name cuts off has its end behind that.
+    let bytes = Array(sql.utf8)
+    guard
+      SchemaLexis.unfinished(SQLToken.statementBytes(of: bytes)) == nil
+        || SchemaLexis.unfinished(bytes) == nil
+    else { return nil }
     var parser = TableParser(sql)
     if let table = parser.parse() {
       self = table
