@@ -43,9 +43,9 @@ struct InteriorPage {
   /// of the page, in the order of their keys. Nil where there are fewer than two.
   init?(torn page: RawSpan, usableSize: Int, pageCount: UInt32) {
     right = 0
-    guard let first = (0..<usableSize).first(where: { page.byte(at: $0) != 0 }), first >= 512 else {
-      return nil
-    }
+    guard let first = (0..<usableSize).first(where: { page.byte(at: $0) != 0 }), first >= 512,
+      first / 512 * 512 < usableSize - 4
+    else { return nil }
     // Where the next cell begins, and how many follow, of each place at which a cell can begin.
     var counts: [Int: Int] = [usableSize: 0]
     var starts: [Int: Int] = [:]

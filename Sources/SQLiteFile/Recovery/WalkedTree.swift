@@ -99,6 +99,8 @@ extension DamagedDatabase {
 
   /// How deep b-trees can be (BTCURSOR_MAX_DEPTH of SQLite's is 20).
   private static let deepestWalk = 24
+  /// Leaves below a page without header that are read to confirm its keys.
+  private static let mostAsked = 16
 
   /// Walks the schema's own b-tree.
   func walkSchemaTree() throws(SQLiteFileError) -> WalkedTree {
@@ -229,12 +231,11 @@ extension DamagedDatabase {
       let torn = InteriorPage(
         torn: page, usableSize: layout.usableSize, pageCount: pageCount)
     else { return false }
-    var leafCount = 0
-    for cell in torn.cells where census.kind(cell.page) == .tableLeaf {
+    let leaves = torn.cells.filter { census.kind($0.page) == .tableLeaf }
+    for cell in leaves.prefix(Self.mostAsked) {
       guard let last = try rowIDs(of: cell.page)?.upperBound, last <= cell.key else { return false }
-      leafCount += 1
     }
-    return leafCount * 2 > torn.cells.count
+    return leaves.count * 2 > torn.cells.count
   }
 
   /// Walks one b-tree.
