@@ -70,44 +70,35 @@ struct ChainClaims {
     let reading = LeafReading(
       usableSize: reader.usableSize, mostPayload: mostPayload, encoding: encoding)
     // What entries of indexes lead to must be known before it is told which chains go astray.
-    try walkIndexes(shapes, reading, &allowance, census, &reader)
-    try walkLeaves(shapes, reading, &allowance, census, &reader)
-  }
-
-  private mutating func walkIndexes(
-    _ shapes: [RowShape], _ reading: LeafReading, _ allowance: inout Int,
-    _ census: borrowing PageCensus, _ reader: inout PageReader
-  ) throws(SQLiteFileError) {
-    var reading = reading
-    var buffer = ContiguousArray<UInt8>()
-    for page in 1...census.pageCount where census.kind(page).isIndex && !census.free.contains(page)
-    {
-      guard try reader.copy(page, into: &buffer) > 0 else { continue }
-      reading.readIndex(
-        buffer.rawSpan, isInterior: census.kind(page) == .indexInterior,
-        shape: census.owner(page).map { shapes[$0.table] })
-      for cell in reading.cells where cell.spills {
-        let head = buffer.rawSpan.uint32(at: cell.record + cell.local)
-        _ = indexed.insert(head)
-        try walk(Link(page, cell), head, cell.payload - cell.local, &allowance, census, &reader)
-      }
+    for ofIndexes in [true, false] {
+      try walkCells(ofIndexes, shapes, reading, &allowance, census, &reader)
     }
   }
 
-  private mutating func walkLeaves(
-    _ shapes: [RowShape], _ reading: LeafReading, _ allowance: inout Int,
+  /// Walks the chains of all cells of indexes, or of tables.
+  private mutating func walkCells(
+    _ ofIndexes: Bool, _ shapes: [RowShape], _ reading: LeafReading, _ allowance: inout Int,
     _ census: borrowing PageCensus, _ reader: inout PageReader
   ) throws(SQLiteFileError) {
     var reading = reading
     var buffer = ContiguousArray<UInt8>()
-    for page in 1...census.pageCount where census.isLiveLeaf(page) {
+    for page in 1...census.pageCount {
+      let kind = census.kind(page)
+      let isWanted =
+        ofIndexes ? kind.isIndex && !census.free.contains(page) : census.isLiveLeaf(page)
+      guard isWanted else { continue }
       let available = try reader.copy(page, into: &buffer)
       guard available > 0 else { continue }
-      reading.read(
-        buffer.rawSpan, number: page, available: available,
-        shape: census.owner(page).map { shapes[$0.table] })
+      let bytes = buffer.rawSpan
+      let shape = census.owner(page).map { shapes[$0.table] }
+      if ofIndexes {
+        reading.readIndex(bytes, isInterior: kind == .indexInterior, shape: shape)
+      } else {
+        reading.read(bytes, number: page, available: available, shape: shape)
+      }
       for cell in reading.cells where cell.spills {
-        let head = buffer.rawSpan.uint32(at: cell.record + cell.local)
+        let head = bytes.uint32(at: cell.record + cell.local)
+        if ofIndexes { _ = indexed.insert(head) }
         try walk(Link(page, cell), head, cell.payload - cell.local, &allowance, census, &reader)
       }
     }
