@@ -107,6 +107,13 @@ struct BTreeScan: ~Copyable {
           "record.trailingBytes",
           "\(decoder.trailingCount) records go on behind their last values", table: table))
     }
+    if decoder.surplusCount > 0 {
+      findings.add(
+        Finding(
+          "record.tooManyFields",
+          "\(decoder.surplusCount) records have more fields than the table has columns; what is behind the last column is not shown",
+          table: table))
+    }
     if decoder.reservedTypeCount > 0 {
       findings.add(
         Finding(

@@ -24,6 +24,8 @@ struct RecordDecoder: ~Copyable {
   private(set) var reservedTypeCount = 0
   /// Records that are longer than their values.
   private(set) var trailingCount = 0
+  /// Records with more fields than the table has columns.
+  private(set) var surplusCount = 0
   /// Bytes of text and blobs that rows have by default, without a field for them.
   private(set) var defaultBytes = 0
 
@@ -113,6 +115,7 @@ struct RecordDecoder: ~Copyable {
       body &+= length
       column &+= 1
     }
+    if offset < headerEnd, !layout.takesAllFields { surplusCount &+= 1 }
     while layout.takesAllFields, let type = Varint.read(payload, at: offset, end: headerEnd) {
       let length = Self.length(ofType: type.value)
       emit(payload, type.value, body, length, false, &sink)
@@ -124,6 +127,7 @@ struct RecordDecoder: ~Copyable {
   private mutating func emitByField<Sink: RowSink & ~Copyable>(
     _ payload: RawSpan, _ rowID: Int64?, _ layout: borrowing RowLayout, _ sink: inout Sink
   ) {
+    if fields.count > layout.fieldCount { surplusCount &+= 1 }
     for (column, rule) in layout.rules.enumerated() {
       let index = Int(rule.field)
       if index >= 0, index < fields.count, !rule.isRowID {

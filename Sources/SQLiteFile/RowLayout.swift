@@ -18,6 +18,8 @@ struct RowLayout {
   let names: [String]
   /// Whether the fields are the columns in order, so that one pass does.
   let isInOrder: Bool
+  /// The most fields that a record of the table has.
+  let fieldCount: Int
   /// Whether fields behind the last column are taken too.
   let takesAllFields: Bool
 
@@ -30,6 +32,7 @@ struct RowLayout {
     defaults = table.columns.map(\.defaultValue)
     names = table.columns.map(\.name)
     isInOrder = table.storedOrder == Array(table.columns.indices)
+    fieldCount = table.storedOrder.count
     takesAllFields = false
   }
 
@@ -39,6 +42,7 @@ struct RowLayout {
     defaults = []
     names = []
     isInOrder = true
+    fieldCount = .max
     takesAllFields = true
   }
 }

@@ -154,6 +154,12 @@ public final class SQLiteDatabase {
       return true
     }
     schema = Schema(rows: rows)
+    for table in schema.tables {
+      guard let sql = table.sql,
+        try table.definition?.runsTogether(sql, root: table.rootPage, &reader) == true
+      else { continue }
+      schema.disbelieve(table)
+    }
     try claims.reserveRoots(of: schema.tables) { tables throws(SQLiteFileError) in
       try RootChoice.choose(tables, encoding: header.textEncoding, &reader)
     }
@@ -173,9 +179,11 @@ public final class SQLiteDatabase {
     }
     for table in schema.tables where table.definition == nil {
       self.findings.add(
-        Finding(
-          "schema.unreadable", "the CREATE statement of \(table.name) is not readable",
-          table: table.name))
+        schema.isDisbelieved(table)
+          ? .tooFewColumns(table.name)
+          : Finding(
+            "schema.unreadable", "the CREATE statement of \(table.name) is not readable",
+            table: table.name))
     }
   }
 

@@ -44,7 +44,7 @@ public struct Schema: Sendable, Equatable {
   public let entries: [SchemaEntry]
   /// The tables with rows in the file, in the order of the file; virtual tables are not among them,
   /// the tables that they keep their content in are.
-  public let tables: [Table]
+  public private(set) var tables: [Table]
 
   /// The table of this name, upper and lower case alike as in SQL.
   public func table(named name: String) -> Table? {
@@ -65,6 +65,19 @@ public struct Schema: Sendable, Equatable {
     self.tables = tables
     places = Dictionary(
       tables.enumerated().map { (SQLName($1.name), $0) }, uniquingKeysWith: { first, _ in first })
+  }
+
+  /// The places of tables whose statements are readable and deny their rows.
+  private var disbelieved: Set<Int> = []
+
+  func isDisbelieved(_ table: Table) -> Bool { table.place.map(disbelieved.contains) ?? false }
+
+  /// Takes the statement of a table for one that cannot be read.
+  mutating func disbelieve(_ table: Table) {
+    guard let place = table.place else { return }
+    disbelieved.insert(place)
+    tables[place] = Table(
+      name: table.name, rootPage: table.rootPage, definition: nil, sql: table.sql, place: place)
   }
 
   /// The columns of the schema table itself.

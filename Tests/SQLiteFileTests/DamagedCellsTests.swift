@@ -259,6 +259,57 @@ import Testing
     }
   }
 
+  /// A table of rows so long that few stand on a page, and keys that ascend.
+  private static func long() throws -> DamageCase {
+    try DamageCase(pageSize: 1024) { connection in
+      var random = SplitMix64(seed: 5)
+      try connection.exec("CREATE TABLE text(id INTEGER PRIMARY KEY, name TEXT, number, body TEXT)")
+      for row in 1...400 {
+        let body = String(repeating: "word \(row) ", count: Int.random(in: 20...40, using: &random))
+        try connection.exec("INSERT INTO text VALUES(\(row), 'row \(row)', \(row * 7), '\(body)')")
+      }
+    }
+  }
+
+  /// An interior page has lost a sector of its cells, and one of the leaves that they led to its header: what is whole of the
+  /// leaf is the table's all the same.
+  @Test func aLeafWithoutHeaderToWhichNothingLeads() throws {
+    let store = try Self.long()
+    let interior = try #require(
+      store.pages("internal", of: "text").max { $0.cellCount < $1.cellCount })
+    // The last cells of the page are its first ones.
+    let leaf = store.pages("leaf", of: "text")[3]
+    let recovered = try store.recover(.all) { bytes in
+      for start in [
+        store.range(interior.number).lowerBound + 512, store.range(leaf.number).lowerBound,
+      ] {
+        bytes.replaceSubrange(start..<start + 512, with: [UInt8](repeating: 0, count: 512))
+      }
+    }
+    let judgement = Judgement(recovered, store)
+    judgement.expectHonest()
+    let lost = store.rows(of: leaf)
+    let whole = store.rows(of: leaf).count { place in
+      judgement.exact.contains(.init(table: "text", place: place))
+    }
+    #expect(whole > 0)
+    #expect(judgement.exact.count == judgement.total - lost.count + whole)
+  }
+
+  /// Two pointers of a leaf lead to one cell: its row comes once.
+  @Test func aCellWithTwoPointersIsOneRow() throws {
+    let store = try Self.history(1024, rows: 400)
+    let leaf = try #require(store.pages("leaf", of: "change").dropFirst().first)
+    let pointers = store.range(leaf.number).lowerBound + 8
+    let recovered = try store.recover(.all) { bytes in
+      bytes.replaceSubrange(
+        pointers + 4..<pointers + 6, with: Array(bytes[pointers + 6..<pointers + 8]))
+    }
+    let rows = Dictionary(
+      grouping: recovered.rows.filter { recovered.table(of: $0) == "change" }, by: \.rowID)
+    for (rowID, same) in rows { #expect(same.count == 1, "row \(String(describing: rowID))") }
+  }
+
   /// The number of the last page's next one is of no use to a row that has all its bytes.
   @Test func aFullLastPageIsNotDoubtedForItsNumber() throws {
     let store = try Self.chains(1024)

@@ -129,6 +129,65 @@ import Testing
     }
   }
 
+  /// A bit makes another character of a comma, and one column of two: the rows keep all their values, whoever reads them, and
+  /// nobody calls the file sound.
+  @Test(arguments: ["l", ".", "(", "\u{c}"], [", name TEXT", ", depth REAL"])
+  func aCommaThatIsNone(_ character: String, before column: String) throws {
+    let store = try DamageCase(pageSize: 1024) { connection in
+      try connection.exec(
+        "CREATE TABLE port(id INTEGER PRIMARY KEY, name TEXT, depth REAL, berths)")
+      for number in 1...300 {
+        try connection.exec(
+          "INSERT INTO port VALUES(\(number), 'port \(number)', \(number).5, \(number))")
+      }
+    }
+    let comma = Array(column.utf8)
+    var ruined = store.bytes
+    let place = try #require(
+      ruined.indices.first { ruined[$0...].prefix(comma.count).elementsEqual(comma) })
+    ruined[place] = try #require(character.utf8.first)
+    let recovered = try store.recover(.all) { $0 = ruined }
+    #expect(recovered.findings.contains("schema.unreadable"))
+    #expect(recovered.rows.count == 300)
+    for row in recovered.rows {
+      #expect(recovered.table(of: row) == "port" && row.origin.state == nil)
+      let rowID = try #require(row.rowID)
+      #expect(
+        row.values.dropFirst().map { FixtureValue($0) }
+          == [.string("port \(rowID)"), .real(Double(rowID) + 0.5), .integer(rowID)])
+    }
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("ruined.sqlite")
+    try Data(ruined).write(to: url)
+    let database = try SQLiteDatabase(path: url.path)
+    let table = try #require(database.schema.table(named: "port"))
+    let rows = try database.rows(of: table)
+    #expect(rows.count == 300 && rows.allSatisfy { $0.values.count == 4 })
+    #expect(database.findings.kept.contains { $0.id == "schema.unreadable" })
+    #expect(try database.check().findings.kept.contains { $0.table == "port" })
+  }
+
+  /// A record with more fields than its table has columns is SQLite's to write never: whoever leaves values out says so.
+  @Test func aRecordWithMoreFieldsThanColumns() throws {
+    let store = try DamageCase(pageSize: 1024) { connection in
+      try connection.exec("CREATE TABLE port(id INTEGER PRIMARY KEY, name TEXT, berths)")
+      try connection.exec("INSERT INTO port VALUES(1, 'a port', 7), (2, 'another', 8)")
+      try connection.exec("PRAGMA writable_schema=1")
+      try connection.exec(
+        "UPDATE sqlite_schema SET sql='CREATE TABLE port(id INTEGER PRIMARY KEY, name TEXT)'")
+    }
+    let recovered = try store.recover(.all) { _ in }
+    #expect(recovered.rows.map(\.values.count) == [2, 2])
+    #expect(recovered.findings.contains("record.tooManyFields"))
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("made.sqlite")
+    try Data(store.bytes).write(to: url)
+    let database = try SQLiteDatabase(path: url.path)
+    let table = try #require(database.schema.table(named: "port"))
+    #expect(try database.rows(of: table).count == 2)
+    #expect(database.findings.kept.contains { $0.id == "record.tooManyFields" })
+  }
+
   /// A bit makes a quote of a character, which swallows the columns behind it: the rows keep their table and all their values.
   @Test(arguments: ["[", "`"]) func aQuoteThatSwallowsColumns(_ quote: String) throws {
     let store = try DamageCase(pageSize: 1024) { connection in

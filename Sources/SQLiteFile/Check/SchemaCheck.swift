@@ -24,6 +24,9 @@ struct SchemaCheck {
     // Tables first: indexes may stand before them, and SQLite reads in the order of the row ids.
     for entry in schema.entries where entry.type == "table" { judge(entry) }
     for entry in schema.entries where entry.type != "table" { judge(entry) }
+    for table in schema.tables where schema.isDisbelieved(table) {
+      findings.append(.tooFewColumns(table.name))
+    }
     guard knowsWantedIndexes else { return }
     for entry in schema.entries
     where entry.type == "index" && entry.sql == nil && !wantedIndexes.contains(SQLName(entry.name))

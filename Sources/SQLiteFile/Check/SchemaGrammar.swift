@@ -20,6 +20,19 @@ struct SchemaGrammar {
 
   init(_ tokens: [SQLToken]) { self.tokens = tokens }
 
+  /// Whether SQLite refuses a CREATE TABLE statement for its words or their order.
+  static func refusesTable(_ sql: String) -> Bool {
+    let bytes = Array(SQLToken.statementBytes(of: Array(sql.utf8)))
+    guard SchemaLexis.defect(in: bytes) == nil else { return true }
+    var grammar = SchemaGrammar(SQLToken.all(in: bytes))
+    do throws(Defect) {
+      _ = try grammar.table()
+      return false
+    } catch {
+      return true
+    }
+  }
+
   /// Words that are no names without quotes: those of SQLite's keywords that have no fallback to an identifier.
   private static let reserved: Set<String> = [
     "ADD", "ALL", "ALTER", "AND", "AS", "AUTOINCREMENT", "BETWEEN", "CASE", "CHECK", "COLLATE",

@@ -172,6 +172,7 @@ extension DamagedDatabase {
       let evidence = owner.attribution == .root ? attribution : owner.attribution
       census.setOwner(of: page, owner.table, evidence)
     }
+    try claimHeaderless()
     try judgeByIndexes()
     guard tables.contains(where: { $0.definition.isWithoutRowID }) else { return }
     for page in 2...max(2, pageCount) where isIndex(page) && !census.free.contains(page) {

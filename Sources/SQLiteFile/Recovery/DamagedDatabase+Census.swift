@@ -252,6 +252,8 @@ private struct PageJudge {
     // disproves nothing; keys in order do as well.
     var good = 0
     var ordered = 0
+    // Cells of nothing but zeros: a sector of the page is lost.
+    var lost = 0
     var last = Int64.min
     for index in 0..<count {
       let start = Int(page.uint16(at: pointers + 2 * index))
@@ -259,6 +261,10 @@ private struct PageJudge {
         let key = Varint.read(page, at: start + 4, end: usable)
       else { continue }
       let child = page.uint32(at: start)
+      if child == 0, key.value == 0 {
+        lost += 1
+        continue
+      }
       if child >= 2, child <= census.pageCount, child != number { good += 1 }
       if Int64(bitPattern: key.value) > last, child >= 2 { ordered += 1 }
       last = Int64(bitPattern: key.value)
@@ -267,6 +273,7 @@ private struct PageJudge {
     if right >= 2, right <= census.pageCount, right != number { good += 1 }
     guard
       good * 2 > count + 1 || good == count + 1 || (count > 1 && ordered == count)
+        || (good > 2 && good == count + 1 - lost)
         || InteriorPage(page, number: number, usableSize: usable)?.isSound == true
     else { return false }
     for index in 0...count { setChild(page, base, pointers, index, count, number) }

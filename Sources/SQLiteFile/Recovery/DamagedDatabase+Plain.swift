@@ -3,11 +3,16 @@
 private final class GivenRows {
   private var contents: [Int: Int] = [:]
   private var doubtful: Set<Int64> = []
+  private var read: Set<Int64> = []
 
   func removeAll() {
     contents.removeAll(keepingCapacity: true)
     doubtful.removeAll(keepingCapacity: true)
+    read.removeAll(keepingCapacity: true)
   }
+
+  /// Notes a cell that the ordinary reader has read; false where it has done so before, as two pointers lead to it.
+  func begin(at offset: Int64) -> Bool { read.insert(offset).inserted }
 
   func add(_ row: borrowing RecoveredRowBuffer) {
     if row.partial.isEmpty {
@@ -54,11 +59,11 @@ extension DamagedDatabase {
   ///
   /// `comparesRows`: whether rows are wanted, not only findings.
   /// `give`: takes the rows that the reading of their page has not given, which something in the file speaks against; it
-  /// returns false when it wants no more.
+  /// returns false when it wants no more. Values that a lost sector has are `lost`.
   /// - Throws: ``SQLiteFileError`` when the device fails.
   func readPlainly(
     _ wanted: Set<Int>?, comparesRows: Bool = true,
-    give: (_ row: borrowing RecoveredRowBuffer, _ origin: RowOrigin) -> Bool
+    give: (_ row: borrowing RecoveredRowBuffer, _ origin: RowOrigin, _ lost: [PartialValue]) -> Bool
   ) throws(SQLiteFileError) {
     // A log that one of them does not lay over the file is history to the other.
     guard let plain, plain.hasOverlays == (sides?.overlays.isEmpty == false) else { return }
@@ -87,14 +92,20 @@ extension DamagedDatabase {
       }
       origin.table = number
       origin.attribution = .root
+      let isInOrder = layouts[number].isInOrder
       var pageOffset: Int64 = 0
+      var content = ContiguousArray<UInt8>()
       var earlier: ClosedRange<Int64>?
       func take(_ row: borrowing RecoveredRowBuffer, _ start: Int) -> Bool {
         guard comparesRows else { return true }
         // Of an earlier state of the page: it comes as a deleted row unless it lives elsewhere.
         if let own = earlier, let rowID = row.rowID, !own.contains(rowID) { return true }
         origin.offset = pageOffset + Int64(start)
-        if !given.take(row, at: origin.offset) { isDone = !give(row, origin) }
+        guard given.begin(at: origin.offset) else { return true }
+        if !given.take(row, at: origin.offset) {
+          isDone = !give(
+            row, origin, isInOrder ? Self.lostValues(content.rawSpan, at: start, layout) : [])
+        }
         return !isDone
       }
       // A leaf that was read as it stands holds the same rows either way.
@@ -110,6 +121,8 @@ extension DamagedDatabase {
           origin.page = page
           given.removeAll()
           guard comparesRows else { return }
+          content.removeAll(keepingCapacity: true)
+          if isSameLayout { _ = try reader.copy(page, into: &content) }
           earlier = narrowed[page]
           if earlier != nil, try rowIDs(of: page) == nil { earlier = nil }
           if !census.isLiveLeaf(page) { _ = contradicted.insert(page) }
@@ -129,5 +142,41 @@ extension DamagedDatabase {
         findings.add(finding)
       }
     }
+  }
+
+  /// The values of a cell of which a lost sector has a part, or the type.
+  private static func lostValues(_ page: RawSpan, at start: Int, _ layout: FileLayout)
+    -> [PartialValue]
+  {
+    let usable = min(layout.usableSize, page.byteCount)
+    guard start < usable, let payload = Varint.read(page, at: start, end: usable),
+      let rowID = Varint.read(page, at: start + payload.length, end: usable)
+    else { return [] }
+    let record = start + payload.length + rowID.length
+    let local = BTreePage.localLength(
+      payload: Int(clamping: payload.value), usableSize: layout.usableSize, isTableLeaf: true)
+    let (end, isLonger) = record.addingReportingOverflow(local)
+    guard !isLonger, end <= usable, PayloadGatherer.touchesZeroSector(page, start..<end),
+      let header = Varint.read(page, at: record, end: end),
+      header.value <= UInt64(local), header.value >= UInt64(header.length)
+    else { return [] }
+    var lost: [PartialValue] = []
+    var offset = record + header.length
+    var body = record + Int(header.value)
+    let headerEnd = body
+    var column = 0
+    while offset < headerEnd, let type = Varint.read(page, at: offset, end: headerEnd) {
+      let length = min(RecordDecoder.length(ofType: type.value), max(0, end - body))
+      let isTypeLost = PayloadGatherer.touchesZeroSector(page, offset..<offset + type.length)
+      if isTypeLost || PayloadGatherer.touchesZeroSector(page, body..<body + length) {
+        lost.append(
+          PartialValue(
+            column: column, have: 0, of: isTypeLost ? 0 : length, isDoubtful: true, bytes: []))
+      }
+      offset += type.length
+      body += length
+      column += 1
+    }
+    return lost
   }
 }

@@ -111,33 +111,9 @@ public final class DamagedDatabase {
     }
     // Tables that were dropped have rows in free pages, perhaps.
     let dropped = try readDroppedSchema()
-    var tables = schemaEntries.compactMap { entry -> ExpectedTable? in
-      guard entry.type == "table", entry.rootPage > 0 else { return nil }
-      if let sql = entry.sql,
-        let table = ExpectedTable(name: entry.name, sql: sql, rootPage: entry.rootPage)
-      {
-        return table
-      }
-      // Of two different names neither can be believed.
-      guard SQLName.isSame(entry.name, entry.tableName) else { return nil }
-      findings.add(
-        Finding(
-          "schema.unreadable", "the CREATE statement of \(entry.name) is not readable",
-          table: entry.name))
-      // An older entry for the same b-tree describes it as well.
-      for older in dropped
-      where older.type == "table" && older.rootPage == entry.rootPage
-        && SQLName.isSame(older.name, entry.name)
-      {
-        if let sql = older.sql,
-          let table = ExpectedTable(name: entry.name, sql: sql, rootPage: entry.rootPage)
-        {
-          return table
-        }
-      }
-      return ExpectedTable(
-        undescribed: entry.name, rootPage: entry.rootPage,
-        isWithoutRowID: [.indexLeaf, .indexInterior].contains(census.kind(entry.rootPage)))
+    var tables: [ExpectedTable] = []
+    for entry in schemaEntries where entry.type == "table" && entry.rootPage > 0 {
+      if let table = try table(of: entry, dropped) { tables.append(table) }
     }
     try settleSharedRoots(of: &tables)
     hasUnknownTables = tellsOfUnknownTables(beside: dropped)
@@ -149,6 +125,40 @@ public final class DamagedDatabase {
       tables.append(table)
     }
     try expect(tables)
+  }
+
+  /// The table that an entry of the schema names, with the statement that describes it; nil where the entry contradicts
+  /// itself.
+  ///
+  /// `dropped`: older entries.
+  private func table(of entry: SchemaEntry, _ dropped: [SchemaEntry]) throws(SQLiteFileError)
+    -> ExpectedTable?
+  {
+    let root = entry.rootPage
+    var finding = Finding(
+      "schema.unreadable", "the CREATE statement of \(entry.name) is not readable",
+      table: entry.name)
+    if let sql = entry.sql, let table = ExpectedTable(name: entry.name, sql: sql, rootPage: root) {
+      guard try table.definition.runsTogether(sql, root: root, &reader) else { return table }
+      finding = .tooFewColumns(entry.name)
+    }
+    // Of two different names neither can be believed.
+    guard SQLName.isSame(entry.name, entry.tableName) else { return nil }
+    findings.add(finding)
+    // An older entry for the same b-tree describes it as well.
+    for older in dropped
+    where older.type == "table" && older.rootPage == root
+      && SQLName.isSame(older.name, entry.name) && older.sql != entry.sql
+    {
+      if let sql = older.sql,
+        let table = ExpectedTable(name: entry.name, sql: sql, rootPage: root)
+      {
+        return table
+      }
+    }
+    return ExpectedTable(
+      undescribed: entry.name, rootPage: root,
+      isWithoutRowID: [.indexLeaf, .indexInterior].contains(census.kind(root)))
   }
 
   /// Takes over what the ordinary reader reads of the schema, and what it finds wrong there.
@@ -197,7 +207,10 @@ public final class DamagedDatabase {
       guard
         let other = tables.firstIndex(where: {
           $0.isDescribed && !$0.isDropped && SQLName.isSame($0.name, tables[place].name)
-        }), tables[other].rootPage == nil
+        }), tables[other].rootPage == nil,
+        try tables[place].rootPage.map({ root throws(SQLiteFileError) in
+          try firstRows(below: root, fit: tables[other])
+        }) ?? true
       else { continue }
       tables[other].rootPage = tables[place].rootPage
       tables[place].rootPage = nil
@@ -207,6 +220,22 @@ public final class DamagedDatabase {
     shapes = tables.enumerated().map { RowShape($1, table: $0) }
     layouts = tables.map { $0.isDescribed ? RowLayout($0.definition) : RowLayout() }
     try attribute()
+  }
+
+  /// Whether the first rows of a b-tree can be a table's.
+  private func firstRows(below root: UInt32, fit table: ExpectedTable) throws(SQLiteFileError)
+    -> Bool
+  {
+    let shape = RowShape(table, table: 0)
+    var types = RecordTypes()
+    return try FirstRecords.read(below: root, &reader).allSatisfy { record in
+      let bytes = record.payload.rawSpan
+      guard let header = Varint.read(bytes, at: 0, end: bytes.byteCount),
+        header.value > UInt64(header.length), header.value <= UInt64(bytes.byteCount),
+        types.read(bytes, header.length..<Int(header.value))
+      else { return false }
+      return shape.fits(types)
+    }
   }
 
   // MARK: - Rows
@@ -273,11 +302,12 @@ public final class DamagedDatabase {
     _ selection: Selection, _ wanted: Set<Int>?, _ sink: inout Sink
   ) throws(SQLiteFileError) {
     switch selection {
-    case .live: if sink.wantsMore { try readPlainly(wanted, comparesRows: false) { _, _ in true } }
+    case .live:
+      if sink.wantsMore { try readPlainly(wanted, comparesRows: false) { _, _, _ in true } }
     case .all:
       if sink.wantsMore {
-        try readPlainly(wanted) { row, origin in
-          row.send(as: origin, to: &sink)
+        try readPlainly(wanted) { row, origin, lost in
+          row.send(as: origin, without: lost, to: &sink)
           return sink.wantsMore
         }
       }

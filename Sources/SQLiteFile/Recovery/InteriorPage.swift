@@ -25,7 +25,8 @@ struct InteriorPage {
       }
     for index in 0..<count {
       let start = Int(page.uint16(at: base + 12 + 2 * index))
-      guard start >= floor, start + 5 <= usableSize,
+      // No page has the number 0: such a cell is lost, and its key with it.
+      guard start >= floor, start + 5 <= usableSize, page.uint32(at: start) != 0,
         let key = Varint.read(page, at: start + 4, end: usableSize)
       else {
         agrees = false

@@ -70,11 +70,12 @@ struct PayloadGatherer: ~Copyable {
     guard isLive, !map.isPresent else { return }
     if have < cell.payload {
       if let jump { doubt(from: jump) }
-    } else if census.canBeOverflow(next), !census.contested.contains(next),
-      jump != nil || next == last + 1
-    {
+    } else if let jump {
+      // A chain that does not end where the row does may be another row's from where it leaves its order.
+      if next != 0 { doubt(from: jump) }
+    } else if next == last + 1, census.canBeOverflow(next), !census.contested.contains(next) {
       // The chain goes on behind the row's end, and nothing else leads there: it is a longer row's.
-      doubt(from: jump ?? first)
+      doubt(from: first)
     }
   }
 

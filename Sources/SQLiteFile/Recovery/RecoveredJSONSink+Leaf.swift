@@ -103,19 +103,8 @@ extension RecoveredJSONSink {
       }
       body &+= length
     }
-    // Fields that the table has no columns for are not shown, but must agree with the record's length.
-    var count = column
-    while offset < headerEnd {
-      guard let type = Varint.read(page, at: offset, end: headerEnd), type.value != 10,
-        type.value != 11
-      else { return nil }
-      let length = RecordDecoder.length(ofType: type.value)
-      guard length <= end &- body else { return nil }
-      offset &+= type.length
-      body &+= length
-      count &+= 1
-    }
-    guard body == end, count <= RecordTypes.mostFields else { return nil }
+    // A table has a column for each field.
+    guard offset == headerEnd, body == end else { return nil }
     while column < rules.count {
       output.put(separator, at: cursor)
       separator = UInt64(UInt8(ascii: ","))

@@ -91,9 +91,13 @@ public struct RecoveredRowBuffer: ~Copyable {
     bytes.append(contentsOf: batch.bytes[head.bytes])
   }
 
-  /// Hands the row on as it stands, under another origin.
-  func send<Sink: RecoverySink & ~Copyable>(as origin: RowOrigin, to sink: inout Sink) {
-    sink.begin(origin, partial: partial)
+  /// Hands the row on under another origin.
+  ///
+  /// `lost`: the values of it that are not whole.
+  func send<Sink: RecoverySink & ~Copyable>(
+    as origin: RowOrigin, without lost: [PartialValue], to sink: inout Sink
+  ) {
+    sink.begin(origin, partial: lost)
     sink.beginRow(rowID)
     for value in values {
       let content = bytes.rawSpan.part(value.offset, value.count)
@@ -200,7 +204,7 @@ extension DamagedDatabase {
     try withoutActuallyEscaping(records) { records throws(SQLiteFileError) in
       try withoutActuallyEscaping(others) { others throws(SQLiteFileError) in
         if try RowPipeline.read(self, nil, as: forms, records: records, others) {
-          try readPlainly(nil, comparesRows: false) { _, _ in true }
+          try readPlainly(nil, comparesRows: false) { _, _, _ in true }
         }
       }
     }

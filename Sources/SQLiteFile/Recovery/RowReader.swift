@@ -153,6 +153,10 @@ struct RowReader: ~Copyable {
         isInDoubt = true
         continue
       }
+      if !isInDoubt, !cell.isHeadless, !rowLayout.takesAllFields {
+        let record = bytes.rawSpan.part(cell.record, cell.local)
+        isInDoubt = FirstRecords.fieldCount(record) > rowLayout.fieldCount
+      }
       origin.offset = place.offset + Int64(cell.start)
       if let row = deduced[index] {
         emit(row, of: cell, origin, rowLayout, &sink)

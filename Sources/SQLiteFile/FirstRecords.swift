@@ -1,0 +1,105 @@
+/// The first rows of a table, as a cheap witness of what its CREATE statement says.
+enum FirstRecords {
+  private static let mostRows = 16
+
+  /// The first rows of a leaf that have no overflow pages; empty where the b-tree is no table's, or a page on the way to the
+  /// leaf is not readable.
+  ///
+  /// `part`: how much of the b-tree is before the leaf, of `parts`; 0 is its first one.
+  static func read(
+    below root: UInt32, part: Int = 0, of parts: Int = 1, _ reader: inout PageReader
+  ) throws(SQLiteFileError) -> [(rowID: Int64, payload: ContiguousArray<UInt8>)] {
+    let usableSize = reader.usableSize
+    var number = root
+    // No b-tree of SQLite's is deeper.
+    for _ in 0..<20 {
+      guard let page = try reader.page(number),
+        let header = try? BTreePage(parsing: page, number: number, usableSize: usableSize),
+        header.kind.isTable
+      else { return [] }
+      guard header.kind.isLeaf else {
+        let index = header.cellCount * part / parts
+        if index == header.cellCount {
+          number = header.rightChild
+        } else if let start = header.cellStart(page, index) {
+          number = page.uint32(at: start)
+        } else {
+          return []
+        }
+        continue
+      }
+      return (0..<min(header.cellCount, mostRows)).compactMap { index in
+        guard let start = header.cellStart(page, index),
+          let length = Varint.read(page, at: start, end: usableSize),
+          length.value <= UInt64(usableSize),
+          let key = Varint.read(page, at: start + length.length, end: usableSize)
+        else { return nil }
+        let offset = start + length.length + key.length
+        let total = Int(length.value)
+        guard
+          BTreePage.localLength(payload: total, usableSize: usableSize, isTableLeaf: true)
+            == total, offset + total <= usableSize
+        else { return nil }
+        return (
+          Int64(bitPattern: key.value), ContiguousArray(page.part(offset, total).array())
+        )
+      }
+    }
+    return []
+  }
+
+  /// The number of fields that a record's header gives (file format, section 2.1); those at its beginning count that can
+  /// be read.
+  static func fieldCount(_ record: RawSpan) -> Int {
+    guard let header = Varint.read(record, at: 0, end: record.byteCount) else { return 0 }
+    let end = Int(clamping: min(header.value, UInt64(record.byteCount)))
+    var offset = header.length
+    var count = 0
+    while let type = Varint.read(record, at: offset, end: end) {
+      offset += type.length
+      count += 1
+    }
+    return count
+  }
+}
+
+extension TableDefinition {
+  /// Whether the statement runs two columns into one, by a comma that has become another character: the rows have more
+  /// fields than it has columns, and the statement is one that SQLite refuses, or has a type of three words.
+  ///
+  /// SQLite writes no record with more fields than columns. But a page of another table may stand at the root, and then
+  /// nothing is wrong with the statement.
+  ///
+  /// - Throws: ``SQLiteFileError`` when the device fails.
+  func runsTogether(_ sql: String, root: UInt32, _ reader: inout PageReader)
+    throws(SQLiteFileError) -> Bool
+  {
+    guard !isWithoutRowID else { return false }
+    let stored = storedOrder.count
+    var count = 0
+    var surplus = 0
+    // Where the first leaf says nothing, or is damaged, others are asked.
+    let parts = 8
+    for part in 0..<parts {
+      for record in try FirstRecords.read(below: root, part: part, of: parts, &reader) {
+        count += 1
+        if FirstRecords.fieldCount(record.payload.rawSpan) > stored { surplus += 1 }
+      }
+      if count > 0, surplus == 0 { return false }
+      if try reader.kind(of: root)?.isLeaf != false { break }
+    }
+    guard surplus * 2 > count else { return false }
+    return columns.contains { $0.declaredType.split(whereSeparator: \.isWhitespace).count > 2 }
+      || SchemaGrammar.refusesTable(sql)
+  }
+}
+
+extension Finding {
+  /// A CREATE statement is not taken at its word.
+  static func tooFewColumns(_ table: String) -> Finding {
+    Finding(
+      "schema.unreadable",
+      "the rows of \(table) have more fields than its CREATE statement has columns; it is not believed",
+      table: table)
+  }
+}
