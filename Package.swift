@@ -34,6 +34,7 @@ let package = Package(
     .executable(name: "lifeboat", targets: ["LifeboatCLI"]),
     .library(name: "SQLiteFile", targets: ["SQLiteFile"]),
     .library(name: "ObjectModel", targets: ["ObjectModel"]),
+    .library(name: "ModelTools", targets: ["ModelTools"]),
     .library(name: "CoreDataStore", targets: ["CoreDataStore"]),
     .library(name: "StoreExtraction", targets: ["StoreExtraction"]),
     .library(name: "StoreMigration", targets: ["StoreMigration"]),
@@ -45,6 +46,14 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-crypto", "3.12.3"..<"5.0.0"),
   ],
   targets: [
+    // What a model says that a store must be, for whoever checks, repairs or makes one. Its tests are CoreDataStoreTests.
+    .target(
+      name: "CoreDataForensics",
+      dependencies: ["CoreDataStore", "ModelTools", "ObjectModel", "SQLiteFile", "SafeText"],
+      swiftSettings: settings),
+    // What is done with models above reading them. Its tests are ObjectModelTests: they write what they read.
+    .target(
+      name: "ModelTools", dependencies: ["ObjectModel", "SafeText"], swiftSettings: settings),
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     .systemLibrary(name: "CFiles"),
@@ -54,8 +63,8 @@ let package = Package(
     .executableTarget(
       name: "LifeboatCLI",
       dependencies: [
-        "SupportBundle", "StoreRecovery", "StoreMigration", "StoreExtraction", "CoreDataStore",
-        "ObjectModel", "SQLiteFile", "SQLiteWriter", "Terminal", "SafeText",
+        "SupportBundle", "StoreRecovery", "StoreMigration", "StoreExtraction",
+        "CoreDataForensics", "CoreDataStore", "ModelTools", "ObjectModel", "SQLiteFile", "SQLiteWriter", "Terminal", "SafeText",
         argumentParser,
       ],
       swiftSettings: settings),
@@ -85,17 +94,21 @@ let package = Package(
       tests: ["CSQLite", "RecoveryChild"])
     + room(
       "StoreMigration",
-      imports: ["StoreExtraction", "CoreDataStore", "ObjectModel", "SQLiteWriter"])
+      imports: [
+        "StoreExtraction", "CoreDataForensics", "CoreDataStore", "ModelTools", "ObjectModel",
+        "SQLiteWriter",
+      ])
     + room(
       "StoreExtraction",
       imports: [
-        "CoreDataStore", "ObjectModel", "SQLiteFile", "SQLiteWriter", "SafeText", "SafeFiles",
+        "CoreDataForensics", "CoreDataStore", "ModelTools", "ObjectModel", "SQLiteFile",
+        "SQLiteWriter", "SafeText", "SafeFiles",
       ])
     + room("SQLiteWriter", imports: ["SafeText", "SafeFiles", "CSQLite"])
     + room(
       "CoreDataStore", imports: ["ObjectModel", "SQLiteFile", "SafeText", "CZlib", crypto],
-      tests: ["SQLiteWriter"])
-    + room("ObjectModel", imports: ["SafeText", crypto])
+      tests: ["CoreDataForensics", "SQLiteWriter"])
+    + room("ObjectModel", imports: ["SafeText", crypto], tests: ["ModelTools"])
     + room("SQLiteFile", imports: ["SafeText"])
 )
 

@@ -113,13 +113,13 @@ extension CoreDataStore {
     return links
   }
 
-  typealias JoinColumns = (
+  package typealias JoinColumns = (
     owner: Int, destination: Int, ownerOrder: Int?, destinationOrder: Int?
   )
 
   /// The table of a many-to-many relationship. Of a relationship between an entity and itself either side may
   /// have given the name.
-  func joinTable(_ join: TableLayout.JoinTable, _ layout: TableLayout)
+  package func joinTable(_ join: TableLayout.JoinTable, _ layout: TableLayout)
     -> (Table, JoinColumns)?
   {
     var names = [join.name]

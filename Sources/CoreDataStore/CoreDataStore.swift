@@ -37,7 +37,7 @@ public final class CoreDataStore {
     return all
   }
 
-  var meaningFindings = FindingList()
+  package var meaningFindings = FindingList()
   /// The join tables read so far, by name and direction.
   var linkCache: [String: LinkTable] = [:]
 
@@ -166,7 +166,7 @@ public final class CoreDataStore {
   }()
 
   /// The tables and columns of the model; nil without one.
-  private(set) lazy var layout: TableLayout? = model.map(TableLayout.init)
+  package private(set) lazy var layout: TableLayout? = model.map(TableLayout.init)
 
   /// The entities named and all their descendants.
   public func withDescendants(_ names: Set<String>) -> Set<String> {
@@ -183,7 +183,7 @@ public final class CoreDataStore {
   }
 
   /// The entities whose rows are in a table.
-  func records(in table: Table) -> [EntityRecord] {
+  package func records(in table: Table) -> [EntityRecord] {
     recordsByTable[table.name.uppercased()] ?? []
   }
 

@@ -27,7 +27,7 @@ public struct EntityRecord: Sendable, Hashable, Codable {
     if case .integer(let key) = row.values[3] { highestKey = key } else { highestKey = 0 }
   }
 
-  init(number: Int64, name: String, superNumber: Int64, highestKey: Int64) {
+  package init(number: Int64, name: String, superNumber: Int64, highestKey: Int64) {
     self.number = number
     self.name = name
     self.superNumber = superNumber

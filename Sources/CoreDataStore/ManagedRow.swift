@@ -6,6 +6,11 @@ public struct ManagedRow: Sendable {
     public let name: String
     /// The value.
     public let value: PropertyValue
+
+    package init(name: String, value: PropertyValue) {
+      self.name = name
+      self.value = value
+    }
   }
 
   /// The entity; nil when the row's number is that of no entity.
@@ -18,6 +23,17 @@ public struct ManagedRow: Sendable {
   public let saveCount: Int64?
   /// The properties: attributes and to-one relationships, then many-to-many relationships, by name.
   public let properties: [Property]
+
+  package init(
+    entityName: String?, entityNumber: Int64?, primaryKey: Int64, saveCount: Int64?,
+    properties: [Property]
+  ) {
+    self.entityName = entityName
+    self.entityNumber = entityNumber
+    self.primaryKey = primaryKey
+    self.saveCount = saveCount
+    self.properties = properties
+  }
 }
 
 /// An entity as its rows in a store are read.

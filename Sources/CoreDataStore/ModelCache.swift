@@ -23,17 +23,6 @@ public enum ModelCache {
     }
   }
 
-  /// A model as a store caches it.
-  public static func content(of model: ManagedObjectModel) throws(Failure) -> [UInt8] {
-    try deflate(model.archiveBytes())
-  }
-
-  /// The same, with what the form cannot hold.
-  public static func written(_ model: ManagedObjectModel) throws(Failure) -> WrittenModel {
-    let archive = model.archive(form: .modelCache)
-    return WrittenModel(bytes: try deflate(archive.bytes), losses: archive.losses)
-  }
-
   /// Unpacks a raw DEFLATE stream, to at most ``maximumSize`` bytes.
   static func inflate(_ content: [UInt8]) throws(Failure) -> [UInt8] {
     guard content.count <= maximumSize else { throw Failure(message: "larger than any model") }
@@ -69,7 +58,8 @@ public enum ModelCache {
     return output
   }
 
-  static func deflate(_ bytes: [UInt8]) throws(Failure) -> [UInt8] {
+  /// Packs an archive as a store caches it.
+  package static func deflate(_ bytes: [UInt8]) throws(Failure) -> [UInt8] {
     guard bytes.count <= maximumSize else { throw Failure(message: "larger than any model") }
     var stream = unsafe z_stream()
     let size = unsafe Int32(MemoryLayout<z_stream>.size)

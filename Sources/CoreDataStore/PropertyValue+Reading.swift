@@ -1,9 +1,9 @@
-import ObjectModel
-import SQLiteFile
+package import ObjectModel
+package import SQLiteFile
 
 extension PropertyValue {
   /// A stored value of a column of which only the declaration is known.
-  init(_ stored: StoredValue, isDate: Bool) {
+  package init(_ stored: StoredValue, isDate: Bool) {
     switch stored {
     case .null: self = .null
     case .integer(let value):
@@ -16,7 +16,7 @@ extension PropertyValue {
 
   /// A stored value of an attribute. A value whose storage class does not fit the attribute's type is given as
   /// it is stored: SQLite lets any class stand in any column, and bending it would hide that.
-  init(_ stored: StoredValue, _ attribute: Attribute, storePath: String) {
+  package init(_ stored: StoredValue, _ attribute: Attribute, storePath: String) {
     switch (attribute.type, stored) {
     case (.boolean, .integer(0)): self = .boolean(false)
     case (.boolean, .integer(1)): self = .boolean(true)

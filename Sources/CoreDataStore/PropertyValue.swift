@@ -33,6 +33,11 @@ public struct ObjectReference: Sendable, Hashable {
   public let entityName: String?
   /// The primary key in that entity's table.
   public let primaryKey: Int64
+
+  package init(entityName: String?, primaryKey: Int64) {
+    self.entityName = entityName
+    self.primaryKey = primaryKey
+  }
 }
 
 /// Seconds since 2001-01-01T00:00:00Z, as Core Data keeps dates.
@@ -117,7 +122,7 @@ public struct ExternalBlob: Sendable, Hashable {
     return String(decoding: name, as: UTF8.self)
   }
 
-  init(identifier: String, storePath: String) {
+  package init(identifier: String, storePath: String) {
     self.identifier = identifier
     let support = StoreSet.supportName(for: PathText.lastComponent(of: storePath))
     path =

@@ -1,19 +1,19 @@
-import ObjectModel
-import SQLiteFile
+package import ObjectModel
+package import SQLiteFile
 
 /// How the columns of one of a store's tables become properties, worked out once for all rows.
-struct RowPlan {
-  enum Kind {
+package struct RowPlan {
+  package enum Kind {
     case attribute(Attribute)
     case toOne(destination: String, entityColumn: Int?)
     /// A column of which only the declaration is known.
     case declared(isDate: Bool)
   }
 
-  struct Field {
-    let name: String
-    let kind: Kind
-    let column: Int
+  package struct Field {
+    package let name: String
+    package let kind: Kind
+    package let column: Int
 
     var described: DescribedEntity.Property {
       switch kind {
@@ -27,29 +27,29 @@ struct RowPlan {
   }
 
   /// A many-to-many relationship: for each owner's key the destinations.
-  struct Links {
+  package struct Links {
     let name: String
     let destinations: LinkTable
     let destinationName: String
   }
 
-  struct EntityPlan {
+  package struct EntityPlan {
     let name: String
     let fields: [Field]
     let links: [Links]
   }
 
-  let table: Table
-  let keyColumn: Int
-  let entityColumn: Int?
-  let saveCountColumn: Int?
+  package let table: Table
+  package let keyColumn: Int
+  package let entityColumn: Int?
+  package let saveCountColumn: Int?
   /// By entity number.
-  let entities: [Int64: EntityPlan]
+  package let entities: [Int64: EntityPlan]
   /// For rows whose number is that of no entity: the columns as declared.
-  let fallback: [Field]
+  package let fallback: [Field]
 
   /// The columns of an entity's rows, by the names of its properties.
-  static func fields(of entity: String, in definition: TableDefinition, _ layout: TableLayout)
+  package static func fields(of entity: String, in definition: TableDefinition, _ layout: TableLayout)
     -> [Field]
   {
     guard let place = layout.table(of: entity) else { return [] }
@@ -80,7 +80,7 @@ struct RowPlan {
   }
 
   /// The columns of a table that has no model, by their declared names and types.
-  static func declaredFields(of definition: TableDefinition) -> [Field] {
+  package static func declaredFields(of definition: TableDefinition) -> [Field] {
     definition.columns.enumerated().compactMap { index, column in
       guard !["Z_PK", "Z_ENT", "Z_OPT"].contains(column.name.uppercased()) else { return nil }
       return Field(

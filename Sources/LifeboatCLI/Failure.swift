@@ -1,3 +1,4 @@
+import CoreDataForensics
 import CoreDataStore
 import Foundation
 import ObjectModel

@@ -1,6 +1,8 @@
 import ArgumentParser
+import CoreDataForensics
 import CoreDataStore
 import Foundation
+import ModelTools
 import ObjectModel
 import SafeText
 import StoreExtraction

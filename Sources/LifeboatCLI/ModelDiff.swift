@@ -1,4 +1,5 @@
 import ArgumentParser
+import ModelTools
 import ObjectModel
 import CoreDataStore
 import SafeText

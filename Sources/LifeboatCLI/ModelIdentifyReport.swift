@@ -1,3 +1,4 @@
+import ModelTools
 import ObjectModel
 
 /// The JSON form of `lifeboat model identify`.

@@ -1,5 +1,6 @@
 import CoreDataStore
 import Foundation
+import ModelTools
 import ObjectModel
 import SQLiteFile
 import SafeText

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CoreDataStore
 import Foundation
+import ModelTools
 import ObjectModel
 import StoreExtraction
 import SupportBundle

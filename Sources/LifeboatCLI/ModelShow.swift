@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import ModelTools
 import ObjectModel
 import SafeText
 import Terminal

@@ -1,3 +1,4 @@
+import ModelTools
 import ObjectModel
 
 /// A migration plan for programs.

@@ -84,7 +84,7 @@ public struct AttributeType: RawRepresentable, Sendable, Hashable, Codable {
 
   /// The class that Core Data's compiler writes as `NSAttributeValueClassName` when the model
   /// names none; nil where it writes null.
-  var standardValueClassName: String? {
+  package var standardValueClassName: String? {
     switch self {
     case .integer16, .integer32, .integer64, .double, .float, .boolean: "NSNumber"
     case .decimal: "NSDecimalNumber"

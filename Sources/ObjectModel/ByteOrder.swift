@@ -1,16 +1,16 @@
 /// The order of names in version hashes: by UTF-8 bytes, case-sensitive.
 ///
 /// Swift compares strings by their normalised form, which is the same for ASCII only.
-enum ByteOrder {
-  static func precedes(_ left: String, _ right: String) -> Bool {
+package enum ByteOrder {
+  package static func precedes(_ left: String, _ right: String) -> Bool {
     left.utf8.lexicographicallyPrecedes(right.utf8)
   }
 
-  static func sorted(_ names: some Sequence<String>) -> [String] {
+  package static func sorted(_ names: some Sequence<String>) -> [String] {
     names.sorted(by: precedes)
   }
 
-  static func isASCII(_ text: String) -> Bool {
+  package static func isASCII(_ text: String) -> Bool {
     text.utf8.allSatisfy { $0 < 0x80 }
   }
 }

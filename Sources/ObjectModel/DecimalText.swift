@@ -1,12 +1,12 @@
 /// Decimal numbers as text: the form in which a default value is compared.
-enum DecimalText {
+package enum DecimalText {
   /// The most digits and places that are spelled out; `NSDecimal` has 38 digits and an exponent of one
   /// byte.
-  static let maximumPlaces = 300
+  package static let maximumPlaces = 300
 
   /// Digits without exponent, sign only when negative, no superfluous zeros; nil unless `text` is
   /// an optional sign, digits and at most one point.
-  static func canonical(_ text: String) -> String? {
+  package static func canonical(_ text: String) -> String? {
     var units = Array(text.utf8)
     guard units.count <= maximumPlaces * 2 else { return nil }
     var negative = false
@@ -29,7 +29,7 @@ enum DecimalText {
 
   /// The text of mantissa x 10^exponent, where the mantissa is at most 16 little-endian bytes
   /// (`NS.mantissa` of an archived decimal).
-  static func text(mantissa: [UInt8], exponent: Int64, negative: Bool) -> String? {
+  package static func text(mantissa: [UInt8], exponent: Int64, negative: Bool) -> String? {
     guard mantissa.count <= 16, (-128...127).contains(exponent) else { return nil }
     var value = Array(mantissa.reversed())
     var digits: [UInt8] = []
@@ -58,7 +58,7 @@ enum DecimalText {
   }
 
   /// The parts that an archived decimal needs; nil when the number has more than 128 bits.
-  static func parts(_ text: String) -> (mantissa: [UInt8], exponent: Int64, negative: Bool)? {
+  package static func parts(_ text: String) -> (mantissa: [UInt8], exponent: Int64, negative: Bool)? {
     guard let text = canonical(text) else { return nil }
     let negative = text.utf8.first == UInt8(ascii: "-")
     let pieces = text.utf8.drop { $0 == UInt8(ascii: "-") }.split(separator: UInt8(ascii: "."))

@@ -38,7 +38,7 @@ public enum DefaultValue: Sendable, Hashable {
   }
 
   /// Reads the text of `defaultValueString` for an attribute of the given type.
-  init(text: String, type: AttributeType) {
+  package init(text: String, type: AttributeType) {
     switch type {
     case .integer16, .integer32, .integer64:
       // "NO" was seen in a model whose compiled form has 0: an attribute that once was a Boolean.

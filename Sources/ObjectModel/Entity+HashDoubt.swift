@@ -1,6 +1,6 @@
 extension Entity {
   /// Whether a relationship declared here is its own way back.
-  func isSelfInverse(_ relationship: Relationship) -> Bool {
+  package func isSelfInverse(_ relationship: Relationship) -> Bool {
     relationship.inverseName == relationship.name
       && relationship.destinationEntityName == name
       && (relationship.inverseEntityName ?? name) == name

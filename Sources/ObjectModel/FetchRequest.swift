@@ -75,7 +75,7 @@ public struct FetchRequest: Sendable, Hashable {
   }
 
   /// `NSFetchRequestFlags` of every archived request that was seen, all of them with Apple's defaults.
-  static let standardFlags: Int64 = 30
+  package static let standardFlags: Int64 = 30
 
   /// Makes a request; what is left out is as in Apple's API.
   public init(

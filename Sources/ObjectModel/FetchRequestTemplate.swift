@@ -28,7 +28,7 @@ public struct FetchRequestTemplate: Sendable, Hashable {
 /// A fetched property of an entity. It has no column and no part in the version hash.
 public struct FetchedProperty: Sendable, Hashable {
   /// The name that Xcode gives the request of every fetched property.
-  static let standardRequestName = "fetchedPropertyFetchRequest"
+  package static let standardRequestName = "fetchedPropertyFetchRequest"
 
   /// The property's name.
   public var name: String

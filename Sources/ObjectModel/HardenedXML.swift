@@ -5,8 +5,8 @@
 /// or have an internal subset are refused: nothing read here needs them, and attacks by expansion
 /// or by reading other files do. Foundation's `XMLParser` is not used: on Linux
 /// (Swift 6.3.1) it traps on some damaged start tags.
-struct HardenedXML {
-  enum Event {
+package struct HardenedXML {
+  package enum Event {
     case start(name: String, attributes: [String: String], line: Int)
     case end
     case text(String)
@@ -16,16 +16,16 @@ struct HardenedXML {
 
   /// Limits, far above any real model: 32 MiB, a million events, 100 levels, 256 attributes of one
   /// element.
-  static let maximumByteCount = 32 << 20
-  static let maximumEventCount = 1 << 20
-  static let maximumDepth = 100
-  static let maximumAttributeCount = 256
+  package static let maximumByteCount = 32 << 20
+  package static let maximumEventCount = 1 << 20
+  package static let maximumDepth = 100
+  package static let maximumAttributeCount = 256
 
-  let events: [Event]
+  package let events: [Event]
   /// Where the entities of a model's source stand that are not known.
-  let entities: [XMLScanner.Place]
+  package let entities: [XMLScanner.Place]
 
-  init(
+  package init(
     _ bytes: [UInt8], knowing known: KnownEntities? = nil
   ) throws(PropertyListError) {
     guard bytes.count <= Self.maximumByteCount else {
@@ -41,7 +41,7 @@ struct HardenedXML {
   }
 
   /// Whether the first bytes, after a byte order mark and blanks, open a tag.
-  static func looksLikeXML(_ bytes: [UInt8]) -> Bool {
+  package static func looksLikeXML(_ bytes: [UInt8]) -> Bool {
     let body = bytes.starts(with: XMLScanner.byteOrderMark) ? bytes.dropFirst(3) : bytes[...]
     return body.first { !XMLScanner.isBlank($0) } == UInt8(ascii: "<")
   }

@@ -1,6 +1,6 @@
 /// Hexadecimal text, lowercase when written.
-enum Hex {
-  static func string(_ bytes: some Sequence<UInt8>) -> String {
+package enum Hex {
+  package static func string(_ bytes: some Sequence<UInt8>) -> String {
     let digits = Array("0123456789abcdef".utf8)
     var text: [UInt8] = []
     for byte in bytes {
@@ -11,7 +11,7 @@ enum Hex {
   }
 
   /// What a hexadecimal digit stands for; nil for any other byte.
-  static func digit(_ byte: UInt8) -> UInt32? {
+  package static func digit(_ byte: UInt8) -> UInt32? {
     switch byte {
     case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(byte - UInt8(ascii: "0"))
     case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt32(byte - UInt8(ascii: "a") + 10)
@@ -21,7 +21,7 @@ enum Hex {
   }
 
   /// The bytes that an even number of hexadecimal digits stand for; nil for any other text.
-  static func bytes(_ text: String) -> [UInt8]? {
+  package static func bytes(_ text: String) -> [UInt8]? {
     var bytes: [UInt8] = []
     var high: UInt8?
     for unit in text.utf8 {

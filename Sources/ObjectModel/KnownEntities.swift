@@ -2,9 +2,9 @@
 /// have nearly all of theirs in common, and what is read once need not be read again.
 ///
 /// What an element of a `<model>` says depends on its bytes alone.
-struct KnownEntities {
+package struct KnownEntities {
   /// An `<entity>` element and what was read from it.
-  struct Element {
+  package struct Element {
     let bytes: [UInt8]
     /// Where its start tag ends.
     let tagLength: Int
@@ -14,9 +14,9 @@ struct KnownEntities {
   }
 
   /// The most bytes of elements that are kept: 16 MiB.
-  static let maximumByteCount = 16 << 20
+  package static let maximumByteCount = 16 << 20
   /// What begins all of these elements.
-  static let opening = Array("<entity ".utf8)
+  package static let opening = Array("<entity ".utf8)
   private static let maximumKeyLength = 256
 
   /// The last element that was read, for each beginning.
@@ -27,14 +27,14 @@ struct KnownEntities {
   private(set) var knownCount = 0
 
   /// The known element that stands at a place; nil where another does.
-  func element(at index: Int, of bytes: [UInt8]) -> Element? {
+  package func element(at index: Int, of bytes: [UInt8]) -> Element? {
     guard let element = elements[Self.key(bytes[index...])],
       bytes[index...].starts(with: element.bytes)
     else { return nil }
     return element
   }
 
-  mutating func remember(_ element: Element) {
+  package mutating func remember(_ element: Element) {
     readCount += 1
     let key = Self.key(element.bytes[...])
     byteCount += element.bytes.count - (elements[key]?.bytes.count ?? 0)
@@ -46,7 +46,7 @@ struct KnownEntities {
     elements[key] = element
   }
 
-  mutating func count(known: Int) { knownCount += known }
+  package mutating func count(known: Int) { knownCount += known }
 
   /// The start tag, or as much of it as tells elements apart.
   private static func key(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {

@@ -4,9 +4,9 @@ import SafeText
 extension ModelCollection {
   /// The deepest folders and the most entries that a search looks at, and the most versions it
   /// takes: an app bundle has some ten thousand files.
-  static let maximumDepth = 16
-  static let maximumEntries = 200_000
-  static let maximumVersions = 2_000
+  package static let maximumDepth = 16
+  package static let maximumEntries = 200_000
+  package static let maximumVersions = 2_000
 
   /// Gathers the versions from whatever stands at a path: `.xcdatamodeld`, `.xcdatamodel`, a
   /// `contents` file, `.momd`, `.mom`, `VersionInfo.plist`, or a folder that has any of these
@@ -341,7 +341,7 @@ private struct ModelSearch {
 
 extension ModelError {
   /// A folder that lies too deep for a search.
-  static func tooDeep(_ path: String) -> ModelError {
+  package static func tooDeep(_ path: String) -> ModelError {
     ModelError(
       code: .notEntered,
       message:
@@ -350,7 +350,7 @@ extension ModelError {
   }
 
   /// A folder with more in it than a search looks at.
-  static func tooMany(_ path: String) -> ModelError {
+  package static func tooMany(_ path: String) -> ModelError {
     ModelError(
       code: .notEntered,
       message: "Only \(ModelCollection.maximumEntries) entries of folders are looked at, and "
@@ -359,7 +359,7 @@ extension ModelError {
   }
 
   /// A folder of which the names cannot be read.
-  static func unreadable(folder path: String) -> ModelError {
+  package static func unreadable(folder path: String) -> ModelError {
     ModelError(code: .unreadable, message: "The folder cannot be read.", path: path)
   }
 }

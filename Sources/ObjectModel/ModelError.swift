@@ -53,7 +53,7 @@ public struct ModelError: Error, Sendable, Hashable {
   }
 
   /// The same error, placed in a file; a path that is already known is kept.
-  func at(path: String) -> ModelError {
+  package func at(path: String) -> ModelError {
     var copy = self
     copy.path = self.path ?? path
     return copy
@@ -74,7 +74,7 @@ extension ModelError: CustomStringConvertible {
 
 extension ModelError {
   /// A property list that cannot be read makes the model that it holds unreadable.
-  init(_ error: PropertyListError) {
+  package init(_ error: PropertyListError) {
     let code: Code
     switch error.code {
     case .tooLarge: code = .tooLarge

@@ -2,8 +2,8 @@ import Foundation
 import SafeText
 
 /// Reading model files: names, kinds and bounded contents.
-enum ModelFile {
-  enum Kind {
+package enum ModelFile {
+  package enum Kind {
     case file
     case folder
     /// A symbolic link, a pipe, a device: nothing that is opened.
@@ -11,10 +11,10 @@ enum ModelFile {
   }
 
   /// The most bytes of a model file that are read.
-  static let maximumByteCount = PropertyList.maximumByteCount
+  package static let maximumByteCount = PropertyList.maximumByteCount
 
   /// What stands at a path, without following a symbolic link; nil when nothing does.
-  static func kind(at path: String) -> Kind? {
+  package static func kind(at path: String) -> Kind? {
     guard let attributes = try? FileManager.default.attributesOfItem(atPath: path) else {
       return nil
     }
@@ -26,7 +26,7 @@ enum ModelFile {
   }
 
   /// Why a path cannot be read at which there is no file and no folder.
-  static func absence(at path: String) -> ModelError {
+  package static func absence(at path: String) -> ModelError {
     let attributes = try? FileManager.default.attributesOfItem(atPath: path)
     let message =
       switch attributes.map({ $0[.type] as? FileAttributeType }) {
@@ -40,10 +40,10 @@ enum ModelFile {
   }
 
   /// The names in a folder in natural order (`2` before `10`); empty when it cannot be read.
-  static func names(in folder: String) -> [String] { readNames(in: folder) ?? [] }
+  package static func names(in folder: String) -> [String] { readNames(in: folder) ?? [] }
 
   /// The same; nil when the folder cannot be read.
-  static func readNames(in folder: String) -> [String]? {
+  package static func readNames(in folder: String) -> [String]? {
     guard let names = try? FileManager.default.contentsOfDirectory(atPath: folder) else {
       return nil
     }
@@ -51,7 +51,7 @@ enum ModelFile {
       .sorted { $0.key.lexicographicallyPrecedes($1.key) }.map(\.name)
   }
 
-  static func bytes(at path: String) throws(ModelError) -> [UInt8] {
+  package static func bytes(at path: String) throws(ModelError) -> [UInt8] {
     guard kind(at: path) == .file else {
       throw ModelError(
         code: .unreadable, message: "There is no such file, or it is no ordinary one.",
@@ -77,7 +77,7 @@ enum ModelFile {
 
   /// Reads any single-file form of a model, told apart by content, and tells which values of it could not
   /// be read.
-  static func model(
+  package static func model(
     _ bytes: [UInt8], knowing known: inout KnownEntities
   ) throws(ModelError) -> (model: ManagedObjectModel, unread: [ModelProblem]) {
     HardenedXML.looksLikeXML(bytes)
@@ -87,23 +87,23 @@ enum ModelFile {
 
   // MARK: Names
 
-  static func lastComponent(_ path: String) -> String {
+  package static func lastComponent(_ path: String) -> String {
     let name = PathText.lastComponent(of: PathText.withoutTrailingSlashes(path))
     return name.isEmpty ? path : name
   }
 
-  static func pathExtension(_ path: String) -> String {
+  package static func pathExtension(_ path: String) -> String {
     PathText.ending(of: lastComponent(path)).lowercased()
   }
 
   /// The last component without its extension.
-  static func baseName(_ path: String) -> String {
+  package static func baseName(_ path: String) -> String {
     let name = lastComponent(path)
     return PathText.ending(of: name).isEmpty ? name : PathText.stem(of: name)
   }
 
   /// Whether a name is one that a folder of compiled versions has.
-  static func isModelPart(_ name: String) -> Bool {
+  package static func isModelPart(_ name: String) -> Bool {
     name == "VersionInfo.plist" || ["mom", "omo", "cdm"].contains(pathExtension(name))
   }
 

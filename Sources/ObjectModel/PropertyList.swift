@@ -102,7 +102,7 @@ extension PropertyList {
 
   /// The number of values as ``maximumCount`` counts them: this one, and in collections all keys and
   /// values, as if nothing were shared.
-  var expandedCount: Int {
+  package var expandedCount: Int {
     var count = 0
     var pending = [self]
     while let value = pending.popLast() {

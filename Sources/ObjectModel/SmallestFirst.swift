@@ -1,8 +1,10 @@
 /// A queue that gives its elements back from the smallest up: a binary heap.
-struct SmallestFirst<Element: Comparable> {
+package struct SmallestFirst<Element: Comparable> {
   private var heap: [Element] = []
 
-  mutating func insert(_ element: Element) {
+  package init() {}
+
+  package mutating func insert(_ element: Element) {
     heap.append(element)
     var place = heap.count - 1
     while place > 0, heap[place] < heap[(place - 1) / 2] {
@@ -12,7 +14,7 @@ struct SmallestFirst<Element: Comparable> {
   }
 
   /// Takes the smallest element out; nil when there is none.
-  mutating func popFirst() -> Element? {
+  package mutating func popFirst() -> Element? {
     guard let first = heap.first else { return nil }
     let last = heap.removeLast()
     guard !heap.isEmpty else { return first }

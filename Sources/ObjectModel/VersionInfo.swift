@@ -9,6 +9,16 @@ public struct VersionInfo: Sendable, Hashable {
   /// The version names, sorted.
   public var versionNames: [String] { ByteOrder.sorted(versions.keys) }
 
+  /// Gathers what is to be said of the versions of a model.
+  ///
+  /// - Parameters:
+  ///   - versions: the hashes of each version, by version name without extension.
+  ///   - currentVersionName: the current one; nil for none.
+  public init(versions: [String: RecordedHashes], currentVersionName: String?) {
+    self.versions = versions
+    self.currentVersionName = currentVersionName
+  }
+
   /// Reads the file's bytes, binary or XML.
   ///
   /// - Throws: ``ModelError``; `model.notAModel` when it is another property list.
@@ -57,9 +67,9 @@ public struct VersionInfo: Sendable, Hashable {
     currentVersionName = list[Key.current]?.stringValue
   }
 
-  enum Key {
-    static let hashes = "NSManagedObjectModel_VersionHashes"
-    static let checksums = "NSManagedObjectModel_VersionChecksums"
-    static let current = "NSManagedObjectModel_CurrentVersionName"
+  package enum Key {
+    package static let hashes = "NSManagedObjectModel_VersionHashes"
+    package static let checksums = "NSManagedObjectModel_VersionChecksums"
+    package static let current = "NSManagedObjectModel_CurrentVersionName"
   }
 }

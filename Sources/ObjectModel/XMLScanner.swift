@@ -1,7 +1,7 @@
 /// The scanner behind ``HardenedXML``: one pass over the bytes, no recursion, each byte looked at a
 /// bounded number of times. Clauses are those of XML 1.0, fifth edition.
-struct XMLScanner {
-  static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
+package struct XMLScanner {
+  package static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
 
   private enum Token {
     static let instruction = Array("<?".utf8)
@@ -21,7 +21,7 @@ struct XMLScanner {
   }
 
   /// An `<entity>` right below the root.
-  struct Place {
+  package struct Place {
     let start: Int
     /// Where its start tag ends.
     let tagEnd: Int
@@ -45,13 +45,13 @@ struct XMLScanner {
   private var line = 1
   private var lineIndex = 0
 
-  init(bytes: [UInt8], known: KnownEntities? = nil) {
+  package init(bytes: [UInt8], known: KnownEntities? = nil) {
     self.bytes = bytes
     self.known = known
     if bytes.starts(with: Self.byteOrderMark) { index = Self.byteOrderMark.count }
   }
 
-  mutating func scan() throws(PropertyListError) -> [HardenedXML.Event] {
+  package mutating func scan() throws(PropertyListError) -> [HardenedXML.Event] {
     while index < bytes.count {
       if bytes[index] == UInt8(ascii: "<") {
         try scanMarkup()
@@ -68,7 +68,7 @@ struct XMLScanner {
     return events
   }
 
-  static func isBlank(_ byte: UInt8) -> Bool {
+  package static func isBlank(_ byte: UInt8) -> Bool {
     byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D
   }
 

@@ -1,3 +1,4 @@
+import CoreDataForensics
 public import CoreDataStore
 import ObjectModel
 public import SQLiteFile

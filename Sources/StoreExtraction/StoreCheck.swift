@@ -1,3 +1,4 @@
+import CoreDataForensics
 public import CoreDataStore
 public import SQLiteFile
 

@@ -1,4 +1,5 @@
-package import CoreDataStore
+package import CoreDataForensics
+import CoreDataStore
 public import Foundation
 public import ObjectModel
 package import SQLiteWriter

@@ -1,3 +1,4 @@
+@testable import CoreDataForensics
 import CoreDataStore
 import Fixtures
 import Foundation

@@ -5,6 +5,7 @@ import ObjectModel
 import SQLiteFile
 import SQLiteWriter
 import Testing
+@testable import CoreDataForensics
 
 /// The tables and columns that follow from a model, against those that Core Data made.
 @Suite struct RealLayoutTests {

@@ -4,6 +4,7 @@ import Foundation
 import ObjectModel
 import SQLiteFile
 import Testing
+@testable import CoreDataForensics
 
 /// Rows by entity and property, against what SQL gives on a private copy.
 @Suite struct RealRowsTests {

@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 
+@testable import ModelTools
 @testable import ObjectModel
 
 /// A combining mark behind a sign makes both one `Character`. Readers and writers go by bytes.

@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 
+@testable import ModelTools
 @testable import ObjectModel
 
 /// Models written as sources, against the real sources and against what other programs read.

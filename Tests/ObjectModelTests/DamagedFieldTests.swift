@@ -1,3 +1,4 @@
+@testable import ModelTools
 import Testing
 
 @testable import ObjectModel

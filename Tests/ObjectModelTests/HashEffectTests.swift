@@ -1,5 +1,6 @@
 import Testing
 
+@testable import ModelTools
 @testable import ObjectModel
 
 /// What a difference says of version hashes, against the hashes themselves.

@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 
+@testable import ModelTools
 @testable import ObjectModel
 
 /// Damaged input of every kind ends in a value or in an error, never in a trap or a hang.

@@ -1,5 +1,6 @@
 import Testing
 
+@testable import ModelTools
 @testable import ObjectModel
 
 /// What lightweight migration copes with, rule by rule of Apple's documentation.

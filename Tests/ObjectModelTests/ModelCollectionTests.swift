@@ -1,4 +1,5 @@
 import Foundation
+@testable import ModelTools
 import Testing
 
 @testable import ObjectModel

@@ -1,5 +1,6 @@
 import Testing
 
+@testable import ModelTools
 @testable import ObjectModel
 
 struct ModelDifferenceTests {

@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 
+@testable import ModelTools
 @testable import ObjectModel
 
 /// What of a model has no part in hashes: validation, fetch requests, indexes, code generation.

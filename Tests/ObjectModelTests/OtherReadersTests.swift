@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 
+@testable import ModelTools
 @testable import ObjectModel
 
 /// What is written, in the eyes of other programs: Python's `xml.etree` and `plistlib`, and `xmllint`.

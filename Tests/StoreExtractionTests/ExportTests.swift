@@ -6,6 +6,7 @@ import SQLiteFile
 import SQLiteWriter
 import StoreExtraction
 import Testing
+@testable import CoreDataForensics
 
 /// Exports, read back by SQLite and Foundation.
 @Suite struct ExportTests {

@@ -1,11 +1,13 @@
 import CoreDataStore
 import Fixtures
 import Foundation
+@testable import ModelTools
 import ObjectModel
 import SQLiteFile
 import SQLiteWriter
 import StoreExtraction
 import Testing
+@testable import CoreDataForensics
 
 /// Core Data stores without their schema: the model, carried or named, gives each row its table.
 @Suite struct LostSchemaTests {

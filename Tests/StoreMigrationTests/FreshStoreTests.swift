@@ -5,6 +5,7 @@ import ObjectModel
 import SQLiteFile
 import StoreMigration
 import Testing
+@testable import CoreDataForensics
 
 /// Fresh stores, read back by SQLite and by our own reader.
 @Suite struct FreshStoreTests {

@@ -2,31 +2,31 @@
 extension EditorModelReader {
   /// The tagged values of an entity that are read, or that say nothing about the model:
   /// `XD_PSK_classMapping` names the editor's own generic class.
-  static let entityTags: Set<String> = [
+  package static let entityTags: Set<String> = [
     "XDPMCompoundIndexes", "XDPMUniquenessConstraints", "XD_PSK_classMapping", "XD_PSK_elementID",
     "XD_PSK_entityClassName", "XD_PSK_fetchRequestsArray", "XD_PSK_isAbstract", "XD_PSK_userInfo",
     "XD_PSK_versionHashModifier",
   ]
 
   /// Those that all properties share.
-  static let propertyTags: Set<String> = [
+  package static let propertyTags: Set<String> = [
     "XD_PPSK_elementID", "XD_PPSK_isIndexed", "XD_PPSK_isOptional", "XD_PPSK_isSpotlightIndexed",
     "XD_PPSK_isStoredInTruthFile", "XD_PPSK_isTransient", "XD_PPSK_userInfo",
     "XD_PPSK_versionHashModifier",
   ]
 
-  static let attributeTags = propertyTags.union([
+  package static let attributeTags = propertyTags.union([
     "XD_PAttK_allowsExternalBinaryDataStorage", "XD_PAttK_attributeType",
     "XD_PAttK_defaultValueAsString", "XD_PAttK_maxValueString", "XD_PAttK_minValueString",
     "XD_PAttK_regularExpressionString", "XD_PAttK_valueTransformerName",
   ])
 
-  static let relationshipTags = propertyTags.union([
+  package static let relationshipTags = propertyTags.union([
     "XD_PRK_deleteRule", "XD_PRK_destination", "XD_PRK_inverseRelationship", "XD_PRK_isToMany",
     "XD_PRK_maxCount", "XD_PRK_minCount", "XD_PRK_ordered",
   ])
 
-  mutating func attribute(
+  package mutating func attribute(
     _ name: String, _ tags: [String: PropertyList]
   ) throws(ModelError) -> Attribute {
     note(tags, except: Self.attributeTags, of: "XDPMAttribute")
@@ -47,7 +47,7 @@ extension EditorModelReader {
       userInfo: try userInfo(tags["XD_PPSK_userInfo"]))
   }
 
-  mutating func relationship(
+  package mutating func relationship(
     _ name: String, _ tags: [String: PropertyList]
   ) throws(ModelError) -> Relationship {
     note(tags, except: Self.relationshipTags, of: "XDPMRelationship")
@@ -74,7 +74,7 @@ extension EditorModelReader {
   }
 
   /// The request is found by its class: no file shows the name of its tag.
-  mutating func fetchedProperty(
+  package mutating func fetchedProperty(
     _ name: String, _ tags: [String: PropertyList]
   ) throws(ModelError) -> FetchedProperty {
     let names = ByteOrder.sorted(tags.keys)
@@ -92,7 +92,7 @@ extension EditorModelReader {
       userInfo: try userInfo(tags["XD_PPSK_userInfo"]))
   }
 
-  mutating func fetchRequest(_ value: PropertyList?) throws(ModelError) -> FetchRequest {
+  package mutating func fetchRequest(_ value: PropertyList?) throws(ModelError) -> FetchRequest {
     let predicate = try text("_predicateString", of: value)
     return FetchRequest(
       entityName: try entityName(archive.field("_entity", of: value)),

@@ -18,11 +18,11 @@ extension ManagedObjectModel {
 /// and everything that UML does not know is a tagged value (an `XDUMLPropertyImp` with a `_default`)
 /// of a stereotype. The names were learnt from 27 models and, where the same model was saved in the
 /// current format later, checked against it.
-struct EditorModelReader {
+package struct EditorModelReader {
   /// The most work, in elements visited: the parts of an archive may be shared.
   private static let maximumWork = 4_000_000
 
-  let archive: KeyedArchive
+  package let archive: KeyedArchive
   private var work = 0
   /// The tagged values that are not read, as "class.tag", with other values than none or NO.
   private(set) var unread: Set<String> = []
@@ -30,10 +30,10 @@ struct EditorModelReader {
   private init(archive: KeyedArchive) { self.archive = archive }
 
   /// Whether an archive is of this form.
-  static func isEditorArchive(_ archive: KeyedArchive) -> Bool { root(of: archive) != nil }
+  package static func isEditorArchive(_ archive: KeyedArchive) -> Bool { root(of: archive) != nil }
 
   /// The model, and what is in the archive without being read.
-  static func model(
+  package static func model(
     in archive: KeyedArchive
   ) throws(ModelError) -> (model: ManagedObjectModel, unread: [String]) {
     guard let root = root(of: archive) else {
@@ -199,7 +199,7 @@ struct EditorModelReader {
     return members.filter { archive.resolve($0) != nil }
   }
 
-  mutating func entityName(_ value: PropertyList?) throws(ModelError) -> String? {
+  package mutating func entityName(_ value: PropertyList?) throws(ModelError) -> String? {
     archive.isKind(value, of: "XDPMEntity") ? try text("_name", of: value) : nil
   }
 
@@ -213,7 +213,7 @@ struct EditorModelReader {
   }
 
   /// Remembers tagged values that are not read.
-  mutating func note(
+  package mutating func note(
     _ tags: [String: PropertyList], except known: Set<String>, of className: String
   ) {
     for (name, value) in tags where !known.contains(name) {
@@ -222,13 +222,13 @@ struct EditorModelReader {
     }
   }
 
-  mutating func noteUnread(_ className: String, _ tag: String) {
+  package mutating func noteUnread(_ className: String, _ tag: String) {
     unread.insert("\(className).\(tag)")
   }
 
   // MARK: Values
 
-  mutating func spend(_ amount: Int) throws(ModelError) {
+  package mutating func spend(_ amount: Int) throws(ModelError) {
     work += amount
     guard work <= Self.maximumWork else {
       throw ModelError(code: .tooLarge, message: "The model is larger than any real one.")
@@ -236,19 +236,19 @@ struct EditorModelReader {
   }
 
   /// Text; nil when it is absent or empty.
-  mutating func text(_ value: PropertyList?) throws(ModelError) -> String? {
+  package mutating func text(_ value: PropertyList?) throws(ModelError) -> String? {
     guard let text = archive.string(value), !text.isEmpty else { return nil }
     try spend(1 + text.utf8.count / 16)
     return text
   }
 
-  mutating func text(_ key: String, of value: PropertyList?) throws(ModelError) -> String? {
+  package mutating func text(_ key: String, of value: PropertyList?) throws(ModelError) -> String? {
     try text(archive.field(key, of: value))
   }
 
-  func flag(_ value: PropertyList?) -> Bool { archive.bool(value) ?? false }
+  package func flag(_ value: PropertyList?) -> Bool { archive.bool(value) ?? false }
 
-  mutating func elements(_ value: PropertyList?) throws(ModelError) -> [PropertyList] {
+  package mutating func elements(_ value: PropertyList?) throws(ModelError) -> [PropertyList] {
     let elements = archive.elements(value) ?? []
     try spend(elements.count)
     return elements
@@ -275,12 +275,12 @@ struct EditorModelReader {
     return lists
   }
 
-  mutating func renaming(_ value: PropertyList?, _ name: String) throws(ModelError) -> String? {
+  package mutating func renaming(_ value: PropertyList?, _ name: String) throws(ModelError) -> String? {
     let identifier = try text(value)
     return identifier == name ? nil : identifier
   }
 
-  mutating func userInfo(_ value: PropertyList?) throws(ModelError) -> [String: ArchivedValue] {
+  package mutating func userInfo(_ value: PropertyList?) throws(ModelError) -> [String: ArchivedValue] {
     var found: [String: ArchivedValue] = [:]
     for (key, stored) in try named(value) {
       let decoded = archive.decoded(stored)
@@ -290,7 +290,7 @@ struct EditorModelReader {
     return found
   }
 
-  func malformed(_ message: String) -> ModelError {
+  package func malformed(_ message: String) -> ModelError {
     ModelError(code: .malformed, message: message)
   }
 }

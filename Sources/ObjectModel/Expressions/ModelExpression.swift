@@ -93,7 +93,7 @@ public enum ExpressionConstant: Sendable, Hashable {
 
 extension ModelExpression {
   /// The parts directly below; empty for a leaf.
-  var children: (expressions: [ModelExpression], predicates: [ModelPredicate]) {
+  package var children: (expressions: [ModelExpression], predicates: [ModelPredicate]) {
     switch self {
     case .constant, .evaluatedObject, .variable, .symbol, .anyKey, .opaque, .unparsed: ([], [])
     case .keyPath(_, let object): ([object], [])

@@ -5,8 +5,8 @@ import SafeText
 /// Classes and keys as in real models, caches and mapping models. Those of `NSAggregateExpression`,
 /// `NSSetExpression`, `NSSubqueryExpression` and `NSTernaryExpression`, which none of them has, are
 /// named by analogy; where they do not fit the object stays opaque.
-struct PredicateArchiveReader {
-  let archive: KeyedArchive
+package struct PredicateArchiveReader {
+  package let archive: KeyedArchive
   /// How many parts were met, nil ones and repeated ones too.
   private(set) var partCount = 0
   /// How many bytes of text were read.
@@ -14,12 +14,12 @@ struct PredicateArchiveReader {
 
   private static let maximumTextLength = 1 << 16
 
-  init(archive: KeyedArchive) { self.archive = archive }
+  package init(archive: KeyedArchive) { self.archive = archive }
 
   // MARK: Expressions
 
   /// Nil for nil. A graph that is cyclic, too deep or too big ends in opaque parts.
-  mutating func expression(_ value: PropertyList?, depth: Int = 0) -> ModelExpression? {
+  package mutating func expression(_ value: PropertyList?, depth: Int = 0) -> ModelExpression? {
     guard archive.resolve(value) != nil else { return nil }
     partCount += 1
     let className = archive.className(of: value) ?? "unknown"
@@ -110,7 +110,7 @@ struct PredicateArchiveReader {
   }
 
   /// The class whose methods are the functions that every expression knows.
-  static let utilities = "_NSPredicateUtilities"
+  package static let utilities = "_NSPredicateUtilities"
 
   // MARK: Constants
 
@@ -179,7 +179,7 @@ struct PredicateArchiveReader {
   // MARK: Predicates
 
   /// Nil for nil. A graph that is cyclic, too deep or too big ends in opaque parts.
-  mutating func predicate(_ value: PropertyList?, depth: Int = 0) -> ModelPredicate? {
+  package mutating func predicate(_ value: PropertyList?, depth: Int = 0) -> ModelPredicate? {
     guard archive.resolve(value) != nil else { return nil }
     partCount += 1
     let className = archive.className(of: value) ?? "unknown"
@@ -216,7 +216,7 @@ struct PredicateArchiveReader {
   }
 
   /// `NSPredicateOperatorType` by number; 11 names a selector.
-  static let operators: [Int64: ModelPredicate.Operator] = [
+  package static let operators: [Int64: ModelPredicate.Operator] = [
     0: .lessThan, 1: .lessThanOrEqual, 2: .greaterThan, 3: .greaterThanOrEqual, 4: .equal,
     5: .notEqual, 6: .matches, 7: .like, 8: .beginsWith, 9: .endsWith, 10: .in, 99: .contains,
     100: .between,

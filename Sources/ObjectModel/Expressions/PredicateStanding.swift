@@ -1,13 +1,13 @@
 /// How well the archived form of an expression or predicate is known.
-struct PredicateStanding {
+package struct PredicateStanding {
   /// Whether every part has an archived form at all.
-  private(set) var isWritable = true
+  package private(set) var isWritable = true
   /// The parts whose archived form no real model, cache or mapping model shows, in words.
-  private(set) var unconfirmed: Set<String> = []
+  package private(set) var unconfirmed: Set<String> = []
 
-  init(_ expression: ModelExpression) { visit(expression) }
+  package init(_ expression: ModelExpression) { visit(expression) }
 
-  init(_ predicate: ModelPredicate) { visit(predicate) }
+  package init(_ predicate: ModelPredicate) { visit(predicate) }
 
   private mutating func visit(_ expression: ModelExpression) {
     switch expression {

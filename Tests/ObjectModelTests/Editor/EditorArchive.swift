@@ -1,3 +1,4 @@
+@testable import ModelTools
 @testable import ObjectModel
 
 /// Writes models as Xcode's editor does, for tests: an element is a class of UML, everything else is

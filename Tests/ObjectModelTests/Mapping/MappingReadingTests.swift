@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 
+@testable import ModelTools
 @testable import ObjectModel
 
 /// The mapping models of public projects, read whole.

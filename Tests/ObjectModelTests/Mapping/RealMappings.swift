@@ -1,5 +1,6 @@
 import Foundation
 
+@testable import ModelTools
 @testable import ObjectModel
 
 /// The mapping models of the real files.

@@ -1,0 +1,134 @@
+import CoreDataStore
+public import ObjectModel
+public import SQLiteFile
+
+/// What Core Data lets one expect of a store whose schema is lost: the tables that every store has, and from
+/// its model all others.
+public enum CoreDataExpectations {
+  /// The tables of Core Data's own, which are the same in every store (macOS 10.12 and later).
+  public static let bookkeeping: [ExpectedTable] = [
+    (
+      "Z_METADATA",
+      "CREATE TABLE Z_METADATA (Z_VERSION INTEGER PRIMARY KEY, Z_UUID VARCHAR(255), Z_PLIST BLOB)"
+    ),
+    (
+      "Z_PRIMARYKEY",
+      "CREATE TABLE Z_PRIMARYKEY (Z_ENT INTEGER PRIMARY KEY, Z_NAME VARCHAR, Z_SUPER INTEGER, Z_MAX INTEGER)"
+    ),
+    ("Z_MODELCACHE", "CREATE TABLE Z_MODELCACHE (Z_CONTENT BLOB)"),
+  ].compactMap { name, sql in
+    var table = ExpectedTable(name: name, sql: sql)
+    // Nothing in them is ever left out.
+    if let count = table?.definition.columns.count { table?.notNull = Set(0..<count) }
+    return table
+  }
+
+  /// The tables of persistent history (file format of iOS 11 and later).
+  public static let history: [ExpectedTable] = [
+    (
+      "ACHANGE", 16001,
+      "CREATE TABLE ACHANGE ( Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZCHANGETYPE INTEGER, ZENTITY INTEGER, ZENTITYPK INTEGER, ZTRANSACTIONID INTEGER, ZCOLUMNS BLOB )"
+    ),
+    (
+      "ATRANSACTION", 16002,
+      "CREATE TABLE ATRANSACTION ( Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZAUTHORTS INTEGER, ZBUNDLEIDTS INTEGER, ZCONTEXTNAMETS INTEGER, ZPROCESSIDTS INTEGER, ZTIMESTAMP FLOAT, ZAUTHOR VARCHAR, ZBUNDLEID VARCHAR, ZCONTEXTNAME VARCHAR, ZPROCESSID VARCHAR, ZQUERYGEN BLOB )"
+    ),
+    (
+      "ATRANSACTIONSTRING", 16003,
+      "CREATE TABLE ATRANSACTIONSTRING ( Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZNAME VARCHAR )"
+    ),
+  ].compactMap { name, entity, sql in
+    var table = ExpectedTable(name: name, sql: sql)
+    table?.integers[1] = Int64(entity)...Int64(entity)
+    table?.notNull.insert(1)
+    return table
+  }
+
+  /// The tables of a model, with the entity numbers that their rows can have.
+  public static func tables(of model: ManagedObjectModel) -> [ExpectedTable] {
+    let layout = TableLayout(model)
+    guard let schema = try? FreshStoreSchema(model) else { return [] }
+    var tables: [ExpectedTable] = []
+    for fresh in schema.tables {
+      let name = fresh.name
+      guard !bookkeeping.contains(where: { $0.name == name }),
+        var table = ExpectedTable(name: name, sql: fresh.sql)
+      else { continue }
+      if let described = layout.tables.first(where: { $0.name == name }) {
+        let numbers = described.entityNames.compactMap { layout.numbering.number(of: $0) }
+        if let least = numbers.min(), let most = numbers.max() { table.integers[1] = least...most }
+        // Core Data always writes the entity.
+        table.notNull.insert(1)
+      }
+      tables.append(table)
+    }
+    return tables
+  }
+
+  /// The tables of persistent history of which a store without schema and model has rows. They are alike in every store,
+  /// and each of their rows has an entity number that no app's entity has.
+  private static func recordedHistory(in database: DamagedDatabase, beside known: [ExpectedTable])
+    throws(SQLiteFileError) -> [ExpectedTable]
+  {
+    try database.expect(known + history)
+    var met: Set<Int> = []
+    try database.forEachRow(.live, of: Set(history.map(\.name))) { row in
+      if let table = row.origin.table, row.partial.isEmpty { met.insert(table) }
+      return met.count < history.count
+    }
+    return met.sorted().map { database.tables[$0] }
+  }
+
+  /// Learns from the store itself what its tables are: the schema where that can be read, completed by the
+  /// model that the store carries.
+  public static func expect(in database: DamagedDatabase, model given: ManagedObjectModel? = nil)
+    throws(SQLiteFileError)
+  {
+    var known = database.tables
+    for table in bookkeeping {
+      guard let index = known.firstIndex(where: { $0.name == table.name && $0.isDescribed }) else {
+        continue
+      }
+      known[index].notNull.formUnion(table.notNull)
+    }
+    let names = Set(known.filter(\.isDescribed).map(\.name))
+    let missing = bookkeeping.filter { !names.contains($0.name) }
+    let isStore = names.contains("Z_METADATA") || names.contains("Z_PRIMARYKEY")
+    if !missing.isEmpty, !isStore {
+      try database.expect(known + missing)
+    }
+    var model = given
+    var knowsEntities = false
+    let described = database.tables
+    try database.forEachRow(.live, of: ["Z_MODELCACHE", "Z_PRIMARYKEY"]) { row in
+      guard let table = row.origin.table, row.partial.isEmpty else { return true }
+      switch described[table].name {
+      case "Z_MODELCACHE":
+        if model == nil, case .blob(let content)? = row.values.first {
+          model = try? ModelCache.model(from: content)
+        }
+      default:
+        if row.values.count >= 4, case .text = row.values[1] { knowsEntities = true }
+      }
+      return true
+    }
+    if !missing.isEmpty, !isStore {
+      if knowsEntities || model != nil { known = database.tables }
+      if model == nil { known += try recordedHistory(in: database, beside: known) }
+    }
+    // Every row of an entity's table says which entity it is of.
+    for index in known.indices {
+      let names = known[index].definition.columns.prefix(2).map(\.name)
+      if names == ["Z_PK", "Z_ENT"] { known[index].notNull.insert(1) }
+    }
+    for table in model.map({ tables(of: $0) + history }) ?? [] {
+      if let index = known.firstIndex(where: { $0.name == table.name && $0.isDescribed }) {
+        known[index].integers.merge(table.integers) { old, _ in old }
+        known[index].notNull.formUnion(table.notNull)
+      } else if !isStore || known.contains(where: { $0.name == table.name && !$0.isDropped }) {
+        known.append(table)
+      }
+    }
+    try database.expect(known)
+  }
+}

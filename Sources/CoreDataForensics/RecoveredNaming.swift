@@ -1,0 +1,111 @@
+public import CoreDataStore
+public import ObjectModel
+public import SQLiteFile
+
+/// Gives rows of a damaged store the names of its model.
+public struct RecoveredNaming {
+  /// The names of the entities, by number.
+  public let entityNames: [Int64: String]
+  private let plans: [Int: [Int64: [RowPlan.Field]]]
+  private let declared: [Int: [RowPlan.Field]]
+  private let storePath: String
+  private let model: ManagedObjectModel?
+
+  /// - Parameters:
+  ///   - tables: the tables of the database, as ``DamagedDatabase/tables`` has them.
+  ///   - entities: what is left of Z_PRIMARYKEY; may be empty.
+  ///   - model: the model; without one the names of the columns serve.
+  ///   - storePath: the main file, beside which external values lie.
+  public init(
+    tables: [ExpectedTable], entities: [EntityRecord], model: ManagedObjectModel?,
+    storePath: String
+  ) {
+    self.storePath = storePath
+    self.model = model
+    let layout = model.map { TableLayout($0) }
+    let own = entities.filter { !$0.isHistory }
+    var names = Dictionary(
+      own.map { ($0.number, $0.name) }, uniquingKeysWith: { first, _ in first })
+    // The model's names are newer, where it numbers as many entities as the store has; a damaged store may
+    // have lost some.
+    if let layout, own.count <= layout.numbering.names.count,
+      own.allSatisfy({ $0.number <= Int64(layout.numbering.names.count) })
+    {
+      for (number, name) in layout.numbering.names.enumerated() { names[Int64(number + 1)] = name }
+    }
+    entityNames = names
+    var plans: [Int: [Int64: [RowPlan.Field]]] = [:]
+    var declared: [Int: [RowPlan.Field]] = [:]
+    for (place, table) in tables.enumerated() {
+      let columns = table.definition.columns.prefix(3).map { $0.name.uppercased() }
+      guard columns == ["Z_PK", "Z_ENT", "Z_OPT"], !Self.isHistory(table.name) else { continue }
+      declared[place] = RowPlan.declaredFields(of: table.definition)
+      guard let layout else { continue }
+      for (number, name) in names where layout.table(of: name)?.name == table.name.uppercased() {
+        plans[place, default: [:]][number] = RowPlan.fields(
+          of: name, in: table.definition, layout)
+      }
+    }
+    self.plans = plans
+    self.declared = declared
+  }
+
+  private static func isHistory(_ table: String) -> Bool {
+    ["ACHANGE", "ATRANSACTION", "ATRANSACTIONSTRING"].contains(table.uppercased())
+  }
+
+  /// Whether a table holds rows of entities.
+  public func isEntityTable(_ place: Int) -> Bool { declared[place] != nil }
+
+  /// The entities named and all their descendants.
+  public func withDescendants(_ names: Set<String>) -> Set<String> {
+    guard let model else { return names }
+    return names.union(
+      entityNames.values.filter { name in
+        model.ancestors(of: name).contains { names.contains($0.name) }
+      })
+  }
+
+  /// A row as one of an entity; nil when it is of no entity's table. The key of a row that has lost it is 0.
+  ///
+  /// Many-to-many relationships are not followed. Values that are not whole are null.
+  public func managedRow(_ row: RecoveredRow) -> (row: ManagedRow, columns: [Int])? {
+    guard let place = row.origin.table ?? row.origin.guess, let fallback = declared[place] else {
+      return nil
+    }
+    func integer(_ column: Int) -> Int64? {
+      guard column < row.values.count, case .integer(let value) = row.values[column] else {
+        return nil
+      }
+      return value
+    }
+    let number = integer(1)
+    let fields = number.flatMap { plans[place]?[$0] }
+    var properties: [ManagedRow.Property] = []
+    var columns: [Int] = []
+    for field in fields ?? fallback where field.column < row.values.count {
+      let stored = row.values[field.column]
+      let value: PropertyValue
+      switch field.kind {
+      case .attribute(let attribute): value = PropertyValue(stored, attribute, storePath: storePath)
+      case .declared(let isDate): value = PropertyValue(stored, isDate: isDate)
+      case .toOne(let destination, let entityColumn):
+        if case .integer(let key) = stored {
+          let name = entityColumn.flatMap { integer($0) }.flatMap { entityNames[$0] }
+          value = .toOne(ObjectReference(entityName: name ?? destination, primaryKey: key))
+        } else {
+          value = PropertyValue(stored, isDate: false)
+        }
+      }
+      properties.append(.init(name: field.name, value: value))
+      columns.append(field.column)
+    }
+    let isNamed = fields != nil || plans[place] == nil
+    return (
+      ManagedRow(
+        entityName: isNamed ? number.flatMap { entityNames[$0] } : nil, entityNumber: number,
+        primaryKey: integer(0) ?? row.rowID ?? 0, saveCount: integer(2), properties: properties),
+      columns
+    )
+  }
+}

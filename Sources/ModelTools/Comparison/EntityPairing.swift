@@ -1,0 +1,72 @@
+import ObjectModel
+
+/// Which entity of the old model is which of the new one, and where both stand in their hierarchies.
+final class EntityPairing {
+  let oldIndex: ModelIndex
+  let newIndex: ModelIndex
+  /// In the order of the new names.
+  let pairs: [(old: Entity, new: Entity)]
+  let added: [Entity]
+  let removed: [Entity]
+  private let newNames: [String: String]
+  private let oldNames: [String: String]
+
+  var old: ManagedObjectModel { oldIndex.model }
+  var new: ManagedObjectModel { newIndex.model }
+
+  convenience init(old: ManagedObjectModel, new: ManagedObjectModel) {
+    self.init(old: ModelIndex(old), new: ModelIndex(new))
+  }
+
+  init(old: ModelIndex, new: ModelIndex) {
+    oldIndex = old
+    newIndex = new
+    let pairing = Pairing(
+      old: old.entities, new: new.entities, name: \.name, identifier: \.renamingIdentifier)
+    pairs = pairing.pairs
+    added = pairing.added
+    removed = pairing.removed
+    newNames = Dictionary(pairing.pairs.map { ($0.old.name, $0.new.name) }) { first, _ in first }
+    oldNames = Dictionary(pairing.pairs.map { ($0.new.name, $0.old.name) }) { first, _ in first }
+  }
+
+  /// The new name of an entity of the old model; nil when it is gone.
+  func newName(ofOld name: String) -> String? { newNames[name] }
+
+  /// The old name of an entity of the new model; nil when it is new.
+  func oldName(ofNew name: String) -> String? { oldNames[name] }
+
+  /// Another entity that was in another hierarchy before and is in the same one now; the argument is
+  /// a new name. Core Data does not merge hierarchies.
+  func stranger(to name: String) -> String? {
+    guard let root = hierarchies.oldRoots[name] else { return nil }
+    return hierarchies.strangers[Self.root(of: name, in: new)]?
+      .first { hierarchies.oldRoots[$0] != root }
+  }
+
+  private struct Hierarchies {
+    /// Per entity that both models have, by its new name: the old name of the topmost ancestor.
+    var oldRoots: [String: String] = [:]
+    /// For the topmost ancestors in the new model: of the entities below them that the old model has
+    /// too, the first one of each of the first two hierarchies that they come from.
+    var strangers: [String: [String]] = [:]
+  }
+
+  private lazy var hierarchies: Hierarchies = {
+    var found = Hierarchies()
+    for (oldEntity, newEntity) in pairs {
+      let oldRoot = Self.root(of: oldEntity.name, in: old)
+      found.oldRoots[newEntity.name] = oldRoot
+      let root = Self.root(of: newEntity.name, in: new)
+      let known = found.strangers[root] ?? []
+      if known.count < 2, !known.contains(where: { found.oldRoots[$0] == oldRoot }) {
+        found.strangers[root] = known + [newEntity.name]
+      }
+    }
+    return found
+  }()
+
+  private static func root(of name: String, in model: ManagedObjectModel) -> String {
+    model.ancestors(of: name).last?.name ?? name
+  }
+}

@@ -1,0 +1,194 @@
+import ObjectModel
+
+extension ModelComparison {
+  mutating func compareAttributes(_ old: Entity, _ new: Entity) {
+    let pairing = Pairing(
+      old: old.attributes, new: new.attributes, name: \.name, identifier: \.renamingIdentifier)
+    for attribute in pairing.removed {
+      let place = newHome(of: attribute, from: new)
+      add(
+        ModelChange(
+          .attribute, .removed, entity: new.name, name: attribute.name, old: attribute.summary,
+          affects: !attribute.isTransient, remark: place.map { "It is in `\($0)` now." }))
+    }
+    for attribute in pairing.added {
+      let origin = oldHome(of: attribute, from: old)
+      var verdict = rules.added(attribute, to: new)
+      if let origin {
+        if origin.attribute.type != attribute.type {
+          verdict = rules.typeChange(from: origin.attribute, to: attribute)
+        } else if origin.isInherited, !origin.attribute.isOptional {
+          // Each object has a value already.
+          verdict = .handled
+        }
+      }
+      add(
+        ModelChange(
+          .attribute, .added, entity: new.name, name: attribute.name, new: attribute.summary,
+          affects: !attribute.isTransient, verdict: verdict,
+          remark: origin.map { "It was in `\($0.entity)` before." }))
+    }
+    for (before, after) in pairing.pairs {
+      if before.name != after.name {
+        let isSeen =
+          !(before.isTransient && after.isTransient)
+          && (!Self.isNameless(before) || !Self.isNameless(after)
+            || isReordered(before, after, old, new))
+        add(
+          ModelChange(
+            .attribute, .renamed, entity: new.name, name: after.name, old: before.name,
+            new: after.name, affects: isSeen))
+      }
+      compare(before, after, in: new, path: after.name)
+    }
+  }
+
+  /// The hash of a derived or composite attribute leaves its name out.
+  private static func isNameless(_ attribute: Attribute) -> Bool {
+    attribute.isDerived || attribute.type == .composite
+  }
+
+  /// Property hashes are joined in the order of the names, so a name counts by its place too.
+  private func isReordered(
+    _ before: Attribute, _ after: Attribute, _ old: Entity, _ new: Entity
+  ) -> Bool {
+    func place(_ name: String, _ entity: String, _ model: ManagedObjectModel) -> Int {
+      model.allAttributes(of: entity).count {
+        !$0.isTransient && ByteOrder.precedes($0.name, name)
+      }
+        + model.allRelationships(of: entity).count {
+          !$0.isTransient && ByteOrder.precedes($0.name, name)
+        }
+    }
+    return place(before.name, old.name, entities.old) != place(after.name, new.name, entities.new)
+  }
+
+  /// The entity that an attribute moved to, up or down the hierarchy; nil when it is gone.
+  private func newHome(of attribute: Attribute, from entity: Entity) -> String? {
+    let names = [attribute.renamingIdentifier ?? attribute.name, attribute.name]
+    let found = names.compactMap { entities.newIndex.newAttributes.find($0, from: entity.name) }
+    return (found.first { $0.isAbove } ?? found.first)?.home.entity
+  }
+
+  /// Where an attribute was before, up or down the hierarchy; nil when it is new.
+  private func oldHome(
+    of attribute: Attribute, from entity: Entity
+  ) -> (entity: String, attribute: Attribute, isInherited: Bool)? {
+    let name = attribute.renamingIdentifier ?? attribute.name
+    guard let found = entities.oldIndex.oldAttributes.find(name, from: entity.name) else {
+      return nil
+    }
+    return (found.home.entity, found.home.property, found.isAbove)
+  }
+
+  // MARK: Traits
+
+  /// Compares an attribute, or an element of a composite one under its path.
+  private mutating func compare(
+    _ old: Attribute, _ new: Attribute, in entity: Entity, path: String
+  ) {
+    let isStored = !(old.isTransient && new.isTransient)
+    // The hash of a derived attribute takes in its derivation and nothing else.
+    let isPlain = isStored && !(old.isDerived && new.isDerived)
+    // Where one side stores nothing, there is nothing to carry over: that is an attribute added or
+    // removed.
+    let isCarried = !old.isTransient && !new.isTransient
+    var traits = TraitComparison(.attribute, entity: entity.name, name: path)
+    traits.compare(
+      .type, old.type.name, new.type.name, affects: isPlain,
+      verdict: isCarried ? rules.typeChange(from: old, to: new) : .handled)
+    traits.compare(
+      .isOptional, old.isOptional, new.isOptional, affects: isPlain,
+      verdict: isCarried ? rules.optionalChange(of: new, in: entity) : .handled)
+    traits.compare(
+      .isTransient, old.isTransient, new.isTransient, affects: true,
+      verdict: new.isTransient ? .handled : rules.added(new, to: entity),
+      remark: new.isTransient ? "A migration drops the stored values." : nil)
+    traits.compare(
+      .derivation, old.derivation?.expressionText, new.derivation?.expressionText,
+      affects: isStored,
+      verdict: isCarried ? rules.derivationChange() : .handled)
+    traits.compare(
+      .derivationFilter, old.derivation?.filterText, new.derivation?.filterText,
+      affects: isStored, verdict: isCarried ? rules.derivationChange() : .handled)
+    traits.compare(
+      .externalStorage, old.allowsExternalBinaryDataStorage, new.allowsExternalBinaryDataStorage,
+      affects: isPlain, verdict: isCarried ? rules.externalStorageChange() : .handled)
+    traits.compare(
+      .preservedOnDeletion, old.preservesValueInHistoryOnDeletion,
+      new.preservesValueInHistoryOnDeletion, affects: isPlain)
+    traits.compare(
+      .isReadOnly, old.isReadOnly, new.isReadOnly, affects: isPlain && !new.isDerived,
+      verdict: rules.readOnlyChange())
+    traits.compare(
+      .versionHashModifier, old.versionHashModifier, new.versionHashModifier, affects: isPlain)
+    compareQuietTraits(old, new, &traits)
+    add(traits)
+    compareElements(old, new, in: entity, path: path, isStored: isStored)
+    compareUserInfo(old.userInfo, new.userInfo, entity: entity.name, owner: path)
+  }
+
+  /// The traits that no hash takes in.
+  private func compareQuietTraits(
+    _ old: Attribute, _ new: Attribute, _ traits: inout TraitComparison
+  ) {
+    traits.compare(
+      .defaultValue, old.defaultValue?.text, new.defaultValue?.text,
+      remark: "Objects that exist keep their values.")
+    traits.compare(
+      .valueTransformer, old.valueTransformerName, new.valueTransformerName,
+      remark: "Stored values stay as the old transformer wrote them; the new one has to read them.")
+    traits.compare(.valueClass, old.valueClassName, new.valueClassName)
+    traits.compare(.isIndexed, old.isIndexed, new.isIndexed)
+    traits.compare(
+      .validation, Self.text(old.validations), Self.text(new.validations),
+      remark: "Rules count when an object is saved; objects that exist stay as they are until then."
+    )
+    traits.compare(.isIndexedBySpotlight, old.isIndexedBySpotlight, new.isIndexedBySpotlight)
+    traits.compare(.isStoredInTruthFile, old.isStoredInTruthFile, new.isStoredInTruthFile)
+    if scope.hasSourceTraits {
+      traits.compare(
+        .usesScalarValueType, old.usesScalarValueType ?? false, new.usesScalarValueType ?? false)
+      traits.compare(.composite, old.compositeName, new.compositeName)
+    }
+    traits.compare(.renamingIdentifier, old.renamingIdentifier, new.renamingIdentifier)
+  }
+
+  private static func text(_ rules: [AttributeValidation]) -> String? {
+    rules.isEmpty ? nil : rules.map(\.predicate.text).joined(separator: ", ")
+  }
+
+  private mutating func compareElements(
+    _ old: Attribute, _ new: Attribute, in entity: Entity, path: String, isStored: Bool
+  ) {
+    guard !old.elements.isEmpty || !new.elements.isEmpty else { return }
+    let pairing = Pairing(
+      old: old.elements, new: new.elements, name: \.name, identifier: \.renamingIdentifier)
+    for element in pairing.removed {
+      add(
+        ModelChange(
+          .attribute, .removed, entity: entity.name, name: path + "." + element.name,
+          old: element.summary, affects: isStored && !element.isTransient,
+          verdict: rules.compositeChange()))
+    }
+    for element in pairing.added {
+      add(
+        ModelChange(
+          .attribute, .added, entity: entity.name, name: path + "." + element.name,
+          new: element.summary, affects: isStored && !element.isTransient,
+          verdict: rules.compositeChange()))
+    }
+    for (before, after) in pairing.pairs {
+      let elementPath = path + "." + after.name
+      if before.name != after.name {
+        add(
+          ModelChange(
+            .attribute, .renamed, entity: entity.name, name: elementPath,
+            old: path + "." + before.name, new: elementPath, affects: isStored,
+            verdict: rules.compositeChange()))
+      }
+      // Composites are as deep as they were read, which is bounded.
+      compare(before, after, in: entity, path: elementPath)
+    }
+  }
+}

@@ -1,0 +1,226 @@
+import ObjectModel
+
+extension ModelComparison {
+  mutating func compareFetchedProperties(_ old: Entity, _ new: Entity) {
+    let pairing = Pairing(
+      old: old.fetchedProperties, new: new.fetchedProperties, name: \.name,
+      identifier: \.renamingIdentifier)
+    for property in pairing.removed {
+      add(
+        ModelChange(
+          .fetchedProperty, .removed, entity: new.name, name: property.name,
+          old: Self.text(property)))
+    }
+    for property in pairing.added {
+      add(
+        ModelChange(
+          .fetchedProperty, .added, entity: new.name, name: property.name, new: Self.text(property))
+      )
+    }
+    for (before, after) in pairing.pairs {
+      if before.name != after.name {
+        add(
+          ModelChange(
+            .fetchedProperty, .renamed, entity: new.name, name: after.name, old: before.name,
+            new: after.name))
+      }
+      var traits = TraitComparison(.fetchedProperty, entity: new.name, name: after.name)
+      traits.compare(.destination, before.destinationEntityName, after.destinationEntityName)
+      traits.compare(.predicate, before.predicate?.text, after.predicate?.text)
+      traits.compare(.request, Self.rest(before.request), Self.rest(after.request))
+      traits.compare(.isOptional, before.isOptional, after.isOptional)
+      traits.compare(
+        .isIndexedBySpotlight, before.isIndexedBySpotlight, after.isIndexedBySpotlight)
+      traits.compare(.versionHashModifier, before.versionHashModifier, after.versionHashModifier)
+      traits.compare(.renamingIdentifier, before.renamingIdentifier, after.renamingIdentifier)
+      add(traits)
+      compareUserInfo(before.userInfo, after.userInfo, entity: new.name, owner: after.name)
+    }
+  }
+
+  mutating func compareIndexes(_ old: Entity, _ new: Entity) {
+    let pairing = Pairing(
+      old: Self.indexes(of: old, besides: new, scope),
+      new: Self.indexes(of: new, besides: old, scope), name: \.name, identifier: { _ in nil })
+    for index in pairing.removed {
+      add(
+        ModelChange(
+          .fetchIndex, .removed, entity: new.name, name: index.name, old: Self.text(index)))
+    }
+    for index in pairing.added {
+      add(
+        ModelChange(
+          .fetchIndex, .added, entity: new.name, name: index.name, new: Self.text(index)))
+    }
+    for (before, after) in pairing.pairs {
+      var traits = TraitComparison(.fetchIndex, entity: new.name, name: after.name)
+      traits.compare(.columns, Self.columns(before), Self.columns(after))
+      traits.compare(
+        .partialPredicate, before.partialPredicate?.text, after.partialPredicate?.text)
+      add(traits)
+    }
+    let compound = Self.difference(
+      old.compoundIndexes.map { $0.joined(separator: ", ") },
+      new.compoundIndexes.map { $0.joined(separator: ", ") })
+    for names in compound.removed {
+      add(ModelChange(.compoundIndex, .removed, entity: new.name, name: names))
+    }
+    for names in compound.added {
+      add(ModelChange(.compoundIndex, .added, entity: new.name, name: names))
+    }
+  }
+
+  /// The indexes of an entity, but for those that only say that a property is indexed, which the
+  /// other entity says by the property's flag. The compiler turns `indexed="YES"` into an index of
+  /// the property's name (168 of real cached models).
+  private static func indexes(
+    of entity: Entity, besides other: Entity, _ scope: ComparisonScope
+  ) -> [FetchIndex] {
+    guard !scope.hasSourceTraits, !entity.fetchIndexes.isEmpty else { return entity.fetchIndexes }
+    let flagged = Set(
+      other.attributes.filter(\.isIndexed).map(\.name)
+        + other.relationships.filter(\.isIndexed).map(\.name)
+    ).subtracting(other.fetchIndexes.map(\.name))
+    return entity.fetchIndexes.filter { index in
+      index.elements != [FetchIndex.Element(propertyName: index.name)]
+        || index.partialPredicate != nil || !flagged.contains(index.name)
+    }
+  }
+
+  /// Compares user info; the owner is a property's name, empty for the entity itself.
+  mutating func compareUserInfo(
+    _ old: [String: ArchivedValue], _ new: [String: ArchivedValue], entity: String, owner: String
+  ) {
+    for key in ByteOrder.sorted(Set(old.keys).union(new.keys)) where old[key] != new[key] {
+      let name = owner + "/" + key
+      let remark =
+        key == ManagedObjectModel.tombstoneKey
+        ? "Core Data tries the version hashes with and without this entry, so a store opens." : nil
+      switch (old[key]?.text, new[key]?.text) {
+      case (let before?, let after?):
+        add(
+          ModelChange(
+            .userInfoEntry, .changed, entity: entity, name: name, trait: .value, old: before,
+            new: after, remark: remark))
+      case (let before, nil):
+        add(
+          ModelChange(
+            .userInfoEntry, .removed, entity: entity, name: name, old: before, remark: remark))
+      case (nil, let after):
+        add(
+          ModelChange(
+            .userInfoEntry, .added, entity: entity, name: name, new: after, remark: remark))
+      }
+    }
+  }
+
+  // MARK: The model itself
+
+  mutating func compareModels() {
+    let (old, new) = (entities.old, entities.new)
+    for name in ByteOrder.sorted(
+      Set(old.configurations.keys).union(new.configurations.keys))
+    {
+      let before = old.configurations[name]?.joined(separator: ", ")
+      let after = new.configurations[name]?.joined(separator: ", ")
+      guard before != after else { continue }
+      switch (before, after) {
+      case (_, nil): add(ModelChange(.configuration, .removed, name: name, old: before))
+      case (nil, _): add(ModelChange(.configuration, .added, name: name, new: after))
+      default:
+        add(
+          ModelChange(
+            .configuration, .changed, name: name, trait: .members, old: before, new: after))
+      }
+    }
+    if scope.hasTemplates {
+      compareTemplates(old.fetchRequestTemplates, new.fetchRequestTemplates)
+    }
+    var traits = TraitComparison(.model, entity: nil, name: nil)
+    traits.compare(
+      .versionIdentifiers, Self.list(old.versionIdentifiers), Self.list(new.versionIdentifiers))
+    if scope.hasSourceTraits {
+      traits.compare(
+        .cloudKitConfigurations, Self.list(old.cloudKitConfigurations),
+        Self.list(new.cloudKitConfigurations))
+      traits.compare(.isUsedWithCloudKit, old.isUsedWithCloudKit, new.isUsedWithCloudKit)
+      traits.compare(.isUsedWithSwiftData, old.isUsedWithSwiftData, new.isUsedWithSwiftData)
+    }
+    add(traits)
+  }
+
+  private mutating func compareTemplates(
+    _ old: [FetchRequestTemplate], _ new: [FetchRequestTemplate]
+  ) {
+    let pairing = Pairing(old: old, new: new, name: \.name, identifier: { _ in nil })
+    for template in pairing.removed {
+      add(ModelChange(.fetchRequest, .removed, name: template.name, old: Self.text(template)))
+    }
+    for template in pairing.added {
+      add(ModelChange(.fetchRequest, .added, name: template.name, new: Self.text(template)))
+    }
+    for (before, after) in pairing.pairs {
+      var traits = TraitComparison(.fetchRequest, entity: nil, name: after.name)
+      traits.compare(
+        .destination, before.request.entityName, after.request.entityName)
+      traits.compare(.predicate, before.predicate?.text, after.predicate?.text)
+      traits.compare(.request, Self.rest(before.request), Self.rest(after.request))
+      add(traits)
+    }
+  }
+
+  // MARK: Texts
+
+  /// What a request says beyond its entity and its predicate; nil where all of it is as usual.
+  private static func rest(_ request: FetchRequest) -> String? {
+    var parts: [String] = []
+    if !request.sortDescriptors.isEmpty {
+      let keys = request.sortDescriptors.map { $0.key + ($0.isAscending ? "" : " descending") }
+      parts.append("sorted by " + keys.joined(separator: ", "))
+    }
+    if request.fetchLimit != 0 { parts.append("limit \(request.fetchLimit)") }
+    if request.fetchOffset != 0 { parts.append("offset \(request.fetchOffset)") }
+    if request.batchSize != 0 { parts.append("batches of \(request.batchSize)") }
+    if request.resultType != .objects { parts.append("result type \(request.resultType.rawValue)") }
+    if request.options != .standard { parts.append("options \(request.options.rawValue)") }
+    if let flags = request.archivedFlags { parts.append("archived options \(flags)") }
+    if !request.propertiesToFetch.isEmpty {
+      parts.append("only " + request.propertiesToFetch.joined(separator: ", "))
+    }
+    if !request.propertiesToGroupBy.isEmpty {
+      parts.append("grouped by " + request.propertiesToGroupBy.joined(separator: ", "))
+    }
+    if let having = request.havingPredicate { parts.append("having \(having.text)") }
+    if !request.prefetchedKeyPaths.isEmpty {
+      parts.append("with " + request.prefetchedKeyPaths.joined(separator: ", "))
+    }
+    return parts.isEmpty ? nil : parts.joined(separator: ", ")
+  }
+
+  /// An empty identifier is no identifier.
+  private static func list(_ parts: [String]) -> String? {
+    let parts = parts.filter { !$0.isEmpty }
+    return parts.isEmpty ? nil : parts.joined(separator: ", ")
+  }
+
+  private static func columns(_ index: FetchIndex) -> String {
+    index.elements.map { element in
+      element.text + (element.isAscending ? "" : " descending")
+        + (element.kind == .rTree ? " R-tree" : "")
+    }.joined(separator: ", ")
+  }
+
+  private static func text(_ index: FetchIndex) -> String {
+    "on \(columns(index))" + (index.partialPredicate.map { " where \($0.text)" } ?? "")
+  }
+
+  private static func text(_ property: FetchedProperty) -> String {
+    "fetches \(property.destinationEntityName ?? "no entity")"
+      + (property.predicate.map { " where \($0.text)" } ?? "")
+  }
+
+  private static func text(_ template: FetchRequestTemplate) -> String {
+    "for \(template.entityName.isEmpty ? "no entity" : template.entityName)"
+      + (template.predicate.map { " where \($0.text)" } ?? "")
+  }
+}

@@ -1,0 +1,130 @@
+import ObjectModel
+
+/// One run over two models, which gathers the changes.
+struct ModelComparison {
+  let entities: EntityPairing
+  let rules: LightweightRules
+  let scope: ComparisonScope
+  private(set) var changes: [ModelChange] = []
+
+  init(_ entities: EntityPairing, _ scope: ComparisonScope) {
+    self.entities = entities
+    self.scope = scope
+    rules = LightweightRules(entities: entities)
+  }
+
+  mutating func run() {
+    for entity in entities.removed {
+      add(
+        ModelChange(
+          .entity, .removed, entity: entity.name, old: Self.summary(entity), affects: true,
+          remark: entity.isAbstract ? nil : "A migration drops its objects."))
+    }
+    for entity in entities.added {
+      add(
+        ModelChange(.entity, .added, entity: entity.name, new: Self.summary(entity), affects: true))
+    }
+    for (old, new) in entities.pairs { compare(old, new) }
+    changes = changes.enumerated().sorted { left, right in
+      let names = (left.element.entityName ?? "", right.element.entityName ?? "")
+      return names.0 == names.1
+        ? left.offset < right.offset : ByteOrder.precedes(names.0, names.1)
+    }.map(\.element)
+    compareModels()
+  }
+
+  mutating func add(_ change: ModelChange) { changes.append(change) }
+
+  mutating func add(_ traits: TraitComparison) { changes += traits.changes }
+
+  // MARK: Entities
+
+  private static func summary(_ entity: Entity) -> String {
+    var parts = [
+      count(entity.attributes.count, "attribute"),
+      count(entity.relationships.count, "relationship"),
+    ]
+    if entity.isAbstract { parts.append("abstract") }
+    if let parent = entity.superentityName { parts.append("a kind of `\(parent)`") }
+    return parts.joined(separator: ", ")
+  }
+
+  private static func count(_ count: Int, _ noun: String) -> String {
+    "\(count) \(noun)\(count == 1 ? "" : "s")"
+  }
+
+  private mutating func compare(_ old: Entity, _ new: Entity) {
+    // Nothing below asks for more than the two entities before it has found a difference.
+    if old == new { return }
+    let entity = new.name
+    if old.name != new.name {
+      add(
+        ModelChange(
+          .entity, .renamed, entity: entity, old: old.name, new: new.name, affects: true))
+    }
+    var traits = TraitComparison(.entity, entity: entity, name: nil)
+    traits.compare(
+      .parent, old.superentityName, new.superentityName, affects: true,
+      verdict: rules.parentChange(of: new))
+    traits.compare(
+      .isAbstract, old.isAbstract, new.isAbstract, affects: true,
+      verdict: rules.abstractChange(of: new))
+    traits.compare(
+      .versionHashModifier, old.versionHashModifier, new.versionHashModifier, affects: true)
+    if scope.hasSourceTraits {
+      traits.compare(.className, old.className, new.className)
+    } else {
+      // A class called as the entity is what a source may mean without naming it.
+      let before = old.className == old.name ? nil : old.className
+      let after = new.className == new.name ? nil : new.className
+      if before != after { traits.compare(.className, old.className, new.className) }
+    }
+    traits.compare(
+      .spotlightName, old.spotlightDisplayNameExpression?.text,
+      new.spotlightDisplayNameExpression?.text)
+    if scope.hasSourceTraits {
+      traits.compare(.codeGeneration, old.codeGenerationType, new.codeGenerationType)
+    }
+    traits.compare(.renamingIdentifier, old.renamingIdentifier, new.renamingIdentifier)
+    add(traits)
+    compareConstraints(old, new)
+    compareAttributes(old, new)
+    compareRelationships(old, new)
+    compareFetchedProperties(old, new)
+    compareIndexes(old, new)
+    compareUserInfo(old.userInfo, new.userInfo, entity: entity, owner: "")
+  }
+
+  private mutating func compareConstraints(_ old: Entity, _ new: Entity) {
+    let before = old.uniquenessConstraints.map { $0.joined(separator: " + ") }
+    let after = new.uniquenessConstraints.map { $0.joined(separator: " + ") }
+    let difference = Self.difference(before, after)
+    for names in difference.removed {
+      add(
+        ModelChange(
+          .uniquenessConstraint, .removed, entity: new.name, name: names, old: names, affects: true)
+      )
+    }
+    for names in difference.added {
+      add(
+        ModelChange(
+          .uniquenessConstraint, .added, entity: new.name, name: names, new: names, affects: true,
+          verdict: rules.constraintAdded(names, to: new)))
+    }
+  }
+
+  /// What one list has more often than the other, sorted.
+  static func difference(_ old: [String], _ new: [String]) -> (removed: [String], added: [String]) {
+    var counts: [String: Int] = [:]
+    for text in new { counts[text, default: 0] += 1 }
+    for text in old { counts[text, default: 0] -= 1 }
+    var removed: [String] = []
+    var added: [String] = []
+    for text in ByteOrder.sorted(counts.keys) {
+      let count = counts[text] ?? 0
+      if count > 0 { added += Array(repeating: text, count: count) }
+      if count < 0 { removed += Array(repeating: text, count: -count) }
+    }
+    return (removed, added)
+  }
+}

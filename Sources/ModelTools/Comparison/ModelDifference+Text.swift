@@ -1,0 +1,52 @@
+import ObjectModel
+
+extension ModelDifference {
+  /// What the whole means for a store of the first version, as one sentence.
+  public var outcome: String {
+    guard affectsVersionHashes else {
+      return isEmpty
+        ? "The two models say the same." : "Stores open as before: no version hash changed."
+    }
+    let (verdict, reasons) = worstVerdict
+    switch verdict {
+    case .handled, .nothingToDo:
+      return "Stores need a migration, and lightweight migration can do all of it."
+    case .handledIfDataAllows:
+      return "Stores need a migration. Lightweight migration can do it unless "
+        + Self.list(reasons, joiner: ", or ") + "."
+    case .notHandled:
+      return "Stores need a migration that lightweight migration cannot do, because "
+        + Self.list(reasons, joiner: ", and because ") + ". They need a mapping model."
+    case .unknown:
+      return "Stores need a migration. It is not known whether lightweight migration can do all of "
+        + "it: \(Self.list(reasons, joiner: "; "))."
+    }
+  }
+
+  /// The first few reasons; the others are told with their changes.
+  private static func list(_ reasons: [String], joiner: String) -> String {
+    let shown = reasons.prefix(3).joined(separator: joiner)
+    let rest = reasons.count - 3
+    return rest > 0 ? shown + joiner + "for \(count(rest, "more reason"))" : shown
+  }
+
+  /// How much changed, as one sentence.
+  public var countText: String {
+    let hashed = changes.count(where: \.affectsVersionHash)
+    let entities = Set(changes.compactMap(\.entityName)).count
+    var text = "\(Self.count(changes.count, "change")) in \(Self.count(entities, "entity"))"
+    text += hashed == changes.count ? "" : ", \(hashed) of them with an effect on version hashes"
+    // One each: an entity with a new name has one version hash, not one under either name.
+    let hashes = hashEffects.count
+    return text
+      + (hashes == 0 ? "." : "; \(Self.count(hashes, "version hash")) no longer the same.")
+  }
+
+  private static func count(_ count: Int, _ noun: String) -> String {
+    switch noun {
+    case "entity": "\(count) \(count == 1 ? "entity" : "entities")"
+    case "version hash": count == 1 ? "1 version hash is" : "\(count) version hashes are"
+    default: "\(count) \(noun)\(count == 1 ? "" : "s")"
+    }
+  }
+}

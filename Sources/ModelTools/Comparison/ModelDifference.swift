@@ -1,0 +1,80 @@
+public import ObjectModel
+
+/// What changed from one version of a model to another.
+///
+/// Renames are recognised as Core Data does, by renaming identifiers. Where something disappeared
+/// and something of the same shape appeared, that is told as a guess (``guesses``) beside the two
+/// changes; nothing is built on it.
+public struct ModelDifference: Sendable, Hashable {
+  /// All changes: entity by entity in the order of their names, then those of the model itself.
+  public let changes: [ModelChange]
+
+  /// The entities whose version hash is another than before, with why, sorted by name.
+  public let hashEffects: [HashEffect]
+
+  /// What may be a rename that no renaming identifier tells.
+  public let guesses: [RenameGuess]
+
+  /// Compares two versions.
+  ///
+  /// - Parameters:
+  ///   - old: the version to start from, which need not be the older one.
+  ///   - new: the version to get to.
+  ///   - scope: what both can say, by the form they were read from.
+  public init(
+    from old: ManagedObjectModel, to new: ManagedObjectModel, scope: ComparisonScope = .everything
+  ) {
+    var comparison = ModelComparison(EntityPairing(old: old, new: new), scope)
+    comparison.run()
+    changes = comparison.changes
+    hashEffects = HashEffect.effects(of: comparison.changes, comparison.entities)
+    guesses = RenameGuess.guesses(comparison.entities)
+  }
+
+  /// Whether nothing changed that the model values describe.
+  public var isEmpty: Bool { changes.isEmpty }
+
+  /// Whether any change alters a version hash, so that a store of the old version needs migration.
+  public var affectsVersionHashes: Bool { !hashEffects.isEmpty }
+
+  /// The names whose version hash is not the same in both models, those of entities that only one
+  /// model has included.
+  public var namesWithOtherHash: Set<String> {
+    Set(hashEffects.flatMap { [$0.entityName, $0.oldName ?? $0.entityName] })
+  }
+
+  /// What holds of the whole: the worst verdict among the changes, with all of its reasons.
+  public var verdict: LightweightVerdict {
+    let (worst, reasons) = worstVerdict
+    switch worst {
+    case .handled, .nothingToDo: return worst
+    case .handledIfDataAllows:
+      return .handledIfDataAllows(reason: reasons.joined(separator: ", or "))
+    case .notHandled: return .notHandled(reason: reasons.joined(separator: "; "))
+    case .unknown: return .unknown(reason: reasons.joined(separator: "; "))
+    }
+  }
+
+  /// The worst verdict, and the reasons of all changes that have it, each once.
+  var worstVerdict: (verdict: LightweightVerdict, reasons: [String]) {
+    let verdicts = changes.map(\.verdict)
+    guard let worst = verdicts.max(by: { $0.weight < $1.weight }) else { return (.nothingToDo, []) }
+    var reasons: [String] = []
+    var met: Set<String> = []
+    for verdict in verdicts where verdict.weight == worst.weight {
+      if let reason = verdict.reason, met.insert(reason).inserted { reasons.append(reason) }
+    }
+    return (worst, reasons)
+  }
+
+  /// The effects on entities that have no change of their own: those below one that changed.
+  public var indirectEffects: [HashEffect] {
+    let named = Set(changes.compactMap(\.entityName))
+    return hashEffects.filter { !named.contains($0.entityName) }
+  }
+
+  /// The changes of one entity, by its new name, or by its old one when it is gone.
+  public func changes(of entityName: String) -> [ModelChange] {
+    changes.filter { $0.entityName == entityName }
+  }
+}

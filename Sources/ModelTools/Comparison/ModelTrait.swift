@@ -1,0 +1,158 @@
+public import ObjectModel
+
+/// A trait of an entity, of a property or of the model that can change, by its stable name for
+/// programs; more may be added.
+public struct ModelTrait: RawRepresentable, Sendable, Hashable {
+  /// The stable name: words, such as `external storage`.
+  public let rawValue: String
+
+  /// Makes a trait from its stable name.
+  public init(rawValue: String) { self.rawValue = rawValue }
+
+  /// The name for a reader; the same as for programs.
+  public var name: String { rawValue }
+
+  // MARK: Entities
+
+  /// An entity's parent.
+  public static let parent = ModelTrait(rawValue: "parent")
+  /// Whether an entity has no objects of its own.
+  public static let isAbstract = ModelTrait(rawValue: "abstract")
+  /// The managed object class.
+  public static let className = ModelTrait(rawValue: "class")
+  /// How Xcode generates the class.
+  public static let codeGeneration = ModelTrait(rawValue: "code generation")
+  /// The expression that Spotlight takes the display name from.
+  public static let spotlightName = ModelTrait(rawValue: "Spotlight name")
+
+  // MARK: Properties
+
+  /// The version hash modifier of an entity or property.
+  public static let versionHashModifier = ModelTrait(rawValue: "version hash modifier")
+  /// The renaming identifier of an entity or property.
+  public static let renamingIdentifier = ModelTrait(rawValue: "renaming identifier")
+  /// Whether a property may be empty.
+  public static let isOptional = ModelTrait(rawValue: "optional")
+  /// Whether a property is never stored.
+  public static let isTransient = ModelTrait(rawValue: "transient")
+  /// Whether the old indexed flag is set.
+  public static let isIndexed = ModelTrait(rawValue: "indexed")
+  /// An attribute's type.
+  public static let type = ModelTrait(rawValue: "type")
+  /// The expression of a derived attribute.
+  public static let derivation = ModelTrait(rawValue: "derivation")
+  /// The filtering predicate of a derived attribute.
+  public static let derivationFilter = ModelTrait(rawValue: "derivation filter")
+  /// Whether big values may go to files beside the store.
+  public static let externalStorage = ModelTrait(rawValue: "external storage")
+  /// Whether persistent history keeps the value of a deleted row.
+  public static let preservedOnDeletion = ModelTrait(rawValue: "preserved in history on deletion")
+  /// Whether the archived model says read-only.
+  public static let isReadOnly = ModelTrait(rawValue: "read-only")
+  /// The default value.
+  public static let defaultValue = ModelTrait(rawValue: "default")
+  /// The value transformer.
+  public static let valueTransformer = ModelTrait(rawValue: "value transformer")
+  /// The class of the values.
+  public static let valueClass = ModelTrait(rawValue: "value class")
+  /// The entity a relationship, a fetched property or a template leads to.
+  public static let destination = ModelTrait(rawValue: "destination")
+  /// The name of the way back.
+  public static let inverse = ModelTrait(rawValue: "inverse")
+  /// The entity that declares the way back.
+  public static let inverseEntity = ModelTrait(rawValue: "inverse entity")
+  /// The least number of objects.
+  public static let minCount = ModelTrait(rawValue: "least count")
+  /// The greatest number of objects.
+  public static let maxCount = ModelTrait(rawValue: "greatest count")
+  /// Whether a to-many relationship keeps an order.
+  public static let isOrdered = ModelTrait(rawValue: "ordered")
+  /// What deletion does.
+  public static let deleteRule = ModelTrait(rawValue: "delete rule")
+  /// The rules that values must follow.
+  public static let validation = ModelTrait(rawValue: "validation")
+  /// Whether Spotlight indexes the values.
+  public static let isIndexedBySpotlight = ModelTrait(rawValue: "indexed by Spotlight")
+  /// Whether it is kept in external record files for Spotlight.
+  public static let isStoredInTruthFile = ModelTrait(rawValue: "stored in record files")
+  /// Whether generated code has a number or a flag instead of an object.
+  public static let usesScalarValueType = ModelTrait(rawValue: "scalar in generated code")
+  /// The name of a composite.
+  public static let composite = ModelTrait(rawValue: "composite")
+
+  // MARK: Others
+
+  /// The predicate of a fetched property or template.
+  public static let predicate = ModelTrait(rawValue: "predicate")
+  /// The columns of an index.
+  public static let columns = ModelTrait(rawValue: "columns")
+  /// The predicate of a partial index.
+  public static let partialPredicate = ModelTrait(rawValue: "filter")
+  /// The value of a user info entry.
+  public static let value = ModelTrait(rawValue: "value")
+  /// The entities of a configuration.
+  public static let members = ModelTrait(rawValue: "entities")
+  /// A fetch request, all but its entity and its predicate.
+  public static let request = ModelTrait(rawValue: "request")
+  /// The configurations that CloudKit is used with.
+  public static let cloudKitConfigurations = ModelTrait(rawValue: "CloudKit configurations")
+  /// Whether the model is used with CloudKit.
+  public static let isUsedWithCloudKit = ModelTrait(rawValue: "used with CloudKit")
+  /// Whether the model is used with SwiftData.
+  public static let isUsedWithSwiftData = ModelTrait(rawValue: "used with SwiftData")
+  /// The model's version identifiers.
+  public static let versionIdentifiers = ModelTrait(rawValue: "version identifiers")
+
+  // MARK: Words
+
+  static let yes = "yes"
+  static let no = "no"
+
+  /// Whether the values are "yes" and "no".
+  var isFlag: Bool { Self.flags.contains(self) }
+
+  private static let flags: Set<ModelTrait> = [
+    .isAbstract, .isOptional, .isTransient, .isIndexed, .preservedOnDeletion, .isReadOnly,
+    .isOrdered, .externalStorage, .isIndexedBySpotlight, .isStoredInTruthFile, .usesScalarValueType,
+    .isUsedWithCloudKit, .isUsedWithSwiftData,
+  ]
+
+  /// The trait as it stands before a value: `the parent`.
+  var phrase: String { "the \(name)" }
+
+  /// A value as it stands in a sentence: words as they are, names and texts between grave accents.
+  func quoted(_ value: String) -> String { Self.inWords.contains(self) ? value : "`\(value)`" }
+
+  private static let inWords: Set<ModelTrait> = [
+    .type, .minCount, .maxCount, .deleteRule, .request, .codeGeneration,
+  ]
+
+  /// Whether the name is that of several things.
+  var isPlural: Bool {
+    [.columns, .members, .cloudKitConfigurations, .versionIdentifiers].contains(self)
+  }
+}
+
+extension Attribute {
+  /// The attribute in a few words: `Date, optional`.
+  public var summary: String {
+    var parts = [type.name]
+    if isOptional { parts.append("optional") }
+    if isTransient { parts.append("transient") }
+    if let derivation { parts.append("derived from \(derivation.expressionText)") }
+    if let defaultValue { parts.append("default \(defaultValue.text)") }
+    return parts.joined(separator: ", ")
+  }
+}
+
+extension Relationship {
+  /// The relationship in a few words: `to many Tag, ordered, inverse notes`.
+  public var summary: String {
+    var parts = ["\(isToMany ? "to many" : "to one") \(destinationEntityName)"]
+    if isOrdered { parts.append("ordered") }
+    if isOptional { parts.append("optional") }
+    if isTransient { parts.append("transient") }
+    if let inverseName { parts.append("inverse \(inverseName)") }
+    return parts.joined(separator: ", ")
+  }
+}

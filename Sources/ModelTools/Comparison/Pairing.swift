@@ -1,0 +1,67 @@
+import ObjectModel
+
+/// Which old element is which new one.
+///
+/// Core Data's rule (Apple, "Migrating your data model automatically"): the renaming identifier is
+/// the canonical name, and an element without one goes by its name. So a new element belongs to the
+/// old one with the same canonical name, else to the old one whose name its identifier gives; where
+/// neither is there, equal names count. What is guessed is not in here.
+///
+/// Archives may hold several elements of one name, such as indexes. Of these, equal ones belong
+/// together, and the others in their order.
+struct Pairing<Element: Hashable> {
+  private(set) var pairs: [(old: Element, new: Element)] = []
+  private(set) var added: [Element] = []
+  private(set) var removed: [Element] = []
+
+  init(
+    old: [Element], new: [Element], name: (Element) -> String, identifier: (Element) -> String?
+  ) {
+    var byCanonicalName: [String: Int] = [:]
+    var byName: [String: [Int]] = [:]
+    for (index, element) in old.enumerated() {
+      let key = identifier(element) ?? name(element)
+      // Where an identifier is claimed twice, the first one of that very name has it.
+      let isNamedSo = name(element) == key && byName[key] == nil
+      if byCanonicalName[key] == nil || isNamedSo { byCanonicalName[key] = index }
+      byName[name(element), default: []].append(index)
+    }
+    var partners: [Int?] = Array(repeating: nil, count: new.count)
+    var taken: Set<Int> = []
+    func claim(_ index: Int, _ partner: Int?) {
+      guard partners[index] == nil, let partner, taken.insert(partner).inserted else { return }
+      partners[index] = partner
+    }
+    if byName.count < old.count {
+      var equals: [Element: [Int]] = [:]
+      for (index, element) in old.enumerated().reversed()
+      where (byName[name(element)]?.count ?? 0) > 1 {
+        equals[element, default: []].append(index)
+      }
+      for (index, element) in new.enumerated() { claim(index, equals[element]?.popLast()) }
+    }
+    for (index, element) in new.enumerated() {
+      claim(index, byCanonicalName[identifier(element) ?? name(element)])
+    }
+    for (index, element) in new.enumerated() {
+      if let identifier = identifier(element) { claim(index, byName[identifier]?.first) }
+    }
+    // Reversed, so that each index is looked at once.
+    var left = byName.mapValues { Array($0.reversed()) }
+    for (index, element) in new.enumerated() where partners[index] == nil {
+      while let partner = left[name(element)]?.popLast() {
+        if taken.contains(partner) { continue }
+        claim(index, partner)
+        break
+      }
+    }
+    for (index, element) in new.enumerated() {
+      if let partner = partners[index] {
+        pairs.append((old[partner], element))
+      } else {
+        added.append(element)
+      }
+    }
+    removed = old.indices.filter { !taken.contains($0) }.map { old[$0] }
+  }
+}

@@ -1,0 +1,116 @@
+import ObjectModel
+
+/// Something that disappeared beside something of the same shape that appeared: it may be a rename
+/// that the model does not tell. A guess, on which no mapping is built.
+public struct RenameGuess: Sendable, Hashable {
+  /// What kind of thing: an entity, an attribute or a relationship.
+  public let part: ModelChange.Part
+  /// The entity that the property belongs to, by its new name; nil for an entity.
+  public let entityName: String?
+  /// The name of what disappeared.
+  public let oldName: String
+  /// The name of what appeared.
+  public let newName: String
+
+  /// The guess as a sentence for a reader.
+  public var sentence: String {
+    let prefix = entityName.map { "\($0)." } ?? ""
+    return "`\(prefix)\(oldName)` may have been renamed to `\(prefix)\(newName)`: this is a guess, "
+      + "because both have the same shape. No renaming identifier says so, so a lightweight "
+      + "migration drops the old one."
+  }
+
+  static func guesses(_ entities: EntityPairing) -> [RenameGuess] {
+    var found = pairs(entities.removed, entities.added) { EntityShape($0) }.map {
+      RenameGuess(part: .entity, entityName: nil, oldName: $0.old.name, newName: $0.new.name)
+    }
+    for (old, new) in entities.pairs {
+      let attributes = Pairing(
+        old: old.attributes, new: new.attributes, name: \.name, identifier: \.renamingIdentifier)
+      found += pairs(attributes.removed, attributes.added) { AttributeShape($0) }.map {
+        RenameGuess(
+          part: .attribute, entityName: new.name, oldName: $0.old.name, newName: $0.new.name)
+      }
+      let relationships = Pairing(
+        old: old.relationships, new: new.relationships, name: \.name,
+        identifier: \.renamingIdentifier)
+      let removed = relationships.removed.map { relationship in
+        var copy = relationship
+        copy.destinationEntityName =
+          entities.newName(ofOld: relationship.destinationEntityName) ?? ""
+        return copy
+      }
+      found += pairs(removed, relationships.added) { RelationshipShape($0) }.map {
+        RenameGuess(
+          part: .relationship, entityName: new.name, oldName: $0.old.name, newName: $0.new.name)
+      }
+    }
+    return found
+  }
+
+  /// The pairs of the same shape, where the shape occurs once on either side.
+  private static func pairs<Element, Shape: Hashable>(
+    _ old: [Element], _ new: [Element], shape: (Element) -> Shape?
+  ) -> [(old: Element, new: Element)] {
+    var before: [Shape: [Element]] = [:]
+    for element in old { if let key = shape(element) { before[key, default: []].append(element) } }
+    var after: [Shape: [Element]] = [:]
+    for element in new { if let key = shape(element) { after[key, default: []].append(element) } }
+    return new.compactMap { element in
+      guard let key = shape(element), after[key]?.count == 1, let partners = before[key],
+        partners.count == 1, let partner = partners.first
+      else { return nil }
+      return (partner, element)
+    }
+  }
+}
+
+extension RenameGuess: CustomStringConvertible {
+  /// ``sentence``.
+  public var description: String { sentence }
+}
+
+private struct AttributeShape: Hashable {
+  let type: AttributeType
+  let flags: [Bool]
+  let derivation: Derivation?
+  let defaultValue: DefaultValue?
+
+  init(_ attribute: Attribute) {
+    type = attribute.type
+    flags = [
+      attribute.isOptional, attribute.isTransient, attribute.allowsExternalBinaryDataStorage,
+    ]
+    derivation = attribute.derivation
+    defaultValue = attribute.defaultValue
+  }
+}
+
+private struct RelationshipShape: Hashable {
+  let destination: String
+  let counts: [Int32]
+  let flags: [Bool]
+
+  init?(_ relationship: Relationship) {
+    guard !relationship.destinationEntityName.isEmpty else { return nil }
+    destination = relationship.destinationEntityName
+    counts = [relationship.minCount, relationship.maxCount]
+    flags = [relationship.isOptional, relationship.isOrdered, relationship.isTransient]
+  }
+}
+
+private struct EntityShape: Hashable {
+  let isAbstract: Bool
+  let parent: String?
+  let attributes: [String: AttributeType]
+  let relationships: Set<String>
+
+  /// Nil for an entity without properties, which is like any other such one.
+  init?(_ entity: Entity) {
+    guard !entity.attributes.isEmpty || !entity.relationships.isEmpty else { return nil }
+    isAbstract = entity.isAbstract
+    parent = entity.superentityName
+    attributes = Dictionary(entity.attributes.map { ($0.name, $0.type) }) { first, _ in first }
+    relationships = Set(entity.relationships.map(\.name))
+  }
+}

@@ -1,0 +1,200 @@
+public import ObjectModel
+
+extension MappingModel {
+  /// Reads a compiled mapping model (`.cdm`), a keyed archive of an `NSMappingModel`.
+  ///
+  /// - Throws: ``ModelError``; `model.notAMapping` when it is another archive, or none.
+  public init(archive bytes: [UInt8]) throws(ModelError) {
+    let archive = try KeyedArchive(
+      bytes: bytes, orThrow: .notAMapping,
+      "This is no keyed archive, as every compiled mapping model is.")
+    var reader = CompiledMappingReader(archive: archive)
+    self = try reader.mapping()
+  }
+}
+
+/// Builds a mapping model from the object table of an archive.
+struct CompiledMappingReader {
+  /// The most work, in elements visited: the parts of an archive may be shared.
+  static let maximumWork = 1_000_000
+
+  private enum Key {
+    static let model: Set<String> = ["$class", "NSEntityMappings", "NSEntityMappingsByName"]
+    static let entity: Set<String> = [
+      "$class", "NSAttributeMappings", "NSDestinationEntityName", "NSDestinationEntityVersionHash",
+      "NSEntityMigrationPolicyClassName", "NSMappingName", "NSMappingType",
+      "NSRelationshipMappings", "NSSourceEntityName", "NSSourceEntityVersionHash",
+      "NSSourceExpression", "NSUserInfo",
+    ]
+    static let property: Set<String> = [
+      "$class", "NSDestinationPropertyName", "NSPropertyTransforms", "NSUserInfo",
+      "NSValueExpression",
+    ]
+  }
+
+  private let archive: KeyedArchive
+  /// What was spent of ``maximumWork``.
+  private(set) var work = 0
+
+  init(archive: KeyedArchive) { self.archive = archive }
+
+  static func isMapping(_ archive: KeyedArchive) -> Bool {
+    archive.isKind(archive.root, of: "NSMappingModel")
+  }
+
+  mutating func mapping() throws(ModelError) -> MappingModel {
+    guard let root = archive.root, Self.isMapping(archive) else {
+      let className = archive.className(of: archive.root) ?? "nothing"
+      throw ModelError(
+        code: .notAMapping, message: "The archive holds \(className), not a mapping model.")
+    }
+    var mappings: [EntityMapping] = []
+    var places: Set<Int> = []
+    var names: Set<String> = []
+    for stored in try elements("NSEntityMappings", of: root) {
+      let mapping = try entity(stored)
+      guard names.insert(mapping.name).inserted else {
+        throw ModelError(
+          code: .duplicateName, message: "There are two entity mappings called \(mapping.name).")
+      }
+      mappings.append(mapping)
+      if let place = archive.index(stored) { places.insert(place) }
+    }
+    // The same mappings by name; those that only stand here come last.
+    let table = archive.namedEntries(archive.field("NSEntityMappingsByName", of: root)) ?? []
+    try spend(table.count)
+    for (name, stored) in table where archive.index(stored).map(places.contains) != true {
+      guard names.insert(name).inserted else {
+        throw malformed("Two different entity mappings are called \(name).")
+      }
+      mappings.append(try entity(stored))
+    }
+    return MappingModel(
+      entityMappings: mappings, others: try others(root, except: Key.model))
+  }
+
+  private mutating func entity(_ value: PropertyList) throws(ModelError) -> EntityMapping {
+    guard archive.isKind(value, of: "NSEntityMapping") else {
+      let className = archive.className(of: value) ?? "nothing"
+      throw malformed("An entity mapping is missing or of the unknown class \(className).")
+    }
+    let source = try text("NSSourceEntityName", of: value)
+    let destination = try text("NSDestinationEntityName", of: value)
+    let name = try text("NSMappingName", of: value)
+    let number = archive.integer(archive.field("NSMappingType", of: value)) ?? 0
+    guard let kind = Int(exactly: number) else { throw malformed("A mapping type is \(number).") }
+    let policy = try text("NSEntityMigrationPolicyClassName", of: value)
+    return EntityMapping(
+      name: name ?? EntityMapping.standardName(source, destination), kind: .init(rawValue: kind),
+      sourceEntityName: source, destinationEntityName: destination,
+      sourceEntityVersionHash: try hash("NSSourceEntityVersionHash", of: value),
+      destinationEntityVersionHash: try hash("NSDestinationEntityVersionHash", of: value),
+      attributeMappings: try properties("NSAttributeMappings", of: value),
+      relationshipMappings: try properties("NSRelationshipMappings", of: value),
+      sourceExpression: try expression("NSSourceExpression", of: value),
+      migrationPolicyClassName: policy, userInfo: try userInfo(value),
+      others: try others(value, except: Key.entity))
+  }
+
+  private mutating func properties(
+    _ key: String, of value: PropertyList
+  ) throws(ModelError) -> [PropertyMapping] {
+    var mappings: [PropertyMapping] = []
+    for stored in try elements(key, of: value) {
+      guard archive.isKind(stored, of: "NSPropertyMapping"),
+        let name = try text("NSDestinationPropertyName", of: stored)
+      else {
+        let className = archive.className(of: stored) ?? "nothing"
+        throw malformed(
+          "A property mapping is missing, without a name, or of the unknown class \(className).")
+      }
+      var transforms: [ArchivedValue] = []
+      for step in try elements("NSPropertyTransforms", of: stored) {
+        transforms.append(try decoded(step))
+      }
+      mappings.append(
+        PropertyMapping(
+          name: name, valueExpression: try expression("NSValueExpression", of: stored),
+          userInfo: try userInfo(stored), transforms: transforms,
+          others: try others(stored, except: Key.property)))
+    }
+    return mappings
+  }
+
+  // MARK: Values
+
+  private mutating func spend(_ amount: Int) throws(ModelError) {
+    work += amount
+    guard work <= Self.maximumWork else {
+      throw ModelError(code: .tooLarge, message: "The mapping model is larger than any real one.")
+    }
+  }
+
+  private mutating func text(
+    _ key: String, of value: PropertyList
+  ) throws(ModelError) -> String? {
+    guard let text = archive.string(archive.field(key, of: value)), !text.isEmpty else {
+      return nil
+    }
+    try spend(1 + text.utf8.count / 16)
+    return text
+  }
+
+  private func hash(_ key: String, of value: PropertyList) throws(ModelError) -> VersionHash? {
+    guard let bytes = archive.data(archive.field(key, of: value)) else { return nil }
+    guard let hash = VersionHash(bytes: bytes) else {
+      throw malformed("A version hash has \(bytes.count) bytes instead of 32.")
+    }
+    return hash
+  }
+
+  private mutating func expression(
+    _ key: String, of value: PropertyList
+  ) throws(ModelError) -> ModelExpression? {
+    try spend(1)
+    let read = ModelExpression(archived: archive.field(key, of: value), in: archive)
+    try spend(read?.partCount ?? 0)
+    return read
+  }
+
+  private mutating func elements(
+    _ key: String, of value: PropertyList
+  ) throws(ModelError) -> [PropertyList] {
+    let elements = archive.elements(archive.field(key, of: value)) ?? []
+    try spend(elements.count)
+    return elements
+  }
+
+  private mutating func userInfo(
+    _ value: PropertyList
+  ) throws(ModelError) -> [String: ArchivedValue] {
+    let stored = archive.field("NSUserInfo", of: value)
+    try spend(archive.namedEntries(stored)?.count ?? 0)
+    var found: [String: ArchivedValue] = [:]
+    for entry in archive.namedEntries(stored) ?? [] {
+      found[entry.name] = try decoded(entry.value)
+    }
+    return found
+  }
+
+  private mutating func others(
+    _ value: PropertyList, except known: Set<String>
+  ) throws(ModelError) -> [String: ArchivedValue] {
+    var found: [String: ArchivedValue] = [:]
+    for name in ByteOrder.sorted(archive.resolve(value)?.entries?.keys.map { $0 } ?? [])
+    where !known.contains(name) {
+      found[name] = try decoded(archive.field(name, of: value))
+    }
+    return found
+  }
+
+  private mutating func decoded(_ value: PropertyList?) throws(ModelError) -> ArchivedValue {
+    let decoded = archive.decoded(value)
+    try spend(decoded.count)
+    return decoded
+  }
+
+  private func malformed(_ message: String) -> ModelError {
+    ModelError(code: .malformed, message: message)
+  }
+}

@@ -1,0 +1,100 @@
+public import ObjectModel
+
+/// How the objects of one entity become those of another (`NSEntityMapping`).
+public struct EntityMapping: Sendable, Hashable {
+  /// What a mapping does with its objects (`NSEntityMappingType`).
+  public struct Kind: RawRepresentable, Sendable, Hashable, Codable {
+    /// The number in a compiled mapping model (`NSMappingType`).
+    public let rawValue: Int
+
+    /// Wraps a number, known or not.
+    public init(rawValue: Int) { self.rawValue = rawValue }
+
+    /// Not said (`NSUndefinedEntityMappingType`); Core Data handles it as ``custom``.
+    public static let undefined = Kind(rawValue: 0)
+    /// As the policy class or the expressions say (`NSCustomEntityMappingType`).
+    public static let custom = Kind(rawValue: 1)
+    /// A new entity, without objects (`NSAddEntityMappingType`).
+    public static let add = Kind(rawValue: 2)
+    /// An entity that goes, with its objects (`NSRemoveEntityMappingType`).
+    public static let remove = Kind(rawValue: 3)
+    /// Equal in both models: copied (`NSCopyEntityMappingType`).
+    public static let copy = Kind(rawValue: 4)
+    /// Changed, by the expressions (`NSTransformEntityMappingType`).
+    public static let transform = Kind(rawValue: 5)
+
+    /// The known kinds, by number.
+    public static let known: [Kind] = [.undefined, .custom, .add, .remove, .copy, .transform]
+
+    /// The kind in Apple's words, as `mappingtypename` of `xcmapping.xml` spells it ("Transform");
+    /// "Kind 17" for a number without a name.
+    public var name: String {
+      switch self {
+      case .undefined: "Undefined"
+      case .custom: "Custom"
+      case .add: "Add"
+      case .remove: "Remove"
+      case .copy: "Copy"
+      case .transform: "Transform"
+      default: "Kind \(rawValue)"
+      }
+    }
+
+    /// Reads the name that `mappingtypename` uses; nil for an unknown name.
+    public init?(name: String) {
+      guard let kind = Self.known.first(where: { $0.name == name }) else { return nil }
+      self = kind
+    }
+  }
+
+  /// The mapping's name (`name`), `CarToCar`; property mappings of others refer to it.
+  public var name: String
+  /// What it does (`mappingType`).
+  public var kind: Kind
+  /// The entity of the old model (`sourceEntityName`); nil when it adds.
+  public var sourceEntityName: String?
+  /// The entity of the new model (`destinationEntityName`); nil when it removes.
+  public var destinationEntityName: String?
+  /// The version hash that the source entity must have (`sourceEntityVersionHash`); nil when it
+  /// adds, and where the mapping is not bound to hashes.
+  public var sourceEntityVersionHash: VersionHash?
+  /// The version hash that the destination entity must have (`destinationEntityVersionHash`); nil
+  /// when it removes, and where the mapping is not bound to hashes.
+  public var destinationEntityVersionHash: VersionHash?
+  /// How the attributes of the destination get their values (`attributeMappings`), in order.
+  public var attributeMappings: [PropertyMapping]
+  /// How the relationships of the destination get theirs (`relationshipMappings`), in order.
+  public var relationshipMappings: [PropertyMapping]
+  /// Which objects it takes (`sourceExpression`), usually a `FETCH(…)`; nil when it adds.
+  public var sourceExpression: ModelExpression?
+  /// The class that does the work (`entityMigrationPolicyClassName`), as the file spells it; nil
+  /// for Core Data's own.
+  public var migrationPolicyClassName: String?
+  /// The user info (`userInfo`), by the entries whose keys are text.
+  public var userInfo: [String: ArchivedValue]
+  /// What the file says besides, under the names that the file uses.
+  public var others: [String: ArchivedValue]
+
+  /// Makes an entity mapping.
+  public init(
+    name: String, kind: Kind, sourceEntityName: String? = nil,
+    destinationEntityName: String? = nil, sourceEntityVersionHash: VersionHash? = nil,
+    destinationEntityVersionHash: VersionHash? = nil, attributeMappings: [PropertyMapping] = [],
+    relationshipMappings: [PropertyMapping] = [], sourceExpression: ModelExpression? = nil,
+    migrationPolicyClassName: String? = nil, userInfo: [String: ArchivedValue] = [:],
+    others: [String: ArchivedValue] = [:]
+  ) {
+    self.name = name
+    self.kind = kind
+    self.sourceEntityName = sourceEntityName
+    self.destinationEntityName = destinationEntityName
+    self.sourceEntityVersionHash = sourceEntityVersionHash
+    self.destinationEntityVersionHash = destinationEntityVersionHash
+    self.attributeMappings = attributeMappings
+    self.relationshipMappings = relationshipMappings
+    self.sourceExpression = sourceExpression
+    self.migrationPolicyClassName = migrationPolicyClassName
+    self.userInfo = userInfo
+    self.others = others
+  }
+}

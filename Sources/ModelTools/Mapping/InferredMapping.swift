@@ -1,0 +1,177 @@
+public import ObjectModel
+import SafeText
+
+extension MappingModel {
+  /// The mapping that Core Data infers between two versions of a model (lightweight migration).
+  ///
+  /// The rules are those of ``LightweightVerdict``; what only the data decide does not stand against
+  /// a mapping, nor does what Apple does not document. Renames are followed where a renaming
+  /// identifier tells of them; guesses are not used.
+  ///
+  /// Each entity of the destination gets one mapping: `IEM_Add_…` for a new one, `IEM_Copy_…` where
+  /// the version hash is the same, `IEM_Transform_…` otherwise; each entity that is gone gets
+  /// `IEM_Remove_…`. The mappings are bound to the version hashes of both entities; where the rule
+  /// of a hash is not confirmed, that hash is nil.
+  ///
+  /// No archived inferred mapping was found to compare with. The expressions are those that Xcode's
+  /// compiler writes for the same purpose (V: `V2toV3.cdm`): `$source.name` for attributes;
+  /// for relationships the instances that the destination's mapping made, or, where the
+  /// destination has subentities and so more than one mapping, those of the source relationship.
+  ///
+  /// - Throws: ``InferredMappingError`` with every change that stands against it.
+  public static func inferred(
+    from old: ManagedObjectModel, to new: ManagedObjectModel
+  ) throws(InferredMappingError) -> MappingModel {
+    let inference = MappingInference(EntityPairing(old: old, new: new))
+    let obstacles = inference.changes.filter {
+      if case .notHandled = $0.verdict { true } else { false }
+    }
+    guard obstacles.isEmpty else {
+      throw InferredMappingError(code: .notInferable, changes: obstacles)
+    }
+    return inference.mappingModel()
+  }
+}
+
+/// One run of inference over two versions; the mapping is meant only where their changes allow it.
+final class MappingInference {
+  private let entities: EntityPairing
+  /// What changed between the two.
+  let changes: [ModelChange]
+  private var oldHashes: ModelHashes { entities.oldIndex.hashes }
+  private var newHashes: ModelHashes { entities.newIndex.hashes }
+
+  /// The mapping names of the destination entities.
+  private lazy var names: [String: String] = {
+    var names: [String: String] = [:]
+    for entity in entities.added { names[entity.name] = "IEM_Add_" + entity.name }
+    for (old, new) in entities.pairs {
+      let before = oldHashes.hashes[old.name] ?? oldHashes.unconfirmed[old.name]
+      let after = newHashes.hashes[new.name] ?? newHashes.unconfirmed[new.name]
+      let isSame = before != nil && before == after
+      names[new.name] = (isSame ? "IEM_Copy_" : "IEM_Transform_") + new.name
+    }
+    return names
+  }()
+  private lazy var parents = Set(entities.newIndex.entities.compactMap(\.superentityName))
+
+  init(_ entities: EntityPairing) {
+    self.entities = entities
+    var comparison = ModelComparison(entities, .everything)
+    comparison.run()
+    changes = comparison.changes
+  }
+
+  func mappingModel() -> MappingModel {
+    var mappings: [EntityMapping] = []
+    for name in entities.new.entityNames {
+      guard let entity = entities.new.entities[name] else { continue }
+      if let oldName = entities.oldName(ofNew: name), let old = entities.old.entities[oldName] {
+        mappings.append(mapping(from: old, to: entity))
+      } else {
+        mappings.append(
+          EntityMapping(
+            name: names[name] ?? name, kind: .add, destinationEntityName: name,
+            destinationEntityVersionHash: newHashes.hashes[name]))
+      }
+    }
+    for entity in entities.removed {
+      mappings.append(
+        EntityMapping(
+          name: "IEM_Remove_" + entity.name, kind: .remove, sourceEntityName: entity.name,
+          sourceEntityVersionHash: oldHashes.hashes[entity.name]))
+    }
+    return MappingModel(
+      entityMappings: mappings, sourceModel: entities.old, destinationModel: entities.new)
+  }
+
+  /// What ``mappingModel()`` leaves behind, without making it: ``MappingModel/losses(of:)``.
+  func losses() -> [MappingLoss] {
+    var losses: [String: [MappingLoss]] = [:]
+    for entity in entities.removed where !entity.isAbstract {
+      losses[entity.name] = [MappingLoss(entityName: entity.name, propertyName: nil)]
+    }
+    for (old, new) in entities.pairs where !old.isAbstract && !isUntouched(old, new) {
+      let lost =
+        attributePairing(from: old, to: new).removed.filter { !$0.isDerived }.map(\.name)
+        + relationshipPairing(from: old, to: new).removed.map(\.name)
+      if !lost.isEmpty {
+        losses[old.name] = lost.map { MappingLoss(entityName: old.name, propertyName: $0) }
+      }
+    }
+    return entities.oldIndex.entities.flatMap { losses[$0.name] ?? [] }
+  }
+
+  /// Whether an entity and all above it are as they were.
+  private func isUntouched(_ old: Entity, _ new: Entity) -> Bool {
+    old == new
+      && (old.superentityName == nil
+        || entities.old.ancestors(of: old.name) == entities.new.ancestors(of: new.name))
+  }
+
+  private func mapping(from old: Entity, to new: Entity) -> EntityMapping {
+    let name = names[new.name] ?? new.name
+    return EntityMapping(
+      name: name, kind: PathText.starts(name, with: "IEM_Copy_") ? .copy : .transform,
+      sourceEntityName: old.name, destinationEntityName: new.name,
+      sourceEntityVersionHash: oldHashes.hashes[old.name],
+      destinationEntityVersionHash: newHashes.hashes[new.name],
+      attributeMappings: attributes(from: old, to: new),
+      relationshipMappings: relationships(from: old, to: new),
+      sourceExpression: GeneratedExpression.allObjects(of: old.name))
+  }
+
+  // MARK: Properties
+
+  /// One mapping per persistent attribute, inherited ones included: so properties that move up and
+  /// down the hierarchy keep their values. A new one has no expression and gets its default.
+  private func attributes(from old: Entity, to new: Entity) -> [PropertyMapping] {
+    let sources = Dictionary(
+      attributePairing(from: old, to: new).pairs.map { ($0.new.name, $0.old.name) }
+    ) { first, _ in first }
+    return entities.new.allAttributes(of: new.name).filter { !$0.isTransient && !$0.isDerived }
+      .map { attribute in
+        PropertyMapping(
+          name: attribute.name,
+          valueExpression: sources[attribute.name].map(GeneratedExpression.sourceValue))
+      }
+  }
+
+  private func attributePairing(from old: Entity, to new: Entity) -> Pairing<Attribute> {
+    Pairing(
+      old: entities.old.allAttributes(of: old.name).filter { !$0.isTransient },
+      new: entities.new.allAttributes(of: new.name).filter { !$0.isTransient }, name: \.name,
+      identifier: \.renamingIdentifier)
+  }
+
+  private func relationshipPairing(from old: Entity, to new: Entity) -> Pairing<Relationship> {
+    Pairing(
+      old: entities.old.allRelationships(of: old.name).filter { !$0.isTransient },
+      new: entities.new.allRelationships(of: new.name).filter { !$0.isTransient }, name: \.name,
+      identifier: \.renamingIdentifier)
+  }
+
+  private func relationships(from old: Entity, to new: Entity) -> [PropertyMapping] {
+    let pairing = relationshipPairing(from: old, to: new)
+    let sources = Dictionary(pairing.pairs.map { ($0.new.name, $0.old) }) { first, _ in first }
+    return entities.new.allRelationships(of: new.name).filter { !$0.isTransient }
+      .map { relationship in
+        PropertyMapping(
+          name: relationship.name,
+          valueExpression: sources[relationship.name].map { instances(of: $0, for: relationship) })
+      }
+  }
+
+  private func instances(of source: Relationship, for relationship: Relationship) -> ModelExpression
+  {
+    let destination = relationship.destinationEntityName
+    // The objects that it led to are made by the mapping of the new destination only where that is
+    // the old one.
+    if let mapping = names[destination], !parents.contains(destination),
+      entities.newName(ofOld: source.destinationEntityName) == destination
+    {
+      return GeneratedExpression.destinations(mappingName: mapping, keyPath: source.name)
+    }
+    return GeneratedExpression.destinations(relationshipName: source.name)
+  }
+}

@@ -1,0 +1,50 @@
+import ObjectModel
+
+/// Where each mapping model of a set stands among some places, found by their hashes in one pass over all of them.
+struct MappingFinds {
+  /// One side of a mapping model.
+  struct Side {
+    /// The places that have the hash of every entity it names.
+    var places: Set<Int> = []
+    /// The first of the places that have the most of them; nil when none has any.
+    var nearest: Int?
+  }
+
+  /// By the place of the mapping model in its set.
+  private(set) var sources: [Side] = []
+  private(set) var destinations: [Side] = []
+
+  /// Looks at each mapping model; nil stands for one that could not be read.
+  init(_ mappings: [MappingModel?], among places: [HashedModel]) {
+    var holders: [String: [VersionHash: [Int]]] = [:]
+    for (place, model) in places.enumerated() {
+      for (name, hashes) in model.candidates {
+        for hash in hashes { holders[name, default: [:]][hash, default: []].append(place) }
+      }
+    }
+    for mapping in mappings {
+      sources.append(Self.side(mapping?.demands(on: .source) ?? [], holders, places.count))
+      destinations.append(
+        Self.side(mapping?.demands(on: .destination) ?? [], holders, places.count))
+    }
+  }
+
+  private static func side(
+    _ demands: [(name: String, hash: VersionHash?)], _ holders: [String: [VersionHash: [Int]]],
+    _ count: Int
+  ) -> Side {
+    var agreeing = Array(repeating: 0, count: count)
+    var met: Set<String> = []
+    for (name, hash) in demands where met.insert(name).inserted {
+      guard let hash else { continue }
+      for place in holders[name]?[hash] ?? [] { agreeing[place] += 1 }
+    }
+    var side = Side()
+    for (place, number) in agreeing.enumerated() where number > 0 {
+      // A mapping that only adds has no source to speak of.
+      if number == met.count { side.places.insert(place) }
+      if number > side.nearest.map({ agreeing[$0] }) ?? 0 { side.nearest = place }
+    }
+    return side
+  }
+}

@@ -1,0 +1,177 @@
+public import ObjectModel
+
+/// Whether a mapping model is for a step between two models, as
+/// `NSMappingModel(from:forSourceModel:destinationModel:)` decides it: the hash of every source
+/// entity and of every destination entity that it names must be that of the model.
+public struct MappingFit: Sendable, Hashable {
+  /// One of the two models of a step.
+  public enum Side: String, Sendable, Hashable {
+    /// The model that the store has.
+    case source
+    /// The model that it gets.
+    case destination
+  }
+
+  /// An entity that stands against it.
+  public struct Mismatch: Sendable, Hashable {
+    /// Of which model.
+    public let side: Side
+    /// The entity's name.
+    public let entityName: String
+    /// Whether the model has no such entity at all; else its hash is another.
+    public let isMissing: Bool
+  }
+
+  /// What stands against it, in the order of the mapping.
+  public let mismatches: [Mismatch]
+  /// The entities that cannot be compared, as the mapping or the model names no hash of them.
+  public let unverified: [String]
+  /// How many entities agree, of both sides.
+  public let agreeing: Int
+  /// The entities of the source that have objects of their own and that the mapping does not take:
+  /// their objects are left behind. Empty when the model itself is not known.
+  public let entitiesLeftBehind: [String]
+
+  /// Whether all agree.
+  public var fits: Bool { mismatches.isEmpty && unverified.isEmpty && agreeing > 0 }
+  /// Whether nothing stands against it although not everything could be compared.
+  public var mayFit: Bool { mismatches.isEmpty }
+  /// How many entities were to be compared.
+  public var compared: Int { mismatches.count + unverified.count + agreeing }
+}
+
+/// A model as far as it is known for comparing hashes: itself, recorded hashes, or both.
+struct HashedModel: Sendable {
+  let model: ManagedObjectModel?
+  /// For each entity the hashes that it may have: as recorded, else as computed, with and without
+  /// tombstone entries, confirmed or not.
+  let candidates: [String: Set<VersionHash>]
+  /// The entities of which another hash proves nothing.
+  let doubtful: Set<String>
+
+  /// The hashes computed of the model, without tombstone entries, may be at hand.
+  init(
+    model: ManagedObjectModel?, recorded: [String: VersionHash]?, computed: ModelHashes? = nil
+  ) {
+    self.model = model
+    if let recorded {
+      candidates = recorded.mapValues { [$0] }
+      doubtful = []
+      return
+    }
+    var candidates: [String: Set<VersionHash>] = [:]
+    var doubtful: Set<String> = []
+    if let model {
+      var ways = [computed ?? model.versionHashes()]
+      if model.hasTombstoneEntries { ways.append(model.versionHashes(honouringTombstones: true)) }
+      for name in model.entities.keys {
+        candidates[name] = Set(
+          ways.flatMap { [$0.hashes[name], $0.unconfirmed[name]].compactMap { $0 } })
+        if ways.contains(where: { $0.unknown[name] != nil }) { doubtful.insert(name) }
+      }
+    }
+    self.candidates = candidates
+    self.doubtful = doubtful
+  }
+
+  init(_ version: ModelCollection.Version) {
+    self.init(
+      model: version.model, recorded: version.recorded?.hashes, computed: version.hashes)
+  }
+
+  /// Whether both are one version, as far as hashes tell: the same entities, each with a hash that the
+  /// other may have.
+  func isSame(as other: HashedModel) -> Bool {
+    candidates.count == other.candidates.count && !candidates.isEmpty
+      && candidates.allSatisfy { name, hashes in
+        other.candidates[name].map { !hashes.isDisjoint(with: $0) } ?? false
+      }
+  }
+
+  enum Answer {
+    case equal, different, missing, unverified
+  }
+
+  func compare(_ entityName: String, _ hash: VersionHash?) -> Answer {
+    guard let known = candidates[entityName] else { return .missing }
+    guard let hash else { return .unverified }
+    if known.contains(hash) { return .equal }
+    return doubtful.contains(entityName) || known.isEmpty ? .unverified : .different
+  }
+}
+
+extension MappingModel {
+  /// The entities that it names on a side, each with the hash that it must have.
+  func demands(on side: MappingFit.Side) -> [(name: String, hash: VersionHash?)] {
+    entityMappings.compactMap { mapping in
+      switch side {
+      case .source: mapping.sourceEntityName.map { ($0, mapping.sourceEntityVersionHash) }
+      case .destination:
+        mapping.destinationEntityName.map { ($0, mapping.destinationEntityVersionHash) }
+      }
+    }
+  }
+
+  /// Compares the hashes with those of one model.
+  func agreement(
+    with model: HashedModel, on side: MappingFit.Side
+  ) -> (mismatches: [MappingFit.Mismatch], unverified: [String], agreeing: Int) {
+    var mismatches: [MappingFit.Mismatch] = []
+    var unverified: [String] = []
+    var agreeing = 0
+    var met: Set<String> = []
+    for (name, hash) in demands(on: side) where met.insert(name).inserted {
+      switch model.compare(name, hash) {
+      case .equal: agreeing += 1
+      case .unverified: unverified.append(name)
+      case .different, .missing:
+        mismatches.append(
+          .init(side: side, entityName: name, isMissing: model.candidates[name] == nil))
+      }
+    }
+    return (mismatches, unverified, agreeing)
+  }
+
+  func fit(from source: HashedModel, to destination: HashedModel) -> MappingFit {
+    let left = agreement(with: source, on: .source)
+    let right = agreement(with: destination, on: .destination)
+    let taken = Set(entityMappings.compactMap(\.sourceEntityName))
+    let behind = source.model?.entities.values.filter { !$0.isAbstract && !taken.contains($0.name) }
+    return MappingFit(
+      mismatches: left.mismatches + right.mismatches,
+      unverified: left.unverified + right.unverified,
+      agreeing: left.agreeing + right.agreeing,
+      entitiesLeftBehind: ByteOrder.sorted(behind?.map(\.name) ?? []))
+  }
+
+  /// Whether this mapping is for the step from one model to another. One that is not bound to hashes
+  /// yet is bound to those of the models that it carries, or else to the given ones.
+  public func fit(
+    from source: ManagedObjectModel, to destination: ManagedObjectModel
+  ) -> MappingFit {
+    compiled(from: sourceModel ?? source, to: destinationModel ?? destination).fit(
+      from: HashedModel(model: source, recorded: nil),
+      to: HashedModel(model: destination, recorded: nil))
+  }
+}
+
+extension MappingModelSet {
+  /// The mapping models that are for the step from one model to another.
+  public func items(
+    fittingFrom source: ManagedObjectModel, to destination: ManagedObjectModel
+  ) -> [Item] {
+    let from = HashedModel(model: source, recorded: nil)
+    let to = HashedModel(model: destination, recorded: nil)
+    return items.filter { $0.compiled?.fit(from: from, to: to).fits == true }
+  }
+
+  /// The mapping models that are for the step from one version to another, by their recorded hashes
+  /// where there are any.
+  public func items(
+    fittingFrom source: ModelCollection.Version, to destination: ModelCollection.Version
+  ) -> [Item] {
+    let from = HashedModel(source)
+    let to = HashedModel(destination)
+    return items.filter { $0.compiled?.fit(from: from, to: to).fits == true }
+  }
+}

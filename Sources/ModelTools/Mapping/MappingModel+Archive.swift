@@ -1,0 +1,138 @@
+import ObjectModel
+import SafeText
+
+extension MappingModel {
+  /// Writes the mapping as a compiled mapping model (`.cdm`), in the shape of `V2toV3.cdm`, and says
+  /// what that form does not hold: embedded models, paths, and what only the source form has.
+  ///
+  /// Core Data finds a mapping model by its hashes, so one that is not ``isBound`` is of no use; see
+  /// ``compiled(from:to:)``.
+  public func archive() -> (bytes: [UInt8], losses: [ModelLoss]) {
+    var writer = CompiledMappingWriter()
+    let bytes = writer.bytes(self)
+    return (bytes, writer.losses)
+  }
+}
+
+private struct CompiledMappingWriter {
+  /// Of what something is lost.
+  private struct Place {
+    var mapping: String?
+    var property: String?
+  }
+
+  /// Names of the source form that are settled once the mapping is compiled.
+  private static let settled: Set<String> = [EntityMapping.generatesName, "mappingnumber"]
+
+  private var builder = KeyedArchiveBuilder()
+  private(set) var losses: [ModelLoss] = []
+
+  mutating func bytes(_ mapping: MappingModel) -> [UInt8] {
+    if mapping.sourceModel != nil || mapping.destinationModel != nil {
+      lose(Place(), "A compiled mapping model holds no models, only their hashes.")
+    }
+    if mapping.sourceModelPath != nil || mapping.destinationModelPath != nil {
+      lose(Place(), "A compiled mapping model holds no paths of models.")
+    }
+    if !mapping.isBound {
+      lose(Place(), "Some entity mappings name no version hash, so Core Data will not find it.")
+    }
+    let root = builder.reserve()
+    var entities: [(String, PropertyList)] = []
+    for entity in mapping.entityMappings { entities.append((entity.name, write(entity))) }
+    var fields = others(mapping.others, of: Place())
+    fields["NSEntityMappings"] = builder.array(entities.map(\.1))
+    fields["NSEntityMappingsByName"] = builder.dictionary(entities)
+    builder.fill(root, ["NSMappingModel", "NSObject"], fields)
+    return builder.bytes(root: root)
+  }
+
+  private mutating func write(_ entity: EntityMapping) -> PropertyList {
+    let place = builder.reserve()
+    let subject = Place(mapping: entity.name)
+    var fields = others(entity.others, of: subject)
+    fields["NSMappingName"] = builder.string(entity.name)
+    fields["NSMappingType"] = .integer(Int64(entity.kind.rawValue))
+    fields["NSSourceEntityName"] = builder.string(entity.sourceEntityName)
+    fields["NSDestinationEntityName"] = builder.string(entity.destinationEntityName)
+    fields["NSSourceEntityVersionHash"] = hash(entity.sourceEntityVersionHash)
+    fields["NSDestinationEntityVersionHash"] = hash(entity.destinationEntityVersionHash)
+    fields["NSSourceExpression"] = expression(entity.sourceExpression, of: subject)
+    fields["NSEntityMigrationPolicyClassName"] = builder.string(entity.migrationPolicyClassName)
+    fields["NSAttributeMappings"] = list(entity.attributeMappings, of: subject)
+    fields["NSRelationshipMappings"] = list(entity.relationshipMappings, of: subject)
+    fields["NSUserInfo"] = userInfo(entity.userInfo)
+    builder.fill(place, ["NSEntityMapping", "NSObject"], fields)
+    return place
+  }
+
+  private mutating func list(_ properties: [PropertyMapping], of owner: Place) -> PropertyList {
+    var written: [PropertyList] = []
+    for property in properties {
+      let subject = Place(mapping: owner.mapping, property: property.name)
+      if property.sourceKeyPath != nil || property.sourceMappingName != nil,
+        property.valueExpression == nil
+      {
+        lose(subject, "The relationship that it follows is not compiled into an expression.")
+      }
+      var fields = others(property.others, of: subject)
+      fields["NSDestinationPropertyName"] = builder.string(property.name)
+      fields["NSValueExpression"] = expression(property.valueExpression, of: subject)
+      fields["NSUserInfo"] = userInfo(property.userInfo)
+      fields["NSPropertyTransforms"] = KeyedArchiveBuilder.null
+      if !property.transforms.isEmpty {
+        var steps: [PropertyList] = []
+        for step in property.transforms { steps.append(builder.value(step)) }
+        fields["NSPropertyTransforms"] = builder.array(steps)
+      }
+      written.append(builder.add(["NSPropertyMapping", "NSObject"], fields))
+    }
+    return builder.array(written)
+  }
+
+  // MARK: Values
+
+  private mutating func expression(_ expression: ModelExpression?, of subject: Place)
+    -> PropertyList
+  {
+    guard let expression else { return KeyedArchiveBuilder.null }
+    let written = PredicateArchiveWriter.write(expression, into: &builder)
+    if written == KeyedArchiveBuilder.null {
+      lose(subject, "The expression \(expression.text) has no archived form.")
+    }
+    return written
+  }
+
+  private mutating func hash(_ hash: VersionHash?) -> PropertyList {
+    hash.map { builder.scalar(.data($0.bytes)) } ?? KeyedArchiveBuilder.null
+  }
+
+  private mutating func userInfo(_ entries: [String: ArchivedValue]) -> PropertyList {
+    if entries.isEmpty { return KeyedArchiveBuilder.null }
+    var written: [(String, PropertyList)] = []
+    for name in ByteOrder.sorted(entries.keys) {
+      written.append((name, builder.value(entries[name] ?? .null)))
+    }
+    return builder.dictionary(written)
+  }
+
+  /// What a `.cdm` had besides goes back; names of the source form mean nothing there.
+  private mutating func others(
+    _ others: [String: ArchivedValue], of subject: Place
+  ) -> [String: PropertyList] {
+    var fields: [String: PropertyList] = [:]
+    for name in ByteOrder.sorted(others.keys) {
+      if PathText.starts(name, with: "NS") || PathText.starts(name, with: "_NS") {
+        fields[name] = builder.value(others[name] ?? .null)
+      } else if !Self.settled.contains(name) {
+        lose(subject, "A compiled mapping model has no \(name).")
+      }
+    }
+    return fields
+  }
+
+  private mutating func lose(_ place: Place, _ sentence: String) {
+    losses.append(
+      ModelLoss(entityName: place.mapping, propertyName: place.property, sentence: sentence))
+  }
+}

@@ -1,0 +1,192 @@
+public import ObjectModel
+import SafeText
+
+extension EntityMapping {
+  /// The name that Xcode gives a mapping: `CarToCar`; the entity's name where there is only one.
+  static func standardName(_ source: String?, _ destination: String?) -> String {
+    guard let source, let destination else { return source ?? destination ?? "" }
+    return "\(source)To\(destination)"
+  }
+
+  /// Whether it is of Xcode's form and the compiler generates its source expression
+  /// (`autogenerateexpression`).
+  var generatesSourceExpression: Bool { others[Self.generatesName] == .bool(true) }
+
+  static let generatesName = "autogenerateexpression"
+}
+
+extension PropertyMapping {
+  /// Whether it is of Xcode's form and the compiler generates its value expression
+  /// (`autogenerateexpression`). Attribute mappings without an expression are generated always.
+  var generatesExpression: Bool { others[EntityMapping.generatesName] == .bool(true) }
+}
+
+/// The expressions that Xcode's compiler writes, as in `V2toV3.cdm`.
+enum GeneratedExpression {
+  static let manager = ModelExpression.variable("manager")
+  static let source = ModelExpression.variable("source")
+
+  /// `$source.key.path`.
+  static func sourceValue(_ keyPath: String) -> ModelExpression { .keyPath(keyPath, of: source) }
+
+  /// All objects of an entity:
+  /// `FETCH(FUNCTION($manager, "fetchRequestForSourceEntityNamed:predicateString:", "Car",
+  /// "TRUEPREDICATE"), $manager.sourceContext, NO)`.
+  static func allObjects(of entityName: String) -> ModelExpression {
+    .fetch(
+      request: .function(
+        target: manager, selector: "fetchRequestForSourceEntityNamed:predicateString:",
+        arguments: [.constant(.string(entityName)), .constant(.string("TRUEPREDICATE"))]),
+      context: .keyPath("sourceContext", of: manager), countOnly: false)
+  }
+
+  /// What became of some source objects under one entity mapping: those that a key path leads to, or
+  /// without one the object itself.
+  static func destinations(mappingName: String, keyPath: String?) -> ModelExpression {
+    .function(
+      target: manager, selector: "destinationInstancesForEntityMappingNamed:sourceInstances:",
+      arguments: [.constant(.string(mappingName)), keyPath.map(sourceValue) ?? source])
+  }
+
+  /// What became of the objects of a source relationship, under whichever mappings.
+  static func destinations(relationshipName: String) -> ModelExpression {
+    .function(
+      target: manager, selector: "destinationInstancesForSourceRelationshipNamed:sourceInstances:",
+      arguments: [.constant(.string(relationshipName)), sourceValue(relationshipName)])
+  }
+}
+
+extension MappingModel {
+  /// Whether every entity mapping names the hash of each of its entities, as those of a `.cdm` do.
+  public var isBound: Bool {
+    entityMappings.allSatisfy { mapping in
+      (mapping.sourceEntityName == nil) == (mapping.sourceEntityVersionHash == nil)
+        && (mapping.destinationEntityName == nil) == (mapping.destinationEntityVersionHash == nil)
+    }
+  }
+
+  /// The mapping as Xcode's compiler would write it for two models: bound to their hashes, with
+  /// kinds and with the expressions that are generated.
+  ///
+  /// What is there already stays. Without models given it is bound to those it carries; without any
+  /// the hashes stay open. An entity whose hash follows no confirmed rule gets none.
+  ///
+  /// The rules are those by which `V2toV3.xcmappingmodel` became `V2toV3.cdm`, the one pair known:
+  /// a mapping with a policy is custom, one without a source adds, one without a destination
+  /// removes, any other is a copy even where the hashes differ. An attribute takes `$source.name`, a
+  /// relationship what became of the objects of that name, if the source entity has one. Where the
+  /// destination entity has subentities, the mapping is chosen by the relationship, else by name.
+  public func compiled(
+    from source: ManagedObjectModel? = nil, to destination: ManagedObjectModel? = nil
+  ) -> MappingModel {
+    let compiler = MappingCompiler(
+      source: source ?? sourceModel, destination: destination ?? destinationModel, mapping: self)
+    var copy = self
+    for index in copy.entityMappings.indices { compiler.complete(&copy.entityMappings[index]) }
+    return copy
+  }
+}
+
+private struct MappingCompiler {
+  let source: ManagedObjectModel?
+  let destination: ManagedObjectModel?
+  let sourceHashes: [String: VersionHash]
+  let destinationHashes: [String: VersionHash]
+  /// The names of all properties of each source entity, inherited ones included.
+  let sourceProperties: [String: Set<String>]
+  /// The relationships of each destination entity, inherited ones included, with their entity.
+  let destinationEntities: [String: [String: String]]
+  let parents: Set<String>
+  /// The mappings by destination entity, where there is exactly one.
+  let mappingNames: [String: String]
+
+  init(source: ManagedObjectModel?, destination: ManagedObjectModel?, mapping: MappingModel) {
+    self.source = source
+    self.destination = destination
+    sourceHashes = source?.versionHashes().hashes ?? [:]
+    destinationHashes = destination?.versionHashes().hashes ?? [:]
+    var properties: [String: Set<String>] = [:]
+    for name in Set(mapping.entityMappings.compactMap(\.sourceEntityName)) {
+      guard let source else { continue }
+      properties[name] = Set(
+        source.allAttributes(of: name).map(\.name) + source.allRelationships(of: name).map(\.name))
+    }
+    sourceProperties = properties
+    var relationships: [String: [String: String]] = [:]
+    for name in Set(mapping.entityMappings.compactMap(\.destinationEntityName)) {
+      guard let destination else { continue }
+      relationships[name] = Dictionary(
+        destination.allRelationships(of: name).map { ($0.name, $0.destinationEntityName) }
+      ) { first, _ in first }
+    }
+    destinationEntities = relationships
+    parents = Set(destination?.entities.values.compactMap(\.superentityName) ?? [])
+    var names: [String: [String]] = [:]
+    for part in mapping.entityMappings {
+      if let entity = part.destinationEntityName, part.sourceEntityName != nil {
+        names[entity, default: []].append(part.name)
+      }
+    }
+    mappingNames = names.compactMapValues { $0.count == 1 ? $0.first : nil }
+  }
+
+  func complete(_ mapping: inout EntityMapping) {
+    if mapping.kind == .undefined {
+      if mapping.migrationPolicyClassName != nil {
+        mapping.kind = .custom
+      } else if mapping.sourceEntityName == nil {
+        mapping.kind = .add
+      } else if mapping.destinationEntityName == nil {
+        mapping.kind = .remove
+      } else {
+        mapping.kind = .copy
+      }
+    }
+    if let name = mapping.sourceEntityName {
+      mapping.sourceEntityVersionHash = mapping.sourceEntityVersionHash ?? sourceHashes[name]
+      if mapping.sourceExpression == nil, mapping.generatesSourceExpression {
+        mapping.sourceExpression = GeneratedExpression.allObjects(of: name)
+      }
+    }
+    if let name = mapping.destinationEntityName {
+      mapping.destinationEntityVersionHash =
+        mapping.destinationEntityVersionHash ?? destinationHashes[name]
+    }
+    guard let sourceName = mapping.sourceEntityName, mapping.generatesSourceExpression else {
+      return
+    }
+    let known = sourceProperties[sourceName] ?? []
+    for index in mapping.attributeMappings.indices {
+      let name = mapping.attributeMappings[index].name
+      guard mapping.attributeMappings[index].valueExpression == nil, known.contains(name) else {
+        continue
+      }
+      mapping.attributeMappings[index].valueExpression = GeneratedExpression.sourceValue(name)
+    }
+    let entities = destinationEntities[mapping.destinationEntityName ?? ""] ?? [:]
+    for index in mapping.relationshipMappings.indices {
+      let property = mapping.relationshipMappings[index]
+      guard property.valueExpression == nil, property.generatesExpression else { continue }
+      mapping.relationshipMappings[index].valueExpression = generated(
+        property, leadsTo: entities[property.name], known: known)
+    }
+  }
+
+  private func generated(
+    _ property: PropertyMapping, leadsTo entityName: String?, known: Set<String>
+  ) -> ModelExpression? {
+    if let mappingName = property.sourceMappingName, let keyPath = property.sourceKeyPath {
+      // The editor shows, and stores, the whole of `$source.country`; `$source` is the object itself.
+      let isObject = PathText.isSame(keyPath, "$source")
+      return GeneratedExpression.destinations(
+        mappingName: mappingName,
+        keyPath: isObject ? nil : PathText.dropping(prefix: "$source.", from: keyPath) ?? keyPath)
+    }
+    guard known.contains(property.name), let entityName else { return nil }
+    if !parents.contains(entityName), let mappingName = mappingNames[entityName] {
+      return GeneratedExpression.destinations(
+        mappingName: mappingName, keyPath: property.name)
+    }
+    return GeneratedExpression.destinations(relationshipName: property.name)
+  }
+}

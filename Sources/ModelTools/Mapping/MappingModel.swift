@@ -1,0 +1,41 @@
+public import ObjectModel
+
+/// A mapping model (`NSMappingModel`): how the objects of a store of one model become those of a
+/// store of another.
+///
+/// It comes from `.xcmappingmodel` (`xcmapping.xml`), from a compiled `.cdm`, or is inferred.
+public struct MappingModel: Sendable, Hashable {
+  /// The entity mappings in the order in which they run (`NSMappingModel.entityMappings`).
+  public var entityMappings: [EntityMapping]
+  /// The model of the old store, where the mapping carries it
+  /// (`sourcemodeldata` of `xcmapping.xml`); nil in a `.cdm`.
+  public var sourceModel: ManagedObjectModel?
+  /// The model of the new store, where the mapping carries it
+  /// (`destinationmodeldata` of `xcmapping.xml`); nil in a `.cdm`.
+  public var destinationModel: ManagedObjectModel?
+  /// Where the old model stood on the developer's machine (`sourcemodelpath`): a hint only.
+  public var sourceModelPath: String?
+  /// Where the new model stood on the developer's machine (`destinationmodelpath`): a hint only.
+  public var destinationModelPath: String?
+  /// What the file says besides, under the names that the file uses.
+  public var others: [String: ArchivedValue]
+
+  /// Makes a mapping model.
+  public init(
+    entityMappings: [EntityMapping] = [], sourceModel: ManagedObjectModel? = nil,
+    destinationModel: ManagedObjectModel? = nil, sourceModelPath: String? = nil,
+    destinationModelPath: String? = nil, others: [String: ArchivedValue] = [:]
+  ) {
+    self.entityMappings = entityMappings
+    self.sourceModel = sourceModel
+    self.destinationModel = destinationModel
+    self.sourceModelPath = sourceModelPath
+    self.destinationModelPath = destinationModelPath
+    self.others = others
+  }
+
+  /// The first entity mapping with a name (`entityMappingsByName`); nil when there is none.
+  public func entityMapping(named name: String) -> EntityMapping? {
+    entityMappings.first { $0.name == name }
+  }
+}

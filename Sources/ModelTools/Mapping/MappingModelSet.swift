@@ -1,0 +1,147 @@
+import Foundation
+public import ObjectModel
+import SafeText
+
+/// The mapping models of a folder, an app bundle or a list of files.
+public struct MappingModelSet: Sendable {
+  /// One mapping model with where it came from.
+  public struct Item: Sendable {
+    /// The name without extension: `Moody 2-Moody 3`.
+    public let name: String
+    /// The file's or folder's name: `Moody 2-Moody 3.xcmappingmodel`.
+    public let fileName: String
+    /// Where it is.
+    public let path: String
+    /// The mapping as the file has it; nil when it could not be read, see ``problem``.
+    public let mapping: MappingModel?
+    /// The mapping bound to hashes, as far as it names or carries its models; nil when it could not
+    /// be read.
+    public let compiled: MappingModel?
+    /// Why ``mapping`` is nil.
+    public let problem: ModelError?
+
+    init(path: String, name: String? = nil, mapping: MappingModel?, problem: ModelError? = nil) {
+      let fileName = name ?? ModelFile.lastComponent(path)
+      self.name = ModelFile.baseName(fileName)
+      self.fileName = fileName
+      self.path = path
+      self.mapping = mapping
+      compiled = mapping?.compiled()
+      self.problem = problem
+    }
+  }
+
+  /// The mapping models, sorted by path as a person would sort them.
+  public let items: [Item]
+  /// The folders that a search did not look into, or not to their end, each with the reason.
+  public let notEntered: [ModelError]
+
+  /// Gathers what other sets have.
+  public init(_ items: [Item] = [], notEntered: [ModelError] = []) {
+    self.items = items
+    self.notEntered = notEntered
+  }
+
+  /// Gathers the mapping models from whatever stands at a path: `.xcmappingmodel`, an
+  /// `xcmapping.xml`, `.cdm`, or a folder that has any of these somewhere in it, such as an app.
+  ///
+  /// One that cannot be read is listed with its ``Item/problem``. Symbolic links below the path are
+  /// not followed. A folder without any gives an empty set.
+  ///
+  /// - Throws: ``ModelError`` when there is nothing at the path; for a single file or an
+  ///   `.xcmappingmodel`, why it could not be read.
+  public init(at path: String) throws(ModelError) {
+    let resolved = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+    switch ModelFile.kind(at: resolved) {
+    case .folder where ModelFile.pathExtension(resolved) == "xcmappingmodel":
+      self.init([try Self.named(resolved)])
+    case .folder:
+      self = Self.search(resolved)
+    case .file:
+      self.init([try Self.named(resolved)])
+    case .other, nil:
+      var error = ModelFile.absence(at: resolved)
+      error.path = path
+      throw error
+    }
+  }
+
+  /// Gathers the mapping models that stand right beside a file or folder; nothing further down is
+  /// looked at. Empty when there are none.
+  public init(beside path: String) {
+    let resolved = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+    let folder = PathText.folder(of: resolved)
+    let names = ModelFile.names(in: folder).filter {
+      ["xcmappingmodel", "cdm"].contains(ModelFile.pathExtension($0))
+    }
+    let most = ModelCollection.maximumVersions
+    self.init(
+      names.prefix(most).map { Self.item(PathText.joined(folder, $0)) },
+      notEntered: names.count > most ? [.tooMany(folder)] : [])
+  }
+
+  /// Whether a path looks like a mapping model, by its extension or as an `xcmapping.xml`.
+  public static func isMapping(at path: String) -> Bool {
+    ["xcmappingmodel", "cdm"].contains(ModelFile.pathExtension(path))
+      || ModelFile.lastComponent(path) == "xcmapping.xml"
+  }
+
+  private static func named(_ path: String) throws(ModelError) -> Item {
+    let item = item(path)
+    if let problem = item.problem { throw problem }
+    return item
+  }
+
+  /// Reads one mapping model, told apart by content.
+  private static func item(_ path: String) -> Item {
+    let isBundle = ModelFile.kind(at: path) == .folder
+    let file = isBundle ? path + "/xcmapping.xml" : path
+    var owner: String?
+    if !isBundle, ModelFile.lastComponent(path) == "xcmapping.xml" {
+      owner = ModelFile.lastComponent(PathText.folder(of: path))
+    }
+    do {
+      let bytes = try ModelFile.bytes(at: file)
+      let mapping =
+        HardenedXML.looksLikeXML(bytes)
+        ? try MappingModel(xcmapping: bytes) : try MappingModel(archive: bytes)
+      return Item(path: path, name: owner, mapping: mapping)
+    } catch {
+      return Item(path: path, name: owner, mapping: nil, problem: error.at(path: file))
+    }
+  }
+
+  private static func search(_ root: String) -> MappingModelSet {
+    var items: [Item] = []
+    var notEntered: [ModelError] = []
+    var entryCount = 0
+    var pending = [(path: root, depth: 0)]
+    while let (path, depth) = pending.popLast() {
+      var folders: [String] = []
+      guard depth <= ModelCollection.maximumDepth else {
+        notEntered.append(.tooDeep(path))
+        continue
+      }
+      guard let names = ModelFile.readNames(in: path) else {
+        notEntered.append(.unreadable(folder: path))
+        continue
+      }
+      for name in names {
+        entryCount += 1
+        guard entryCount <= ModelCollection.maximumEntries,
+          items.count < ModelCollection.maximumVersions
+        else { return MappingModelSet(items, notEntered: notEntered + [.tooMany(root)]) }
+        let entry = path + "/" + name
+        switch (ModelFile.kind(at: entry), ModelFile.pathExtension(name)) {
+        case (.folder, "xcmappingmodel"): items.append(item(entry))
+        case (.folder, _): folders.append(entry)
+        case (.file, "cdm"): items.append(item(entry))
+        case (.file, "xml") where name == "xcmapping.xml": items.append(item(entry))
+        default: break
+        }
+      }
+      pending += folders.reversed().map { ($0, depth + 1) }
+    }
+    return MappingModelSet(items, notEntered: notEntered)
+  }
+}

@@ -1,0 +1,111 @@
+public import ObjectModel
+
+/// What would bring a store to a version of its model, step by step.
+public struct MigrationPlan: Sendable {
+  /// A model on the way: versions with equal hashes are one.
+  public struct Place: Sendable {
+    /// The names of the versions; empty for a model that only the store has.
+    public let versionNames: [String]
+    /// Where the first of them is; nil for a model that only the store has.
+    public let path: String?
+    /// The model; nil when only hashes are known.
+    public internal(set) var model: ManagedObjectModel?
+    let hashed: HashedModel
+    /// The hashes computed of the model, where they are at hand.
+    let computed: ModelHashes?
+    /// The place in the order of versions; for a model that only the store has, that of the nearest.
+    let position: Int
+
+    /// The name for a reader.
+    public var name: String { versionNames.first ?? "the store's own model" }
+  }
+
+  /// How a step is done.
+  public enum Way: Sendable {
+    /// By mapping models that someone made: one, or several that share the entities between them, each
+    /// to be run over the whole store. In which order the app runs several, no file says; those that
+    /// need no class of the app come first here, as what they make is there for the others then.
+    case mappings([MappingModelSet.Item])
+    /// By inference; the reasons each complete "unless …".
+    case inferred(MappingModel?, unless: [String])
+    /// By inference, if it copes: nothing documented decides it. The reasons say what is missing.
+    case uncertain(MappingModel?, [String])
+  }
+
+  /// One migration.
+  public struct Step: Sendable {
+    /// The model before.
+    public let from: Place
+    /// The model after.
+    public let to: Place
+    /// How.
+    public let way: Way
+    /// What is left behind on purpose or by oversight; see ``MappingModel/losses(of:)``.
+    public let losses: [MappingLoss]
+  }
+
+  /// What one step from a place to another comes to.
+  public struct Attempt: Sendable {
+    /// The model before.
+    public let from: Place
+    /// The model after.
+    public let to: Place
+    /// The step; nil when there is no way.
+    public let step: Step?
+    /// Why it cannot be inferred; empty when it can, or when a mapping model does it.
+    public let refusals: [String]
+  }
+
+  /// What a mapping model of the set has to do with the versions.
+  public struct Standing: Sendable {
+    /// The mapping model.
+    public let item: MappingModelSet.Item
+    /// The steps it is for, by the names of the versions; several where versions have equal hashes.
+    public let fits: [(from: String, to: String)]
+    /// The version that comes nearest to its source; nil when none agrees in any entity.
+    public let nearestSource: Nearest?
+    /// The version that comes nearest to its destination; nil when none agrees in any entity.
+    public let nearestDestination: Nearest?
+
+    /// Whether it is for no step between the versions, as happens when a hash changed after it
+    /// was made. False for one that could not be read.
+    public var isOrphaned: Bool { item.compiled != nil && fits.isEmpty }
+  }
+
+  /// The version that comes nearest to some hashes.
+  public struct Nearest: Sendable {
+    /// The version's name.
+    public let versionName: String
+    /// How many entities agree.
+    public let agreeing: Int
+    /// Of how many.
+    public let of: Int
+    /// The entities that do not, sorted by name.
+    public let differing: [String]
+  }
+
+  /// Where the store is.
+  public let start: Place
+  /// When no version fits the store, the nearest one; nil when none agrees in any entity.
+  public let nearest: Nearest?
+  /// The versions of which nothing is known, as they could not be read. When no version fits the
+  /// store, each may be the one that wrote it.
+  public let unread: [ModelCollection.Version]
+  /// Where it shall go.
+  public let target: Place
+  /// The steps; empty when the store opens as it is, nil when there is no way.
+  public let steps: [Step]?
+  /// What one step straight to the target comes to: what Core Data does by itself.
+  public let direct: Attempt
+  /// Without a way: the step that stands nearest to the target among those that fail.
+  public let obstacle: Attempt?
+  /// All mapping models of the set.
+  public let standings: [Standing]
+  /// Whether the target is certainly an older version than the store's.
+  public let goesBack: Bool
+  /// Why it is not known whether the target is older, as a clause, where the names of the versions say
+  /// that it is; nil where it is known, and where the names say that it is newer.
+  public let orderDoubt: String?
+  /// How many pairs of models were compared to find the steps.
+  let comparisonCount: Int
+}

@@ -1,0 +1,46 @@
+public import ObjectModel
+
+/// Finds the way from a store's model to a version.
+///
+/// A step is done by mapping models that fit or is an inferred one. The fewest steps win, after three things:
+/// a step that is certain goes before one that is not; a mapping model that someone made for a step
+/// on the way is not passed over; and less is left behind, where all objects of one entity weigh more
+/// than any number of properties. Back to an earlier version, no way that leaves something behind on
+/// its way goes before a direct step.
+public struct MigrationPlanner: Sendable {
+  /// Asks for the inferred step between two models.
+  public typealias Inference =
+    @Sendable (_ from: ManagedObjectModel, _ to: ManagedObjectModel) -> InferredStep
+
+  private let versions: [ModelCollection.Version]
+  private let mappings: MappingModelSet
+  private let inference: Inference?
+
+  /// Makes a planner for the versions of some collections, in their order. The inferred steps are
+  /// those by Apple's documented rules, unless another way to ask is given.
+  public init(
+    _ collections: [ModelCollection], mappings: MappingModelSet = MappingModelSet(),
+    inference: Inference? = nil
+  ) {
+    versions = collections.flatMap(\.versions)
+    self.mappings = mappings
+    self.inference = inference
+  }
+
+  /// Plans the way to a version.
+  ///
+  /// - Parameters:
+  ///   - hashes: What the store recorded.
+  ///   - model: The model that the store carries, if it does.
+  ///   - target: One of the versions.
+  /// - Returns: The plan; its ``MigrationPlan/steps`` are nil when there is no way.
+  public func plan(
+    from hashes: [String: VersionHash], model: ManagedObjectModel?,
+    to target: ModelCollection.Version
+  ) -> MigrationPlan {
+    var map = PlanMap(versions: versions, hashes: hashes, model: model, target: target)
+    map.shareEntities()
+    var search = PlanSearch(map, StepFinder(map.places, mappings, inference))
+    return search.plan()
+  }
+}

@@ -1,0 +1,259 @@
+import ObjectModel
+
+/// One search for the cheapest way. Steps are tried in the order of what they cost at least, and each is
+/// looked at only when its turn comes, since comparing two models is what takes the time.
+struct PlanSearch {
+  typealias Place = MigrationPlan.Place
+  typealias Attempt = MigrationPlan.Attempt
+
+  /// Beyond this many places, those between are tried only with their neighbours, with the target and
+  /// with where a mapping model begins.
+  static let maximumComplete = 20
+  /// The most pairs of models that are compared freely; from then on only neighbours, and each place with
+  /// the target.
+  static let maximumComparisons = 400
+
+  /// What a way costs; the parts weigh in their order.
+  struct Cost: Comparable {
+    var uncertain = 0
+    var passedOver = 0
+    var lostEntities = 0
+    var lostProperties = 0
+    var steps = 0
+    var inferred = 0
+
+    static func < (left: Cost, right: Cost) -> Bool {
+      if left.uncertain != right.uncertain { return left.uncertain < right.uncertain }
+      if left.passedOver != right.passedOver { return left.passedOver < right.passedOver }
+      if left.lostEntities != right.lostEntities { return left.lostEntities < right.lostEntities }
+      if left.lostProperties != right.lostProperties {
+        return left.lostProperties < right.lostProperties
+      }
+      return (left.steps, left.inferred) < (right.steps, right.inferred)
+    }
+
+    static func + (left: Cost, right: Cost) -> Cost {
+      Cost(
+        uncertain: left.uncertain + right.uncertain,
+        passedOver: left.passedOver + right.passedOver,
+        lostEntities: left.lostEntities + right.lostEntities,
+        lostProperties: left.lostProperties + right.lostProperties,
+        steps: left.steps + right.steps, inferred: left.inferred + right.inferred)
+    }
+  }
+
+  private let map: PlanMap
+  private var finder: StepFinder
+  private let spans: MappingSpans
+
+  init(_ map: PlanMap, _ finder: StepFinder) {
+    self.map = map
+    self.finder = finder
+    let positions = map.places.map(\.position)
+    spans = MappingSpans(finder.finds, positions, goesBack: map.namesGoBack)
+    begins = finder.finds.sources.reduce(into: []) { $0.formUnion($1.places) }
+  }
+
+  /// The places where a mapping model begins.
+  private let begins: Set<Int>
+
+  private var places: [Place] { map.places }
+  private var start: Int { map.start }
+  private var target: Int { map.target }
+
+  mutating func plan() -> MigrationPlan {
+    var direct =
+      map.isForeign ? foreignAttempt : finder.attempt(start, target)
+    var steps: [MigrationPlan.Step]?
+    var obstacle: Attempt?
+    if start == target {
+      steps = []
+    } else if map.isForeign {
+      obstacle = direct
+    } else {
+      let (way, reached) = search()
+      steps = way.map { way in
+        way.compactMap { finder.whole(finder.attempt($0.from, $0.to), $0.from, $0.to).step }
+      }
+      direct = finder.whole(direct, start, target)
+      if let step = direct.step, isWorse(steps ?? [], than: step) { steps = [step] }
+      if way == nil { obstacle = nearestFailure(reached) }
+    }
+    return MigrationPlan(
+      start: places[start], nearest: map.nearest, unread: map.unread, target: places[target],
+      steps: steps, direct: direct, obstacle: obstacle, standings: standings(),
+      goesBack: map.namesGoBack && map.doubt == nil,
+      orderDoubt: map.namesGoBack ? map.doubt : nil, comparisonCount: finder.comparisonCount)
+  }
+
+  /// Whether some steps go back, or may, and leave something behind, where one step goes straight to the
+  /// target.
+  private func isWorse(_ steps: [MigrationPlan.Step], than direct: MigrationPlan.Step) -> Bool {
+    map.namesGoBack && steps.count > 1 && steps.contains { !$0.losses.isEmpty }
+  }
+
+  private var foreignAttempt: Attempt {
+    Attempt(
+      from: places[start], to: places[target], step: nil,
+      refusals: [
+        map.unread.isEmpty
+          ? "the two have no entity in common: this is the store of another model"
+          : "the two have no entity in common: this is the store of another model, or of a version "
+            + "that could not be read"
+      ])
+  }
+
+  // MARK: Search
+
+  /// A step that waits for its turn: at least so much costs the way with it at its end.
+  private struct Waiting: Comparable {
+    let cost: Cost
+    let number: Int
+    let from: Int
+    let to: Int
+    /// What it costs to get to where the step begins.
+    let before: Cost
+    let isExact: Bool
+
+    static func < (left: Waiting, right: Waiting) -> Bool {
+      left.cost == right.cost ? left.number < right.number : left.cost < right.cost
+    }
+  }
+
+  /// The cheapest way; without one the places that can be reached.
+  private mutating func search() -> (way: [(from: Int, to: Int)]?, reached: Set<Int>) {
+    var previous: [Int: Int] = [:]
+    var done: Set<Int> = []
+    var queue = SmallestFirst<Waiting>()
+    var number = 0
+    func wait(_ from: Int, _ to: Int, _ before: Cost, _ step: Cost, isExact: Bool) {
+      number += 1
+      queue.insert(
+        Waiting(
+          cost: before + step, number: number, from: from, to: to, before: before,
+          isExact: isExact))
+    }
+    wait(start, start, Cost(), Cost(), isExact: true)
+    while let next = queue.popFirst() {
+      if done.contains(next.to) { continue }
+      guard next.isExact else {
+        if finder.comparisonCount >= Self.maximumComparisons, !finder.isCheap(next.from, next.to),
+          !isNear(next.from, next.to)
+        {
+          continue
+        }
+        if let step = finder.attempt(next.from, next.to).step {
+          let cost = cost(of: step, next.from, next.to)
+          wait(next.from, next.to, next.before, cost, isExact: true)
+        }
+        continue
+      }
+      done.insert(next.to)
+      if next.to != start { previous[next.to] = next.from }
+      if next.to == target { break }
+      for other in places.indices where isTried(next.to, other) && !done.contains(other) {
+        wait(next.to, other, next.cost, least(next.to, other), isExact: false)
+      }
+    }
+    guard done.contains(target) else { return (nil, done) }
+    var way: [(from: Int, to: Int)] = []
+    var place = target
+    while place != start, let before = previous[place] {
+      way.append((before, place))
+      place = before
+    }
+    return (way.reversed(), done)
+  }
+
+  private func isNear(_ from: Int, _ to: Int) -> Bool {
+    to == target || abs(places[from].position - places[to].position) <= 1
+  }
+
+  private func isTried(_ from: Int, _ to: Int) -> Bool {
+    if from == to || to == start || from == target { return false }
+    if to == target { return true }
+    let isMapped = begins.contains(to) || finder.hasMapping(from, to)
+    // An order that may be the wrong way round tells of no places between.
+    if map.namesGoBack, map.doubt != nil { return isMapped }
+    guard isForward(from, to) else { return false }
+    return isMapped || places.count <= Self.maximumComplete || isNear(from, to)
+  }
+
+  /// Whether a step from one place to another leads from the start towards the target.
+  private func isForward(_ from: Int, _ to: Int) -> Bool {
+    let (low, high) = (places[from].position, places[to].position)
+    let last = places[target].position
+    if map.namesGoBack { return high < low && high > last }
+    // A model that only the store has may come before the version that is nearest to it.
+    let isOwn = from == start && !map.isStartAmongVersions
+    return (isOwn ? high >= low : high > low) && high < last
+  }
+
+  // MARK: Costs
+
+  /// What a step costs at least, before the two models are compared.
+  private func least(_ from: Int, _ to: Int) -> Cost {
+    if finder.hasMapping(from, to) { return Cost(steps: 1) }
+    return Cost(passedOver: spans.passed(from, to), steps: 1, inferred: 1)
+  }
+
+  private func cost(of step: MigrationPlan.Step, _ from: Int, _ to: Int) -> Cost {
+    var cost = least(from, to)
+    switch step.way {
+    case .mappings: return cost
+    case .inferred: break
+    case .uncertain: cost.uncertain = 1
+    }
+    for loss in step.losses {
+      if loss.propertyName != nil {
+        cost.lostProperties += 1
+        continue
+      }
+      cost.lostEntities += 1
+      guard let model = step.from.model else { continue }
+      cost.lostProperties +=
+        model.allAttributes(of: loss.entityName).count
+        + model.allRelationships(of: loss.entityName).count
+    }
+    return cost
+  }
+
+  /// Among the places that can be reached, the one nearest to the target, with what forbids the
+  /// rest of the way.
+  private mutating func nearestFailure(_ reached: Set<Int>) -> Attempt {
+    let last = places[target].position
+    let nearest = reached.sorted().min {
+      abs(places[$0].position - last) < abs(places[$1].position - last)
+    }
+    return finder.attempt(nearest ?? start, target)
+  }
+
+  // MARK: Mapping models
+
+  private func standings() -> [MigrationPlan.Standing] {
+    finder.mappings.items.indices.map { index in
+      let item = finder.mappings.items[index]
+      let (sources, destinations) = (finder.finds.sources[index], finder.finds.destinations[index])
+      var fits: [(from: String, to: String)] = []
+      for from in sources.places.sorted() {
+        for to in destinations.places.sorted() where from != to {
+          fits.append((places[from].name, places[to].name))
+        }
+      }
+      return MigrationPlan.Standing(
+        item: item, fits: fits, nearestSource: nearest(item, sources.nearest, .source),
+        nearestDestination: nearest(item, destinations.nearest, .destination))
+    }
+  }
+
+  private func nearest(
+    _ item: MappingModelSet.Item, _ index: Int?, _ side: MappingFit.Side
+  ) -> MigrationPlan.Nearest? {
+    guard let mapping = item.compiled, let place = index.map({ places[$0] }) else { return nil }
+    let (mismatches, unverified, agreeing) = mapping.agreement(with: place.hashed, on: side)
+    return MigrationPlan.Nearest(
+      versionName: place.name, agreeing: agreeing,
+      of: agreeing + mismatches.count + unverified.count,
+      differing: ByteOrder.sorted(mismatches.map(\.entityName)))
+  }
+}

@@ -1,0 +1,207 @@
+import ObjectModel
+
+/// Finds what one step between two places comes to, and what it costs. Each step is looked at once.
+struct StepFinder {
+  typealias Place = MigrationPlan.Place
+  typealias Attempt = MigrationPlan.Attempt
+
+  let places: [Place]
+  let mappings: MappingModelSet
+  let finds: MappingFinds
+  private let inference: MigrationPlanner.Inference?
+  /// Whether mapping models lead from one place to another, by ``key(_:_:)``.
+  private var mapped: [Bool]
+  private var indexes: [Int: ModelIndex] = [:]
+  private var attempts: [Int: Attempt] = [:]
+  /// The models that mapping models carry, by the place of the mapping model in the set.
+  private var embedded: [Int: (source: HashedModel, destination: HashedModel)] = [:]
+  /// How many pairs of models were compared.
+  private(set) var comparisonCount = 0
+
+  init(
+    _ places: [Place], _ mappings: MappingModelSet, _ inference: MigrationPlanner.Inference?
+  ) {
+    self.places = places
+    self.mappings = mappings
+    self.inference = inference
+    finds = MappingFinds(mappings.items.map(\.compiled), among: places.map(\.hashed))
+    mapped = Array(repeating: false, count: places.count * places.count)
+    for (source, destination) in zip(finds.sources, finds.destinations) {
+      for from in source.places {
+        for to in destination.places { mapped[from * places.count + to] = true }
+      }
+    }
+  }
+
+  /// Whether mapping models lead from one place to another.
+  func hasMapping(_ from: Int, _ to: Int) -> Bool { mapped[key(from, to)] }
+
+  /// Whether a step was looked at already, or costs no comparison.
+  func isCheap(_ from: Int, _ to: Int) -> Bool {
+    attempts[key(from, to)] != nil || hasMapping(from, to)
+  }
+
+  private func fits(_ item: Int, _ from: Int, _ to: Int) -> Bool {
+    finds.sources[item].places.contains(from) && finds.destinations[item].places.contains(to)
+  }
+
+  private func key(_ from: Int, _ to: Int) -> Int { from * places.count + to }
+
+  // MARK: Steps
+
+  /// What one step comes to. An inferred one has no mapping yet: ``whole(_:_:_:)`` adds it.
+  mutating func attempt(_ from: Int, _ to: Int) -> Attempt {
+    if let known = attempts[key(from, to)] { return known }
+    let made = makeAttempt(from, to)
+    attempts[key(from, to)] = made
+    return made
+  }
+
+  /// The step of an attempt with the mapping that is inferred for it.
+  mutating func whole(_ attempt: Attempt, _ from: Int, _ to: Int) -> Attempt {
+    guard let step = attempt.step else { return attempt }
+    var way = step.way
+    switch step.way {
+    case .inferred(nil, let conditions):
+      way = .inferred(mapping(from, to), unless: conditions)
+    case .uncertain(nil, let doubts): way = .uncertain(mapping(from, to), doubts)
+    default: break
+    }
+    return Attempt(
+      from: attempt.from, to: attempt.to,
+      step: .init(from: step.from, to: step.to, way: way, losses: step.losses),
+      refusals: attempt.refusals)
+  }
+
+  private mutating func mapping(_ from: Int, _ to: Int) -> MappingModel? {
+    guard inference == nil, let old = index(from), let new = index(to) else { return nil }
+    return MappingInference(EntityPairing(old: old, new: new)).mappingModel()
+  }
+
+  private mutating func makeAttempt(_ from: Int, _ to: Int) -> Attempt {
+    let (source, destination) = (places[from], places[to])
+    func attempt(_ way: MigrationPlan.Way?, _ losses: [MappingLoss], _ refusals: [String])
+      -> Attempt
+    {
+      let step = way.map {
+        MigrationPlan.Step(from: source, to: destination, way: $0, losses: losses)
+      }
+      return Attempt(from: source, to: destination, step: step, refusals: refusals)
+    }
+    let chosen = chosenMappings(from, to)
+    if !chosen.isEmpty {
+      let joined = MappingModel(
+        entityMappings: chosen.flatMap { $0.compiled?.entityMappings ?? [] })
+      return attempt(.mappings(chosen), source.model.map { joined.losses(of: $0) } ?? [], [])
+    }
+    guard let before = source.model else {
+      return attempt(nil, [], ["the model of \(source.name) is not known, only its hashes"])
+    }
+    guard let after = destination.model else {
+      return attempt(nil, [], ["the model of \(destination.name) is not known, only its hashes"])
+    }
+    if from == to { return attempt(nil, [], []) }
+    let (step, losses) = inferred(from, to, before, after)
+    switch step {
+    case .possible(let mapping, let conditions):
+      return attempt(.inferred(mapping, unless: conditions), losses, [])
+    case .impossible(let reasons): return attempt(nil, [], reasons)
+    case .unknown(let mapping, let reasons):
+      return attempt(.uncertain(mapping, reasons), losses, [])
+    }
+  }
+
+  private mutating func inferred(
+    _ from: Int, _ to: Int, _ before: ManagedObjectModel, _ after: ManagedObjectModel
+  ) -> (step: InferredStep, losses: [MappingLoss]) {
+    comparisonCount += 1
+    if let inference {
+      let step = inference(before, after)
+      switch step {
+      case .possible(let mapping, _), .unknown(let mapping, _):
+        return (step, mapping?.losses(of: before) ?? [])
+      case .impossible: return (step, [])
+      }
+    }
+    guard let old = index(from), let new = index(to) else { return (.impossible([]), []) }
+    let inference = MappingInference(EntityPairing(old: old, new: new))
+    let step = InferredStep(inference.changes) { nil }
+    if case .impossible = step { return (step, []) }
+    return (step, inference.losses())
+  }
+
+  private mutating func index(_ place: Int) -> ModelIndex? {
+    if let known = indexes[place] { return known }
+    let made = places[place].model.map { ModelIndex($0, hashes: places[place].computed) }
+    indexes[place] = made
+    return made
+  }
+
+  // MARK: Mapping models
+
+  /// The mapping models for a step. One that was made for exactly these two models, which it carries,
+  /// goes before one that only fits by the entities it names, and of those the one that names most of the
+  /// models' entities. Others of its rank join it where they take what it leaves, and nothing that it
+  /// takes: several may serve one step.
+  private mutating func chosenMappings(_ from: Int, _ to: Int) -> [MappingModelSet.Item] {
+    let fitting = mappings.items.indices.filter { fits($0, from, to) }
+    guard let first = fitting.first else { return [] }
+    let whole = names(of: from, to)
+    if fitting.count == 1 || parts(of: first) == whole && isExact(first, from, to) {
+      return [mappings.items[first]]
+    }
+    let ranked = fitting.map { item in
+      (item: item, isExact: isExact(item, from, to), parts: parts(of: item).intersection(whole))
+    }.sorted { left, right in
+      if left.isExact != right.isExact { return left.isExact }
+      return left.parts.count == right.parts.count
+        ? left.item < right.item : left.parts.count > right.parts.count
+    }
+    var taken: Set<Part> = []
+    var chosen: [Int] = []
+    for candidate in ranked where candidate.isExact == ranked[0].isExact {
+      guard !candidate.parts.isEmpty, taken.isDisjoint(with: candidate.parts) else { continue }
+      chosen.append(candidate.item)
+      taken.formUnion(candidate.parts)
+    }
+    let items = chosen.sorted().map { mappings.items[$0] }
+    func needsClass(_ item: MappingModelSet.Item) -> Bool {
+      item.compiled?.entityMappings.contains { $0.migrationPolicyClassName != nil } == true
+    }
+    return items.filter { !needsClass($0) } + items.filter(needsClass)
+  }
+
+  /// An entity of one of the two models.
+  private struct Part: Hashable {
+    let side: MappingFit.Side
+    let entityName: String
+  }
+
+  private func names(of from: Int, _ to: Int) -> Set<Part> {
+    Set(
+      places[from].hashed.candidates.keys.map { Part(side: .source, entityName: $0) }
+        + places[to].hashed.candidates.keys.map { Part(side: .destination, entityName: $0) })
+  }
+
+  private func parts(of item: Int) -> Set<Part> {
+    var parts: Set<Part> = []
+    for mapping in mappings.items[item].compiled?.entityMappings ?? [] {
+      if let name = mapping.sourceEntityName { parts.insert(Part(side: .source, entityName: name)) }
+      if let name = mapping.destinationEntityName {
+        parts.insert(Part(side: .destination, entityName: name))
+      }
+    }
+    return parts
+  }
+
+  private mutating func isExact(_ item: Int, _ from: Int, _ to: Int) -> Bool {
+    if embedded[item] == nil, let mapping = mappings.items[item].mapping {
+      embedded[item] = (
+        HashedModel(model: mapping.sourceModel, recorded: nil),
+        HashedModel(model: mapping.destinationModel, recorded: nil)
+      )
+    }
+    guard let (source, destination) = embedded[item] else { return false }
+    return source.isSame(as: places[from].hashed) && destination.isSame(as: places[to].hashed)
+  }
+}

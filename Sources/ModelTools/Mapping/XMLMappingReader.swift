@@ -1,0 +1,262 @@
+public import ObjectModel
+
+extension MappingModel {
+  /// Reads the source of a mapping model: the file `xcmapping.xml` inside of an `.xcmappingmodel`.
+  ///
+  /// It is an XML store of the model `XDDevMappingModel`. What Xcode's compiler would fill in (the
+  /// expressions of properties that keep their name, the kinds, the hashes) is left open here:
+  /// ``compiled(from:to:)`` adds it.
+  ///
+  /// - Throws: ``ModelError``; `model.notAMapping` when it is other XML, or none.
+  public init(xcmapping bytes: [UInt8]) throws(ModelError) {
+    var reader = XMLMappingReader(store: try XMLStore(bytes))
+    self = try reader.mapping()
+  }
+}
+
+/// Builds a mapping model from the objects of an `xcmapping.xml`.
+///
+/// Names as found in 24 files. An attribute that none of them has is kept under its name in the
+/// `others` of its owner; objects that nothing leads to are kept as well.
+struct XMLMappingReader {
+  /// The entities, in capitals as the file has them.
+  enum EntityName {
+    static let model = "XDDEVMAPPINGMODEL"
+    static let entity = "XDDEVENTITYMAPPING"
+    static let attribute = "XDDEVATTRIBUTEMAPPING"
+    static let relationship = "XDDEVRELATIONSHIPMAPPING"
+  }
+
+  /// The name under which ``MappingModel/others`` has the objects that nothing leads to. Xcode
+  /// leaves such remains behind when a model changes.
+  static let unreachableName = "unreachable"
+
+  /// The most values of archives that are looked at: small archives that share their parts can
+  /// stand for huge ones, and a file has many. Real files stay below 2,000.
+  static let maximumWork = 1_000_000
+
+  private let store: XMLStore
+  private var reached: Set<String> = []
+  /// What was spent of ``maximumWork``.
+  private(set) var work = 0
+
+  init(store: XMLStore) { self.store = store }
+
+  mutating func mapping() throws(ModelError) -> MappingModel {
+    let roots = store.objects.filter { $0.entityName == EntityName.model }
+    guard let root = roots.first else {
+      throw ModelError(
+        code: .notAMapping, message: "The store holds no mapping model (XDDevMappingModel).")
+    }
+    guard roots.count == 1 else {
+      throw ModelError(
+        code: .malformed, message: "There is more than one mapping model in the file.",
+        line: roots[1].line)
+    }
+    reached.insert(root.id)
+    var fields = Fields(root)
+    var mappings: [(number: Int64, mapping: EntityMapping)] = []
+    for object in try members("entitymappings", EntityName.entity, of: root, &fields) {
+      mappings.append(try entity(object))
+    }
+    // Stable: equal numbers stay in stored order.
+    mappings.sort { $0.number < $1.number }
+    var mapping = MappingModel(
+      entityMappings: mappings.map(\.mapping),
+      sourceModelPath: fields.text("sourcemodelpath"),
+      destinationModelPath: fields.text("destinationmodelpath"))
+    mapping.sourceModel = try model("sourcemodeldata", &fields, &mapping.others)
+    mapping.destinationModel = try model("destinationmodeldata", &fields, &mapping.others)
+    mapping.others.merge(fields.rest) { known, _ in known }
+    let remains = store.objects.filter { !reached.contains($0.id) }
+    if !remains.isEmpty {
+      mapping.others[Self.unreachableName] = .array(remains.map(Self.value))
+    }
+    return mapping
+  }
+
+  // MARK: Objects
+
+  private mutating func entity(
+    _ object: XMLStore.Object
+  ) throws(ModelError) -> (number: Int64, mapping: EntityMapping) {
+    var fields = Fields(object)
+    fields.relationships["mappingmodel"] = nil
+    let source = fields.text("sourcename")
+    let destination = fields.text("destinationname")
+    let name = fields.text("name") ?? EntityMapping.standardName(source, destination)
+    var attributes: [PropertyMapping] = []
+    for part in try members("attributemappings", EntityName.attribute, of: object, &fields) {
+      attributes.append(try property(part))
+    }
+    var relationships: [PropertyMapping] = []
+    for part in try members("relationshipmappings", EntityName.relationship, of: object, &fields) {
+      relationships.append(try property(part))
+    }
+    var kind = EntityMapping.Kind.undefined
+    if let word = fields.text("mappingtypename") {
+      if let known = EntityMapping.Kind(name: word) {
+        kind = known
+      } else {
+        fields.rest["mappingtypename"] = .string(word)
+      }
+    }
+    let number = fields.rest["mappingnumber"]?.integerValue ?? Int64.max
+    var mapping = EntityMapping(
+      name: name, kind: kind, sourceEntityName: source, destinationEntityName: destination,
+      attributeMappings: Self.sorted(attributes), relationshipMappings: Self.sorted(relationships),
+      sourceExpression: try expression("sourceexpressiondata", &fields, object),
+      migrationPolicyClassName: fields.text("migrationpolicyclassname"),
+      userInfo: try userInfo(&fields, object))
+    mapping.others = fields.rest
+    return (number, mapping)
+  }
+
+  private mutating func property(_ object: XMLStore.Object) throws(ModelError) -> PropertyMapping {
+    var fields = Fields(object)
+    fields.relationships["entitymapping"] = nil
+    guard let name = fields.text("name") else {
+      throw ModelError(
+        code: .malformed, message: "The property mapping \(object.id) has no name.",
+        line: object.line)
+    }
+    var mapping = PropertyMapping(
+      name: name, valueExpression: try expression("valueexpressiondata", &fields, object),
+      sourceKeyPath: fields.text("sourcekeypath"),
+      sourceMappingName: fields.text("sourcemappingname"),
+      userInfo: try userInfo(&fields, object))
+    mapping.others = fields.rest
+    return mapping
+  }
+
+  /// The objects that a relationship leads to; each belongs to one owner only.
+  private mutating func members(
+    _ name: String, _ entityName: String, of owner: XMLStore.Object, _ fields: inout Fields
+  ) throws(ModelError) -> [XMLStore.Object] {
+    fields.relationships[name] = nil
+    var found: [XMLStore.Object] = []
+    for id in owner.relationships[name] ?? [] {
+      guard let object = store[id], object.entityName == entityName else {
+        throw ModelError(
+          code: .malformed,
+          message: "The object \(owner.id) has \(id) among its \(name), which is none.",
+          line: owner.line)
+      }
+      guard reached.insert(id).inserted else {
+        throw ModelError(
+          code: .malformed, message: "The object \(id) belongs to two owners.", line: object.line)
+      }
+      found.append(object)
+    }
+    return found
+  }
+
+  // MARK: Values
+
+  private mutating func model(
+    _ name: String, _ fields: inout Fields, _ others: inout [String: ArchivedValue]
+  ) throws(ModelError) -> ManagedObjectModel? {
+    guard let bytes = fields.data(name) else { return nil }
+    do {
+      let archive = try KeyedArchive(bytes: bytes)
+      guard EditorModelReader.isEditorArchive(archive) else {
+        return try ManagedObjectModel(archive: bytes)
+      }
+      let (model, unread) = try EditorModelReader.model(in: archive)
+      if !unread.isEmpty { others[name] = .array(unread.map { .string($0) }) }
+      return model
+    } catch {
+      let cause = (error as? ModelError) ?? (error as? PropertyListError).map(ModelError.init)
+      throw ModelError(
+        code: cause?.code ?? .malformed,
+        message: "The model in \(name) cannot be read: \(cause?.message ?? "").")
+    }
+  }
+
+  private mutating func expression(
+    _ name: String, _ fields: inout Fields, _ object: XMLStore.Object
+  ) throws(ModelError) -> ModelExpression? {
+    guard let archive = try archive(name, &fields, object) else { return nil }
+    let expression = ModelExpression(archived: archive.root, in: archive)
+    try spend(expression?.partCount ?? 0)
+    return expression
+  }
+
+  private mutating func userInfo(
+    _ fields: inout Fields, _ object: XMLStore.Object
+  ) throws(ModelError) -> [String: ArchivedValue] {
+    guard let archive = try archive("userinfodata", &fields, object) else { return [:] }
+    var found: [String: ArchivedValue] = [:]
+    for entry in archive.namedEntries(archive.root) ?? [] {
+      let value = archive.decoded(entry.value)
+      try spend(value.count)
+      found[entry.name] = value
+    }
+    return found
+  }
+
+  private mutating func archive(
+    _ name: String, _ fields: inout Fields, _ object: XMLStore.Object
+  ) throws(ModelError) -> KeyedArchive? {
+    guard let bytes = fields.data(name) else { return nil }
+    let archive: KeyedArchive
+    do {
+      archive = try KeyedArchive(bytes: bytes)
+    } catch {
+      throw ModelError(
+        code: ModelError(error).code,
+        message: "\(name) of the object \(object.id) cannot be read: \(error.message)",
+        line: object.line)
+    }
+    try spend(archive.valueCount)
+    return archive
+  }
+
+  private mutating func spend(_ amount: Int) throws(ModelError) {
+    work += amount
+    guard work <= Self.maximumWork else {
+      throw ModelError(code: .tooLarge, message: "The mapping model is larger than any real one.")
+    }
+  }
+
+  private static func sorted(_ mappings: [PropertyMapping]) -> [PropertyMapping] {
+    mappings.sorted { ByteOrder.precedes($0.name, $1.name) }
+  }
+
+  /// An object as a value, for those that nothing leads to.
+  private static func value(_ object: XMLStore.Object) -> ArchivedValue {
+    var entries: [ArchivedValue.Entry] = [
+      .init(key: "entity", value: .string(object.entityName)),
+      .init(key: "id", value: .string(object.id)),
+    ]
+    for name in ByteOrder.sorted(object.attributes.keys) {
+      entries.append(.init(key: .string(name), value: object.attributes[name] ?? .null))
+    }
+    return .dictionary(entries)
+  }
+}
+
+/// The attributes of an object that were not taken yet.
+private struct Fields {
+  var rest: [String: ArchivedValue]
+  var relationships: [String: [String]]
+
+  init(_ object: XMLStore.Object) {
+    rest = object.attributes
+    relationships = object.relationships
+  }
+
+  /// Takes a text; nil when it is absent or empty.
+  mutating func text(_ name: String) -> String? {
+    guard case .string(let text)? = rest[name] else { return nil }
+    rest[name] = nil
+    return text.isEmpty ? nil : text
+  }
+
+  /// Takes bytes; nil when there are none.
+  mutating func data(_ name: String) -> [UInt8]? {
+    guard case .data(let bytes)? = rest[name] else { return nil }
+    rest[name] = nil
+    return bytes.isEmpty ? nil : bytes
+  }
+}

@@ -1,0 +1,180 @@
+import Foundation
+import ObjectModel
+
+/// A Core Data XML store (`NSXMLStoreType`), read as data: objects with attributes as text and
+/// relationships as lists of ids.
+///
+/// Names are as in the file: those of entities in capitals, those of properties in small letters.
+struct XMLStore {
+  /// One object.
+  struct Object {
+    /// The entity's name in capitals.
+    let entityName: String
+    let id: String
+    let line: Int
+    /// The attributes by name; one without text is null.
+    fileprivate(set) var attributes: [String: ArchivedValue] = [:]
+    /// The ids that a relationship leads to, by its name, in stored order.
+    fileprivate(set) var relationships: [String: [String]] = [:]
+  }
+
+  /// The most references that are read; the largest mapping model known has a thousand.
+  static let maximumReferenceCount = 1 << 19
+
+  /// The objects in stored order. Their ids are unique, and every reference leads to one of them.
+  private(set) var objects: [Object] = []
+  /// What `databaseInfo` says, by the names of its elements; the metadata excepted.
+  private(set) var information: [String: String] = [:]
+  private var places: [String: Int] = [:]
+
+  /// The object with an id.
+  subscript(id: String) -> Object? { places[id].map { objects[$0] } }
+
+  /// Reads the XML.
+  ///
+  /// - Throws: ``ModelError``; `model.notAMapping` when it is other XML, or none.
+  init(_ bytes: [UInt8]) throws(ModelError) {
+    let document: HardenedXML
+    do {
+      document = try HardenedXML(bytes)
+    } catch {
+      throw error.code == .notAPropertyList
+        ? ModelError(code: .notAMapping, message: error.message) : ModelError(error)
+    }
+    var reader = Reader()
+    for event in document.events { try reader.take(event) }
+    guard reader.isStore else {
+      throw ModelError(code: .notAMapping, message: "The XML is no store of Core Data.")
+    }
+    objects = reader.objects
+    places = reader.places
+    information = reader.information
+    for object in objects {
+      for (name, ids) in object.relationships {
+        guard let missing = ids.first(where: { places[$0] == nil }) else { continue }
+        throw ModelError(
+          code: .malformed,
+          message: "The object \(object.id) refers in \(name) to \(missing), which is not there. "
+            + "The file may be cut short.", line: object.line)
+      }
+    }
+  }
+
+  private struct Reader {
+    var isStore = false
+    var objects: [Object] = []
+    var places: [String: Int] = [:]
+    var information: [String: String] = [:]
+    private var path: [String] = []
+    private var object: Object?
+    private var attribute: (name: String, type: String, line: Int)?
+    private var text = ""
+    private var referenceCount = 0
+
+    mutating func take(_ event: HardenedXML.Event) throws(ModelError) {
+      switch event {
+      case .start(let name, let attributes, let line):
+        try start(name, attributes, line)
+        path.append(name)
+        text = ""
+      case .text(let part):
+        text += part
+      case .end:
+        let name = path.popLast() ?? ""
+        try end(name)
+        text = ""
+      case .known: break
+      }
+    }
+
+    private mutating func start(
+      _ name: String, _ attributes: [String: String], _ line: Int
+    ) throws(ModelError) {
+      switch (path.last, name) {
+      case (nil, "database"): isStore = true
+      case (nil, _):
+        throw ModelError(
+          code: .notAMapping, message: "The XML is a <\(name)>, no store of Core Data.",
+          line: line)
+      case ("database", "object"):
+        guard let type = attributes["type"], let id = attributes["id"], !id.isEmpty else {
+          throw ModelError(
+            code: .malformed, message: "There is an object without type or id.", line: line)
+        }
+        object = Object(entityName: type, id: id, line: line)
+      case ("object", "attribute"):
+        guard let name = attributes["name"], object?.attributes[name] == nil else {
+          throw ModelError(
+            code: .malformed, message: "There is an attribute without a name, or one twice.",
+            line: line)
+        }
+        attribute = (name, attributes["type"] ?? "", line)
+      case ("object", "relationship"):
+        guard let name = attributes["name"], object?.relationships[name] == nil else {
+          throw ModelError(
+            code: .malformed, message: "There is a relationship without a name, or one twice.",
+            line: line)
+        }
+        let text = attributes["idrefs"] ?? ""
+        referenceCount += text.utf8.count { $0 == 0x20 } + 1
+        guard referenceCount <= XMLStore.maximumReferenceCount else {
+          throw ModelError(
+            code: .tooLarge, message: "The store has more references than any mapping model.",
+            line: line)
+        }
+        object?.relationships[name] = text.utf8.split(separator: 0x20)
+          .map { String(Substring($0)) }
+      default: break
+      }
+    }
+
+    private mutating func end(_ name: String) throws(ModelError) {
+      switch (path.last, name) {
+      case ("database", "object"):
+        guard let object else { return }
+        guard places.updateValue(objects.count, forKey: object.id) == nil else {
+          throw ModelError(
+            code: .duplicateName, message: "There are two objects with the id \(object.id).",
+            line: object.line)
+        }
+        objects.append(object)
+        self.object = nil
+      case ("object", "attribute"):
+        guard let attribute else { return }
+        let value = try value(attribute)
+        object?.attributes[attribute.name] = value
+        self.attribute = nil
+      case ("databaseInfo", _) where name != "metadata":
+        information[name] = text
+      default: break
+      }
+    }
+
+    /// The types as the store writes them; an unknown one stays text.
+    private func value(
+      _ attribute: (name: String, type: String, line: Int)
+    ) throws(ModelError) -> ArchivedValue {
+      let damaged = ModelError(
+        code: .malformed, message: "The attribute \(attribute.name) is no \(attribute.type).",
+        line: attribute.line)
+      switch attribute.type {
+      case "string": return .string(text)
+      case "bool", "int16", "int32", "int64":
+        guard !text.isEmpty else { return .null }
+        if attribute.type == "bool", let flag = SwitchText.value(text) { return .bool(flag) }
+        guard let number = Int64(text) else { throw damaged }
+        return attribute.type == "bool" ? .bool(number != 0) : .integer(number)
+      case "float", "double", "date":
+        guard !text.isEmpty else { return .null }
+        guard let number = Double(text) else { throw damaged }
+        return attribute.type == "date" ? .date(number) : .real(number)
+      case "binary":
+        guard let data = Data(base64Encoded: text, options: .ignoreUnknownCharacters) else {
+          throw damaged
+        }
+        return .data(Array(data))
+      default: return .string(text)
+      }
+    }
+  }
+}

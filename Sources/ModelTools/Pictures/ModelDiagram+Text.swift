@@ -1,0 +1,105 @@
+import ObjectModel
+
+extension ModelDiagram {
+  /// Colours that people who confuse red and green tell apart, on white.
+  private static func colours(_ status: Status) -> (fill: String, line: String) {
+    switch status {
+    case .same: ("#f6f8fa", "#6e7781")
+    case .added: ("#d3ecff", "#0550ae")
+    case .removed: ("#ffe2cc", "#953800")
+    case .changed: ("#fff5b1", "#7d5a00")
+    }
+  }
+
+  /// The picture in the DOT language of Graphviz.
+  public var dotText: String {
+    var text = """
+      digraph model {
+        graph [rankdir=LR, fontname="Helvetica"];
+        node [shape=box, style=filled, fontname="Helvetica", fontsize=11];
+        edge [fontname="Helvetica", fontsize=9];
+
+      """
+    for (number, box) in boxes.enumerated() {
+      let colours = Self.colours(box.status)
+      var lines = [title(box)]
+      lines += box.rows.map { "\($0.status.sign) \($0.text)" }
+      if let rest = rest(box) { lines.append(rest) }
+      let label = lines.map { PictureText.dot($0) + "\\l" }.joined()
+      let style = box.status == .removed ? ", style=\"filled,dashed\"" : ""
+      text += "  e\(number) [label=\"\(label)\", fillcolor=\"\(colours.fill)\", "
+      text += "color=\"\(colours.line)\"\(style)];\n"
+    }
+    for line in lines {
+      let colour = Self.colours(line.status).line
+      var traits = ["color=\"\(colour)\"", "fontcolor=\"\(colour)\""]
+      switch line.kind {
+      case .parent: traits.append("arrowhead=empty")
+      case .relationship(let isToMany): traits.append("arrowhead=\(isToMany ? "crow" : "vee")")
+      }
+      if !line.label.isEmpty {
+        let label = [line.status.sign, line.label].filter { !$0.isEmpty }.joined(separator: " ")
+        traits.append("label=\"\(PictureText.dot(label))\"")
+      }
+      if line.status == .removed { traits.append("style=dashed") }
+      text += "  e\(line.source) -> e\(line.target) [\(traits.joined(separator: ", "))];\n"
+    }
+    if leftOutCount > 0 {
+      text += "  rest [shape=plaintext, style=\"\", label=\"\(leftOutText)\"];\n"
+    }
+    return text + "}\n"
+  }
+
+  /// The picture as a Mermaid class diagram.
+  public var mermaidText: String {
+    var text = "classDiagram\n"
+    for (number, box) in boxes.enumerated() {
+      text += "  class E\(number)[\"\(PictureText.mermaid(title(box)))\"]\n"
+      var rows = box.rows.map { row in
+        let sign = row.status == .added ? "+" : row.status == .removed ? "-" : "#"
+        return "\(sign) \(PictureText.mermaid(row.text))"
+      }
+      if let rest = rest(box) { rows.append(PictureText.mermaid(rest)) }
+      for row in rows { text += "  E\(number) : \(row)\n" }
+    }
+    for line in lines {
+      let label = line.label.isEmpty ? "" : " : \(PictureText.mermaid(line.label))"
+      let isDotted = line.status == .removed
+      switch line.kind {
+      case .parent: text += "  E\(line.target) <|\(isDotted ? ".." : "--") E\(line.source)\n"
+      case .relationship(let isToMany):
+        let arrow = isDotted ? "..>" : "-->"
+        text += "  E\(line.source) \(arrow) \"\(isToMany ? "*" : "1")\" E\(line.target)\(label)\n"
+      }
+    }
+    if leftOutCount > 0 {
+      text += "  class Rest[\"\(PictureText.mermaid(leftOutText))\"]\n"
+    }
+    for (number, box) in boxes.enumerated() where box.status != .same {
+      let colours = Self.colours(box.status)
+      text += "  style E\(number) fill:\(colours.fill),stroke:\(colours.line),color:#1f2328\n"
+    }
+    return text
+  }
+
+  // MARK: Words
+
+  func title(_ box: Box) -> String {
+    var title = box.status.sign.isEmpty ? box.name : "\(box.status.sign) \(box.name)"
+    if let oldName = box.oldName { title += ", before \(oldName)" }
+    return box.isAbstract ? title + ", abstract" : title
+  }
+
+  /// What is not listed in a box; nil when that is nothing.
+  func rest(_ box: Box) -> String? {
+    guard box.unchangedCount > 0 else { return nil }
+    let noun = box.unchangedCount == 1 ? "property" : "properties"
+    let word = box.status == .same || box.status == .changed ? " as before" : ""
+    return "\(box.unchangedCount) \(noun)\(word)"
+  }
+
+  var leftOutText: String {
+    let noun = leftOutCount == 1 ? "entity is" : "entities are"
+    return "\(leftOutCount) more \(noun) not drawn"
+  }
+}

@@ -1,0 +1,313 @@
+public import ObjectModel
+
+/// Two versions of a model in one picture: entities as boxes, relationships and parents as lines, each
+/// with what happened to it.
+public struct ModelDiagram: Sendable {
+  /// What happened to a box, a row or a line.
+  public enum Status: String, Sendable, Hashable, CaseIterable {
+    /// It is as before.
+    case same
+    /// It is new.
+    case added
+    /// It is gone.
+    case removed
+    /// It is another than before.
+    case changed
+
+    /// A sign beside every colour, for readers who do not see it.
+    var sign: String {
+      switch self {
+      case .same: ""
+      case .added: "+"
+      case .removed: "−"
+      case .changed: "~"
+      }
+    }
+  }
+
+  /// One line of text in a box.
+  public struct Row: Sendable, Hashable {
+    /// The text: a property with its type, or what else changed.
+    public let text: String
+    /// What happened to it.
+    public let status: Status
+  }
+
+  /// An entity.
+  public struct Box: Sendable, Hashable {
+    /// The entity's name; its new one where it was renamed.
+    public let name: String
+    /// The name before, where it was another; nil otherwise.
+    public let oldName: String?
+    /// Whether it has no objects of its own.
+    public let isAbstract: Bool
+    /// What happened to it.
+    public let status: Status
+    /// What changed in it, in the order of the names.
+    public let rows: [Row]
+    /// How many properties are as before.
+    public let unchangedCount: Int
+  }
+
+  /// A line from one box to another.
+  public struct Line: Sendable, Hashable {
+    /// What it stands for.
+    public enum Kind: Sendable, Hashable {
+      /// From an entity to its parent.
+      case parent
+      /// A relationship.
+      case relationship(isToMany: Bool)
+    }
+
+    /// The number of the box it starts at.
+    public let source: Int
+    /// The number of the box it leads to.
+    public let target: Int
+    /// What it stands for.
+    public let kind: Kind
+    /// The relationship's name; with the inverse's, where both are drawn as one.
+    public let label: String
+    /// What happened to it.
+    public let status: Status
+  }
+
+  /// The entities, those that are gone included.
+  public let boxes: [Box]
+  /// The lines between them.
+  public let lines: [Line]
+  /// How many entities are as before and left out, because nothing that changed leads to them or from
+  /// them and the picture would be too large.
+  public let leftOutCount: Int
+
+  /// The most boxes in a picture in which everything is drawn, and in any picture.
+  static let roomyCount = 40
+  static let maximumBoxCount = 300
+  /// The most rows in a box.
+  static let maximumRowCount = 60
+
+  /// Draws a difference.
+  public init(
+    from old: ManagedObjectModel, to new: ManagedObjectModel, _ difference: ModelDifference
+  ) {
+    var sketch = ModelSketch(old, new, difference)
+    sketch.draw()
+    let chosen = sketch.chosenNames()
+    let numbers = Dictionary(
+      uniqueKeysWithValues: chosen.enumerated().map { ($0.element, $0.offset) })
+    boxes = chosen.compactMap { sketch.boxes[$0] }
+    lines = sketch.lines.compactMap { line in
+      guard let source = numbers[line.source], let target = numbers[line.target] else { return nil }
+      return Line(
+        source: source, target: target, kind: line.kind, label: line.label, status: line.status)
+    }
+    leftOutCount = sketch.boxes.count - chosen.count
+  }
+}
+
+/// The picture with names in place of numbers, before anything is left out.
+private struct ModelSketch {
+  struct NamedLine {
+    let source: String
+    let target: String
+    let kind: ModelDiagram.Line.Kind
+    let label: String
+    let status: ModelDiagram.Status
+  }
+
+  private let old: ManagedObjectModel
+  private let new: ManagedObjectModel
+  private let changes: [String: [ModelChange]]
+  private let renamed: [String: String]
+  private(set) var boxes: [String: ModelDiagram.Box] = [:]
+  private(set) var lines: [NamedLine] = []
+
+  init(
+    _ old: ManagedObjectModel, _ new: ManagedObjectModel, _ difference: ModelDifference
+  ) {
+    self.old = old
+    self.new = new
+    changes = Dictionary(grouping: difference.changes.filter { $0.entityName != nil }) {
+      $0.entityName ?? ""
+    }
+    renamed = Dictionary(
+      difference.changes.filter { $0.kind == .entityRenamed }
+        .map { ($0.oldValue ?? "", $0.newValue ?? "") }
+    ) { first, _ in first }
+  }
+
+  mutating func draw() {
+    for name in new.entityNames {
+      guard let entity = new.entities[name] else { continue }
+      boxes[name] = box(entity)
+      drawLines(of: entity)
+    }
+    for name in old.entityNames {
+      guard let entity = old.entities[name] else { continue }
+      let isGone = new.entities[name] == nil && renamed[name] == nil
+      if isGone {
+        boxes[name] = ModelDiagram.Box(
+          name: name, oldName: nil, isAbstract: entity.isAbstract, status: .removed, rows: [],
+          unchangedCount: entity.attributes.count + entity.relationships.count)
+      }
+      drawRemovedLines(of: entity, isGone: isGone)
+    }
+  }
+
+  private func box(_ entity: Entity) -> ModelDiagram.Box {
+    let own = changes[entity.name] ?? []
+    let isNew = own.contains { $0.kind == .entityAdded }
+    var rows: [ModelDiagram.Row] = []
+    var touched: Set<String> = []
+    for change in own where change.part != .entity || change.action == .changed {
+      if change.action != .removed, let name = change.propertyName { touched.insert(name) }
+      rows.append(ModelDiagram.Row(text: Self.text(change), status: Self.status(change)))
+    }
+    if rows.count > ModelDiagram.maximumRowCount {
+      let rest = rows.count - ModelDiagram.maximumRowCount
+      rows = Array(rows.prefix(ModelDiagram.maximumRowCount))
+      rows.append(ModelDiagram.Row(text: "and \(rest) more", status: .changed))
+    }
+    let count = entity.attributes.count + entity.relationships.count
+    return ModelDiagram.Box(
+      name: entity.name, oldName: own.first { $0.kind == .entityRenamed }?.oldValue,
+      isAbstract: entity.isAbstract,
+      status: isNew ? .added : own.isEmpty ? .same : .changed, rows: rows,
+      unchangedCount: max(0, count - touched.count))
+  }
+
+  private static func status(_ change: ModelChange) -> ModelDiagram.Status {
+    switch change.action {
+    case .added: .added
+    case .removed: .removed
+    case .renamed, .changed: .changed
+    }
+  }
+
+  private static func text(_ change: ModelChange) -> String {
+    let name = change.name ?? ""
+    switch (change.part, change.action) {
+    case (.attribute, .added), (.relationship, .added): return "\(name): \(change.newValue ?? "")"
+    case (.attribute, .removed), (.relationship, .removed):
+      return "\(name): \(change.oldValue ?? "")"
+    case (_, .renamed): return "\(change.oldValue ?? "") → \(change.newValue ?? "")"
+    case (_, .changed):
+      let prefix = change.name.map { $0 + " " } ?? ""
+      return "\(prefix)\(change.field ?? ""): \(change.oldValue ?? "none") → "
+        + (change.newValue ?? "none")
+    case (.uniquenessConstraint, _): return "unique \(name)"
+    case (.fetchIndex, _), (.compoundIndex, _): return "index \(name)"
+    case (.userInfoEntry, _): return "user info \(name)"
+    default: return name
+    }
+  }
+
+  // MARK: Lines
+
+  private mutating func drawLines(of entity: Entity) {
+    let own = changes[entity.name] ?? []
+    let isNew = own.contains { $0.kind == .entityAdded }
+    if let parent = entity.superentityName, new.entities[parent] != nil {
+      let change = own.first {
+        $0.trait == .parent && $0.part == .entity && renamed[$0.oldValue ?? ""] != parent
+      }
+      lines.append(
+        NamedLine(
+          source: entity.name, target: parent, kind: .parent, label: "",
+          status: isNew || change != nil ? .added : .same))
+    }
+    for relationship in entity.relationships {
+      let destination = relationship.destinationEntityName
+      guard let target = new.entities[destination] else { continue }
+      let inverse = target.relationships.first { $0.name == relationship.inverseName }
+      // Both ways are one line, drawn from the side that comes first.
+      if let inverse, inverse.destinationEntityName == entity.name,
+        (destination, inverse.name) < (entity.name, relationship.name)
+      {
+        continue
+      }
+      var statuses = [status(of: relationship.name, own)]
+      var label = relationship.name
+      if let inverse, inverse.destinationEntityName == entity.name {
+        statuses.append(status(of: inverse.name, changes[destination] ?? []))
+        if inverse.name != relationship.name || destination != entity.name {
+          label += " / " + inverse.name
+        }
+      }
+      lines.append(
+        NamedLine(
+          source: entity.name, target: destination,
+          kind: .relationship(isToMany: relationship.isToMany), label: label,
+          status: isNew ? .added : statuses.first { $0 != .same } ?? .same))
+    }
+  }
+
+  private func status(of relationship: String, _ changes: [ModelChange]) -> ModelDiagram.Status {
+    if changes.contains(where: { $0.kind == .entityAdded }) { return .added }
+    let own = changes.filter { $0.part == .relationship && $0.name == relationship }
+    if own.contains(where: { $0.action == .added }) { return .added }
+    return own.isEmpty ? .same : .changed
+  }
+
+  private mutating func drawRemovedLines(of entity: Entity, isGone: Bool) {
+    let name = renamed[entity.name] ?? entity.name
+    let own = changes[name] ?? []
+    let parent = entity.superentityName.map { renamed[$0] ?? $0 }
+    let hasLeft = !isGone && parent != new.entities[name]?.superentityName
+    if isGone || hasLeft, let parent {
+      lines.append(
+        NamedLine(
+          source: name, target: parent, kind: .parent, label: "", status: .removed))
+    }
+    for relationship in entity.relationships {
+      let isRemoved = own.contains {
+        $0.kind == .relationshipRemoved && $0.name == relationship.name
+      }
+      guard isGone || isRemoved else { continue }
+      let destination = relationship.destinationEntityName
+      lines.append(
+        NamedLine(
+          source: name, target: renamed[destination] ?? destination,
+          kind: .relationship(isToMany: relationship.isToMany), label: relationship.name,
+          status: .removed))
+    }
+  }
+
+  // MARK: Choosing
+
+  /// All names where there is room; else those that changed and their neighbours. Connected boxes
+  /// come one after the other.
+  func chosenNames() -> [String] {
+    let names = ByteOrder.sorted(boxes.keys)
+    var wanted = Set(names)
+    if names.count > ModelDiagram.roomyCount {
+      let changed = Set(names.filter { boxes[$0]?.status != .same })
+      wanted = changed
+      for line in lines {
+        if changed.contains(line.source), boxes[line.target] != nil { wanted.insert(line.target) }
+        if changed.contains(line.target), boxes[line.source] != nil { wanted.insert(line.source) }
+      }
+      if wanted.count > ModelDiagram.maximumBoxCount { wanted = changed }
+    }
+    var neighbours: [String: [String]] = [:]
+    for line in lines {
+      neighbours[line.source, default: []].append(line.target)
+      neighbours[line.target, default: []].append(line.source)
+    }
+    var ordered: [String] = []
+    var met: Set<String> = []
+    for start in names where wanted.contains(start) && met.insert(start).inserted {
+      var queue = [start]
+      var next = 0
+      while next < queue.count {
+        let name = queue[next]
+        next += 1
+        ordered.append(name)
+        for neighbour in ByteOrder.sorted(neighbours[name] ?? [])
+        where wanted.contains(neighbour) && met.insert(neighbour).inserted {
+          queue.append(neighbour)
+        }
+      }
+    }
+    return Array(ordered.prefix(ModelDiagram.maximumBoxCount))
+  }
+}

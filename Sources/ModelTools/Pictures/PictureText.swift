@@ -1,0 +1,27 @@
+import ObjectModel
+import SafeText
+
+/// Text from a model, made fit for a picture: what would be obeyed, hidden or reordered by is made
+/// visible, and what the format gives a meaning to is escaped.
+enum PictureText {
+  /// For element content and for attribute values of HTML and SVG, cut behind `limit` scalars.
+  static func html(_ text: String, limit: Int = 300) -> String {
+    MarkupText.html(VisibleText.visible(text, limit: limit))
+  }
+
+  /// For a quoted string of the DOT language.
+  static func dot(_ text: String) -> String {
+    MarkupText.dot(VisibleText.visible(text, limit: 300))
+  }
+
+  /// For labels and members in Mermaid.
+  static func mermaid(_ text: String) -> String {
+    MarkupText.mermaid(VisibleText.visible(text, limit: 300))
+  }
+
+  /// Text in its words, broken where a line would be longer than a number of characters.
+  static func clipped(_ text: String, to count: Int) -> String {
+    let shown = VisibleText.visible(text, limit: 300)
+    return shown.count <= count ? shown : String(shown.prefix(max(1, count - 1))) + "…"
+  }
+}

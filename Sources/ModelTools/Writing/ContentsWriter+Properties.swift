@@ -1,0 +1,270 @@
+import ObjectModel
+
+/// Attributes, relationships and fetched properties.
+extension ContentsWriter {
+  /// An attribute of an entity, or with `entity` nil an element of a composite.
+  mutating func write(_ attribute: Attribute, of entity: String?) {
+    let defaultText = defaultText(attribute, of: entity)
+    noteLosses(attribute, of: entity)
+    var attributes = Attributes()
+    attributes.add("name", attribute.name)
+    attributes.add("optional", attribute.isOptional)
+    attributes.add("transient", attribute.isTransient)
+    attributes.add("attributeType", typeName(attribute))
+    if attribute.type == .composite {
+      let suggestion = attribute.name.prefix(1).uppercased() + attribute.name.dropFirst()
+      let name = composites.name(
+        for: attribute.elements, suggestion: attribute.compositeName ?? suggestion)
+      attributes.add("composite", name)
+      if name != attribute.compositeName {
+        lose(entity, attribute.name, "In the source its composite needs a name; it is \(name).")
+      }
+    }
+    addLimits(attribute, of: entity, to: &attributes)
+    attributes.add("valueTransformerName", attribute.valueTransformerName)
+    attributes.add("allowsExternalBinaryDataStorage", attribute.allowsExternalBinaryDataStorage)
+    attributes.add("customClassName", attribute.valueClassName)
+    if let derivation = attribute.derivation {
+      attributes.add("derived", true)
+      attributes.add("derivationExpression", derivation.sourceText)
+      attributes.add(
+        "derivationFilterPredicate", text(derivation.filterPredicate, of: entity, attribute.name))
+    }
+    attributes.add(
+      attribute.type == .date ? "defaultDateTimeInterval" : "defaultValueString", defaultText)
+    attributes.add(
+      "usesScalarValueType", attribute.usesScalarValueType.map { $0 ? "YES" : "NO" })
+    attributes.add("indexed", attribute.isIndexed)
+    attributes.add("spotlightIndexingEnabled", attribute.isIndexedBySpotlight)
+    attributes.add("storedInTruthFile", attribute.isStoredInTruthFile)
+    attributes.add("preserveAfterDeletion", attribute.preservesValueInHistoryOnDeletion)
+    attributes.add("elementID", attribute.renamingIdentifier)
+    attributes.add("versionHashModifier", attribute.versionHashModifier)
+    attributes.add("syncable", setting("syncable", entity, attribute.name))
+    output.start("attribute", attributes)
+    writeUserInfo(attribute.userInfo, of: entity, attribute.name)
+    output.end()
+  }
+
+  private func typeName(_ attribute: Attribute) -> String? {
+    guard attribute.type != .undefined, AttributeType.known.contains(attribute.type) else {
+      return nil
+    }
+    return attribute.type.name
+  }
+
+  private mutating func noteLosses(_ attribute: Attribute, of entity: String?) {
+    if !AttributeType.known.contains(attribute.type) {
+      lose(
+        entity, attribute.name,
+        "The source has no name for attribute type \(attribute.type.rawValue); no type is written, "
+          + "which changes the version hash.")
+    }
+    if attribute.isReadOnly != attribute.isDerived {
+      lose(
+        entity, attribute.name,
+        attribute.isReadOnly
+          ? "The source cannot mark an attribute read-only, which changes the version hash."
+          : "In the source every derived attribute is read-only.")
+    }
+    if let derivation = attribute.derivation,
+      Derivation(text: derivation.sourceText).expression != derivation.expression
+    {
+      lose(
+        entity, attribute.name,
+        "The expression \(derivation.expressionText) cannot be typed in a source as it is.")
+    }
+  }
+
+  /// The text of a default value. Noted as a loss where reading the text does not give the value back.
+  private mutating func defaultText(_ attribute: Attribute, of entity: String?) -> String? {
+    guard let value = attribute.defaultValue else { return nil }
+    let text: String
+    switch value {
+    case .integer(let number): text = String(number)
+    case .real(let number): text = number.description
+    case .boolean(let flag): text = flag ? "YES" : "NO"
+    case .decimal(let digits): text = digits
+    case .string(let string), .uuid(let string), .uri(let string): text = string
+    case .date(let seconds): text = Self.text(seconds)
+    case .data, .object, .opaque:
+      lose(
+        entity, attribute.name,
+        "The source has no form for a default that is \(value.text); it is left out.")
+      return nil
+    }
+    if DefaultValue(text: text, type: attribute.type) != value {
+      lose(
+        entity, attribute.name,
+        "The default \(value.text) is of another kind than the attribute's type, and is read back "
+          + "as that type.")
+    }
+    return text
+  }
+
+  /// Seconds as Xcode writes them: whole ones without a point.
+  private static func text(_ seconds: Double) -> String {
+    Int64(exactly: seconds).map { String($0) } ?? seconds.description
+  }
+
+  // MARK: Validation
+
+  /// The rules that the source has words for, each once; the others are noted.
+  private mutating func addLimits(
+    _ attribute: Attribute, of entity: String?, to attributes: inout Attributes
+  ) {
+    // In the order in which they are read back.
+    let names = [
+      "minValueString", "minDateTimeInterval", "maxValueString", "maxDateTimeInterval",
+      "regularExpressionString",
+    ]
+    var limits: [String: String] = [:]
+    var last = -1
+    var isInOrder = true
+    for validation in attribute.validations {
+      guard let (name, value) = validation.form.flatMap({ Self.limit($0) }), limits[name] == nil,
+        let place = names.firstIndex(of: name)
+      else {
+        lose(
+          entity, attribute.name,
+          "The source has no words for the rule \(validation.predicate.text); it is left out.")
+        continue
+      }
+      limits[name] = value
+      isInOrder = isInOrder && place > last
+      last = place
+    }
+    if !isInOrder {
+      lose(entity, attribute.name, "The source keeps no order of the validation rules.")
+    }
+    for name in names { attributes.add(name, limits[name]) }
+  }
+
+  private static func limit(_ form: AttributeValidation.Form) -> (name: String, value: String)? {
+    switch form {
+    case .leastNumber(let limit): number(limit).map { ("minValueString", $0) }
+    case .greatestNumber(let limit): number(limit).map { ("maxValueString", $0) }
+    case .earliestDate(let date): ("minDateTimeInterval", text(date))
+    case .latestDate(let date): ("maxDateTimeInterval", text(date))
+    case .leastLength(let count): ("minValueString", String(count))
+    case .greatestLength(let count): ("maxValueString", String(count))
+    case .pattern(let pattern): ("regularExpressionString", pattern)
+    }
+  }
+
+  private static func number(_ constant: ExpressionConstant) -> String? {
+    switch constant {
+    case .integer(let value): String(value)
+    case .real(let value): value.description
+    case .decimal(let digits), .string(let digits): digits
+    default: nil
+    }
+  }
+
+  // MARK: Relationships
+
+  mutating func write(_ relationship: Relationship, of entity: String) {
+    let count = relationship.maxCount
+    if count == -1 {
+      lose(
+        entity, relationship.name,
+        "Its greatest count is -1, as code sets it for unbounded; the source stands for 0, which "
+          + "changes the version hash.")
+    }
+    let rule = relationship.deleteRule
+    let isKnown = DeleteRule(name: rule.name) != nil
+    if !isKnown {
+      lose(entity, relationship.name, "The source has no name for delete rule \(rule.rawValue).")
+    }
+    let destination = relationship.destinationEntityName
+    var attributes = Attributes()
+    attributes.add("name", relationship.name)
+    attributes.add("optional", relationship.isOptional)
+    attributes.add("transient", relationship.isTransient)
+    attributes.add("toMany", relationship.isToMany)
+    attributes.add(
+      "minCount", relationship.minCount == 0 ? nil : String(relationship.minCount))
+    attributes.add("maxCount", count == 0 || count == -1 ? nil : String(count))
+    attributes.add("deletionRule", isKnown && rule != .noAction ? rule.name : nil)
+    attributes.add("ordered", relationship.isOrdered)
+    attributes.add("destinationEntity", destination.isEmpty ? nil : destination)
+    attributes.add("inverseName", relationship.inverseName)
+    attributes.add("inverseEntity", relationship.inverseEntityName)
+    attributes.add("indexed", relationship.isIndexed)
+    attributes.add("spotlightIndexingEnabled", relationship.isIndexedBySpotlight)
+    attributes.add("storedInTruthFile", relationship.isStoredInTruthFile)
+    attributes.add("elementID", relationship.renamingIdentifier)
+    attributes.add("versionHashModifier", relationship.versionHashModifier)
+    attributes.add("syncable", setting("syncable", entity, relationship.name))
+    output.start("relationship", attributes)
+    writeUserInfo(relationship.userInfo, of: entity, relationship.name)
+    output.end()
+  }
+
+  // MARK: Fetch requests
+
+  mutating func write(_ property: FetchedProperty, of entity: String) {
+    var attributes = Attributes()
+    attributes.add("name", property.name)
+    attributes.add("optional", property.isOptional)
+    attributes.add("spotlightIndexingEnabled", property.isIndexedBySpotlight)
+    attributes.add("elementID", property.renamingIdentifier)
+    attributes.add("versionHashModifier", property.versionHashModifier)
+    attributes.add("syncable", setting("syncable", entity, property.name))
+    output.start("fetchedProperty", attributes)
+    if property.request != FetchRequest() || property.requestName != nil {
+      write(
+        property.request, named: property.requestName ?? FetchedProperty.standardRequestName,
+        of: entity, property.name)
+    }
+    writeUserInfo(property.userInfo, of: entity, property.name)
+    output.end()
+  }
+
+  /// A fetch request of a template or of a fetched property, which losses are noted for.
+  mutating func write(
+    _ request: FetchRequest, named name: String, of entity: String?, _ property: String
+  ) {
+    var attributes = Attributes()
+    attributes.add("name", name)
+    attributes.add("entity", request.entityName)
+    attributes.add("predicateString", text(request.predicate, of: entity, property))
+    func add(_ name: String, _ number: Int64) {
+      attributes.add(name, number == 0 ? nil : String(number))
+    }
+    add("fetchLimit", request.fetchLimit)
+    add("fetchOffset", request.fetchOffset)
+    add("fetchBatchSize", request.batchSize)
+    add("resultType", request.resultType.rawValue)
+    // What is as Apple's defaults is not said.
+    let switches: [(name: String, option: FetchRequest.Options)] = [
+      ("includeSubentities", .includesSubentities),
+      ("includePropertyValues", .includesPropertyValues),
+      ("includePendingChanges", .includesPendingChanges),
+      ("returnObjectsAsFaults", .returnsObjectsAsFaults),
+      ("returnDistinctResults", .returnsDistinctResults),
+    ]
+    for (name, option) in switches {
+      let isSet = request.options.contains(option)
+      if isSet != FetchRequest.Options.standard.contains(option) {
+        attributes.add(name, isSet ? "YES" : "NO")
+      }
+    }
+    output.element("fetchRequest", attributes)
+    let parts: [(what: String, isThere: Bool)] = [
+      ("order", !request.sortDescriptors.isEmpty),
+      ("list of properties", !request.propertiesToFetch.isEmpty),
+      ("grouping", !request.propertiesToGroupBy.isEmpty || request.havingPredicate != nil),
+      ("list of relationships to load", !request.prefetchedKeyPaths.isEmpty),
+      ("allocation type", request.allocationType != 0),
+      ("unknown switches", request.archivedFlags != nil),
+    ]
+    for (what, _) in parts.filter(\.isThere) {
+      lose(entity, property, "The source has no words for the \(what) of its fetch request.")
+    }
+  }
+
+  private func setting(_ name: String, _ entity: String?, _ property: String) -> String? {
+    entity.flatMap { settings.properties[$0]?[property]?[name] }
+  }
+}

@@ -1,0 +1,233 @@
+public import ObjectModel
+
+extension ManagedObjectModel {
+  /// The model as the XML source that Xcode opens: the file `contents` inside of an `.xcdatamodel`.
+  ///
+  /// Attributes stand in the order in which Xcode writes them, entities and properties in the order of
+  /// their names, so that equal models give equal bytes. Reading back gives an equal model, apart from
+  /// the losses.
+  ///
+  /// - Parameter settings: what the source is to say beyond the model; by default what Xcode says of a
+  ///   new model.
+  /// - Returns: the file's bytes, and what could not be said in it.
+  public func contentsXML(settings: SourceSettings = SourceSettings()) -> WrittenModel {
+    var writer = ContentsWriter(model: self, settings: settings)
+    return writer.written()
+  }
+}
+
+/// Writes a `contents` file. Element and attribute names, their order and spelling are those found in
+/// several hundred real files.
+struct ContentsWriter {
+  typealias Attributes = XMLOutput.Attributes
+
+  let model: ManagedObjectModel
+  let settings: SourceSettings
+  var output = XMLOutput()
+  var losses: [ModelLoss] = []
+  /// The composites that attributes refer to, in the order in which they are met.
+  var composites = CompositeNames()
+
+  init(model: ManagedObjectModel, settings: SourceSettings) {
+    self.model = model
+    self.settings = settings
+  }
+
+  mutating func written() -> WrittenModel {
+    let identifiers = model.versionIdentifiers
+    if identifiers.count > 1 {
+      lose(
+        nil, nil,
+        "The source holds one version identifier, not \(identifiers.count); the first is kept.")
+    }
+    var attributes = Attributes()
+    attributes.add("type", "com.apple.IDECoreDataModeler.DataModel")
+    for name in SourceSettings.modelAttributes { attributes.add(name, settings.model[name]) }
+    attributes.add("usedWithCloudKit", model.isUsedWithCloudKit)
+    attributes.add("usedWithSwiftData", model.isUsedWithSwiftData)
+    attributes.add("userDefinedModelVersionIdentifier", identifiers.first)
+    output.start("model", attributes)
+    for name in model.entityNames {
+      if let entity = model.entities[name] { write(entity) }
+    }
+    for template in model.fetchRequestTemplates {
+      write(template.request, named: template.name, of: nil, template.name)
+    }
+    for name in ByteOrder.sorted(model.configurations.keys) {
+      var attributes = Attributes()
+      attributes.add("name", name)
+      attributes.add("usedWithCloudKit", model.cloudKitConfigurations.contains(name))
+      output.start("configuration", attributes)
+      for member in model.configurations[name] ?? [] {
+        output.element("memberEntity", "name", member)
+      }
+      output.end()
+    }
+    writeComposites()
+    output.end()
+    if output.droppedCount > 0 {
+      lose(
+        nil, nil,
+        "XML cannot hold control characters; \(output.droppedCount) are left out of names or values."
+      )
+    }
+    return WrittenModel(bytes: Array(output.text.utf8), losses: losses)
+  }
+
+  // MARK: Entities
+
+  private mutating func write(_ entity: Entity) {
+    let synced = settings.newEntitiesAreSyncable ? ["syncable": "YES"] : [:]
+    let own = settings.entities[entity.name] ?? synced
+    var attributes = Attributes()
+    attributes.add("name", entity.name)
+    attributes.add("representedClassName", entity.className ?? own["representedClassName"])
+    attributes.add("parentEntity", entity.superentityName)
+    attributes.add("elementID", entity.renamingIdentifier)
+    attributes.add("isAbstract", entity.isAbstract)
+    attributes.add(
+      "coreSpotlightDisplayNameExpression",
+      text(entity.spotlightDisplayNameExpression, of: entity.name, nil))
+    attributes.add("versionHashModifier", entity.versionHashModifier)
+    attributes.add("syncable", own["syncable"])
+    attributes.add("codeGenerationType", entity.codeGenerationType)
+    output.start("entity", attributes)
+    for attribute in entity.attributes { write(attribute, of: entity.name) }
+    for relationship in entity.relationships { write(relationship, of: entity.name) }
+    for property in entity.fetchedProperties { write(property, of: entity.name) }
+    for index in entity.fetchIndexes { write(index, of: entity.name) }
+    writeLists(entity.compoundIndexes, "compoundIndexes", "compoundIndex", "index")
+    writeLists(
+      entity.uniquenessConstraints, "uniquenessConstraints", "uniquenessConstraint", "constraint")
+    writeUserInfo(entity.userInfo, of: entity.name, nil)
+    output.end()
+  }
+
+  private mutating func write(_ index: FetchIndex, of entity: String) {
+    var attributes = Attributes()
+    attributes.add("name", index.name)
+    attributes.add("partialIndexPredicate", text(index.partialPredicate, of: entity, index.name))
+    output.start("fetchIndex", attributes)
+    for element in index.elements {
+      var attributes = Attributes()
+      if let expression = element.expression {
+        attributes.add("expression", text(expression, of: entity, index.name))
+        if element.expressionType != .undefined {
+          attributes.add("expressionType", element.expressionType.name)
+        }
+      } else {
+        attributes.add("property", element.propertyName)
+      }
+      attributes.add("type", element.kind == .rTree ? "RTree" : "Binary")
+      attributes.add("order", element.isAscending ? "ascending" : "descending")
+      output.element("fetchIndexElement", attributes)
+    }
+    output.end()
+  }
+
+  private mutating func writeLists(
+    _ lists: [[String]], _ outer: String, _ middle: String, _ inner: String
+  ) {
+    let filled = lists.filter { !$0.isEmpty }
+    guard !filled.isEmpty else { return }
+    output.start(outer)
+    for list in filled {
+      output.start(middle)
+      for name in list { output.element(inner, "value", name) }
+      output.end()
+    }
+    output.end()
+  }
+
+  mutating func writeUserInfo(
+    _ entries: [String: ArchivedValue], of entity: String?, _ property: String?
+  ) {
+    guard !entries.isEmpty else { return }
+    output.start("userInfo")
+    for key in ByteOrder.sorted(entries.keys) {
+      var attributes = Attributes()
+      attributes.add("key", key)
+      if let value = entries[key], value.stringValue == nil {
+        lose(
+          entity, property,
+          "The source holds text only in user info; \(key) is left out: \(value.text).")
+        continue
+      }
+      attributes.add("value", entries[key]?.stringValue)
+      output.element("entry", attributes)
+    }
+    output.end()
+  }
+
+  // MARK: The rest of the model
+
+  private mutating func writeComposites() {
+    // Writing one may bring in those nested in it.
+    while let (name, elements) = composites.next() {
+      var attributes = Attributes()
+      attributes.add("name", name)
+      output.start("composite", attributes)
+      for element in elements { write(element, of: nil) }
+      output.end()
+    }
+  }
+
+  // MARK: Small parts
+
+  mutating func lose(_ entity: String?, _ property: String?, _ sentence: String) {
+    losses.append(ModelLoss(entityName: entity, propertyName: property, sentence: sentence))
+  }
+
+  /// An expression as it is typed in a source. What has no text is noted and left out.
+  mutating func text(
+    _ expression: ModelExpression?, of entity: String?, _ property: String?
+  ) -> String? {
+    guard let expression else { return nil }
+    if case .unparsed(let text) = expression { return text }
+    guard expression.isWhole, ModelExpression(text: expression.text) == expression else {
+      lose(entity, property, "The expression \(expression.text) has no form as text; left out.")
+      return nil
+    }
+    return expression.text
+  }
+
+  /// A predicate as it is typed in a source. What has no text is noted and left out.
+  mutating func text(_ predicate: ModelPredicate?, of entity: String?, _ property: String?)
+    -> String?
+  {
+    guard let predicate else { return nil }
+    if case .unparsed(let text) = predicate { return text }
+    guard predicate.isWhole, ModelPredicate(text: predicate.text) == predicate else {
+      lose(entity, property, "The predicate \(predicate.text) has no form as text; left out.")
+      return nil
+    }
+    return predicate.text
+  }
+}
+
+/// Names for the composites of a model: equal lists of elements are one composite.
+struct CompositeNames {
+  private var names: [[Attribute]: String] = [:]
+  private var taken: Set<String> = []
+  private var pending: [(name: String, elements: [Attribute])] = []
+
+  /// The name of the composite with these elements; a new one is called like `suggestion`, with a number
+  /// where that is taken.
+  mutating func name(for elements: [Attribute], suggestion: String) -> String {
+    if let known = names[elements] { return known }
+    var name = suggestion
+    var number = 2
+    while !taken.insert(name).inserted {
+      name = "\(suggestion)\(number)"
+      number += 1
+    }
+    names[elements] = name
+    pending.append((name, elements))
+    return name
+  }
+
+  /// The next composite that is not written yet.
+  mutating func next() -> (name: String, elements: [Attribute])? {
+    pending.isEmpty ? nil : pending.removeFirst()
+  }
+}

@@ -1,0 +1,62 @@
+public import ObjectModel
+
+/// The two shapes in which Core Data archives a model.
+public enum ModelArchiveForm: Sendable, Hashable, CaseIterable {
+  /// A compiled model, `.mom`: each entity has its own properties only.
+  case compiled
+  /// A store's cached model (`Z_MODELCACHE`) before deflation: each entity has copies of the
+  /// inherited properties too.
+  case modelCache
+}
+
+extension ManagedObjectModel {
+  /// The model as a keyed archive, in the shape that Core Data itself writes.
+  ///
+  /// Reading it back gives an equal model with the same hashes, but for what ``archive(form:)`` names
+  /// as lost.
+  public func archiveBytes(form: ModelArchiveForm = .modelCache) -> [UInt8] {
+    archive(form: form).bytes
+  }
+
+  /// The model as a keyed archive, and what the archive cannot hold: traits that only a source has,
+  /// fetch request templates in a cache, predicates that were not understood. What is written in a
+  /// form that no real archive confirms is named among the losses too.
+  public func archive(form: ModelArchiveForm) -> (bytes: [UInt8], losses: [ModelLoss]) {
+    let reduction = ModelArchiveReduction(self, form: form)
+    var writer = ModelArchiveWriter(model: reduction.model, form: form)
+    return (writer.list().binaryBytes(), reduction.losses)
+  }
+
+  /// The same, for a file that is to be read again.
+  ///
+  /// - Throws: ``ModelError`` with the code `model.tooLarge` when the archive has more values than
+  ///   are read (``PropertyList/maximumCount``), or more bytes.
+  public func readableArchive(
+    form: ModelArchiveForm
+  ) throws(ModelError) -> (bytes: [UInt8], losses: [ModelLoss]) {
+    let reduction = ModelArchiveReduction(self, form: form)
+    var writer = ModelArchiveWriter(model: reduction.model, form: form)
+    let list = writer.list()
+    let name = form == .compiled ? "a compiled model" : "a cached model"
+    let count = list.expandedCount
+    guard count <= PropertyList.maximumCount else {
+      throw ModelError(
+        code: .tooLarge,
+        message: "As \(name) it would have \(count) values, more than the "
+          + "\(PropertyList.maximumCount) that can be read again; nothing was written.")
+    }
+    let bytes = list.binaryBytes()
+    guard bytes.count <= PropertyList.maximumByteCount else {
+      throw ModelError(
+        code: .tooLarge,
+        message: "As \(name) it would have \(bytes.count) bytes, more than the "
+          + "\(PropertyList.maximumByteCount) that can be read again; nothing was written.")
+    }
+    return (bytes, reduction.losses)
+  }
+
+  /// What is left of the model when it is archived and read back.
+  public func reduced(to form: ModelArchiveForm) -> ManagedObjectModel {
+    ModelArchiveReduction(self, form: form).model
+  }
+}

@@ -1,0 +1,329 @@
+import ObjectModel
+
+/// What of a model an archive can hold, and what is lost.
+struct ModelArchiveReduction {
+  /// The model without what the archive cannot hold: reading the archive gives exactly this.
+  private(set) var model: ManagedObjectModel
+  /// What is left out, and what is written in a form that no real archive confirms.
+  private(set) var losses: [ModelLoss] = []
+
+  private let form: ModelArchiveForm
+  private var entityName: String?
+  /// How many of each thing that only a source can say.
+  private var scalarCount = 0
+  private var generatedCount = 0
+
+  init(_ model: ManagedObjectModel, form: ModelArchiveForm) {
+    self.model = model
+    self.form = form
+    let names = model.entityNames
+    for name in names { reduce(entity: name) }
+    entityName = nil
+    reduceModel()
+  }
+
+  // MARK: The model
+
+  private mutating func reduceModel() {
+    if scalarCount > 0 {
+      lose(
+        "A compiled model does not say which attributes have plain numbers in generated code; "
+          + "the source says so of \(scalarCount).")
+    }
+    if generatedCount > 0 {
+      lose(
+        "A compiled model does not say how Xcode generates classes; the source says so of "
+          + "\(generatedCount) entities.")
+    }
+    if model.isUsedWithCloudKit || !model.cloudKitConfigurations.isEmpty {
+      lose("A compiled model does not say that it is used with CloudKit.")
+      model.isUsedWithCloudKit = false
+      model.cloudKitConfigurations = []
+    }
+    if model.isUsedWithSwiftData {
+      lose("A compiled model does not say that it is used with SwiftData.")
+      model.isUsedWithSwiftData = false
+    }
+    for name in ByteOrder.sorted(model.configurations.keys) {
+      let members = model.configurations[name] ?? []
+      for member in members where model.entities[member] == nil {
+        lose("Configuration \(name) names the entity \(member), which is missing.")
+      }
+      model.configurations[name] = members.filter { model.entities[$0] != nil }
+    }
+    let templates = model.fetchRequestTemplates
+    model.fetchRequestTemplates = templates.compactMap { template in
+      guard form == .compiled else {
+        lose("A store's cached model has no fetch request templates.", template.name)
+        return nil
+      }
+      return reduced(template)
+    }
+    if !model.fetchRequestTemplates.isEmpty {
+      lose(
+        "Fetch request templates are written as no compiled model seen so far confirms it.")
+    }
+  }
+
+  private mutating func reduced(_ template: FetchRequestTemplate) -> FetchRequestTemplate? {
+    var copy = template
+    guard reduce(&copy.request, of: template.name) else {
+      lose("The template is left out, since without its predicate it would fetch more.", copy.name)
+      return nil
+    }
+    if let entity = copy.request.entityName, model.entities[entity] == nil {
+      lose("The template is left out: its entity \(entity) is missing.", copy.name)
+      return nil
+    }
+    return copy
+  }
+
+  // MARK: Entities
+
+  private mutating func reduce(entity name: String) {
+    guard var entity = model.entities[name] else { return }
+    entityName = name
+    if let parent = entity.superentityName, model.entities[parent] == nil {
+      lose("The parent \(parent) is missing, so that the entity has none; its hash changes.")
+      entity.superentityName = nil
+    }
+    if entity.codeGenerationType != nil {
+      generatedCount += 1
+      entity.codeGenerationType = nil
+    }
+    if entity.spotlightDisplayNameExpression != nil {
+      lose("How an archive holds the expression of Spotlight's display name is not known.")
+      entity.spotlightDisplayNameExpression = nil
+    }
+    reduce(userInfo: &entity.userInfo, nil)
+    dropShadowed(&entity)
+    for index in entity.attributes.indices { reduce(&entity.attributes[index], depth: 0) }
+    for index in entity.relationships.indices { reduce(&entity.relationships[index]) }
+    entity.fetchedProperties = entity.fetchedProperties.compactMap { reduced($0) }
+    entity.fetchIndexes = entity.fetchIndexes.filter { isKept($0) }
+    let columns = Set(entity.fetchIndexes.map { $0.elements.map(\.propertyName) })
+    entity.compoundIndexes = entity.compoundIndexes.filter { list in
+      guard columns.contains(list) else { return true }
+      lose("The compound index on \(list.joined(separator: ", ")) repeats a fetch index.")
+      return false
+    }
+    model.entities[name] = entity
+  }
+
+  /// A property that an ancestor has too is read as that one.
+  private mutating func dropShadowed(_ entity: inout Entity) {
+    guard entity.superentityName != nil else { return }
+    var inherited: Set<String> = []
+    for ancestor in model.ancestors(of: entity.name) {
+      inherited.formUnion(ancestor.propertyNames)
+    }
+    guard !inherited.isEmpty, entity.propertyNames.contains(where: inherited.contains) else {
+      return
+    }
+    for name in entity.propertyNames where inherited.contains(name) {
+      lose("The property repeats an inherited one, which stands for it.", name)
+    }
+    entity.attributes.removeAll { inherited.contains($0.name) }
+    entity.relationships.removeAll { inherited.contains($0.name) }
+    entity.fetchedProperties.removeAll { inherited.contains($0.name) }
+  }
+
+  private mutating func isKept(_ index: FetchIndex) -> Bool {
+    if index.elements.contains(where: { $0.expression != nil }) {
+      lose(
+        "The index is left out: how an archive holds an index on an expression is not known.",
+        index.name)
+      return false
+    }
+    guard let predicate = index.partialPredicate else { return true }
+    guard note(predicate, index.name) else {
+      lose("The index is left out, since without its predicate it would be a full one.", index.name)
+      return false
+    }
+    return true
+  }
+
+  // MARK: Properties
+
+  private mutating func reduce(_ attribute: inout Attribute, depth: Int) {
+    let name = attribute.name
+    if attribute.usesScalarValueType != nil {
+      scalarCount += 1
+      attribute.usesScalarValueType = nil
+    }
+    if attribute.isStoredInTruthFile {
+      lose("How an archive says that values are kept in truth files is not known.", name)
+      attribute.isStoredInTruthFile = false
+    }
+    if let composite = attribute.compositeName {
+      lose("A compiled model does not name the composite, which is \(composite).", name)
+      attribute.compositeName = nil
+    }
+    if case .opaque(let className)? = attribute.defaultValue {
+      lose("The default value, an object of class \(className), was not read.", name)
+      attribute.defaultValue = nil
+    }
+    reduce(userInfo: &attribute.userInfo, name)
+    if case .object(let object)? = attribute.defaultValue,
+      ArchivedValue.object(object).hasOpaqueParts
+    {
+      lose("Parts of the default value, which are nested too deeply, are left out.", name)
+      if case .object(let reduced) = ArchivedValue.object(object).withoutOpaqueParts {
+        attribute.defaultValue = .object(reduced)
+      }
+    }
+    attribute.validations = attribute.validations.filter { note($0.predicate, name) }
+    for index in attribute.validations.indices {
+      let warning = attribute.validations[index].warning
+      attribute.validations[index].warning = warning.withoutOpaqueParts
+    }
+    if let derivation = attribute.derivation { reduce(derivation, of: &attribute) }
+    guard !attribute.elements.isEmpty else { return }
+    guard attribute.type == .composite, depth < ModelArchiveWriter.maximumCompositeDepth else {
+      lose("The elements of the composite are left out; they are nested too deeply.", name)
+      attribute.elements = []
+      return
+    }
+    for index in attribute.elements.indices {
+      reduce(&attribute.elements[index], depth: depth + 1)
+    }
+  }
+
+  private mutating func reduce(_ derivation: Derivation, of attribute: inout Attribute) {
+    let standing = PredicateStanding(derivation.expression)
+    if !standing.isWritable {
+      lose(
+        "The derivation `\(derivation.expressionText)` was not understood; it is written as if it "
+          + "were a key path, which keeps the hash.", attribute.name)
+      attribute.derivation?.expression = .path(derivation.expressionText)
+    } else {
+      note(standing, attribute.name)
+    }
+    if let filter = derivation.filterPredicate, !note(filter, attribute.name) {
+      attribute.derivation?.filterPredicate = nil
+      lose("Without the filter of the derivation the hash changes.", attribute.name)
+    }
+  }
+
+  private mutating func reduce(_ relationship: inout Relationship) {
+    if relationship.isStoredInTruthFile {
+      lose(
+        "How an archive says that values are kept in truth files is not known.", relationship.name)
+      relationship.isStoredInTruthFile = false
+    }
+    reduce(userInfo: &relationship.userInfo, relationship.name)
+    let inverseEntity = archivedInverseEntity(of: relationship)
+    if inverseEntity != relationship.inverseEntityName {
+      lose(
+        "The inverse is looked for in \(inverseEntity ?? "no entity") instead of "
+          + "\(relationship.inverseEntityName ?? "no entity").", relationship.name)
+      relationship.inverseEntityName = inverseEntity
+    }
+  }
+
+  /// The archive points at the inverse itself, which its topmost declaration holds.
+  private func archivedInverseEntity(of relationship: Relationship) -> String? {
+    guard let inverse = relationship.inverseName else { return nil }
+    let holder = relationship.inverseEntityName ?? relationship.destinationEntityName
+    let isThere =
+      model.entities[holder]?.relationships.contains { $0.name == inverse } == true
+    let start = isThere ? holder : relationship.destinationEntityName
+    let lineage = [start] + model.ancestors(of: start).map(\.name)
+    return lineage.last { model.entities[$0]?.propertyNames.contains(inverse) == true } ?? start
+  }
+
+  private mutating func reduced(_ property: FetchedProperty) -> FetchedProperty? {
+    var copy = property
+    if let name = copy.requestName {
+      lose("A compiled model does not name the fetch request, which is \(name).", copy.name)
+      copy.requestName = nil
+    }
+    reduce(userInfo: &copy.userInfo, copy.name)
+    guard reduce(&copy.request, of: copy.name) else {
+      lose(
+        "The fetched property is left out, since without its predicate it would fetch more.",
+        copy.name)
+      return nil
+    }
+    return copy
+  }
+
+  /// False when a predicate cannot be written.
+  private mutating func reduce(_ request: inout FetchRequest, of name: String) -> Bool {
+    if let predicate = request.predicate, !note(predicate, name) { return false }
+    if let predicate = request.havingPredicate, !note(predicate, name) { return false }
+    if request.options != .standard {
+      lose(
+        "How a compiled model holds the switches of a fetch request is not known; it has the usual ones.",
+        name)
+      request.options = .standard
+    }
+    return true
+  }
+
+  // MARK: Values
+
+  private mutating func reduce(userInfo: inout [String: ArchivedValue], _ name: String?) {
+    for key in ByteOrder.sorted(userInfo.keys) {
+      guard let value = userInfo[key], value.hasOpaqueParts else { continue }
+      lose("Parts of the user info \(key), which are nested too deeply, are left out.", name)
+      userInfo[key] = value.withoutOpaqueParts
+    }
+  }
+
+  /// False, with a loss, when the predicate cannot be written.
+  private mutating func note(_ predicate: ModelPredicate, _ name: String) -> Bool {
+    let standing = PredicateStanding(predicate)
+    guard standing.isWritable else {
+      lose("The predicate `\(predicate.text)` was not understood and is left out.", name)
+      return false
+    }
+    note(standing, name)
+    return true
+  }
+
+  private mutating func note(_ standing: PredicateStanding, _ name: String) {
+    guard !standing.unconfirmed.isEmpty else { return }
+    let parts = ByteOrder.sorted(standing.unconfirmed).joined(separator: ", ")
+    lose(
+      "\(parts): written in a form that no archive seen so far confirms; check it in Xcode.", name)
+  }
+
+  private mutating func lose(_ sentence: String, _ propertyName: String? = nil) {
+    losses.append(
+      ModelLoss(entityName: entityName, propertyName: propertyName, sentence: sentence))
+  }
+}
+
+extension ArchivedValue {
+  /// Whether something in it was not decoded.
+  var hasOpaqueParts: Bool {
+    switch self {
+    case .opaque: true
+    case .array(let values), .set(let values): values.contains(where: \.hasOpaqueParts)
+    case .dictionary(let entries):
+      entries.contains { $0.key.hasOpaqueParts || $0.value.hasOpaqueParts }
+    case .object(let object): object.fields.values.contains(where: \.hasOpaqueParts)
+    default: false
+    }
+  }
+
+  /// The same with null for what was not decoded.
+  var withoutOpaqueParts: ArchivedValue {
+    guard hasOpaqueParts else { return self }
+    switch self {
+    case .array(let values): return .array(values.map(\.withoutOpaqueParts))
+    case .set(let values): return .set(values.map(\.withoutOpaqueParts))
+    case .dictionary(let entries):
+      return .dictionary(
+        entries.map {
+          Entry(key: $0.key.withoutOpaqueParts, value: $0.value.withoutOpaqueParts)
+        })
+    case .object(let object):
+      return .object(
+        ArchivedObject(
+          classNames: object.classNames, fields: object.fields.mapValues(\.withoutOpaqueParts)))
+    default: return .null
+    }
+  }
+}

@@ -1,0 +1,85 @@
+public import ObjectModel
+
+/// What a `contents` file says that is no part of a managed object model: the tools it was saved with, and
+/// what they write without a meaning for Core Data.
+public struct SourceSettings: Sendable, Hashable {
+  /// The attributes of `<model>` apart from the version identifier, by name.
+  public var model: [String: String]
+  /// Whether entities that ``entities`` does not name are written as synced, as Xcode writes all.
+  public var newEntitiesAreSyncable = true
+  /// The attributes of each entity that are settings, by entity name.
+  public var entities: [String: [String: String]]
+  /// The attributes of each property that are settings, by entity name and property name.
+  public var properties: [String: [String: [String: String]]]
+
+  /// Settings as Xcode 15.4 writes them for a new model; nothing for its parts.
+  ///
+  /// A `contents` file names the tools it was saved with, and Xcode asks for no particular ones.
+  public init() {
+    model = [
+      "documentVersion": "1.0", "lastSavedToolsVersion": "22758", "systemVersion": "23E224",
+      "minimumToolsVersion": "Automatic", "sourceLanguage": "Swift",
+    ]
+    entities = [:]
+    properties = [:]
+  }
+
+  /// The attributes of `<model>` that are kept.
+  static let modelAttributes = [
+    "documentVersion", "lastSavedToolsVersion", "systemVersion", "minimumToolsVersion",
+    "sourceLanguage", "macOSVersion", "iOSVersion", "name",
+  ]
+  /// The attributes of `<entity>` that are kept.
+  static let entityAttributes = ["syncable"]
+  /// The attributes of properties that are kept.
+  static let propertyAttributes = ["syncable"]
+}
+
+extension SourceSettings {
+  /// Reads the settings of a `contents` file.
+  ///
+  /// - Throws: ``ModelError`` when the bytes are no such XML.
+  public init(contentsXML bytes: [UInt8]) throws(ModelError) {
+    let document: HardenedXML
+    do {
+      document = try HardenedXML(bytes)
+    } catch {
+      throw ModelError(error)
+    }
+    self.init()
+    model = [:]
+    newEntitiesAreSyncable = false
+    var path: [String] = []
+    var entity: String?
+    for event in document.events {
+      switch event {
+      case .start(let name, let attributes, _):
+        switch (path.last, name) {
+        case (nil, "model"): model = Self.picked(attributes, Self.modelAttributes)
+        case ("model", "entity"):
+          entity = attributes["name"]
+          guard let entity else { break }
+          var settings = Self.picked(attributes, Self.entityAttributes)
+          // The model says the same without it.
+          if attributes["representedClassName"] == "NSManagedObject" {
+            settings["representedClassName"] = "NSManagedObject"
+          }
+          if !settings.isEmpty { entities[entity] = settings }
+        case ("entity", "attribute"), ("entity", "relationship"), ("entity", "fetchedProperty"):
+          guard let entity, let property = attributes["name"] else { break }
+          let settings = Self.picked(attributes, Self.propertyAttributes)
+          if !settings.isEmpty { properties[entity, default: [:]][property] = settings }
+        default: break
+        }
+        path.append(name)
+      case .end: path.removeLast()
+      case .text, .known: break
+      }
+    }
+  }
+
+  private static func picked(_ attributes: [String: String], _ names: [String]) -> [String: String]
+  {
+    attributes.filter { names.contains($0.key) }
+  }
+}

@@ -1,0 +1,17 @@
+public import ObjectModel
+
+extension VersionInfo {
+  /// The file's bytes, a binary property list with the keys of real files; a digest is in none of them.
+  public func binaryBytes() -> [UInt8] {
+    var list: [String: PropertyList] = [
+      Key.hashes: .dictionary(
+        versions.mapValues { version in
+          .dictionary(version.hashes.mapValues { .data($0.bytes) })
+        })
+    ]
+    let checksums = versions.compactMapValues { $0.checksum.map { PropertyList.string($0) } }
+    if !checksums.isEmpty { list[Key.checksums] = .dictionary(checksums) }
+    if let currentVersionName { list[Key.current] = .string(currentVersionName) }
+    return PropertyList.dictionary(list).binaryBytes()
+  }
+}

@@ -1,0 +1,98 @@
+import ObjectModel
+
+/// XML as Xcode lays it out: four blanks for each level, attributes on one line, empty elements
+/// closed in place, no line end after the last tag.
+struct XMLOutput {
+  private(set) var text = "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"yes\"?>\n"
+  /// How many characters could not be written: XML 1.0 has no place for most control characters
+  /// (clause 2.2), not even as references.
+  private(set) var droppedCount = 0
+  private var open: [String] = []
+  /// Whether the start tag of the innermost element still lacks its end.
+  private var isUnfinished = false
+
+  /// The attributes of an element, in order.
+  struct Attributes {
+    fileprivate var list: [(name: String, value: String)] = []
+
+    /// Adds an attribute; nil is left out.
+    mutating func add(_ name: String, _ value: String?) {
+      if let value { list.append((name, value)) }
+    }
+
+    /// Adds `YES`, or nothing: absence means NO everywhere.
+    mutating func add(_ name: String, _ flag: Bool) {
+      if flag { list.append((name, "YES")) }
+    }
+  }
+
+  /// Opens an element.
+  mutating func start(_ name: String, _ attributes: Attributes = Attributes()) {
+    finishStart()
+    text += indentation + "<" + name
+    for attribute in attributes.list {
+      text += " \(attribute.name)=\"\(escaped(attribute.value))\""
+    }
+    open.append(name)
+    isUnfinished = true
+  }
+
+  /// Closes the innermost element.
+  mutating func end() {
+    guard let name = open.popLast() else { return }
+    if isUnfinished {
+      text += "/>"
+    } else {
+      text += indentation + "</\(name)>"
+    }
+    isUnfinished = false
+    if !open.isEmpty { text += "\n" }
+  }
+
+  /// An element with one attribute and no content.
+  mutating func element(_ name: String, _ attribute: String, _ value: String) {
+    var attributes = Attributes()
+    attributes.add(attribute, value)
+    element(name, attributes)
+  }
+
+  /// An element without content.
+  mutating func element(_ name: String, _ attributes: Attributes) {
+    start(name, attributes)
+    end()
+  }
+
+  private var indentation: String { String(repeating: "    ", count: open.count) }
+
+  private mutating func finishStart() {
+    if isUnfinished { text += ">\n" }
+    isUnfinished = false
+  }
+
+  /// The text of an attribute's value. Blanks other than the space are written as references, as a
+  /// reader turns them into spaces otherwise (clause 3.3.3).
+  private mutating func escaped(_ value: String) -> String {
+    // Nearly all values are plain: nothing below a space, none of `"`, `&`, `<`, `>`, and nothing that
+    // could be one of the two characters at the end of the basic plane.
+    let isPlain = value.utf8.allSatisfy {
+      $0 >= 0x20 && $0 != 0x22 && $0 != 0x26 && $0 != 0x3C && $0 != 0x3E && $0 != 0xEF
+    }
+    if isPlain { return value }
+    var result = ""
+    result.reserveCapacity(value.utf8.count)
+    for scalar in value.unicodeScalars {
+      switch scalar {
+      case "&": result += "&amp;"
+      case "<": result += "&lt;"
+      case ">": result += "&gt;"
+      case "\"": result += "&quot;"
+      case "\n": result += "&#10;"
+      case "\r": result += "&#13;"
+      case "\t": result += "&#9;"
+      case "\u{0}"..."\u{1F}", "\u{FFFE}"..."\u{FFFF}": droppedCount += 1
+      default: result.unicodeScalars.append(scalar)
+      }
+    }
+    return result
+  }
+}

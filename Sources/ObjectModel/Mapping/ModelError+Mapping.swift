@@ -1,4 +1,0 @@
-extension ModelError.Code {
-  /// The file is of no kind that holds a mapping model.
-  public static let notAMapping = ModelError.Code(rawValue: "model.notAMapping")
-}
