@@ -46,12 +46,14 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-crypto", "3.12.3"..<"5.0.0"),
   ],
   targets: [
-    // What a model says that a store must be, for whoever checks, repairs or makes one. Its tests are CoreDataStoreTests.
+    // What a model says that a store must be, for whoever checks, repairs or makes one.
+    // Its tests are CoreDataStoreTests.
     .target(
       name: "CoreDataForensics",
       dependencies: ["CoreDataStore", "ModelTools", "ObjectModel", "SQLiteFile", "SafeText"],
       swiftSettings: settings),
-    // What is done with models above reading them. Its tests are ObjectModelTests: they write what they read.
+    // What is done with models above reading them.
+    // Its tests are ObjectModelTests: they write what they read.
     .target(
       name: "ModelTools", dependencies: ["ObjectModel", "SafeText"], swiftSettings: settings),
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
@@ -64,7 +66,8 @@ let package = Package(
       name: "LifeboatCLI",
       dependencies: [
         "SupportBundle", "StoreRecovery", "StoreMigration", "StoreExtraction",
-        "CoreDataForensics", "CoreDataStore", "ModelTools", "ObjectModel", "SQLiteFile", "SQLiteWriter", "Terminal", "SafeText",
+        "CoreDataForensics", "CoreDataStore", "ModelTools", "ObjectModel", "SQLiteFile",
+        "SQLiteWriter", "Terminal", "SafeText",
         argumentParser,
       ],
       swiftSettings: settings),

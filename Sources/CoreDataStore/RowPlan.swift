@@ -49,7 +49,9 @@ package struct RowPlan {
   package let fallback: [Field]
 
   /// The columns of an entity's rows, by the names of its properties.
-  package static func fields(of entity: String, in definition: TableDefinition, _ layout: TableLayout)
+  package static func fields(
+    of entity: String, in definition: TableDefinition, _ layout: TableLayout
+  )
     -> [Field]
   {
     guard let place = layout.table(of: entity) else { return [] }

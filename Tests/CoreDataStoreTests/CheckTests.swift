@@ -25,7 +25,9 @@ import Testing
     return known
   }()
 
-  @Test(arguments: RealStores.all) func realStoresKeepTheRules(_ real: RealStore) throws {
+  @Test(.enabled(if: Shared.isThere), arguments: RealStores.all) func realStoresKeepTheRules(
+    _ real: RealStore
+  ) throws {
     let store = try CoreDataStore(path: real.url.path)
     let findings = try store.check(depth: .full).findings.kept
     let ids = findings.filter { $0.severity == .damage }.map(\.id)
@@ -33,7 +35,7 @@ import Testing
       Set(ids) == Set(Self.known[real.url.lastPathComponent] ?? []), "\(real): \(findings)")
   }
 
-  @Test func whatDanglesDanglesInSQLToo() throws {
+  @Test(.enabled(if: Shared.isThere)) func whatDanglesDanglesInSQLToo() throws {
     guard Shared.require("dangling references") != nil else { return }
     let real = try RealStores.named("store1-27.wiredatabase")
     let folder = try TemporaryFolder()
@@ -91,7 +93,9 @@ import Testing
       part: "ZUSERNAME"),
   ]
 
-  @Test(arguments: breaks) func aBrokenRuleIsFound(_ rule: Break) throws {
+  @Test(.enabled(if: Shared.isThere), arguments: breaks) func aBrokenRuleIsFound(_ rule: Break)
+    throws
+  {
     guard Shared.require("broken rules") != nil else { return }
     let folder = try TemporaryFolder()
     let url = try RealStores.named("ios/Accounts3.sqlite").copy(into: folder.url)
@@ -106,7 +110,7 @@ import Testing
   }
 
   /// A value in a file of its own: there, and not there.
-  @Test func filesOfValuesAreLookedFor() throws {
+  @Test(.enabled(if: Shared.isThere)) func filesOfValuesAreLookedFor() throws {
     guard Shared.require("external values") != nil else { return }
     let folder = try TemporaryFolder()
     let url = try RealStores.named("store2-24-1.wiredatabase").copy(into: folder.url)
@@ -136,7 +140,9 @@ import Testing
   ]
 
   /// A rule that the store gives nothing to hold against is named, and not said to hold.
-  @Test(arguments: 0..<absences.count) func whatIsAbsentIsNotCompared(_ index: Int) throws {
+  @Test(.enabled(if: Shared.isThere), arguments: 0..<absences.count) func whatIsAbsentIsNotCompared(
+    _ index: Int
+  ) throws {
     guard Shared.require("stores that lack what rules need") != nil else { return }
     let absence = Self.absences[index]
     let folder = try TemporaryFolder()
@@ -154,7 +160,7 @@ import Testing
   }
 
   /// Hashes that are too short are not those of any model.
-  @Test func hashesThatAreTooShortAreAFinding() throws {
+  @Test(.enabled(if: Shared.isThere)) func hashesThatAreTooShortAreAFinding() throws {
     guard Shared.require("short hashes") != nil else { return }
     let folder = try TemporaryFolder()
     let url = try RealStores.named("ios/Accounts3.sqlite").copy(into: folder.url)

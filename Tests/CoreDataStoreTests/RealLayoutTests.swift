@@ -47,7 +47,9 @@ import Testing
 
   /// The leaves of composites have columns by their own names, as two stores of SwiftData have them. Only within one
   /// composite the columns come in another order, as a model keeps its elements sorted by name.
-  @Test(arguments: ["PreloadedCocktails.store", "default-5-entities.store"])
+  @Test(
+    .enabled(if: Shared.isThere),
+    arguments: ["PreloadedCocktails.store", "default-5-entities.store"])
   func columnsOfComposites(_ name: String) throws {
     guard let shared = Shared.require("columns of composites") else { return }
     let url = shared.appendingPathComponent("stores/found/models/composite/" + name)
@@ -67,7 +69,7 @@ import Testing
   }
 
   /// `author.id` took the column `ZID` before the cocktail's own `id`, which is another in each row.
-  @Test func valuesOfComposites() throws {
+  @Test(.enabled(if: Shared.isThere)) func valuesOfComposites() throws {
     guard let shared = Shared.require("values of composites") else { return }
     let url = shared.appendingPathComponent(
       "stores/found/models/composite/PreloadedCocktails.store")
@@ -90,7 +92,7 @@ import Testing
   }
 
   /// Everything predicted is there, and what is there beyond that is left over from migrations.
-  @Test func predictedTablesAndColumnsAreThoseOfTheStores() throws {
+  @Test(.enabled(if: Shared.isThere)) func predictedTablesAndColumnsAreThoseOfTheStores() throws {
     guard Shared.require("layouts of real stores") != nil else { return }
     var predicted = 0
     var extra: [String] = []
@@ -127,7 +129,7 @@ import Testing
   }
 
   /// A store made from the cached model has the tables and columns of the store that the model came from.
-  @Test(arguments: RealStores.all)
+  @Test(.enabled(if: Shared.isThere), arguments: RealStores.all)
   func freshStoresAreLikeThoseOfCoreData(_ real: RealStore) throws {
     let store = try CoreDataStore(path: real.url.path)
     guard let model = store.cachedModel, let metadata = store.metadata else { return }
@@ -179,7 +181,7 @@ import Testing
 
   /// The order of the columns is Core Data's own, but for tables to which a migration has added columns, which
   /// stand at the end.
-  @Test func columnsAreInCoreDatasOrder() throws {
+  @Test(.enabled(if: Shared.isThere)) func columnsAreInCoreDatasOrder() throws {
     guard Shared.require("order of columns") != nil else { return }
     var sameCount = 0
     var grown: [String] = []

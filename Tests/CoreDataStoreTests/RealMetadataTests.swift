@@ -7,7 +7,7 @@ import Testing
 
 /// What real stores say of themselves.
 @Suite struct RealMetadataTests {
-  @Test(arguments: RealStores.all)
+  @Test(.enabled(if: Shared.isThere), arguments: RealStores.all)
   func namesHashesAndNumbersAgreeWithTheCachedModel(_ real: RealStore) throws {
     let before = treeState(of: real.url.deletingLastPathComponent())
     let store = try CoreDataStore(path: real.url.path)
@@ -41,7 +41,7 @@ import Testing
   }
 
   /// How many stores have what, so that the checks above cannot pass for want of something to check.
-  @Test func enoughOfThemHaveSomethingToCheck() throws {
+  @Test(.enabled(if: Shared.isThere)) func enoughOfThemHaveSomethingToCheck() throws {
     guard Shared.require("metadata of real stores") != nil else { return }
     let stores = try RealStores.all.map { try CoreDataStore(path: $0.url.path) }
     #expect(stores.count { $0.cachedModel != nil } == 47)
@@ -54,7 +54,7 @@ import Testing
   }
 
   /// The hashes that we compute of the cached models are those that Core Data recorded.
-  @Test(arguments: RealStores.all)
+  @Test(.enabled(if: Shared.isThere), arguments: RealStores.all)
   func computedHashesAreTheRecordedOnes(_ real: RealStore) throws {
     let store = try CoreDataStore(path: real.url.path)
     guard let model = store.cachedModel, let recorded = store.metadata?.versionHashes else {
@@ -66,7 +66,7 @@ import Testing
   }
 
   /// Keys of applications are named, and their values are not kept.
-  @Test func secretsOfApplicationsAreNotKept() throws {
+  @Test(.enabled(if: Shared.isThere)) func secretsOfApplicationsAreNotKept() throws {
     guard Shared.require("application keys") != nil else { return }
     let store = try CoreDataStore(path: RealStores.named("store2-92-0.wiredatabase").url.path)
     let keys = try #require(store.metadata?.otherKeys)

@@ -8,7 +8,7 @@ import Testing
 
 /// Rows by entity and property, against what SQL gives on a private copy.
 @Suite struct RealRowsTests {
-  @Test(arguments: RealStores.all)
+  @Test(.enabled(if: Shared.isThere), arguments: RealStores.all)
   func rowsOfEachEntityAreCountedAsSQLCountsThem(_ real: RealStore) throws {
     let store = try CoreDataStore(path: real.url.path)
     let folder = try TemporaryFolder()
@@ -50,11 +50,13 @@ import Testing
   }
 
   /// Every attribute and key of every row of some stores.
-  @Test(arguments: [
-    "Moody.moody", "Moody 3.moody", "Bookmarks_V3.sqlite", "SampleModel2_V2.sqlite",
-    "default.store",
-    "store2-24-1.wiredatabase", "ios/Accounts3.sqlite", "RMAdminStore-Local.sqlite",
-  ])
+  @Test(
+    .enabled(if: Shared.isThere),
+    arguments: [
+      "Moody.moody", "Moody 3.moody", "Bookmarks_V3.sqlite", "SampleModel2_V2.sqlite",
+      "default.store",
+      "store2-24-1.wiredatabase", "ios/Accounts3.sqlite", "RMAdminStore-Local.sqlite",
+    ])
   func valuesAreThoseOfTheColumns(_ name: String) throws {
     guard Shared.require("values of \(name)") != nil else { return }
     let real = try RealStores.named(name)
@@ -131,7 +133,7 @@ import Testing
   }
 
   /// The links of many-to-many relationships are the rows of the join tables, from either side.
-  @Test(arguments: RealStores.all)
+  @Test(.enabled(if: Shared.isThere), arguments: RealStores.all)
   func linksAreTheRowsOfTheJoinTables(_ real: RealStore) throws {
     let store = try CoreDataStore(path: real.url.path)
     guard let model = store.model else { return }
@@ -202,7 +204,7 @@ import Testing
     return keys
   }
 
-  @Test func thereAreLinksToCompare() throws {
+  @Test(.enabled(if: Shared.isThere)) func thereAreLinksToCompare() throws {
     guard Shared.require("links") != nil else { return }
     var count = 0
     for real in RealStores.all {
@@ -217,7 +219,7 @@ import Testing
   }
 
   /// A renamed entity: its rows are read by the model's name.
-  @Test func aStaleNameIsReadByTheModel() throws {
+  @Test(.enabled(if: Shared.isThere)) func aStaleNameIsReadByTheModel() throws {
     guard Shared.require("the renamed entity") != nil else { return }
     let store = try CoreDataStore(path: RealStores.named("SampleModel_V2.sqlite").url.path)
     #expect(store.entities.contains { $0.name == "ExpensiveSportCar" })
@@ -230,7 +232,7 @@ import Testing
   }
 
   /// Without a model the columns stand for the properties.
-  @Test func withoutAModelColumnsAreProperties() throws {
+  @Test(.enabled(if: Shared.isThere)) func withoutAModelColumnsAreProperties() throws {
     guard Shared.require("stores without a model") != nil else { return }
     let store = try CoreDataStore(path: RealStores.named("kik.sqlite").url.path)
     #expect(store.model == nil && store.kind == .coreData)
@@ -248,7 +250,7 @@ import Testing
 
   // MARK: - External values
 
-  @Test func danglingReferencesOfARealStoreAreMissing() throws {
+  @Test(.enabled(if: Shared.isThere)) func danglingReferencesOfARealStoreAreMissing() throws {
     guard Shared.require("external values") != nil else { return }
     let store = try CoreDataStore(path: RealStores.named("store2-24-1.wiredatabase").url.path)
     var external: [ExternalBlob] = []

@@ -16,6 +16,9 @@ public struct Shared {
     return exists && isFolder.boolValue ? folder : nil
   }
 
+  /// Whether the folder is there: the condition of tests that read it, so that a run without it counts them as skipped.
+  public static var isThere: Bool { folder != nil }
+
   /// The folder, or nil after saying that the named test was skipped.
   ///
   /// - Parameter what: what is skipped, for the message.

@@ -174,7 +174,7 @@ import Testing
 
   // MARK: - Found
 
-  @Test func aSchemaThatLeadsToRowsTellsNone() throws {
+  @Test(.enabled(if: Shared.isThere)) func aSchemaThatLeadsToRowsTellsNone() throws {
     guard let hostile = try HostileFiles("a schema that leads to rows") else { return }
     for include in ["structure", "rows"] {
       let (folder, bundle, outcome) = try BundleTests.create(
@@ -189,7 +189,7 @@ import Testing
     }
   }
 
-  @Test(arguments: ["slip.zip", "bundle-slip-verifies-intact.zip"])
+  @Test(.enabled(if: Shared.isThere), arguments: ["slip.zip", "bundle-slip-verifies-intact.zip"])
   func namesThatLeadOutAreRefused(_ name: String) throws {
     guard let hostile = try HostileFiles("names that lead out") else { return }
     for command in [["model", "show"], ["bundle", "verify"], ["bundle", "list"]] {
@@ -199,7 +199,9 @@ import Testing
     }
   }
 
-  @Test(arguments: ["manifest-bomb-55kB.zip", "hashes-bomb-58kB.zip", "disk-1GiB-from-1MB.zip"])
+  @Test(
+    .enabled(if: Shared.isThere),
+    arguments: ["manifest-bomb-55kB.zip", "hashes-bomb-58kB.zip", "disk-1GiB-from-1MB.zip"])
   func bombsAreRefused(_ name: String) throws {
     guard let hostile = try HostileFiles("bombs") else { return }
     for command in [["model", "show"], ["bundle", "verify"], ["bundle", "list"]] {
@@ -212,7 +214,7 @@ import Testing
     }
   }
 
-  @Test func whatTheManifestHidesIsListed() throws {
+  @Test(.enabled(if: Shared.isThere)) func whatTheManifestHidesIsListed() throws {
     guard let hostile = try HostileFiles("a manifest that hides a store") else { return }
     let path = hostile["list-hides-store.zip"].path
     let outcome = try Program.run("bundle", "list", path)

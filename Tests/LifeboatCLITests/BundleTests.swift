@@ -237,7 +237,7 @@ import Testing
   }
 
   /// An archive that is refused is refused by every command with the same code, and is not called damaged.
-  @Test(arguments: ["slip.zip", "bundle-slip-verifies-intact.zip"])
+  @Test(.enabled(if: Shared.isThere), arguments: ["slip.zip", "bundle-slip-verifies-intact.zip"])
   func aRefusedArchive(_ name: String) throws {
     guard let hostile = try HostileFiles("refused archives") else { return }
     let path = hostile[name].path

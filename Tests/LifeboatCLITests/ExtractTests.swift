@@ -170,7 +170,7 @@ import Testing
     #expect(rows.dropFirst().allSatisfy { $0[2] == "-5" })
   }
 
-  @Test func theFoundFormulas() throws {
+  @Test(.enabled(if: Shared.isThere)) func theFoundFormulas() throws {
     guard let shared = Shared.require("formulas in CSV") else { return }
     let folder = try TemporaryFolder()
     let archive = shared.appendingPathComponent("stores/found/hostile.tar.xz").path

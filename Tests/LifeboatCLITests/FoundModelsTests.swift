@@ -10,7 +10,7 @@ import Testing
       .appendingPathComponent("stores/found/models/" + name).path
   }
 
-  @Test func xcodesUntouchedTemplateIsRead() throws {
+  @Test(.enabled(if: Shared.isThere)) func xcodesUntouchedTemplateIsRead() throws {
     guard let path = Self.path("xcode-template-usedWithCloudKit/BowTies.xcdatamodeld") else {
       return
     }
@@ -20,7 +20,9 @@ import Testing
     }
   }
 
-  @Test(arguments: ["composite/PreloadedCocktails.store", "composite/default-5-entities.store"])
+  @Test(
+    .enabled(if: Shared.isThere),
+    arguments: ["composite/PreloadedCocktails.store", "composite/default-5-entities.store"])
   func compositesHaveTheirRecordedHashes(_ name: String) throws {
     guard let path = Self.path(name) else { return }
     let report = try Program.run("model", "hash", "--json", path).json()
@@ -28,11 +30,15 @@ import Testing
     #expect((report["recorded"]?["hashes"]?.object?.count ?? 0) >= 4)
   }
 
-  @Test(arguments: [
-    ("Sample.sqlite", "Model.xcdatamodeld", "Model 20"),
-    ("dashsync-v6.sqlite", "DashSync.xcdatamodeld", "DashSync 6"),
-    ("vkmelnik-v1.sqlite", "vkmelnik+IOS-home-work-4/CoreDataNotes.xcdatamodeld", "CoreDataNotes"),
-  ])
+  @Test(
+    .enabled(if: Shared.isThere),
+    arguments: [
+      ("Sample.sqlite", "Model.xcdatamodeld", "Model 20"),
+      ("dashsync-v6.sqlite", "DashSync.xcdatamodeld", "DashSync 6"),
+      (
+        "vkmelnik-v1.sqlite", "vkmelnik+IOS-home-work-4/CoreDataNotes.xcdatamodeld", "CoreDataNotes"
+      ),
+    ])
   func selfInversesAreIdentified(_ store: String, _ model: String, _ version: String) throws {
     guard let folder = Self.path("self-inverse") else { return }
     let outcome = try Program.run("model", "identify", "\(folder)/\(store)", "\(folder)/\(model)")
@@ -41,7 +47,7 @@ import Testing
     #expect(!outcome.text.contains("unknown"))
   }
 
-  @Test(arguments: ["1.3", "1.3.5", "1.4", "1.6", "2.0"])
+  @Test(.enabled(if: Shared.isThere), arguments: ["1.3", "1.3.5", "1.4", "1.6", "2.0"])
   func aChangedDestinationIsNotKnown(_ version: String) throws {
     guard let folder = Self.path("destination-changed") else { return }
     let plan = try Program.run(
@@ -53,7 +59,9 @@ import Testing
   }
 
   /// The one that carries just this pair goes before one that fits by the hashes it names.
-  @Test(arguments: [("ObvMessenger 18", "v17_to_v18"), ("ObvMessenger 19", "v17_to_v19")])
+  @Test(
+    .enabled(if: Shared.isThere),
+    arguments: [("ObvMessenger 18", "v17_to_v18"), ("ObvMessenger 19", "v17_to_v19")])
   func theExactPairOfTwoMappingsComesFirst(_ version: String, _ mapping: String) throws {
     guard let folder = Self.path("two-mappings") else { return }
     let report = try Program.run(
@@ -64,9 +72,11 @@ import Testing
     #expect("\(steps)".contains("ObvMessengerMappingModel_\(mapping)"), "\(steps)")
   }
 
-  @Test(arguments: [
-    ("MappingModel", "RecipeToCuisine"), ("UnCloudNotesMappingModel_v2_to_v3", "NoteToNote"),
-  ])
+  @Test(
+    .enabled(if: Shared.isThere),
+    arguments: [
+      ("MappingModel", "RecipeToCuisine"), ("UnCloudNotesMappingModel_v2_to_v3", "NoteToNote"),
+    ])
   func theSourceItselfIsNoKeyPath(_ name: String, _ mapping: String) throws {
     guard let path = Self.path("source-keypath/\(name).xcmappingmodel") else { return }
     let text = try Program.run("model", "show", path).text
@@ -74,7 +84,9 @@ import Testing
     #expect(!text.contains("$source.$source"))
   }
 
-  @Test(arguments: [("KonotorModel 21", "7 entities"), ("KonotorModel 24", "13 entities")])
+  @Test(
+    .enabled(if: Shared.isThere),
+    arguments: [("KonotorModel 21", "7 entities"), ("KonotorModel 24", "13 entities")])
   func olderOptimisedModelsAreRead(_ name: String, _ count: String) throws {
     guard let path = Self.path("omo-old/\(name).omo") else { return }
     let outcome = try Program.run("model", "show", path)

@@ -4,7 +4,7 @@ import Testing
 
 /// `lifeboat inspect`
 @Suite struct InspectTests {
-  @Test func everyRealStoreIsDescribed() throws {
+  @Test(.enabled(if: Shared.isThere)) func everyRealStoreIsDescribed() throws {
     guard let shared = Shared.require("inspection of real stores") else { return }
     let stores = RealStores.all.map(\.url)
     #expect(stores.count == RealStores.expectedCount)

@@ -52,7 +52,7 @@ import Testing
     #expect(FileManager.default.fileExists(atPath: output + "/contents"))
   }
 
-  @Test func allVersionsOfABundleAreConverted() throws {
+  @Test(.enabled(if: Shared.isThere)) func allVersionsOfABundleAreConverted() throws {
     guard let moody = try Moody("conversion of Moody's versions") else { return }
     let folder = try TemporaryFolder()
     let compiled = folder.url.appendingPathComponent("Moody.momd").path
@@ -127,7 +127,7 @@ import Testing
     #expect(zero.status == 0)
   }
 
-  @Test func evidenceIsNotWrittenTo() throws {
+  @Test(.enabled(if: Shared.isThere)) func evidenceIsNotWrittenTo() throws {
     guard let moody = try Moody("conversion into the evidence") else { return }
     let folder = try TemporaryFolder()
     let store = folder.url.appendingPathComponent("Moody.sqlite")
@@ -168,7 +168,7 @@ import Testing
   }
 
   /// Every store and every bundle of the collection, there and back.
-  @Test func theWholeCollection() throws {
+  @Test(.enabled(if: Shared.isThere)) func theWholeCollection() throws {
     guard Shared.require("conversion of every model") != nil else { return }
     let folder = try TemporaryFolder()
     var count = 0

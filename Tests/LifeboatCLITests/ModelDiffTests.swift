@@ -4,7 +4,7 @@ import Testing
 
 /// `lifeboat model diff`
 @Suite struct ModelDiffTests {
-  @Test func everyChangeSaysWhatItMeans() throws {
+  @Test(.enabled(if: Shared.isThere)) func everyChangeSaysWhatItMeans() throws {
     guard let moody = try Moody("what changes mean") else { return }
     let arguments = [
       "model", "diff", moody.models.path, moody.models.path, "--from", "Moody", "--to", "Moody 6",
@@ -35,7 +35,7 @@ import Testing
   }
 
   /// A store's own model has no fetch request templates and no code generation: that is no difference.
-  @Test func aStoreAgainstItsSource() throws {
+  @Test(.enabled(if: Shared.isThere)) func aStoreAgainstItsSource() throws {
     guard let moody = try Moody("a store against its source") else { return }
     let report = try Program.run(
       "model", "diff", "--json", moody.store.path, moody.models.path, "--to", "Moody"
@@ -45,7 +45,7 @@ import Testing
     #expect(fields.isSubset(of: ["class", "version identifiers"]))
   }
 
-  @Test func pictures() throws {
+  @Test(.enabled(if: Shared.isThere)) func pictures() throws {
     guard let moody = try Moody("pictures of a difference") else { return }
     func diff(_ format: String, _ to: String = "Moody 6") throws -> Outcome {
       try Program.run(

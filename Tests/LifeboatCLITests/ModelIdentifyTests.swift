@@ -53,7 +53,7 @@ import Testing
     return all
   }()
 
-  @Test func everyStoreOfTheFamilies() throws {
+  @Test(.enabled(if: Shared.isThere)) func everyStoreOfTheFamilies() throws {
     guard let shared = Shared.require("stores of public projects") else { return }
     let root = shared.appendingPathComponent("stores/real").path
     for (store, models, version) in Self.stores {
@@ -68,7 +68,7 @@ import Testing
   }
 
   /// What is compiled and what is source has equal hashes: both are named.
-  @Test func equalSourcesAreAllNamed() throws {
+  @Test(.enabled(if: Shared.isThere)) func equalSourcesAreAllNamed() throws {
     guard let shared = Shared.require("sources with equal hashes") else { return }
     let folder = shared.appendingPathComponent(
       "stores/real/alemar11-CoreDataPlus/Tests/Resources/SampleModel"
@@ -86,12 +86,14 @@ import Testing
   }
 
   /// Models with a relationship that is its own inverse: a store with another hash certainly fits none.
-  @Test(arguments: [
-    ("vkmelnik-v1.sqlite", "vkmelnik+IOS-home-work-4", "CoreDataNotes"),
-    ("vkmelnik-random-hash.sqlite", "vkmelnik+IOS-home-work-4", nil),
-    ("dashsync-v6.sqlite", "DashSync.xcdatamodeld", "DashSync 6"),
-    ("Sample.sqlite", "Model.xcdatamodeld", ""),
-  ])
+  @Test(
+    .enabled(if: Shared.isThere),
+    arguments: [
+      ("vkmelnik-v1.sqlite", "vkmelnik+IOS-home-work-4", "CoreDataNotes"),
+      ("vkmelnik-random-hash.sqlite", "vkmelnik+IOS-home-work-4", nil),
+      ("dashsync-v6.sqlite", "DashSync.xcdatamodeld", "DashSync 6"),
+      ("Sample.sqlite", "Model.xcdatamodeld", ""),
+    ])
   func selfInverses(_ store: String, _ models: String, _ version: String?) throws {
     guard let shared = Shared.require("models with self-inverses") else { return }
     let folder = shared.appendingPathComponent("stores/found/models/self-inverse").path
@@ -156,7 +158,7 @@ import Testing
     #expect(try Program.run("inspect", sums.path).errorCode == "file.notADatabase")
   }
 
-  @Test func theNearestWithWhatDiffers() throws {
+  @Test(.enabled(if: Shared.isThere)) func theNearestWithWhatDiffers() throws {
     guard let shared = Shared.require("a store that fits none") else { return }
     let folder = shared.appendingPathComponent("stores/real/wireapp-wire-ios-data-model").path
     let store = folder + "/stores/store2-65-0.wiredatabase"
@@ -178,7 +180,7 @@ import Testing
     #expect(text.contains("  `Message.linkAttachments` was added, Transformable, optional\n"))
   }
 
-  @Test func aSupportBundleStandsForItsStore() throws {
+  @Test(.enabled(if: Shared.isThere)) func aSupportBundleStandsForItsStore() throws {
     guard let moody = try Moody("identify a support bundle"), let folder = moody.folder else {
       return
     }
@@ -193,7 +195,7 @@ import Testing
   }
 
   /// A version that cannot be read may be the one; nothing is hashed where nothing can be read.
-  @Test func aVersionThatCannotBeReadIsTold() throws {
+  @Test(.enabled(if: Shared.isThere)) func aVersionThatCannotBeReadIsTold() throws {
     guard let moody = try Moody("identify with a broken version") else { return }
     let folder = try TemporaryFolder()
     let models = folder.url.appendingPathComponent("Moody.xcdatamodeld")
@@ -224,7 +226,7 @@ import Testing
     #expect(swapped.errorCode == "usage.folderAsStore")
   }
 
-  @Test func aLaterFrameworkIsNewer() throws {
+  @Test(.enabled(if: Shared.isThere)) func aLaterFrameworkIsNewer() throws {
     guard let moody = try Moody("identify by framework") else { return }
     let report = try Program.run(
       "model", "identify", "--json", "--framework", "300", moody.store.path, moody.models.path

@@ -47,7 +47,7 @@ import Testing
   }
 
   /// An app with a model somewhere in it, as a folder and as a zip.
-  @Test func anAppIsSearched() throws {
+  @Test(.enabled(if: Shared.isThere)) func anAppIsSearched() throws {
     guard let moody = try Moody("models in an app") else { return }
     let folder = try TemporaryFolder()
     let app = folder.url.appendingPathComponent("Payload/Moody.app")
@@ -73,7 +73,7 @@ import Testing
   }
 
   /// A folder of stores: the models that they carry.
-  @Test func aFolderOfStoresHoldsTheirModels() throws {
+  @Test(.enabled(if: Shared.isThere)) func aFolderOfStoresHoldsTheirModels() throws {
     guard let moody = try Moody("a folder of stores") else { return }
     let one = try Program.run("model", "show", "--json", moody.home)
     #expect(one.status == 0, "\(one.errors)")
@@ -174,7 +174,7 @@ import Testing
   }
 
   /// No line is wider than the terminal.
-  @Test(arguments: [80, 132]) func linesFit(_ width: Int) throws {
+  @Test(.enabled(if: Shared.isThere), arguments: [80, 132]) func linesFit(_ width: Int) throws {
     guard let path = Shared.require("width of shown models") else { return }
     let store = try RealStores.named("ios17-mastodon/shared.sqlite")
     _ = path
@@ -188,7 +188,7 @@ import Testing
     #expect(lines.allSatisfy { $0.count <= width })
   }
 
-  @Test func anOptimisedModelSaysOfWhichVersionItIs() throws {
+  @Test(.enabled(if: Shared.isThere)) func anOptimisedModelSaysOfWhichVersionItIs() throws {
     guard
       let shared = Shared.require("an optimised model")
     else { return }
@@ -207,7 +207,7 @@ import Testing
   }
 
   /// Without the `.mom`, an `.omo` still identifies the stores of its version, and of no other.
-  @Test func anOptimisedModelIdentifiesStores() throws {
+  @Test(.enabled(if: Shared.isThere)) func anOptimisedModelIdentifiesStores() throws {
     guard let shared = Shared.require("stores of an optimised model") else { return }
     let bundle = shared.appendingPathComponent(
       "stores/real/alemar11-CoreDataPlus/Tests/Resources/SampleModel/Fixtures/SampleModel.momd")

@@ -15,7 +15,7 @@ import Testing
     )
   }
 
-  @Test(arguments: [(1, 3), (2, 2), (3, 1)])
+  @Test(.enabled(if: Shared.isThere), arguments: [(1, 3), (2, 2), (3, 1)])
   func stepsToTheCurrentVersion(_ version: Int, _ count: Int) throws {
     guard let wibosco = Self.wibosco("a plan for wibosco's stores") else { return }
     let outcome = try Program.run(
@@ -32,7 +32,7 @@ import Testing
     #expect(report["obstacle"] == nil)
   }
 
-  @Test func inWords() throws {
+  @Test(.enabled(if: Shared.isThere)) func inWords() throws {
     guard let wibosco = Self.wibosco("a plan in words") else { return }
     let plan = try Program.run("model", "plan", "\(wibosco.stores)1.sqlite", wibosco.models)
     #expect(plan.status == 0)
@@ -51,7 +51,7 @@ import Testing
     #expect(unknown.errorCode == "usage.noSuchVersion")
   }
 
-  @Test func theStoreOfAnotherModelHasNoWay() throws {
+  @Test(.enabled(if: Shared.isThere)) func theStoreOfAnotherModelHasNoWay() throws {
     guard let wibosco = Self.wibosco("a plan for a store of another app"),
       let moody = try Moody("a store of another app")
     else { return }
@@ -66,7 +66,7 @@ import Testing
     #expect(zero.text.contains("there is no way"))
   }
 
-  @Test func aMappingModelThatIsNamedAndOneThatIsOrphaned() throws {
+  @Test(.enabled(if: Shared.isThere)) func aMappingModelThatIsNamedAndOneThatIsOrphaned() throws {
     guard let wibosco = Self.wibosco("mapping models by name"),
       let moody = try Moody("mapping models of Moody")
     else { return }
@@ -85,7 +85,7 @@ import Testing
     #expect(only.errorCode == "usage.noModels")
   }
 
-  @Test func aMappingModelIsShown() throws {
+  @Test(.enabled(if: Shared.isThere)) func aMappingModelIsShown() throws {
     guard let wibosco = Self.wibosco("a mapping model") else { return }
     let path = wibosco.models + "/Migration/Mappings/Migration2to3ModelMapping.xcmappingmodel"
     let shown = try Program.run("model", "show", path)
@@ -105,7 +105,7 @@ import Testing
   }
 
   /// The names put this version behind the current one, which says nothing of its age.
-  @Test func anUnknownOrderIsSaidToBeUnknown() throws {
+  @Test(.enabled(if: Shared.isThere)) func anUnknownOrderIsSaidToBeUnknown() throws {
     guard let shared = Shared.require("a plan whose versions have no known order") else { return }
     let folder = shared.appendingPathComponent("stores/found/models/destination-changed")
     guard FileManager.default.fileExists(atPath: folder.path) else { return }

@@ -13,7 +13,7 @@ import Testing
     #expect(report["recorded"]?["hashes"] == computed)
   }
 
-  @Test func hashesOfVersionsAreThoseOfTheStoresTheyWrote() throws {
+  @Test(.enabled(if: Shared.isThere)) func hashesOfVersionsAreThoseOfTheStoresTheyWrote() throws {
     guard let moody = try Moody("version hashes of Moody") else { return }
     let models = try Program.run("model", "hash", "--json", moody.models.path).json()
     let store = try Program.run("model", "hash", "--json", moody.store.path).json()
@@ -23,7 +23,7 @@ import Testing
     #expect(models["recorded"] == nil)
   }
 
-  @Test func showAndDiffSayWhatChanged() throws {
+  @Test(.enabled(if: Shared.isThere)) func showAndDiffSayWhatChanged() throws {
     guard let moody = try Moody("difference of Moody's models") else { return }
     let show = try Program.run(
       "model", "show", "--json", moody.models.path, "--model-version", "Moody")
@@ -46,7 +46,7 @@ import Testing
     #expect(unknown.errorCode == "usage.noSuchVersion")
   }
 
-  @Test func identifyNamesTheNearest() throws {
+  @Test(.enabled(if: Shared.isThere)) func identifyNamesTheNearest() throws {
     guard let moody = try Moody("nearest version") else { return }
     let models = try TemporaryFolder()
     for name in ["Moody 2", "Moody 5"] {

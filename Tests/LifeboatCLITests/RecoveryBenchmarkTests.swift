@@ -14,7 +14,7 @@ import Testing
     "journal_nohdr",
   ]
 
-  @Test(arguments: isLong ? [2, 50] : [2])
+  @Test(.enabled(if: Shared.isThere), arguments: isLong ? [2, 50] : [2])
   func noPeerRecoversMore(_ megabytes: Int) throws {
     guard let shared = Shared.require("the recovery benchmark of \(megabytes) MB"),
       FileManager.default.fileExists(atPath: shared.path + "/bench/recovery/bench.py")

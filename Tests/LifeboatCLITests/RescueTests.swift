@@ -35,7 +35,7 @@ struct Moody {
 /// `lifeboat rescue` and `lifeboat incidents`
 @Suite struct RescueTests {
   /// The store of another app stays where it is, with `--dry-run` and without.
-  @Test(arguments: [["-n"], [], ["--policy", "report"]])
+  @Test(.enabled(if: Shared.isThere), arguments: [["-n"], [], ["--policy", "report"]])
   func theStoreOfAnotherAppStays(_ flags: [String]) throws {
     guard let moody = try Moody("rescue of another app's store") else { return }
     let model = try TemporaryFolder()
@@ -60,10 +60,12 @@ struct Moody {
   }
 
   /// SwiftData's composites and relationships that are their own inverse have hashes that are known.
-  @Test(arguments: [
-    ("composite/default-5-entities.store", ["Cocktail", "IngredientBase"]),
-    ("self-inverse/Sample.sqlite", ["AircraftEntity", "FlightRecord"]),
-  ])
+  @Test(
+    .enabled(if: Shared.isThere),
+    arguments: [
+      ("composite/default-5-entities.store", ["Cocktail", "IngredientBase"]),
+      ("self-inverse/Sample.sqlite", ["AircraftEntity", "FlightRecord"]),
+    ])
   func storesThatCarryTheirOwnModel(_ name: String, _ entities: [String]) throws {
     guard let shared = Shared.require("stores with composites and self-inverses") else { return }
     let path = shared.appendingPathComponent("stores/found/models/" + name).path
@@ -81,7 +83,7 @@ struct Moody {
     #expect(outcome.text.contains("nothing to do"))
   }
 
-  @Test func anIncompatibleStoreIsSetAsideAndReplaced() throws {
+  @Test(.enabled(if: Shared.isThere)) func anIncompatibleStoreIsSetAsideAndReplaced() throws {
     guard let moody = try Moody("rescue of Moody") else { return }
     let outcome = try moody.rescue("--json")
     #expect(outcome.status == 0, "\(outcome.errors)")
@@ -134,7 +136,7 @@ struct Moody {
   }
 
   /// The commands that rescue names work over a link to the store's folder, too.
-  @Test func aFolderThatIsALink() throws {
+  @Test(.enabled(if: Shared.isThere)) func aFolderThatIsALink() throws {
     guard let moody = try Moody("rescue over a linked folder") else { return }
     let before = try bytes(of: moody.store)
     let elsewhere = try TemporaryFolder()
@@ -156,7 +158,7 @@ struct Moody {
     #expect(try Program.run("incidents", "list", other).errorCode == "input.noFolder")
   }
 
-  @Test func aStoreThatFitsIsLeftAlone() throws {
+  @Test(.enabled(if: Shared.isThere)) func aStoreThatFitsIsLeftAlone() throws {
     guard let moody = try Moody("rescue with a model that fits") else { return }
     let before = moody.state
     let outcome = try moody.rescue("--model-version", "Moody")
@@ -166,7 +168,9 @@ struct Moody {
     #expect(moody.state == before)
   }
 
-  @Test(arguments: ["-n", "--dry-run"]) func aDryRunChangesNothing(_ flag: String) throws {
+  @Test(.enabled(if: Shared.isThere), arguments: ["-n", "--dry-run"]) func aDryRunChangesNothing(
+    _ flag: String
+  ) throws {
     guard let moody = try Moody("dry run") else { return }
     let before = moody.state
     let outcome = try moody.rescue(flag)
@@ -181,7 +185,7 @@ struct Moody {
     #expect(moody.state == before)
   }
 
-  @Test func versionsWithoutAMarkerAreCandidates() throws {
+  @Test(.enabled(if: Shared.isThere)) func versionsWithoutAMarkerAreCandidates() throws {
     guard let moody = try Moody("models without a marker") else { return }
     let models = try TemporaryFolder()
     for name in try FileManager.default.contentsOfDirectory(atPath: moody.models.path)
@@ -207,7 +211,7 @@ struct Moody {
     #expect(moody.state == before)
   }
 
-  @Test func incidentsComeBack() throws {
+  @Test(.enabled(if: Shared.isThere)) func incidentsComeBack() throws {
     guard let moody = try Moody("restoring an incident") else { return }
     let report = try moody.rescue("--json").json()
     let id = try #require(report["incident"]?["id"]?.string)
@@ -277,7 +281,7 @@ struct Moody {
   }
 
   /// The first bytes of a store alone: damaged beyond reading, and set aside.
-  @Test func aDamagedStoreIsSetAside() throws {
+  @Test(.enabled(if: Shared.isThere)) func aDamagedStoreIsSetAside() throws {
     guard let moody = try Moody("rescue of a damaged store") else { return }
     try truncate(moody.store, to: 20_000)
     let damaged = try bytes(of: moody.store)
@@ -289,7 +293,7 @@ struct Moody {
   }
 
   /// A screen of plain words; all that support gets only when asked for.
-  @Test func theFirstScreenIsShort() throws {
+  @Test(.enabled(if: Shared.isThere)) func theFirstScreenIsShort() throws {
     guard let moody = try Moody("what rescue says") else { return }
     let plain = try moody.rescue("-n").text
     #expect(plain.split(separator: "\n").count <= 8)
@@ -299,7 +303,7 @@ struct Moody {
     #expect(all.contains("model.mismatch"))
   }
 
-  @Test func policiesDecideWhatMayBeDone() throws {
+  @Test(.enabled(if: Shared.isThere)) func policiesDecideWhatMayBeDone() throws {
     guard let moody = try Moody("policies of rescue") else { return }
     let before = moody.state
     let report = try moody.rescue("--policy", "report")
@@ -318,7 +322,7 @@ struct Moody {
     #expect(done.text.contains("Set aside in"))
   }
 
-  @Test func whoeverHoldsALockIsNamed() throws {
+  @Test(.enabled(if: Shared.isThere)) func whoeverHoldsALockIsNamed() throws {
     guard let moody = try Moody("rescue of a locked store") else { return }
     let connection = try SQLiteConnection(moody.store)
     try connection.exec("BEGIN EXCLUSIVE")
@@ -331,7 +335,7 @@ struct Moody {
   }
 
   /// Whoever runs the command, the app has to open the fresh store.
-  @Test func theFreshStoreIsTheAppsToOpen() throws {
+  @Test(.enabled(if: Shared.isThere)) func theFreshStoreIsTheAppsToOpen() throws {
     guard let moody = try Moody("owner and permissions of a fresh store") else { return }
     var traits: [FileAttributeKey: Any] = [.posixPermissions: 0o640]
     if geteuid() == 0 { traits[.ownerAccountID] = 65_534 }
@@ -344,7 +348,7 @@ struct Moody {
   }
 
   /// A run that ended between the move and the fresh store leaves no store at the path; the next one makes it.
-  @Test func theNextRunMakesTheFreshStore() throws {
+  @Test(.enabled(if: Shared.isThere)) func theNextRunMakesTheFreshStore() throws {
     guard let moody = try Moody("a rescue that was stopped") else { return }
     let incident = try #require(try moody.rescue("--json").json()["incident"])
     let folder = try #require(incident["folder"]?.string)

@@ -5,7 +5,7 @@ import Testing
 /// `lifeboat rows`
 @Suite struct RowsTests {
   /// All bytes of a value may be there, and none of them certain.
-  @Test func aDoubtfulValueIsSaidToBeInDoubt() throws {
+  @Test(.enabled(if: Shared.isThere)) func aDoubtfulValueIsSaidToBeInDoubt() throws {
     guard let shared = Shared.require("a value in doubt") else { return }
     let store = shared.appendingPathComponent("stores/corrupt/fuzzdata3/01229.db").path
     let rows = try Program.run("rows", "--all", "--raw", "--format", "ndjson", store).lines()
@@ -91,10 +91,12 @@ import Testing
     #expect(treeState(of: folder.url) == before)
   }
 
-  @Test(arguments: [
-    "MigrationsTests/Moody.moody", "MigrationsTests/Moody 3.moody", "CoreDataBooks.CDBStore",
-    "Bookmarks_V3.sqlite", "SampleModel2_V1.sqlite", "SyncMetadata_V3.sqlite", "Recipes.sqlite",
-  ])
+  @Test(
+    .enabled(if: Shared.isThere),
+    arguments: [
+      "MigrationsTests/Moody.moody", "MigrationsTests/Moody 3.moody", "CoreDataBooks.CDBStore",
+      "Bookmarks_V3.sqlite", "SampleModel2_V1.sqlite", "SyncMetadata_V3.sqlite", "Recipes.sqlite",
+    ])
   func rawRowsOfRealStoresAreSQLites(_ ending: String) throws {
     guard Shared.require("raw rows of real stores") != nil else { return }
     try Self.compare(try RealStores.named(ending).url)

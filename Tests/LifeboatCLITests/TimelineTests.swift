@@ -43,7 +43,7 @@ import Testing
     #expect(outcome.status == 0 && outcome.text == "no events\n")
   }
 
-  @Test func historyHasTimes() throws {
+  @Test(.enabled(if: Shared.isThere)) func historyHasTimes() throws {
     guard Shared.require("a history for the timeline") != nil else { return }
     let store = try RealStores.named("sergd2005-ResourcesManager/default.store").url
     let sketch = try Program.run("timeline", store.path, "--dates", "--format", "timesketch")

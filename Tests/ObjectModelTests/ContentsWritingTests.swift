@@ -1,3 +1,4 @@
+import Fixtures
 import Foundation
 import Testing
 
@@ -7,7 +8,7 @@ import Testing
 /// Models written as sources, against the real sources and against what other programs read.
 struct ContentsWritingTests {
   /// Every real source, read, written and read again: an equal model, the same hashes, nothing lost.
-  @Test func everyRealSourceSurvives() throws {
+  @Test(.enabled(if: Shared.isThere)) func everyRealSourceSurvives() throws {
     guard let root = SharedFiles.path("stores/real") else { return }
     var count = 0
     for path in SharedFiles.files(below: root, suffix: "/contents") {
@@ -25,7 +26,7 @@ struct ContentsWritingTests {
   }
 
   /// What a real source says is in the written one: every element with every attribute.
-  @Test func everyAttributeOfTheRealSourcesComesBack() throws {
+  @Test(.enabled(if: Shared.isThere)) func everyAttributeOfTheRealSourcesComesBack() throws {
     guard let root = SharedFiles.path("stores/real") else { return }
     var compared = XMLNode.Count()
     for path in SharedFiles.files(below: root, suffix: "/contents") {
@@ -47,7 +48,7 @@ struct ContentsWritingTests {
 
   /// The attributes of every tag stand in the order in which Xcode has them, and the lines are indented
   /// and escaped as its are: but for the exceptions above, each line of a real source is one of ours.
-  @Test func linesAreThoseOfXcode() throws {
+  @Test(.enabled(if: Shared.isThere)) func linesAreThoseOfXcode() throws {
     guard let root = SharedFiles.path("stores/real") else { return }
     var count = 0
     var others = 0
@@ -72,7 +73,7 @@ struct ContentsWritingTests {
   }
 
   /// Models of every other form as sources: what is lost is said, and nothing else is.
-  @Test func everyArchiveBecomesASource() throws {
+  @Test(.enabled(if: Shared.isThere)) func everyArchiveBecomesASource() throws {
     guard let root = SharedFiles.path("stores/real"), let caches = try CachedModels(of: root) else {
       return
     }

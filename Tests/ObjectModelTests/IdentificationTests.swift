@@ -1,3 +1,4 @@
+import Fixtures
 import Foundation
 import Testing
 
@@ -58,7 +59,7 @@ struct IdentificationTests {
     return nil
   }
 
-  @Test func storesNameTheirVersion() throws {
+  @Test(.enabled(if: Shared.isThere)) func storesNameTheirVersion() throws {
     guard let root = SharedFiles.path("stores/real"), let stores = try CachedModels(of: root)
     else { return }
     let families = try ModelFamilies.all()
@@ -88,7 +89,7 @@ struct IdentificationTests {
 
   /// The exceptions: a source that was changed after its store was made, and sources that are not
   /// there.
-  @Test func storesWithoutTheirVersion() throws {
+  @Test(.enabled(if: Shared.isThere)) func storesWithoutTheirVersion() throws {
     guard let root = SharedFiles.path("stores/real"), let stores = try CachedModels(of: root)
     else { return }
     let all = try ModelCollection(at: root)
@@ -254,7 +255,7 @@ struct IdentificationTests {
   }
 
   /// An optimised model by itself has the names of its entities among its strings.
-  @Test func strangersOfAnOptimisedModel() throws {
+  @Test(.enabled(if: Shared.isThere)) func strangersOfAnOptimisedModel() throws {
     let path = "alemar11-CoreDataPlus/Tests/Resources/SampleModel/Fixtures/SampleModel.momd"
     guard let folder = SharedFiles.path("stores/real/" + path) else { return }
     let optimised = try ModelCollection(at: folder + "/SampleModel.omo")

@@ -1,3 +1,4 @@
+import Fixtures
 import Testing
 
 @testable import ModelTools
@@ -5,7 +6,7 @@ import Testing
 
 /// Mappings inferred between versions.
 struct InferredMappingTests {
-  @Test func everyPairOfNeighbours() throws {
+  @Test(.enabled(if: Shared.isThere)) func everyPairOfNeighbours() throws {
     var inferred = 0
     var refused: [String] = []
     for family in try ModelFamilies.all() {

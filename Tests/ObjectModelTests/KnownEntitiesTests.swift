@@ -1,3 +1,4 @@
+import Fixtures
 import Testing
 
 @testable import ObjectModel
@@ -44,7 +45,7 @@ struct KnownEntitiesTests {
     #expect(known.knownCount == 139 * 30 - known.readCount)
   }
 
-  @Test func realVersionsSayTheSame() throws {
+  @Test(.enabled(if: Shared.isThere)) func realVersionsSayTheSame() throws {
     guard let root = SharedFiles.path("stores") else { return }
     var (known, count) = (KnownEntities(), 0)
     for path in SharedFiles.files(below: root, suffix: "/contents") {

@@ -1,3 +1,4 @@
+import Fixtures
 import Testing
 
 @testable import ModelTools
@@ -100,7 +101,7 @@ struct ModelDifferenceTests {
   }
 
   /// Every model of the collection is equal to itself.
-  @Test func everyRealModelIsItself() throws {
+  @Test(.enabled(if: Shared.isThere)) func everyRealModelIsItself() throws {
     guard let root = SharedFiles.path("stores/real"), let caches = try CachedModels(of: root) else {
       return
     }

@@ -1,3 +1,4 @@
+import Fixtures
 import Foundation
 import Testing
 
@@ -11,7 +12,9 @@ struct OptimisedModelTests {
     "alemar11-CoreDataPlus/Tests/Resources/SampleModel3/Fixtures/SampleModel3.momd/SampleModel3",
   ]
 
-  @Test(arguments: files) func agreesWithTheCompiledModel(_ name: String) throws {
+  @Test(.enabled(if: Shared.isThere), arguments: files) func agreesWithTheCompiledModel(
+    _ name: String
+  ) throws {
     guard let path = SharedFiles.path("stores/real/\(name).omo") else { return }
     let optimised = try OptimisedModel(bytes: SharedFiles.bytes(path))
     let model = try ManagedObjectModel(
@@ -39,7 +42,7 @@ struct OptimisedModelTests {
   }
 
   /// It is told to be of the current version, and of no other.
-  @Test func bundlesSayOfWhichVersionItIs() throws {
+  @Test(.enabled(if: Shared.isThere)) func bundlesSayOfWhichVersionItIs() throws {
     for name in Self.files {
       let folder = "stores/real/" + name.split(separator: "/").dropLast().joined(separator: "/")
       guard let path = SharedFiles.path(folder) else { return }
@@ -52,7 +55,7 @@ struct OptimisedModelTests {
   }
 
   /// Without the `.mom` it still says which store it opens.
-  @Test func aloneItIsIdentifiedByHashes() throws {
+  @Test(.enabled(if: Shared.isThere)) func aloneItIsIdentifiedByHashes() throws {
     guard let path = SharedFiles.path("stores/real/\(Self.files[1]).omo") else { return }
     let model = try ManagedObjectModel(
       archive: SharedFiles.bytes(String(path.dropLast(3)) + "mom"))
@@ -69,7 +72,7 @@ struct OptimisedModelTests {
   }
 
   /// Every truncation and every changed word of a header gives an error or a result.
-  @Test func damageIsToldOrSurvived() throws {
+  @Test(.enabled(if: Shared.isThere)) func damageIsToldOrSurvived() throws {
     guard let path = SharedFiles.path("stores/real/\(Self.files[2]).omo") else { return }
     let bytes = try SharedFiles.bytes(path)
     for count in stride(from: 0, to: bytes.count, by: 7) {
@@ -93,7 +96,7 @@ struct OptimisedModelTests {
 
   /// Files of two older compilers. The entity hash is one that `VersionInfo.plist` records in the bundle
   /// that the first of them is from.
-  @Test func olderFormsAreRead() throws {
+  @Test(.enabled(if: Shared.isThere)) func olderFormsAreRead() throws {
     let names = [("KonotorModel 21", 7, 62), ("KonotorModel 24", 13, 113)]
     for (name, entities, properties) in names {
       guard let path = SharedFiles.path("stores/found/models/omo-old/\(name).omo") else { return }

@@ -1,3 +1,4 @@
+import Fixtures
 import Foundation
 import Testing
 
@@ -6,7 +7,7 @@ import Testing
 
 /// What is written, in the eyes of other programs: Python's `xml.etree` and `plistlib`, and `xmllint`.
 struct OtherReadersTests {
-  @Test func pythonReadsWhatIsWritten() throws {
+  @Test(.enabled(if: Shared.isThere)) func pythonReadsWhatIsWritten() throws {
     guard let root = SharedFiles.path("stores/real") else { return }
     guard let python = CachedModels.python() else {
       print("skipped: another program's verdict needs python3")

@@ -1,3 +1,4 @@
+import Fixtures
 import Foundation
 import Testing
 
@@ -102,7 +103,7 @@ struct RealArchiveTests {
 
   /// Every model of the collection, written as an archive in each form and read back, is equal and
   /// hashes the same, but for what is said to be lost.
-  @Test func everyModelComesBack() throws {
+  @Test(.enabled(if: Shared.isThere)) func everyModelComesBack() throws {
     guard let root = SharedFiles.path("stores/real"), let caches = try CachedModels(of: root) else {
       return
     }
@@ -144,7 +145,7 @@ struct RealArchiveTests {
 
   /// Every element, attribute, class and key of every real file is read, or is known to carry
   /// nothing.
-  @Test func everythingIsReadOrKnownToCarryNothing() throws {
+  @Test(.enabled(if: Shared.isThere)) func everythingIsReadOrKnownToCarryNothing() throws {
     guard let root = SharedFiles.path("stores/real"), let caches = try CachedModels(of: root) else {
       return
     }
@@ -191,7 +192,7 @@ struct RealArchiveTests {
   }
 
   /// What is written has the keys of what was read, at every entity and property.
-  @Test func writtenArchivesHaveTheKeysOfRealOnes() throws {
+  @Test(.enabled(if: Shared.isThere)) func writtenArchivesHaveTheKeysOfRealOnes() throws {
     guard let root = SharedFiles.path("stores/real"), let caches = try CachedModels(of: root) else {
       return
     }
@@ -248,7 +249,7 @@ struct RealArchiveTests {
   }
 
   /// The copies of inherited properties, which the reader passes over, say nothing of their own.
-  @Test func inheritedCopiesAreEqual() throws {
+  @Test(.enabled(if: Shared.isThere)) func inheritedCopiesAreEqual() throws {
     guard let root = SharedFiles.path("stores/real"), let caches = try CachedModels(of: root) else {
       return
     }

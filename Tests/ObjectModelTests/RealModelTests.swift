@@ -1,3 +1,4 @@
+import Fixtures
 import Foundation
 import Testing
 
@@ -6,7 +7,7 @@ import Testing
 
 /// Models of public projects against the hashes recorded beside them.
 struct RealModelTests {
-  @Test func everyCompiledVersionReproducesItsVersionInfo() throws {
+  @Test(.enabled(if: Shared.isThere)) func everyCompiledVersionReproducesItsVersionInfo() throws {
     guard let root = SharedFiles.path("stores/real") else { return }
     var entityCount = 0
     var checksumCount = 0
@@ -33,7 +34,7 @@ struct RealModelTests {
     #expect(checksumCount == 3)
   }
 
-  @Test func sourcesAndCompiledFormsAgree() throws {
+  @Test(.enabled(if: Shared.isThere)) func sourcesAndCompiledFormsAgree() throws {
     guard
       let folder = SharedFiles.path("stores/real/alemar11-CoreDataPlus/Tests/Resources")
     else { return }
@@ -58,7 +59,7 @@ struct RealModelTests {
     }
   }
 
-  @Test func everySourceIsRead() throws {
+  @Test(.enabled(if: Shared.isThere)) func everySourceIsRead() throws {
     guard let root = SharedFiles.path("stores/real") else { return }
     let collection = try ModelCollection(at: root)
     let broken = collection.versions.filter { $0.problem != nil }
@@ -73,7 +74,7 @@ struct RealModelTests {
     #expect(collection.versions.count > 70)
   }
 
-  @Test(arguments: [ModelArchiveForm.compiled, .modelCache])
+  @Test(.enabled(if: Shared.isThere), arguments: [ModelArchiveForm.compiled, .modelCache])
   func everyModelSurvivesArchiving(_ form: ModelArchiveForm) throws {
     guard let root = SharedFiles.path("stores/real") else { return }
     for version in try ModelCollection(at: root).versions {
@@ -87,7 +88,7 @@ struct RealModelTests {
     }
   }
 
-  @Test func currentVersions() throws {
+  @Test(.enabled(if: Shared.isThere)) func currentVersions() throws {
     guard let root = SharedFiles.path("stores/real") else { return }
     let moody = try ModelCollection(
       at: root + "/objcio-core-data/Migrations/Migrations/Moody.xcdatamodeld")
@@ -105,7 +106,7 @@ struct RealModelTests {
 
   /// Each store says which version it was made with; its own cached model must give exactly the
   /// hashes that it recorded.
-  @Test func cachedModelsOfAllStores() throws {
+  @Test(.enabled(if: Shared.isThere)) func cachedModelsOfAllStores() throws {
     guard let root = SharedFiles.path("stores/real"), let stores = try CachedModels(of: root)
     else { return }
     var entityCount = 0
@@ -139,7 +140,7 @@ struct RealModelTests {
 
   /// Stores find the version of the source that they were made with, and their cached model says
   /// the same as that source.
-  @Test func storesFindTheirVersion() throws {
+  @Test(.enabled(if: Shared.isThere)) func storesFindTheirVersion() throws {
     guard let root = SharedFiles.path("stores/real"), let stores = try CachedModels(of: root)
     else { return }
     let collection = try ModelCollection(at: root)

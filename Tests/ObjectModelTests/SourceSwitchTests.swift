@@ -1,3 +1,4 @@
+import Fixtures
 import Testing
 
 @testable import ObjectModel
@@ -16,7 +17,7 @@ struct SourceSwitchTests {
   }
 
   /// Xcode's own template says `false` where its editor says NO or nothing.
-  @Test func theUntouchedTemplateIsRead() throws {
+  @Test(.enabled(if: Shared.isThere)) func theUntouchedTemplateIsRead() throws {
     let place = "stores/found/models/xcode-template-usedWithCloudKit/BowTies.xcdatamodeld"
     guard let path = SharedFiles.path(place) else { return }
     let version = try #require(try ModelCollection(at: path).current)

@@ -1,3 +1,4 @@
+import Fixtures
 import Foundation
 import Testing
 
@@ -69,7 +70,7 @@ struct VersionHashTests {
       modifier: pair.modifier, uniquenessConstraints: pair.uniqueness ?? [])
   }
 
-  @Test func everyRecordedPairIsReproduced() throws {
+  @Test(.enabled(if: Shared.isThere)) func everyRecordedPairIsReproduced() throws {
     guard let path = SharedFiles.path("reference/version-hash-pairs.json") else { return }
     let decoder = JSONDecoder()
     decoder.keyDecodingStrategy = .convertFromSnakeCase
@@ -176,7 +177,7 @@ struct VersionHashTests {
   }
 
   /// Stores of public projects that Core Data and SwiftData wrote with such models record the very hashes.
-  @Test func recordedHashesOfSelfInversesAndComposites() throws {
+  @Test(.enabled(if: Shared.isThere)) func recordedHashesOfSelfInversesAndComposites() throws {
     guard let root = SharedFiles.path("stores/found/models"),
       let stores = try CachedModels(of: root)
     else { return }

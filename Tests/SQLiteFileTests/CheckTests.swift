@@ -46,7 +46,9 @@ import Testing
     #expect(treeState(of: folder.url) == before)
   }
 
-  @Test(arguments: RealStores.all) func storesOfCoreDataAreSound(_ store: RealStore) throws {
+  @Test(.enabled(if: Shared.isThere), arguments: RealStores.all) func storesOfCoreDataAreSound(
+    _ store: RealStore
+  ) throws {
     #expect(try Self.verdict(store.url) == ["ok"])
     let database = try SQLiteDatabase(path: store.url.path)
     let report = try database.check(depth: .full)
@@ -63,7 +65,8 @@ import Testing
   /// Values of serial types 10 and 11, which SQLite reads as NULL without a word.
   static let sqliteIsSilent: Set<String> = ["nemetz-v2/15/15-13_antifor.db"]
 
-  @Test func damagedFilesOfOthersAreJudgedAsSQLiteJudgesThem() throws {
+  @Test(.enabled(if: Shared.isThere)) func damagedFilesOfOthersAreJudgedAsSQLiteJudgesThem() throws
+  {
     guard let shared = Shared.require("damaged files of others") else { return }
     let root = shared.appendingPathComponent("stores/corrupt")
     let names =
@@ -92,15 +95,17 @@ import Testing
   }
 
   /// What was done to these files on purpose, and what gives it away.
-  @Test(arguments: [
-    ("15/15-01_antifor.db", "page.badFragments"), ("15/15-03_antifor.db", "cell.overlap"),
-    ("15/15-04_antifor.db", "cell.pastEnd"), ("15/15-13_antifor.db", "record.reservedType"),
-    ("17/17-01_antifor.db", "freeblock.badChain"), ("17/17-09_antifor.db", "page.badFragments"),
-    ("18/18-02_antifor.db", "freelist.cycle"), ("18/18-03_antifor.db", "freelist.cycle"),
-    ("19/19-02_antifor.db", "page.missing"), ("19/19-03_antifor.db", "page.missing"),
-    ("19/19-04_antifor.db", "file.truncated"), ("11/11-01_antifor.db", "index.badEntries"),
-    ("13/13-05_antifor.db", "overflow.broken"), ("14/14-01_antifor.db", "cell.badPointer"),
-  ])
+  @Test(
+    .enabled(if: Shared.isThere),
+    arguments: [
+      ("15/15-01_antifor.db", "page.badFragments"), ("15/15-03_antifor.db", "cell.overlap"),
+      ("15/15-04_antifor.db", "cell.pastEnd"), ("15/15-13_antifor.db", "record.reservedType"),
+      ("17/17-01_antifor.db", "freeblock.badChain"), ("17/17-09_antifor.db", "page.badFragments"),
+      ("18/18-02_antifor.db", "freelist.cycle"), ("18/18-03_antifor.db", "freelist.cycle"),
+      ("19/19-02_antifor.db", "page.missing"), ("19/19-03_antifor.db", "page.missing"),
+      ("19/19-04_antifor.db", "file.truncated"), ("11/11-01_antifor.db", "index.badEntries"),
+      ("13/13-05_antifor.db", "overflow.broken"), ("14/14-01_antifor.db", "cell.badPointer"),
+    ])
   func tamperingShows(_ name: String, _ id: String) throws {
     guard let shared = Shared.require("tampered files") else { return }
     let url = shared.appendingPathComponent("stores/corrupt/nemetz-v2/" + name)

@@ -107,7 +107,8 @@ import Testing
   }
 
   /// Files that others have damaged, or made by fuzzing.
-  @Test(.timeLimit(.minutes(30))) func filesOfOtherCollectionsAreReadToTheirEnd() throws {
+  @Test(.enabled(if: Shared.isThere), .timeLimit(.minutes(30)))
+  func filesOfOtherCollectionsAreReadToTheirEnd() throws {
     guard let shared = Shared.require("damaged files of others") else { return }
     let root = shared.appendingPathComponent("stores/corrupt")
     let names =

@@ -130,7 +130,7 @@ import Testing
     #expect(overflow.count > 20)
   }
 
-  @Test func aFalseCellSwallowsNoRows() throws {
+  @Test(.enabled(if: Shared.isThere)) func aFalseCellSwallowsNoRows() throws {
     guard let shared = Shared.require("recovery"), let tool = findTool("xz") else { return }
     let name = "cellptr_5-seed7331-7MB.sqlite"
     let packed = shared.appendingPathComponent("stores/found/recovery/\(name).xz")

@@ -220,7 +220,7 @@ import Testing
 
   // MARK: - Files of others
 
-  @Test func damagedFilesOfOthersAreReadToTheirEnd() throws {
+  @Test(.enabled(if: Shared.isThere)) func damagedFilesOfOthersAreReadToTheirEnd() throws {
     guard let shared = Shared.require("damaged files of others, page by page") else { return }
     let root = shared.appendingPathComponent("stores/corrupt")
     let names =

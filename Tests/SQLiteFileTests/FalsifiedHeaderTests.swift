@@ -230,7 +230,7 @@ import Testing
   // MARK: - Others' files
 
   /// The falsified headers of the SQLite Forensic Corpus, held against the statements that made its stores.
-  @Test func whatTheForensicCorpusIsGivenIsRight() throws {
+  @Test(.enabled(if: Shared.isThere)) func whatTheForensicCorpusIsGivenIsRight() throws {
     guard let shared = Shared.require("falsified headers of the forensic corpus") else { return }
     let folder = shared.appendingPathComponent("stores/corrupt/nemetz-v2/15")
     let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)

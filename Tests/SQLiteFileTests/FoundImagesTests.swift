@@ -32,7 +32,7 @@ import Testing
 
   /// Nothing that SQLite's check finds wrong is called sound when all has been looked at, and nothing that it finds
   /// right is called damaged.
-  @Test func imagesAreJudgedAsSQLiteJudgesThem() throws {
+  @Test(.enabled(if: Shared.isThere)) func imagesAreJudgedAsSQLiteJudgesThem() throws {
     let folder = try TemporaryFolder()
     guard let images = try Self.images(folder) else { return }
     var looked = 0
@@ -55,7 +55,7 @@ import Testing
 
   /// What the ordinary reader gives, the page by page one gives too, under the same name; and both have met damage or
   /// neither has.
-  @Test func pageByPageHoldsAllThatTheOrdinaryReaderGives() throws {
+  @Test(.enabled(if: Shared.isThere)) func pageByPageHoldsAllThatTheOrdinaryReaderGives() throws {
     let folder = try TemporaryFolder()
     guard let images = try Self.images(folder) else { return }
     var looked = 0
@@ -198,7 +198,9 @@ import Testing
   }
 
   /// SQLite opens both.
-  @Test(arguments: ["fuzzdata3-00150-badSQL-but-opens.db", "fuzzdata8-00233-encoding.db"])
+  @Test(
+    .enabled(if: Shared.isThere),
+    arguments: ["fuzzdata3-00150-badSQL-but-opens.db", "fuzzdata8-00233-encoding.db"])
   func whatSQLiteOpensIsNotRefused(_ name: String) throws {
     guard let shared = Shared.require(name), let tool = findTool("xz") else { return }
     let packed = shared.appendingPathComponent("stores/found/recovery/\(name).xz")

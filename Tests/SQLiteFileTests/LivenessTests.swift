@@ -155,11 +155,13 @@ import Testing
   }
 
   /// Stores on which rows were lost, or given that were none: SQLite's count of the rows of each.
-  @Test(arguments: [
-    "freelist-lists-Z_PRIMARYKEY-root.sqlite", "freelist-trunk-is-live-leaf.sqlite",
-    "plain-freelist_loop-seed5150.sqlite", "inner-root-leftovers-whole.sqlite",
-    "fuzzdata3-00576-root-on-freelist.db",
-  ])
+  @Test(
+    .enabled(if: Shared.isThere),
+    arguments: [
+      "freelist-lists-Z_PRIMARYKEY-root.sqlite", "freelist-trunk-is-live-leaf.sqlite",
+      "plain-freelist_loop-seed5150.sqlite", "inner-root-leftovers-whole.sqlite",
+      "fuzzdata3-00576-root-on-freelist.db",
+    ])
   func foundStoresHaveTheRowsThatSQLiteGives(_ name: String) throws {
     guard let url = try Self.found(name) else { return }
     let connection = try SQLiteConnection(url.file)
@@ -179,7 +181,7 @@ import Testing
     }
   }
 
-  @Test func leftoversOfAFoundStoreAreMarked() throws {
+  @Test(.enabled(if: Shared.isThere)) func leftoversOfAFoundStoreAreMarked() throws {
     guard let url = try Self.found("inner-root-leftovers.sqlite") else { return }
     let recovered = try Recovered(path: url.file.path, .all)
     #expect(recovered.live.isEmpty)

@@ -98,7 +98,7 @@ import Testing
   }
 
   /// Every statement that Core Data wrote is shown, and parses as it did before.
-  @Test(arguments: RealStores.all)
+  @Test(.enabled(if: Shared.isThere), arguments: RealStores.all)
   func realSchemasAreShown(_ real: RealStore) throws {
     let schema = try SQLiteDatabase(path: real.url.path).schema
     let masked = MaskedSchema(schema) { text, _ in text }

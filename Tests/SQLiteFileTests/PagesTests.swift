@@ -87,7 +87,7 @@ import Testing
     try Self.compare(try StoreFixtures.named(name).make(folder.url))
   }
 
-  @Test func realStoresAreMapped() throws {
+  @Test(.enabled(if: Shared.isThere)) func realStoresAreMapped() throws {
     guard Shared.require("page maps of real stores") != nil else { return }
     for store in RealStores.all { try Self.compare(store.url) }
   }

@@ -5,12 +5,12 @@ import Testing
 
 /// What the byte reader gives of stores that Core Data has written, against SQLite on a private copy.
 @Suite struct RealStoresTests {
-  @Test func allOfThemAreThere() {
+  @Test(.enabled(if: Shared.isThere)) func allOfThemAreThere() {
     guard Shared.require("real stores") != nil else { return }
     #expect(RealStores.all.count == RealStores.expectedCount)
   }
 
-  @Test(arguments: RealStores.all)
+  @Test(.enabled(if: Shared.isThere), arguments: RealStores.all)
   func everyTableHasTheRowsThatSQLiteGives(_ store: RealStore) throws {
     let folder = store.url.deletingLastPathComponent()
     let before = treeState(of: folder)
@@ -32,7 +32,7 @@ import Testing
   }
 
   /// Of eight stores the main file alone gives other rows than SQLite.
-  @Test func someNeedTheirLog() throws {
+  @Test(.enabled(if: Shared.isThere)) func someNeedTheirLog() throws {
     guard Shared.require("stores that need their log") != nil else { return }
     var names: [String] = []
     for store in RealStores.all {

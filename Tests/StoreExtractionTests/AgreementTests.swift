@@ -26,7 +26,7 @@ import Testing
     return true
   }
 
-  @Test func damagedFilesOfOthers() throws {
+  @Test(.enabled(if: Shared.isThere)) func damagedFilesOfOthers() throws {
     guard let shared = Shared.require("damaged files of others") else { return }
     let root = shared.appendingPathComponent("stores/corrupt")
     let names =

@@ -15,10 +15,12 @@ import Testing
     (environment["LIFEBOAT_ROUNDS"].flatMap(Int.init) ?? 12)
     * (environment["LIFEBOAT_LONG"] == "1" ? 10 : 1)
 
-  @Test(arguments: [
-    "Moody.moody", "SampleModel2_V2.sqlite", "kik.sqlite", "NotesV7.storedata",
-    "store2-5.wiredatabase", "TestModel.sqlite",
-  ])
+  @Test(
+    .enabled(if: Shared.isThere),
+    arguments: [
+      "Moody.moody", "SampleModel2_V2.sqlite", "kik.sqlite", "NotesV7.storedata",
+      "store2-5.wiredatabase", "TestModel.sqlite",
+    ])
   func inspectionAndExportEnd(_ name: String) throws {
     guard Shared.require("damaged copies of \(name)") != nil else { return }
     let original = try bytes(of: try RealStores.named(name).url)

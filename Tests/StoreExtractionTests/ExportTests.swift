@@ -32,7 +32,7 @@ import Testing
     }
   }
 
-  @Test(arguments: names)
+  @Test(.enabled(if: Shared.isThere), arguments: names)
   func realStoresAreExportedWhole(_ name: String) throws {
     guard Shared.require("export of \(name)") != nil else { return }
     let real = try RealStores.named(name)
@@ -257,7 +257,7 @@ import Testing
 
   /// A name chooses an entity with its descendants, in every form.
   /// Damage leaves two rows under one key; each of them is in the file.
-  @Test func aKeyThatComesTwiceLosesNoRow() throws {
+  @Test(.enabled(if: Shared.isThere)) func aKeyThatComesTwiceLosesNoRow() throws {
     guard Shared.require("a key that comes twice") != nil else { return }
     let folder = try TemporaryFolder()
     let url = folder.url.appendingPathComponent("Moody.moody")
@@ -284,7 +284,7 @@ import Testing
     #expect(parts.map(\.rowCount) == [wanted - 1, 1])
   }
 
-  @Test func chosenEntitiesComeWithTheirDescendants() throws {
+  @Test(.enabled(if: Shared.isThere)) func chosenEntitiesComeWithTheirDescendants() throws {
     guard Shared.require("entities with descendants") != nil else { return }
     let store = try CoreDataStore(path: RealStores.named("Moody.moody").url.path)
     let root = try #require(

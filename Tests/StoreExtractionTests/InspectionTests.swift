@@ -7,7 +7,7 @@ import Testing
 
 /// What is told of a store on one screen, and how stores are found.
 @Suite struct InspectionTests {
-  @Test(arguments: RealStores.all)
+  @Test(.enabled(if: Shared.isThere), arguments: RealStores.all)
   func realStoresAreInspected(_ real: RealStore) throws {
     let before = treeState(of: real.url.deletingLastPathComponent())
     let inspection = try StoreInspection(path: real.url.path)
@@ -36,7 +36,7 @@ import Testing
     #expect(treeState(of: real.url.deletingLastPathComponent()) == before)
   }
 
-  @Test func scrubbedMetadataIsNoObstacle() throws {
+  @Test(.enabled(if: Shared.isThere)) func scrubbedMetadataIsNoObstacle() throws {
     guard Shared.require("NotesV7") != nil else { return }
     let inspection = try StoreInspection(path: RealStores.named("NotesV7.storedata").url.path)
     #expect(inspection.metadata?.problem == "the property list is NULL")
@@ -44,7 +44,7 @@ import Testing
     #expect(inspection.entities.count == 22 && inspection.liveRowCount == 15)
   }
 
-  @Test func rowsThatOnlyTheLogHasCount() throws {
+  @Test(.enabled(if: Shared.isThere)) func rowsThatOnlyTheLogHasCount() throws {
     guard Shared.require("log views") != nil else { return }
     let path = try RealStores.named("Bookmarks_V3.sqlite").url.path
     #expect(try StoreInspection(path: path).liveRowCount == 10)
@@ -115,7 +115,7 @@ import Testing
     #expect(found.stores == [] && found.passedOver.map(\.code) == ["input.notEntered"])
   }
 
-  @Test func allRealStoresAreFound() throws {
+  @Test(.enabled(if: Shared.isThere)) func allRealStoresAreFound() throws {
     guard let shared = Shared.require("finding real stores") else { return }
     let found = try StoreFinder.find(at: shared.appendingPathComponent("stores/real").path).stores
     #expect(Set(found) == Set(RealStores.all.map(\.url.path)))

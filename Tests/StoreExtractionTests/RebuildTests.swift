@@ -28,11 +28,13 @@ import Testing
     "wide-2000-columns", "wide-page-512", "journal-hot-from-nothing", "journal-hot-over-old",
   ]
 
-  @Test(arguments: [
-    "Moody.moody", "Bookmarks_V3.sqlite", "SampleModel2_V2.sqlite", "default.store",
-    "store2-24-1.wiredatabase", "ios/Accounts3.sqlite", "kik.sqlite", "NotesV7.storedata",
-    "SampleModel_V2.sqlite", "ios17-mastodon/shared.sqlite",
-  ])
+  @Test(
+    .enabled(if: Shared.isThere),
+    arguments: [
+      "Moody.moody", "Bookmarks_V3.sqlite", "SampleModel2_V2.sqlite", "default.store",
+      "store2-24-1.wiredatabase", "ios/Accounts3.sqlite", "kik.sqlite", "NotesV7.storedata",
+      "SampleModel_V2.sqlite", "ios17-mastodon/shared.sqlite",
+    ])
   func aRealStoreComesOutEqual(_ name: String) throws {
     guard Shared.require("rebuilding \(name)") != nil else { return }
     try Self.compareWhole(try RealStores.named(name).url, name)
@@ -316,7 +318,7 @@ import Testing
   }
 
   /// Names in CREATE INDEX statements of our own making.
-  @Test func aStoreWithAModelBesideItHasItsIndexes() throws {
+  @Test(.enabled(if: Shared.isThere)) func aStoreWithAModelBesideItHasItsIndexes() throws {
     guard Shared.require("a store without its first page") != nil else { return }
     let folder = try TemporaryFolder()
     let healthy = try RealStores.named("SampleModel2_V2.sqlite")

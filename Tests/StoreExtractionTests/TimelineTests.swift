@@ -260,7 +260,7 @@ import Testing
   }
 
   /// Every change of a real store, in SQLite's own words.
-  @Test func realHistoriesAreWhole() throws {
+  @Test(.enabled(if: Shared.isThere)) func realHistoriesAreWhole() throws {
     guard let shared = Shared.require("stores with a history") else { return }
     let names = [
       "log2timeline-plaso/test_data/ios/RMAdminStore-Local.sqlite",

@@ -129,7 +129,7 @@ import Testing
     #expect(treeState(of: folder.url) == before)
   }
 
-  @Test func everyRealModelGivesAStore() throws {
+  @Test(.enabled(if: Shared.isThere)) func everyRealModelGivesAStore() throws {
     guard let shared = Shared.require("fresh stores for real models") else { return }
     let collection = try ModelCollection(at: shared.appendingPathComponent("stores/real").path)
     var made = 0

@@ -406,7 +406,7 @@ private func judge(_ evidence: StoreEvidence, cocoa codes: [Int]) -> Verdict {
   }
 
   /// Every code that the specification's tables name has a row of its own.
-  @Test func tablesAreComplete() throws {
+  @Test(.enabled(if: Shared.isThere)) func tablesAreComplete() throws {
     guard let shared = Shared.require("the tables of codes") else { return }
     let text = try String(
       contentsOf: shared.appendingPathComponent("reference/failed-open.md"), encoding: .utf8)

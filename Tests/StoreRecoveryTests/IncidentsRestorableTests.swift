@@ -151,7 +151,7 @@ import Testing
   }
 
   /// A record without hashes: those of the kept file count.
-  @Test func hashesOfTheKeptFile() throws {
+  @Test(.enabled(if: Shared.isThere)) func hashesOfTheKeptFile() throws {
     guard let store = try RealStore(RealStoreTests.moody) else { return }
     guard let shared = Shared.require(RealStoreTests.moody) else { return }
     let models = try ModelCollection(

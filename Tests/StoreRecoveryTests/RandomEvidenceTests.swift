@@ -77,7 +77,7 @@ enum SpecifiedCodes {
 
 @Suite struct RandomEvidenceTests {
   /// The table above names the codes that the document names, and no other.
-  @Test func theTableIsThatOfTheDocument() throws {
+  @Test(.enabled(if: Shared.isThere)) func theTableIsThatOfTheDocument() throws {
     guard let shared = Shared.require("the tables of codes") else { return }
     let text = try String(
       contentsOf: shared.appendingPathComponent("reference/failed-open.md"), encoding: .utf8)

@@ -93,7 +93,7 @@ func cocoa(_ code: Int, sqlite: Int32? = nil) -> NSError {
 
   // MARK: The model
 
-  @Test func storeOfAnEarlierVersion() throws {
+  @Test(.enabled(if: Shared.isThere)) func storeOfAnEarlierVersion() throws {
     guard let store = try RealStore(Self.moody), let versions = try Self.versions() else { return }
     let rows = try SQLiteConnection.rowsOfEveryTable(inCopyOf: store.url)
     let opened = try store.open(versions, failingWith: cocoa(134100))
@@ -118,7 +118,7 @@ func cocoa(_ code: Int, sqlite: Int32? = nil) -> NSError {
     #expect(try Incidents(in: store.folder.url).list().first?.incident == incident)
   }
 
-  @Test func versionThatFits() throws {
+  @Test(.enabled(if: Shared.isThere)) func versionThatFits() throws {
     guard let store = try RealStore(Self.moody), let versions = try Self.versions() else { return }
     let expected = try #require(ExpectedModel(versions, versionName: "Moody"))
     let model = try #require(versions.versions.first { $0.name == "Moody" }?.model)
@@ -145,7 +145,7 @@ func cocoa(_ code: Int, sqlite: Int32? = nil) -> NSError {
   }
 
   /// Core Data says that the model does not fit, and the hashes say that it does: a fault elsewhere.
-  @Test(arguments: [134100, 134130, 134140, 134110, 134504])
+  @Test(.enabled(if: Shared.isThere), arguments: [134100, 134130, 134140, 134110, 134504])
   func errorThatTheHashesContradict(code: Int) throws {
     guard let store = try RealStore(Self.moody), let versions = try Self.versions() else { return }
     let expected = try #require(ExpectedModel(versions, versionName: "Moody"))
@@ -153,13 +153,15 @@ func cocoa(_ code: Int, sqlite: Int32? = nil) -> NSError {
   }
 
   /// Locks, space, the device, protection: whatever the model says.
-  @Test(arguments: [5, 6, 10, 13, 14, 23, 264, 522, 3850, 4874, 6922, 7178] as [Int32])
+  @Test(
+    .enabled(if: Shared.isThere),
+    arguments: [5, 6, 10, 13, 14, 23, 264, 522, 3850, 4874, 6922, 7178] as [Int32])
   func surroundings(code: Int32) throws {
     guard let store = try RealStore(Self.moody), let versions = try Self.versions() else { return }
     #expect(try store.isLeftAlone(versions, failingWith: cocoa(134110, sqlite: code)))
   }
 
-  @Test func newerFramework() throws {
+  @Test(.enabled(if: Shared.isThere)) func newerFramework() throws {
     guard let store = try RealStore(Self.moody), let versions = try Self.versions() else { return }
     let connection = try SQLiteConnection(store.url)
     guard
@@ -184,7 +186,7 @@ func cocoa(_ code: Int, sqlite: Int32? = nil) -> NSError {
   }
 
   /// The rows of a large log survive the move.
-  @Test func logOfARealStore() throws {
+  @Test(.enabled(if: Shared.isThere)) func logOfARealStore() throws {
     guard let store = try RealStore("abrignoni-iLEAPP/ios17-mastodon/shared.sqlite") else { return }
     let before = try SQLiteConnection.rowsOfEveryTable(inCopyOf: store.url)
     let task = hashes(["Task": 0xcc])
@@ -208,7 +210,7 @@ func cocoa(_ code: Int, sqlite: Int32? = nil) -> NSError {
   }
 
   /// No real store looks damaged.
-  @Test func realStoresAreSound() throws {
+  @Test(.enabled(if: Shared.isThere)) func realStoresAreSound() throws {
     guard let shared = Shared.require("all real stores") else { return }
     let root = shared.appendingPathComponent("stores/real")
     let names =
@@ -273,7 +275,7 @@ func cocoa(_ code: Int, sqlite: Int32? = nil) -> NSError {
   }
 
   /// Also when the store is one of an earlier version: that is no damage.
-  @Test(arguments: [11, 26] as [Int32])
+  @Test(.enabled(if: Shared.isThere), arguments: [11, 26] as [Int32])
   func damageThatIsNotThere(code: Int32) throws {
     let plain = try RealStore(try StoreFixtures.named("wal-mode-clean"))
     #expect(try plain.isLeftAlone(failingWith: cocoa(259, sqlite: code)))
@@ -295,7 +297,7 @@ func cocoa(_ code: Int, sqlite: Int32? = nil) -> NSError {
   }
 
   /// Damaged and hostile files of other projects: judged in bounded time, never changed.
-  @Test func damagedFilesOfOthers() throws {
+  @Test(.enabled(if: Shared.isThere)) func damagedFilesOfOthers() throws {
     guard let shared = Shared.require("all damaged stores") else { return }
     let root = shared.appendingPathComponent("stores/corrupt")
     let names =

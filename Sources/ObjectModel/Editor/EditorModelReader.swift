@@ -275,12 +275,16 @@ package struct EditorModelReader {
     return lists
   }
 
-  package mutating func renaming(_ value: PropertyList?, _ name: String) throws(ModelError) -> String? {
+  package mutating func renaming(_ value: PropertyList?, _ name: String) throws(ModelError)
+    -> String?
+  {
     let identifier = try text(value)
     return identifier == name ? nil : identifier
   }
 
-  package mutating func userInfo(_ value: PropertyList?) throws(ModelError) -> [String: ArchivedValue] {
+  package mutating func userInfo(_ value: PropertyList?) throws(ModelError) -> [String:
+    ArchivedValue]
+  {
     var found: [String: ArchivedValue] = [:]
     for (key, stored) in try named(value) {
       let decoded = archive.decoded(stored)

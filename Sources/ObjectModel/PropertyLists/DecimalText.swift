@@ -58,7 +58,8 @@ package enum DecimalText {
   }
 
   /// The parts that an archived decimal needs; nil when the number has more than 128 bits.
-  package static func parts(_ text: String) -> (mantissa: [UInt8], exponent: Int64, negative: Bool)? {
+  package static func parts(_ text: String) -> (mantissa: [UInt8], exponent: Int64, negative: Bool)?
+  {
     guard let text = canonical(text) else { return nil }
     let negative = text.utf8.first == UInt8(ascii: "-")
     let pieces = text.utf8.drop { $0 == UInt8(ascii: "-") }.split(separator: UInt8(ascii: "."))

@@ -18,7 +18,8 @@ public struct KeyedArchive: Sendable, Hashable {
   /// Reads the archive that a file of models is.
   ///
   /// - Throws: ``ModelError`` with `code` and `message` when it is none, else what is wrong with the property list.
-  package init(bytes: [UInt8], orThrow code: ModelError.Code, _ message: String) throws(ModelError) {
+  package init(bytes: [UInt8], orThrow code: ModelError.Code, _ message: String) throws(ModelError)
+  {
     do {
       try self.init(bytes: bytes)
     } catch {

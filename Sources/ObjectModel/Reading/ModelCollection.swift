@@ -77,7 +77,9 @@ public struct ModelCollection: Sendable {
 
 extension ModelCollection.Version {
   /// Whether nothing is known of the version, not even hashes, because it could not be read.
-  package var isUnread: Bool { problem != nil && model == nil && recorded == nil && optimised == nil }
+  package var isUnread: Bool {
+    problem != nil && model == nil && recorded == nil && optimised == nil
+  }
 
   /// Whether a store with these recorded hashes opens with this version without migration: the same
   /// entities, all hashes equal. Hashes recorded beside the version count, then computed ones, then

@@ -89,7 +89,7 @@ extension TableDefinition {
       if try reader.kind(of: root)?.isLeaf != false { break }
     }
     guard surplus * 2 > count else { return false }
-    return columns.contains { $0.declaredType.split(whereSeparator: \.isWhitespace).count > 2 }
+    return columns.contains { $0.declaredType.utf8.split { $0 == 0x20 || 9...13 ~= $0 }.count > 2 }
       || SchemaGrammar.refusesTable(sql)
   }
 }

@@ -1,3 +1,4 @@
+import Fixtures
 import Foundation
 import Testing
 
@@ -7,6 +8,7 @@ import Testing
 struct EditorModelTests {
   /// Stores of Apple's samples, with the model in Xcode 3's form beside them.
   @Test(
+    .enabled(if: Shared.isThere),
     arguments: [
       (
         "73153-apple-ios-samples/CoreDataBooks/CoreDataBooks.xcdatamodeld",
@@ -38,7 +40,7 @@ struct EditorModelTests {
     }
   }
 
-  @Test func detailsOfApplesSample() throws {
+  @Test(.enabled(if: Shared.isThere)) func detailsOfApplesSample() throws {
     guard
       let path = SharedFiles.path(
         "stores/real/73153-apple-ios-samples/CoreDataBooks/CoreDataBooks.xcdatamodeld")
@@ -60,7 +62,7 @@ struct EditorModelTests {
   }
 
   /// Every class and every tag in the files is known: a new one is not passed over in silence.
-  @Test func everyTagInTheFilesIsRead() throws {
+  @Test(.enabled(if: Shared.isThere)) func everyTagInTheFilesIsRead() throws {
     guard let root = SharedFiles.path("stores/real") else { return }
     var archives: [KeyedArchive] = []
     for path in SharedFiles.files(below: root, suffix: "/elements") {

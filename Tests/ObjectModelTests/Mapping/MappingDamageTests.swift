@@ -1,3 +1,4 @@
+import Fixtures
 import Foundation
 import Testing
 
@@ -125,7 +126,7 @@ struct MappingDamageTests {
   }
 
   /// What lies in a cut real file is told; it is never a crash.
-  @Test func cutsAndFlipsOfRealFiles() throws {
+  @Test(.enabled(if: Shared.isThere)) func cutsAndFlipsOfRealFiles() throws {
     guard let source = try RealMappings.sources()?.first(where: { $0.path.contains("V1.FromV2") }),
       let compiled = try RealMappings.compiled()?.first
     else { return }

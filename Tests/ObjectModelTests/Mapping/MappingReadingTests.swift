@@ -1,3 +1,4 @@
+import Fixtures
 import Foundation
 import Testing
 
@@ -6,7 +7,7 @@ import Testing
 
 /// The mapping models of public projects, read whole.
 struct MappingReadingTests {
-  @Test func everySourceIsReadWhole() throws {
+  @Test(.enabled(if: Shared.isThere)) func everySourceIsReadWhole() throws {
     guard let files = try RealMappings.sources() else { return }
     #expect(files.count == 12)
     var counts = (entities: 0, attributes: 0, relationships: 0, expressions: 0, policies: 0)
@@ -40,7 +41,7 @@ struct MappingReadingTests {
   }
 
   /// Every name in the files is known to the reader, or was kept among the others.
-  @Test func everyNameInTheSourcesIsAccountedFor() throws {
+  @Test(.enabled(if: Shared.isThere)) func everyNameInTheSourcesIsAccountedFor() throws {
     guard let files = try RealMappings.sources() else { return }
     let known: [String: Set<String>] = [
       "XDDEVMAPPINGMODEL": [
@@ -78,7 +79,7 @@ struct MappingReadingTests {
     }
   }
 
-  @Test func embeddedModelsAreThoseBesideThem() throws {
+  @Test(.enabled(if: Shared.isThere)) func embeddedModelsAreThoseBesideThem() throws {
     guard let files = try RealMappings.sources(),
       let root = SharedFiles.path("stores/real")
     else { return }
@@ -128,7 +129,7 @@ struct MappingReadingTests {
     ]
   }()
 
-  @Test func keysOfCompiledFilesAreAccountedFor() throws {
+  @Test(.enabled(if: Shared.isThere)) func keysOfCompiledFilesAreAccountedFor() throws {
     guard let files = try RealMappings.compiled() else { return }
     #expect(files.count == 1)
     let known: [String: Set<String>] = [
@@ -175,7 +176,7 @@ struct MappingReadingTests {
     }
   }
 
-  @Test func compiledHashesAreThoseOfItsModels() throws {
+  @Test(.enabled(if: Shared.isThere)) func compiledHashesAreThoseOfItsModels() throws {
     guard
       let folder = SharedFiles.path(
         "stores/real/alemar11-CoreDataPlus/Tests/Resources/SampleModel"),
@@ -210,7 +211,7 @@ struct MappingReadingTests {
   }
 
   /// The one mapping model that is there as source and compiled.
-  @Test func compilingTheSourceGivesTheCompiledForm() throws {
+  @Test(.enabled(if: Shared.isThere)) func compilingTheSourceGivesTheCompiledForm() throws {
     guard let compiled = try RealMappings.compiled()?.first?.mapping,
       let source = try RealMappings.sources()?.first(where: { $0.path.contains("V2toV3") })
     else { return }
@@ -226,7 +227,7 @@ struct MappingReadingTests {
   }
 
   /// Expressions whose trees are known from the editor.
-  @Test func expressionsAsTrees() throws {
+  @Test(.enabled(if: Shared.isThere)) func expressionsAsTrees() throws {
     guard let files = try RealMappings.sources() else { return }
     func property(_ file: String, _ entity: String, _ name: String) throws -> PropertyMapping {
       let mapping = try #require(files.first { $0.path.contains(file) }).mapping.compiled()

@@ -1,3 +1,4 @@
+import Fixtures
 import Foundation
 import Testing
 
@@ -52,7 +53,7 @@ struct MigrationPlanTests {
       to: "SampleModel3", steps: ["V2toV3 SampleModel3"]),
   ]
 
-  @Test(arguments: ways)
+  @Test(.enabled(if: Shared.isThere), arguments: ways)
   func chainsOfRealProjects(_ way: Way) throws {
     guard let folder = SharedFiles.path("stores/real/" + way.project) else { return }
     let collection = try ModelCollection(at: folder)
@@ -70,7 +71,7 @@ struct MigrationPlanTests {
   }
 
   /// Without mapping models, the way through Moody 5 drops all continents; the direct one keeps them.
-  @Test func objectsOutweighProperties() throws {
+  @Test(.enabled(if: Shared.isThere)) func objectsOutweighProperties() throws {
     guard let folder = SharedFiles.path("stores/real/objcio-core-data") else { return }
     let all = try ModelCollection(at: folder).versions
     let six = try #require(
@@ -246,7 +247,7 @@ struct MigrationPlanTests {
   // MARK: Files on which a plan went wrong
 
   /// Their app migrates all of these by inference, over changed destinations and inverses.
-  @Test(arguments: ["1.3", "1.3.5", "1.4", "1.6", "2.0"])
+  @Test(.enabled(if: Shared.isThere), arguments: ["1.3", "1.3.5", "1.4", "1.6", "2.0"])
   func aChangedDestinationIsNoEnd(_ version: String) throws {
     let place = "stores/found/models/destination-changed/ArtsyPartner.xcdatamodeld"
     guard let path = SharedFiles.path(place) else { return }
@@ -265,7 +266,7 @@ struct MigrationPlanTests {
   }
 
   /// Both mapping models fit the step from 17 to 19 by the hashes they name, and one carries this pair.
-  @Test func theMappingModelOfExactlyThisPairComesFirst() throws {
+  @Test(.enabled(if: Shared.isThere)) func theMappingModelOfExactlyThisPairComesFirst() throws {
     guard let folder = SharedFiles.path("stores/found/models/two-mappings") else { return }
     let collection = try ModelCollection(at: folder)
     let mappings = try MappingModelSet(at: folder)

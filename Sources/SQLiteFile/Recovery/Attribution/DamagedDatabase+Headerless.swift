@@ -1,6 +1,7 @@
 extension DamagedDatabase {
-  /// Tables that such a page is held against.
+  /// Tables that such a page is held against, and pages that are.
   private static let mostTornTables = 64
+  private static let mostHeaderless = 1 << 10
 
   /// Gives leaves that have lost their first sector, and to which nothing leads any more, to the one table whose rows fill them
   /// to their ends and which lacks these row ids.
@@ -16,14 +17,16 @@ extension DamagedDatabase {
     var taken: [Int: RowIDRanges] = [:]
     var claims: [(page: UInt32, table: Int)] = []
     var buffer = ContiguousArray<UInt8>()
+    var left = Self.mostHeaderless
     var page: UInt32 = 1
-    while page < pageCount {
+    while page < pageCount, left > 0 {
       page += 1
       guard census.kind(page) == .other, census.parent(page) == 0, !census.free.contains(page),
         !census.followed.contains(page),
         try reader.copy(page, into: &buffer) == layout.pageSize,
         PayloadGatherer.touchesZeroSector(buffer.rawSpan, 0..<1)
       else { continue }
+      left -= 1
       if taken.isEmpty { taken = try liveRowIDs(of: torn) }
       let fitting = torn.filter { table in
         guard let rowIDs = rowIDs(toTheEndOf: buffer.rawSpan, page, as: table),

@@ -92,7 +92,7 @@ extension DamagedDatabase {
       }
       origin.table = number
       origin.attribution = .root
-      let isInOrder = layouts[number].isInOrder
+      let columnCount = layouts[number].isInOrder ? layouts[number].rules.count : 0
       var pageOffset: Int64 = 0
       var content = ContiguousArray<UInt8>()
       var earlier: ClosedRange<Int64>?
@@ -104,7 +104,8 @@ extension DamagedDatabase {
         guard given.begin(at: origin.offset) else { return true }
         if !given.take(row, at: origin.offset) {
           isDone = !give(
-            row, origin, isInOrder ? Self.lostValues(content.rawSpan, at: start, layout) : [])
+            row, origin,
+            Self.lostValues(content.rawSpan, at: start, layout, columnCount: columnCount))
         }
         return !isDone
       }
@@ -145,9 +146,11 @@ extension DamagedDatabase {
   }
 
   /// The values of a cell of which a lost sector has a part, or the type.
-  private static func lostValues(_ page: RawSpan, at start: Int, _ layout: FileLayout)
-    -> [PartialValue]
-  {
+  ///
+  /// `columnCount`: of the table; 0 where its fields are not its columns in order.
+  private static func lostValues(
+    _ page: RawSpan, at start: Int, _ layout: FileLayout, columnCount: Int
+  ) -> [PartialValue] {
     let usable = min(layout.usableSize, page.byteCount)
     guard start < usable, let payload = Varint.read(page, at: start, end: usable),
       let rowID = Varint.read(page, at: start + payload.length, end: usable)
@@ -165,7 +168,9 @@ extension DamagedDatabase {
     var body = record + Int(header.value)
     let headerEnd = body
     var column = 0
-    while offset < headerEnd, let type = Varint.read(page, at: offset, end: headerEnd) {
+    while column < columnCount, offset < headerEnd,
+      let type = Varint.read(page, at: offset, end: headerEnd)
+    {
       let length = min(RecordDecoder.length(ofType: type.value), max(0, end - body))
       let isTypeLost = PayloadGatherer.touchesZeroSector(page, offset..<offset + type.length)
       if isTypeLost || PayloadGatherer.touchesZeroSector(page, body..<body + length) {
