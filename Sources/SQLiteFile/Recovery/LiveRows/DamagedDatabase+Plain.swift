@@ -2,7 +2,8 @@
 /// with values in doubt by where they stand.
 private final class GivenRows {
   private var contents: [Int: Int] = [:]
-  private var doubtful: Set<Int64> = []
+  /// By where they stand: which values are in doubt, and what the others are.
+  private var doubtful: [Int64: (hasRowID: Bool, columns: Set<Int>, content: Int)] = [:]
   private var read: Set<Int64> = []
 
   func removeAll() {
@@ -16,16 +17,22 @@ private final class GivenRows {
 
   func add(_ row: borrowing RecoveredRowBuffer) {
     if row.partial.isEmpty {
-      contents[row.contentHash, default: 0] += 1
+      contents[row.contentHash(), default: 0] += 1
     } else {
-      doubtful.insert(row.origin.offset)
+      let columns = Set(row.partial.map(\.column))
+      let hasRowID = row.rowID != nil
+      doubtful[row.origin.offset] = (
+        hasRowID, columns, row.contentHash(without: columns, hasRowID: hasRowID)
+      )
     }
   }
 
   /// Takes a row out; false where it is not among them.
   func take(_ row: borrowing RecoveredRowBuffer, at offset: Int64) -> Bool {
-    if doubtful.contains(offset) { return true }
-    let hash = row.contentHash
+    if let other = doubtful[offset] {
+      return row.contentHash(without: other.columns, hasRowID: other.hasRowID) == other.content
+    }
+    let hash = row.contentHash()
     guard let count = contents[hash], count > 0 else { return false }
     contents[hash] = count - 1
     return true
@@ -65,10 +72,13 @@ extension DamagedDatabase {
     _ wanted: Set<Int>?, comparesRows: Bool = true,
     give: (_ row: borrowing RecoveredRowBuffer, _ origin: RowOrigin, _ lost: [PartialValue]) -> Bool
   ) throws(SQLiteFileError) {
-    // A log that one of them does not lay over the file is history to the other.
-    guard let plain, plain.hasOverlays == (sides?.overlays.isEmpty == false) else { return }
+    guard let plain else { return }
+    // A log that one of them does not lay over the file is history to the other: its rows are, and what is wrong stays wrong.
+    let isSameState = plain.hasOverlays == (sides?.overlays.isEmpty == false)
+    let comparesRows = comparesRows && isSameState
     let isSameLayout =
-      plain.header.pageSize == layout.pageSize && plain.header.usableSize == layout.usableSize
+      isSameState && plain.header.pageSize == layout.pageSize
+      && plain.header.usableSize == layout.usableSize
       && plain.header.textEncoding == layout.textEncoding
     // Of a schema that is damaged a table may have come twice.
     let names = tables.map { SQLName($0.name) }

@@ -1,6 +1,8 @@
 /// Puts the payload of a cell together from its page and its overflow pages, and says which bytes of it are
 /// missing or in doubt (file format, section 1.6 "Cell Payload Overflow Pages").
 struct PayloadGatherer: ~Copyable {
+  /// The highest number of an overflow page of the payload; 0 without one.
+  private(set) var highestPage: UInt32 = 0
   private(set) var payload = ContiguousArray<UInt8>()
   /// Bytes of the payload that are not to be trusted, in order: content of pages that look overwritten.
   private(set) var doubts: [Range<Int>] = []
@@ -58,6 +60,7 @@ struct PayloadGatherer: ~Copyable {
     append(bytes.part(cell.record, local))
     addZeroSectors(bytes, cell.record..<cell.record + local, at: lost.count)
     have = payload.count
+    highestPage = 0
     guard cell.spills else { return }
     let first = payload.count
     // Where the chain leaves the order in which SQLite takes pages, so that it may be another's from there on.
@@ -135,6 +138,7 @@ struct PayloadGatherer: ~Copyable {
       // The pages of a dead row may have gone to another one since: then they end too early or too late.
       if !isLive, isLast != (following == 0) { doubt(from: first) }
       if isLive { _ = claimed.insert(next) }
+      highestPage = max(highestPage, next)
       have = payload.count
       if steps & (steps - 1) == 0 { landmark = next }
       steps += 1

@@ -10,6 +10,8 @@ struct RowReader: ~Copyable {
   /// Pages that the schema or the pointer map calls pages of b-trees.
   private let trees: PageSet
   private let roots: Set<UInt32>
+  /// The last page that the database counts.
+  private let lastPage: UInt32
   /// The row ids of leaves that hold others, too.
   private let narrowed: [UInt32: ClosedRange<Int64>]
   private var reader: PageReader
@@ -37,6 +39,7 @@ struct RowReader: ~Copyable {
     schemaLeaves = Set(database.schemaLeaves)
     trees = database.namedTrees
     roots = Set(database.roots.keys)
+    lastPage = database.plain?.pageCount ?? .max
     narrowed = database.narrowed
     reader = database.reader.another()
     gatherer = PayloadGatherer(database)
@@ -99,7 +102,8 @@ struct RowReader: ~Copyable {
     // The schema table's own rows are no table's.
     if owner == nil, schemaLeaves.contains(page) { return }
     let own = narrowed[page]
-    if let owner, own == nil, kind == .tableLeaf, sink.takesLeaves(of: owner.table),
+    if let owner, own == nil, kind == .tableLeaf, page <= lastPage,
+      sink.takesLeaves(of: owner.table),
       layout.textEncoding == .utf8,
       layouts[owner.table].isInOrder, !layouts[owner.table].takesAllFields
     {
@@ -129,7 +133,9 @@ struct RowReader: ~Copyable {
     }
     let deduced =
       reading.hasMisfits ? try deduce(page, owner?.table, bytes.rawSpan, available) : [:]
-    isInDoubt = !deduced.isEmpty || (isIndex && (kind == .indexInterior || !reading.addsUp))
+    isInDoubt =
+      !deduced.isEmpty || (isIndex && (kind == .indexInterior || !reading.addsUp))
+      || page > lastPage
     if reading.method != .pointers || reading.lostCount > 0 {
       report(page, owner?.table)
       isInDoubt = true
@@ -262,7 +268,9 @@ struct RowReader: ~Copyable {
     }
     try gatherer.gather(
       cell, of: page, bytes: bytes, isLive: isLive, census: census, reader: &reader)
-    if gatherer.mendedCount > 0 || cell.isWrecked { isInDoubt = true }
+    if gatherer.mendedCount > 0 || cell.isWrecked || gatherer.highestPage > lastPage {
+      isInDoubt = true
+    }
     var cell = cell
     if gatherer.endsExactly { cell.isEndDoubtful = false }
     // The number of the overflow page is what a cell ends with.

@@ -112,16 +112,17 @@ public struct RecoveredRowBuffer: ~Copyable {
     sink.endRow()
   }
 
-  /// A number for the row id and all values, the same for the same.
-  var contentHash: Int {
+  /// A number for the row id, if it counts, and all values but some, the same for the same.
+  func contentHash(without columns: Set<Int> = [], hasRowID: Bool = true) -> Int {
     var hasher = Hasher()
-    hasher.combine(rowID)
-    for value in values {
+    if hasRowID { hasher.combine(rowID) }
+    for (column, value) in values.enumerated() where !columns.contains(column) {
       hasher.combine(value.kind)
       hasher.combine(value.bits)
       hasher.combine(value.count)
+      let content = bytes.rawSpan.part(value.offset, value.count)
+      unsafe content.withUnsafeBytes { unsafe hasher.combine(bytes: $0) }
     }
-    unsafe bytes.withUnsafeBytes { unsafe hasher.combine(bytes: $0) }
     return hasher.finalize()
   }
 
