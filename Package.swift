@@ -46,7 +46,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-crypto", "3.12.3"..<"5.0.0"),
   ],
   targets: [
-    // What a model says that a store must be, for whoever checks, repairs or makes one.
+    // What a model demands of a store: for the check, for repair and for new stores.
     // Its tests are CoreDataStoreTests.
     .target(
       name: "CoreDataForensics",

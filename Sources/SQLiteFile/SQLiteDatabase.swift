@@ -155,7 +155,7 @@ public final class SQLiteDatabase {
     }
     schema = Schema(rows: rows)
     for table in schema.tables {
-      // A page that the device does not give is no witness; whoever reads its rows is told.
+      // A page that cannot be read says nothing of the statement; reading its rows reports the failure.
       guard let sql = table.sql, let definition = table.definition,
         (try? definition.runsTogether(sql, root: table.rootPage, &reader)) == true
       else { continue }

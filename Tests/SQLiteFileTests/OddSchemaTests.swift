@@ -129,8 +129,8 @@ import Testing
     }
   }
 
-  /// A bit makes another character of a comma, and one column of two: the rows keep all their values, whoever reads them, and
-  /// nobody calls the file sound.
+  /// A bit makes another character of a comma, and one column of two: every reader gives all values of the rows, and the
+  /// check finds damage.
   @Test(arguments: ["l", ".", "(", "\u{c}"], [", name TEXT", ", depth REAL"])
   func aCommaThatIsNone(_ character: String, before column: String) throws {
     let store = try DamageCase(pageSize: 1024) { connection in
@@ -167,7 +167,7 @@ import Testing
     #expect(try database.check().findings.kept.contains { $0.table == "port" })
   }
 
-  /// A record with more fields than its table has columns is SQLite's to write never: whoever leaves values out says so.
+  /// SQLite never writes a record with more fields than its table has columns: both readers tell of the values they leave out.
   @Test func aRecordWithMoreFieldsThanColumns() throws {
     let store = try DamageCase(pageSize: 1024) { connection in
       try connection.exec("CREATE TABLE port(id INTEGER PRIMARY KEY, name TEXT, berths)")

@@ -1,9 +1,9 @@
 /// Puts the payload of a cell together from its page and its overflow pages, and says which bytes of it are
 /// missing or in doubt (file format, section 1.6 "Cell Payload Overflow Pages").
 struct PayloadGatherer: ~Copyable {
+  private(set) var payload = ContiguousArray<UInt8>()
   /// The highest number of an overflow page of the payload; 0 without one.
   private(set) var highestPage: UInt32 = 0
-  private(set) var payload = ContiguousArray<UInt8>()
   /// Bytes of the payload that are not to be trusted, in order: content of pages that look overwritten.
   private(set) var doubts: [Range<Int>] = []
   /// Bytes from the start that are there at all.
