@@ -125,7 +125,7 @@ public enum CoreDataExpectations {
       if let index = known.firstIndex(where: { $0.name == table.name && $0.isDescribed }) {
         known[index].integers.merge(table.integers) { old, _ in old }
         known[index].notNull.formUnion(table.notNull)
-      } else if !isStore || known.contains(where: { $0.name == table.name && !$0.isDropped }) {
+      } else if !isStore || known.contains(where: { $0.name == table.name }) {
         known.append(table)
       }
     }

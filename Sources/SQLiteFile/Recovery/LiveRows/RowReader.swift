@@ -152,16 +152,13 @@ struct RowReader: ~Copyable {
       ? []
       : reading.displaced(bytes.rawSpan).union(
         owner.map { reading.strangers(bytes.rawSpan, shapes[$0.table]) } ?? [])
+    let surplusCount = decoder.surplusCount
     for index in reading.cells.indices where sink.wantsMore {
       let cell = reading.cells[index]
       // They come with what is deleted.
       if strangers.contains(index) || own.map({ !$0.contains(cell.rowID) }) ?? false {
         isInDoubt = true
         continue
-      }
-      if !isInDoubt, !cell.isHeadless, !rowLayout.takesAllFields {
-        let record = bytes.rawSpan.part(cell.record, cell.local)
-        isInDoubt = FirstRecords.fieldCount(record) > rowLayout.fieldCount
       }
       origin.offset = place.offset + Int64(cell.start)
       if let row = deduced[index] {
@@ -170,7 +167,7 @@ struct RowReader: ~Copyable {
       }
       try emit(cell, of: page, bytes.rawSpan, origin, rowLayout, isLive: true, &sink)
     }
-    if !isInDoubt { _ = sound.insert(page) }
+    if !isInDoubt, decoder.surplusCount == surplusCount { _ = sound.insert(page) }
   }
 
   /// Hands all rows of a leaf over at once, where nothing about it is unusual; else none.
