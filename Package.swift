@@ -33,6 +33,7 @@ let package = Package(
   products: [
     .executable(name: "lifeboat", targets: ["LifeboatCLI"]),
     .library(name: "SQLiteFile", targets: ["SQLiteFile"]),
+    .library(name: "SQLiteForensics", targets: ["SQLiteForensics"]),
     .library(name: "ObjectModel", targets: ["ObjectModel"]),
     .library(name: "ModelTools", targets: ["ModelTools"]),
     .library(name: "CoreDataStore", targets: ["CoreDataStore"]),
@@ -50,8 +51,14 @@ let package = Package(
     // Its tests are CoreDataStoreTests.
     .target(
       name: "CoreDataForensics",
-      dependencies: ["CoreDataStore", "ModelTools", "ObjectModel", "SQLiteFile", "SafeText"],
+      dependencies: [
+        "CoreDataStore", "ModelTools", "ObjectModel", "SQLiteFile", "SQLiteForensics", "SafeText",
+      ],
       swiftSettings: settings),
+    // What is sound in a database file and what is not: the check, recovery, deleted rows.
+    // Its tests are SQLiteFileTests.
+    .target(
+      name: "SQLiteForensics", dependencies: ["SQLiteFile", "SafeText"], swiftSettings: settings),
     // What is done with models above reading them.
     // Its tests are ObjectModelTests: they write what they read.
     .target(
@@ -67,7 +74,7 @@ let package = Package(
       dependencies: [
         "SupportBundle", "StoreRecovery", "StoreMigration", "StoreExtraction",
         "CoreDataForensics", "CoreDataStore", "ModelTools", "ObjectModel", "SQLiteFile",
-        "SQLiteWriter", "Terminal", "SafeText",
+        "SQLiteForensics", "SQLiteWriter", "Terminal", "SafeText",
         argumentParser,
       ],
       swiftSettings: settings),
@@ -86,8 +93,8 @@ let package = Package(
     + room(
       "SupportBundle",
       imports: [
-        "StoreExtraction", "StoreRecovery", "CoreDataStore", "SQLiteFile", "SafeText", "SafeFiles",
-        "CZlib", crypto,
+        "StoreExtraction", "StoreRecovery", "CoreDataStore", "SQLiteFile", "SQLiteForensics",
+        "SafeText", "SafeFiles", "CZlib", crypto,
       ])
     + room(
       "StoreRecovery",
@@ -105,14 +112,14 @@ let package = Package(
       "StoreExtraction",
       imports: [
         "CoreDataForensics", "CoreDataStore", "ModelTools", "ObjectModel", "SQLiteFile",
-        "SQLiteWriter", "SafeText", "SafeFiles",
+        "SQLiteForensics", "SQLiteWriter", "SafeText", "SafeFiles",
       ])
     + room("SQLiteWriter", imports: ["SafeText", "SafeFiles", "CSQLite"])
     + room(
       "CoreDataStore", imports: ["ObjectModel", "SQLiteFile", "SafeText", "CZlib", crypto],
       tests: ["CoreDataForensics", "SQLiteWriter"])
     + room("ObjectModel", imports: ["SafeText", crypto], tests: ["ModelTools"])
-    + room("SQLiteFile", imports: ["SafeText"])
+    + room("SQLiteFile", imports: ["SafeText"], tests: ["SQLiteForensics"])
 )
 
 // The adaptors for Apple's frameworks, compiled and run against stand-ins of the frameworks' names. Only

@@ -1,6 +1,7 @@
 import CoreDataStore
 import ObjectModel
 import SQLiteFile
+import SQLiteForensics
 
 /// What Core Data's rules ask of the values in a store's columns, as demands that the check of the file makes good on
 /// while it reads the rows.

@@ -1,6 +1,7 @@
 import CoreDataStore
 public import ObjectModel
 public import SQLiteFile
+public import SQLiteForensics
 
 /// What Core Data lets one expect of a store whose schema is lost: the tables that every store has, and from
 /// its model all others.

@@ -1,6 +1,7 @@
 public import CoreDataStore
 import ObjectModel
 public import SQLiteFile
+public import SQLiteForensics
 
 extension CoreDataStore {
   /// Checks the file as SQLite's format has it, and what is in it by Core Data's rules: entity numbers, keys handed

@@ -1,6 +1,7 @@
 public import CoreDataStore
 public import ObjectModel
-public import SQLiteFile
+import SQLiteFile
+public import SQLiteForensics
 
 /// Gives rows of a damaged store the names of its model.
 public struct RecoveredNaming {

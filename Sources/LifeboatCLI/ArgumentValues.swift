@@ -1,5 +1,6 @@
 public import ArgumentParser
 public import SQLiteFile
+public import SQLiteForensics
 public import StoreExtraction
 public import Terminal
 

@@ -1,12 +1,12 @@
 import SafeText
 
 /// Tells files that stand beside a database and are named in its place.
-enum MistakenFile {
+package enum MistakenFile {
   /// The error for a write-ahead log or a rollback journal; nil for any other file.
   ///
   /// The first bytes tell (file format, sections 3 and 4.1). A file with the name of a log that is no database is one
   /// also where its header is lost, as long as a frame of it agrees with its checksum.
-  static func error(for file: ByteFile) throws(SQLiteFileError) -> SQLiteFileError? {
+  package static func error(for file: ByteFile) throws(SQLiteFileError) -> SQLiteFileError? {
     let head = ContiguousArray(try file.bytes(at: 0, count: WriteAheadLog.headerLength))
     guard head.count >= 16, !head.starts(with: DatabaseHeader.magic) else { return nil }
     let bytes = head.rawSpan

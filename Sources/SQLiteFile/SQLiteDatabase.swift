@@ -41,11 +41,11 @@ public final class SQLiteDatabase {
   private var reader: PageReader
   /// Which table each page is read for.
   private let claims: PageClaims
-  let mainPageCount: UInt32
+  package let mainPageCount: UInt32
   /// Whether nothing of the header is left, that is, nothing but its layout is known.
-  let isHeaderLost: Bool
+  package let isHeaderLost: Bool
   /// Whether a log or journal has pages.
-  let hasOverlays: Bool
+  package let hasOverlays: Bool
 
   /// Opens the database at `path` and reads its schema.
   ///
@@ -58,7 +58,7 @@ public final class SQLiteDatabase {
     let log = try Self.log(beside: path, main.size, logView, &findings)
 
     let header = try Self.header(of: main, journal, log)
-    if main.size == 0 { findings.add(FileSurvey.mainEmpty) }
+    if main.size == 0 { findings.add(.mainEmpty) }
     let mainPages = UInt32(
       min(
         (main.size + Int64(header.pageSize) - 1) / Int64(header.pageSize), Int64(UInt32.max - 1)))
@@ -104,7 +104,7 @@ public final class SQLiteDatabase {
   }
 
   /// What a database is put together from.
-  struct Parts {
+  package struct Parts {
     var path: String
     var logView: LogView
     var main: ByteFile
@@ -118,10 +118,30 @@ public final class SQLiteDatabase {
     var origin: Int64 = 0
     var votedLayout: FileLayout?
     var isHeaderLost = false
+
+    package init(
+      path: String, logView: LogView, main: ByteFile, header: DatabaseHeader,
+      overlays: [PageReader.Overlay], pageCount: UInt32, log: WriteAheadLog? = nil,
+      journal: RollbackJournal? = nil, findings: FindingList, origin: Int64 = 0,
+      votedLayout: FileLayout? = nil, isHeaderLost: Bool = false
+    ) {
+      self.path = path
+      self.logView = logView
+      self.main = main
+      self.header = header
+      self.overlays = overlays
+      self.pageCount = pageCount
+      self.log = log
+      self.journal = journal
+      self.findings = findings
+      self.origin = origin
+      self.votedLayout = votedLayout
+      self.isHeaderLost = isHeaderLost
+    }
   }
 
   /// Opens a database of these parts and reads its schema.
-  init(_ parts: Parts) throws(SQLiteFileError) {
+  package init(_ parts: Parts) throws(SQLiteFileError) {
     let header = parts.header
     let stored = parts.main.size - parts.origin + Int64(header.pageSize) - 1
     let mainPages = UInt32(
@@ -189,7 +209,7 @@ public final class SQLiteDatabase {
   }
 
   /// Another reader of the same pages.
-  func anotherReader() -> PageReader { reader.another() }
+  package func anotherReader() -> PageReader { reader.another() }
 
   // MARK: - Rows
 
@@ -298,7 +318,7 @@ public final class SQLiteDatabase {
   }
 
   /// Reads the pages of a table that are not known, one after the other; see ``BTreeScan/run(root:unless:layout:reader:sink:begin:)``.
-  func scan<Sink: RowSink & ~Copyable>(
+  package func scan<Sink: RowSink & ~Copyable>(
     _ table: Table, unless isKnown: (UInt32) -> Bool, _ sink: inout Sink,
     begin: (_ page: UInt32, _ place: PageReader.Place) throws(SQLiteFileError) -> Void
   ) throws(SQLiteFileError) {
@@ -334,7 +354,7 @@ public final class SQLiteDatabase {
     try result.get()
   }
 
-  func newScan(of table: Table, _ isRowIDTable: Bool) -> BTreeScan {
+  package func newScan(of table: Table, _ isRowIDTable: Bool) -> BTreeScan {
     var scan = BTreeScan(
       of: table, isRowIDTable: isRowIDTable, encoding: header.textEncoding,
       mainPageCount: mainPageCount, claims: claims)
@@ -356,7 +376,7 @@ public final class SQLiteDatabase {
 
   /// How the rows of a table are laid out; without a readable CREATE statement the root page tells what kind
   /// of b-tree it is, and the fields come as they are.
-  func layout(of table: Table) throws(SQLiteFileError) -> (RowLayout, isRowIDTable: Bool) {
+  package func layout(of table: Table) throws(SQLiteFileError) -> (RowLayout, isRowIDTable: Bool) {
     if let definition = table.definition {
       return (RowLayout(definition), !definition.isWithoutRowID)
     }
@@ -432,7 +452,7 @@ public final class SQLiteDatabase {
     }
   }
 
-  static func encrypted(_ main: ByteFile) -> SQLiteFileError {
+  package static func encrypted(_ main: ByteFile) -> SQLiteFileError {
     SQLiteFileError(
       .looksEncrypted,
       "not a readable SQLite database: its bytes look random, as encrypted ones do",
@@ -461,5 +481,15 @@ public final class SQLiteDatabase {
     case .readVersion(let version):
       return bad("read version \(version), newer than any known", 19)
     }
+  }
+}
+
+extension Finding {
+  /// Says that the main file has nothing, and what SQLite makes of that: its pager deletes a log beside an empty file.
+  package static var mainEmpty: Finding {
+    Finding(
+      "file.mainEmpty",
+      "the main file is empty and all pages are from the files beside it; SQLite would delete a log instead of reading it, so let no app open the store",
+      offset: 0)
   }
 }

@@ -1,6 +1,7 @@
 import CoreDataForensics
 public import CoreDataStore
 public import SQLiteFile
+public import SQLiteForensics
 
 /// The result of checking a store.
 public struct StoreCheck: Sendable, Codable {

@@ -1,6 +1,7 @@
 import CoreDataStore
 public import ObjectModel
 import SQLiteFile
+import SQLiteForensics
 import SafeText
 
 #if canImport(Glibc)

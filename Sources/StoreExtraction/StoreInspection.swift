@@ -2,6 +2,7 @@ import CoreDataForensics
 public import CoreDataStore
 import ObjectModel
 public import SQLiteFile
+public import SQLiteForensics
 
 /// What a store is, on one screen.
 public struct StoreInspection: Sendable, Codable {

@@ -1,4 +1,5 @@
 public import CoreDataStore
+import SQLiteForensics
 public import StoreExtraction
 public import StoreRecovery
 import Foundation

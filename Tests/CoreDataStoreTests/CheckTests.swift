@@ -3,6 +3,7 @@ import CoreDataStore
 import Fixtures
 import Foundation
 import SQLiteFile
+@testable import SQLiteForensics
 import Testing
 
 /// Core Data's rules, on stores that Core Data has written and on copies in which they are broken.

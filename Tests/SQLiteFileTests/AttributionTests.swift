@@ -2,6 +2,7 @@ import Fixtures
 import Foundation
 import SQLiteFile
 import Testing
+@testable import SQLiteForensics
 
 /// To which table rows are given when the schema says something else, or nothing.
 @Suite struct AttributionTests {

@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import SQLiteFile
+@testable import SQLiteForensics
 
 /// Logs that end early, for SQLite or in truth, and logs without their database.
 @Suite struct BrokenLogTests {

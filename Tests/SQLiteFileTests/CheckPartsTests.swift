@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import SQLiteFile
+@testable import SQLiteForensics
 
 /// The parts of the check that stand alone.
 @Suite struct CheckPartsTests {

@@ -2,6 +2,7 @@ import Fixtures
 import Foundation
 import SQLiteFile
 import Testing
+@testable import SQLiteForensics
 
 /// The check of a file, against `PRAGMA integrity_check` on a private copy.
 @Suite struct CheckTests {

@@ -2,6 +2,7 @@ import Fixtures
 import Foundation
 import SQLiteFile
 import Testing
+@testable import SQLiteForensics
 
 /// A store made by SQLite, what SQLite reads from it while it is whole, and which page holds which row: all that
 /// is needed to ruin it at a chosen place and to judge what is recovered.

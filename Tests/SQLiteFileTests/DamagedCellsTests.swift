@@ -2,6 +2,7 @@ import Fixtures
 import Foundation
 import SQLiteFile
 import Testing
+@testable import SQLiteForensics
 
 /// Cells whose pointers lead anywhere, records that go on in overflow pages to which others lead too, and dead rows
 /// that

@@ -2,6 +2,7 @@ import Fixtures
 import Foundation
 import SQLiteFile
 import Testing
+@testable import SQLiteForensics
 
 /// The reader of damaged files on whole ones, and on files that lost what leads to their rows.
 @Suite struct DamagedDatabaseTests {

@@ -1,6 +1,7 @@
 import Fixtures
 import Foundation
 import SQLiteFile
+@testable import SQLiteForensics
 import Testing
 
 /// Live rows whose record headers say something else than their records are: each value is right or marked.

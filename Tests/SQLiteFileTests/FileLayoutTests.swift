@@ -2,6 +2,7 @@ import Fixtures
 import Foundation
 import SQLiteFile
 import Testing
+@testable import SQLiteForensics
 
 /// Files whose head is ruined, lost or moved: page size, encoding and place of page 1 by what the pages say.
 @Suite struct FileLayoutTests {

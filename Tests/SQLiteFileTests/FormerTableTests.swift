@@ -1,5 +1,6 @@
 import Fixtures
 import SQLiteFile
+@testable import SQLiteForensics
 import Testing
 
 /// Deleted rows on pages that went to another table since keep the name of their own, or have none.

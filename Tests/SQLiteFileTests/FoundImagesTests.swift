@@ -2,6 +2,7 @@ import Fixtures
 import Foundation
 import SQLiteFile
 import Testing
+@testable import SQLiteForensics
 
 /// Database images of SQLite's own fuzz corpora, and files on which something went wrong.
 @Suite struct FoundImagesTests {

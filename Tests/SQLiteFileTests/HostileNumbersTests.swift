@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import SQLiteFile
+@testable import SQLiteForensics
 
 /// Page numbers and counts in small files that would cost gigabytes if they were believed.
 @Suite struct HostileNumbersTests {

@@ -1,6 +1,7 @@
 import Fixtures
 import Foundation
 import SQLiteFile
+@testable import SQLiteForensics
 import Testing
 
 /// Stores ruined at random, read for live and deleted rows: it ends, and lost pages make no rows.

@@ -1,6 +1,7 @@
 import Fixtures
 import Foundation
 import SQLiteFile
+@testable import SQLiteForensics
 import Testing
 
 /// The order of index entries and of rows without row ids, against what `PRAGMA integrity_check` says of it.

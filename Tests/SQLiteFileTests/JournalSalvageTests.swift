@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import SQLiteFile
+@testable import SQLiteForensics
 
 /// Rollback journals, whole and without header, against what SQLite itself rolls back to.
 @Suite struct JournalSalvageTests {

@@ -1,6 +1,7 @@
 import Fixtures
 import Foundation
 import SQLiteFile
+@testable import SQLiteForensics
 import Testing
 
 /// Leaves of tables that are ruined one at a time: what stands on them is found, what does not is not made up.

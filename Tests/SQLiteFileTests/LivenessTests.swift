@@ -1,6 +1,7 @@
 import Fixtures
 import Foundation
 import SQLiteFile
+@testable import SQLiteForensics
 import Testing
 
 /// Which pages of a damaged file are live: what the schema and whole b-trees say comes before the free list, and what

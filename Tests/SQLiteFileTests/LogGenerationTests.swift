@@ -2,6 +2,7 @@ import Fixtures
 import Foundation
 import SQLiteFile
 import Testing
+@testable import SQLiteForensics
 
 /// Write-ahead logs beside a main file of another moment, against what SQLite reads from each of the two moments.
 @Suite struct LogGenerationTests {

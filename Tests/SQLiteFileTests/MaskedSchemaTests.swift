@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import SQLiteFile
+@testable import SQLiteForensics
 
 /// What of a schema may be passed on.
 @Suite struct MaskedSchemaTests {

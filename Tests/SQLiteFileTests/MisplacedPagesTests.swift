@@ -1,6 +1,7 @@
 import Fixtures
 import Foundation
 import SQLiteFile
+@testable import SQLiteForensics
 import Testing
 
 /// Pages that are not those that their b-trees mean: of other stores, or of earlier states of the same one.

@@ -1,6 +1,7 @@
 import Fixtures
 import Foundation
 import SQLiteFile
+@testable import SQLiteForensics
 import Testing
 
 /// Odd entries of the schema and odd headers: what SQLite opens is no damage, and what it refuses is.

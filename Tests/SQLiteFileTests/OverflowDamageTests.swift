@@ -1,6 +1,7 @@
 import Fixtures
 import Foundation
 import SQLiteFile
+@testable import SQLiteForensics
 import Testing
 
 /// Long values whose overflow pages are ruined: the value is marked, or mended where the pointer map tells how,

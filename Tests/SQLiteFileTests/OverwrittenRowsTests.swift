@@ -1,5 +1,6 @@
 import Fixtures
 import SQLiteFile
+@testable import SQLiteForensics
 import Testing
 
 /// Deleted rows into whose space newer ones were written, which were deleted in their turn: what is left of the older

@@ -2,6 +2,7 @@ import Fixtures
 import Foundation
 import SQLiteFile
 import Testing
+@testable import SQLiteForensics
 
 /// The page map, against SQLite's `dbstat`.
 @Suite struct PagesTests {

@@ -2,6 +2,7 @@ import Fixtures
 import Foundation
 import SQLiteFile
 import Testing
+@testable import SQLiteForensics
 
 /// Records that go over into another file as they stand must be those that SQLite would write there.
 @Suite struct RecordFormTests {

@@ -2,6 +2,7 @@ import Fixtures
 import Foundation
 import SQLiteFile
 import Testing
+@testable import SQLiteForensics
 
 /// Rows that one thread reads and another takes, against those that one thread hands over by itself.
 @Suite struct RowPipelineTests {

@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import SQLiteFile
+@testable import SQLiteForensics
 
 /// What the check says of CREATE statements, against what SQLite says when it opens the same file.
 @Suite struct SchemaCheckTests {

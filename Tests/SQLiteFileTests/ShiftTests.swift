@@ -2,6 +2,7 @@ import Fixtures
 import Foundation
 import SQLiteFile
 import Testing
+@testable import SQLiteForensics
 
 /// Bytes lost or put in in the middle of a file.
 @Suite struct ShiftTests {

@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import SQLiteFile
+@testable import SQLiteForensics
 
 /// The state that a main file and pages laid over it make, written out as a file of its own for SQLite to read.
 enum FlatFile {

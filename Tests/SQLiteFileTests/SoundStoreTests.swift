@@ -2,6 +2,7 @@ import Fixtures
 import Foundation
 import SQLiteFile
 import Testing
+@testable import SQLiteForensics
 
 /// A sound store gives each row under the table whose b-tree holds it, whatever its values look like: SQLite lets any
 /// column hold anything.

@@ -2,6 +2,7 @@ import Fixtures
 import Foundation
 import SQLiteFile
 import Testing
+@testable import SQLiteForensics
 
 /// Files whose header is lost, wrong, cut off or moved, against what the same files hold undamaged.
 @Suite struct SurveyTests {

@@ -4,6 +4,7 @@ import Foundation
 @testable import ModelTools
 import ObjectModel
 import SQLiteFile
+@testable import SQLiteForensics
 import SQLiteWriter
 import StoreExtraction
 import Testing

@@ -2,6 +2,7 @@ import CoreDataStore
 import Fixtures
 import Foundation
 import SQLiteFile
+@testable import SQLiteForensics
 import SQLiteWriter
 import StoreExtraction
 import Testing

@@ -1,4 +1,5 @@
 import SQLiteFile
+import SQLiteForensics
 import Terminal
 
 /// One page as a person reads it.

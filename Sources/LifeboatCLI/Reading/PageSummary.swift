@@ -1,4 +1,5 @@
 import SQLiteFile
+import SQLiteForensics
 import Terminal
 
 /// The page map of a store, its pages gathered into runs.

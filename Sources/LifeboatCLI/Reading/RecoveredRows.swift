@@ -1,6 +1,7 @@
 import CoreDataStore
 import ObjectModel
 import SQLiteFile
+import SQLiteForensics
 import SafeText
 import StoreExtraction
 import Terminal

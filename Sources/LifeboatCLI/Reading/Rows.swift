@@ -3,6 +3,7 @@ import CoreDataStore
 import Foundation
 import ObjectModel
 import SQLiteFile
+import SQLiteForensics
 import SafeText
 import StoreExtraction
 import Terminal

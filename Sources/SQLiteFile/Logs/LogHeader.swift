@@ -1,24 +1,24 @@
 /// The first 32 bytes of a write-ahead log (file format, section 4.1 "WAL File Format").
-struct LogHeader {
+@usableFromInline package struct LogHeader {
   /// Both magic numbers without their lowest bit, which tells the byte order of the checksums.
-  static let magic: UInt32 = 0x377f_0682
+  package static let magic: UInt32 = 0x377f_0682
   /// The only format version there has been.
-  static let formatVersion: UInt32 = 3_007_000
+  package static let formatVersion: UInt32 = 3_007_000
 
   /// Why bytes are no header.
-  struct Defect: Error, Equatable {
-    let message: String
+  @usableFromInline package struct Defect: Error, Equatable {
+    package let message: String
   }
 
-  let pageSize: Int
-  let checkpointSequence: UInt32
-  let salt1: UInt32
-  let salt2: UInt32
+  package let pageSize: Int
+  package let checkpointSequence: UInt32
+  package let salt1: UInt32
+  package let salt2: UInt32
   /// The checksum after the header, from which that of the first frame goes on.
-  let checksum: LogChecksum
+  package let checksum: LogChecksum
 
   /// Reads a header; `bytes` starts at the first byte of the log.
-  init(parsing bytes: RawSpan) throws(Defect) {
+  package init(parsing bytes: RawSpan) throws(Defect) {
     guard bytes.byteCount >= WriteAheadLog.headerLength else {
       throw Defect(message: "shorter than its header")
     }
@@ -47,24 +47,24 @@ struct LogHeader {
 }
 
 /// The running checksum of a write-ahead log (file format, section 4.2 "Checksum Algorithm").
-struct LogChecksum: Equatable {
-  let isBigEndian: Bool
-  var first: UInt32 = 0
-  var second: UInt32 = 0
+@usableFromInline package struct LogChecksum: Equatable {
+  @usableFromInline package let isBigEndian: Bool
+  package var first: UInt32 = 0
+  package var second: UInt32 = 0
 
   /// A checksum of nothing, or one that goes on from stored numbers.
-  init(isBigEndian: Bool, first: UInt32 = 0, second: UInt32 = 0) {
+  package init(isBigEndian: Bool, first: UInt32 = 0, second: UInt32 = 0) {
     self.isBigEndian = isBigEndian
     self.first = first
     self.second = second
   }
 
   /// A big-endian word as the checksum counts it.
-  @inline(__always)
-  func counted(_ word: UInt32) -> UInt32 { isBigEndian ? word : word.byteSwapped }
+  @inlinable @inline(__always)
+  package func counted(_ word: UInt32) -> UInt32 { isBigEndian ? word : word.byteSwapped }
 
   /// Adds bytes, a multiple of eight.
-  mutating func add(_ bytes: RawSpan) {
+  package mutating func add(_ bytes: RawSpan) {
     var offset = 0
     let end = bytes.byteCount & ~7
     while offset < end {
@@ -76,7 +76,7 @@ struct LogChecksum: Equatable {
 
   /// Takes the last bytes added away again. Each step of the sum can be undone, so a checksum and the bytes
   /// that led to it give the checksum before them.
-  mutating func remove(_ bytes: RawSpan) {
+  package mutating func remove(_ bytes: RawSpan) {
     var offset = (bytes.byteCount & ~7) - 8
     while offset >= 0 {
       second = second &- counted(bytes.uint32(at: offset &+ 4)) &- first

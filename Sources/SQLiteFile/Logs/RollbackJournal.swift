@@ -15,7 +15,7 @@ public struct RollbackJournal: Sendable, Equatable {
     case unreadable
   }
 
-  static let magic: [UInt8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]
+  package static let magic: [UInt8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]
 
   /// Size of the file in bytes.
   public let sizeBytes: Int64
@@ -30,11 +30,11 @@ public struct RollbackJournal: Sendable, Equatable {
   /// Why playing it back ended before its end; nil when it did not.
   public let defect: Finding?
 
-  let pageOffsets: [UInt32: Int64]
+  package let pageOffsets: [UInt32: Int64]
   private let impossible: ImpossiblePages
 
   /// What is to be said of the journal.
-  var findings: [Finding] {
+  package var findings: [Finding] {
     var findings: [Finding] = []
     switch state {
     case .hot:
@@ -62,7 +62,7 @@ public struct RollbackJournal: Sendable, Equatable {
   }
 
   /// Reads the journal of a database; the size of its main file, in bytes, tells which page numbers can be meant.
-  init(parsing file: ByteFile, mainSize: Int64) throws(SQLiteFileError) {
+  package init(parsing file: ByteFile, mainSize: Int64) throws(SQLiteFileError) {
     sizeBytes = file.size
     var playback = Playback(file: file, mainSize: mainSize)
     let state = try playback.run()
@@ -76,7 +76,7 @@ public struct RollbackJournal: Sendable, Equatable {
   }
 
   /// What to say of a journal whose pages have another size than the database's.
-  static func otherPageSize(_ size: Int, _ databasePageSize: Int) -> Finding {
+  package static func otherPageSize(_ size: Int, _ databasePageSize: Int) -> Finding {
     Finding(
       "journal.otherPageSize",
       "the journal has pages of \(size) bytes, the database of \(databasePageSize); the journal is not used",

@@ -1,7 +1,7 @@
 /// The `-wal` beside a database (file format, section 4 "The Write-Ahead Log").
 public struct WriteAheadLog: Sendable, Equatable {
-  static let headerLength = 32
-  static let frameHeaderLength = 24
+  package static let headerLength = 32
+  package static let frameHeaderLength = 24
 
   /// Size of the file in bytes.
   public let sizeBytes: Int64
@@ -31,9 +31,9 @@ public struct WriteAheadLog: Sendable, Equatable {
   public let committedFramesBehindBreak: Int
 
   /// Where each page's newest frame keeps its content, in bytes from the start of the log.
-  let pageOffsets: [UInt32: Int64]
+  package let pageOffsets: [UInt32: Int64]
   /// What is to be said of the log; nothing of one that has a ``defect``.
-  let findings: [Finding]
+  package let findings: [Finding]
 
   /// Reads the whole log once, checking salts and checksums.
   ///
@@ -42,7 +42,9 @@ public struct WriteAheadLog: Sendable, Equatable {
   ///   - mainSize: size of the main file in bytes, for what page numbers can be meant.
   ///   - includeUncommitted: also take the pages of frames after the last commit, those behind a broken one too.
   /// - Throws: ``SQLiteFileError`` when the device fails; a log that is no log has a ``defect``.
-  init(parsing file: ByteFile, mainSize: Int64, includeUncommitted: Bool) throws(SQLiteFileError) {
+  package init(parsing file: ByteFile, mainSize: Int64, includeUncommitted: Bool)
+    throws(SQLiteFileError)
+  {
     var scan = ValidFrames(file: file, mainSize: mainSize)
     try scan.run(includeUncommitted: includeUncommitted)
     sizeBytes = file.size
@@ -65,7 +67,7 @@ public struct WriteAheadLog: Sendable, Equatable {
   }
 
   /// What to say of frames behind the last commit; nil when there are none.
-  static func uncommittedFinding(_ count: Int) -> Finding? {
+  package static func uncommittedFinding(_ count: Int) -> Finding? {
     guard count > 0 else { return nil }
     return Finding(
       "wal.uncommitted", "\(count) frames belong to a transaction that was never finished",
@@ -73,7 +75,7 @@ public struct WriteAheadLog: Sendable, Equatable {
   }
 
   /// What to say of a log whose pages have another size than the database's.
-  static func otherPageSize(_ size: Int, _ databasePageSize: Int) -> Finding {
+  package static func otherPageSize(_ size: Int, _ databasePageSize: Int) -> Finding {
     Finding(
       "wal.otherPageSize",
       "the log has pages of \(size) bytes, the database of \(databasePageSize); the log is not used",
@@ -81,7 +83,9 @@ public struct WriteAheadLog: Sendable, Equatable {
   }
 
   /// What to say of a frame that ends the valid ones although commits of the same generation stand behind it.
-  static func brokenFinding(frame: Int, offset: Int64, committedBehind count: Int) -> Finding {
+  package static func brokenFinding(frame: Int, offset: Int64, committedBehind count: Int)
+    -> Finding
+  {
     Finding(
       "wal.brokenChain",
       "frame \(frame) does not agree with its checksum, so the log ends there for SQLite; \(count) committed \(count == 1 ? "frame" : "frames") behind it with newer content \(count == 1 ? "does" : "do") not count (--wal all reads them, rows --deleted lists them)",
@@ -89,7 +93,7 @@ public struct WriteAheadLog: Sendable, Equatable {
   }
 
   /// What to say of a commit that gives the database a size that it cannot have.
-  static func impossibleSize(_ count: UInt32) -> Finding {
+  package static func impossibleSize(_ count: UInt32) -> Finding {
     Finding(
       "wal.badPageCount",
       "a commit gives the database \(count) pages, far more than the main file and the log can hold",

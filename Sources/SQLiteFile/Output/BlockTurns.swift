@@ -1,13 +1,13 @@
 import Dispatch
 
 /// What a thread has made of a block of work.
-final class BlockOutput: @unchecked Sendable {
-  var output: OutputBuffer
-  var findings = FindingList()
-  var failure: SQLiteFileError?
+package final class BlockOutput: @unchecked Sendable {
+  package var output: OutputBuffer
+  package var findings = FindingList()
+  package var failure: SQLiteFileError?
 
   /// `output`: takes the bytes of blocks, and writes them when it is told to.
-  init(output: consuming OutputBuffer) { self.output = output }
+  package init(output: consuming OutputBuffer) { self.output = output }
 }
 
 /// Hands out blocks of work to several threads, and has what they made of each written in the order of blocks.
@@ -15,7 +15,7 @@ final class BlockOutput: @unchecked Sendable {
 /// Who is done before its turn leaves the block with the others and goes on; whoever has the turn writes what is left
 /// behind its own. Blocks are taken in their order, so whoever has the turn is at work, and nobody waits for a thread
 /// that has not begun.
-final class BlockTurns: @unchecked Sendable {
+package final class BlockTurns: @unchecked Sendable {
   private let gate = DispatchQueue(label: "blocks")
   private let blockCount: Int
   /// The next block to be taken, and the one whose turn it is.
@@ -27,7 +27,7 @@ final class BlockTurns: @unchecked Sendable {
   private var sleepers: [Int: DispatchSemaphore] = [:]
 
   /// `spares`: as many blocks as can be left before their turn.
-  init(blockCount: Int, spares: [BlockOutput]) {
+  package init(blockCount: Int, spares: [BlockOutput]) {
     self.blockCount = blockCount
     self.spares = spares
   }
@@ -85,15 +85,15 @@ final class BlockTurns: @unchecked Sendable {
 }
 
 /// One thread's place among the blocks. Only that thread touches it.
-final class BlockTurn: @unchecked Sendable {
+package final class BlockTurn: @unchecked Sendable {
   private let turns: BlockTurns
   private var block = 0
   private var hasCome = false
 
-  init(_ turns: BlockTurns) { self.turns = turns }
+  package init(_ turns: BlockTurns) { self.turns = turns }
 
   /// Takes the next block; nil when there is none, or no further one is wanted. It must be ended.
-  func take() -> Int? {
+  package func take() -> Int? {
     guard let next = turns.take() else { return nil }
     block = next
     hasCome = false
@@ -101,7 +101,7 @@ final class BlockTurn: @unchecked Sendable {
   }
 
   /// Waits until the turn is this block's; false when what it has to say is not wanted any more.
-  func come() -> Bool {
+  package func come() -> Bool {
     if !hasCome { turns.wait(for: block) }
     hasCome = true
     return !turns.isStopped
@@ -116,7 +116,7 @@ final class BlockTurn: @unchecked Sendable {
   ///   - failure: what ended it early.
   ///   - settle: is handed the findings and failures of blocks that have been written, in their order; by one thread at a
   ///     time.
-  func end(
+  package func end(
     _ output: inout OutputBuffer, _ findings: FindingList, _ failure: SQLiteFileError?,
     settle: (FindingList, SQLiteFileError?) -> Void
   ) {

@@ -1,6 +1,6 @@
 extension OutputBuffer {
   /// Appends text as a JSON string if it is valid UTF-8, else nothing.
-  mutating func appendIfValid(jsonString bytes: RawSpan) -> Bool {
+  package mutating func appendIfValid(jsonString bytes: RawSpan) -> Bool {
     guard let start = mark(for: bytes.byteCount &* 6 &+ 64) else {
       guard UTF8Scan.isValid(bytes) else { return false }
       return append(jsonString: bytes)
@@ -94,8 +94,8 @@ extension OutputBuffer {
 
   /// Puts text between quotes at a position with room for six times its length and 64 more, and gives the position
   /// behind it; nil where it is not valid UTF-8 or there is not that room.
-  @inline(__always)
-  mutating func put(
+  @inlinable @inline(__always)
+  package mutating func put(
     jsonString bytes: RawSpan, _ start: Int, _ length: Int, at position: Int
   ) -> Int? {
     // Most texts are short, and nothing in them is to be escaped: that shows when they have been put. They are put in two
@@ -145,7 +145,7 @@ extension OutputBuffer {
   }
 
   @inline(never)
-  private mutating func put(anyString bytes: RawSpan, at position: Int) -> Int? {
+  @usableFromInline mutating func put(anyString bytes: RawSpan, at position: Int) -> Int? {
     guard bytes.byteCount &* 6 &+ 96 <= capacity &- position else { return nil }
     advance(to: position)
     return appendIfValid(jsonString: bytes) ? count : nil
@@ -153,12 +153,12 @@ extension OutputBuffer {
 
   private static let spaces: UInt64 = 0x2020_2020_2020_2020
 
-  private static let tops: UInt64 = 0x8080_8080_8080_8080
+  @inlinable static var tops: UInt64 { 0x8080_8080_8080_8080 }
 
   /// The top bit of each byte that is a control character, a quote, a backslash or, unless `passes` has all top bits, not
   /// ASCII. Behind the lowest such byte others may be marked too.
-  @inline(__always)
-  private static func specialBytes(_ word: UInt64, _ passes: UInt64) -> UInt64 {
+  @inlinable @inline(__always)
+  static func specialBytes(_ word: UInt64, _ passes: UInt64) -> UInt64 {
     let ones: UInt64 = 0x0101_0101_0101_0101
     // Subtracting brings up the top bit of a byte that is less. With bit 1 turned over a quote is 0x20, and what is
     // below stays below.
@@ -168,8 +168,8 @@ extension OutputBuffer {
   }
 
   /// The same for 32 bytes at once.
-  @inline(__always)
-  private static func specialBytes(_ block: SIMD4<UInt64>, _ passes: UInt64) -> SIMD4<UInt64> {
+  @inlinable @inline(__always)
+  static func specialBytes(_ block: SIMD4<UInt64>, _ passes: UInt64) -> SIMD4<UInt64> {
     let controlOrQuote = (block ^ 0x0202_0202_0202_0202) &- 0x2121_2121_2121_2121
     let backslash = (block ^ 0x5c5c_5c5c_5c5c_5c5c) &- 0x0101_0101_0101_0101
     return ((controlOrQuote | backslash) & ~block | block & ~SIMD4(repeating: passes)) & tops

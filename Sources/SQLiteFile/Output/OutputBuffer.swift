@@ -12,15 +12,15 @@ import SafeText
 ///
 /// A failed write is remembered rather than thrown, so that the row loop stays free of error paths;
 /// ``finish()`` reports it, and ``isBroken`` lets a long loop end early.
-@safe package struct OutputBuffer: ~Copyable {
+@usableFromInline @safe package struct OutputBuffer: ~Copyable {
   private let descriptor: Int32?
   /// Bytes that can be gathered.
-  let capacity: Int
-  private var memory: UnsafeMutableRawPointer
-  private var template = unsafe UnsafeMutableRawBufferPointer(start: nil, count: 0)
-  private var templateCount = 0
+  @usableFromInline package let capacity: Int
+  @usableFromInline var memory: UnsafeMutableRawPointer
+  @usableFromInline var template = unsafe UnsafeMutableRawBufferPointer(start: nil, count: 0)
+  @usableFromInline var templateCount = 0
   /// Bytes that are gathered.
-  private(set) var count = 0
+  @usableFromInline package private(set) var count = 0
   private var failure: Int32 = 0
   /// Nothing is written before the turn has come; nil for who writes alone.
   private let turn: BlockTurn?
@@ -39,19 +39,19 @@ import SafeText
 
   /// A buffer that keeps its bytes until they are moved elsewhere. When more than `capacity` are appended it
   /// ``isBroken``.
-  init(capacity: Int) {
+  package init(capacity: Int) {
     self.init(descriptor: nil, capacity: capacity, turn: nil, isTerminal: false)
   }
 
   /// A buffer in front of the same descriptor that writes only when its turn has come, if it is given one. What is
   /// appended before that waits in the buffer; when the buffer is full its thread waits.
-  func another(capacity: Int, turn: BlockTurn?) -> OutputBuffer {
+  package func another(capacity: Int, turn: BlockTurn?) -> OutputBuffer {
     OutputBuffer(
       descriptor: descriptor, capacity: capacity, turn: turn, isTerminal: terminal != nil)
   }
 
   /// Gives what is gathered for what another buffer of the same size has.
-  mutating func exchange(with other: inout OutputBuffer) {
+  package mutating func exchange(with other: inout OutputBuffer) {
     guard capacity == other.capacity else { return }
     unsafe swap(&memory, &other.memory)
     swap(&count, &other.count)
@@ -66,13 +66,13 @@ import SafeText
   }
 
   /// Moves what a buffer without a descriptor holds behind what this one has.
-  mutating func append(movingFrom other: inout OutputBuffer) {
+  package mutating func append(movingFrom other: inout OutputBuffer) {
     unsafe append(buffer: UnsafeRawBufferPointer(start: other.memory, count: other.count))
     other.removeAll()
   }
 
   /// Forgets what is gathered, and any failure.
-  mutating func removeAll() {
+  package mutating func removeAll() {
     count = 0
     failure = 0
   }
@@ -86,42 +86,42 @@ import SafeText
   package var isBroken: Bool { failure != 0 }
 
   /// Makes room for `bytes`, at most the capacity.
-  @inline(__always)
-  private mutating func reserve(_ bytes: Int) {
+  @inlinable @inline(__always)
+  mutating func reserve(_ bytes: Int) {
     if count &+ bytes > capacity { flush() }
   }
 
   /// Makes room for `bytes`; the place to which ``takeBack(to:)`` leads, nil when that much never fits.
-  @inline(__always)
-  mutating func mark(for bytes: Int) -> Int? {
+  @inlinable @inline(__always)
+  package mutating func mark(for bytes: Int) -> Int? {
     guard bytes <= capacity else { return nil }
     reserve(bytes)
     return count
   }
 
   /// Forgets what was appended since the mark.
-  mutating func takeBack(to mark: Int) { count = mark }
+  package mutating func takeBack(to mark: Int) { count = mark }
 
   // Where many small pieces follow each other the position is kept in a local variable: `room` makes sure of the
   // space, `put` writes, `advance` settles.
 
   /// Makes room for `bytes` and the eight that a last `put` may overshoot by; the position of the next byte.
-  @inline(__always)
-  mutating func room(for bytes: Int) -> Int {
+  @inlinable @inline(__always)
+  package mutating func room(for bytes: Int) -> Int {
     reserve(bytes &+ 8)
     return count
   }
 
   /// Puts the bytes of a word, the lowest first, at a position for which there is room.
-  @inline(__always)
-  mutating func put(_ word: UInt64, at position: Int) {
+  @inlinable @inline(__always)
+  package mutating func put(_ word: UInt64, at position: Int) {
     guard position >= 0, position &+ 8 <= capacity else { return }
     unsafe memory.storeBytes(of: word.littleEndian, toByteOffset: position, as: UInt64.self)
   }
 
   /// Puts 32 bytes, the lowest of each lane first, at a position for which there is room.
-  @inline(__always)
-  mutating func put(_ block: SIMD4<UInt64>, at position: Int) {
+  @inlinable @inline(__always)
+  package mutating func put(_ block: SIMD4<UInt64>, at position: Int) {
     guard position >= 0, position &+ 32 <= capacity else { return }
     let ordered = SIMD4(
       block.x.littleEndian, block.y.littleEndian, block.z.littleEndian, block.w.littleEndian)
@@ -129,13 +129,13 @@ import SafeText
   }
 
   /// What was put up to `position` counts.
-  @inline(__always)
-  mutating func advance(to position: Int) {
+  @inlinable @inline(__always)
+  package mutating func advance(to position: Int) {
     count = min(position, capacity)
   }
 
   /// Appends one byte.
-  @inline(__always)
+  @inlinable @inline(__always)
   package mutating func append(_ byte: UInt8) {
     reserve(1)
     unsafe memory.storeBytes(of: byte, toByteOffset: count, as: UInt8.self)
@@ -143,8 +143,8 @@ import SafeText
   }
 
   /// Appends the first `length` (1 to 8) bytes of a word as it lies in memory.
-  @inline(__always)
-  mutating func append(word: UInt64, length: Int) {
+  @inlinable @inline(__always)
+  package mutating func append(word: UInt64, length: Int) {
     reserve(8)
     unsafe memory.storeBytes(of: word, toByteOffset: count, as: UInt64.self)
     count &+= length
@@ -161,7 +161,7 @@ import SafeText
   }
 
   /// Sets the bytes that ``appendTemplate()`` appends: what each row starts with.
-  mutating func setTemplate(_ bytes: String) {
+  package mutating func setTemplate(_ bytes: String) {
     let bytes = Array(bytes.utf8)
     unsafe template.deallocate()
     // Filled up to whole words, so that it can be copied a word at a time.
@@ -172,7 +172,7 @@ import SafeText
   }
 
   /// Appends the template.
-  mutating func appendTemplate() {
+  package mutating func appendTemplate() {
     guard templateCount < 256, let source = unsafe template.baseAddress else {
       return unsafe append(buffer: UnsafeRawBufferPointer(rebasing: template[..<templateCount]))
     }
@@ -187,11 +187,11 @@ import SafeText
   }
 
   /// Bytes that the template takes, a last word filled up; nil where it is not to be put in words.
-  var templateLength: Int? { templateCount < 256 ? templateCount &+ 8 : nil }
+  package var templateLength: Int? { templateCount < 256 ? templateCount &+ 8 : nil }
 
   /// Puts the template at a position with room for ``templateLength`` bytes, and gives the position behind it.
-  @inline(__always)
-  mutating func putTemplate(at cursor: Int) -> Int {
+  @inlinable @inline(__always)
+  package mutating func putTemplate(at cursor: Int) -> Int {
     guard templateCount < 256, let source = unsafe template.baseAddress else { return cursor }
     var offset = 0
     while offset < templateCount {
@@ -221,31 +221,31 @@ import SafeText
   }
 
   /// Appends a decimal integer.
-  @inline(__always)
+  @inlinable @inline(__always)
   package mutating func append(integer value: Int64) {
     advance(to: put(integer: value, at: room(for: Self.longestInteger)))
   }
 
   /// Bytes that a decimal integer needs at most, eight that a last word may overshoot by included.
-  static let longestInteger = 32
+  @inlinable package static var longestInteger: Int { 32 }
 
   /// Puts a decimal integer at a position with room for ``longestInteger`` bytes, and gives the position behind it.
-  @inline(__always)
-  mutating func put(integer value: Int64, at cursor: Int) -> Int {
+  @inlinable @inline(__always)
+  package mutating func put(integer value: Int64, at cursor: Int) -> Int {
     let number = UInt64(bitPattern: value)
     guard number < 10_000 else { return put(longInteger: value, at: cursor) }
     return put(lastDigits: Self.fourDigits(number), of: 4, Self.count(four: number), at: cursor)
   }
 
   /// The digits of an integer that is put more than once.
-  struct Digits {
-    fileprivate let value: Int64
+  @usableFromInline package struct Digits {
+    @usableFromInline let value: Int64
     /// The digits, the first in the lowest byte, and how many they are; 0 where they are too many for a word.
-    fileprivate let word: UInt64
-    fileprivate let count: Int
+    @usableFromInline let word: UInt64
+    @usableFromInline let count: Int
 
-    @inline(__always)
-    init(_ value: Int64) {
+    @inlinable @inline(__always)
+    package init(_ value: Int64) {
       self.value = value
       let number = UInt64(bitPattern: value)
       guard number < 100_000_000 else {
@@ -259,15 +259,15 @@ import SafeText
   }
 
   /// Puts what ``put(integer:at:)`` puts.
-  @inline(__always)
-  mutating func put(_ digits: Digits, at cursor: Int) -> Int {
+  @inlinable @inline(__always)
+  package mutating func put(_ digits: Digits, at cursor: Int) -> Int {
     guard digits.count > 0 else { return put(longInteger: digits.value, at: cursor) }
     put(digits.word, at: cursor)
     return cursor &+ digits.count
   }
 
   @inline(never)
-  private mutating func put(longInteger value: Int64, at start: Int) -> Int {
+  @usableFromInline mutating func put(longInteger value: Int64, at start: Int) -> Int {
     var cursor = start
     if value < 0 {
       put(UInt64(UInt8(ascii: "-")), at: cursor)
@@ -286,51 +286,51 @@ import SafeText
   }
 
   /// Puts the last `count` of the eight digits that a number has with zeros in front, and gives the position behind them.
-  @inline(__always)
-  mutating func put(last count: Int, of value: UInt64, at cursor: Int) -> Int {
+  @inlinable @inline(__always)
+  package mutating func put(last count: Int, of value: UInt64, at cursor: Int) -> Int {
     put(lastDigits: Self.digits(value), of: 8, count, at: cursor)
   }
 
   /// Appends a point and millionths, without zeros at the end but one digit at least.
-  mutating func append(fraction millionths: UInt64) {
+  package mutating func append(fraction millionths: UInt64) {
     advance(to: put(fraction: millionths, at: room(for: 8)))
   }
 
   /// Puts what ``append(fraction:)`` appends, and gives the position behind it.
-  @inline(__always)
-  mutating func put(fraction millionths: UInt64, at cursor: Int) -> Int {
+  @inlinable @inline(__always)
+  package mutating func put(fraction millionths: UInt64, at cursor: Int) -> Int {
     // Of the eight digits the first two are 0; the point takes the place of the second.
     let digits = Self.digits(millionths) >> 8
     put((digits | Self.zeros) & ~0xff | 0x2e, at: cursor)
     return cursor &+ max(2, 8 &- digits.leadingZeroBitCount >> 3)
   }
 
-  private static let zeros: UInt64 = 0x3030_3030_3030_3030
+  @inlinable static var zeros: UInt64 { 0x3030_3030_3030_3030 }
 
   /// Puts a number below 100,000,000 without leading zeros, and gives the position behind it.
-  @inline(__always)
-  private mutating func putLeading(_ value: UInt64, at cursor: Int) -> Int {
+  @inlinable @inline(__always)
+  mutating func putLeading(_ value: UInt64, at cursor: Int) -> Int {
     put(lastDigits: Self.digits(value), of: 8, Self.count(eight: value), at: cursor)
   }
 
   /// How many digits a number has, at most four. Counted apart from the digits themselves, so that the position of what
   /// follows is known early, and by the top bits of differences: nobody can foresee how long the next number is.
-  @inline(__always)
-  private static func count(four value: UInt64) -> Int {
+  @inlinable @inline(__always)
+  static func count(four value: UInt64) -> Int {
     Int(truncatingIfNeeded: 1 &+ (9 &- value) >> 63 &+ (99 &- value) >> 63 &+ (999 &- value) >> 63)
   }
 
   /// The same for at most eight digits.
-  @inline(__always)
-  private static func count(eight value: UInt64) -> Int {
+  @inlinable @inline(__always)
+  static func count(eight value: UInt64) -> Int {
     let more = (9_999 &- value) >> 63 &+ (99_999 &- value) >> 63
     let most = (999_999 &- value) >> 63 &+ (9_999_999 &- value) >> 63
     return count(four: value) &+ Int(truncatingIfNeeded: more &+ most)
   }
 
   /// Puts the last `used` of some digits, and gives the position behind them.
-  @inline(__always)
-  private mutating func put(
+  @inlinable @inline(__always)
+  mutating func put(
     lastDigits digits: UInt64, of count: Int, _ used: Int, at cursor: Int
   ) -> Int {
     put(Self.last(used, of: count, digits), at: cursor)
@@ -338,14 +338,14 @@ import SafeText
   }
 
   /// The last `used` of some digits as ASCII. The first digit is in the lowest byte.
-  @inline(__always)
-  private static func last(_ used: Int, of count: Int, _ digits: UInt64) -> UInt64 {
+  @inlinable @inline(__always)
+  static func last(_ used: Int, of count: Int, _ digits: UInt64) -> UInt64 {
     (digits | zeros) &>> UInt64(truncatingIfNeeded: (count &- used) &* 8)
   }
 
   /// The four decimal digits of a number below 10,000, as of ``digits(_:)``.
-  @inline(__always)
-  private static func fourDigits(_ value: UInt64) -> UInt64 {
+  @inlinable @inline(__always)
+  static func fourDigits(_ value: UInt64) -> UInt64 {
     let hundreds = (value &* 10_486) >> 20
     let pairs = (value &- hundreds &* 100) << 16 | hundreds
     let tens = (pairs &* 103) >> 10 & 0x000f_000f
@@ -354,8 +354,8 @@ import SafeText
 
   /// The eight decimal digits of a number below 100,000,000, a byte each, the first in the lowest byte:
   /// split in halves by 10,000, then in each half by 100, then by 10, all parts at once.
-  @inline(__always)
-  private static func digits(_ value: UInt64) -> UInt64 {
+  @inlinable @inline(__always)
+  static func digits(_ value: UInt64) -> UInt64 {
     let halves = value / 10_000 | (value % 10_000) << 32
     let hundreds = (halves &* 10_486) >> 20 & 0x0000_007f_0000_007f
     let pairs = (halves &- hundreds &* 100) << 16 | hundreds
@@ -365,8 +365,8 @@ import SafeText
 
   /// Puts bytes as lower-case hexadecimal digits at a position with room for twice as many and 32 more, and gives the
   /// position behind them.
-  @inline(__always)
-  mutating func put(hexadecimal bytes: RawSpan, at start: Int) -> Int {
+  @inlinable @inline(__always)
+  package mutating func put(hexadecimal bytes: RawSpan, at start: Int) -> Int {
     let end = bytes.byteCount
     var cursor = start
     var offset = 0
@@ -384,8 +384,8 @@ import SafeText
   }
 
   /// The digits of 16 bytes that have a zero behind each.
-  @inline(__always)
-  private static func hexadecimal(_ pairs: SIMD4<UInt64>) -> SIMD4<UInt64> {
+  @inlinable @inline(__always)
+  static func hexadecimal(_ pairs: SIMD4<UInt64>) -> SIMD4<UInt64> {
     // Each byte and the zero behind it become its two nibbles.
     let nibbles = (pairs &>> 4 | pairs &<< 8) & 0x0f0f_0f0f_0f0f_0f0f
     // Letters stand 39 places behind where digits would go on: the top bit of a byte that is to be one becomes
@@ -396,8 +396,8 @@ import SafeText
   }
 
   /// The digits of a byte.
-  @inline(__always)
-  private static func hexadecimal(_ byte: UInt8) -> UInt64 {
+  @inlinable @inline(__always)
+  static func hexadecimal(_ byte: UInt8) -> UInt64 {
     // A nibble in each byte, then to a digit: 0-9 add 48, a-f add 39 more.
     let nibbles = UInt64(byte) >> 4 | (UInt64(byte) & 0xf) << 8
     let letters = ((nibbles &+ 0x0606) >> 4 & 0x0101) &* 39
@@ -418,7 +418,7 @@ import SafeText
 
   /// Writes what is gathered.
   @inline(never)
-  package mutating func flush() {
+  @usableFromInline package mutating func flush() {
     guard count > 0 else { return }
     // Where another thread could not go on nothing may follow.
     if let turn, !turn.come() { count = 0 }

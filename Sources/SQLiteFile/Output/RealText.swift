@@ -6,12 +6,12 @@ extension OutputBuffer {
   }
 
   /// Bytes that a number needs at most.
-  static let longestReal = 32
+  package static let longestReal = 32
 
   /// Puts a number as ``append(jsonReal:)`` does at a position with room for ``longestReal`` bytes, and gives the
   /// position behind it.
-  @inline(__always)
-  mutating func put(jsonReal value: Double, at cursor: Int) -> Int {
+  @inlinable @inline(__always)
+  package mutating func put(jsonReal value: Double, at cursor: Int) -> Int {
     let size = value.magnitude
     // Outside of this range numbers are rare.
     guard size >= 0.001, size < 0x1p33 else { return put(anyReal: value, at: cursor) }
@@ -29,8 +29,8 @@ extension OutputBuffer {
   ///
   /// No two decimals of 15 digits read back as the same number, so one that does is the shortest. The quotient is the
   /// number nearest to the decimal, because both of its parts are exact.
-  @inline(__always)
-  private mutating func put(shortReal size: Double, at cursor: Int) -> Int? {
+  @inlinable @inline(__always)
+  mutating func put(shortReal size: Double, at cursor: Int) -> Int? {
     guard size < 1e9 else { return nil }
     let scaled = Int64(size * 1e6 + 0.5)
     guard Double(scaled) / 1e6 == size else { return nil }
@@ -46,7 +46,7 @@ extension OutputBuffer {
   /// ways to its neighbours have at most 118 bits. No decimal of so few digits is at the very end of that way: what is
   /// has more than `shift` of them.
   @inline(never)
-  private mutating func put(longReal size: Double, at cursor: Int) -> Int {
+  @usableFromInline mutating func put(longReal size: Double, at cursor: Int) -> Int {
     let bits = size.bitPattern
     let mantissa = bits & 0xf_ffff_ffff_ffff | 0x10_0000_0000_0000
     let shift = 1075 &- bits >> 52
@@ -100,8 +100,8 @@ extension OutputBuffer {
   }
 
   /// Puts the last `count` digits (1 to 19) of a number, zeros in front too, and gives the position behind them.
-  @inline(__always)
-  private mutating func put(_ number: UInt64, digits count: Int, at cursor: Int) -> Int {
+  @inlinable @inline(__always)
+  mutating func put(_ number: UInt64, digits count: Int, at cursor: Int) -> Int {
     var cursor = cursor
     var number = number
     var left = count
@@ -141,7 +141,7 @@ extension OutputBuffer {
 
   /// Puts any number as the standard library writes it.
   @inline(never)
-  private mutating func put(anyReal value: Double, at cursor: Int) -> Int {
+  @usableFromInline mutating func put(anyReal value: Double, at cursor: Int) -> Int {
     if value.isInfinite {
       // -9e999 or 9e999.
       put(value < 0 ? 0x3939_3965_392d : 0x39_3939_6539, at: cursor)

@@ -1,8 +1,9 @@
 /// Where decoded rows go, value by value.
 ///
-/// Conformers are structs in this module: the scan is generic over them, and only within one module does
-/// the compiler make a copy of the scan for each. There is no row object, no enum and no closure in the loop.
-protocol RowSink: ~Copyable {
+/// Conformers are structs: the scan and the decoder are generic over them, and the compiler makes a copy of each for
+/// each. There is no row object, no enum and no closure in the loop. The copy of the scan is made in this module only; a
+/// sink of another module has one of the decoder, which is inlinable.
+@usableFromInline package protocol RowSink: ~Copyable {
   /// A cell is read next; `start` is its offset in its page.
   mutating func beginCell(at start: Int)
   /// A row starts; `rowID` is nil in a WITHOUT ROWID table.
@@ -22,5 +23,5 @@ protocol RowSink: ~Copyable {
 
 extension RowSink where Self: ~Copyable {
   @inline(__always)
-  mutating func beginCell(at start: Int) {}
+  package mutating func beginCell(at start: Int) {}
 }

@@ -1,9 +1,9 @@
 /// UTF-8 as the Unicode standard has it (table 3-7, "Well-Formed UTF-8 Byte Sequences").
-enum UTF8Scan {
-  private static let tops: UInt64 = 0x8080_8080_8080_8080
+@usableFromInline package enum UTF8Scan {
+  @inlinable static var tops: UInt64 { 0x8080_8080_8080_8080 }
 
   /// Whether all bytes are well-formed.
-  static func isValid(_ bytes: RawSpan) -> Bool {
+  @usableFromInline package static func isValid(_ bytes: RawSpan) -> Bool {
     let end = bytes.byteCount
     guard end >= 35 else { return isValidShort(bytes) }
     // Blocks look three bytes back, so the first characters are taken one by one.
@@ -25,8 +25,8 @@ enum UTF8Scan {
   }
 
   /// Whether a part of the bytes is ASCII; asked of short texts, long ones are left to ``isValid(_:)``.
-  @inline(__always)
-  static func isASCII(_ bytes: RawSpan, _ start: Int, _ count: Int) -> Bool {
+  @inlinable @inline(__always)
+  package static func isASCII(_ bytes: RawSpan, _ start: Int, _ count: Int) -> Bool {
     if count >= 8 {
       guard count <= 64 else { return false }
       let last = start &+ count &- 8
@@ -69,16 +69,16 @@ enum UTF8Scan {
     return before & tops == 0 || isValidWord(0, behind: before, bytes, at: offset)
   }
 
-  @inline(__always)
-  private static func characterLength(_ bytes: RawSpan, at offset: Int) -> Int? {
+  @inlinable @inline(__always)
+  static func characterLength(_ bytes: RawSpan, at offset: Int) -> Int? {
     if bytes.byte(at: offset) < 0x80 { return 1 }
     let length = sequenceLength(bytes, at: offset)
     return length == 0 ? nil : length
   }
 
   /// Whether eight bytes go on well from the three before them.
-  @inline(__always)
-  private static func isValidWord(_ bytes: RawSpan, at offset: Int) -> Bool {
+  @inlinable @inline(__always)
+  static func isValidWord(_ bytes: RawSpan, at offset: Int) -> Bool {
     let before = bytes.word(at: offset &- 3).littleEndian << 40
     return isValidWord(bytes.word(at: offset).littleEndian, behind: before, bytes, at: offset)
   }
@@ -86,8 +86,8 @@ enum UTF8Scan {
   /// The same, of words with their first bytes lowest. What a byte must be follows from the three before it: a trail byte
   /// exactly where one of them calls for it. In each word of eight lanes only the top bit of a lane counts, and a shift
   /// brings a lower bit of the same lane there.
-  @inline(__always)
-  private static func isValidWord(
+  @inlinable @inline(__always)
+  static func isValidWord(
     _ word: UInt64, behind before: UInt64, _ bytes: RawSpan, at offset: Int
   ) -> Bool {
     let one = word << 8 | before >> 56
@@ -110,8 +110,8 @@ enum UTF8Scan {
 
   /// The same for 32 bytes at once. Adding brings up the top bit of a byte that is large enough, and what it carries
   /// over reaches no top bit.
-  @inline(__always)
-  private static func isValidBlock(_ bytes: RawSpan, at offset: Int) -> Bool {
+  @inlinable @inline(__always)
+  static func isValidBlock(_ bytes: RawSpan, at offset: Int) -> Bool {
     let block = bytes.block(at: offset)
     let three = bytes.block(at: offset &- 3)
     if hasNoTop(block | three) { return true }
@@ -141,19 +141,21 @@ enum UTF8Scan {
   /// Whether each of four words goes on well. Apart from the block's own function, whose lanes would be taken apart
   /// otherwise.
   @inline(never)
-  private static func areValidWords(_ bytes: RawSpan, at offset: Int) -> Bool {
+  @usableFromInline static func areValidWords(_ bytes: RawSpan, at offset: Int) -> Bool {
     isValidWord(bytes, at: offset) && isValidWord(bytes, at: offset &+ 8)
       && isValidWord(bytes, at: offset &+ 16) && isValidWord(bytes, at: offset &+ 24)
   }
 
-  @inline(__always)
-  private static func hasNoTop(_ block: SIMD4<UInt64>) -> Bool {
+  @inlinable @inline(__always)
+  static func hasNoTop(_ block: SIMD4<UInt64>) -> Bool {
     let half = block.lowHalf | block.highHalf
     return (half.x | half.y) & tops == 0
   }
 
   /// Whether the bytes of the marked lanes may stand behind the leads before them.
-  private static func areSecondsValid(_ bytes: RawSpan, _ marked: UInt64, at offset: Int) -> Bool {
+  @usableFromInline static func areSecondsValid(_ bytes: RawSpan, _ marked: UInt64, at offset: Int)
+    -> Bool
+  {
     var marked = marked
     while marked != 0 {
       let lane = marked.trailingZeroBitCount >> 3
@@ -173,7 +175,7 @@ enum UTF8Scan {
 
   /// The length of the well-formed sequence at `offset`, 2 to 4 bytes, or 0 when there is none. For bytes of
   /// 0x80 and above.
-  static func sequenceLength(_ bytes: RawSpan, at offset: Int) -> Int {
+  @usableFromInline package static func sequenceLength(_ bytes: RawSpan, at offset: Int) -> Int {
     let left = bytes.byteCount &- offset
     let first = bytes.byte(at: offset)
     func isTrail(_ index: Int) -> Bool { bytes.byte(at: offset &+ index) & 0xc0 == 0x80 }

@@ -1,21 +1,21 @@
 /// The header of a b-tree page (file format, section 1.6 "B-tree Pages").
-struct BTreePage {
-  enum Kind: UInt8 {
+@usableFromInline package struct BTreePage {
+  @usableFromInline package enum Kind: UInt8 {
     case interiorIndex = 2
     case interiorTable = 5
     case leafIndex = 10
     case leafTable = 13
 
-    var isLeaf: Bool { self == .leafIndex || self == .leafTable }
-    var isTable: Bool { self == .interiorTable || self == .leafTable }
+    @inlinable package var isLeaf: Bool { self == .leafIndex || self == .leafTable }
+    package var isTable: Bool { self == .interiorTable || self == .leafTable }
   }
 
   /// Why a page is no b-tree page.
-  enum Defect: Error {
+  @usableFromInline package enum Defect: Error {
     case type(UInt8)
     case cellCount(Int)
 
-    var finding: (id: String, message: String) {
+    @inlinable package var finding: (id: String, message: String) {
       switch self {
       case .type(let byte):
         ("page.badType", "not readable as a b-tree page: its type byte is \(byte)")
@@ -25,17 +25,17 @@ struct BTreePage {
     }
   }
 
-  let kind: Kind
-  let cellCount: Int
+  @usableFromInline package let kind: Kind
+  @usableFromInline package let cellCount: Int
   /// Offset of the cell pointer array in the page.
-  let pointers: Int
+  @usableFromInline package let pointers: Int
   /// The child right of all cells; 0 on a leaf.
-  let rightChild: UInt32
-  let usableSize: Int
+  @usableFromInline package let rightChild: UInt32
+  @usableFromInline package let usableSize: Int
 
   /// Reads the header of page `number`; page 1 starts behind the database header.
-  @inline(__always)
-  init(parsing page: RawSpan, number: UInt32, usableSize: Int) throws(Defect) {
+  @inlinable @inline(__always)
+  package init(parsing page: RawSpan, number: UInt32, usableSize: Int) throws(Defect) {
     let start = number == 1 ? DatabaseHeader.length : 0
     guard let kind = Kind(rawValue: page.byte(at: start)) else {
       throw .type(page.byte(at: start))
@@ -51,8 +51,8 @@ struct BTreePage {
   }
 
   /// The first byte of a cell; nil when its pointer leads out of the cell area.
-  @inline(__always)
-  func cellStart(_ page: RawSpan, _ index: Int) -> Int? {
+  @inlinable @inline(__always)
+  package func cellStart(_ page: RawSpan, _ index: Int) -> Int? {
     let start = Int(page.uint16(at: pointers &+ 2 &* index))
     // The smallest cell has four bytes: SQLite pads shorter ones.
     guard start >= pointers &+ 2 &* cellCount, start &+ 4 <= usableSize else { return nil }
@@ -60,8 +60,8 @@ struct BTreePage {
   }
 
   /// How many bytes of a payload stay on the page (section 1.6, the formulas for U, X, M and K).
-  @inline(__always)
-  static func localLength(payload: Int, usableSize: Int, isTableLeaf: Bool) -> Int {
+  @inlinable @inline(__always)
+  package static func localLength(payload: Int, usableSize: Int, isTableLeaf: Bool) -> Int {
     let most = isTableLeaf ? usableSize &- 35 : (usableSize &- 12) &* 64 / 255 &- 23
     if payload <= most { return payload }
     let least = (usableSize &- 12) &* 32 / 255 &- 23

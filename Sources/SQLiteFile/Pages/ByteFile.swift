@@ -101,7 +101,7 @@ package final class ByteFile: Sendable {
 
   /// The offset from `offset` on before which there is nothing but a hole: `offset` itself where that is not known, the
   /// end of the file where nothing follows.
-  func nextData(from offset: Int64) -> Int64 {
+  package func nextData(from offset: Int64) -> Int64 {
     #if canImport(Darwin)
       let seekData: Int32 = 4
     #else
@@ -114,7 +114,7 @@ package final class ByteFile: Sendable {
 
   /// Fills a part of `buffer` from `offset` on, as far as the file goes.
   /// - Returns: the number of bytes read.
-  func read(at offset: Int64, into buffer: inout ContiguousArray<UInt8>, _ part: Range<Int>)
+  package func read(at offset: Int64, into buffer: inout ContiguousArray<UInt8>, _ part: Range<Int>)
     throws(SQLiteFileError) -> Int
   {
     guard offset >= 0, part.lowerBound >= 0, part.upperBound <= buffer.count else { return 0 }

@@ -74,7 +74,7 @@ public struct DatabaseHeader: Sendable, Equatable {
   }
 
   /// Why bytes are no header.
-  enum Defect: Error, Equatable {
+  package enum Defect: Error, Equatable {
     case tooShort
     case magic
     case pageSize(Int)
@@ -83,7 +83,7 @@ public struct DatabaseHeader: Sendable, Equatable {
   }
 
   /// Reads a header; `bytes` starts at the first byte of page 1.
-  init(parsing bytes: RawSpan) throws(Defect) {
+  package init(parsing bytes: RawSpan) throws(Defect) {
     guard bytes.byteCount >= Self.length else { throw .tooShort }
     for (index, byte) in Self.magic.enumerated() where bytes.byte(at: index) != byte {
       throw .magic
@@ -104,7 +104,7 @@ public struct DatabaseHeader: Sendable, Equatable {
 
   /// A header in place of one that is lost or contradicted: what must be known to read pages comes from `layout`,
   /// the other fields from `bytes`, as many as a header has.
-  init(_ layout: FileLayout, remains bytes: RawSpan) {
+  package init(_ layout: FileLayout, remains bytes: RawSpan) {
     let stored = bytes.uint32(at: 52)
     self.init(
       fields: bytes, pageSize: layout.pageSize, reservedBytes: layout.reservedBytes,

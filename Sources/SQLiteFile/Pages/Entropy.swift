@@ -1,10 +1,10 @@
 /// How random bytes look.
-enum Entropy {
+package enum Entropy {
   /// Whether at least 4 KiB of bytes are spread as evenly as encrypted ones are.
   ///
   /// A chi-squared test over the 256 byte values: for random bytes the sum is near 255 with a deviation of
   /// about 23; text, code and databases are thousands away.
-  static func looksRandom(_ bytes: [UInt8]) -> Bool {
+  package static func looksRandom(_ bytes: [UInt8]) -> Bool {
     guard bytes.count >= 4096 else { return false }
     var counts = [Int](repeating: 0, count: 256)
     for byte in bytes { counts[Int(byte)] += 1 }
@@ -21,7 +21,7 @@ enum Entropy {
 
   /// Whether a file is random all through, as an encrypted one is: every one of up to 64 blocks spread over it. A
   /// database whose start was overwritten with noise has other blocks.
-  static func looksEncrypted(_ file: ByteFile) throws(SQLiteFileError) -> Bool {
+  package static func looksEncrypted(_ file: ByteFile) throws(SQLiteFileError) -> Bool {
     // Past a header that may stand in the clear.
     let start: Int64 = file.size >= Int64(blockLength) + 512 ? 512 : 0
     let count = (file.size - start) / Int64(blockLength)

@@ -5,9 +5,9 @@
 /// makes it, else for the one that came to it first. The same goes for the overflow pages of its rows.
 ///
 /// Scans look here while they run, on several threads too, and hand in what they have met when they end, on one.
-final class PageClaims {
+package final class PageClaims {
   /// The number of the schema's own table.
-  static let schema: UInt32 = 1
+  package static let schema: UInt32 = 1
 
   /// The numbers of the tables that have pages, 0 for none, in blocks of 4,096 pages. One in which no page is anybody's
   /// is empty: a sparse file may have any number of pages.
@@ -23,18 +23,18 @@ final class PageClaims {
   /// - Parameters:
   ///   - pageCount: pages of the main file.
   ///   - spare: bytes of payload that may be read beyond what the pages can hold.
-  init(pageCount: UInt32, spare: Int) {
+  package init(pageCount: UInt32, spare: Int) {
     owners = ContiguousArray(repeating: [], count: Int(pageCount >> 12) + 1)
     self.spare = spare
   }
 
   /// The number of a table.
-  static func number(of table: Table) -> UInt32 {
+  package static func number(of table: Table) -> UInt32 {
     table.place.map { UInt32(clamping: $0 + 2) } ?? schema
   }
 
   /// Gives each root to the table that `choose` picks of those that the schema gives it to.
-  func reserveRoots(
+  package func reserveRoots(
     of tables: [Table], _ choose: ([Table]) throws(SQLiteFileError) -> Table
   ) throws(SQLiteFileError) {
     names += tables.map(\.name)
@@ -71,19 +71,19 @@ final class PageClaims {
 
   /// Whether a page is another table's.
   @inline(__always)
-  func isOthers(_ page: UInt32, than table: UInt32) -> Bool {
+  package func isOthers(_ page: UInt32, than table: UInt32) -> Bool {
     let owner = owner(of: page)
     return owner != 0 && owner != table
   }
 
   /// The name of the table that has a page.
-  func ownerName(of page: UInt32) -> String {
+  package func ownerName(of page: UInt32) -> String {
     let owner = Int(owner(of: page))
     return owner > 0 && owner <= names.count ? names[owner - 1] : ""
   }
 
   /// Bytes that a table may take beyond what its pages can hold.
-  func spare(of table: UInt32) -> Int { spare + (taken[table] ?? 0) }
+  package func spare(of table: UInt32) -> Int { spare + (taken[table] ?? 0) }
 
   /// Takes over what a scan for a table has met, and how many bytes it has read beyond what those pages can hold.
   func settle(_ pages: borrowing PagesMet, of table: UInt32, beyond: Int) {

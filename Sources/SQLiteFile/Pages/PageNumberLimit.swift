@@ -2,9 +2,9 @@
 ///
 /// A page number has 32 bits and costs its writer nothing, so what a reader spends on it must not go by the number but
 /// by the bytes that are there. A main file that was cut off may have had several times the pages that are left.
-enum PageNumberLimit {
+package enum PageNumberLimit {
   /// What is believed of the smallest file: 256 MB with pages of 4 KB, for less than a megabyte of memory.
-  static let least: Int64 = 1 << 16
+  package static let least: Int64 = 1 << 16
   /// How many times the pages that are there the lost ones may be.
   private static let mostPerPage: Int64 = 4
 
@@ -15,7 +15,7 @@ enum PageNumberLimit {
   ///   - sideSize: size of the log or journal in bytes.
   ///   - pageSize: bytes in a page, at least 1.
   /// - Returns: a number from ``least`` on.
-  static func highest(mainSize: Int64, sideSize: Int64, pageSize: Int) -> UInt32 {
+  package static func highest(mainSize: Int64, sideSize: Int64, pageSize: Int) -> UInt32 {
     let size = Int64(max(1, pageSize))
     let held = mainSize / size + sideSize / size + 2
     guard held < Int64(UInt32.max) / mostPerPage else { return .max - 1 }
@@ -24,20 +24,22 @@ enum PageNumberLimit {
 }
 
 /// Page numbers of a side file past ``PageNumberLimit``.
-struct ImpossiblePages: Equatable {
-  private(set) var count = 0
-  private(set) var highest: UInt32 = 0
+package struct ImpossiblePages: Equatable {
+  package private(set) var count = 0
+  package private(set) var highest: UInt32 = 0
   private var firstOffset: Int64 = 0
 
+  package init() {}
+
   /// Counts a page that cannot be meant; `offset` is that of its record.
-  mutating func add(_ page: UInt32, at offset: Int64) {
+  package mutating func add(_ page: UInt32, at offset: Int64) {
     if count == 0 { firstOffset = offset }
     count += 1
     highest = max(highest, page)
   }
 
   /// What to say of them; nil when there are none.
-  func finding(in member: Finding.Member) -> Finding? {
+  package func finding(in member: Finding.Member) -> Finding? {
     guard count > 0 else { return nil }
     let (id, name) =
       member == .wal ? ("wal.pageOutOfRange", "log") : ("journal.pageOutOfRange", "journal")

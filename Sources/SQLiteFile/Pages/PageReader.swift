@@ -2,18 +2,27 @@
 ///
 /// Noncopyable, and a page borrows it exclusively: the compiler sees to it that nobody holds a page while
 /// the next read may replace its bytes.
-struct PageReader: ~Copyable {
+package struct PageReader: ~Copyable {
   /// What is newer (write-ahead log) or older (hot journal) than the main file, by page number.
-  struct Overlay {
-    var file: ByteFile
-    var member: Finding.Member
-    var offsets: [UInt32: Int64]
+  package struct Overlay {
+    package var file: ByteFile
+    package var member: Finding.Member
+    package var offsets: [UInt32: Int64]
     /// A log as it was after some of its frames; in place of `offsets`.
     var history: LogIndex?
 
+    package init(
+      file: ByteFile, member: Finding.Member, offsets: [UInt32: Int64], history: LogIndex? = nil
+    ) {
+      self.file = file
+      self.member = member
+      self.offsets = offsets
+      self.history = history
+    }
+
     /// Where the page is; nil when this overlay has none.
     @inline(__always)
-    func offset(of page: UInt32) -> Int64? {
+    package func offset(of page: UInt32) -> Int64? {
       if let history { return history.offset(of: page) }
       return offsets[page]
     }
@@ -22,20 +31,20 @@ struct PageReader: ~Copyable {
     var count: Int { history?.count ?? offsets.count }
 
     /// The highest page number; 0 without pages.
-    var highestPage: UInt32 { history?.highestPage ?? offsets.keys.max() ?? 0 }
+    package var highestPage: UInt32 { history?.highestPage ?? offsets.keys.max() ?? 0 }
   }
 
-  let main: ByteFile
-  let pageSize: Int
+  package let main: ByteFile
+  package let pageSize: Int
   /// Bytes of a page that hold content.
-  let usableSize: Int
+  package let usableSize: Int
   /// Pages that may be asked for: those of the main file and of the overlays.
-  let pageLimit: UInt32
+  package let pageLimit: UInt32
   /// Pages that are there, those that both the main file and an overlay have counted twice.
-  let storedPageCount: Int
+  package let storedPageCount: Int
   /// Offset of page 1 in the main file; not 0 where something stands before it (more) or the file's head is
   /// cut off (less).
-  let origin: Int64
+  package let origin: Int64
   /// Where bytes were lost or put in in the middle of the main file; nil as a rule.
   private let shift: PageShift?
   /// The first page that is not where it would be without.
@@ -47,7 +56,7 @@ struct PageReader: ~Copyable {
   /// The page from which on a hole is looked for.
   private var nextLook: UInt32 = 0
 
-  init(
+  package init(
     main: ByteFile, pageSize: Int, usableSize: Int, pageLimit: UInt32, origin: Int64 = 0,
     shift: PageShift? = nil, overlays: [Overlay]
   ) {
@@ -65,7 +74,7 @@ struct PageReader: ~Copyable {
   }
 
   /// Another reader of the same files, for another thread.
-  func another() -> PageReader {
+  package func another() -> PageReader {
     PageReader(
       main: main, pageSize: pageSize, usableSize: usableSize, pageLimit: pageLimit,
       origin: origin, shift: shift, overlays: overlays)
@@ -73,16 +82,16 @@ struct PageReader: ~Copyable {
 
   /// Tells that pages of a range are what is read next: so much is read ahead, and nothing behind them, which another
   /// reader has for its own.
-  mutating func expect(_ pages: Range<UInt32>) {
+  package mutating func expect(_ pages: Range<UInt32>) {
     let start = origin + (Int64(pages.lowerBound) - 1) * Int64(pageSize)
     windows.expect(start..<start + Int64(pages.count) * Int64(pageSize))
   }
 
   /// Where a page's bytes are: the member and the offset in it.
-  typealias Place = (member: Finding.Member, offset: Int64)
+  package typealias Place = (member: Finding.Member, offset: Int64)
 
   /// Where the bytes of a page are.
-  func location(of page: UInt32) -> Place {
+  package func location(of page: UInt32) -> Place {
     for overlay in overlays {
       if let offset = overlay.offset(of: page) { return (overlay.member, offset) }
     }
@@ -97,7 +106,7 @@ struct PageReader: ~Copyable {
 
   /// The bytes of a page, nil when the page number is impossible or the file ends before the page does.
   @_lifetime(&self)
-  mutating func page(_ number: UInt32) throws(SQLiteFileError) -> RawSpan? {
+  package mutating func page(_ number: UInt32) throws(SQLiteFileError) -> RawSpan? {
     guard number >= 1, number <= pageLimit else { return nil }
     for (index, overlay) in overlays.enumerated() {
       guard let offset = overlay.offset(of: number) else { continue }
@@ -123,7 +132,7 @@ struct PageReader: ~Copyable {
   /// Copies a page, so that others can be read while it is looked at.
   /// - Returns: how many bytes of it are there, 0 for none. Where the file ends within the page the rest of the
   ///   buffer is zero.
-  mutating func copy(_ number: UInt32, into buffer: inout ContiguousArray<UInt8>)
+  package mutating func copy(_ number: UInt32, into buffer: inout ContiguousArray<UInt8>)
     throws(SQLiteFileError) -> Int
   {
     buffer.removeAll(keepingCapacity: true)
@@ -146,7 +155,7 @@ struct PageReader: ~Copyable {
   }
 
   /// A page from `number` on before which all pages are in a hole of a sparse file, so that nobody need read them.
-  mutating func nextStored(from number: UInt32) -> UInt32 {
+  package mutating func nextStored(from number: UInt32) -> UInt32 {
     // A hole is asked for now and then; the pages of those that are not seen are read as zeros.
     guard number >= nextLook, number >= 1 else { return number }
     let step = UInt32(Self.leastHole / pageSize)
@@ -167,7 +176,7 @@ struct PageReader: ~Copyable {
   }
 
   /// What kind of b-tree page this is; nil when it is none or is not there.
-  mutating func kind(of number: UInt32) throws(SQLiteFileError) -> BTreePage.Kind? {
+  package mutating func kind(of number: UInt32) throws(SQLiteFileError) -> BTreePage.Kind? {
     let usableSize = usableSize
     guard let page = try page(number) else { return nil }
     return try? BTreePage(parsing: page, number: number, usableSize: usableSize).kind

@@ -1,16 +1,16 @@
 /// Page numbers met, a bit each. Numbers past the main file's end, which only an overlay has, are kept apart,
 /// so that a hostile page number costs no memory.
-struct PageSet {
-  private var bits: PageValues<UInt64>
-  private var others: Set<UInt32> = []
+@usableFromInline package struct PageSet {
+  @usableFromInline var bits: PageValues<UInt64>
+  @usableFromInline var others: Set<UInt32> = []
 
   /// A set for a file of this many pages.
-  init(pageCount: UInt32) {
+  @inlinable package init(pageCount: UInt32) {
     bits = PageValues(repeating: 0, count: Int(pageCount) / 64 + 1)
   }
 
   /// Adds a page; false when it was there.
-  mutating func insert(_ page: UInt32) -> Bool {
+  @inlinable package mutating func insert(_ page: UInt32) -> Bool {
     let word = Int(page / 64)
     guard word < bits.count else { return others.insert(page).inserted }
     let bit = UInt64(1) << UInt64(page % 64)
@@ -20,17 +20,17 @@ struct PageSet {
   }
 
   /// Whether a page is in the set.
-  func contains(_ page: UInt32) -> Bool {
+  @inlinable package func contains(_ page: UInt32) -> Bool {
     let word = Int(page / 64)
     guard word < bits.count else { return others.contains(page) }
     return bits[word] & (UInt64(1) << UInt64(page % 64)) != 0
   }
 
   /// Whether there is no page in the set.
-  var isEmpty: Bool { others.isEmpty && next(from: 0) == .max }
+  @inlinable package var isEmpty: Bool { others.isEmpty && next(from: 0) == .max }
 
   /// Hands out all pages.
-  func forEach(_ receive: (UInt32) -> Void) {
+  @inlinable package func forEach(_ receive: (UInt32) -> Void) {
     bits.forEachMade { index, word in
       var left = word
       while left != 0 {
@@ -42,7 +42,7 @@ struct PageSet {
   }
 
   /// Takes a page out.
-  mutating func remove(_ page: UInt32) {
+  @inlinable package mutating func remove(_ page: UInt32) {
     let word = Int(page / 64)
     guard word < bits.count else {
       others.remove(page)
@@ -52,7 +52,7 @@ struct PageSet {
   }
 
   /// The pages that are in another set for the same file, too.
-  func intersection(_ other: PageSet) -> PageSet {
+  @inlinable package func intersection(_ other: PageSet) -> PageSet {
     var found = self
     bits.forEachMade { index, word in
       found.bits[index] = word & (index < other.bits.count ? other.bits[index] : 0)
@@ -62,7 +62,7 @@ struct PageSet {
   }
 
   /// The first page of the set from `page` on, those kept apart aside; the highest number there is without any.
-  func next(from page: UInt32) -> UInt32 {
+  @inlinable package func next(from page: UInt32) -> UInt32 {
     var word = Int(page / 64)
     guard word < bits.count else { return .max }
     var left = bits[word] & (UInt64.max << UInt64(page % 64))
@@ -75,7 +75,7 @@ struct PageSet {
   }
 
   /// Adds the pages of another set for the same file.
-  mutating func formUnion(_ other: PageSet) {
+  @inlinable package mutating func formUnion(_ other: PageSet) {
     other.bits.forEachMade { index, word in
       if index < bits.count { bits[index] |= word }
     }

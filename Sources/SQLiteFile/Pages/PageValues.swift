@@ -1,22 +1,22 @@
 /// A small value for each page of a file, or for each run of pages, in blocks that are made when one in them is not the
 /// usual one: a sparse file may have any number of pages.
-struct PageValues<Value: BitwiseCopyable & Equatable> {
-  private static var blockLength: Int { 4096 }
-  private var blocks: ContiguousArray<ContiguousArray<Value>>
-  private let usual: Value
-  let count: Int
+@usableFromInline package struct PageValues<Value: BitwiseCopyable & Equatable> {
+  @inlinable static var blockLength: Int { 4096 }
+  @usableFromInline var blocks: ContiguousArray<ContiguousArray<Value>>
+  @usableFromInline let usual: Value
+  @usableFromInline package let count: Int
 
-  init(repeating usual: Value, count: Int) {
+  @inlinable package init(repeating usual: Value, count: Int) {
     self.usual = usual
     self.count = count
     blocks = ContiguousArray(
       repeating: [], count: (count + Self.blockLength - 1) / Self.blockLength)
   }
 
-  var indices: Range<Int> { 0..<count }
+  @inlinable package var indices: Range<Int> { 0..<count }
 
-  @inline(__always)
-  subscript(index: Int) -> Value {
+  @inlinable @inline(__always)
+  package subscript(index: Int) -> Value {
     get {
       let block = index / Self.blockLength
       return blocks[block].isEmpty ? usual : blocks[block][index % Self.blockLength]
@@ -33,7 +33,7 @@ struct PageValues<Value: BitwiseCopyable & Equatable> {
   }
 
   /// The first index from `index` on in a block that was made; ``count`` without any.
-  func nextMade(from index: Int) -> Int {
+  @inlinable package func nextMade(from index: Int) -> Int {
     guard index < count else { return count }
     var block = index / Self.blockLength
     if !blocks[block].isEmpty { return index }
@@ -42,7 +42,7 @@ struct PageValues<Value: BitwiseCopyable & Equatable> {
   }
 
   /// Hands out the values of all blocks that were made, from `start` on, with their indices.
-  func forEachMade(from start: Int = 0, _ body: (Int, Value) -> Void) {
+  @inlinable package func forEachMade(from start: Int = 0, _ body: (Int, Value) -> Void) {
     var index = nextMade(from: start)
     while index < count {
       body(index, self[index])

@@ -3,41 +3,41 @@
 /// `RawSpan` traps on an offset outside itself, so nothing here can read foreign memory; callers check
 /// their offsets first, because a trap is not an answer to a damaged file.
 extension RawSpan {
-  @inline(__always)
-  func byte(at offset: Int) -> UInt8 {
+  @inlinable @inline(__always)
+  package func byte(at offset: Int) -> UInt8 {
     unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: UInt8.self)
   }
 
-  @inline(__always)
-  func uint16(at offset: Int) -> UInt16 {
+  @inlinable @inline(__always)
+  package func uint16(at offset: Int) -> UInt16 {
     unsafe UInt16(bigEndian: unsafeLoadUnaligned(fromByteOffset: offset, as: UInt16.self))
   }
 
-  @inline(__always)
-  func uint32(at offset: Int) -> UInt32 {
+  @inlinable @inline(__always)
+  package func uint32(at offset: Int) -> UInt32 {
     unsafe UInt32(bigEndian: unsafeLoadUnaligned(fromByteOffset: offset, as: UInt32.self))
   }
 
-  @inline(__always)
-  func uint64(at offset: Int) -> UInt64 {
+  @inlinable @inline(__always)
+  package func uint64(at offset: Int) -> UInt64 {
     unsafe UInt64(bigEndian: unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
   }
 
   /// Eight bytes as they lie in memory, for tests on all of them at once.
-  @inline(__always)
-  func word(at offset: Int) -> UInt64 {
+  @inlinable @inline(__always)
+  package func word(at offset: Int) -> UInt64 {
     unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
   }
 
   /// 32 bytes as they lie in memory.
-  @inline(__always)
-  func block(at offset: Int) -> SIMD4<UInt64> {
+  @inlinable @inline(__always)
+  package func block(at offset: Int) -> SIMD4<UInt64> {
     unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: SIMD4<UInt64>.self)
   }
 
   /// 16 bytes with a zero byte behind each, eight bytes in a lane, the first lowest.
-  @inline(__always)
-  func spread(at offset: Int) -> SIMD4<UInt64> {
+  @inlinable @inline(__always)
+  package func spread(at offset: Int) -> SIMD4<UInt64> {
     var spread = SIMD32<UInt8>()
     spread.evenHalf = unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: SIMD16<UInt8>.self)
     let lanes = unsafe unsafeBitCast(spread, to: SIMD4<UInt64>.self)
@@ -47,21 +47,21 @@ extension RawSpan {
   }
 
   /// A part of the span; the caller has checked that it lies inside.
-  @inline(__always)
+  @inlinable @inline(__always)
   @_lifetime(copy self)
-  func part(_ offset: Int, _ count: Int) -> RawSpan {
+  package func part(_ offset: Int, _ count: Int) -> RawSpan {
     extracting(offset..<(offset &+ count))
   }
 
   /// The bytes as an array, for values that leave the span's scope.
-  func array() -> [UInt8] {
+  package func array() -> [UInt8] {
     unsafe withUnsafeBytes { unsafe [UInt8]($0) }
   }
 }
 
 extension ContiguousArray<UInt8> {
   /// The bytes as a span. (`Array.span` needs a newer system than ours.)
-  package var rawSpan: RawSpan {
+  @usableFromInline package var rawSpan: RawSpan {
     @_lifetime(borrow self)
     get { unsafe span.bytes }
   }

@@ -1,19 +1,19 @@
 /// A variable-length integer of the file format (section 1.6 "B-tree Pages": one to nine bytes, big-endian,
 /// seven bits a byte, all eight of the ninth).
-struct Varint {
-  let value: UInt64
+@usableFromInline package struct Varint {
+  @usableFromInline package let value: UInt64
   /// Bytes used, 1 to 9.
-  let length: Int
+  @usableFromInline package let length: Int
 
-  @inline(__always)
-  private init(value: UInt64, length: Int) {
+  @inlinable @inline(__always)
+  init(value: UInt64, length: Int) {
     self.value = value
     self.length = length
   }
 
   /// Reads at `offset`; nil when the bytes end before the integer does. `end` is the first offset not to be read.
-  @inline(__always)
-  static func read(_ bytes: RawSpan, at offset: Int, end: Int) -> Varint? {
+  @inlinable @inline(__always)
+  package static func read(_ bytes: RawSpan, at offset: Int, end: Int) -> Varint? {
     guard offset < end else { return nil }
     let first = bytes.byte(at: offset)
     if first < 0x80 { return Varint(value: UInt64(first), length: 1) }
@@ -21,7 +21,7 @@ struct Varint {
   }
 
   @inline(never)
-  private static func readLong(_ bytes: RawSpan, at offset: Int, end: Int) -> Varint? {
+  @usableFromInline static func readLong(_ bytes: RawSpan, at offset: Int, end: Int) -> Varint? {
     var value: UInt64 = 0
     var index = 0
     while index < 9 {

@@ -2,16 +2,16 @@
 ///
 /// Damage on a page is a finding and the walk goes on with the next page; a page is visited once, so that no
 /// cycle of child pointers can keep the walk going, and for one table only (``PageClaims``).
-struct BTreeScan: ~Copyable {
+package struct BTreeScan: ~Copyable {
   /// The name for findings.
-  let table: String?
+  package let table: String?
   /// Whether rows are keyed by row id (a table b-tree) or by content (the b-tree of a WITHOUT ROWID table).
-  let isRowIDTable: Bool
-  var findings = FindingList()
+  package let isRowIDTable: Bool
+  package var findings = FindingList()
   /// Rows that are there but could not be decoded.
-  private(set) var lostRowCount = 0
+  package private(set) var lostRowCount = 0
   /// The pages above those that ``leaves(below:reader:)`` gave.
-  private(set) var interiorPages: [UInt32] = []
+  package private(set) var interiorPages: [UInt32] = []
   private var decoder: RecordDecoder
   private var visited: PagesMet
   private var payload = ContiguousArray<UInt8>()
@@ -25,13 +25,13 @@ struct BTreeScan: ~Copyable {
   /// The table's number among the claims.
   private let owner: UInt32
   /// Whether pages above leaves are left alone, as they are where several scans share the leaves of one table.
-  var readsLeavesOnly = false
+  package var readsLeavesOnly = false
   /// Whether such a page was left alone.
-  private(set) var hasLeftPages = false
+  package private(set) var hasLeftPages = false
   /// What the cells of the page at hand come to.
   private var leaf = LeafTally()
   /// The last page that the database counts: SQLite reads none behind it, though the file may go on.
-  var lastPage = UInt32.max
+  package var lastPage = UInt32.max
   /// Pages met behind it: how many, and the first.
   private var behind: (count: Int, first: UInt32) = (0, .max)
 
@@ -53,7 +53,7 @@ struct BTreeScan: ~Copyable {
     var cellOffset: Int
   }
 
-  init(
+  package init(
     of table: Table, isRowIDTable: Bool, encoding: DatabaseHeader.TextEncoding,
     mainPageCount: UInt32, claims: PageClaims
   ) {
@@ -67,7 +67,7 @@ struct BTreeScan: ~Copyable {
 
   /// Hands every row below `root` to the sink.
   /// - Throws: ``SQLiteFileError`` when the device fails; damage never throws.
-  mutating func run<Sink: RowSink & ~Copyable>(
+  package mutating func run<Sink: RowSink & ~Copyable>(
     root: UInt32, layout: borrowing RowLayout, reader: inout PageReader, sink: inout Sink
   ) throws(SQLiteFileError) {
     begin()
@@ -78,18 +78,18 @@ struct BTreeScan: ~Copyable {
   }
 
   /// Sets the bounds of a scan.
-  mutating func begin() {
+  package mutating func begin() {
     spare = claims.spare(of: owner)
     allowance = spare
   }
 
   /// Hands in the pages met, which are this table's from now on.
-  func settle() {
+  package func settle() {
     claims.settle(visited, of: owner, beyond: spare - allowance + decoder.defaultBytes / 4)
   }
 
   /// Settles the claims, and the findings that count over a whole scan.
-  mutating func end() {
+  package mutating func end() {
     settle()
     if behind.count > 0 {
       findings.add(Self.badCount(behind.count, behind.first, lastPage, table: table))
@@ -124,7 +124,9 @@ struct BTreeScan: ~Copyable {
   }
 
   /// Says that pages are in use behind the last that the database counts.
-  static func badCount(_ count: Int, _ first: UInt32, _ last: UInt32, table: String?) -> Finding {
+  package static func badCount(_ count: Int, _ first: UInt32, _ last: UInt32, table: String?)
+    -> Finding
+  {
     let subject = count == 1 ? "1 page is" : "\(count) pages are"
     return Finding(
       "header.badCount",
@@ -159,7 +161,7 @@ struct BTreeScan: ~Copyable {
   // MARK: - Leaf by leaf
 
   /// The leaves of a table b-tree in key order, without reading them: all leaves of a b-tree are at one depth.
-  mutating func leaves(below root: UInt32, reader: inout PageReader) throws(SQLiteFileError)
+  package mutating func leaves(below root: UInt32, reader: inout PageReader) throws(SQLiteFileError)
     -> LeafList
   {
     var depth = 0
@@ -201,7 +203,7 @@ struct BTreeScan: ~Copyable {
   }
 
   /// Reads a page that ``leaves(below:reader:)`` gave, and in a b-tree out of balance what is below it.
-  mutating func read<Sink: RowSink & ~Copyable>(
+  package mutating func read<Sink: RowSink & ~Copyable>(
     leaf: (page: UInt32, rowIDs: RowIDBounds), layout: borrowing RowLayout,
     reader: inout PageReader, sink: inout Sink
   ) throws(SQLiteFileError) {
@@ -215,7 +217,7 @@ struct BTreeScan: ~Copyable {
   ///
   /// `isKnown`: whether a page is a leaf whose rows are known.
   /// `beginPage`: is called before the rows of each page.
-  mutating func run<Sink: RowSink & ~Copyable>(
+  package mutating func run<Sink: RowSink & ~Copyable>(
     root: UInt32, unless isKnown: (UInt32) -> Bool, layout: borrowing RowLayout,
     reader: inout PageReader, sink: inout Sink,
     begin beginPage: (_ page: UInt32, _ place: PageReader.Place) throws(SQLiteFileError) -> Void

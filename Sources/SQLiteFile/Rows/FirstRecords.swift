@@ -1,12 +1,12 @@
 /// The first rows of a table, as a cheap witness of what its CREATE statement says.
-enum FirstRecords {
+package enum FirstRecords {
   private static let mostRows = 16
 
   /// The first rows of a leaf that have no overflow pages; empty where the b-tree is no table's, or a page on the way to the
   /// leaf is not readable.
   ///
   /// `part`: how much of the b-tree is before the leaf, of `parts`; 0 is its first one.
-  static func read(
+  package static func read(
     below root: UInt32, part: Int = 0, of parts: Int = 1, _ reader: inout PageReader
   ) throws(SQLiteFileError) -> [(rowID: Int64, payload: ContiguousArray<UInt8>)] {
     let usableSize = reader.usableSize
@@ -50,7 +50,7 @@ enum FirstRecords {
 
   /// The number of fields that a record's header gives (file format, section 2.1); those at its beginning count that can
   /// be read.
-  static func fieldCount(_ record: RawSpan) -> Int {
+  package static func fieldCount(_ record: RawSpan) -> Int {
     guard let header = Varint.read(record, at: 0, end: record.byteCount) else { return 0 }
     let end = Int(clamping: min(header.value, UInt64(record.byteCount)))
     var offset = header.length
@@ -71,7 +71,7 @@ extension TableDefinition {
   /// nothing is wrong with the statement.
   ///
   /// - Throws: ``SQLiteFileError`` when the device fails.
-  func runsTogether(_ sql: String, root: UInt32, _ reader: inout PageReader)
+  package func runsTogether(_ sql: String, root: UInt32, _ reader: inout PageReader)
     throws(SQLiteFileError) -> Bool
   {
     guard !isWithoutRowID else { return false }
@@ -96,7 +96,7 @@ extension TableDefinition {
 
 extension Finding {
   /// A CREATE statement is not taken at its word.
-  static func tooFewColumns(_ table: String) -> Finding {
+  package static func tooFewColumns(_ table: String) -> Finding {
     Finding(
       "schema.unreadable",
       "the rows of \(table) have more fields than its CREATE statement has columns; it is not believed",

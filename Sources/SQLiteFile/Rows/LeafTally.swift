@@ -24,8 +24,9 @@ struct LeafTally {
     if content == 0 { content = 65_536 }
     var sum = content + Int(page.byte(at: base + 7)) + bytes
     guard
-      LeafReading.walkFreeBlocks(
-        page, Int(page.uint16(at: base + 1)), floor, header.usableSize, { sum += $0.count })
+      FreeblockChain.walk(
+        page, first: Int(page.uint16(at: base + 1)), floor: floor, usableSize: header.usableSize,
+        { sum += $0.size })
     else { return false }
     guard content >= floor, content <= header.usableSize else { return count == 0 }
     return sum == header.usableSize && lowest >= content

@@ -1,13 +1,13 @@
 /// Takes records apart (file format, section 2.1 "Record Format") and hands their values to a sink.
 ///
 /// A record is checked whole before its first value is handed on, so that a sink never sees half a row.
-struct RecordDecoder: ~Copyable {
+@usableFromInline package struct RecordDecoder: ~Copyable {
   /// Why a record could not be decoded.
-  enum Defect {
+  @usableFromInline package enum Defect {
     case header
     case body(needed: Int, have: Int)
 
-    var finding: (id: String, message: String) {
+    package var finding: (id: String, message: String) {
       switch self {
       case .header: ("record.badHeader", "a record's header is not readable")
       case .body(let needed, let have):
@@ -16,25 +16,25 @@ struct RecordDecoder: ~Copyable {
     }
   }
 
-  private let encoding: DatabaseHeader.TextEncoding
+  @usableFromInline let encoding: DatabaseHeader.TextEncoding
   /// Serial type and offset of each field, filled only where the columns are not in stored order.
-  private var fields: ContiguousArray<(type: UInt64, offset: Int)> = []
-  private var utf8 = ContiguousArray<UInt8>()
+  @usableFromInline var fields: ContiguousArray<(type: UInt64, offset: Int)> = []
+  @usableFromInline var utf8 = ContiguousArray<UInt8>()
   /// Records with a serial type that no version of SQLite writes into a file (10 and 11).
-  private(set) var reservedTypeCount = 0
+  @usableFromInline package private(set) var reservedTypeCount = 0
   /// Records that are longer than their values.
-  private(set) var trailingCount = 0
+  @usableFromInline package private(set) var trailingCount = 0
   /// Records with more fields than the table has columns.
-  private(set) var surplusCount = 0
+  @usableFromInline package private(set) var surplusCount = 0
   /// Bytes of text and blobs that rows have by default, without a field for them.
-  private(set) var defaultBytes = 0
+  package private(set) var defaultBytes = 0
 
-  init(encoding: DatabaseHeader.TextEncoding) { self.encoding = encoding }
+  package init(encoding: DatabaseHeader.TextEncoding) { self.encoding = encoding }
 
   /// Decodes one record.
   /// - Returns: nil when the row has gone to the sink, else why it has not.
-  @inline(__always)
-  mutating func decode<Sink: RowSink & ~Copyable>(
+  @inlinable @inline(__always)
+  package mutating func decode<Sink: RowSink & ~Copyable>(
     _ payload: RawSpan, rowID: Int64?, layout: borrowing RowLayout, into sink: inout Sink
   ) -> Defect? {
     let count = payload.byteCount
@@ -71,8 +71,8 @@ struct RecordDecoder: ~Copyable {
 
   /// Decodes a record of which it is known that its lengths agree: that its types end where its header does, and its
   /// values where it does.
-  @inline(__always)
-  mutating func decodeMeasured<Sink: RowSink & ~Copyable>(
+  @inlinable @inline(__always)
+  package mutating func decodeMeasured<Sink: RowSink & ~Copyable>(
     _ payload: RawSpan, rowID: Int64?, layout: borrowing RowLayout, into sink: inout Sink
   ) {
     guard layout.isInOrder,
@@ -87,8 +87,8 @@ struct RecordDecoder: ~Copyable {
     sink.endRow()
   }
 
-  @inline(__always)
-  private mutating func emitInOrder<Sink: RowSink & ~Copyable>(
+  @inlinable @inline(__always)
+  mutating func emitInOrder<Sink: RowSink & ~Copyable>(
     _ payload: RawSpan, _ headerStart: Int, _ headerEnd: Int, _ rowID: Int64?,
     _ layout: borrowing RowLayout, _ sink: inout Sink
   ) {
@@ -124,7 +124,7 @@ struct RecordDecoder: ~Copyable {
     }
   }
 
-  private mutating func emitByField<Sink: RowSink & ~Copyable>(
+  @usableFromInline mutating func emitByField<Sink: RowSink & ~Copyable>(
     _ payload: RawSpan, _ rowID: Int64?, _ layout: borrowing RowLayout, _ sink: inout Sink
   ) {
     if fields.count > layout.fieldCount { surplusCount &+= 1 }
@@ -142,7 +142,7 @@ struct RecordDecoder: ~Copyable {
 
   /// A column that the record has no field for.
   @inline(never)
-  private mutating func emitDefault<Sink: RowSink & ~Copyable>(
+  @usableFromInline mutating func emitDefault<Sink: RowSink & ~Copyable>(
     _ layout: borrowing RowLayout, _ column: Int, _ rowID: Int64?, _ sink: inout Sink
   ) {
     let rule = layout.rules[column]
@@ -165,15 +165,15 @@ struct RecordDecoder: ~Copyable {
   }
 
   /// Bytes in the body of a value of this serial type; `Int.max` for what no record can hold.
-  @inline(__always)
-  static func length(ofType type: UInt64) -> Int {
+  @inlinable @inline(__always)
+  package static func length(ofType type: UInt64) -> Int {
     if type >= 12 { return Int(truncatingIfNeeded: min((type &- 12) >> 1, UInt64(Int.max))) }
     // Types 0 to 11 have 0 1 2 3 4 6 8 8 0 0 0 0 bytes: four bits each.
     return Int(truncatingIfNeeded: (0x8864_3210 as UInt64) >> (type &* 4) & 0xf)
   }
 
-  @inline(__always)
-  private mutating func emit<Sink: RowSink & ~Copyable>(
+  @inlinable @inline(__always)
+  mutating func emit<Sink: RowSink & ~Copyable>(
     _ payload: RawSpan, _ type: UInt64, _ offset: Int, _ length: Int, _ isReal: Bool,
     _ sink: inout Sink
   ) {
@@ -205,8 +205,8 @@ struct RecordDecoder: ~Copyable {
 
   /// A big-endian two's-complement integer of 1, 2, 3, 4, 6 or 8 bytes: one load and a shift where eight
   /// bytes are there to load.
-  @inline(__always)
-  static func integer(_ payload: RawSpan, _ offset: Int, _ length: Int) -> Int64 {
+  @inlinable @inline(__always)
+  package static func integer(_ payload: RawSpan, _ offset: Int, _ length: Int) -> Int64 {
     if offset &+ 8 <= payload.byteCount {
       return Int64(bitPattern: payload.uint64(at: offset)) >> Int64(64 &- 8 &* length)
     }
@@ -220,7 +220,7 @@ struct RecordDecoder: ~Copyable {
   }
 
   /// UTF-16 to UTF-8. An odd last byte is no character; a surrogate that stands alone keeps its three-byte form.
-  private mutating func transcode(_ payload: RawSpan, _ offset: Int, _ length: Int) {
+  @usableFromInline mutating func transcode(_ payload: RawSpan, _ offset: Int, _ length: Int) {
     utf8.removeAll(keepingCapacity: true)
     let isBigEndian = encoding == .utf16BigEndian
     let end = offset + length & ~1

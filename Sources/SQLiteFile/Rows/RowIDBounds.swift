@@ -1,7 +1,7 @@
 /// The row ids that the keys above a page leave to it (file format, section 1.6): none where `least` is above `most`.
-struct RowIDBounds {
-  var least = Int64.min
-  var most = Int64.max
+package struct RowIDBounds {
+  package var least = Int64.min
+  package var most = Int64.max
 }
 
 /// The keys of an interior page of a table, met one after the other. Each is the highest row id that the page left of it
@@ -28,22 +28,22 @@ struct KeyWalk {
 }
 
 /// The leaves of a table in key order, with the row ids that each may have; twelve bytes for each.
-struct LeafList {
+package struct LeafList {
   private(set) var pages: [UInt32] = []
   private var most: [Int64] = []
 
-  init() {}
+  package init() {}
 
   /// Leaves of which no keys are known.
-  init(unbounded pages: [UInt32]) {
+  package init(unbounded pages: [UInt32]) {
     self.pages = pages
     most = Array(repeating: .max, count: pages.count)
   }
 
-  var count: Int { pages.count }
+  package var count: Int { pages.count }
 
   /// A leaf begins where the one before it ends.
-  subscript(index: Int) -> (page: UInt32, rowIDs: RowIDBounds) {
+  package subscript(index: Int) -> (page: UInt32, rowIDs: RowIDBounds) {
     let before = index > 0 ? most[index - 1] : .min
     return (
       pages[index],
@@ -51,7 +51,7 @@ struct LeafList {
     )
   }
 
-  mutating func append(_ page: UInt32, _ rowIDs: RowIDBounds) {
+  package mutating func append(_ page: UInt32, _ rowIDs: RowIDBounds) {
     pages.append(page)
     most.append(rowIDs.most)
   }

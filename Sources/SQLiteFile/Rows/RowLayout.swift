@@ -1,30 +1,30 @@
 /// How the fields of a record become the columns of a row.
-struct RowLayout {
+@usableFromInline package struct RowLayout {
   /// Where a column's value comes from, small and plain: it is looked up for each value of each row.
-  struct Rule: BitwiseCopyable {
+  @usableFromInline package struct Rule: BitwiseCopyable {
     /// The number of the field; less than 0 where no field holds the value.
-    var field: Int32
+    package var field: Int32
     /// Whether the value is the row id; the field itself is NULL.
-    var isRowID = false
+    @usableFromInline package var isRowID = false
     /// Whether whole numbers stand for reals.
-    var isReal = false
+    @usableFromInline package var isReal = false
   }
 
   /// A rule for each column.
-  let rules: ContiguousArray<Rule>
+  @usableFromInline package let rules: ContiguousArray<Rule>
   /// For each column what a row without the field has; nil when that is not known.
-  let defaults: [StoredValue?]
+  package let defaults: [StoredValue?]
   /// The names of the columns.
-  let names: [String]
+  package let names: [String]
   /// Whether the fields are the columns in order, so that one pass does.
-  let isInOrder: Bool
+  @usableFromInline package let isInOrder: Bool
   /// The most fields that a record of the table has.
-  let fieldCount: Int
+  package let fieldCount: Int
   /// Whether fields behind the last column are taken too.
-  let takesAllFields: Bool
+  @usableFromInline package let takesAllFields: Bool
 
   /// The layout of a table.
-  init(_ table: TableDefinition) {
+  package init(_ table: TableDefinition) {
     var rules = ContiguousArray(table.columns.map { Rule(field: -1, isReal: $0.affinity == .real) })
     for (field, column) in table.storedOrder.enumerated() { rules[column].field = Int32(field) }
     if let column = table.rowIDColumn { rules[column].isRowID = true }
@@ -37,7 +37,7 @@ struct RowLayout {
   }
 
   /// The layout of records of which nothing is known: the fields as they are, however many there are.
-  init() {
+  package init() {
     rules = []
     defaults = []
     names = []

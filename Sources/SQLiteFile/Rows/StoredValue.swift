@@ -46,25 +46,27 @@ public struct StoredRow: Sendable, Hashable {
 }
 
 /// Collects each row as values and hands it on.
-struct ValueSink: RowSink, ~Copyable {
+package struct ValueSink: RowSink, ~Copyable {
   private let receive: (StoredRow) -> Bool
   private var rowID: Int64?
   private var values: [StoredValue] = []
-  private(set) var wantsMore = true
+  package private(set) var wantsMore = true
 
   /// `receive` returns whether it wants the next row.
-  init(receive: @escaping (StoredRow) -> Bool) { self.receive = receive }
+  package init(receive: @escaping (StoredRow) -> Bool) { self.receive = receive }
 
-  mutating func beginRow(_ rowID: Int64?) {
+  package mutating func beginRow(_ rowID: Int64?) {
     self.rowID = rowID
     values.removeAll(keepingCapacity: true)
   }
-  mutating func null() { values.append(.null) }
-  mutating func integer(_ value: Int64) { values.append(.integer(value)) }
-  mutating func real(_ value: Double) { values.append(.real(value)) }
-  mutating func text(_ bytes: RawSpan) { values.append(.text(StoredText(utf8: bytes.array()))) }
-  mutating func blob(_ bytes: RawSpan) { values.append(.blob(bytes.array())) }
-  mutating func endRow() {
+  package mutating func null() { values.append(.null) }
+  package mutating func integer(_ value: Int64) { values.append(.integer(value)) }
+  package mutating func real(_ value: Double) { values.append(.real(value)) }
+  package mutating func text(_ bytes: RawSpan) {
+    values.append(.text(StoredText(utf8: bytes.array())))
+  }
+  package mutating func blob(_ bytes: RawSpan) { values.append(.blob(bytes.array())) }
+  package mutating func endRow() {
     wantsMore = receive(StoredRow(rowID: rowID, values: values))
   }
 }

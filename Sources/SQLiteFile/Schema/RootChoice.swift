@@ -1,10 +1,10 @@
 /// Which of several tables that the schema gives one root page to has the rows below it.
-enum RootChoice {
+package enum RootChoice {
   /// Tables whose declarations are held against the rows.
   private static let mostTables = 4096
 
   /// The table whose declaration the first rows fit best; of several the first in the schema.
-  static func choose(
+  package static func choose(
     _ tables: [Table], encoding: DatabaseHeader.TextEncoding, _ reader: inout PageReader
   ) throws(SQLiteFileError) -> Table {
     var best = tables[0]
@@ -12,10 +12,16 @@ enum RootChoice {
     let root = best.rootPage
     let isTable = try reader.kind(of: root)?.isTable ?? true
     let records = isTable ? try FirstRecords.read(below: root, &reader) : []
+    var types = RecordTypes()
     for table in tables.prefix(mostTables) {
       guard let definition = table.definition else { continue }
       var score = definition.isWithoutRowID == !isTable ? 1 << 16 : 0
-      score += agreement(of: records, with: definition, encoding)
+      let columns = definition.storedOrder
+      // How many rows are what the declaration allows, and of those, how many have a field for each column.
+      for record in records
+      where allows(record.payload.rawSpan, definition, columns, encoding, &types) {
+        score += types.types.count == columns.count ? 257 : 256
+      }
       if score > bestScore {
         best = table
         bestScore = score
@@ -24,22 +30,43 @@ enum RootChoice {
     return best
   }
 
-  /// How many rows are what a declaration allows, and of those, how many have a field for each column.
-  private static func agreement(
-    of records: [(rowID: Int64, payload: ContiguousArray<UInt8>)],
-    with definition: TableDefinition, _ encoding: DatabaseHeader.TextEncoding
-  ) -> Int {
-    var rules = RecordRules(definition)
-    rules.settle()
-    var check = RecordCheck(encoding: encoding)
-    check.start(rules)
-    var score = 0
-    for record in records {
-      let bytes = record.payload.rawSpan
-      guard check.passes(bytes, rowID: record.rowID, rules) else { continue }
-      score += 256
-      if FirstRecords.fieldCount(bytes) == rules.fields.count { score += 1 }
+  /// Whether SQLite could have stored a record under a declaration.
+  private static func allows(
+    _ record: RawSpan, _ table: TableDefinition, _ columns: [Int],
+    _ encoding: DatabaseHeader.TextEncoding, _ types: inout RecordTypes
+  ) -> Bool {
+    let count = record.byteCount
+    guard let header = Varint.read(record, at: 0, end: count), header.value <= UInt64(count),
+      header.value >= UInt64(header.length),
+      types.read(record, header.length..<Int(header.value)),
+      Int(header.value) + types.bodyLength == count, types.types.count <= columns.count
+    else { return false }
+    var body = Int(header.value)
+    for (type, column) in zip(types.types, columns) {
+      let length = RecordDecoder.length(ofType: type)
+      let kind = StorageClasses(serialType: type)
+      guard table.refusedClasses(ofColumn: column).isDisjoint(with: kind) else { return false }
+      if kind == .text, table.refusesNumericText(inColumn: column),
+        isNumber(record.part(body, length), encoding)
+      {
+        return false
+      }
+      body += length
     }
-    return score
+    return !columns.dropFirst(types.types.count).contains(where: table.requiresField(ofColumn:))
+  }
+
+  /// Whether a text is a number: then a column of numeric affinity would have it as one.
+  private static func isNumber(_ text: RawSpan, _ encoding: DatabaseHeader.TextEncoding) -> Bool {
+    var bytes = text.array()
+    if encoding != .utf8 {
+      // All characters of a number have a zero byte beside them.
+      let low = encoding == .utf16BigEndian ? 1 : 0
+      guard bytes.count % 2 == 0,
+        stride(from: 1 - low, to: bytes.count, by: 2).allSatisfy({ bytes[$0] == 0 })
+      else { return false }
+      bytes = stride(from: low, to: bytes.count, by: 2).map { bytes[$0] }
+    }
+    return SQLNumber.value(of: bytes) != nil
   }
 }

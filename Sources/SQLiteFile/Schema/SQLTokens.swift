@@ -1,6 +1,6 @@
 /// The words of a CREATE statement, as SQLite's own tokenizer takes them apart.
-struct SQLToken: Equatable {
-  enum Kind: Equatable {
+package struct SQLToken: Equatable {
+  package enum Kind: Equatable {
     /// A bare word: a keyword or an identifier.
     case word
     /// An identifier in quotes, brackets or backticks, without them.
@@ -17,26 +17,28 @@ struct SQLToken: Equatable {
     case punctuation
   }
 
-  let kind: Kind
-  let text: String
+  package let kind: Kind
+  package let text: String
   /// Where the token stands in the statement's UTF-8.
-  let range: Range<Int>
+  package let range: Range<Int>
 
   /// Whether this is the given keyword, which no quoted word ever is.
-  func isKeyword(_ keyword: String) -> Bool { kind == .word && SQLName.isSame(text, keyword) }
+  package func isKeyword(_ keyword: String) -> Bool {
+    kind == .word && SQLName.isSame(text, keyword)
+  }
 
-  func isPunctuation(_ character: String) -> Bool {
+  package func isPunctuation(_ character: String) -> Bool {
     kind == .punctuation && text.utf8.elementsEqual(character.utf8)
   }
 
   /// The words of the one statement that SQLite reads of an entry of the schema: it ends with a zero byte, and with a
   /// semicolon unless that is a trigger's own.
-  static func statement(in sql: [UInt8]) -> [SQLToken] {
+  package static func statement(in sql: [UInt8]) -> [SQLToken] {
     all(in: Array(statementBytes(of: sql)))
   }
 
   /// The bytes of that statement, without the semicolon.
-  static func statementBytes(of sql: [UInt8]) -> ArraySlice<UInt8> {
+  package static func statementBytes(of sql: [UInt8]) -> ArraySlice<UInt8> {
     let text = sql.prefix { $0 != 0 }
     guard text.contains(UInt8(ascii: ";")) else { return text }
     let tokens = all(in: Array(text))
@@ -47,7 +49,7 @@ struct SQLToken: Equatable {
   }
 
   /// Takes a statement apart; comments and white space go. An unfinished literal ends at the end of the text.
-  static func all(in sql: [UInt8]) -> [SQLToken] {
+  package static func all(in sql: [UInt8]) -> [SQLToken] {
     var tokens: [SQLToken] = []
     var index = 0
 

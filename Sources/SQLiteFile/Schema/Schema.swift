@@ -32,7 +32,17 @@ public struct Table: Sendable, Hashable {
   /// The CREATE statement as it stands.
   public let sql: String?
   /// The place among the tables of the schema; nil for the schema's own.
-  var place: Int?
+  package var place: Int?
+
+  package init(
+    name: String, rootPage: UInt32, definition: TableDefinition?, sql: String?, place: Int? = nil
+  ) {
+    self.name = name
+    self.rootPage = rootPage
+    self.definition = definition
+    self.sql = sql
+    self.place = place
+  }
 
   /// The names of the columns, empty when they are not known.
   public var columnNames: [String] { definition?.columns.map(\.name) ?? [] }
@@ -53,7 +63,7 @@ public struct Schema: Sendable, Equatable {
 
   private let places: [SQLName: Int]
 
-  init(rows: [StoredRow]) {
+  package init(rows: [StoredRow]) {
     let entries = rows.compactMap(SchemaEntry.init(row:))
     self.entries = entries
     let stored = entries.filter { $0.type == "table" && $0.rootPage > 0 }
@@ -70,10 +80,12 @@ public struct Schema: Sendable, Equatable {
   /// The places of tables whose statements are readable and deny their rows.
   private var disbelieved: Set<Int> = []
 
-  func isDisbelieved(_ table: Table) -> Bool { table.place.map(disbelieved.contains) ?? false }
+  package func isDisbelieved(_ table: Table) -> Bool {
+    table.place.map(disbelieved.contains) ?? false
+  }
 
   /// Takes the statement of a table for one that cannot be read.
-  mutating func disbelieve(_ table: Table) {
+  package mutating func disbelieve(_ table: Table) {
     guard let place = table.place else { return }
     disbelieved.insert(place)
     tables[place] = Table(
@@ -81,7 +93,7 @@ public struct Schema: Sendable, Equatable {
   }
 
   /// The columns of the schema table itself.
-  static let definition = TableDefinition(
+  package static let definition = TableDefinition(
     columns: [
       ("type", "TEXT"), ("name", "TEXT"), ("tbl_name", "TEXT"), ("rootpage", "INT"),
       ("sql", "TEXT"),
@@ -96,13 +108,13 @@ public struct Schema: Sendable, Equatable {
 
 extension SchemaEntry {
   /// Whether SQLite takes it for an entry: of a kind that there is, and a statement only where it begins as one.
-  var isReadable: Bool {
+  package var isReadable: Bool {
     guard ["table", "index", "view", "trigger"].contains(type) else { return false }
     guard let sql, !sql.isEmpty else { return true }
     return SQLName(Substring(sql.utf8.prefix(6))) == SQLName("CREATE")
   }
 
-  init?(row: StoredRow) {
+  package init?(row: StoredRow) {
     guard row.values.count == 5, case .text(let type) = row.values[0],
       case .text(let name) = row.values[1], case .text(let tableName) = row.values[2]
     else { return nil }

@@ -2,10 +2,14 @@
 ///
 /// Expressions, queries and the bodies of triggers are not judged beyond their words and parentheses;
 /// ``hasUnjudged`` says that there were some.
-struct SchemaGrammar {
+package struct SchemaGrammar {
   /// Why a statement cannot be one of SQLite's.
-  struct Defect: Error {
-    let message: String
+  package struct Defect: Error {
+    package let message: String
+
+    package init(message: String) {
+      self.message = message
+    }
   }
 
   private let tokens: [SQLToken]
@@ -16,12 +20,12 @@ struct SchemaGrammar {
   /// The column with AUTOINCREMENT.
   private var numbered: (name: String, type: String?)?
   /// Whether the statement has parts that were only passed over.
-  private(set) var hasUnjudged = false
+  package private(set) var hasUnjudged = false
 
-  init(_ tokens: [SQLToken]) { self.tokens = tokens }
+  package init(_ tokens: [SQLToken]) { self.tokens = tokens }
 
   /// Whether SQLite refuses a CREATE TABLE statement for its words or their order.
-  static func refusesTable(_ sql: String) -> Bool {
+  package static func refusesTable(_ sql: String) -> Bool {
     let bytes = Array(SQLToken.statementBytes(of: Array(sql.utf8)))
     guard SchemaLexis.defect(in: bytes) == nil else { return true }
     var grammar = SchemaGrammar(SQLToken.all(in: bytes))
@@ -45,7 +49,7 @@ struct SchemaGrammar {
 
   // MARK: - Words
 
-  var current: SQLToken? { position < tokens.count ? tokens[position] : nil }
+  package var current: SQLToken? { position < tokens.count ? tokens[position] : nil }
 
   private mutating func take(_ keyword: String) -> Bool {
     guard current?.isKeyword(keyword) == true else { return false }
@@ -117,14 +121,14 @@ struct SchemaGrammar {
   // MARK: - Tables
 
   /// What a CREATE TABLE statement names.
-  struct TableNames {
-    var name: String
-    var columns: [String] = []
+  package struct TableNames {
+    package var name: String
+    package var columns: [String] = []
     /// UNIQUE constraints.
     var uniqueCount = 0
   }
 
-  mutating func table() throws(Defect) -> TableNames {
+  package mutating func table() throws(Defect) -> TableNames {
     try create("TABLE")
     if take("IF") { try expect("NOT", "EXISTS") }
     var table = TableNames(name: try name("the name of a table"))
@@ -367,13 +371,13 @@ struct SchemaGrammar {
   // MARK: - Other statements
 
   /// What a CREATE INDEX statement names; `columns` are those parts that are plain columns.
-  struct IndexNames {
-    var name: String
-    var table: String
-    var columns: [String] = []
+  package struct IndexNames {
+    package var name: String
+    package var table: String
+    package var columns: [String] = []
   }
 
-  mutating func index() throws(Defect) -> IndexNames {
+  package mutating func index() throws(Defect) -> IndexNames {
     try expect("CREATE")
     _ = take("UNIQUE")
     try expect("INDEX")
@@ -420,7 +424,7 @@ struct SchemaGrammar {
     return nil
   }
 
-  mutating func view() throws(Defect) -> String {
+  package mutating func view() throws(Defect) -> String {
     try create("VIEW")
     if take("IF") { try expect("NOT", "EXISTS") }
     let name = try name("the name of a view")
@@ -434,7 +438,7 @@ struct SchemaGrammar {
   }
 
   /// The names of the trigger and of the table or view that it is on.
-  mutating func trigger() throws(Defect) -> (name: String, table: String) {
+  package mutating func trigger() throws(Defect) -> (name: String, table: String) {
     try create("TRIGGER")
     if take("IF") { try expect("NOT", "EXISTS") }
     let own = try name("the name of a trigger")
@@ -458,7 +462,7 @@ struct SchemaGrammar {
     return (own, table)
   }
 
-  mutating func virtualTable() throws(Defect) -> String {
+  package mutating func virtualTable() throws(Defect) -> String {
     try expect("CREATE", "VIRTUAL", "TABLE")
     if take("IF") { try expect("NOT", "EXISTS") }
     let name = try name("the name of a table")

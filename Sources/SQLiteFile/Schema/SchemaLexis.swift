@@ -1,7 +1,7 @@
 /// Looks for what SQLite's tokenizer refuses (tokenize.c): such a statement cannot be parsed whatever else it says.
-enum SchemaLexis {
+package enum SchemaLexis {
   /// What is wrong with the words of a statement; nil when nothing is.
-  static func defect(in sql: [UInt8]) -> String? {
+  package static func defect(in sql: [UInt8]) -> String? {
     if let defect = unfinished(sql) { return defect }
     var depth = 0
     for token in SQLToken.all(in: sql) {
@@ -48,7 +48,7 @@ enum SchemaLexis {
   }
 
   /// What a quoted piece that goes on to the end is called; nil without one.
-  static func unfinished(_ sql: some RandomAccessCollection<UInt8>) -> String? {
+  package static func unfinished(_ sql: some RandomAccessCollection<UInt8>) -> String? {
     let sql = Array(sql)
     var index = 0
     while index < sql.count {

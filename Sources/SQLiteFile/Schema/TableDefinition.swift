@@ -44,22 +44,28 @@ public struct TableDefinition: Sendable, Hashable {
   }
 
   /// A part of a key: a column, and how its values are ordered.
-  struct KeyPart: Sendable, Hashable {
-    var column: Int
-    var collation: String
-    var isDescending: Bool
+  package struct KeyPart: Sendable, Hashable {
+    package var column: Int
+    package var collation: String
+    package var isDescending: Bool
+
+    package init(column: Int, collation: String, isDescending: Bool) {
+      self.column = column
+      self.collation = collation
+      self.isDescending = isDescending
+    }
 
     /// Whether an index that has one part needs no other one to tell rows apart.
-    func isStored(as other: KeyPart) -> Bool {
+    package func isStored(as other: KeyPart) -> Bool {
       column == other.column && SQLName.isSame(collation, other.collation)
     }
   }
 
   /// An index that SQLite makes by itself for a constraint.
-  struct AutomaticIndex: Sendable, Hashable {
+  package struct AutomaticIndex: Sendable, Hashable {
     /// The number that ends its name.
-    var number: Int
-    var parts: [KeyPart]
+    package var number: Int
+    package var parts: [KeyPart]
   }
 
   /// The columns in order.
@@ -75,20 +81,20 @@ public struct TableDefinition: Sendable, Hashable {
   /// Whether row ids are never used again ("SQLite Autoincrement").
   public let isAutoincrement: Bool
   /// The parts of the primary key, each once.
-  let keyParts: [KeyPart]
+  package let keyParts: [KeyPart]
   /// The indexes that SQLite makes for constraints; nil when a constraint was not understood.
-  let automaticIndexes: [AutomaticIndex]?
+  package let automaticIndexes: [AutomaticIndex]?
   /// Whether a CHECK constraint says more of the values.
-  let hasChecks: Bool
+  package let hasChecks: Bool
 
   /// The place of the column of this name.
-  func place(of name: String) -> Int? {
+  package func place(of name: String) -> Int? {
     columns.firstIndex { SQLName.isSame($0.name, name) }
   }
 
   /// The order in which a row stores the columns: of a WITHOUT ROWID table the primary key comes first
   /// (file format, section 2.4 "Representation Of SQL Tables"). Virtual columns are not among them.
-  var storedOrder: [Int] {
+  package var storedOrder: [Int] {
     let stored = columns.indices.filter { columns[$0].generation != .virtual }
     guard isWithoutRowID else { return stored }
     return primaryKey + stored.filter { !primaryKey.contains($0) }
@@ -113,7 +119,7 @@ public struct TableDefinition: Sendable, Hashable {
     self = table
   }
 
-  init(
+  package init(
     columns: [Column], rowIDColumn: Int?, primaryKey: [Int], isWithoutRowID: Bool, isStrict: Bool,
     isAutoincrement: Bool = false, keyParts: [KeyPart] = [],
     automaticIndexes: [AutomaticIndex]? = [], hasChecks: Bool = false
@@ -153,7 +159,7 @@ extension TableDefinition.Affinity {
   }
 
   /// A literal as a column of this affinity stores it ("Datatypes In SQLite", section 3).
-  func applied(to value: StoredValue) -> StoredValue {
+  package func applied(to value: StoredValue) -> StoredValue {
     switch (self, value) {
     case (.text, .integer(let number)):
       return .text(StoredText(String(number)))
@@ -180,9 +186,9 @@ extension TableDefinition.Affinity {
 }
 
 /// Numbers in text, as SQLite's conversion recognises them.
-enum SQLNumber {
+package enum SQLNumber {
   /// The value of text that is a decimal number and nothing else but white space around it; nil when it is not.
-  static func value(of text: [UInt8]) -> StoredValue? {
+  package static func value(of text: [UInt8]) -> StoredValue? {
     var rest = text[...]
     while let last = rest.last, isSpace(last) { rest.removeLast() }
     while let first = rest.first, isSpace(first) { rest.removeFirst() }

@@ -1,5 +1,6 @@
 public import CoreDataStore
 public import SQLiteFile
+import SQLiteForensics
 
 /// What happened to a store, as far as it tells: its persistent history, the commits in its write-ahead log, what is
 /// left there of others, and on request the dates in its rows.

@@ -1,4 +1,5 @@
 import SQLiteFile
+import SQLiteForensics
 
 /// A row in the record format (file format, section 2.1), byte for byte as SQLite would store it.
 struct EncodedRow {

@@ -1,6 +1,7 @@
 import CoreDataStore
 import Foundation
 import SQLiteFile
+import SQLiteForensics
 import SafeText
 
 #if canImport(Glibc)

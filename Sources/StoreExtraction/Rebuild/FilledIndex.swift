@@ -1,4 +1,5 @@
 import SQLiteFile
+import SQLiteForensics
 import SQLiteWriter
 
 /// An index of a table that is filled. Its entries wait as byte strings (``IndexKey``).

@@ -1,4 +1,5 @@
 import SQLiteFile
+import SQLiteForensics
 import SQLiteWriter
 
 /// An entry of an index as a byte string, which sorts as SQLite sorts the entry ("Datatypes In SQLite", section 4.1).

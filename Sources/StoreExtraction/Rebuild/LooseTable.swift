@@ -1,4 +1,5 @@
 import SQLiteFile
+import SQLiteForensics
 import SQLiteWriter
 
 /// A table of Lifeboat's own in the new file, for rows that cannot stand in theirs: no types, no constraints.

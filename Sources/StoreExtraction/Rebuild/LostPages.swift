@@ -1,4 +1,5 @@
 import SQLiteFile
+import SQLiteForensics
 
 /// Pages of which something is really lost: no index, which is built anew from its rows, and none from which rows came
 /// all the same.

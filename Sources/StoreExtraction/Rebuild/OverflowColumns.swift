@@ -1,5 +1,6 @@
 import Foundation
 import SQLiteFile
+import SQLiteForensics
 import SQLiteWriter
 
 /// Columns beyond those that SQLite allows in a table: one column holds them all, as a JSON object by name. NULL is left

@@ -1,4 +1,5 @@
 import SQLiteFile
+import SQLiteForensics
 
 /// What the new file tells of the old one.
 enum RebuildFindings {

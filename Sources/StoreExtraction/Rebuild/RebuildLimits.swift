@@ -1,6 +1,7 @@
 import CoreDataStore
 import Foundation
 import SQLiteFile
+import SQLiteForensics
 import SQLiteWriter
 
 /// What definitions of a file may cost that is rebuilt: they can compute values of any size for any time.

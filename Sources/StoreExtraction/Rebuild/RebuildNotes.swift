@@ -1,5 +1,6 @@
 import Foundation
 import SQLiteFile
+import SQLiteForensics
 import SQLiteWriter
 
 /// What is told of rows and damage in tables of the new file's own; a table is made when there is something to tell.

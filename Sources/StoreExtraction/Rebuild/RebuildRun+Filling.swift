@@ -1,4 +1,5 @@
 import SQLiteFile
+import SQLiteForensics
 import SQLiteWriter
 
 /// Rows did not come so that tables can be filled with them; they have to go in one by one.

@@ -1,5 +1,6 @@
 import CoreDataStore
 import SQLiteFile
+import SQLiteForensics
 import SQLiteWriter
 
 extension RebuildRun {

@@ -1,5 +1,6 @@
 import Foundation
 import SQLiteFile
+import SQLiteForensics
 import SQLiteWriter
 
 /// A table of the new file, and how rows get into it.

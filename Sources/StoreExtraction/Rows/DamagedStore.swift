@@ -2,6 +2,7 @@ import CoreDataForensics
 public import CoreDataStore
 public import ObjectModel
 public import SQLiteFile
+public import SQLiteForensics
 
 /// A store read page by page, with all that is known of its tables: by the file itself, by the model that it
 /// carries, and by models or healthy stores that somebody names for what the file has lost.

@@ -2,6 +2,7 @@ import CoreDataForensics
 import CoreDataStore
 import ObjectModel
 import SQLiteFile
+import SQLiteForensics
 
 /// Something that tells what the tables of a damaged store looked like: a model, or a healthy store.
 struct Example {

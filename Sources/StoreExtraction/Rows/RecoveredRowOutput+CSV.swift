@@ -1,5 +1,6 @@
 import CoreDataStore
-public import SQLiteFile
+import SQLiteFile
+public import SQLiteForensics
 
 extension RecoveredRowOutput {
   private var database: DamagedDatabase { store.database }

@@ -2,6 +2,7 @@ import CoreDataForensics
 public import CoreDataStore
 import ObjectModel
 public import SQLiteFile
+public import SQLiteForensics
 import SafeText
 
 /// Writes rows of a damaged store, deleted ones too, to an open file descriptor.

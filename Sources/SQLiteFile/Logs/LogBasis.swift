@@ -1,0 +1,164 @@
+/// What must be known of a write-ahead log before its frames can be read: from its header, or from the frames
+/// themselves where the header is lost.
+package struct LogBasis {
+  package let pageSize: Int
+  package let isBigEndian: Bool
+  /// Where the first frame starts: 32, unless the log's beginning is missing.
+  package let firstFrame: Int64
+  /// The salts of the newest generation; nil when it cannot be told which that is.
+  package let salts: UInt64?
+  /// The first frame that counts; 0 unless the beginning of the log is ruined.
+  package let firstLiveFrame: Int
+  /// The checksum after the header; nil when it is not known.
+  package let headerSum: LogChecksum?
+  package let checkpointSequence: UInt32?
+
+  /// Whether more than the header is missing.
+  package var headLost: Bool { salts == nil }
+  package var stride: Int { pageSize + WriteAheadLog.frameHeaderLength }
+
+  /// What a valid header says.
+  package init(_ header: LogHeader) {
+    pageSize = header.pageSize
+    isBigEndian = header.checksum.isBigEndian
+    firstFrame = Int64(WriteAheadLog.headerLength)
+    salts = UInt64(header.salt1) << 32 | UInt64(header.salt2)
+    firstLiveFrame = 0
+    headerSum = header.checksum
+    checkpointSequence = header.checkpointSequence
+  }
+
+  private init(
+    pageSize: Int, isBigEndian: Bool, firstFrame: Int64, salts: UInt64?, firstLiveFrame: Int,
+    headerSum: LogChecksum?, checkpointSequence: UInt32?
+  ) {
+    self.pageSize = pageSize
+    self.isBigEndian = isBigEndian
+    self.firstFrame = firstFrame
+    self.salts = salts
+    self.firstLiveFrame = firstLiveFrame
+    self.headerSum = headerSum
+    self.checkpointSequence = checkpointSequence
+  }
+
+  // MARK: - Without a header
+
+  private static let order = [4096, 1024, 2048, 8192, 16_384, 32_768, 65_536, 512]
+  /// How much of a log's beginning may be ruined for its newest generation to be still known, in bytes: the
+  /// largest page.
+  private static let largestHeadDamage: Int64 = 65_536
+  /// A restart counter past this is taken for chance.
+  private static let highestSequence: UInt32 = 1 << 24
+
+  /// What the frames say; nil when there is none that agrees with its checksum.
+  package init?(guessing file: ByteFile, pageSize expected: Int?) throws(SQLiteFileError) {
+    let sizes = (expected.map { [$0] } ?? []) + Self.order.filter { $0 != expected }
+    let head = ContiguousArray(try file.bytes(at: 0, count: 4 * 65_560 + 65_536))
+    let bytes = head.rawSpan
+    for size in sizes where size >= 512 && size <= 65_536 && size & (size - 1) == 0 {
+      if let basis = Self.fromFirstFrame(bytes, size) ?? Self.fromPair(bytes, size) {
+        self = basis
+        return
+      }
+    }
+    for size in sizes where size >= 512 && size <= 65_536 && size & (size - 1) == 0 {
+      if let basis = Self.atAnyPlace(bytes, size) {
+        self = basis
+        return
+      }
+    }
+    return nil
+  }
+
+  /// From the first frame alone: its checksum undone must give one that a header with its salts has.
+  private static func fromFirstFrame(_ bytes: RawSpan, _ pageSize: Int) -> LogBasis? {
+    let start = WriteAheadLog.headerLength
+    let headerLength = WriteAheadLog.frameHeaderLength
+    guard start + headerLength + pageSize <= bytes.byteCount,
+      bytes.uint32(at: start) > 0, bytes.uint64(at: start + 8) != 0
+    else { return nil }
+    for isBigEndian in [false, true] {
+      var sum = LogChecksum(
+        isBigEndian: isBigEndian, first: bytes.uint32(at: start + 16),
+        second: bytes.uint32(at: start + 20))
+      sum.remove(bytes.part(start + headerLength, pageSize))
+      sum.remove(bytes.part(start, 8))
+      let headerSum = sum
+      sum.remove(bytes.part(start + 8, 8))
+      // Forwards from nothing: magic and version, page size and restart counter.
+      let magic = LogHeader.magic | (isBigEndian ? 1 : 0)
+      let first = sum.counted(magic)
+      let second = sum.counted(LogHeader.formatVersion) &+ first
+      let firstThere = first &+ sum.counted(UInt32(pageSize)) &+ second
+      let sequence = sum.counted(sum.second &- second &- firstThere)
+      guard sum.first == firstThere, sequence <= highestSequence else { continue }
+      return LogBasis(
+        pageSize: pageSize, isBigEndian: isBigEndian, firstFrame: Int64(start),
+        salts: bytes.uint64(at: start + 8), firstLiveFrame: 0, headerSum: headerSum,
+        checkpointSequence: sequence)
+    }
+    return nil
+  }
+
+  /// From two frames of which the second's checksum goes on from the first's. The newest generation starts the
+  /// log, so the first such pair is of it.
+  private static func fromPair(_ bytes: RawSpan, _ pageSize: Int) -> LogBasis? {
+    let stride = pageSize + WriteAheadLog.frameHeaderLength
+    var index = 0
+    while true {
+      let start = WriteAheadLog.headerLength + index * stride
+      guard start + 2 * stride <= bytes.byteCount else { return nil }
+      if let isBigEndian = order(of: bytes, start, pageSize) {
+        let isNear = Int64(start) <= largestHeadDamage
+        return LogBasis(
+          pageSize: pageSize, isBigEndian: isBigEndian,
+          firstFrame: Int64(WriteAheadLog.headerLength),
+          salts: isNear ? bytes.uint64(at: start + stride + 8) : nil, firstLiveFrame: index + 1,
+          headerSum: nil, checkpointSequence: nil)
+      }
+      index += 1
+    }
+  }
+
+  /// From two frames at any place: the beginning of the log is missing.
+  private static func atAnyPlace(_ bytes: RawSpan, _ pageSize: Int) -> LogBasis? {
+    let stride = pageSize + WriteAheadLog.frameHeaderLength
+    // Content that repeats from page to page looks like salts: 64 MiB of checksums are the most.
+    var tries = (64 << 20) / pageSize
+    // A few strides: the first pair may be torn, or be of two generations.
+    for start in 0..<8 * stride {
+      guard start + 2 * stride <= bytes.byteCount, tries > 0 else { return nil }
+      let salts = bytes.uint64(at: start + 8)
+      guard salts != 0, salts == bytes.uint64(at: start + stride + 8),
+        bytes.uint32(at: start) < 1 << 28, bytes.uint32(at: start + stride) < 1 << 28
+      else { continue }
+      tries -= 1
+      guard let isBigEndian = order(of: bytes, start, pageSize) else { continue }
+      return LogBasis(
+        pageSize: pageSize, isBigEndian: isBigEndian, firstFrame: Int64(start % stride), salts: nil,
+        firstLiveFrame: 0, headerSum: nil, checkpointSequence: nil)
+    }
+    return nil
+  }
+
+  /// The byte order in which the checksum of the second of two frames goes on from the first's; nil when it does
+  /// in neither.
+  private static func order(of bytes: RawSpan, _ start: Int, _ pageSize: Int) -> Bool? {
+    let next = start + pageSize + WriteAheadLog.frameHeaderLength
+    guard bytes.uint32(at: start) > 0, bytes.uint32(at: next) > 0,
+      bytes.uint64(at: start + 8) != 0,
+      bytes.uint64(at: start + 8) == bytes.uint64(at: next + 8)
+    else { return nil }
+    for isBigEndian in [false, true] {
+      var sum = LogChecksum(
+        isBigEndian: isBigEndian, first: bytes.uint32(at: start + 16),
+        second: bytes.uint32(at: start + 20))
+      sum.add(bytes.part(next, 8))
+      sum.add(bytes.part(next + WriteAheadLog.frameHeaderLength, pageSize))
+      if sum.first == bytes.uint32(at: next + 16), sum.second == bytes.uint32(at: next + 20) {
+        return isBigEndian
+      }
+    }
+    return nil
+  }
+}

@@ -1,0 +1,56 @@
+/// What must be known of a file before its pages can be read, each fact by vote of all that can testify.
+public struct FileLayout: Sendable, Equatable {
+  /// Who decided a fact.
+  public enum Source: String, Sendable {
+    /// The file's header, and nothing contradicts.
+    case header
+    /// The pages themselves.
+    case pages
+    /// The write-ahead log.
+    case log
+    /// Nobody; the default of SQLite's.
+    case assumed
+  }
+
+  /// Bytes in a page.
+  public package(set) var pageSize: Int
+  /// Bytes at the end of each page that hold no content.
+  public package(set) var reservedBytes: Int
+  /// The encoding of all text.
+  public package(set) var textEncoding: DatabaseHeader.TextEncoding
+  /// Offset of page 1 in the file: 0 as a rule, more where something stands before it, less where the head is
+  /// cut off.
+  public package(set) var origin: Int64
+  /// Whether the file has pointer-map pages (file format, section 1.8).
+  public package(set) var hasPointerMap: Bool
+  /// The header of page 1; nil when it is not readable.
+  public package(set) var header: DatabaseHeader?
+  /// A header that reads well and that the pages contradict; nil as a rule.
+  public package(set) var refusedHeader: DatabaseHeader?
+  /// Where bytes were lost or put in in the middle; nil as a rule.
+  package var shift: PageShift?
+  /// Who decided the page size.
+  public package(set) var pageSizeSource: Source
+  /// Who decided the encoding.
+  public package(set) var encodingSource: Source
+
+  package init(
+    pageSize: Int, reservedBytes: Int, textEncoding: DatabaseHeader.TextEncoding, origin: Int64,
+    hasPointerMap: Bool, header: DatabaseHeader? = nil, refusedHeader: DatabaseHeader? = nil,
+    shift: PageShift? = nil, pageSizeSource: Source, encodingSource: Source
+  ) {
+    self.pageSize = pageSize
+    self.reservedBytes = reservedBytes
+    self.textEncoding = textEncoding
+    self.origin = origin
+    self.hasPointerMap = hasPointerMap
+    self.header = header
+    self.refusedHeader = refusedHeader
+    self.shift = shift
+    self.pageSizeSource = pageSizeSource
+    self.encodingSource = encodingSource
+  }
+
+  /// Bytes of a page that hold content.
+  public var usableSize: Int { pageSize - reservedBytes }
+}

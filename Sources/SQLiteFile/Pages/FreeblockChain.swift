@@ -1,0 +1,68 @@
+/// The freeblocks of a b-tree page (file format, section 1.6): in the first two bytes of each the offset of the next one,
+/// in the next two its size. They stand in the order of their offsets, so that a chain ends.
+@usableFromInline package struct FreeblockChain {
+  /// A freeblock. Its size is as stored: less than 4 and past the page's end are for the caller to judge.
+  @usableFromInline package struct Block {
+    /// Offset in the page.
+    @usableFromInline package let offset: Int
+    /// Bytes, as stored.
+    @usableFromInline package let size: Int
+
+    @inlinable
+    package init(offset: Int, size: Int) {
+      self.offset = offset
+      self.size = size
+    }
+
+    /// Offset behind the last byte.
+    @inlinable package var end: Int { offset &+ size }
+  }
+
+  /// Where the next block is said to be; 0 at the chain's end.
+  @usableFromInline package private(set) var offset: Int
+  /// Where the block before it is; 0 before the first.
+  @usableFromInline package private(set) var last = 0
+  @usableFromInline package let usableSize: Int
+
+  /// The chain from a page's header on: its field "start of the first freeblock" (bytes 1 and 2).
+  @inlinable
+  package init(first: Int, usableSize: Int) {
+    offset = first
+    self.usableSize = usableSize
+  }
+
+  /// Whether the chain leads back, or to where no block can be; ``next(_:)`` gives nil there.
+  @inlinable package var isBroken: Bool {
+    offset != 0 && (isBackwards || offset &+ 4 > usableSize)
+  }
+
+  /// Whether the chain leads to a place that is not behind the block before.
+  @inlinable package var isBackwards: Bool { offset != 0 && offset <= last }
+
+  /// The next block; nil at the end and where the chain is broken.
+  @inlinable
+  package mutating func next(_ page: RawSpan) -> Block? {
+    guard offset != 0, !isBroken else { return nil }
+    let block = Block(offset: offset, size: Int(page.uint16(at: offset &+ 2)))
+    last = offset
+    offset = Int(page.uint16(at: offset))
+    return block
+  }
+
+  /// Hands on the blocks of a chain that agrees with itself; false when it does not, and then some have been handed on.
+  ///
+  /// `floor`: no block stands before it.
+  @inlinable @inline(__always)
+  package static func walk(
+    _ page: RawSpan, first: Int, floor: Int, usableSize: Int, _ body: (Block) -> Void
+  ) -> Bool {
+    var chain = FreeblockChain(first: first, usableSize: usableSize)
+    var end = floor
+    while let block = chain.next(page) {
+      guard block.offset >= end, block.size >= 4, block.end <= usableSize else { return false }
+      body(block)
+      end = block.end
+    }
+    return !chain.isBroken
+  }
+}

@@ -1,0 +1,165 @@
+/// A cell of a table leaf (file format, section 1.6, "Table B-Tree Leaf Cell") as it stands on its page.
+@usableFromInline package struct LeafCell: BitwiseCopyable {
+  /// Offset of the first byte in the page.
+  @usableFromInline package var start: Int
+  /// Bytes on the page, the overflow page number among them.
+  @usableFromInline package var length: Int
+  /// The row id; meaningless where ``hasRowID`` is false.
+  @usableFromInline package var rowID: Int64
+  /// Offset of the record's header.
+  @usableFromInline package var record: Int
+  /// Bytes of the payload.
+  @usableFromInline package var payload: Int
+  /// Bytes of the payload that stand on this page.
+  @usableFromInline package var local: Int
+  /// Whether the row id is known.
+  @usableFromInline package var hasRowID = true
+  /// Leading serial types that are lost: 0 for a whole cell. The types that are left start at ``record``.
+  @usableFromInline package var lostTypes = 0
+  /// The type that the first, lost one must have been; only with ``lostTypes`` 1.
+  @usableFromInline package var firstType: UInt64 = 0
+  /// Whether the cell's first four bytes are lost, so that not the record but its types start at ``record``.
+  @usableFromInline package var isHeadless = false
+  /// The length of the record's header, only where its bytes are lost; less than 128.
+  @usableFromInline package var headerLength = 0
+  /// Whether the record's header contradicts itself, so that no value is certain.
+  @usableFromInline package var isWrecked = false
+  /// Whether the lengths of its record were added up and agree.
+  @usableFromInline package var isMeasured = false
+  /// Whether the first type is a guess that nothing confirms.
+  @usableFromInline package var isFirstDoubtful = false
+  /// Whether nothing begins where a dead cell ends, so that its last value may have been written over.
+  @usableFromInline package var isEndDoubtful = false
+
+  @inlinable package init(
+    start: Int, length: Int, rowID: Int64, record: Int, payload: Int, local: Int,
+    hasRowID: Bool = true, lostTypes: Int = 0, firstType: UInt64 = 0, isHeadless: Bool = false,
+    headerLength: Int = 0, isWrecked: Bool = false, isMeasured: Bool = false,
+    isFirstDoubtful: Bool = false, isEndDoubtful: Bool = false
+  ) {
+    self.start = start
+    self.length = length
+    self.rowID = rowID
+    self.record = record
+    self.payload = payload
+    self.local = local
+    self.hasRowID = hasRowID
+    self.lostTypes = lostTypes
+    self.firstType = firstType
+    self.isHeadless = isHeadless
+    self.headerLength = headerLength
+    self.isWrecked = isWrecked
+    self.isMeasured = isMeasured
+    self.isFirstDoubtful = isFirstDoubtful
+    self.isEndDoubtful = isEndDoubtful
+  }
+
+  /// What stands before ``record`` in the payload of a beheaded cell.
+  @inlinable package var lostHeader: [UInt8] {
+    guard isHeadless else { return [] }
+    return lostTypes == 0 ? [UInt8(headerLength)] : [UInt8(headerLength), UInt8(firstType)]
+  }
+
+  @inlinable package var end: Int { start + length }
+  package var spills: Bool { local < payload }
+
+  /// Parses the cell at `start`; nil unless all its lengths agree.
+  ///
+  /// `limit`: where the cell must end at the latest.
+  /// `mostPayload`: a payload that the file cannot hold is none.
+  /// `longestHeader`: a record's header that goes on in overflow pages, which nothing here can check, is taken
+  /// up to this length.
+  /// `keepsTypes`: whether the types are wanted; adding up their lengths alone takes half the time.
+  @inlinable @inline(__always)
+  package static func parse(
+    _ page: RawSpan, at start: Int, limit: Int, usableSize: Int, mostPayload: Int,
+    longestHeader: Int = 0, keepsTypes: Bool = true, _ types: inout RecordTypes
+  ) -> LeafCell? {
+    guard let payload = Varint.read(page, at: start, end: limit), payload.value >= 2,
+      payload.value <= UInt64(mostPayload)
+    else { return nil }
+    var offset = start &+ payload.length
+    guard let key = Varint.read(page, at: offset, end: limit) else { return nil }
+    offset &+= key.length
+    let total = Int(payload.value)
+    let local = BTreePage.localLength(payload: total, usableSize: usableSize, isTableLeaf: true)
+    let spills = local < total
+    guard offset &+ local &+ (spills ? 4 : 0) <= limit else { return nil }
+    guard let header = Varint.read(page, at: offset, end: limit), header.value >= 2,
+      header.value > UInt64(header.length)
+    else { return nil }
+    if header.value > UInt64(local) {
+      guard header.value <= UInt64(longestHeader), spills, header.value <= payload.value else {
+        return nil
+      }
+      return LeafCell(
+        start: start, length: offset &- start &+ local &+ 4, rowID: Int64(bitPattern: key.value),
+        record: offset, payload: total, local: local)
+    }
+    let headerEnd = offset &+ Int(header.value)
+    let range = offset &+ header.length..<headerEnd
+    guard keepsTypes ? types.read(page, range) : types.measure(page, range),
+      types.bodyLength &+ Int(header.value) == total
+    else { return nil }
+    // SQLite pads a cell to four bytes.
+    let length = max(4, offset &- start &+ local &+ (spills ? 4 : 0))
+    guard start &+ length <= limit else { return nil }
+    return LeafCell(
+      start: start, length: length, rowID: Int64(bitPattern: key.value), record: offset,
+      payload: total, local: local, isMeasured: true)
+  }
+
+  /// Parses a cell of an index b-tree, which is what a WITHOUT ROWID table is kept in (file format, section 2.4).
+  @inlinable package static func parseIndex(
+    _ page: RawSpan, at start: Int, isInterior: Bool, usableSize: Int, mostPayload: Int,
+    longestHeader: Int = 0, _ types: inout RecordTypes
+  ) -> LeafCell? {
+    let lead = isInterior ? 4 : 0
+    guard let payload = Varint.read(page, at: start + lead, end: usableSize), payload.value >= 2,
+      payload.value <= UInt64(mostPayload)
+    else { return nil }
+    let record = start + lead + payload.length
+    let total = Int(payload.value)
+    let local = BTreePage.localLength(payload: total, usableSize: usableSize, isTableLeaf: false)
+    let end = record + local + (local < total ? 4 : 0)
+    guard end <= usableSize, let header = Varint.read(page, at: record, end: end),
+      header.value >= 2, header.value > UInt64(header.length)
+    else { return nil }
+    if header.value > UInt64(local) {
+      guard header.value <= UInt64(longestHeader), header.value <= payload.value else { return nil }
+    } else {
+      guard types.read(page, record + header.length..<record + Int(header.value)),
+        types.bodyLength + Int(header.value) == total
+      else { return nil }
+    }
+    var cell = LeafCell(
+      start: start, length: max(4, end - start), rowID: 0, record: record, payload: total,
+      local: local)
+    cell.hasRowID = false
+    return cell
+  }
+
+  /// Parses a cell whose payload length does not agree with its record: the record decides where it can.
+  @inlinable package static func parseRepairing(
+    _ page: RawSpan, at start: Int, limit: Int, usableSize: Int, mostPayload: Int,
+    _ types: inout RecordTypes
+  ) -> LeafCell? {
+    guard let payload = Varint.read(page, at: start, end: limit) else { return nil }
+    var offset = start &+ payload.length
+    guard let key = Varint.read(page, at: offset, end: limit) else { return nil }
+    offset &+= key.length
+    guard let header = Varint.read(page, at: offset, end: limit), header.value >= 2,
+      header.value <= UInt64(limit &- offset), header.value > UInt64(header.length)
+    else { return nil }
+    let headerEnd = offset &+ Int(header.value)
+    guard types.read(page, offset &+ header.length..<headerEnd) else { return nil }
+    let total = types.bodyLength &+ Int(header.value)
+    guard total <= mostPayload else { return nil }
+    let local = BTreePage.localLength(payload: total, usableSize: usableSize, isTableLeaf: true)
+    let length = max(4, offset &- start &+ local &+ (local < total ? 4 : 0))
+    guard start &+ length <= limit else { return nil }
+    return LeafCell(
+      start: start, length: length, rowID: Int64(bitPattern: key.value), record: offset,
+      payload: total, local: local)
+  }
+}

@@ -1,0 +1,471 @@
+import SQLiteFile
+
+extension DamagedDatabase {
+  /// A b-tree, or what is left of one: pages that the same root leads to.
+  struct Group {
+    private(set) var sample: [UInt32] = []
+    private var pageCount = 0
+
+    /// Takes the first pages for the sample, then ever fewer: from all over the tree.
+    mutating func add(_ page: UInt32) {
+      pageCount += 1
+      if sample.count < DamagedDatabase.sampleCount || pageCount.nonzeroBitCount == 1 {
+        sample.append(page)
+      }
+    }
+  }
+
+  /// How deep b-trees can be (BTCURSOR_MAX_DEPTH of SQLite's is 20).
+  private static let deepest = 24
+  private static let sampleCount = 12
+  private static let mostCompared = 512
+  /// B-trees with rows that look alike of which indexes are asked, and tables that one b-tree's rows can be of.
+  private static let mostAlike = 64
+  /// Tables whose roots can have been exchanged among each other.
+  private static let mostExchanged = 8
+  /// B-trees without a root that are told apart by their row ids.
+  private static let mostTrees = 1 << 14
+
+  /// The root that leads to a page, as far up as anything leads.
+  func root(of page: UInt32, _ roots: [UInt32: Int]) throws(SQLiteFileError) -> (
+    page: UInt32, attribution: Attribution
+  ) {
+    var current = page
+    var attribution = Attribution.root
+    // What leads to a page of that number means another one.
+    if census.rejected.contains(page) { return (page, .root) }
+    for _ in 0..<Self.deepest {
+      if roots[current] != nil { return (current, attribution) }
+      let parent = census.parent(current)
+      var entry: PointerMap.Entry?
+      if parent == 0 || census.rejected.contains(parent)
+        || (census.disputed.contains(current) && !census.reached.contains(current))
+      {
+        entry = try map.entry(of: current, &reader)
+      }
+      if let entry, entry.kind == .bTree {
+        if entry.parent != parent { attribution = .pointerMap }
+        current = entry.parent
+      } else if let entry, entry.kind == .root {
+        return (current, attribution)
+      } else if parent != 0, !census.free.contains(parent), !census.rejected.contains(parent) {
+        current = parent
+      } else {
+        break
+      }
+    }
+    return (current, attribution)
+  }
+
+  /// Gives each leaf to a table.
+  func attribute() throws(SQLiteFileError) {
+    census.forgetOwners()
+    narrowed = narrowedByKeys
+    guard !tables.isEmpty else { return }
+    var roots: [UInt32: Int] = [:]
+    for (index, table) in tables.enumerated() {
+      guard let root = table.rootPage, !table.isDropped else { continue }
+      if try isChild(root) {
+        findings.add(
+          Finding(
+            "schema.badRoot", "the schema gives this page as a root; it is inside another b-tree",
+            page: root, offset: reader.location(of: root).offset, table: table.name))
+      } else if let first = roots[root], !SQLName.isSame(tables[first].name, table.name) {
+        findings.add(
+          Finding(
+            "page.otherTable",
+            "the schema gives this page as the root of the table \(tables[first].name) too; its rows are read for one table",
+            page: root, offset: reader.location(of: root).offset, table: table.name))
+      } else {
+        roots[root] = index
+      }
+    }
+    var groups: [UInt32: Group] = [:]
+    let schema = Set(schemaLeaves)
+    var current = (root: UInt32(0), group: Group())
+    try forEachLeaf(roots) { page, root, attribution in
+      // The schema's own rows are no table's.
+      if root == 1 || schema.contains(page) { return }
+      // Leaves mostly follow others of the same tree.
+      if root != current.root {
+        groups[current.root] = current.group
+        current = (root, groups[root] ?? Group())
+      }
+      current.group.add(page)
+    }
+    groups[current.root] = current.group
+    groups[0] = nil
+    var owners: [UInt32: (table: Int, attribution: Attribution)] = [:]
+    // B-trees without root whose rows are of no table.
+    var strangers: Set<UInt32> = []
+    // The b-trees that the schema names first: their rows teach what those of the others may look like.
+    var testimonies: [UInt32: Testimony] = [:]
+    for root in groups.keys.sorted() where roots[root] != nil {
+      if let group = groups[root] { testimonies[root] = try testimony(of: group, roots[root]) }
+    }
+    for (root, named) in roots where groups[root] != nil {
+      owners[root] = (named, .root)
+      guard let heard = testimonies[root], heard.contradicts(named), let other = heard.best else {
+        continue
+      }
+      if owns(other, root, of: named, roots, testimonies) { owners[root] = (other, .shape) }
+    }
+    // Leaves none of whose rows look like the table's teach only when it is known that they stand where they should.
+    try learn(from: groups, owners, testimonies, strictly: true)
+    for (page, root) in try misfits(roots.filter { owners[$0.key]?.attribution == .root }) {
+      walks[root]?.lose(try place(of: page))
+      census.expel(page)
+      narrowedByKeys[page] = nil
+      narrowed[page] = nil
+      reportMisplaced(page)
+      isWhole = false
+      groups[page, default: Group()].add(page)
+      if page == root { owners[root] = nil }
+    }
+    try learn(from: groups, owners, testimonies, strictly: false)
+    for root in groups.keys.sorted() where roots[root] == nil || census.rejected.contains(root) {
+      guard let group = groups[root] else { continue }
+      let heard = try testimony(of: group, nil)
+      testimonies[root] = heard
+      if let best = heard.best { owners[root] = (best, .shape) }
+      if heard.rows > 0, !heard.isLikeAny { strangers.insert(root) }
+    }
+    var alike: [UInt32: [Int]] = [:]
+    for root in testimonies.keys.sorted() where alike.count < Self.mostTrees {
+      guard let heard = testimonies[root] else { continue }
+      // Nothing is missing from a whole b-tree.
+      let tables = heard.alike.filter {
+        roots[root] != nil || self.tables[$0].rootPage.flatMap { walks[$0] }?.isWhole != true
+      }
+      if tables.count > 1, tables.count <= Self.mostAlike { alike[root] = tables }
+      if tables.count == 1, heard.alike.count > 1, roots[root] == nil {
+        owners[root] = (tables[0], .shape)
+      }
+    }
+    if alike.count <= Self.mostAlike {
+      for (root, table) in try judgedByIndexes(alike, roots).sorted(by: { $0.key < $1.key }) {
+        if let named = roots[root] {
+          findings.add(
+            Finding(
+              "schema.otherRoot",
+              "the schema gives this b-tree to \(tables[named].name); the index of \(tables[table].name) agrees with its rows",
+              page: root, offset: reader.location(of: root).offset, table: tables[table].name))
+        }
+        owners[root] = (table, .shape)
+      }
+    }
+    for (root, table) in try siblings(
+      of: alike.filter { owners[$0.key] == nil }, roots, owners.mapValues(\.table))
+    {
+      owners[root] = (table, .sibling)
+    }
+    self.roots = roots
+    self.owners = owners.mapValues(\.table)
+    try judgeOrphans(strangers: strangers)
+    var owner: (table: Int, attribution: Attribution)?
+    current.root = 0
+    try forEachLeaf(roots) { page, root, attribution in
+      guard root != 1, !schema.contains(page) else { return }
+      if root != current.root {
+        current.root = root
+        owner = self.owners[root] == nil ? nil : owners[root]
+      }
+      guard let owner else { return }
+      let evidence = owner.attribution == .root ? attribution : owner.attribution
+      census.setOwner(of: page, owner.table, evidence)
+    }
+    try claimHeaderless()
+    try judgeByIndexes()
+    guard tables.contains(where: { $0.definition.isWithoutRowID }) else { return }
+    for page in 2...max(2, pageCount) where isIndex(page) && !census.free.contains(page) {
+      let found = try root(of: page, roots)
+      guard let table = roots[found.page], tables[table].definition.isWithoutRowID else { continue }
+      census.setOwner(of: page, table, found.attribution)
+    }
+  }
+
+  private func isIndex(_ page: UInt32) -> Bool {
+    [.indexLeaf, .indexInterior].contains(census.kind(page))
+  }
+
+  /// Whether an interior page leads to a page by keys that agree with the page's own row ids.
+  func isChild(_ page: UInt32) throws(SQLiteFileError) -> Bool {
+    let parent = census.parent(page)
+    guard parent != 0, !census.free.contains(parent), census.kind(page) == .tableLeaf else {
+      return false
+    }
+    // The walk has compared the row ids.
+    if census.reached.contains(page) { return true }
+    if let entry = try map.entry(of: page, &reader) { return entry.kind == .bTree }
+    var buffer = ContiguousArray<UInt8>()
+    guard try reader.copy(page, into: &buffer) == layout.pageSize else { return false }
+    var reading = newReading()
+    reading.read(buffer.rawSpan, number: page, available: layout.pageSize, shape: nil)
+    guard let least = reading.cells.map(\.rowID).min(), let most = reading.cells.map(\.rowID).max(),
+      try reader.copy(parent, into: &buffer) == layout.pageSize
+    else { return false }
+    let bytes = buffer.rawSpan
+    let count = min(Int(bytes.uint16(at: 3)), (layout.usableSize - 12) / 2)
+    var floor = Int64.min
+    for index in 0..<count {
+      let start = Int(bytes.uint16(at: 12 + 2 * index))
+      guard start + 5 <= layout.usableSize,
+        let key = Varint.read(bytes, at: start + 4, end: layout.usableSize)
+      else { return false }
+      let ceiling = Int64(bitPattern: key.value)
+      if bytes.uint32(at: start) == page { return least > floor && most <= ceiling }
+      floor = ceiling
+    }
+    return least > floor && bytes.uint32(at: 8) == page
+  }
+
+  /// The table whose b-tree an interior page is of; nil when that is not known.
+  func owner(ofInterior page: UInt32) throws(SQLiteFileError) -> Int? {
+    let root = try root(of: page, roots).page
+    return owners[root] ?? roots[root]
+  }
+
+  func forEachLeaf(
+    _ roots: [UInt32: Int],
+    _ visit: (_ page: UInt32, _ root: UInt32, _ attribution: Attribution) -> Void
+  ) throws(SQLiteFileError) {
+    var page: UInt32 = 1
+    var named = PageSet(pageCount: pageCount)
+    for root in roots.keys { _ = named.insert(root) }
+    // Leaves mostly follow others that the same page leads to.
+    var last: (parent: UInt32, found: (page: UInt32, attribution: Attribution))?
+    while page <= pageCount {
+      page = census.next(from: page)
+      defer { page += 1 }
+      if census.kind(page) == .other,
+        census.parent(page) != 0 || trees.contains(page) || named.contains(page),
+        try isRuinedLeaf(page, roots)
+      {
+        census.set(page, .ruinedLeaf)
+      }
+      guard census.isLiveLeaf(page), page > 1 else { continue }
+      let parent = census.parent(page)
+      let isOrdinary =
+        parent != 0 && !census.free.contains(parent) && !census.disputed.contains(page)
+        && !named.contains(page)
+      if isOrdinary, let last, last.parent == parent {
+        visit(page, last.found.page, last.found.attribution)
+        continue
+      }
+      let found = try root(of: page, roots)
+      if isOrdinary { last = (parent, found) }
+      visit(page, found.page, found.attribution)
+    }
+  }
+
+  /// Whether all that leads to a page says that it is a b-tree page, although its header does not.
+  private func isRuinedLeaf(_ page: UInt32, _ roots: [UInt32: Int]) throws(SQLiteFileError) -> Bool
+  {
+    if census.free.contains(page) || interiors.contains(page) { return false }
+    if let table = roots[page] {
+      if tables[table].definition.isWithoutRowID { return false }
+      return try !isRuinedInterior(page)
+    }
+    let parent = census.parent(page)
+    if parent != 0 {
+      guard census.kind(parent) == .tableInterior else { return false }
+      return try !isRuinedInterior(page)
+    }
+    guard trees.contains(page) else { return false }
+    return try !isRuinedInterior(page)
+  }
+
+  /// Whether a page that cannot be read as one of a b-tree is an interior page by its header, or its last cells lead to
+  /// b-tree pages that nothing else leads to, or the pointer map has children of it: then rows on it are left over from before
+  /// that.
+  private func isRuinedInterior(_ page: UInt32) throws(SQLiteFileError) -> Bool {
+    var buffer = ContiguousArray<UInt8>()
+    guard try reader.copy(page, into: &buffer) == layout.pageSize else { return false }
+    if isInteriorByHeader(buffer.rawSpan, page) {
+      // Rows left over on it are looked for as on others.
+      census.set(page, .tableInterior)
+      return true
+    }
+    let end = layout.usableSize
+    // A cell: the number of the child, and a key (file format, section 1.6).
+    for length in 5...13 {
+      let start = end - length
+      let child = buffer.rawSpan.uint32(at: start)
+      guard child >= 2, child <= pageCount, child != page,
+        let key = Varint.read(buffer.rawSpan, at: start + 4, end: end), key.length == length - 4
+      else { continue }
+      if let entry = try map.entry(of: child, &reader) {
+        if entry.kind == .bTree, entry.parent == page { return true }
+        continue
+      }
+      guard census.parent(child) == 0, !census.free.contains(child) else { continue }
+      switch census.kind(child) {
+      case .tableInterior: return true
+      case .tableLeaf:
+        var content = ContiguousArray<UInt8>()
+        let available = try reader.copy(child, into: &content)
+        var reading = newReading()
+        reading.read(content.rawSpan, number: child, available: available, shape: nil)
+        let most = reading.cells.map(\.rowID).max()
+        if let most, most <= Int64(bitPattern: key.value) { return true }
+      default: continue
+      }
+    }
+    return false
+  }
+
+  /// Whether a page has the header and the cell pointers of an interior page, whatever its cells are.
+  private func isInteriorByHeader(_ page: RawSpan, _ number: UInt32) -> Bool {
+    let count = Int(page.uint16(at: 3))
+    let right = page.uint32(at: 8)
+    let floor = 12 + 2 * count
+    guard page.byte(at: 0) == BTreePage.Kind.interiorTable.rawValue, count > 0,
+      floor + 5 * count <= layout.usableSize, right >= 2, right <= pageCount, right != number
+    else { return false }
+    return (0..<count).allSatisfy { index in
+      let start = Int(page.uint16(at: 12 + 2 * index))
+      return start >= floor && start + 5 <= layout.usableSize
+    }
+  }
+
+  /// What the rows of a b-tree, or of what is left of one, say of their table.
+  private struct Testimony {
+    /// Rows that were looked at.
+    var rows = 0
+    /// Those that look like the rows of the table that the schema names.
+    var namedFits = 0
+    /// The one table whose rows look most like these; nil when there is none, or several.
+    var best: Int?
+    /// The tables that each of the rows can be of.
+    var alike: [Int] = []
+    /// Whether half of the rows or more can be of one table.
+    var isLikeAny = false
+
+    /// Whether the rows are hardly any of `named`'s, and all but a few of one other table's.
+    func contradicts(_ named: Int) -> Bool {
+      rows > 0 && namedFits * 2 < rows && best != nil && best != named
+    }
+  }
+
+  private func testimony(of group: Group, _ named: Int?) throws(SQLiteFileError) -> Testimony {
+    var reading = newReading()
+    var buffer = ContiguousArray<UInt8>()
+    var fits = [Int](repeating: 0, count: shapes.count)
+    var types = RecordTypes()
+    var heard = Testimony()
+    // With very many tables only the one that the schema names is looked at.
+    let compared =
+      (shapes.count <= Self.mostCompared
+      ? Array(shapes.indices) : named.map { [$0] } ?? Array(0..<Self.mostCompared))
+      .filter(hasRowIDs)
+    let inPlace = group.sample.filter { !census.rejected.contains($0) }
+    for page in inPlace.isEmpty ? group.sample : inPlace {
+      let available = try reader.copy(page, into: &buffer)
+      guard available > 0 else { continue }
+      reading.read(
+        buffer.rawSpan, number: page, available: available, shape: named.map { shapes[$0] })
+      heard.rows += tally(reading.cells, buffer.rawSpan, compared, &types, &fits)
+    }
+    guard heard.rows > 0 else { return heard }
+    if let named { heard.namedFits = fits[named] }
+    heard.alike = fits.indices.filter { fits[$0] == heard.rows }
+    heard.isLikeAny = shapes.count > Self.mostCompared || fits.contains { $0 * 2 >= heard.rows }
+    let good = fits.indices.filter { fits[$0] * 10 >= heard.rows * (named == nil ? 8 : 9) }
+    if let best = good.max(by: { weight($0, fits) < weight($1, fits) }),
+      good.count(where: { weight($0, fits) == weight(best, fits) }) == 1
+    {
+      heard.best = best
+    }
+    return heard
+  }
+
+  /// Whether a table is the owner of a b-tree that the schema gives to another one: only where its own root is the same,
+  /// or no b-tree, or where several tables' roots were exchanged among them. In SQLite any column can hold anything, so
+  /// the look of rows alone is no reason not to believe the schema.
+  private func owns(
+    _ table: Int, _ root: UInt32, of named: Int, _ roots: [UInt32: Int],
+    _ testimonies: [UInt32: Testimony]
+  ) -> Bool {
+    guard let own = tables[table].rootPage, !tables[table].isDropped else { return false }
+    if own == root || roots[own] == nil { return true }
+    switch census.kind(own) {
+    case .tableLeaf, .tableInterior, .ruinedLeaf: break
+    default: return true
+    }
+    var next = table
+    for _ in 0..<Self.mostExchanged {
+      guard let root = tables[next].rootPage, let heard = testimonies[root],
+        heard.contradicts(next), let best = heard.best
+      else { return false }
+      if best == named { return true }
+      next = best
+    }
+    return false
+  }
+
+  /// Widens the shapes of tables by rows of their own that they do not fit: those from before a column was added, and those
+  /// with values that its declaration does not call for.
+  ///
+  /// `strictly`: leaves out leaves of which no row fits.
+  private func learn(
+    from groups: [UInt32: Group], _ owners: [UInt32: (table: Int, attribution: Attribution)],
+    _ testimonies: [UInt32: Testimony], strictly: Bool
+  ) throws(SQLiteFileError) {
+    var reading = newReading()
+    var buffer = ContiguousArray<UInt8>()
+    var types = RecordTypes()
+    for root in testimonies.keys.sorted() {
+      guard let owner = owners[root], owner.attribution == .root, let group = groups[root],
+        let heard = testimonies[root], heard.namedFits * 10 < heard.rows * 9
+      else { continue }
+      let table = owner.table
+      for page in group.sample where !census.rejected.contains(page) {
+        guard try reader.copy(page, into: &buffer) == layout.pageSize else { continue }
+        reading.read(
+          buffer.rawSpan, number: page, available: layout.pageSize, shape: shapes[table])
+        guard reading.method == .pointers else { continue }
+        let fits = reading.cells.contains {
+          parse($0, buffer.rawSpan, &types) && shapes[table].fits(types)
+        }
+        if strictly, !fits { continue }
+        for cell in reading.cells where parse(cell, buffer.rawSpan, &types) {
+          shapes[table].learn(types)
+        }
+      }
+    }
+  }
+
+  /// Counts for each of some tables which cells of a page can be its rows.
+  ///
+  /// - Returns: the number of cells that are rows of anything.
+  func tally(
+    _ cells: ContiguousArray<LeafCell>, _ page: RawSpan, _ compared: [Int],
+    _ types: inout RecordTypes, _ fits: inout [Int]
+  ) -> Int {
+    var rows = 0
+    for cell in cells where parse(cell, page, &types) {
+      rows += 1
+      let body = cell.record + cell.payload - types.bodyLength
+      for index in compared where shapes[index].fits(types) {
+        if shapes[index].fitsValues(
+          types, page, body: body, end: cell.record + cell.local, encoding: layout.textEncoding)
+        {
+          fits[index] += 1
+        }
+      }
+    }
+    return rows
+  }
+
+  /// Whether leaves of tables can be this one's: the rows of a table without row ids are in the form of an index.
+  func hasRowIDs(_ table: Int) -> Bool { !tables[table].definition.isWithoutRowID }
+
+  private func weight(_ table: Int, _ fits: [Int]) -> Int {
+    fits[table] * 4 + shapes[table].weight
+  }
+
+  /// The types of a whole cell; false where they contradict its payload.
+  func parse(_ cell: LeafCell, _ page: RawSpan, _ types: inout RecordTypes) -> Bool {
+    types.read(cell, page)
+  }
+}

@@ -1,0 +1,79 @@
+import SQLiteFile
+
+extension DamagedDatabase {
+  /// Tables that such a page is held against, and pages that are.
+  private static let mostTornTables = 64
+  private static let mostHeaderless = 1 << 10
+
+  /// Gives leaves that have lost their first sector, and to which nothing leads any more, to the one table whose rows fill them
+  /// to their ends and which lacks these row ids.
+  ///
+  /// Where there is a pointer map it tells of such pages.
+  func claimHeaderless() throws(SQLiteFileError) {
+    guard !map.isPresent else { return }
+    let torn = tables.indices.filter { table in
+      guard let root = tables[table].rootPage, roots[root] == table else { return false }
+      return hasRowIDs(table) && walks[root]?.isWhole == false
+    }
+    guard !torn.isEmpty, torn.count <= Self.mostTornTables else { return }
+    var taken: [Int: RowIDRanges] = [:]
+    var claims: [(page: UInt32, table: Int)] = []
+    var buffer = ContiguousArray<UInt8>()
+    var left = Self.mostHeaderless
+    var page: UInt32 = 1
+    while page < pageCount, left > 0 {
+      page += 1
+      guard census.kind(page) == .other, census.parent(page) == 0, !census.free.contains(page),
+        !census.followed.contains(page),
+        try reader.copy(page, into: &buffer) == layout.pageSize,
+        PayloadGatherer.touchesZeroSector(buffer.rawSpan, 0..<1)
+      else { continue }
+      left -= 1
+      if taken.isEmpty { taken = try liveRowIDs(of: torn) }
+      let fitting = torn.filter { table in
+        guard let rowIDs = rowIDs(toTheEndOf: buffer.rawSpan, page, as: table),
+          let root = tables[table].rootPage, let walk = walks[root]
+        else { return false }
+        return walk.hasRoom(for: rowIDs, isInUse: true)
+          && taken[table]?.haveRoom(for: rowIDs) == true
+      }
+      if fitting.count == 1 { claims.append((page, fitting[0])) }
+    }
+    for (page, table) in claims {
+      census.set(page, .ruinedLeaf)
+      census.setOwner(of: page, table, .shape)
+    }
+  }
+
+  /// The row ids of the cells that fill a page to its end; nil where none do, or they are not more than two small numbers.
+  private func rowIDs(toTheEndOf page: RawSpan, _ number: UInt32, as table: Int)
+    -> ClosedRange<Int64>?
+  {
+    guard shapes[table].fields.count > 2 else { return nil }
+    var reading = newReading()
+    reading.read(page, number: number, available: layout.pageSize, shape: shapes[table])
+    guard let last = reading.cells.last, last.end == layout.usableSize,
+      reading.cells.allSatisfy(\.hasRowID),
+      reading.cells.reduce(0, { $0 + $1.payload }) >= 16,
+      let least = reading.cells.map(\.rowID).min(), let most = reading.cells.map(\.rowID).max()
+    else { return nil }
+    return least...most
+  }
+
+  /// The row ids on the live leaves of some tables.
+  private func liveRowIDs(of wanted: [Int]) throws(SQLiteFileError) -> [Int: RowIDRanges] {
+    var ranges: [Int: [ClosedRange<Int64>]] = [:]
+    for table in wanted { ranges[table] = [] }
+    for page in 2...max(2, pageCount) where census.isLiveLeaf(page) {
+      guard let owner = census.owner(page), ranges[owner.table] != nil,
+        let rowIDs = try rowIDs(of: page)
+      else { continue }
+      ranges[owner.table]?.append(rowIDs)
+    }
+    return ranges.mapValues { found in
+      var ranges = RowIDRanges()
+      ranges.add(found)
+      return ranges
+    }
+  }
+}

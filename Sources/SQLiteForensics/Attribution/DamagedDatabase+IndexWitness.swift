@@ -1,0 +1,159 @@
+import SQLiteFile
+
+extension DamagedDatabase {
+  private static let witnessCount = 32
+
+  /// How the entries of a table's indexes agree with the rows of a b-tree.
+  private struct Agreement {
+    /// Rows that an entry names and that are there.
+    var trials = 0
+    /// Those that hold the entry's value.
+    var agreeing = 0
+
+    var isFull: Bool { trials > 0 && agreeing == trials }
+    var isRefuted: Bool { trials > 0 && agreeing * 2 < trials }
+  }
+
+  /// Which of several tables with rows that look alike b-trees belong to, by their indexes: an index holds values and
+  /// the row ids that have them, so it tells which table it is of whatever root the schema names.
+  ///
+  /// Small numbers agree by chance. So a b-tree that the schema names is taken from a table only where the other table's
+  /// index agrees with it and refutes the b-tree that the other table has by the schema.
+  ///
+  /// `alike`: the root pages in question, each with the tables in question.
+  /// Returns the tables of those roots that are not, or by the schema not, theirs.
+  func judgedByIndexes(_ alike: [UInt32: [Int]], _ roots: [UInt32: Int]) throws(SQLiteFileError)
+    -> [UInt32: Int]
+  {
+    guard alike.count > 1 else { return [:] }
+    let places = alike.keys.sorted()
+    var agreements: [UInt32: [Int: Agreement]] = [:]
+    for table in Set(alike.values.joined()).sorted() {
+      for index in schemaEntries
+      where index.type == "index" && SQLName.isSame(index.tableName, tables[table].name)
+        && index.rootPage > 1
+      {
+        guard let column = firstColumn(of: index, table) else { continue }
+        for (value, rowID) in try entries(ofIndex: index.rootPage) where value != .null {
+          for root in places {
+            guard let found = try self.value(column, rowID, in: root, table) else { continue }
+            agreements[root, default: [:]][table, default: Agreement()].trials += 1
+            if found == value {
+              agreements[root, default: [:]][table, default: Agreement()].agreeing += 1
+            }
+          }
+        }
+      }
+    }
+    var found: [UInt32: Int] = [:]
+    for root in places {
+      let tables = (alike[root] ?? []).filter { agreements[root]?[$0]?.isFull ?? false }
+      guard let table = tables.first, tables.count == 1, table != roots[root] else { continue }
+      if roots[root] != nil {
+        guard let own = self.tables[table].rootPage, agreements[own]?[table]?.isRefuted ?? false
+        else { continue }
+      } else {
+        guard let agreement = agreements[root]?[table], agreement.trials > 2 else { continue }
+      }
+      found[root] = table
+    }
+    return found
+  }
+
+  /// The column that an index begins with; nil when its statement does not say so plainly.
+  private func firstColumn(of index: SchemaEntry, _ table: Int) -> Int? {
+    columns(of: index, table)?.first
+  }
+
+  /// The columns of an index; nil when one is an expression, or its statement cannot be read.
+  func columns(of index: SchemaEntry, _ table: Int) -> [Int]? {
+    let definition = tables[table].definition
+    let columns: [Int?]?
+    if let sql = index.sql {
+      columns = IndexDefinition(sql: sql)?.columns?.map { definition.place(of: $0) }
+    } else {
+      columns = definition.automaticIndexes?.first { key in
+        SQLName.isSame(index.name, "sqlite_autoindex_\(index.tableName)_\(key.number)")
+      }?.parts.map(\.column)
+    }
+    guard let columns, !columns.isEmpty else { return nil }
+    let known = columns.compactMap(\.self)
+    return known.count == columns.count ? known : nil
+  }
+
+  /// The first values and row ids of some entries of an index.
+  private func entries(ofIndex root: UInt32) throws(SQLiteFileError) -> [(
+    value: StoredValue, rowID: Int64
+  )] {
+    var page = root
+    var buffer = ContiguousArray<UInt8>()
+    for _ in 0..<24 {
+      guard try reader.copy(page, into: &buffer) == layout.pageSize else { return [] }
+      guard census.kind(page) == .indexInterior else { break }
+      let start = Int(buffer.rawSpan.uint16(at: 12))
+      guard start + 4 <= layout.usableSize else { return [] }
+      page = buffer.rawSpan.uint32(at: start)
+    }
+    guard census.kind(page) == .indexLeaf else { return [] }
+    var reading = newReading()
+    reading.readIndex(buffer.rawSpan, isInterior: false)
+    var found: [(value: StoredValue, rowID: Int64)] = []
+    for cell in reading.cells.prefix(Self.witnessCount) where !cell.spills {
+      let values = decode(cell, buffer.rawSpan, RowLayout(), rowID: nil)
+      if let first = values.first, values.count > 1, case .integer(let rowID)? = values.last {
+        found.append((first, rowID))
+      }
+    }
+    return found
+  }
+
+  /// The value of a column in the row of this row id, looked up in the b-tree of a root.
+  private func value(_ column: Int, _ rowID: Int64, in root: UInt32, _ table: Int)
+    throws(SQLiteFileError) -> StoredValue?
+  {
+    var page = root
+    var buffer = ContiguousArray<UInt8>()
+    var steps = 0
+    while steps < 24, try reader.copy(page, into: &buffer) == layout.pageSize {
+      steps += 1
+      let bytes = buffer.rawSpan
+      guard census.kind(page) == .tableInterior else { break }
+      let base = page == 1 ? DatabaseHeader.length : 0
+      let count = min(Int(bytes.uint16(at: base + 3)), (layout.usableSize - base - 12) / 2)
+      var next = bytes.uint32(at: base + 8)
+      for index in 0..<count {
+        let start = Int(bytes.uint16(at: base + 12 + 2 * index))
+        guard start + 5 <= layout.usableSize,
+          let key = Varint.read(bytes, at: start + 4, end: layout.usableSize)
+        else { continue }
+        if rowID <= Int64(bitPattern: key.value) {
+          next = bytes.uint32(at: start)
+          break
+        }
+      }
+      page = next
+    }
+    guard census.kind(page) == .tableLeaf else { return nil }
+    var reading = newReading()
+    reading.read(buffer.rawSpan, number: page, available: layout.pageSize, shape: shapes[table])
+    guard let cell = reading.cells.first(where: { $0.rowID == rowID && !$0.spills }) else {
+      return nil
+    }
+    let values = decode(cell, buffer.rawSpan, layouts[table], rowID: rowID)
+    return column < values.count ? values[column] : nil
+  }
+
+  private func decode(_ cell: LeafCell, _ page: RawSpan, _ layout: RowLayout, rowID: Int64?)
+    -> [StoredValue]
+  {
+    var values: [StoredValue] = []
+    var decoder = RecordDecoder(encoding: self.layout.textEncoding)
+    var sink = ValueSink { row in
+      values = row.values
+      return true
+    }
+    _ = decoder.decode(
+      page.part(cell.record, cell.payload), rowID: rowID, layout: layout, into: &sink)
+    return values
+  }
+}

@@ -1,0 +1,113 @@
+import SQLiteFile
+
+extension DamagedDatabase {
+  /// How the rows of a leaf stand to its table.
+  private enum Fit {
+    /// Some are its own.
+    case own
+    /// None can be its own: all have more fields.
+    case never
+    /// None looks like its own.
+    case odd
+  }
+
+  /// Leaves without b-tree that are looked at.
+  private static let mostOrphans = 64
+  /// B-trees of one leaf for which they are.
+  private static let mostRoots = 64
+
+  /// Leaves that b-trees lead to by keys that agree, and none of whose rows is one of the table's.
+  ///
+  /// In SQLite any column can hold anything. So rows that merely look odd stay where all pages are in their places: there it
+  /// takes more fields than the table has columns, and rows of its own on other leaves, led to or not.
+  ///
+  /// `tables`: the table that each root is of.
+  func misfits(_ roots: [UInt32: Int]) throws(SQLiteFileError) -> [(page: UInt32, root: UInt32)] {
+    var candidates: [(page: UInt32, root: UInt32)] = []
+    // Leaves in use that nothing leads to: perhaps those to which a page led that is another one now.
+    var orphans: [UInt32] = []
+    try forEachLeaf(roots) { page, root, _ in
+      if roots[root] != nil, !census.rejected.contains(page) { candidates.append((page, root)) }
+      if roots[root] == nil, !census.free.contains(page), orphans.count < Self.mostOrphans {
+        orphans.append(page)
+      }
+    }
+    var types = RecordTypes()
+    var fitting: Set<UInt32> = []
+    // What first rows look like that can be a table's: leaves whose first row looks so need not be read.
+    var forms: [Int: Set<UInt16>] = [:]
+    var sure: [(page: UInt32, root: UInt32)] = []
+    var odd: [(page: UInt32, root: UInt32)] = []
+    for (page, root) in candidates {
+      guard let table = roots[root], tables[table].isDescribed, hasRowIDs(table),
+        !shapes[table].isFormless
+      else { continue }
+      let form = census.outline(page).form
+      var begins = form != 0 && forms[table]?.contains(form) == true
+      if !begins {
+        begins = try Self.beginsAs(shapes[table], page, layout.usableSize, &types, &reader)
+      }
+      if begins {
+        if form != 0 { forms[table, default: []].insert(form) }
+        fitting.insert(root)
+        continue
+      }
+      switch try fit(of: page, table) {
+      case .own: break
+      case .never: sure.append((page, root))
+      case .odd: odd.append((page, root))
+      }
+    }
+    for root in Set(sure.map(\.root)).sorted().prefix(Self.mostRoots) where !fitting.contains(root)
+    {
+      guard let table = roots[root] else { continue }
+      for page in orphans where try holdsRows(of: table, page) { fitting.insert(root) }
+    }
+    let isCertain = !isInPlace || sure.contains { fitting.contains($0.root) }
+    return isCertain ? sure + odd : []
+  }
+
+  /// Whether the first row of a leaf can be a table's; so are nearly all.
+  private static func beginsAs(
+    _ shape: RowShape, _ page: UInt32, _ usable: Int, _ types: inout RecordTypes,
+    _ reader: inout PageReader
+  ) throws(SQLiteFileError) -> Bool {
+    // What cannot be read as a page is judged elsewhere.
+    guard let bytes = try reader.page(page) else { return true }
+    let start = Int(bytes.uint16(at: 8))
+    guard start >= 8, start + 4 <= usable,
+      let payload = Varint.read(bytes, at: start, end: usable),
+      let rowID = Varint.read(bytes, at: start + payload.length, end: usable)
+    else { return true }
+    let record = start + payload.length + rowID.length
+    guard let header = Varint.read(bytes, at: record, end: usable),
+      header.value > UInt64(header.length), header.value <= UInt64(usable - record),
+      types.read(bytes, record + header.length..<record + Int(header.value))
+    else { return true }
+    return shape.fits(types)
+  }
+
+  /// Whether any row of a leaf is one of a table's.
+  func holdsRows(of table: Int, _ page: UInt32) throws(SQLiteFileError) -> Bool {
+    try fit(of: page, table) == .own
+  }
+
+  private func fit(of page: UInt32, _ table: Int) throws(SQLiteFileError) -> Fit {
+    var buffer = ContiguousArray<UInt8>()
+    let available = try reader.copy(page, into: &buffer)
+    guard available > 0 else { return .own }
+    var reading = newReading()
+    reading.read(buffer.rawSpan, number: page, available: available, shape: nil)
+    var types = RecordTypes()
+    var rows = 0
+    var longer = 0
+    for cell in reading.cells where types.read(cell, buffer.rawSpan) {
+      rows += 1
+      if shapes[table].fits(types) { return .own }
+      if types.types.count > shapes[table].fields.count { longer += 1 }
+    }
+    guard rows > 0 else { return .own }
+    if longer == rows { return .never }
+    return rows == 1 ? .own : .odd
+  }
+}

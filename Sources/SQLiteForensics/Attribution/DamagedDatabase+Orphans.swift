@@ -1,0 +1,276 @@
+import SQLiteFile
+
+extension DamagedDatabase {
+  /// A leaf that may be of a b-tree.
+  private struct Candidate {
+    let page: UInt32
+    /// Its row ids; the first one and the last one may be too low or too high.
+    let rowIDs: ClosedRange<Int64>
+    /// Those between, where there are any.
+    let inner: ClosedRange<Int64>
+    /// How many say so, the more trusted ones counted higher.
+    let rank: Int
+    /// How many leaves have row ids that it has.
+    var rivalCount = 0
+    /// Ends at which another leaf goes on.
+    var joinCount = 0
+
+    /// Another store's leaf is in the way of several, and goes on with none; of two states of one leaf the emptier one is the
+    /// newer one, as rows were deleted from it since.
+    func isBetter(than other: Candidate) -> Bool {
+      if rank != other.rank { return rank > other.rank }
+      if rivalCount != other.rivalCount { return rivalCount < other.rivalCount }
+      if joinCount != other.joinCount { return joinCount > other.joinCount }
+      return span < other.span
+    }
+
+    private var span: UInt64 { UInt64(bitPattern: inner.upperBound &- inner.lowerBound) }
+  }
+
+  /// Leaves of one table that are compared with each other.
+  private static let mostCompared = 1 << 19
+
+  /// Decides which of the leaves that no walk came to are of the past: those of tables whose b-tree is whole, and those whose
+  /// row ids are on other pages. See ``WalkedTree`` for the order of witnesses.
+  ///
+  /// `strangers`: roots, or what is left without one, of b-trees whose rows are of no table.
+  func judgeOrphans(strangers: Set<UInt32>) throws(SQLiteFileError) {
+    let schema = Set(schemaLeaves)
+    // The b-tree of each table; rows may have told of another one than the schema.
+    var trees: [Int: UInt32] = [:]
+    for (index, table) in tables.enumerated() {
+      if let root = table.rootPage, roots[root] == index { trees[index] = root }
+    }
+    for root in owners.keys.sorted() where roots[root] != nil {
+      if let table = owners[root], owners[trees[table] ?? 0] != table { trees[table] = root }
+    }
+    // Where the schema lacks tables, what a whole b-tree has no place for may be a row of one of those; unless pages of another
+    // store are there.
+    if !isSchemaWhole, isInPlace {
+      for (root, table) in owners
+      where roots[root] == nil && trees[table].flatMap({ walks[$0] })?.isWhole == true {
+        owners[root] = nil
+      }
+    }
+    let knowsTables =
+      isSchemaWhole && tables.allSatisfy { $0.isDescribed || $0.isDropped }
+    // Every page of a sound file is of a b-tree, an overflow page, or free.
+    let mustBeInUse =
+      isFreeListSound && !map.isPresent && layout.header?.isPageCountValid == true
+      && layout.header?.pageCount == pageCount && sides == nil
+    var stale: [UInt32] = []
+    var doubtful: [Int: [UInt32]] = [:]
+    // Of leaves of no known table, by what their rows look like: those to which nothing leads, those of b-trees, and how many
+    // stand where others should.
+    var alone: [UInt16: [UInt32]] = [:]
+    var led: [UInt16: [UInt32]] = [:]
+    var misplacedCounts: [UInt16: Int] = [:]
+    try forEachLeaf(roots) { page, root, _ in
+      guard !census.reached.contains(page) else { return }
+      guard let table = owners[root] else {
+        // Rows of no known table, on a page where another one should be, are not live.
+        if isWhole || (root == 1 && isSchemaWhole) || (knowsTables && strangers.contains(root))
+          || isClaimed(page)
+        {
+          stale.append(page)
+          misplacedCounts[census.outline(page).form, default: 0] += 1
+        } else if root == page {
+          alone[census.outline(page).form, default: []].append(page)
+        } else {
+          led[census.outline(page).form, default: []].append(page)
+        }
+        return
+      }
+      guard let tree = trees[table].flatMap({ walks[$0] }) else {
+        // A whole schema names all tables that there are.
+        if isSchemaWhole, tables[table].isDropped || tables[table].rootPage == nil {
+          stale.append(page)
+        }
+        return
+      }
+      // A root that is a leaf may be another page than the schema means; what it led to nothing claims then.
+      let mayBeLost =
+        mustBeInUse && tree.leafDepth == 0 && !census.free.contains(page) && !isClaimed(page)
+      if tree.isWhole && !mayBeLost {
+        stale.append(page)
+      } else if !schema.contains(page) {
+        doubtful[table, default: []].append(page)
+      }
+    }
+    // Where some pages are another store's, so are others whose rows look like theirs.
+    for (form, count) in misplacedCounts where form != 0 {
+      let others = led[form] ?? []
+      if count >= others.count { stale += others + (alone[form] ?? []) }
+    }
+    for (table, pages) in doubtful where pages.count <= Self.mostCompared {
+      guard let root = trees[table], let tree = walks[root] else { continue }
+      var candidates: [UInt32] = []
+      // Where some leaves that stand elsewhere fill no hole, another store's pages got in between.
+      var mayBeElsewhere = true
+      for page in pages {
+        if census.rejected.contains(page), try !holdsRows(of: table, page) {
+          stale.append(page)
+          continue
+        }
+        candidates.append(page)
+        if mayBeElsewhere, census.rejected.contains(page), !denied.contains(page) {
+          mayBeElsewhere = try fills(tree, page)
+        }
+      }
+      stale += try staleLeaves(among: candidates, tree, root, mayBeElsewhere)
+    }
+    for page in stale { census.setStale(page) }
+  }
+
+  /// Whether something leads to a page that no walk of a table's b-tree came to: an index, a b-tree that means another page,
+  /// or an overflow chain.
+  private func isClaimed(_ page: UInt32) -> Bool {
+    let parent = census.parent(page)
+    return census.followed.contains(page) || census.rejected.contains(page)
+      || (census.reached.contains(parent) && parent != 0)
+  }
+
+  /// Whether a leaf stands where an index, a row's overflow chain or the pointer map means a page that is no leaf of a table.
+  private func isOthers(_ page: UInt32) throws(SQLiteFileError) -> Bool {
+    if census.followed.contains(page) { return true }
+    let kind = try map.entry(of: page, &reader)?.kind
+    if kind == .firstOverflow || kind == .laterOverflow { return true }
+    let parent = census.parent(page)
+    guard census.reached.contains(parent), census.kind(parent).isIndex else { return false }
+    // A page above those of an index may itself be another store's.
+    let children = try self.children(of: parent, true, .min ... .max).children
+    return children.count { census.kind($0.page).isIndex } * 2 > children.count
+  }
+
+  /// Of leaves that may fill the holes of a table's b-tree those that do not: they have row ids that are elsewhere.
+  ///
+  /// `mayBeElsewhere`: whether a leaf that stands where another page is meant may be of the b-tree.
+  private func staleLeaves(
+    among pages: [UInt32], _ tree: WalkedTree, _ root: UInt32, _ mayBeElsewhere: Bool
+  ) throws(SQLiteFileError) -> [UInt32] {
+    var stale: [UInt32] = []
+    var own: [ClosedRange<Int64>] = []
+    var ownInner: [ClosedRange<Int64>] = []
+    for page in 2...max(2, pageCount)
+    where census.reached.contains(page) && census.kind(page) == .tableLeaf {
+      guard try self.root(of: page, roots).page == root, let rowIDs = try rowIDRanges(of: page)
+      else { continue }
+      own.append(rowIDs.all)
+      ownInner.append(rowIDs.inner)
+    }
+    var taken = RowIDRanges()
+    taken.add(ownInner)
+    var candidates: [Candidate] = []
+    for page in pages {
+      let isElsewhere = census.rejected.contains(page)
+      guard let (rowIDs, inner) = try rowIDRanges(of: page) else {
+        // What nothing is known of stays as it is.
+        if isElsewhere { stale.append(page) }
+        continue
+      }
+      let mayBeOwn =
+        denied.contains(page) ? try fills(tree, page) : !isElsewhere || mayBeElsewhere
+      let isOthers = try isOthers(page)
+      if isOthers || !mayBeOwn {
+        stale.append(page)
+        continue
+      }
+      // Of a page that is not the one that is meant its number says nothing.
+      let entry = isElsewhere ? nil : try map.entry(of: page, &reader)
+      let isFree = census.free.contains(page) || entry?.kind == .free
+      let isNamed =
+        entry.map { $0.kind == .bTree && !census.kind($0.parent).isIndex } == true && !isFree
+      guard
+        tree.isWhole || tree.hasRoom(for: inner, isInUse: isNamed || (isFreeListSound && !isFree)),
+        taken.haveRoom(for: inner), !isFree || !isFreeListSound
+      else {
+        stale.append(page)
+        continue
+      }
+      let parent = census.parent(page)
+      let isLedTo = parent != 0 && !census.rejected.contains(parent)
+      let rank =
+        (isNamed ? 8 : 0) + (isFree ? 0 : 4) + (isLedTo ? 2 : 0) + (isElsewhere ? 0 : 1)
+      candidates.append(Candidate(page: page, rowIDs: rowIDs, inner: inner, rank: rank))
+    }
+    return stale + outdone(&candidates, beside: own)
+  }
+
+  /// Whether a leaf is just what is missing from a b-tree.
+  private func fills(_ tree: WalkedTree, _ page: UInt32) throws(SQLiteFileError) -> Bool {
+    guard let rowIDs = try rowIDs(of: page) else { return false }
+    var buffer = ContiguousArray<UInt8>()
+    let available = try reader.copy(page, into: &buffer)
+    guard available > 0 else { return false }
+    var reading = newReading()
+    reading.read(buffer.rawSpan, number: page, available: available, shape: nil)
+    var step: UInt64 = 1
+    for (one, next) in zip(reading.cells, reading.cells.dropFirst()) {
+      step = max(step, UInt64(bitPattern: next.rowID &- one.rowID))
+    }
+    let taken = reading.cells.reduce(0) { $0 + $1.length }
+    let free = layout.usableSize - reading.contentFloor - taken
+    // From a leaf without room for another row of its own hardly any were deleted.
+    return tree.isFilled(
+      by: rowIDs, step: step, isEmptied: free * reading.cells.count > taken)
+  }
+
+  /// Of leaves with the same row ids the worse ones; those that share only their first or last row id with others keep the
+  /// rest.
+  ///
+  /// `own`: the row ids of leaves that the b-tree leads to.
+  private func outdone(_ candidates: inout [Candidate], beside own: [ClosedRange<Int64>])
+    -> [UInt32]
+  {
+    let all = own + candidates.map(\.rowIDs)
+    let firsts = all.map(\.lowerBound).sorted()
+    let lasts = all.map(\.upperBound).sorted()
+    for index in candidates.indices {
+      let (least, most) = (candidates[index].rowIDs.lowerBound, candidates[index].rowIDs.upperBound)
+      let begun = firsts.firstPlace { $0 > most }
+      let ended = lasts.firstPlace { $0 >= least }
+      candidates[index].rivalCount = begun - ended
+      let joinsBefore = least > .min && ended > 0 && lasts[ended - 1] == least - 1
+      let joinsBehind = most < .max && begun < firsts.count && firsts[begun] == most + 1
+      candidates[index].joinCount = (joinsBefore ? 1 : 0) + (joinsBehind ? 1 : 0)
+    }
+    var stale: [UInt32] = []
+    var kept: [Candidate] = []
+    candidates.sort { $0.inner.lowerBound < $1.inner.lowerBound }
+    for candidate in candidates {
+      guard let other = kept.last, other.inner.overlaps(candidate.inner) else {
+        kept.append(candidate)
+        continue
+      }
+      let isBetter = candidate.isBetter(than: other)
+      stale.append(isBetter ? other.page : candidate.page)
+      if isBetter { kept[kept.count - 1] = candidate }
+    }
+    var taken = RowIDRanges()
+    taken.add(own)
+    for index in kept.indices {
+      let candidate = kept[index]
+      var (least, most) = (candidate.rowIDs.lowerBound, candidate.rowIDs.upperBound)
+      func isTaken(_ rowID: Int64) -> Bool {
+        if !taken.haveRoom(for: rowID...rowID) { return true }
+        return [index - 1, index + 1].contains { next in
+          kept.indices.contains(next) && kept[next].rowIDs.contains(rowID)
+            && !candidate.isBetter(than: kept[next])
+            && (kept[next].isBetter(than: candidate) || next < index)
+        }
+      }
+      let isFirstTaken = isTaken(least)
+      let isLastTaken = isTaken(most)
+      guard isFirstTaken || isLastTaken else { continue }
+      if isFirstTaken { least = least == most ? least : max(least + 1, candidate.inner.lowerBound) }
+      if isLastTaken { most = least == most ? most : min(most - 1, candidate.inner.upperBound) }
+      if candidate.rowIDs.lowerBound == candidate.rowIDs.upperBound || least > most {
+        stale.append(candidate.page)
+      } else {
+        let keyed = narrowedByKeys[candidate.page] ?? .min ... .max
+        narrowed[candidate.page] = (least...most).clamped(to: keyed)
+      }
+    }
+    return stale
+  }
+}

@@ -1,0 +1,221 @@
+import SQLiteFile
+
+extension DamagedDatabase {
+  /// The entries of the schema table: from page 1 and the leaves below it, else from any leaf that looks as if
+  /// it were one of them.
+  func readSchema() throws(SQLiteFileError) -> [SchemaEntry] {
+    var entries: [SchemaEntry] = []
+    var rowReader = RowReader(self)
+    var seen: Set<SchemaEntry> = []
+    var buffer = ContiguousArray<UInt8>()
+    var reading = newReading()
+    var types = RecordTypes()
+    guard let expected = Self.schemaTable else { return [] }
+    let shape = RowShape(expected, table: 0)
+    let schemaLayout = RowLayout(expected.definition)
+    // A table of the user's may hold a copy of a schema, so other pages are only looked at where some are missing.
+    let sound = try soundSchemaLeaves()
+    var isWhole = sound != nil
+    var isComplete = true
+    let last = sound?.count ?? Int(pageCount)
+    for place in 0..<last {
+      let page = sound?[place] ?? UInt32(place + 1)
+      let kind = census.kind(page)
+      // A leaf of the schema's own whose header is ruined is no leaf by that.
+      guard kind == .tableLeaf || page == 1 || (kind == .other && census.parent(page) == 1),
+        sound != nil || !census.free.contains(page)
+      else { continue }
+      let available = try reader.copy(page, into: &buffer)
+      guard available > 0, kind != .tableInterior else { continue }
+      // A cheap look first: schema rows begin with one of four words.
+      guard
+        page == 1 || sound != nil
+          || Self.mayBeSchema(buffer.rawSpan, usableSize: layout.usableSize)
+      else { continue }
+      reading.read(buffer.rawSpan, number: page, available: available, shape: shape)
+      var rows: [StoredRow] = []
+      for cell in reading.cells {
+        var sink = RecoveredValueSink { row in
+          var values = row.values
+          for value in row.partial {
+            // A statement that is not valid text is there all the same.
+            if value.of > 0, value.have == value.of, value.column < values.count {
+              values[value.column] = .text(StoredText(utf8: value.bytes))
+            } else {
+              isWhole = false
+              return true
+            }
+          }
+          rows.append(StoredRow(rowID: row.rowID, values: values))
+          return true
+        }
+        try rowReader.emit(
+          cell, of: page, buffer.rawSpan, RowOrigin(), schemaLayout, isLive: false, &sink)
+      }
+      let isOwn = page == 1 || sound != nil || census.parent(page) == 1
+      let found = rows.compactMap(SchemaEntry.init(row:)).filter { entry in
+        // A root is one, whatever became of the statement.
+        entry.isReadable || (isOwn && entry.type == "table" && entry.rootPage > 1)
+      }
+      if page > 1, sound != nil, found.isEmpty, !reading.cells.isEmpty,
+        !reading.cells.contains(where: { types.read($0, buffer.rawSpan) && shape.fits(types) })
+      {
+        // Keys may agree by chance with the row ids of another page.
+        walks[1]?.lose(try self.place(of: page))
+        census.expel(page)
+        reportMisplaced(page)
+      }
+      let count = Int(buffer.rawSpan.uint16(at: page == 1 ? DatabaseHeader.length + 3 : 3))
+      if isOwn, found.count < max(count, reading.cells.count) { isComplete = false }
+      if page > 1, !found.isEmpty { schemaLeaves.append(page) }
+      for entry in found where seen.insert(entry).inserted { entries.append(entry) }
+    }
+    isSchemaWhole = isWhole && isComplete
+    if !isComplete, !entries.isEmpty {
+      findings.add(
+        Finding(
+          "schema.incomplete",
+          "not all of the schema table can be read; tables that it does not name are told by their rows",
+          page: 1))
+    }
+    return entries
+  }
+
+  /// The leaves of the schema's b-tree in the order of pages; nil unless page 1 is sound and all pages that it leads to
+  /// are there.
+  private func soundSchemaLeaves() throws(SQLiteFileError) -> [UInt32]? {
+    var buffer = ContiguousArray<UInt8>()
+    var reading = newReading()
+    var leaves: [UInt32] = []
+    var pending: [UInt32] = [1]
+    var met: Set<UInt32> = [1]
+    while let page = pending.popLast() {
+      guard try reader.copy(page, into: &buffer) == layout.pageSize else { return nil }
+      switch census.kind(page) {
+      case .tableLeaf:
+        reading.read(buffer.rawSpan, number: page, available: layout.pageSize, shape: nil)
+        guard reading.method == .pointers else { return nil }
+        leaves.append(page)
+      case .tableInterior:
+        guard let children = children(buffer.rawSpan, page), met.count < Self.mostSchemaPages
+        else { return nil }
+        for child in children {
+          guard met.insert(child).inserted else { return nil }
+          pending.append(child)
+        }
+      default: return nil
+      }
+    }
+    return leaves.sorted()
+  }
+
+  /// A schema of more pages is searched for like a damaged one.
+  private static let mostSchemaPages = 1 << 16
+
+  /// The pages that an interior page leads to; nil when it leads out of the file.
+  private func children(_ page: RawSpan, _ number: UInt32) -> [UInt32]? {
+    let base = number == 1 ? DatabaseHeader.length : 0
+    let count = Int(page.uint16(at: base + 3))
+    guard base + 12 + 2 * count <= layout.usableSize else { return nil }
+    var children = [page.uint32(at: base + 8)]
+    for index in 0..<count {
+      let start = Int(page.uint16(at: base + 12 + 2 * index))
+      guard start + 4 <= layout.usableSize else { return nil }
+      children.append(page.uint32(at: start))
+    }
+    return children.allSatisfy { $0 >= 2 && $0 <= pageCount && $0 != number } ? children : nil
+  }
+
+  /// Entries that were deleted from the schema table: what is left of them on its pages and in older versions of
+  /// page 1.
+  func readDroppedSchema() throws(SQLiteFileError) -> [SchemaEntry] {
+    guard let expected = Self.schemaTable else { return [] }
+    var shape = RowShape(expected, table: 0)
+    // The type and the names are never left out.
+    for field in 0..<3 { shape.fields[field].classes = .text }
+    let schemaLayout = RowLayout(expected.definition)
+    var carver = Carver(
+      usableSize: layout.usableSize, mostPayload: mostPayload, encoding: layout.textEncoding)
+    // table, view, index, trigger
+    carver.firstTypes = layout.textEncoding == .utf8 ? [[23, 21, 27]] : [[33, 29, 41]]
+    var reading = newReading()
+    var entries: [SchemaEntry] = []
+    var rowReader = RowReader(self)
+    var pages: [ContiguousArray<UInt8>] = []
+    var buffer = ContiguousArray<UInt8>()
+    for page in [1] + schemaLeaves where try reader.copy(page, into: &buffer) == layout.pageSize {
+      pages.append(buffer)
+    }
+    for list in [sides?.shadowed, sides?.versions] {
+      for version in (list ?? PageVersions()).filter({ $0.page == 1 }).suffix(64) {
+        if try load(version, &buffer) { pages.append(buffer) }
+      }
+    }
+    for (index, page) in pages.enumerated() {
+      let bytes = page.rawSpan
+      let number: UInt32 = index == 0 || index > schemaLeaves.count ? 1 : 2
+      reading.read(bytes, number: number, available: layout.pageSize, shape: shape)
+      carver.removeAll()
+      for gap in reading.gaps(from: reading.contentFloor, to: layout.usableSize, without: []) {
+        carver.carve(
+          bytes, gap, freeBlocks: reading.freeBlocks.filter { gap.contains($0.lowerBound) },
+          shapes: [shape], own: 0)
+      }
+      var cells = carver.finds.map(\.cell)
+      if index > schemaLeaves.count { cells += reading.cells }
+      for cell in cells {
+        var sink = RecoveredValueSink { row in
+          if let entry = SchemaEntry(row: StoredRow(rowID: nil, values: row.values)),
+            ["table", "index"].contains(entry.type), entry.rootPage > 0
+          {
+            entries.append(entry)
+          }
+          return true
+        }
+        try rowReader.emit(
+          cell, of: number, bytes, RowOrigin(), schemaLayout, isLive: false, &sink)
+      }
+    }
+    return entries
+  }
+
+  /// Whether the schema was changed more often than its entries tell, and those known to have been deleted: then tables
+  /// were dropped of which nothing is known any more. Each statement that changes the schema counts the cookie up
+  /// (file format, section 1.3.9).
+  func tellsOfUnknownTables(beside dropped: [SchemaEntry]) -> Bool {
+    guard let header = layout.header, header.schemaCookie < 1 << 20 else { return false }
+    let live = Set(schemaEntries.map { SQLName($0.name) })
+    let gone = Dictionary(
+      dropped.filter { !live.contains(SQLName($0.name)) }.map { (SQLName($0.name), $0.type) },
+      uniquingKeysWith: { first, _ in first })
+    // An index goes with its table, in the same statement.
+    let told =
+      schemaEntries.count { $0.sql != nil } + gone.count + gone.values.count { $0 == "table" }
+    return Int(header.schemaCookie) > told
+  }
+
+  /// The schema table (file format, section 2.6).
+  static var schemaTable: ExpectedTable? {
+    ExpectedTable(
+      name: "sqlite_schema",
+      sql:
+        "CREATE TABLE sqlite_schema(type text, name text, tbl_name text, rootpage int, sql text)",
+      rootPage: 1)
+  }
+
+  private static func mayBeSchema(_ page: RawSpan, usableSize: Int) -> Bool {
+    let count = Int(page.uint16(at: 3))
+    guard count > 0, 10 + 2 * count <= usableSize else { return false }
+    let start = Int(page.uint16(at: 8))
+    var types = RecordTypes()
+    guard start + 4 <= usableSize,
+      let cell = LeafCell.parse(
+        page, at: start, limit: usableSize, usableSize: usableSize, mostPayload: 1 << 31, &types),
+      types.types.count == 5
+    else { return false }
+    // table, index, view or trigger, in one byte a character or two.
+    let length = types.types[0]
+    return cell.hasRowID
+      && [23, 21, 27, 33, 35, 29, 41].contains(length)
+  }
+}

@@ -1,0 +1,69 @@
+import SQLiteFile
+
+extension DamagedDatabase {
+  /// Most leaves whose row ids are compared.
+  private static let mostRanges = 1 << 19
+
+  /// Gives b-trees, or what is left of them, to tables by their row ids, where the look of the rows leaves several.
+  ///
+  /// Row ids are unique in a table, and each of its leaves has a stretch of them to itself. So a leaf is none of a table
+  /// that has other leaves in its stretch; and of tables that have room for it, it is of the one whose rows end where its
+  /// own begin, or begin where they end.
+  ///
+  /// `undecided`: the topmost pages, each with the tables that its rows can be of.
+  /// `owners`: the topmost pages of which the table is known.
+  func siblings(
+    of undecided: [UInt32: [Int]], _ roots: [UInt32: Int], _ owners: [UInt32: Int]
+  ) throws(SQLiteFileError) -> [UInt32: Int] {
+    guard !undecided.isEmpty else { return [:] }
+    let candidates = Set(undecided.values.joined())
+    var known: [Int: RowIDRanges] = [:]
+    var stretches: [UInt32: [ClosedRange<Int64>]] = [:]
+    var count = 0
+    var settled: [Int: [ClosedRange<Int64>]] = [:]
+    for page in 2...max(2, pageCount) where census.isLiveLeaf(page) {
+      let root = try root(of: page, roots).page
+      let table = owners[root]
+      guard undecided[root] != nil || table.map(candidates.contains) == true else { continue }
+      // Row ids that are in doubt prove nothing.
+      guard let own = try rowIDs(of: page) else { continue }
+      count += 1
+      guard count <= Self.mostRanges else { return [:] }
+      if let table {
+        settled[table, default: []].append(own)
+      } else {
+        stretches[root, default: []].append(own)
+      }
+    }
+    for (table, ranges) in settled { known[table, default: RowIDRanges()].add(ranges) }
+    var found: [UInt32: Int] = [:]
+    var left = stretches.keys.sorted {
+      (stretches[$0]?.first?.lowerBound ?? 0, $0) < (stretches[$1]?.first?.lowerBound ?? 0, $1)
+    }
+    // What is decided may decide its neighbours, those with higher row ids in the same round.
+    for _ in 0..<4 where !left.isEmpty {
+      let before = left.count
+      var added: [Int: RowIDRanges] = [:]
+      left.removeAll { root in
+        guard let ranges = stretches[root], let tables = undecided[root] else { return true }
+        let open = tables.filter { table in
+          ranges.allSatisfy {
+            known[table]?.haveRoom(for: $0) ?? true && added[table]?.haveRoom(for: $0) ?? true
+          }
+        }
+        let near = open.filter { table in
+          ranges.contains { known[table]?.touch($0) ?? false || added[table]?.touch($0) ?? false }
+        }
+        guard let table = open.count == 1 ? open.first : near.count == 1 ? near.first : nil else {
+          return false
+        }
+        found[root] = table
+        added[table, default: RowIDRanges()].add(ranges)
+        return true
+      }
+      for (table, ranges) in added { known[table, default: RowIDRanges()].add(ranges.ranges) }
+      if left.count == before { break }
+    }
+    return found
+  }
+}

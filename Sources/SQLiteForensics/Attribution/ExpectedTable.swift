@@ -1,0 +1,47 @@
+public import SQLiteFile
+
+/// A table as somebody expects it: the file's own schema, the cached model, a model or a healthy store.
+public struct ExpectedTable: Sendable, Hashable {
+  /// The name.
+  public let name: String
+  /// The CREATE statement; nil when nobody has it.
+  public let sql: String?
+  /// The columns.
+  public let definition: TableDefinition
+  /// Columns declared NOT NULL, by their place.
+  public var notNull: Set<Int> = []
+  /// By the place of a column, the integers that it can hold: the entity numbers of Core Data's `Z_ENT`.
+  public var integers: [Int: ClosedRange<Int64>] = [:]
+  /// Whether only a deleted row of the schema table tells of it.
+  public internal(set) var isDropped = false
+  /// The root page that the schema gives; nil when it is not known.
+  public var rootPage: UInt32?
+
+  /// A table by its CREATE statement; nil when that is no readable CREATE TABLE.
+  ///
+  /// - Parameters:
+  ///   - name: the name, as the schema has it.
+  ///   - sql: the CREATE statement.
+  ///   - rootPage: the root page that the schema gives; nil when it is not known.
+  public init?(name: String, sql: String, rootPage: UInt32? = nil) {
+    guard let definition = TableDefinition(sql: sql) else { return nil }
+    self.name = name
+    self.sql = sql
+    self.definition = definition
+    self.rootPage = rootPage
+    notNull = Set(definition.columns.indices.filter { definition.columns[$0].isNotNull })
+  }
+
+  /// A table that the schema names and whose CREATE statement cannot be read: its rows have their fields as they are.
+  init(undescribed name: String, rootPage: UInt32, isWithoutRowID: Bool) {
+    self.name = name
+    sql = nil
+    definition = TableDefinition(
+      columns: [], rowIDColumn: nil, primaryKey: [], isWithoutRowID: isWithoutRowID, isStrict: false
+    )
+    self.rootPage = rootPage
+  }
+
+  /// Whether anybody tells what columns it has.
+  public var isDescribed: Bool { !definition.columns.isEmpty }
+}

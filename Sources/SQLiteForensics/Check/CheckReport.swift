@@ -1,0 +1,77 @@
+public import SQLiteFile
+
+/// How deep a check goes.
+public enum CheckDepth: String, Sendable, Hashable, Codable, CaseIterable {
+  /// Pages, b-trees, freelist, records, counts of index entries.
+  case quick
+  /// Also whether the entries of each index are those that the rows call for, and whether they, and rows that have
+  /// no row ids, are in their order.
+  case full
+}
+
+/// Something that `PRAGMA integrity_check` or a rule of Core Data's looks at, or a file beside the store, and a check does
+/// not look at.
+public struct UncheckedPart: Sendable, Hashable, Codable {
+  /// Stable identifier: `index.entries`, `index.order`, `table.checks`, `table.virtual` or `schema.expressions`; of
+  /// Core Data's rules `coredata.keys`, `coredata.tables`, `coredata.hashes` or `coredata.values`; `store.filesUnread`.
+  public var id: String
+  /// What was not looked at, in words that follow "not looked at:".
+  public var message: String
+
+  /// A part with both.
+  public init(id: String, message: String) {
+    self.id = id
+    self.message = message
+  }
+}
+
+/// What a check has found and what it has looked at.
+public struct CheckReport: Sendable, Equatable {
+  /// What is wrong or noteworthy, in the order met.
+  public internal(set) var findings = FindingList()
+  /// Pages of the database after the last commit, and those that are in use behind them.
+  public internal(set) var pageCount = 0
+  /// Pages that were looked at, free ones and pointer maps included.
+  public internal(set) var checkedPageCount = 0
+  /// Pages on the freelist.
+  public internal(set) var freePageCount = 0
+  /// Pages that hold the rest of long payloads.
+  public internal(set) var overflowPageCount = 0
+  /// B-trees of tables.
+  public internal(set) var tableCount = 0
+  /// B-trees that no schema names, and pieces of such: only looked for where the schema is lost.
+  public internal(set) var looseTreeCount = 0
+  /// B-trees of indexes.
+  public internal(set) var indexCount = 0
+  /// Cells of all b-trees.
+  public internal(set) var cellCount = 0
+  /// Rows of all tables, the schema's included.
+  public internal(set) var rowCount = 0
+  /// Entries of all indexes.
+  public internal(set) var indexEntryCount = 0
+
+  /// CREATE statements with parts that only SQLite itself can judge: expressions, queries, bodies of triggers.
+  public internal(set) var unjudgedStatementCount = 0
+
+  /// What `PRAGMA integrity_check`, or a rule of Core Data's, looks at and this check did not; nothing found is no
+  /// proof where there is any.
+  public internal(set) var unchecked: [UncheckedPart] = []
+
+  mutating func note(
+    unchecked id: String, _ names: [String], _ before: String, _ one: String, _ many: String,
+    _ after: String
+  ) {
+    guard !names.isEmpty else { return }
+    let subject = names.count == 1 ? "1 \(one)" : "\(names.count) \(many)"
+    let list = names.prefix(3).joined(separator: ", ") + (names.count > 3 ? ", …" : "")
+    let words = after.isEmpty ? "" : " " + after
+    unchecked.append(
+      UncheckedPart(id: id, message: "\(before) \(subject)\(words) (\(list))"))
+  }
+
+  /// Adds what another check has found of the same file.
+  public mutating func add(_ finding: Finding) { findings.add(finding) }
+
+  /// Adds what another check has not looked at.
+  public mutating func add(_ part: UncheckedPart) { unchecked.append(part) }
+}

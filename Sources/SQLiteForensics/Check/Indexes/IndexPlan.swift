@@ -1,0 +1,166 @@
+import SQLiteFile
+
+/// How each index can be compared with its table: which sums it has (``IndexSum``), and in which order its entries are.
+struct IndexPlan {
+  /// A part of an index or of a primary key: the column's place, and how its values are ordered.
+  private typealias Part = TableDefinition.KeyPart
+
+  /// An index of columns alone.
+  private struct Index {
+    /// Its place among the schema's entries.
+    var place: Int
+    var parts: [Part]
+    var isPartial: Bool
+    var isUnique: Bool
+  }
+
+  /// By table.
+  private var indexes: [SQLName: [Index]] = [:]
+  /// The two sums of an index, by its place in the schema's entries.
+  private(set) var sums: [Int: (rows: Int, entries: Int)] = [:]
+  /// Indexes in which texts that are not the same may count as the same, by their place in the schema's entries.
+  private(set) var folding: Set<Int> = []
+  /// The order of the entries of an index, by its place in the schema's entries.
+  private(set) var orders: [Int: KeyOrder] = [:]
+  /// The order of the rows of tables without row ids.
+  private(set) var tableOrders: [SQLName: KeyOrder] = [:]
+  /// Older databases ignore DESC (file format, section 1.3.9).
+  private let honoursDescending: Bool
+  private let encoding: DatabaseHeader.TextEncoding
+
+  /// Takes the indexes whose statements name columns alone.
+  init(_ schema: Schema, _ header: DatabaseHeader) {
+    honoursDescending = header.schemaFormat & 0xff >= 4
+    encoding = header.textEncoding
+    for (place, entry) in schema.entries.enumerated()
+    where entry.type == "index" && entry.rootPage > 0 {
+      guard let definition = schema.table(named: entry.tableName)?.definition else { continue }
+      var index = Index(place: place, parts: [], isPartial: false, isUnique: true)
+      if let sql = entry.sql {
+        guard let statement = IndexDefinition(sql: sql), let named = statement.parts,
+          let parts = Self.parts(named, of: definition)
+        else { continue }
+        index.parts = parts
+        index.isPartial = statement.isPartial
+        index.isUnique = statement.isUnique
+      } else {
+        guard
+          let key = definition.automaticIndexes?.first(where: { key in
+            SQLName.isSame(entry.name, "sqlite_autoindex_\(entry.tableName)_\(key.number)")
+          })
+        else { continue }
+        index.parts = key.parts
+      }
+      indexes[SQLName(entry.tableName), default: []].append(index)
+    }
+    for table in schema.tables {
+      guard let definition = table.definition, definition.isWithoutRowID else { continue }
+      let key = definition.keyParts
+      guard !key.isEmpty, let order = order(of: key, uniqueCount: nil) else { continue }
+      tableOrders[SQLName(table.name)] = order
+    }
+  }
+
+  private static func parts(
+    _ named: [IndexDefinition.Part], of table: TableDefinition
+  ) -> [Part]? {
+    var parts: [Part] = []
+    for part in named {
+      guard let place = table.place(of: part.column) else { return nil }
+      parts.append(
+        Part(
+          column: place, collation: part.collation ?? table.columns[place].collation,
+          isDescending: part.isDescending))
+    }
+    return parts
+  }
+
+  /// Nil when a collation is an application's own.
+  private func order(of parts: [Part], uniqueCount: Int?) -> KeyOrder? {
+    var fields: [KeyOrder.Field] = []
+    for part in parts {
+      guard let collation = KeyOrder.Collation(name: part.collation) else { return nil }
+      fields.append(
+        KeyOrder.Field(
+          collation: collation, isDescending: part.isDescending && honoursDescending))
+    }
+    return KeyOrder(fields: fields, uniqueCount: uniqueCount)
+  }
+
+  /// Says in a table's rules what its rows add to the sums of its indexes. `sumCount` counts the sums given out.
+  mutating func apply(
+    to rules: inout RecordRules, of table: String, _ definition: TableDefinition,
+    _ sumCount: inout Int
+  ) {
+    guard let own = indexes.removeValue(forKey: SQLName(table)) else { return }
+    let stored = definition.storedOrder
+    var hasUnknownDefault: Set<Int> = []
+    for (field, place) in stored.enumerated() {
+      let hash = Self.hash(definition.columns[place], encoding)
+      if hash == nil { hasUnknownDefault.insert(field) }
+      rules.absentHashes.append(hash ?? IndexSum.null)
+    }
+    let fieldOfPlace = Dictionary(
+      stored.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
+    for index in own {
+      // What an entry has behind its columns leads to the row: the row id, or what of the primary key is not there yet.
+      var parts = index.parts
+      if definition.isWithoutRowID {
+        for key in definition.keyParts
+        where !parts.contains(where: { $0.isStored(as: key) }) {
+          parts.append(Part(column: key.column, collation: key.collation, isDescending: false))
+        }
+      }
+      let unique = index.isUnique ? index.parts.count : nil
+      if var order = order(of: parts, uniqueCount: unique) {
+        if !definition.isWithoutRowID {
+          order.fields.append(KeyOrder.Field(collation: .binary, isDescending: false))
+        }
+        orders[index.place] = order
+      }
+      guard !index.isPartial else { continue }
+      var fields: ContiguousArray<Int32> = []
+      for part in parts {
+        if part.column == definition.rowIDColumn {
+          fields.append(-1)
+        } else if let field = fieldOfPlace[part.column], !hasUnknownDefault.contains(field) {
+          fields.append(Int32(field))
+        }
+      }
+      guard fields.count == parts.count else { continue }
+      if !definition.isWithoutRowID { fields.append(-1) }
+      sums[index.place] = (sumCount, sumCount + 1)
+      if parts.contains(where: { !SQLName.isSame($0.collation, "BINARY") }) {
+        folding.insert(index.place)
+      }
+      for field in fields where field >= 0 { rules.fields[Int(field)].isIndexed = true }
+      rules.sums.append(IndexSum.Part(sum: sumCount, fields: fields))
+      sumCount += 2
+    }
+  }
+
+  /// What a row that is older than the column has there; nil when it would have to be computed.
+  private static func hash(
+    _ column: TableDefinition.Column, _ encoding: DatabaseHeader.TextEncoding
+  ) -> UInt64? {
+    switch column.defaultValue {
+    case nil: return nil
+    case .null?: return IndexSum.null
+    case .integer(let value)?: return IndexSum.of(value)
+    case .real(let value)?: return IndexSum.of(value)
+    case .text(let text)?:
+      var bytes = ContiguousArray(text.utf8)
+      if encoding != .utf8 {
+        bytes = []
+        for unit in String(decoding: text.utf8, as: UTF8.self).utf16 {
+          let halves = [UInt8(unit >> 8), UInt8(unit & 0xff)]
+          bytes.append(contentsOf: encoding == .utf16BigEndian ? halves : halves.reversed())
+        }
+      }
+      return IndexSum.of(bytes.rawSpan, isText: true)
+    case .blob(let value)?:
+      let bytes = ContiguousArray(value)
+      return IndexSum.of(bytes.rawSpan, isText: false)
+    }
+  }
+}

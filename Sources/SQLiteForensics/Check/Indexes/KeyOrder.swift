@@ -1,0 +1,200 @@
+import SQLiteFile
+
+/// In which order SQLite keeps the entries of a b-tree that has no row ids for keys ("Datatypes In SQLite", sections 4.1
+/// and 7).
+struct KeyOrder {
+  /// How text compares.
+  enum Collation {
+    case binary, noCase, rightTrimmed
+
+    /// The collation of this name; nil for one that an application has made.
+    init?(name: String) {
+      switch SQLName(name) {
+      case SQLName("BINARY"): self = .binary
+      case SQLName("NOCASE"): self = .noCase
+      case SQLName("RTRIM"): self = .rightTrimmed
+      default: return nil
+      }
+    }
+  }
+
+  struct Field {
+    var collation: Collation
+    var isDescending: Bool
+  }
+
+  /// The fields that decide, in the order of the record.
+  var fields: [Field]
+  /// How many of them, from the first one on, no two entries may have in common unless one is NULL; nil where any may.
+  var uniqueCount: Int?
+}
+
+/// What is wrong with the order of a b-tree's entries.
+struct KeyOrderFault {
+  /// Entries that do not stand behind the one before them.
+  var misplaced = 0
+  /// Entries whose key is that of the one before them, where it may not be.
+  var repeated = 0
+  /// The number of the first such entry, from 1.
+  var first = 0
+  /// Whether two values were alike as far as they were read, and longer.
+  var isUndecided = false
+}
+
+/// Holds each entry of a b-tree against the one before it.
+struct KeyOrderSink: RowSink, ~Copyable {
+  /// Bytes of a value that are compared.
+  static let mostBytes = 1 << 20
+
+  private struct Value: BitwiseCopyable {
+    enum Kind: UInt8 { case null, integer, real, text, blob }
+    var kind: Kind
+    var bits: UInt64 = 0
+    var start = 0
+    var count = 0
+  }
+
+  private struct Entry {
+    var values: ContiguousArray<Value> = []
+    var bytes: ContiguousArray<UInt8> = []
+  }
+
+  private let order: KeyOrder
+  private let encoding: DatabaseHeader.TextEncoding
+  private var before = Entry()
+  private var entry = Entry()
+  private var count = 0
+  private(set) var fault = KeyOrderFault()
+  var wantsMore: Bool { true }
+
+  init(_ order: KeyOrder, encoding: DatabaseHeader.TextEncoding) {
+    self.order = order
+    self.encoding = encoding
+  }
+
+  mutating func beginRow(_ rowID: Int64?) {
+    entry.values.removeAll(keepingCapacity: true)
+    entry.bytes.removeAll(keepingCapacity: true)
+  }
+
+  private var takesMore: Bool { entry.values.count < order.fields.count }
+
+  mutating func null() {
+    if takesMore { entry.values.append(Value(kind: .null)) }
+  }
+  mutating func integer(_ value: Int64) {
+    if takesMore { entry.values.append(Value(kind: .integer, bits: UInt64(bitPattern: value))) }
+  }
+  mutating func real(_ value: Double) {
+    if takesMore { entry.values.append(Value(kind: .real, bits: value.bitPattern)) }
+  }
+  mutating func text(_ bytes: RawSpan) { append(bytes, .text) }
+  mutating func blob(_ bytes: RawSpan) { append(bytes, .blob) }
+
+  private mutating func append(_ bytes: RawSpan, _ kind: Value.Kind) {
+    guard takesMore else { return }
+    let start = entry.bytes.count
+    let kept = bytes.part(0, min(bytes.byteCount, Self.mostBytes))
+    let collation = order.fields[entry.values.count].collation
+    if kind == .text, encoding != .utf8, collation != .binary {
+      // These two know UTF-8 only.
+      UTF16Scan.appendUTF8(
+        of: kept, isBigEndian: encoding == .utf16BigEndian, to: &entry.bytes)
+    } else {
+      unsafe kept.withUnsafeBytes { unsafe entry.bytes.append(contentsOf: $0) }
+    }
+    entry.values.append(
+      Value(
+        kind: kind, bits: bytes.byteCount > Self.mostBytes ? 1 : 0, start: start,
+        count: entry.bytes.count - start))
+  }
+
+  mutating func endRow() {
+    count += 1
+    if count > 1 { compare() }
+    swap(&before, &entry)
+  }
+
+  private mutating func compare() {
+    let length = min(before.values.count, entry.values.count)
+    var field = 0
+    var difference = 0
+    while field < length {
+      difference = compare(field)
+      if difference != 0 { break }
+      if before.values[field].bits == 1, before.values[field].kind.rawValue >= 3 {
+        fault.isUndecided = true
+        return
+      }
+      field += 1
+    }
+    if field < length, order.fields[field].isDescending { difference = -difference }
+    if difference >= 0 {
+      fault.misplaced += 1
+    } else if let unique = order.uniqueCount, field >= unique,
+      !entry.values.prefix(unique).contains(where: { $0.kind == .null })
+    {
+      fault.repeated += 1
+    } else {
+      return
+    }
+    if fault.first == 0 { fault.first = count }
+  }
+
+  /// Less than 0 when the entry before has the smaller value.
+  private func compare(_ field: Int) -> Int {
+    let (one, other) = (before.values[field], entry.values[field])
+    switch (one.kind, other.kind) {
+    case (.null, .null): return 0
+    case (.integer, .integer):
+      return Self.compare(Int64(bitPattern: one.bits), Int64(bitPattern: other.bits))
+    case (.real, .real):
+      return Self.compare(Double(bitPattern: one.bits), Double(bitPattern: other.bits))
+    case (.integer, .real):
+      return Self.compare(Int64(bitPattern: one.bits), Double(bitPattern: other.bits))
+    case (.real, .integer):
+      return -Self.compare(Int64(bitPattern: other.bits), Double(bitPattern: one.bits))
+    case (.text, .text): return compare(one, other, order.fields[field].collation)
+    case (.blob, .blob): return compare(one, other, .binary)
+    default:
+      func place(_ kind: Value.Kind) -> Int { kind == .real ? 1 : Int(kind.rawValue) }
+      return Self.compare(place(one.kind), place(other.kind))
+    }
+  }
+
+  private func compare(_ one: Value, _ other: Value, _ collation: KeyOrder.Collation) -> Int {
+    var lengths = (one.count, other.count)
+    if collation == .rightTrimmed {
+      while lengths.0 > 0, before.bytes[one.start + lengths.0 - 1] == 0x20 { lengths.0 -= 1 }
+      while lengths.1 > 0, entry.bytes[other.start + lengths.1 - 1] == 0x20 { lengths.1 -= 1 }
+    }
+    let isFolded = collation == .noCase
+    var place = 0
+    while place < min(lengths.0, lengths.1) {
+      var left = before.bytes[one.start + place]
+      var right = entry.bytes[other.start + place]
+      if isFolded {
+        if left &- 0x41 < 26 { left |= 0x20 }
+        if right &- 0x41 < 26 { right |= 0x20 }
+        // SQLite's NOCASE ends with a zero byte and then holds the lengths against each other.
+        if left == right, left == 0 { break }
+      }
+      if left != right { return left < right ? -1 : 1 }
+      place += 1
+    }
+    return Self.compare(lengths.0, lengths.1)
+  }
+
+  private static func compare<Number: Comparable>(_ one: Number, _ other: Number) -> Int {
+    one < other ? -1 : one == other ? 0 : 1
+  }
+
+  /// An integer against a real, both exact.
+  private static func compare(_ integer: Int64, _ real: Double) -> Int {
+    if real >= 0x1p63 { return -1 }
+    if real < -0x1p63 { return 1 }
+    let whole = Int64(real)
+    if integer != whole { return integer < whole ? -1 : 1 }
+    return compare(Double(whole), real)
+  }
+}

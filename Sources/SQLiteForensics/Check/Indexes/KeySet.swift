@@ -1,0 +1,92 @@
+import SQLiteFile
+
+/// A set of row ids: bitmaps of 32,768 keys each, made when a key in them comes.
+///
+/// Core Data hands out keys from 1 on, so 2.7 million rows take 340 KB. The bound for any file: 2,048 bitmaps, 8 MB;
+/// keys past it are not kept, and ``isComplete`` tells.
+struct KeySet {
+  private static let bitmapWords = 512
+  private static let mostBitmaps = 2048
+  private static let highest: Int64 = 1 << 31
+
+  /// For each 32,768 keys where their bitmap starts; -1 without one.
+  private var places: ContiguousArray<Int32> = []
+  private var words: ContiguousArray<UInt64> = []
+  /// Whether every key that came is kept.
+  private(set) var isComplete = true
+
+  /// Adds a key.
+  @inline(__always)
+  mutating func insert(_ key: Int64) {
+    let place = Int(truncatingIfNeeded: key >> 15)
+    if key >= 0, place < places.count, places[place] >= 0 {
+      set(Int(places[place]), key)
+    } else {
+      insertFirst(key)
+    }
+  }
+
+  @inline(never)
+  private mutating func insertFirst(_ key: Int64) {
+    guard key >= 0, key < Self.highest,
+      words.count < Self.mostBitmaps * Self.bitmapWords
+    else {
+      isComplete = false
+      return
+    }
+    let place = Int(key >> 15)
+    while places.count <= place { places.append(-1) }
+    places[place] = Int32(words.count)
+    words.append(contentsOf: repeatElement(0, count: Self.bitmapWords))
+    set(Int(places[place]), key)
+  }
+
+  @inline(__always)
+  private mutating func set(_ start: Int, _ key: Int64) {
+    let word = start &+ Int(truncatingIfNeeded: key >> 6 & 511)
+    words[word] |= UInt64(1) << UInt64(truncatingIfNeeded: key & 63)
+  }
+
+  /// Whether the key is there.
+  func contains(_ key: Int64) -> Bool {
+    let place = Int(truncatingIfNeeded: key >> 15)
+    guard key >= 0, key < Self.highest, place < places.count, places[place] >= 0 else {
+      return false
+    }
+    let word = Int(places[place]) + Int(key >> 6 & 511)
+    return words[word] >> UInt64(key & 63) & 1 == 1
+  }
+
+  /// How many keys of this set are not in the other.
+  func countMissing(in other: KeySet) -> Int {
+    var count = 0
+    for (place, start) in places.enumerated() where start >= 0 {
+      let theirs = place < other.places.count ? other.places[place] : -1
+      for index in 0..<Self.bitmapWords {
+        let known = theirs >= 0 ? other.words[Int(theirs) + index] : 0
+        count += (words[Int(start) + index] & ~known).nonzeroBitCount
+      }
+    }
+    return count
+  }
+
+  /// Adds the keys of another set.
+  mutating func merge(_ other: KeySet) {
+    if !other.isComplete { isComplete = false }
+    for (place, start) in other.places.enumerated() where start >= 0 {
+      while places.count <= place { places.append(-1) }
+      if places[place] < 0 {
+        guard words.count < Self.mostBitmaps * Self.bitmapWords else {
+          isComplete = false
+          return
+        }
+        places[place] = Int32(words.count)
+        words.append(contentsOf: repeatElement(0, count: Self.bitmapWords))
+      }
+      let own = Int(places[place])
+      for index in 0..<Self.bitmapWords {
+        words[own + index] |= other.words[Int(start) + index]
+      }
+    }
+  }
+}

@@ -1,0 +1,106 @@
+import SQLiteFile
+
+/// Follows the freelist (section 1.5 "The Freelist").
+struct FreelistCheck {
+  /// Pages met, trunks included.
+  private(set) var pageCount = 0
+
+  mutating func run(
+    _ header: DatabaseHeader, pageCount limit: UInt32, _ tree: inout BTreeCheck,
+    _ reader: inout PageReader
+  ) throws(SQLiteFileError) {
+    let headerPlace = reader.location(of: 1)
+    var trunk = header.firstFreelistTrunk
+    var previous: UInt32 = 0
+    let isWhole = try walk(&trunk, &previous, limit, &tree, &reader)
+    if isWhole, pageCount != Int(header.freelistPageCount) {
+      tree.findings.add(
+        Finding(
+          "freelist.badCount",
+          "the header counts \(header.freelistPageCount) free pages, the freelist has \(pageCount)",
+          member: headerPlace.member, page: 1, offset: headerPlace.offset + 36))
+    }
+    tree.count(pages: pageCount)
+  }
+
+  /// - Returns: whether the chain of trunks was followed to its end.
+  private mutating func walk(
+    _ trunk: inout UInt32, _ previous: inout UInt32, _ limit: UInt32, _ tree: inout BTreeCheck,
+    _ reader: inout PageReader
+  ) throws(SQLiteFileError) -> Bool {
+    let room = reader.usableSize / 4 - 2
+    while trunk != 0 {
+      let place = reader.location(of: trunk)
+      func add(_ id: String, _ message: String, _ offset: Int = 0) {
+        tree.findings.add(
+          Finding(
+            id, message, member: place.member, page: trunk, offset: place.offset + Int64(offset)))
+      }
+      guard trunk <= limit else {
+        add("freelist.outOfRange", "the freelist leads to page \(trunk) of \(limit)")
+        return false
+      }
+      if let before = tree.map.claim(
+        trunk, as: .freelistTrunk, owner: PageMap.noOwner, parent: previous)
+      {
+        add(
+          before.kind == .freelistTrunk ? "freelist.cycle" : "page.referencedTwice",
+          before.kind == .freelistTrunk
+            ? "the freelist leads back to this trunk"
+            : "the freelist leads to this page, which is \(before.kind.words) already")
+        return false
+      }
+      pageCount += 1
+      var leaves: ContiguousArray<UInt32> = []
+      let next: UInt32
+      let count: Int
+      do {
+        guard let page = try reader.page(trunk) else {
+          tree.map.change(trunk, to: .unreadable)
+          add("page.missing", "the file ends before this page of the freelist")
+          return false
+        }
+        next = page.uint32(at: 0)
+        count = Int(page.uint32(at: 4))
+        // "Due to a bug in versions before 3.6.0" SQLite leaves the last six places empty, but a reader takes them.
+        for index in 0..<min(max(count, 0), room) {
+          leaves.append(page.uint32(at: 8 + 4 * index))
+        }
+      }
+      if count > room {
+        add("freelist.badTrunk", "a trunk that lists \(count) pages and has room for \(room)", 4)
+      }
+      var strays = 0
+      var repeats = 0
+      var firstStray: UInt32 = 0
+      var firstRepeat: UInt32 = 0
+      for leaf in leaves {
+        if leaf < 1 || leaf > limit {
+          if strays == 0 { firstStray = leaf }
+          strays += 1
+        } else if tree.map.claim(
+          leaf, as: .freelistLeaf, owner: PageMap.noOwner, parent: trunk) != nil
+        {
+          if repeats == 0 { firstRepeat = leaf }
+          repeats += 1
+        } else {
+          pageCount += 1
+        }
+      }
+      if strays > 0 {
+        add(
+          "freelist.outOfRange",
+          "a trunk lists \(strays) pages that are not in the file, first page \(firstStray)")
+      }
+      if repeats > 0 {
+        add(
+          "freelist.duplicate",
+          "a trunk lists \(repeats) pages that are in use or listed already, first page \(firstRepeat)"
+        )
+      }
+      previous = trunk
+      trunk = next
+    }
+    return true
+  }
+}

@@ -1,0 +1,96 @@
+import SQLiteFile
+
+/// Holds the fields of the database header (section 1.3) against each other and against the file.
+enum HeaderCheck {
+  /// The findings about the header of `database`, whose page 1 is read through `reader`.
+  static func run(_ database: SQLiteDatabase, _ reader: inout PageReader) throws(SQLiteFileError)
+    -> [Finding]
+  {
+    let header = database.header
+    let place = reader.location(of: 1)
+    var findings: [Finding] = []
+    func add(
+      _ id: String, _ message: String, _ offset: Int, _ severity: Finding.Severity = .damage
+    ) {
+      findings.append(
+        Finding(
+          id, message, severity: severity, member: place.member, page: 1,
+          offset: place.offset + Int64(offset)))
+    }
+    guard let page = try reader.page(1) else { return [] }
+    // Sections 1.3.4 and 1.3.5: the fractions must be 64, 32 and 32.
+    if page.byte(at: 21) != 64 || page.byte(at: 22) != 32 || page.byte(at: 23) != 32 {
+      add(
+        "header.badFractions",
+        "the payload fractions are \(page.byte(at: 21)), \(page.byte(at: 22)) and \(page.byte(at: 23)), not 64, 32 and 32, so SQLite refuses the file",
+        21)
+    }
+    if header.writeVersion == 0 || header.writeVersion > 2 || header.readVersion == 0 {
+      add(
+        "header.badVersion",
+        "write version \(header.writeVersion) and read version \(header.readVersion)", 18, .note)
+    }
+    let hasTables = !database.schema.entries.isEmpty
+    if header.schemaFormat > 4 || (hasTables && header.schemaFormat == 0) {
+      // SQLite casts the number to a byte.
+      let isRefused = header.schemaFormat & 0xff > 4
+      add(
+        "header.badSchemaFormat",
+        "schema format \(header.schemaFormat), where 1 to 4 are known\(isRefused ? "; SQLite refuses the file" : "")",
+        44, isRefused ? .damage : .note)
+    }
+    let encoding = page.uint32(at: 56)
+    if hasTables, encoding == 0 || encoding > 3 {
+      add(
+        "header.badEncoding",
+        "a text encoding of \(encoding), which is read as \(header.textEncoding.name)", 56, .note)
+    }
+    if page.part(72, 20).array().contains(where: { $0 != 0 }) {
+      add("header.reservedBytes", "the 20 bytes kept for later versions are not zero", 72, .note)
+    }
+    if header.isIncrementalVacuum, !header.hasPointerMap {
+      add(
+        "header.badAutoVacuum", "incremental vacuum is on, and there is no pointer map", 64)
+    }
+    let largest = database.schema.entries.map(\.rootPage).max() ?? 1
+    if header.hasPointerMap, hasTables, header.largestRootPage != max(largest, 1) {
+      add(
+        "header.badLargestRoot",
+        "the largest root page is \(max(largest, 1)), the header says \(header.largestRootPage)", 52
+      )
+    }
+    if !header.isPageCountValid, header.versionValidFor != 0 {
+      add(
+        "header.staleCount",
+        "the page count of \(header.pageCount) was not kept up by whoever wrote last", 28, .note)
+    }
+    // Section 1.3.3: a read version of 2 says that the database is in WAL mode.
+    if header.readVersion == 2, database.writeAheadLog == nil, database.logView != .ignore,
+      database.votedLayout == nil
+    {
+      add(
+        "wal.none",
+        "the store is in WAL mode and has no -wal beside it: right when it was closed last, else the newest rows are missing with it",
+        19, .note)
+    }
+    findings += size(database)
+    return findings
+  }
+
+  /// The recorded size against that of the file. A log or journal has the last word on the size, so with one the
+  /// main file may have any.
+  private static func size(_ database: SQLiteDatabase) -> [Finding] {
+    let pageSize = Int64(database.header.pageSize)
+    guard database.writeAheadLog?.pageOffsets.isEmpty ?? true, database.journal?.state != .hot,
+      database.votedLayout == nil
+    else { return [] }
+    let wanted = Int64(database.pageCount) * pageSize
+    guard database.sizeBytes > wanted else { return [] }
+    return [
+      Finding(
+        "file.trailing",
+        "\(database.sizeBytes - wanted) bytes behind the last of \(database.pageCount) pages",
+        severity: .note, offset: wanted)
+    ]
+  }
+}

@@ -1,0 +1,142 @@
+import SQLiteFile
+
+/// Pages that nothing leads to because what led to them is lost: free pages without a header that begins the
+/// freelist, and b-trees without a schema that names their roots.
+struct LoosePages {
+  /// Free pages found.
+  private(set) var freePages = 0
+  /// B-trees found, and pieces of such.
+  private(set) var trees = 0
+  /// Pages of them, those of long payloads included.
+  private(set) var checkedPages = 0
+  private(set) var overflowPages = 0
+  private(set) var cells = 0
+  private(set) var rows = 0
+  private(set) var indexEntries = 0
+  private let last: UInt32
+
+  /// For a database of so many pages.
+  init(upTo last: UInt32) { self.last = last }
+
+  // MARK: - Free pages
+
+  /// Claims the pages that the pointer map calls free; without one, those that read as a trunk of the freelist
+  /// (section 1.5), with what they list.
+  mutating func claimFree(
+    _ map: PointerMap?, _ tree: inout BTreeCheck, _ reader: inout PageReader
+  ) throws(SQLiteFileError) {
+    for pages in unclaimed(tree) {
+      for page in pages where tree.map[page].kind == .orphan {
+        if let map, map.isPresent {
+          guard try map.entry(of: page, &reader)?.kind == .free else { continue }
+          _ = tree.map.claim(page, as: .freelistLeaf, owner: PageMap.noOwner, parent: 0)
+          freePages += 1
+        } else if let leaves = try trunk(page, tree, &reader) {
+          _ = tree.map.claim(page, as: .freelistTrunk, owner: PageMap.noOwner, parent: 0)
+          for leaf in leaves {
+            _ = tree.map.claim(leaf, as: .freelistLeaf, owner: PageMap.noOwner, parent: page)
+          }
+          freePages += 1 + leaves.count
+        }
+      }
+    }
+  }
+
+  /// The pages that a trunk lists; nil when the page reads as none: each must be in the file, listed once, and
+  /// claimed by nobody.
+  private func trunk(_ number: UInt32, _ tree: borrowing BTreeCheck, _ reader: inout PageReader)
+    throws(SQLiteFileError) -> [UInt32]?
+  {
+    let most = reader.usableSize / 4 - 2
+    guard let page = try reader.page(number) else { return nil }
+    let next = page.uint32(at: 0)
+    let count = Int(page.uint32(at: 4))
+    guard next <= last, next != number, next != 1, count >= 1, count <= most else { return nil }
+    var leaves: Set<UInt32> = []
+    for index in 0..<count {
+      let leaf = page.uint32(at: 8 + 4 * index)
+      guard leaf >= 2, leaf <= last, leaf != number, leaves.insert(leaf).inserted,
+        tree.map[leaf].kind == .orphan
+      else { return nil }
+    }
+    return leaves.sorted()
+  }
+
+  // MARK: - B-trees
+
+  /// Walks the b-trees that no schema names: from the pages that no other leads to, then from what is left.
+  /// - Throws: ``SQLiteFileError`` when the device fails; damage never throws.
+  mutating func walk(_ tree: inout BTreeCheck, _ reader: inout PageReader) throws(SQLiteFileError) {
+    var children = PageSet(pageCount: last)
+    for pages in unclaimed(tree) {
+      for page in pages { try addChildren(of: page, to: &children, &reader) }
+    }
+    for pass in 0..<2 {
+      for pages in unclaimed(tree) {
+        for page in pages where tree.map[page].kind == .orphan {
+          guard pass > 0 || !children.contains(page), try isTreePage(page, &reader) else {
+            continue
+          }
+          let counts = try tree.run(
+            BTreeCheck.Tree(
+              name: "", number: PageMap.noOwner, root: page, isTable: nil, rules: RecordRules()),
+            &reader)
+          for finding in tree.records.takeFindings("", []).findings { tree.findings.add(finding) }
+          add(counts, isTable: [.leafTable, .interiorTable].contains(tree.map[page].kind))
+        }
+      }
+    }
+  }
+
+  private mutating func add(_ counts: BTreeCheck.Counts, isTable: Bool) {
+    trees += 1
+    checkedPages += counts.pages + counts.overflowPages
+    overflowPages += counts.overflowPages
+    cells += counts.cells
+    if isTable { rows += counts.entries } else { indexEntries += counts.entries }
+  }
+
+  private func unclaimed(_ tree: borrowing BTreeCheck) -> [ClosedRange<UInt32>] {
+    var ranges: [ClosedRange<UInt32>] = []
+    tree.map.orphans(upTo: last) { ranges.append($0) }
+    return ranges
+  }
+
+  /// Whether a page is one of a b-tree not by its type byte alone: most cells lie where cells can lie, or all of it
+  /// is as SQLite leaves an empty leaf.
+  private func isTreePage(_ number: UInt32, _ reader: inout PageReader) throws(SQLiteFileError)
+    -> Bool
+  {
+    let usableSize = reader.usableSize
+    guard let page = try reader.page(number),
+      let header = try? BTreePage(parsing: page, number: number, usableSize: usableSize)
+    else { return false }
+    if header.cellCount == 0 {
+      let start = header.pointers - 8
+      return header.kind.isLeaf && page.uint16(at: start + 1) == 0 && page.byte(at: start + 7) == 0
+        && Int(page.uint16(at: start + 5)) == usableSize & 0xffff
+    }
+    var sound = 0
+    for index in 0..<header.cellCount where header.cellStart(page, index) != nil { sound += 1 }
+    return sound * 2 > header.cellCount
+  }
+
+  private func addChildren(
+    of number: UInt32, to children: inout PageSet, _ reader: inout PageReader
+  ) throws(SQLiteFileError) {
+    guard try isTreePage(number, &reader) else { return }
+    let usableSize = reader.usableSize
+    guard let page = try reader.page(number),
+      let header = try? BTreePage(parsing: page, number: number, usableSize: usableSize),
+      !header.kind.isLeaf
+    else { return }
+    func add(_ child: UInt32) {
+      if child >= 2, child <= last, child != number { _ = children.insert(child) }
+    }
+    add(header.rightChild)
+    for index in 0..<header.cellCount {
+      guard let start = header.cellStart(page, index) else { continue }
+      add(page.uint32(at: start))
+    }
+  }
+}

@@ -1,0 +1,70 @@
+import SQLiteFile
+
+/// What a page of a database is for.
+public enum PageKind: UInt8, Sendable, Hashable, CaseIterable {
+  /// Nothing leads to it and it is not on the freelist.
+  case orphan
+  /// Something leads to it, and it is not what that must be.
+  case unreadable
+  /// A leaf of a table's b-tree: rows.
+  case leafTable
+  /// An inner page of a table's b-tree: row ids and children.
+  case interiorTable
+  /// A leaf of an index b-tree, or of a WITHOUT ROWID table's.
+  case leafIndex
+  /// An inner page of such a b-tree; it holds entries too.
+  case interiorIndex
+  /// The continuation of a long payload.
+  case overflow
+  /// A page of the freelist that lists others.
+  case freelistTrunk
+  /// A free page that a trunk lists.
+  case freelistLeaf
+  /// Says for other pages what they are and what leads to them (auto-vacuum).
+  case pointerMap
+  /// The page at 1 GiB, which holds locks and never content.
+  case lockByte
+
+  /// The name in JSON.
+  public var name: String {
+    switch self {
+    case .orphan: "orphan"
+    case .unreadable: "unreadable"
+    case .leafTable: "leafTable"
+    case .interiorTable: "interiorTable"
+    case .leafIndex: "leafIndex"
+    case .interiorIndex: "interiorIndex"
+    case .overflow: "overflow"
+    case .freelistTrunk: "freelistTrunk"
+    case .freelistLeaf: "freelistLeaf"
+    case .pointerMap: "pointerMap"
+    case .lockByte: "lockByte"
+    }
+  }
+
+  /// The name in a sentence.
+  public var words: String {
+    switch self {
+    case .orphan: "a page that nothing uses"
+    case .unreadable: "a page that is not readable"
+    case .leafTable: "a table leaf"
+    case .interiorTable: "an inner table page"
+    case .leafIndex: "an index leaf"
+    case .interiorIndex: "an inner index page"
+    case .overflow: "an overflow page"
+    case .freelistTrunk: "a freelist trunk"
+    case .freelistLeaf: "a free page"
+    case .pointerMap: "a pointer map"
+    case .lockByte: "the lock-byte page"
+    }
+  }
+
+  init(_ kind: BTreePage.Kind) {
+    switch kind {
+    case .leafTable: self = .leafTable
+    case .interiorTable: self = .interiorTable
+    case .leafIndex: self = .leafIndex
+    case .interiorIndex: self = .interiorIndex
+    }
+  }
+}

@@ -1,0 +1,149 @@
+package import SQLiteFile
+import SafeText
+
+/// The CREATE statements of a schema, fit to be passed on: the words of the language and the names that the schema
+/// declares, no literals, no comments and no other word. The grammar does not judge expressions, the bodies of
+/// triggers and the arguments of modules, so any prose may stand there.
+///
+/// What stands in a schema's place need not be a schema: a pointer may lead to rows. So only a statement that the
+/// grammar takes for a CREATE of a table, a virtual table, an index, a view or a trigger, and that makes what
+/// its entry says, is shown at all.
+package struct MaskedSchema {
+  /// The statements in the order of the file, each without a semicolon.
+  package private(set) var statements: [String] = []
+  /// How many entries have a statement that is not shown.
+  package private(set) var refusedCount = 0
+
+  /// What is shown for a name, or for text of which nothing says that it is one.
+  package typealias Naming = (_ text: String, _ isName: Bool) -> String
+
+  /// Statements beyond this many bytes are not shown: nobody wrote them.
+  private static let longestStatement = 1 << 20
+  /// What all that is shown may have together, in bytes.
+  private static let mostBytes = 16 << 20
+
+  /// The names of tables, columns, indexes, views and triggers, from where they are declared. What is none of them
+  /// is no name, quoted or not: SQLite takes `"text"` for a literal where no column has that name.
+  private var declared: Set<SQLName> = []
+
+  /// Masks the statements of `schema`.
+  ///
+  /// - Parameters:
+  ///   - schema: the schema, which may be anything.
+  ///   - name: gives what is shown for a name; the same text when that may be. It holds no quote.
+  package init(_ schema: Schema, name: Naming) {
+    var shown: [SchemaEntry] = []
+    for entry in schema.entries {
+      guard let sql = entry.sql, !sql.utf8.isEmpty else { continue }
+      guard let names = Self.names(of: entry, sql) else {
+        refusedCount += 1
+        continue
+      }
+      declared.formUnion(names.map { SQLName($0) })
+      shown.append(entry)
+    }
+    var left = Self.mostBytes
+    for entry in shown {
+      let sql = masked(Array((entry.sql ?? "").utf8), name)
+      guard sql.utf8.count <= left else {
+        refusedCount += 1
+        continue
+      }
+      left -= sql.utf8.count
+      statements.append(sql)
+    }
+  }
+
+  /// The names that a statement declares; nil when it is no CREATE statement, or not the one of its entry.
+  private static func names(of entry: SchemaEntry, _ sql: String) -> [String]? {
+    let bytes = Array(sql.utf8)
+    guard bytes.count <= longestStatement, SchemaLexis.defect(in: bytes) == nil else { return nil }
+    let tokens = SQLToken.all(in: bytes)
+    // SQLite compiles the first statement and never looks at what follows it.
+    if entry.type != "trigger", let end = tokens.firstIndex(where: { $0.isPunctuation(";") }),
+      !tokens[end...].allSatisfy({ $0.isPunctuation(";") })
+    {
+      return nil
+    }
+    var grammar = SchemaGrammar(tokens)
+    let names: [String]?
+    switch entry.type {
+    case "table":
+      if let table = try? grammar.table() {
+        names = [table.name] + table.columns
+      } else {
+        grammar = SchemaGrammar(tokens)
+        names = (try? grammar.virtualTable()).map { [$0] + moduleColumns(tokens) }
+      }
+    case "index": names = (try? grammar.index()).map { [$0.name] }
+    case "view": names = (try? grammar.view()).map { [$0] }
+    case "trigger": names = (try? grammar.trigger()).map { [$0.name] }
+    default: names = nil
+    }
+    guard let names, SQLName.isSame(names[0], entry.name) else { return nil }
+    return names
+  }
+
+  /// The arguments that are one word, of a module that takes those for columns.
+  private static func moduleColumns(_ tokens: [SQLToken]) -> [String] {
+    guard let using = tokens.firstIndex(where: { $0.isKeyword("USING") }),
+      using + 2 < tokens.count, SQLWords.modules.contains(SQLName(tokens[using + 1].text)),
+      tokens[using + 2].isPunctuation("(")
+    else { return [] }
+    var columns: [String] = []
+    for index in (using + 3)..<tokens.count where index + 1 < tokens.count {
+      let token = tokens[index]
+      let (before, after) = (tokens[index - 1], tokens[index + 1])
+      guard token.kind == .word || token.kind == .quotedIdentifier,
+        before.isPunctuation("(") || before.isPunctuation(","),
+        after.isPunctuation(")") || after.isPunctuation(",") || after.isKeyword("UNINDEXED")
+      else { continue }
+      columns.append(token.text)
+    }
+    return columns
+  }
+
+  private func masked(_ sql: [UInt8], _ name: Naming) -> String {
+    var result = ""
+    var end = 0
+    var previous: SQLToken?
+    for token in SQLToken.all(in: sql) {
+      if token.range.lowerBound > end {
+        // White space stays one space or one line end; a comment may stand there, too.
+        let gap = sql[end..<token.range.lowerBound]
+        if !result.isEmpty {
+          result += gap.allSatisfy { $0 <= 0x20 } && gap.contains(0x0a) ? "\n" : " "
+        }
+      }
+      result += shown(token, after: previous, name)
+      end = token.range.upperBound
+      previous = token
+    }
+    return result
+  }
+
+  private func shown(_ token: SQLToken, after previous: SQLToken?, _ name: Naming) -> String {
+    let isValue = previous?.isKeyword("DEFAULT") == true
+    switch token.kind {
+    case .punctuation: return token.text
+    case .parameter: return "?"
+    case .number: return "0"
+    case .blob: return "x''"
+    case .word:
+      if isValue, !Self.values.contains(where: token.isKeyword) { return "''" }
+      let word = SQLName(token.text)
+      if SQLWords.contains(word) { return token.text }
+      let shown = name(token.text, declared.contains(word))
+      return PathText.isSame(shown, token.text) ? shown : "\"\(shown)\""
+    case .quotedIdentifier, .string:
+      let isName = declared.contains(SQLName(token.text))
+      // A string is a name as well, where it declares one.
+      if isValue || (token.kind == .string && !isName) { return "''" }
+      return "\"\(name(token.text, isName))\""
+    }
+  }
+
+  private static let values = [
+    "NULL", "TRUE", "FALSE", "CURRENT_TIME", "CURRENT_DATE", "CURRENT_TIMESTAMP",
+  ]
+}

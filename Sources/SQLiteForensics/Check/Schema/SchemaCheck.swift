@@ -1,0 +1,158 @@
+import SQLiteFile
+
+/// Holds the statements of the schema table (file format, section 2.6) against SQLite's grammar and against each
+/// other. SQLite refuses the whole file for one statement that it cannot parse.
+struct SchemaCheck {
+  private(set) var findings: [Finding] = []
+  /// Statements with parts that only SQLite can judge: expressions, queries, triggers, modules.
+  private(set) var unjudgedCount = 0
+  /// Statements past which the rest is said to be not judged, in bytes: a hostile file may have any.
+  private static let longestStatement = 1 << 20
+
+  private var columns: [SQLName: Set<SQLName>] = [:]
+  private var names: Set<SQLName> = []
+  private var triggers: Set<SQLName> = []
+  /// The indexes that SQLite has made by itself, which it finds by their names alone, and those that tables call for.
+  private var automaticIndexes: Set<SQLName> = []
+  private var wantedIndexes: Set<SQLName> = []
+  /// Whether what every table calls for is known.
+  private var knowsWantedIndexes = true
+
+  /// Judges all statements.
+  init(_ schema: Schema) {
+    for entry in schema.entries where entry.type == "index" && entry.sql == nil {
+      automaticIndexes.insert(SQLName(entry.name))
+    }
+    // Tables first: indexes may stand before them, and SQLite reads in the order of the row ids.
+    for entry in schema.entries where entry.type == "table" { judge(entry) }
+    for entry in schema.entries where entry.type != "table" { judge(entry) }
+    for table in schema.tables where schema.isDisbelieved(table) {
+      findings.append(.tooFewColumns(table.name))
+    }
+    guard knowsWantedIndexes else { return }
+    for entry in schema.entries
+    where entry.type == "index" && entry.sql == nil && !wantedIndexes.contains(SQLName(entry.name))
+    {
+      refuse(entry, "no constraint calls for it")
+    }
+  }
+
+  private mutating func judge(_ entry: SchemaEntry) {
+    guard ["table", "index", "view", "trigger"].contains(entry.type) else {
+      return add(entry, "schema.badType", "an entry has a type that the schema knows not")
+    }
+    guard let sql = entry.sql, !sql.isEmpty else {
+      if entry.type != "index" || !SQLName(entry.name).hasPrefix("sqlite_autoindex_") {
+        let id = entry.type == "table" && entry.rootPage > 0 ? "schema.unreadable" : "schema.noSQL"
+        add(entry, id, "the \(entry.type) \(entry.name) has no CREATE statement")
+      }
+      return
+    }
+    guard sql.utf8.count <= Self.longestStatement else {
+      unjudgedCount += 1
+      return
+    }
+    let bytes = Array(SQLToken.statementBytes(of: Array(sql.utf8)))
+    // SQLite takes nothing for a statement that does not begin with these two letters.
+    let defect =
+      bytes.first.map { $0 | 0x20 } == UInt8(ascii: "c")
+      ? SchemaLexis.defect(in: bytes)
+      : "it does not begin with CREATE"
+    if let defect {
+      if entry.type == "table" {
+        columns[SQLName(entry.name)] = []
+        knowsWantedIndexes = false
+      }
+      return refuse(entry, defect)
+    }
+    var grammar = SchemaGrammar(SQLToken.all(in: bytes))
+    do throws(SchemaGrammar.Defect) {
+      try compare(entry, &grammar)
+    } catch {
+      if entry.type == "table" { knowsWantedIndexes = false }
+      refuse(entry, error.message)
+    }
+    if grammar.hasUnjudged { unjudgedCount += 1 }
+  }
+
+  private mutating func compare(_ entry: SchemaEntry, _ grammar: inout SchemaGrammar)
+    throws(SchemaGrammar.Defect)
+  {
+    let named: String
+    var table = entry.tableName
+    switch entry.type {
+    case "table" where entry.rootPage == 0:
+      // Its module knows the columns.
+      named = try grammar.virtualTable()
+    case "table":
+      columns[SQLName(entry.name)] = []
+      let found = try grammar.table()
+      named = found.name
+      columns[SQLName(entry.name)] = Set(found.columns.map { SQLName($0) })
+      try judgeAutomaticIndexes(of: entry)
+    case "index":
+      let found = try grammar.index()
+      named = found.name
+      table = found.table
+      // An empty set is a table that cannot be judged itself.
+      if let there = columns[SQLName(table)], !there.isEmpty {
+        for column in found.columns where !there.contains(SQLName(column)) {
+          throw SchemaGrammar.Defect(message: "its table has no column \(column)")
+        }
+      } else if columns[SQLName(table)] == nil {
+        throw SchemaGrammar.Defect(message: "there is no table \(table)")
+      }
+    case "view": named = try grammar.view()
+    default: (named, table) = try grammar.trigger()
+    }
+    if entry.type == "table" || entry.type == "view" { table = named }
+    guard SQLName.isSame(named, entry.name) else {
+      throw SchemaGrammar.Defect(message: "it makes \(named)")
+    }
+    guard SQLName.isSame(table, entry.tableName) else {
+      throw SchemaGrammar.Defect(message: "it is on \(table), the entry says \(entry.tableName)")
+    }
+    let isNew =
+      entry.type == "trigger"
+      ? triggers.insert(SQLName(named)).inserted : names.insert(SQLName(named)).inserted
+    guard isNew else { throw SchemaGrammar.Defect(message: "there are two of this name") }
+  }
+
+  /// SQLite makes an index for each constraint that needs one, and finds it by its name in the schema. Constraints
+  /// that say the same share one.
+  private mutating func judgeAutomaticIndexes(of entry: SchemaEntry) throws(SchemaGrammar.Defect) {
+    guard let wanted = entry.sql.flatMap({ TableDefinition(sql: $0) })?.automaticIndexes else {
+      knowsWantedIndexes = false
+      return
+    }
+    var missing = 0
+    for index in wanted {
+      let name = SQLName("sqlite_autoindex_\(entry.name)_\(index.number)")
+      wantedIndexes.insert(name)
+      if !automaticIndexes.contains(name) { missing += 1 }
+    }
+    guard missing == 0 else {
+      throw SchemaGrammar.Defect(
+        message:
+          "its constraints call for \(wanted.count) automatic indexes, the schema lacks \(missing)")
+    }
+  }
+
+  private mutating func refuse(_ entry: SchemaEntry, _ defect: String) {
+    let isReadable = entry.type != "table" || entry.sql.flatMap { TableDefinition(sql: $0) } != nil
+    guard isReadable || entry.rootPage == 0 else {
+      return add(
+        entry, "schema.unreadable",
+        "the CREATE statement of \(entry.name) is not readable: \(defect)")
+    }
+    add(
+      entry, "schema.badSQL",
+      "SQLite refuses the CREATE statement of the \(entry.type), and the whole file with it: \(defect)"
+    )
+  }
+
+  private mutating func add(_ entry: SchemaEntry, _ id: String, _ message: String) {
+    guard findings.count < FindingList.limit else { return }
+    findings.append(Finding(id, message, table: entry.name))
+  }
+}

@@ -1,0 +1,542 @@
+import SQLiteFile
+import SafeText
+
+/// Checks a whole database: header, freelist, b-trees and their records, pointer map, orphans, index counts.
+///
+/// Memory: 9 bytes a page for the page map, the key sets of the tables that others refer to (``KeySet``), and the
+/// payload at hand.
+struct StructureCheck: ~Copyable {
+  /// A b-tree of the schema.
+  struct Owner {
+    var name: String
+    /// The table that it belongs to; its own name for a table.
+    var table: String
+    var root: UInt32
+    var isIndex: Bool
+  }
+
+  private let database: SQLiteDatabase
+  private let depth: CheckDepth
+  private var reader: PageReader
+  private(set) var tree: BTreeCheck
+  private(set) var report = CheckReport()
+  /// The b-trees by the numbers that the page map has.
+  private(set) var owners: [Owner] = []
+  private(set) var breaches: [DemandBreach] = []
+  private let demands: [ColumnDemand]
+  /// Key sets by table.
+  private var keySets: [SQLName: Int] = [:]
+  private var rowCounts: [SQLName: BTreeCheck.Counts] = [:]
+  /// The numbers of demands by table.
+  private var demandsByTable: [SQLName: [Int]] = [:]
+  /// Indexes whose entries have values that were too long to be held against each other, by their place.
+  private var undecided: Set<Int> = []
+  /// Indexes whose entries are not just the rows' values, and may be all the same by their collation, by their place.
+  private var unsettled: Set<Int> = []
+  private let pageLimit: UInt32
+  /// Whether nothing is left that names tables.
+  private let isSchemaLost: Bool
+
+  init(
+    _ database: SQLiteDatabase, depth: CheckDepth, demands: [ColumnDemand] = [],
+    onPages: ((Int) -> Void)? = nil
+  ) {
+    self.database = database
+    self.depth = depth
+    self.demands = demands
+    reader = database.anotherReader()
+    pageLimit = min(database.pageCount, reader.pageLimit)
+    isSchemaLost =
+      database.schema.entries.isEmpty
+      && database.findings.kept.contains { $0.severity == .damage && $0.table == "sqlite_schema" }
+    tree = BTreeCheck(
+      mainPageCount: database.mainPageCount, encoding: database.header.textEncoding)
+    tree.onPages = onPages
+    tree.records.demands = ContiguousArray(demands)
+    for (number, demand) in demands.enumerated() {
+      demandsByTable[SQLName(demand.table), default: []].append(number)
+      guard let target = demand.rowIDsOf.map({ SQLName($0) }), keySets[target] == nil else {
+        continue
+      }
+      keySets[target] = tree.records.keys.count
+      tree.records.keys.append(KeySet())
+      tree.records.references.append(KeySet())
+    }
+  }
+
+  /// Runs all parts.
+  /// - Throws: ``SQLiteFileError`` when the device fails; damage never throws.
+  mutating func run() throws(SQLiteFileError) {
+    report.pageCount = Int(database.pageCount)
+    // What opening has found of pages and rows is found again by the walk.
+    let families = ["file.", "header.", "wal.", "journal."]
+    for finding in database.findings.kept
+    where finding.id != "header.badCount"
+      && families.contains(where: { PathText.starts(finding.id, with: $0) })
+    {
+      report.findings.add(finding)
+    }
+    if isSchemaLost { report.findings.add(FileSurvey.schemaLost) }
+    if !database.isHeaderLost {
+      for finding in try HeaderCheck.run(database, &reader) { report.findings.add(finding) }
+    }
+    let schema = SchemaCheck(database.schema)
+    for finding in schema.findings { report.findings.add(finding) }
+    report.unjudgedStatementCount = schema.unjudgedCount
+    claimFixedPages()
+    var freelist = FreelistCheck()
+    try freelist.run(database.header, pageCount: pageLimit, &tree, &reader)
+    report.freePageCount = freelist.pageCount
+    try walkTrees()
+    try checkLoosePages()
+    checkCount()
+    // Causes before what follows from them.
+    report.findings.add(tree.findings)
+    tree.findings = FindingList()
+    checkOrphans()
+    if database.header.hasPointerMap, !isSchemaLost {
+      try PointerMapCheck.run(upTo: pageLimit, &tree, &reader)
+    }
+    try checkReferences()
+    report.findings.add(tree.findings)
+  }
+
+  /// The highest row id of each table that has one.
+  var highestRowIDs: [SQLName: Int64] { rowCounts.compactMapValues(\.highestRowID) }
+
+  /// Hands on the map, for a listing of pages.
+  consuming func finished() -> (map: PageMap, owners: [Owner]) { (tree.map, owners) }
+
+  private mutating func claimFixedPages() {
+    let header = database.header
+    let lock = PointerMapCheck.lockBytePage(header.pageSize)
+    if lock <= pageLimit {
+      _ = tree.map.claim(lock, as: .lockByte, owner: PageMap.noOwner, parent: 0)
+    }
+    guard header.hasPointerMap else { return }
+    let pages = PointerMapCheck.mapPages(
+      upTo: pageLimit, usableSize: header.usableSize, pageSize: header.pageSize)
+    for page in pages {
+      _ = tree.map.claim(page, as: .pointerMap, owner: PageMap.noOwner, parent: 0)
+    }
+    tree.count(pages: pages.count)
+  }
+
+  // MARK: - B-trees
+
+  private mutating func walkTrees() throws(SQLiteFileError) {
+    var plan = IndexPlan(database.schema, database.header)
+    let jobs = jobs(&plan)
+    owners = jobs.map(\.owner)
+    var results: [TreeResult]?
+    if pageLimit >= ParallelTrees.leastPageCount {
+      results = try ParallelTrees.run(jobs, &tree, reader)
+      // The b-trees share pages: once more, one after the other.
+      if results == nil { try startAgain() }
+    }
+    // Gathered in one value that nobody else holds, so that nothing is copied for each b-tree.
+    var gathered = Gathered()
+    for (number, job) in jobs.enumerated() {
+      if let results, number < results.count {
+        gathered.take(results[number], of: job)
+      } else {
+        gathered.take(try tree.run(job, number: number, &reader), of: job)
+      }
+    }
+    for job in jobs {
+      if case .index(let place) = job.subject {
+        checkIndex(place, plan, &gathered)
+      }
+    }
+    if depth == .full { try checkOrders(jobs, plan, &gathered) }
+    finish(gathered)
+    noteUnchecked(plan, gathered)
+    for entry in database.schema.entries where entry.rootPage == 0 {
+      checkRootless(entry)
+    }
+  }
+
+  /// The b-trees of the schema: its own, those of tables, those of indexes.
+  private mutating func jobs(_ plan: inout IndexPlan) -> [TreeJob] {
+    var rules = RecordRules(Schema.definition)
+    rules.mostFields = .max
+    let name = "sqlite_schema"
+    var jobs = [
+      TreeJob(
+        subject: .schema, owner: Owner(name: name, table: name, root: 1, isIndex: false),
+        isTable: true, rules: rules)
+    ]
+    var sumCount = 0
+    for table in database.schema.tables { jobs.append(job(of: table, &plan, &sumCount)) }
+    tree.records.sums = ContiguousArray(repeating: 0, count: sumCount)
+    for (place, entry) in database.schema.entries.enumerated()
+    where entry.type == "index" && entry.rootPage > 0 {
+      jobs.append(job(of: entry, place, plan))
+    }
+    return jobs
+  }
+
+  private mutating func job(of table: Table, _ plan: inout IndexPlan, _ sumCount: inout Int)
+    -> TreeJob
+  {
+    let definition = table.definition
+    var rules = definition.map { RecordRules($0) } ?? RecordRules()
+    let name = SQLName(table.name)
+    if let set = keySets[name], definition?.isWithoutRowID != true { rules.keys = set }
+    apply(demandsOn: name, to: &rules)
+    if depth == .full, let definition {
+      plan.apply(to: &rules, of: table.name, definition, &sumCount)
+    }
+    return TreeJob(
+      subject: .table(name),
+      owner: Owner(name: table.name, table: table.name, root: table.rootPage, isIndex: false),
+      isTable: definition.map { !$0.isWithoutRowID }, rules: rules)
+  }
+
+  private func job(of entry: SchemaEntry, _ place: Int, _ plan: IndexPlan) -> TreeJob {
+    let definition = entry.sql.flatMap { IndexDefinition(sql: $0) }
+    let table = database.schema.table(named: entry.tableName)
+    let isRowIDTable = table?.definition.map { !$0.isWithoutRowID } ?? false
+    var rules = RecordRules(indexOf: definition?.columns?.count, endsWithRowID: isRowIDTable)
+    if let sum = plan.sums[place] { rules.entrySum = sum.entries }
+    return TreeJob(
+      subject: .index(place),
+      owner: Owner(
+        name: entry.name, table: entry.tableName, root: entry.rootPage, isIndex: true),
+      isTable: false, rules: rules)
+  }
+
+  /// Forgets what a walk has claimed, and claims again what stands before the b-trees.
+  private mutating func startAgain() throws(SQLiteFileError) {
+    let onPages = tree.onPages
+    var fresh = tree.another()
+    fresh.onPages = onPages
+    tree = fresh
+    claimFixedPages()
+    var freelist = FreelistCheck()
+    try freelist.run(database.header, pageCount: pageLimit, &tree, &reader)
+  }
+
+  private mutating func finish(_ gathered: Gathered) {
+    var findings = tree.findings
+    findings.add(gathered.findings)
+    tree.findings = findings
+    breaches = gathered.breaches
+    rowCounts = gathered.rowCounts
+    report.checkedPageCount += gathered.checkedPages
+    report.overflowPageCount = gathered.overflowPages
+    report.cellCount = gathered.cells
+    report.tableCount = gathered.rowCounts.count + 1
+    report.rowCount = gathered.rows
+    report.indexCount = gathered.indexCounts.count
+    report.indexEntryCount = gathered.indexEntries
+  }
+
+  /// Compares the number of entries with that of the rows, and the sums where there are any.
+  private mutating func checkIndex(_ number: Int, _ plan: IndexPlan, _ gathered: inout Gathered) {
+    let entry = database.schema.entries[number]
+    let isPartial = entry.sql.flatMap { IndexDefinition(sql: $0) }?.isPartial ?? false
+    guard let rows = gathered.rowCounts[SQLName(entry.tableName)], rows.isWhole,
+      let counts = gathered.indexCounts[number], counts.isWhole, !isPartial
+    else { return }
+    let place = reader.location(of: entry.rootPage)
+    if rows.entries != counts.entries {
+      gathered.findings.add(
+        Finding(
+          "index.badCount",
+          "the index has \(counts.entries) entries, its table \(rows.entries) rows",
+          member: place.member, page: entry.rootPage, offset: place.offset, table: entry.name))
+    } else if let sum = plan.sums[number], !tree.records.incompleteSums.contains(sum.rows),
+      !tree.records.incompleteSums.contains(sum.entries),
+      tree.records.sums[sum.rows] != tree.records.sums[sum.entries]
+    {
+      // To SQLite an entry is the row's where the collation says so; whether it is, a sum does not tell.
+      if plan.folding.contains(number) {
+        unsettled.insert(number)
+        return
+      }
+      gathered.findings.add(
+        Finding(
+          "index.badEntries", "the entries of the index are not those that the rows call for",
+          member: place.member, page: entry.rootPage, offset: place.offset, table: entry.name))
+    }
+  }
+
+  /// Holds the entries of indexes, and the rows of tables without row ids, against the order that they must be in: a
+  /// search goes by it, so that SQLite does not find what stands elsewhere. Reads them once more.
+  private mutating func checkOrders(
+    _ jobs: [TreeJob], _ plan: IndexPlan, _ gathered: inout Gathered
+  ) throws(SQLiteFileError) {
+    let claims = PageClaims(
+      pageCount: database.mainPageCount, spare: reader.storedPageCount * reader.pageSize)
+    for job in jobs {
+      let order: KeyOrder?
+      let counts: BTreeCheck.Counts?
+      switch job.subject {
+      case .schema: continue
+      case .table(let name): (order, counts) = (plan.tableOrders[name], gathered.rowCounts[name])
+      case .index(let place): (order, counts) = (plan.orders[place], gathered.indexCounts[place])
+      }
+      guard let order, let counts, counts.isWhole, counts.entries > 1 else { continue }
+      // Text as it stands, whatever it is encoded in.
+      var scan = BTreeScan(
+        of: Table(name: job.owner.name, rootPage: job.owner.root, definition: nil, sql: nil),
+        isRowIDTable: false, encoding: .utf8, mainPageCount: database.mainPageCount,
+        claims: claims)
+      var sink = KeyOrderSink(order, encoding: database.header.textEncoding)
+      try scan.run(root: job.owner.root, layout: RowLayout(), reader: &reader, sink: &sink)
+      let fault = sink.fault
+      if fault.isUndecided, case .index(let place) = job.subject { undecided.insert(place) }
+      report(fault, job, &gathered)
+    }
+  }
+
+  private func report(_ fault: KeyOrderFault, _ job: TreeJob, _ gathered: inout Gathered) {
+    let place = reader.location(of: job.owner.root)
+    let what = job.owner.isIndex ? "entry" : "row"
+    func add(_ id: String, _ count: Int, _ message: String) {
+      guard count > 0 else { return }
+      let subject =
+        count == 1
+        ? "1 \(what) is" : "\(count) \(job.owner.isIndex ? "entries" : "rows") are"
+      gathered.findings.add(
+        Finding(
+          id, "\(subject) \(message), first \(what) \(fault.first)", member: place.member,
+          page: job.owner.root, offset: place.offset, table: job.owner.name))
+    }
+    add(
+      job.owner.isIndex ? "index.badOrder" : "table.badOrder", fault.misplaced,
+      "not behind the one before, so that SQLite does not find what is there")
+    add("index.notUnique", fault.repeated, "the same as the one before, where all must differ")
+  }
+
+  /// Says what `PRAGMA integrity_check` looks at and this check does not.
+  private mutating func noteUnchecked(_ plan: IndexPlan, _ gathered: Gathered) {
+    var entries: [String] = []
+    var orders: [String] = []
+    for (place, entry) in database.schema.entries.enumerated()
+    where entry.type == "index" && entry.rootPage > 0 {
+      let rows = gathered.rowCounts[SQLName(entry.tableName)]?.entries ?? 0
+      guard rows > 0 || gathered.indexCounts[place]?.entries ?? 0 > 0 else { continue }
+      let isCompared =
+        plan.sums[place].map {
+          !tree.records.incompleteSums.contains($0.rows)
+            && !tree.records.incompleteSums.contains($0.entries) && !unsettled.contains(place)
+        } ?? false
+      if depth == .quick || !isCompared { entries.append(entry.name) }
+      if depth == .quick || plan.orders[place] == nil || undecided.contains(place) {
+        orders.append(entry.name)
+      }
+    }
+    var constrained: [String] = []
+    for table in database.schema.tables {
+      guard let definition = table.definition,
+        gathered.rowCounts[SQLName(table.name)]?.entries ?? 0 > 0
+      else { continue }
+      if definition.isWithoutRowID,
+        depth == .quick || plan.tableOrders[SQLName(table.name)] == nil
+      {
+        orders.append(table.name)
+      }
+      if definition.hasChecks { constrained.append(table.name) }
+    }
+    let virtual = database.schema.entries.filter { $0.type == "table" && $0.rootPage == 0 }
+    report.note(
+      unchecked: "index.entries", entries, "whether the entries of", "index", "indexes",
+      "are those that the rows call for")
+    report.note(
+      unchecked: "index.order", orders, "the order of the entries of", "b-tree", "b-trees",
+      "without row ids")
+    report.note(
+      unchecked: "table.checks", constrained, "the CHECK constraints of", "table", "tables", "")
+    report.note(
+      unchecked: "table.virtual", virtual.map(\.name), "what is kept for", "virtual table",
+      "virtual tables", "")
+    if report.unjudgedStatementCount > 0 {
+      let count = report.unjudgedStatementCount
+      report.unchecked.append(
+        UncheckedPart(
+          id: "schema.expressions",
+          message:
+            "expressions, queries and triggers in \(count) CREATE \(count == 1 ? "statement" : "statements")"
+        ))
+    }
+  }
+
+  private mutating func apply(demandsOn table: SQLName, to rules: inout RecordRules) {
+    for number in demandsByTable[table] ?? [] {
+      let demand = demands[number]
+      guard
+        let field = rules.fields.firstIndex(where: { Int($0.column) == demand.column }),
+        number <= Int(Int16.max)
+      else { continue }
+      rules.fields[field].demand = Int16(number)
+      var watched = ~demand.classes.rawValue & 0x1f & ~StorageClasses.null.rawValue
+      if let target = demand.rowIDsOf.flatMap({ keySets[SQLName($0)] }) {
+        rules.fields[field].target = Int16(truncatingIfNeeded: target)
+        watched |= StorageClasses.integer.rawValue
+      }
+      if demand.numbers != nil { watched |= StorageClasses.integer.rawValue }
+      if demand.blobLength != nil || demand.holds != nil {
+        watched |= StorageClasses.blob.rawValue
+      }
+      rules.fields[field].watched = watched
+    }
+  }
+
+  /// An entry without a root page: right for views, triggers and virtual tables (section 2.6).
+  private mutating func checkRootless(_ entry: SchemaEntry) {
+    let isVirtual =
+      entry.sql.map {
+        let tokens = SQLToken.all(in: Array($0.utf8.prefix(200)))
+        return tokens.count > 1 && tokens[1].isKeyword("VIRTUAL")
+      } ?? false
+    guard entry.type == "index" || (entry.type == "table" && !isVirtual) else { return }
+    report.findings.add(
+      Finding(
+        "schema.noRoot", "the schema names no root page for the \(entry.type) \(entry.name)",
+        table: entry.name))
+  }
+
+  // MARK: - The whole
+
+  /// Looks for free pages without a freelist, and for b-trees without a schema.
+  private mutating func checkLoosePages() throws(SQLiteFileError) {
+    guard database.isHeaderLost || isSchemaLost else { return }
+    var loose = LoosePages(upTo: pageLimit)
+    if database.isHeaderLost {
+      let map = database.votedLayout.map { PointerMap(layout: $0, pageCount: pageLimit) }
+      try loose.claimFree(map, &tree, &reader)
+      report.freePageCount += loose.freePages
+    }
+    if isSchemaLost {
+      try loose.walk(&tree, &reader)
+      report.checkedPageCount += loose.checkedPages
+      report.overflowPageCount += loose.overflowPages
+      report.cellCount += loose.cells
+      report.rowCount += loose.rows
+      report.indexEntryCount += loose.indexEntries
+      report.looseTreeCount = loose.trees
+    }
+    // What stood before the file's first byte is no orphan but gone.
+    var page: UInt32 = 1
+    while page <= pageLimit, reader.location(of: page).offset < 0 {
+      _ = tree.map.claim(page, as: .unreadable, owner: PageMap.noOwner, parent: 0)
+      page += 1
+    }
+  }
+
+  /// Looks for pages that are in use behind the last that the database counts. SQLite reads none of them.
+  private mutating func checkCount() {
+    // Frames of a transaction that was never finished may lead behind the last commit's pages.
+    guard database.votedLayout == nil, !database.isHeaderLost, database.logView != .all,
+      pageLimit >= 1, pageLimit < reader.pageLimit,
+      let found = tree.map.claimed(from: pageLimit + 1, to: reader.pageLimit)
+    else { return }
+    let place = reader.location(of: found.first)
+    var finding = BTreeScan.badCount(found.count, found.first, pageLimit, table: nil)
+    finding.member = place.member
+    finding.offset = place.offset
+    report.findings.add(finding)
+    report.pageCount += found.count
+  }
+
+  private mutating func checkOrphans() {
+    let reader = reader.another()
+    var found: [Finding] = []
+    let isFreelistLost = database.isHeaderLost
+    tree.map.orphans(upTo: pageLimit) { pages in
+      guard found.count < FindingList.limit else { return }
+      let place = reader.location(of: pages.lowerBound)
+      found.append(
+        Finding(
+          "page.orphan",
+          Self.orphanWords(pages, isFreelistLost: isFreelistLost),
+          member: place.member, page: pages.lowerBound, offset: place.offset))
+    }
+    for finding in found { report.findings.add(finding) }
+    report.checkedPageCount += report.freePageCount
+    if PointerMapCheck.lockBytePage(database.header.pageSize) <= pageLimit {
+      report.checkedPageCount += 1
+    }
+    if database.header.hasPointerMap {
+      report.checkedPageCount +=
+        PointerMapCheck.mapPages(
+          upTo: pageLimit, usableSize: database.header.usableSize,
+          pageSize: database.header.pageSize
+        ).count
+    }
+  }
+
+  private static func orphanWords(_ pages: ClosedRange<UInt32>, isFreelistLost: Bool) -> String {
+    let subject =
+      pages.count == 1 ? "this page" : "pages \(pages.lowerBound) to \(pages.upperBound)"
+    let pronoun = pages.count == 1 ? "it" : "they"
+    let free =
+      isFreelistLost
+      ? "; the freelist is lost, so \(pronoun) may be free"
+      : pages.count == 1
+        ? ", and it is not on the freelist" : ", and they are not on the freelist"
+    return "nothing leads to \(subject)\(free)"
+  }
+
+  /// Finds the values that refer to rows that are not there. The key sets say whether there are any; only then are
+  /// the tables read once more.
+  private mutating func checkReferences() throws(SQLiteFileError) {
+    var broken: Set<Int> = []
+    for (target, set) in keySets.sorted(by: { $0.value < $1.value }) {
+      guard rowCounts[target]?.isWhole ?? false else { continue }
+      let keys = tree.records.keys[set]
+      guard keys.isComplete, tree.records.references[set].isComplete else {
+        tree.findings.add(
+          Finding(
+            "coredata.keysNotChecked",
+            "the keys that refer to \(name(of: target)) are too scattered to be checked",
+            severity: .note, table: name(of: target)))
+        continue
+      }
+      if tree.records.references[set].countMissing(in: keys) > 0 { broken.insert(set) }
+    }
+    guard !broken.isEmpty else { return }
+    for (name, numbers) in demandsByTable.sorted(by: { $0.key < $1.key }) {
+      let concerned = numbers.compactMap { number -> (number: Int, column: Int, set: Int)? in
+        guard let target = demands[number].rowIDsOf, let set = keySets[SQLName(target)],
+          broken.contains(set)
+        else { return nil }
+        return (number, demands[number].column, set)
+      }
+      guard !concerned.isEmpty,
+        let table = database.schema.tables.first(where: { SQLName($0.name) == name })
+      else { continue }
+      try findBroken(concerned, in: table)
+    }
+  }
+
+  private func name(of table: SQLName) -> String {
+    demands.lazy.compactMap(\.rowIDsOf).first { SQLName($0) == table } ?? ""
+  }
+
+  private mutating func findBroken(
+    _ concerned: [(number: Int, column: Int, set: Int)], in table: Table
+  ) throws(SQLiteFileError) {
+    let keys = tree.records.keys
+    var counts = [Int](repeating: 0, count: concerned.count)
+    var first = [Int64?](repeating: nil, count: concerned.count)
+    try database.forEachRow(of: table) { row in
+      for (index, demand) in concerned.enumerated() where demand.column < row.values.count {
+        guard case .integer(let key) = row.values[demand.column],
+          !keys[demand.set].contains(key)
+        else { continue }
+        counts[index] += 1
+        if first[index] == nil { first[index] = row.rowID }
+      }
+      return true
+    }
+    for (index, demand) in concerned.enumerated() where counts[index] > 0 {
+      breaches.append(
+        DemandBreach(
+          demand: demand.number, kind: .rowID, count: counts[index],
+          first: ValuePlace(member: .main, page: 0, offset: 0, rowID: first[index])))
+    }
+  }
+}

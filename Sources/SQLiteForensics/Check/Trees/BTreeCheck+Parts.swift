@@ -1,0 +1,53 @@
+import SQLiteFile
+
+extension BTreeCheck {
+  /// A page that waits to be looked at, and the row ids that may stand below it.
+  struct Pending {
+    var page: UInt32
+    var parent: UInt32
+    var depth: Int32
+    /// Row ids below are greater than this.
+    var lower: Int64
+    /// Row ids below are at most this.
+    var upper: Int64
+  }
+
+  /// What a walk has counted.
+  struct Counts {
+    var cells = 0
+    /// Cells that are rows or entries: in a table those of the leaves, in an index all.
+    var entries = 0
+    var pages = 0
+    var overflowPages = 0
+    /// The highest row id of a table; nil without rows or row ids.
+    var highestRowID: Int64?
+    /// Whether every page below the root was read.
+    var isWhole = true
+    /// How many levels below the root the first leaf was met; -1 before that.
+    var leafDepth: Int32 = -1
+
+    /// Adds what the walk of another part has counted; false when the depths of their leaves disagree, which only a
+    /// walk of the whole can put into words.
+    mutating func add(_ other: Counts) -> Bool {
+      cells += other.cells
+      entries += other.entries
+      pages += other.pages
+      overflowPages += other.overflowPages
+      if let highest = other.highestRowID {
+        highestRowID = max(highestRowID ?? highest, highest)
+      }
+      if !other.isWhole { isWhole = false }
+      guard leafDepth >= 0, other.leafDepth >= 0 else {
+        leafDepth = max(leafDepth, other.leafDepth)
+        return true
+      }
+      return leafDepth == other.leafDepth
+    }
+  }
+
+  /// A part of a b-tree: pages next to each other on one level.
+  struct Part {
+    let pages: ContiguousArray<Pending>
+    let isTable: Bool
+  }
+}

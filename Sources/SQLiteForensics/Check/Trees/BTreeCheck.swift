@@ -1,0 +1,500 @@
+import SQLiteFile
+
+/// Walks b-trees and checks each page, cell and record on the way.
+///
+/// A page is claimed once for all b-trees, so that no cycle keeps the walk going and no page counts twice. Each page
+/// is looked at once; only payloads that go on in overflow pages are gathered.
+struct BTreeCheck: ~Copyable {
+  /// A b-tree to walk.
+  struct Tree {
+    /// The name for findings; empty when it has none.
+    var name: String
+    /// Its number in the page map.
+    var number: UInt32
+    var root: UInt32
+    /// Whether it is keyed by row id; nil when only its root can tell.
+    var isTable: Bool?
+    var rules: RecordRules
+  }
+
+  var map: PageMap
+  var records: RecordCheck
+  var findings = FindingList()
+  /// Pages looked at so far.
+  private(set) var pagesDone = 0
+  /// Told how many pages have been looked at, every now and then.
+  var onPages: ((Int) -> Void)?
+
+  /// A cell whose payload goes on in overflow pages.
+  private struct Spill {
+    var cell: Int
+    var start: Int
+    var local: Int
+    var total: Int
+    var firstPage: UInt32
+    var rowID: Int64?
+  }
+
+  /// SQLite itself never goes deeper than 20 levels (BTCURSOR_MAX_DEPTH).
+  private static let deepest: Int32 = 20
+  /// How much of one payload is gathered; values behind it are not looked at.
+  private static let gatherLimit = 4 << 20
+
+  private let mainPageCount: UInt32
+  private let encoding: DatabaseHeader.TextEncoding
+  private var stack: ContiguousArray<Pending> = []
+  private var spills: ContiguousArray<Spill> = []
+  private var payload: ContiguousArray<UInt8> = []
+  private var space = PageSpace()
+  private var isTable = true
+  private var leafDepth: Int32 = -1
+
+  init(mainPageCount: UInt32, encoding: DatabaseHeader.TextEncoding) {
+    map = PageMap(mainPageCount: mainPageCount)
+    records = RecordCheck(encoding: encoding)
+    self.mainPageCount = mainPageCount
+    self.encoding = encoding
+  }
+
+  /// Another check of the same file, with nothing claimed.
+  func another() -> BTreeCheck {
+    var other = BTreeCheck(mainPageCount: mainPageCount, encoding: encoding)
+    other.records.prepare(as: records)
+    return other
+  }
+
+  /// Checks all below a root.
+  /// - Throws: ``SQLiteFileError`` when the device fails; damage never throws.
+  mutating func run(_ tree: borrowing Tree, _ reader: inout PageReader) throws(SQLiteFileError)
+    -> Counts
+  {
+    var counts = Counts()
+    try run(start(of: tree, &reader), tree, &counts, &reader)
+    return counts
+  }
+
+  /// Where a walk begins.
+  private mutating func start(of tree: borrowing Tree, _ reader: inout PageReader)
+    throws(SQLiteFileError) -> Part
+  {
+    let kind: Bool
+    if let isTable = tree.isTable {
+      kind = isTable
+    } else {
+      kind = try reader.kind(of: tree.root)?.isTable ?? true
+    }
+    let root = Pending(page: tree.root, parent: 0, depth: 0, lower: .min, upper: .max)
+    return Part(pages: [root], isTable: kind)
+  }
+
+  /// Checks all below the pages of a part.
+  mutating func run(
+    _ part: borrowing Part, _ tree: borrowing Tree, _ counts: inout Counts,
+    _ reader: inout PageReader
+  ) throws(SQLiteFileError) {
+    leafDepth = -1
+    isTable = part.isTable
+    records.start(tree.rules)
+    stack.removeAll(keepingCapacity: true)
+    stack.append(contentsOf: part.pages.reversed())
+    while let next = stack.popLast() {
+      try visit(next, tree, &counts, &reader)
+      try finishSpills(next, tree, &counts, &reader)
+    }
+    counts.leafDepth = leafDepth
+  }
+
+  /// Checks the root alone.
+  /// - Returns: the pages below it, in parts of at least so many pages that can be walked in any order; one part
+  ///   where that is not worth while.
+  mutating func split(
+    _ tree: borrowing Tree, least: Int, most: Int, _ counts: inout Counts,
+    _ reader: inout PageReader
+  ) throws(SQLiteFileError) -> [Part] {
+    let whole = try start(of: tree, &reader)
+    leafDepth = -1
+    isTable = whole.isTable
+    records.start(tree.rules)
+    stack.removeAll(keepingCapacity: true)
+    for root in whole.pages {
+      try visit(root, tree, &counts, &reader)
+      try finishSpills(root, tree, &counts, &reader)
+    }
+    counts.leafDepth = leafDepth
+    let pages = ContiguousArray(stack.reversed())
+    stack.removeAll(keepingCapacity: true)
+    let length = max(least, (pages.count + most - 1) / most)
+    return stride(from: 0, to: pages.count, by: length).map { start in
+      Part(
+        pages: ContiguousArray(pages[start..<min(start + length, pages.count)]),
+        isTable: whole.isTable)
+    }
+  }
+
+  /// Counts pages that other checks have looked at.
+  mutating func count(pages: Int) {
+    pagesDone += pages
+    if let onPages { onPages(pagesDone) }
+  }
+
+  private mutating func visit(
+    _ pending: Pending, _ tree: borrowing Tree, _ counts: inout Counts, _ reader: inout PageReader
+  ) throws(SQLiteFileError) {
+    let number = pending.page
+    let place = reader.location(of: number)
+    let before = map.claim(
+      number, as: .unreadable, owner: tree.number, parent: pending.parent)
+    if let before {
+      counts.isWhole = false
+      report(
+        "page.referencedTwice",
+        before.owner == tree.number
+          ? "a b-tree leads to this page twice"
+          : "a b-tree leads to this page, which is \(before.kind.words) already",
+        number, place, tree.name)
+      return
+    }
+    pagesDone += 1
+    if pagesDone & 0xff == 0, let onPages { onPages(pagesDone) }
+    let usableSize = reader.usableSize
+    let limit = reader.storedPageCount * usableSize
+    let defect: BTreePage.Defect
+    do {
+      guard let page = try reader.page(number) else {
+        counts.isWhole = false
+        report(
+          "page.missing",
+          number == 0
+            ? "a b-tree leads to page 0, which no file has" : "the file ends before this page",
+          number, place, tree.name)
+        return
+      }
+      do throws(BTreePage.Defect) {
+        let header = try BTreePage(parsing: page, number: number, usableSize: usableSize)
+        guard header.kind.isTable == isTable else {
+          counts.isWhole = false
+          return report(
+            "page.wrongKind",
+            isTable ? "an index page in a table's b-tree" : "a table page in an index b-tree",
+            number, place, tree.name)
+        }
+        guard pending.depth < Self.deepest else {
+          counts.isWhole = false
+          return report(
+            "tree.tooDeep", "deeper than any b-tree of SQLite's", number, place, tree.name)
+        }
+        map.change(number, to: PageKind(header.kind))
+        counts.pages += 1
+        if header.kind.isLeaf {
+          if leafDepth < 0 { leafDepth = pending.depth }
+          if leafDepth != pending.depth {
+            report(
+              "tree.unevenDepth",
+              "a leaf \(pending.depth) levels below the root, where others are \(leafDepth)",
+              number, place, tree.name)
+          }
+        }
+        check(page, header, pending, limit, tree, &counts, place)
+        return
+      } catch {
+        defect = error
+      }
+    }
+    counts.isWhole = false
+    report(defect.finding.id, defect.finding.message, number, place, tree.name)
+  }
+
+  /// Checks the cells of a page and how they share its space (section 1.6).
+  @inline(__always)
+  private mutating func check(
+    _ page: RawSpan, _ header: BTreePage, _ pending: Pending, _ limit: Int,
+    _ tree: borrowing Tree, _ counts: inout Counts,
+    _ at: (member: Finding.Member, offset: Int64)
+  ) {
+    let usableSize = header.usableSize
+    let headerStart = header.pointers &- (header.kind.isLeaf ? 8 : 12)
+    let stored = Int(page.uint16(at: headerStart &+ 5))
+    let contentStart = stored == 0 ? 65_536 : stored
+    let pointersEnd = header.pointers &+ 2 &* header.cellCount
+    var isAccountable = true
+    var floor = pointersEnd
+    if contentStart > usableSize || contentStart < pointersEnd {
+      isAccountable = false
+      report(
+        "page.badContentStart",
+        "its cells are said to start at byte \(contentStart) of \(usableSize)", pending.page, at,
+        tree.name, headerStart + 5)
+    } else {
+      floor = contentStart
+    }
+    space.reset(usableSize)
+    // Out of `self`, so that reports can be made while they are written to.
+    var bits: ContiguousArray<UInt64> = []
+    swap(&bits, &space.bits)
+    var places = bits.mutableSpan
+    var taken = 0
+    var trouble = CellTrouble()
+    let isLeaf = header.kind.isLeaf
+    let stackStart = stack.count
+    var lower = pending.lower
+    var index = 0
+    counts.cells += header.cellCount
+    if isLeaf || !isTable { counts.entries += header.cellCount }
+    while index < header.cellCount {
+      defer { index &+= 1 }
+      let start = Int(page.uint16(at: header.pointers &+ 2 &* index))
+      guard start >= floor, start &+ 4 <= usableSize else {
+        trouble.pointers.add(index)
+        isAccountable = false
+        if !isLeaf { counts.isWhole = false }
+        continue
+      }
+      var offset = start
+      if !isLeaf {
+        stack.append(
+          Pending(
+            page: page.uint32(at: start), parent: pending.page, depth: pending.depth &+ 1,
+            lower: lower, upper: pending.upper))
+        offset &+= 4
+      }
+      var total = 0
+      if isLeaf || !isTable {
+        guard let length = Varint.read(page, at: offset, end: usableSize),
+          length.value <= UInt64(limit)
+        else {
+          trouble.lengths.add(index)
+          isAccountable = false
+          continue
+        }
+        offset &+= length.length
+        total = Int(length.value)
+      }
+      var rowID: Int64?
+      if isTable {
+        guard let key = Varint.read(page, at: offset, end: usableSize) else {
+          trouble.ends.add(index)
+          isAccountable = false
+          continue
+        }
+        offset &+= key.length
+        let value = Int64(bitPattern: key.value)
+        rowID = value
+        if value <= lower && lower != .min || value > pending.upper {
+          trouble.keys.add(index)
+        }
+        lower = max(lower, value)
+        if !isLeaf { stack[stack.count &- 1].upper = min(value, pending.upper) }
+      }
+      let local =
+        isLeaf || !isTable
+        ? BTreePage.localLength(payload: total, usableSize: usableSize, isTableLeaf: isTable) : 0
+      let end = offset &+ local &+ (local < total ? 4 : 0)
+      guard end <= usableSize else {
+        trouble.ends.add(index)
+        isAccountable = false
+        continue
+      }
+      // The smallest cell takes four bytes.
+      let size = max(4, end &- start)
+      taken &+= size
+      if !PageSpace.take(start, size, of: &places) {
+        trouble.overlaps.add(index)
+        isAccountable = false
+      }
+      guard isLeaf || !isTable else { continue }
+      if local < total {
+        spills.append(
+          Spill(
+            cell: start, start: offset, local: local, total: total,
+            firstPage: page.uint32(at: offset &+ local), rowID: rowID))
+        continue
+      }
+      if let key = rowID, tree.rules.keys >= 0 { records.keys[tree.rules.keys].insert(key) }
+      if records.passes(page.part(offset, local), rowID: rowID, tree.rules) { continue }
+      if let defect = records.check(
+        page.part(offset, local), total: total, rowID: rowID, tree.rules,
+        ValuePlace(
+          member: at.member, page: pending.page, offset: at.offset + Int64(start), rowID: rowID))
+      {
+        report(
+          defect.id, defect.message + ", cell \(index)", pending.page, at, tree.name, start)
+      }
+    }
+    swap(&bits, &space.bits)
+    space.taken = taken
+    if isTable, isLeaf, lower > pending.lower {
+      counts.highestRowID = max(counts.highestRowID ?? lower, lower)
+    }
+    if !isLeaf {
+      stack.append(
+        Pending(
+          page: header.rightChild, parent: pending.page, depth: pending.depth &+ 1, lower: lower,
+          upper: pending.upper))
+      stack[stackStart...].reverse()
+    }
+    if trouble.isAny {
+      for found in trouble.findings { report(found.id, found.message, pending.page, at, tree.name) }
+    }
+    accountForSpace(
+      page, header, headerStart, contentStart, isAccountable, pending.page, at, tree.name)
+  }
+
+  /// Follows the chain of freeblocks and compares what is left with the header's count of fragments.
+  private mutating func accountForSpace(
+    _ page: RawSpan, _ header: BTreePage, _ headerStart: Int, _ contentStart: Int,
+    _ isAccountable: Bool, _ number: UInt32, _ at: (member: Finding.Member, offset: Int64),
+    _ name: String
+  ) {
+    let usableSize = header.usableSize
+    var isAccountable = isAccountable
+    var chain = FreeblockChain(
+      first: Int(page.uint16(at: headerStart &+ 1)), usableSize: usableSize)
+    while chain.offset != 0 {
+      let last = chain.last
+      guard chain.offset >= contentStart, let block = chain.next(page) else {
+        return report(
+          "freeblock.badChain",
+          chain.isBackwards && last > 0
+            ? "the chain of freeblocks goes back from byte \(last) to \(chain.offset)"
+            : "the chain of freeblocks leads to byte \(chain.offset), outside the cells' area",
+          number, at, name, last == 0 ? headerStart + 1 : last)
+      }
+      guard block.size >= 4, block.end <= usableSize else {
+        return report(
+          "freeblock.badSize", "a freeblock of \(block.size) bytes at byte \(block.offset)", number,
+          at, name, block.offset)
+      }
+      // Blocks with fewer than four bytes between them would have been joined.
+      guard chain.offset == 0 || chain.offset > block.end &+ 3 else {
+        return report(
+          "freeblock.badChain",
+          "the freeblock at byte \(block.offset) has \(block.size) bytes, the next one is at \(chain.offset)",
+          number, at, name, block.offset)
+      }
+      if !space.take(block.offset, block.size) {
+        report(
+          "freeblock.overlap", "the freeblock at byte \(block.offset) covers bytes of a cell",
+          number, at, name, block.offset)
+        isAccountable = false
+      }
+    }
+    guard isAccountable else { return }
+    let fragments = usableSize &- contentStart &- space.taken
+    let counted = Int(page.byte(at: headerStart &+ 7))
+    if fragments != counted {
+      report(
+        "page.badFragments",
+        "the free space does not add up: \(fragments) bytes belong to no cell or freeblock, the header counts \(counted)",
+        number, at, name, headerStart + 7)
+    }
+  }
+
+  // MARK: - Overflow
+
+  /// Follows the overflow chains of the page just looked at.
+  private mutating func finishSpills(
+    _ pending: Pending, _ tree: borrowing Tree, _ counts: inout Counts, _ reader: inout PageReader
+  ) throws(SQLiteFileError) {
+    guard !spills.isEmpty else { return }
+    let place = reader.location(of: pending.page)
+    for index in spills.indices {
+      let spill = spills[index]
+      payload.removeAll(keepingCapacity: true)
+      if let page = try reader.page(pending.page) { append(page.part(spill.start, spill.local)) }
+      let isWhole = try follow(spill, pending.page, tree, place, &counts, &reader)
+      if let key = spill.rowID, tree.rules.keys >= 0 { records.keys[tree.rules.keys].insert(key) }
+      guard isWhole else {
+        records.incompleteSums.formUnion(tree.rules.sumNumbers)
+        continue
+      }
+      let record = payload
+      if record.count == spill.total,
+        records.passes(record.rawSpan, rowID: spill.rowID, tree.rules)
+      {
+        continue
+      }
+      if let defect = records.check(
+        record.rawSpan, total: spill.total, rowID: spill.rowID, tree.rules,
+        ValuePlace(
+          member: place.member, page: pending.page, offset: place.offset + Int64(spill.cell),
+          rowID: spill.rowID))
+      {
+        report(defect.id, defect.message, pending.page, place, tree.name, spill.cell)
+      }
+    }
+    spills.removeAll(keepingCapacity: true)
+  }
+
+  /// Claims the pages of one chain (section 1.6, "Cell Payload Overflow Pages") and gathers the payload.
+  /// - Returns: whether the chain is whole.
+  private mutating func follow(
+    _ spill: Spill, _ owner: UInt32, _ tree: borrowing Tree,
+    _ place: (member: Finding.Member, offset: Int64), _ counts: inout Counts,
+    _ reader: inout PageReader
+  ) throws(SQLiteFileError) -> Bool {
+    let piece = reader.usableSize - 4
+    var next = spill.firstPage
+    var parent = owner
+    var done = spill.local
+    while next != 0 {
+      if done >= spill.total {
+        report(
+          "overflow.tooLong",
+          "an overflow chain goes on at page \(next) behind the end of its payload", owner, place,
+          tree.name, spill.cell)
+        return true
+      }
+      let before = map.claim(next, as: .overflow, owner: tree.number, parent: parent)
+      if let before {
+        report(
+          "page.referencedTwice",
+          "an overflow chain leads to this page, which is \(before.kind.words) already", next,
+          reader.location(of: next), tree.name)
+        return false
+      }
+      let wanted = min(piece, spill.total - done)
+      let following: UInt32
+      do {
+        guard let page = try reader.page(next) else {
+          map.change(next, to: .unreadable)
+          break
+        }
+        following = page.uint32(at: 0)
+        let room = Self.gatherLimit - payload.count
+        if room > 0 { append(page.part(4, min(wanted, room))) }
+      }
+      counts.overflowPages += 1
+      pagesDone += 1
+      if pagesDone & 0xff == 0, let onPages { onPages(pagesDone) }
+      done += wanted
+      parent = next
+      next = following
+    }
+    guard done >= spill.total else {
+      report(
+        "overflow.broken",
+        "an overflow chain breaks off at page \(next) after \(done) of \(spill.total) bytes",
+        owner, place, tree.name, spill.cell)
+      return false
+    }
+    return true
+  }
+
+  private mutating func append(_ bytes: RawSpan) {
+    unsafe bytes.withUnsafeBytes { unsafe payload.append(contentsOf: $0) }
+  }
+
+  // MARK: - Findings
+
+  @inline(never)
+  private mutating func report(
+    _ id: String, _ message: String, _ page: UInt32,
+    _ place: (member: Finding.Member, offset: Int64), _ table: String, _ offsetInPage: Int = 0
+  ) {
+    findings.add(
+      Finding(
+        id, message, member: place.member, page: page,
+        offset: page == 0 ? nil : place.offset + Int64(offsetInPage),
+        table: table.isEmpty ? nil : table))
+  }
+}

@@ -1,0 +1,49 @@
+import SQLiteFile
+
+/// What is wrong with the cells of one page: one finding for each kind, however many cells have it.
+struct CellTrouble {
+  struct Tally {
+    var count = 0
+    var first = 0
+
+    mutating func add(_ index: Int) {
+      if count == 0 { first = index }
+      count &+= 1
+    }
+  }
+
+  var pointers = Tally()
+  var lengths = Tally()
+  var ends = Tally()
+  var overlaps = Tally()
+  var keys = Tally()
+
+  /// Whether there is anything.
+  var isAny: Bool {
+    pointers.count | lengths.count | ends.count | overlaps.count | keys.count != 0
+  }
+
+  /// The findings, without their place.
+  var findings: [(id: String, message: String)] {
+    var all: [(id: String, message: String)] = []
+    func add(_ tally: Tally, _ id: String, _ one: String, _ many: String) {
+      guard tally.count > 0 else { return }
+      all.append(
+        (
+          id,
+          tally.count == 1
+            ? "cell \(tally.first) \(one)"
+            : "\(tally.count) cells \(many), first cell \(tally.first)"
+        ))
+    }
+    add(
+      pointers, "cell.badPointer", "lies outside the page's cells", "lie outside the page's cells")
+    add(
+      lengths, "cell.badLength", "has a payload longer than the file",
+      "have payloads longer than the file")
+    add(ends, "cell.pastEnd", "runs past the end of its page", "run past the end of their page")
+    add(overlaps, "cell.overlap", "covers bytes of another", "cover bytes of others")
+    add(keys, "tree.keyOrder", "has a row id out of order", "have row ids out of order")
+    return all
+  }
+}

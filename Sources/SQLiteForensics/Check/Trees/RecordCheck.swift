@@ -1,0 +1,533 @@
+import SQLiteFile
+
+/// Checks records against their format (section 2.1 "Record Format") and the rules of their b-tree.
+///
+/// What is wrong with values is counted by column: a table with a million of them has one finding.
+struct RecordCheck: ~Copyable {
+  /// What can be wrong with a value.
+  enum Problem: UInt8 {
+    case null, affinity, numericText, rowIDField, badText, reserved
+    case demandClass, demandNumber, demandLength, demandUntrue
+  }
+
+  struct Tally {
+    var count: Int
+    var first: ValuePlace
+  }
+
+  struct Subject: Hashable {
+    var problem: UInt8
+    /// The column, or the number of the demand.
+    var column: Int32
+  }
+
+  /// Row ids of the tables that others refer to.
+  var keys: ContiguousArray<KeySet> = []
+  /// The keys that were referred to, by the number of the set that they must be in.
+  var references: ContiguousArray<KeySet> = []
+  var demands: ContiguousArray<ColumnDemand> = [] {
+    didSet { smallNumbers = ContiguousArray(demands.map(Self.smallNumbers)) }
+  }
+  /// Sums of index entries, by number.
+  var sums: ContiguousArray<UInt64> = []
+  /// Sums that lack a value that was too long to be read whole, or damaged.
+  var incompleteSums: Set<Int> = []
+  private let encoding: DatabaseHeader.TextEncoding
+  private var tallies: [Subject: Tally] = [:]
+  /// The hashes of the indexed fields of the record at hand, by field; the others are of an earlier record.
+  private var hashes: ContiguousArray<UInt64> = []
+  /// Which of the numbers 0 to 63 a demand allows, a bit each.
+  private var smallNumbers: ContiguousArray<UInt64> = []
+
+  init(encoding: DatabaseHeader.TextEncoding) { self.encoding = encoding }
+
+  /// Gets ready for records of a b-tree.
+  mutating func start(_ rules: borrowing RecordRules) {
+    let missing = rules.fields.count - hashes.count
+    if missing > 0 { hashes.append(contentsOf: repeatElement(0, count: missing)) }
+  }
+
+  /// Checks one record, or the start of one of `total` bytes that is too long to be gathered, and says what is wrong
+  /// with it. Asked when ``passes(_:rowID:_:)`` says no.
+  /// - Returns: what is wrong with the record as a whole; nil when its fields could be told.
+  @inline(never)
+  mutating func check(
+    _ payload: RawSpan, total: Int, rowID: Int64?, _ rules: borrowing RecordRules,
+    _ place: ValuePlace
+  ) -> (id: String, message: String)? {
+    let have = payload.byteCount
+    guard let header = Varint.read(payload, at: 0, end: have), header.value <= UInt64(total),
+      header.value >= UInt64(header.length)
+    else { return RecordDecoder.Defect.header.finding }
+    let headerEnd = Int(header.value)
+    // A header that itself is longer than what is gathered: no table has that many columns.
+    guard headerEnd <= have else { return nil }
+    var offset = header.length
+    var body = headerEnd
+    var number = 0
+    var lastClass: UInt8 = 0
+    var entry = IndexSum.seed
+    while offset < headerEnd {
+      guard let type = Varint.read(payload, at: offset, end: headerEnd) else {
+        return RecordDecoder.Defect.header.finding
+      }
+      offset &+= type.length
+      let length = RecordDecoder.length(ofType: type.value)
+      guard length <= total, body &+ length <= total else {
+        return RecordDecoder.Defect.body(
+          needed: length > total ? length : body &+ length &- headerEnd, have: total &- headerEnd
+        ).finding
+      }
+      let kind = StorageClasses(serialType: type.value).rawValue
+      lastClass = kind
+      let isThere = body &+ length <= have
+      var column: Int32 = -1
+      var isIndexed = rules.entrySum >= 0
+      if number < rules.fields.count {
+        let field = rules.fields[number]
+        column = field.column
+        if field.isIndexed { isIndexed = true }
+        if field.refused & kind != 0 { refuse(kind, field, place) }
+        if field.watched & kind != 0, isThere {
+          look(payload, type.value, body, length, kind, field, place)
+        }
+        if field.refusesNumericText, kind == StorageClasses.text.rawValue, isThere,
+          looksNumeric(payload, body, length)
+        {
+          note(.numericText, column, place)
+        }
+      }
+      if type.value == 10 || type.value == 11 { note(.reserved, column, place) }
+      if kind == StorageClasses.text.rawValue, isThere, !isValid(payload, body, length) {
+        note(.badText, column, place)
+      }
+      if isIndexed {
+        let hash = isThere ? Self.hash(payload, type.value, body, length) : IndexSum.null
+        entry = IndexSum.combine(entry, hash)
+        if number < hashes.count { hashes[number] = hash }
+      }
+      body &+= length
+      number &+= 1
+    }
+    if body != total {
+      return (
+        "record.trailingBytes", "a record's values end after \(body) of \(total) bytes"
+      )
+    }
+    if number > rules.mostFields {
+      return (
+        "record.tooManyFields", "a record has \(number) fields for \(rules.mostFields) columns"
+      )
+    }
+    // Fields that are missing at the end.
+    var missing = number
+    while missing < rules.leastFields {
+      if rules.fields[missing].isRequired { note(.null, rules.fields[missing].column, place) }
+      missing &+= 1
+    }
+    if rules.endsWithRowID, lastClass != StorageClasses.integer.rawValue {
+      return ("index.noRowID", "an index entry does not end with a row id")
+    }
+    if have != total { incompleteSums.formUnion(rules.sumNumbers) }
+    if rules.entrySum >= 0 { sums[rules.entrySum] &+= entry }
+    add(rowID, number, rules)
+    return nil
+  }
+
+  /// Whether a whole record is what its rules call for; then that is all that there is to do about it.
+  ///
+  /// The same questions as ``check(_:total:rowID:_:_:)`` asks, without the words for the answers: nearly all records
+  /// are sound, and this is where a check spends its time. What it has noted when it says no, keys that are referred
+  /// to, is noted again there and counts once.
+  @inline(__always)
+  mutating func passes(_ payload: RawSpan, rowID: Int64?, _ rules: borrowing RecordRules) -> Bool {
+    rules.attention.isEmpty
+      ? passesAlone(payload, rowID: rowID, rules) : passesByField(payload, rowID: rowID, rules)
+  }
+
+  /// The same for a record whose fields have rules.
+  private mutating func passesByField(
+    _ payload: RawSpan, rowID: Int64?, _ rules: borrowing RecordRules
+  ) -> Bool {
+    let attention = rules.attention.span
+    let isUTF8 = encoding == .utf8
+    guard var walk = Fields(payload) else { return false }
+    var number = 0
+    while walk.offset < walk.headerEnd {
+      guard number < attention.count, walk.next(payload, isUTF8: isUTF8) else { return false }
+      if attention[number] & (walk.kind | RecordRules.isIndexed) != 0,
+        !attend(number, payload, walk.type, walk.start, walk.length, rules)
+      {
+        return false
+      }
+      number &+= 1
+    }
+    guard walk.body == payload.byteCount, number <= rules.mostFields,
+      number >= rules.leastFields, !rules.endsWithRowID
+    else { return false }
+    if !isUTF8, !isValidUTF16(payload) { return false }
+    if rules.sums.count > 0 { add(rowID, number, rules) }
+    return true
+  }
+
+  /// The same for an entry of an index, and for a record of which nothing is known.
+  private mutating func passesAlone(
+    _ payload: RawSpan, rowID: Int64?, _ rules: borrowing RecordRules
+  ) -> Bool {
+    guard rules.fields.isEmpty else { return false }
+    let isUTF8 = encoding == .utf8
+    let isEntry = rules.entrySum >= 0
+    guard var walk = Fields(payload) else { return false }
+    var number = 0
+    var hash = IndexSum.seed
+    while walk.offset < walk.headerEnd {
+      guard walk.next(payload, isUTF8: isUTF8) else { return false }
+      if isEntry {
+        hash = IndexSum.combine(hash, Self.hash(payload, walk.type, walk.start, walk.length))
+      }
+      number &+= 1
+    }
+    guard walk.body == payload.byteCount, number <= rules.mostFields,
+      !rules.endsWithRowID || walk.kind == StorageClasses.integer.rawValue
+    else { return false }
+    if !isUTF8, !isValidUTF16(payload) { return false }
+    if isEntry { sums[rules.entrySum] &+= hash }
+    return true
+  }
+
+  /// A walk over the fields of a record that is there as a whole.
+  private struct Fields {
+    let headerEnd: Int
+    /// Where the next field's serial type stands.
+    var offset: Int
+    /// Where the next field's value starts; never behind the record's end.
+    var body: Int
+    // The field at hand.
+    var type: UInt64 = 0
+    var start = 0
+    var length = 0
+    var kind: UInt8 = 0
+
+    @inline(__always)
+    init?(_ payload: RawSpan) {
+      let end = payload.byteCount
+      guard let header = Varint.read(payload, at: 0, end: end), header.value <= UInt64(end),
+        header.value >= UInt64(header.length)
+      else { return nil }
+      headerEnd = Int(header.value)
+      offset = header.length
+      body = headerEnd
+    }
+
+    /// Goes on to the next field; false when there is something wrong with it.
+    @inline(__always)
+    mutating func next(_ payload: RawSpan, isUTF8: Bool) -> Bool {
+      guard let serial = Varint.read(payload, at: offset, end: headerEnd) else { return false }
+      offset &+= serial.length
+      type = serial.value
+      start = body
+      let left = UInt64(truncatingIfNeeded: payload.byteCount &- body)
+      if type >= 12 {
+        let stored = (type &- 12) >> 1
+        guard stored <= left else { return false }
+        length = Int(truncatingIfNeeded: stored)
+        kind = type & 1 == 1 ? StorageClasses.text.rawValue : StorageClasses.blob.rawValue
+        if type & 1 == 1, isUTF8, !UTF8Scan.isASCII(payload, start, length),
+          !RecordCheck.isValidUTF8(payload, start, length)
+        {
+          return false
+        }
+      } else {
+        length = RecordDecoder.length(ofType: type)
+        guard length <= Int(truncatingIfNeeded: left), type < 10 else { return false }
+        kind = StorageClasses(serialType: type).rawValue
+      }
+      body &+= length
+      return true
+    }
+  }
+
+  @inline(never)
+  private static func isValidUTF8(_ payload: RawSpan, _ offset: Int, _ length: Int) -> Bool {
+    UTF8Scan.isValid(payload.part(offset, length))
+  }
+
+  /// Whether all texts of a record are valid UTF-16. The walk over its fields has gone well before.
+  @inline(never)
+  private func isValidUTF16(_ payload: RawSpan) -> Bool {
+    guard var walk = Fields(payload) else { return false }
+    while walk.offset < walk.headerEnd, walk.next(payload, isUTF8: false) {
+      if walk.kind == StorageClasses.text.rawValue, !isValid(payload, walk.start, walk.length) {
+        return false
+      }
+    }
+    return true
+  }
+
+  /// The closer look at a field that must not pass unseen.
+  @inline(never)
+  private mutating func attend(
+    _ number: Int, _ payload: RawSpan, _ type: UInt64, _ offset: Int, _ length: Int,
+    _ rules: borrowing RecordRules
+  ) -> Bool {
+    let kind = StorageClasses(serialType: type).rawValue
+    if rules.fields[number].attention & kind != 0,
+      !meets(rules.fields[number], payload, type, offset, length, kind)
+    {
+      return false
+    }
+    if rules.fields[number].isIndexed {
+      hashes[number] = Self.hash(payload, type, offset, length)
+    }
+    return true
+  }
+
+  /// Adds a row to the sums of the indexes of its table.
+  private mutating func add(_ rowID: Int64?, _ count: Int, _ rules: borrowing RecordRules) {
+    let key = IndexSum.of(rowID ?? 0)
+    var index = 0
+    while index < rules.sums.count {
+      var hash = IndexSum.seed
+      var part = 0
+      while part < rules.sums[index].fields.count {
+        let field = Int(rules.sums[index].fields[part])
+        let value =
+          field < 0
+          ? key
+          : field < count
+            ? hashes[field]
+            : field < rules.absentHashes.count ? rules.absentHashes[field] : IndexSum.null
+        hash = IndexSum.combine(hash, value)
+        part &+= 1
+      }
+      sums[rules.sums[index].sum] &+= hash
+      index &+= 1
+    }
+  }
+
+  private static func hash(_ payload: RawSpan, _ type: UInt64, _ offset: Int, _ length: Int)
+    -> UInt64
+  {
+    switch type {
+    case 1...6, 8, 9: return IndexSum.of(integer(payload, type, offset, length))
+    case 7:
+      let real = Double(bitPattern: payload.uint64(at: offset))
+      return real.isNaN ? IndexSum.null : IndexSum.of(real)
+    case 0, 10, 11: return IndexSum.null
+    default: return IndexSum.of(payload.part(offset, length), isText: type & 1 == 1)
+    }
+  }
+
+  private static func integer(_ payload: RawSpan, _ type: UInt64, _ offset: Int, _ length: Int)
+    -> Int64
+  {
+    if type >= 8 { return Int64(type &- 8) }
+    return RecordDecoder.integer(payload, offset, length)
+  }
+
+  // MARK: - Values
+
+  @inline(never)
+  private mutating func refuse(_ kind: UInt8, _ field: RecordRules.Field, _ place: ValuePlace) {
+    let problem: Problem =
+      field.isRowID
+      ? .rowIDField : kind == StorageClasses.null.rawValue ? .null : .affinity
+    note(problem, field.column, place)
+  }
+
+  /// The closer look at a value that a demand concerns.
+  @inline(never)
+  private mutating func look(
+    _ payload: RawSpan, _ type: UInt64, _ offset: Int, _ length: Int, _ kind: UInt8,
+    _ field: RecordRules.Field, _ place: ValuePlace
+  ) {
+    let number = Int(field.demand)
+    guard number >= 0, number < demands.count else { return }
+    if demands[number].classes.rawValue & kind == 0 {
+      return note(.demandClass, Int32(number), place)
+    }
+    if kind == StorageClasses.integer.rawValue {
+      let value = Self.integer(payload, type, offset, length)
+      if field.target >= 0 { references[Int(field.target)].insert(value) }
+      if let numbers = demands[number].numbers, !numbers.contains(value) {
+        note(.demandNumber, Int32(number), place)
+      }
+    } else if kind == StorageClasses.blob.rawValue {
+      if let wanted = demands[number].blobLength, wanted != length {
+        note(.demandLength, Int32(number), place)
+      }
+      if length == 38, payload.byte(at: offset) == 2, let holds = demands[number].holds,
+        !holds(payload.part(offset, length).array())
+      {
+        note(.demandUntrue, Int32(number), place)
+      }
+    }
+  }
+
+  /// Whether nothing is to be said of a value of a class that its field does not let pass unseen.
+  @inline(__always)
+  private mutating func meets(
+    _ field: RecordRules.Field, _ payload: RawSpan, _ type: UInt64, _ offset: Int, _ length: Int,
+    _ kind: UInt8
+  ) -> Bool {
+    if field.refused & kind != 0 { return false }
+    if field.refusesNumericText, kind == StorageClasses.text.rawValue,
+      looksNumeric(payload, offset, length)
+    {
+      return false
+    }
+    let number = Int(field.demand)
+    guard field.watched & kind != 0, number >= 0, number < demands.count else { return true }
+    // Of other classes only those are watched that the demand does not allow, or of which it wants more than a number.
+    guard kind == StorageClasses.integer.rawValue,
+      demands[number].classes.rawValue & kind != 0
+    else { return kind == StorageClasses.blob.rawValue && meets(number, payload, offset, length) }
+    let value = Self.integer(payload, type, offset, length)
+    if field.target >= 0, !references[Int(field.target)].contains(value) {
+      references[Int(field.target)].insert(value)
+    }
+    if UInt64(bitPattern: value) < 64, smallNumbers[number] >> UInt64(value) & 1 == 1 {
+      return true
+    }
+    return demands[number].numbers?.contains(value) ?? true
+  }
+
+  /// Whether nothing is to be said of a blob that a demand concerns.
+  private func meets(_ demand: Int, _ payload: RawSpan, _ offset: Int, _ length: Int) -> Bool {
+    demands[demand].classes.contains(.blob)
+      && (demands[demand].blobLength ?? length) == length
+      && !(length == 38 && payload.byte(at: offset) == 2 && demands[demand].holds != nil)
+  }
+
+  private static func smallNumbers(of demand: ColumnDemand) -> UInt64 {
+    guard let numbers = demand.numbers else { return ~0 }
+    return numbers.reduce(0) { 0..<64 ~= $1 ? $0 | 1 << UInt64($1) : $0 }
+  }
+
+  private func looksNumeric(_ payload: RawSpan, _ offset: Int, _ length: Int) -> Bool {
+    guard length > 0 else { return false }
+    // In UTF-16 a character of a number has a zero byte before or behind it.
+    let isWide = encoding != .utf8
+    guard !isWide || length & 1 == 0 else { return false }
+    switch payload.byte(at: offset) | (isWide ? payload.byte(at: offset &+ 1) : 0) {
+    case 0x09...0x0d, 0x20, 0x2b, 0x2d, 0x2e, 0x30...0x39: break
+    default: return false
+    }
+    var text: ContiguousArray<UInt8> = []
+    if isWide {
+      UTF16Scan.appendUTF8(
+        of: payload.part(offset, length), isBigEndian: encoding == .utf16BigEndian, to: &text)
+    }
+    return SQLNumber.value(of: isWide ? Array(text) : payload.part(offset, length).array()) != nil
+  }
+
+  private func isValid(_ payload: RawSpan, _ offset: Int, _ length: Int) -> Bool {
+    encoding == .utf8
+      ? Self.isValidUTF8(payload, offset, length)
+      : UTF16Scan.isValid(
+        payload.part(offset, length), isBigEndian: encoding == .utf16BigEndian)
+  }
+
+  // MARK: - Together
+
+  /// Asks for the same as another check, with nothing found yet.
+  mutating func prepare(as other: borrowing RecordCheck) {
+    demands = other.demands
+    keys = ContiguousArray(repeating: KeySet(), count: other.keys.count)
+    references = ContiguousArray(repeating: KeySet(), count: other.references.count)
+    sums = ContiguousArray(repeating: 0, count: other.sums.count)
+  }
+
+  /// Takes the keys and sums of a check that asked for the same.
+  mutating func merge(_ other: borrowing RecordCheck) {
+    for index in keys.indices { keys[index].merge(other.keys[index]) }
+    for index in references.indices { references[index].merge(other.references[index]) }
+    for index in sums.indices { sums[index] &+= other.sums[index] }
+    incompleteSums.formUnion(other.incompleteSums)
+  }
+
+  // MARK: - What was found
+
+  @inline(never)
+  private mutating func note(_ problem: Problem, _ column: Int32, _ place: ValuePlace) {
+    let subject = Subject(problem: problem.rawValue, column: column)
+    if var tally = tallies[subject] {
+      tally.count += 1
+      tallies[subject] = tally
+    } else {
+      tallies[subject] = Tally(count: 1, first: place)
+    }
+  }
+
+  /// What was found about the values read since the last call.
+  mutating func takeTallies() -> [Subject: Tally] {
+    defer { tallies.removeAll(keepingCapacity: true) }
+    return tallies
+  }
+
+  /// The findings about values of the b-tree just read, and the demands not met.
+  mutating func takeFindings(_ table: String, _ names: [String]) -> (
+    findings: [Finding], breaches: [DemandBreach]
+  ) {
+    Self.findings(takeTallies(), table, names)
+  }
+
+  /// The findings that tallies make, and the demands not met.
+  static func findings(_ tallies: [Subject: Tally], _ table: String, _ names: [String]) -> (
+    findings: [Finding], breaches: [DemandBreach]
+  ) {
+    var findings: [Finding] = []
+    var breaches: [DemandBreach] = []
+    let all = tallies.sorted {
+      ($0.key.column, $0.key.problem) < ($1.key.column, $1.key.problem)
+    }
+    for (subject, tally) in all {
+      guard let problem = Problem(rawValue: subject.problem) else { continue }
+      if let kind = breach(problem) {
+        breaches.append(
+          DemandBreach(
+            demand: Int(subject.column), kind: kind, count: tally.count, first: tally.first))
+        continue
+      }
+      let place = tally.first
+      let column =
+        subject.column >= 0 && Int(subject.column) < names.count
+        ? " of column \(names[Int(subject.column)])" : ""
+      let values = tally.count == 1 ? "1 value\(column) is" : "\(tally.count) values\(column) are"
+      let row = place.rowID.map { ", first in row \($0)" } ?? ""
+      let (id, text, severity) = words(problem)
+      findings.append(
+        Finding(
+          id, values + " " + text + row, severity: severity, member: place.member,
+          page: place.page, offset: place.offset, table: table.isEmpty ? nil : table))
+    }
+    return (findings, breaches)
+  }
+
+  private static func breach(_ problem: Problem) -> DemandBreach.Kind? {
+    switch problem {
+    case .demandClass: .storageClass
+    case .demandNumber: .number
+    case .demandLength: .length
+    case .demandUntrue: .untrue
+    default: nil
+    }
+  }
+
+  private static func words(_ problem: Problem) -> (String, String, Finding.Severity) {
+    switch problem {
+    case .null: ("record.null", "NULL where the declaration says NOT NULL", .damage)
+    case .affinity:
+      ("record.affinity", "of a kind that SQLite never stores in such a column", .damage)
+    case .numericText:
+      (
+        "record.affinity", "text that is a number, which SQLite would have stored as one", .damage
+      )
+    case .rowIDField:
+      ("record.rowIDField", "not NULL, though the column stands for the row id", .damage)
+    case .reserved:
+      ("record.reservedType", "of a serial type that no file may hold", .damage)
+    default: ("record.badText", "text that is not valid in the file's encoding", .note)
+    }
+  }
+}

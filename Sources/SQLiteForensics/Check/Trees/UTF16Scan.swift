@@ -1,0 +1,57 @@
+import SQLiteFile
+
+/// UTF-16 as the Unicode standard has it: surrogates come in pairs.
+enum UTF16Scan {
+  /// Whether the bytes are well-formed.
+  static func isValid(_ bytes: RawSpan, isBigEndian: Bool) -> Bool {
+    let end = bytes.byteCount
+    guard end & 1 == 0 else { return false }
+    var offset = 0
+    var wantsLow = false
+    while offset < end {
+      let stored = bytes.uint16(at: offset)
+      let unit = isBigEndian ? stored : stored.byteSwapped
+      let isLow = unit & 0xfc00 == 0xdc00
+      if isLow != wantsLow { return false }
+      wantsLow = unit & 0xfc00 == 0xd800
+      offset &+= 2
+    }
+    return !wantsLow
+  }
+
+  /// Appends the bytes as SQLite turns them into UTF-8 (`READ_UTF16LE`, utf.c): surrogates are taken two at a time,
+  /// whatever follows the first one.
+  static func appendUTF8(
+    of bytes: RawSpan, isBigEndian: Bool, to output: inout ContiguousArray<UInt8>
+  ) {
+    var offset = 0
+    func unit() -> UInt32 {
+      let stored = bytes.uint16(at: offset)
+      return UInt32(isBigEndian ? stored : stored.byteSwapped)
+    }
+    while offset &+ 2 <= bytes.byteCount {
+      var scalar = unit()
+      offset &+= 2
+      if scalar >= 0xd800, scalar < 0xe000, offset &+ 2 <= bytes.byteCount {
+        let low = unit()
+        offset &+= 2
+        scalar = (low & 0x3ff) + ((scalar & 0x3f) << 10) + (((scalar & 0x3c0) + 0x40) << 10)
+      }
+      switch scalar {
+      case ..<0x80: output.append(UInt8(scalar))
+      case ..<0x800:
+        output.append(UInt8(0xc0 | scalar >> 6))
+        output.append(UInt8(0x80 | scalar & 0x3f))
+      case ..<0x10000:
+        output.append(UInt8(0xe0 | scalar >> 12))
+        output.append(UInt8(0x80 | scalar >> 6 & 0x3f))
+        output.append(UInt8(0x80 | scalar & 0x3f))
+      default:
+        output.append(UInt8(0xf0 | scalar >> 18 & 7))
+        output.append(UInt8(0x80 | scalar >> 12 & 0x3f))
+        output.append(UInt8(0x80 | scalar >> 6 & 0x3f))
+        output.append(UInt8(0x80 | scalar & 0x3f))
+      }
+    }
+  }
+}

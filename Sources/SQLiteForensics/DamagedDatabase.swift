@@ -1,0 +1,320 @@
+public import SQLiteFile
+
+/// A database file read page by page, for what is left in it when its header, its schema or its b-trees are
+/// damaged, and for what was deleted from it.
+///
+/// Nothing is taken from one source alone: page size, encoding and the place of page 1 are voted on by all pages;
+/// which table a page belongs to is decided by whatever still leads to it, else by the look of its rows.
+///
+/// Nothing is ever written. Not for a file that this process has open through SQLite.
+public final class DamagedDatabase {
+  /// The path of the main file.
+  public let path: String
+  /// The facts that reading pages rests on, and who testified to them.
+  public let layout: FileLayout
+  /// Pages of the database, missing ones counted.
+  public let pageCount: UInt32
+  /// The tables that rows are given to, in the order in which ``RowOrigin/table`` counts them.
+  public private(set) var tables: [ExpectedTable] = []
+  /// The entries of the schema table that can be read.
+  public private(set) var schemaEntries: [SchemaEntry] = []
+  /// Leaves of the schema table beside page 1.
+  var schemaLeaves: [UInt32] = []
+  /// Whether every page that a b-tree leads to is the one that it means, as far as its keys say.
+  var isInPlace: Bool { census.rejected.isEmpty }
+  /// What was found.
+  public internal(set) var findings = FindingList()
+
+  var reader: PageReader
+  var census: PageCensus
+  let map: PointerMap
+  let sides: SideFiles?
+  /// The same file as the ordinary reader reads it; nil where it cannot.
+  let plain: SQLiteDatabase?
+  /// Overflow pages that live rows hold, as far as those have been read.
+  var claimed: PageSet
+  /// Pages that were read and have no room in which a dead row could stand.
+  var barren: PageSet
+  /// Leaves whose rows were read as they stand, without any doubt.
+  var sound: PageSet
+  /// Leaves all rows of which came as contradicted.
+  var contradicted: PageSet
+  var shapes: [RowShape] = []
+  /// Pages that the pointer map has children of, and those that it calls pages of b-trees.
+  var interiors: PageSet
+  var trees: PageSet
+  /// Pages that stand elsewhere only by the word of interior pages to which nothing leads, or which mostly lead astray.
+  var denied: PageSet
+  /// How many pages of tables, to which no page leads, the pointer map gives to each page; nil before that was asked.
+  var mappedChildren: PageValues<UInt32>?
+  /// What the walks from the roots that the schema names came to, by root.
+  var walks: [UInt32: WalkedTree] = [:]
+  /// The row ids of leaves that may hold other ones, too: rows with those were of other pages, or of an earlier state. By the
+  /// keys that lead to them, and by all that is known.
+  var narrowedByKeys: [UInt32: ClosedRange<Int64>] = [:]
+  var narrowed: [UInt32: ClosedRange<Int64>] = [:]
+  /// Whether all of the schema can be read, and whether all b-trees of tables are whole, too.
+  var isSchemaWhole = false
+  var isWhole = false
+  /// Whether the free list comes to its end with as many pages as the header counts.
+  var isFreeListSound = false
+  /// Tables by the root pages that the schema gives, and by those that rows gave them to.
+  var roots: [UInt32: Int] = [:]
+  var owners: [UInt32: Int] = [:]
+  /// The types that rows of each table begin with; nil before they have been counted.
+  var firstTypes: [[UInt64]]?
+  var layouts: [RowLayout] = []
+  /// Whether there were tables of which nothing is known.
+  private(set) var hasUnknownTables = false
+  let mostPayload: Int
+
+  /// Reads every page once to see what each of them is.
+  ///
+  /// - Throws: ``SQLiteFileError`` when the file cannot be opened or read, or nothing in it looks like a database.
+  public init(path: String, logView: SQLiteDatabase.LogView = .committed) throws(SQLiteFileError) {
+    self.path = path
+    let main = try ByteFile(path)
+    // Pages of an empty file may all be in the log.
+    guard let survey = try FileSurvey(main, logView), survey.pageCount > 0 else {
+      throw try Self.refusal(main)
+    }
+    sides = survey.sides
+    layout = try Self.withoutFalseMap(survey)
+    if let sides { findings.add(sides.findings) }
+    plain =
+      layout.origin == 0 && layout.header != nil && layout.shift == nil
+      ? try? SQLiteDatabase(path: path, logView: logView) : nil
+    let newest = survey.pageCount
+    pageCount = newest
+    reader = survey.reader()
+    census = PageCensus(pageCount: newest)
+    map = PointerMap(layout: layout, pageCount: newest)
+    claimed = PageSet(pageCount: newest)
+    interiors = PageSet(pageCount: newest)
+    trees = PageSet(pageCount: newest)
+    barren = PageSet(pageCount: newest)
+    sound = PageSet(pageCount: newest)
+    contradicted = PageSet(pageCount: newest)
+    denied = PageSet(pageCount: newest)
+    // No payload is longer than the file, nor than SQLite's own limit.
+    mostPayload = min(1 << 31, reader.storedPageCount * survey.layout.pageSize)
+    // Pages behind the end that the last commit gave the database are no part of it.
+    if let count = sides?.databasePageCount, count < newest {
+      for page in count..<newest { census.setFree(page + 1) }
+    }
+    for finding in survey.findings { findings.add(finding) }
+    try takeCensus()
+    walks[1] = try walkSchemaTree()
+    schemaEntries = try readSchema()
+    takePlainSchema()
+    try walkTrees()
+    if schemaEntries.isEmpty, census.kind(1) != .tableLeaf {
+      findings.add(FileSurvey.schemaLost)
+    }
+    // Tables that were dropped have rows in free pages, perhaps.
+    let dropped = try readDroppedSchema()
+    var tables: [ExpectedTable] = []
+    for entry in schemaEntries where entry.type == "table" && entry.rootPage > 0 {
+      if let table = try table(of: entry, dropped) { tables.append(table) }
+    }
+    try settleSharedRoots(of: &tables)
+    hasUnknownTables = tellsOfUnknownTables(beside: dropped)
+    for entry in dropped where !tables.contains(where: { $0.name == entry.name }) {
+      guard entry.type == "table", let sql = entry.sql,
+        var table = ExpectedTable(name: entry.name, sql: sql, rootPage: entry.rootPage)
+      else { continue }
+      table.isDropped = true
+      tables.append(table)
+    }
+    try expect(tables)
+  }
+
+  /// The table that an entry of the schema names, with the statement that describes it; nil where the entry contradicts
+  /// itself.
+  ///
+  /// `dropped`: older entries.
+  private func table(of entry: SchemaEntry, _ dropped: [SchemaEntry]) throws(SQLiteFileError)
+    -> ExpectedTable?
+  {
+    let root = entry.rootPage
+    var finding = Finding(
+      "schema.unreadable", "the CREATE statement of \(entry.name) is not readable",
+      table: entry.name)
+    if let sql = entry.sql, let table = ExpectedTable(name: entry.name, sql: sql, rootPage: root) {
+      guard try table.definition.runsTogether(sql, root: root, &reader) else { return table }
+      finding = .tooFewColumns(entry.name)
+    }
+    // Of two different names neither can be believed.
+    guard SQLName.isSame(entry.name, entry.tableName) else { return nil }
+    findings.add(finding)
+    // An older entry for the same b-tree describes it as well.
+    for older in dropped
+    where older.type == "table" && older.rootPage == root
+      && SQLName.isSame(older.name, entry.name) && older.sql != entry.sql
+    {
+      if let sql = older.sql,
+        let table = ExpectedTable(name: entry.name, sql: sql, rootPage: root)
+      {
+        return table
+      }
+    }
+    return ExpectedTable(
+      undescribed: entry.name, rootPage: root,
+      isWithoutRowID: [.indexLeaf, .indexInterior].contains(census.kind(root)))
+  }
+
+  /// Takes over what the ordinary reader reads of the schema, and what it finds wrong there.
+  private func takePlainSchema() {
+    guard let plain else { return }
+    for finding in plain.findings.kept where finding.table == Self.schemaTable?.name {
+      findings.add(finding)
+    }
+    var names = Set(schemaEntries.filter { $0.type == "table" }.map { SQLName($0.name) })
+    for entry in plain.schema.entries where entry.type == "table" {
+      if names.insert(SQLName(entry.name)).inserted { schemaEntries.append(entry) }
+    }
+  }
+
+  /// The layout without the pointer map of which the header speaks, where a leaf with rows is the first page of that.
+  private static func withoutFalseMap(_ survey: FileSurvey) throws(SQLiteFileError) -> FileLayout {
+    var layout = survey.layout
+    guard layout.hasPointerMap else { return layout }
+    var reader = survey.reader()
+    var buffer = ContiguousArray<UInt8>()
+    guard try reader.copy(2, into: &buffer) == layout.pageSize else { return layout }
+    var reading = LeafReading(
+      usableSize: layout.usableSize, mostPayload: 1 << 31, encoding: layout.textEncoding)
+    let isTable = buffer.rawSpan.byte(at: 0) == BTreePage.Kind.leafTable.rawValue
+    reading.read(buffer.rawSpan, number: 2, available: layout.pageSize, shape: nil)
+    let count = Int(buffer.rawSpan.uint16(at: 3))
+    if isTable, reading.cells.count * 2 > count { layout.hasPointerMap = false }
+    return layout
+  }
+
+  private static func refusal(_ main: ByteFile) throws(SQLiteFileError) -> SQLiteFileError {
+    guard main.size > 0 else { return SQLiteFileError(.empty, "empty file", path: main.path) }
+    if try Entropy.looksEncrypted(main) { return SQLiteDatabase.encrypted(main) }
+    return SQLiteFileError(
+      .notADatabase, "no page of it looks like a page of a database", path: main.path)
+  }
+
+  /// Tables of which each page can be given to one. SQLite knows no limit; nobody's app has as many.
+  static let mostTables = 16_384
+
+  /// Tells which tables to expect, and gives every page to one of them.
+  public func expect(_ tables: [ExpectedTable]) throws(SQLiteFileError) {
+    var tables = Array(tables.prefix(Self.mostTables))
+    // Who describes a table that the schema merely names describes the b-tree that it names.
+    for place in tables.indices where !tables[place].isDescribed {
+      guard
+        let other = tables.firstIndex(where: {
+          $0.isDescribed && !$0.isDropped && SQLName.isSame($0.name, tables[place].name)
+        }), tables[other].rootPage == nil,
+        try tables[place].rootPage.map({ root throws(SQLiteFileError) in
+          try firstRows(below: root, fit: tables[other])
+        }) ?? true
+      else { continue }
+      tables[other].rootPage = tables[place].rootPage
+      tables[place].rootPage = nil
+    }
+    self.tables = tables
+    firstTypes = nil
+    shapes = tables.enumerated().map { RowShape($1, table: $0) }
+    layouts = tables.map { $0.isDescribed ? RowLayout($0.definition) : RowLayout() }
+    try attribute()
+  }
+
+  /// Whether the first rows of a b-tree can be a table's.
+  private func firstRows(below root: UInt32, fit table: ExpectedTable) throws(SQLiteFileError)
+    -> Bool
+  {
+    let shape = RowShape(table, table: 0)
+    var types = RecordTypes()
+    return try FirstRecords.read(below: root, &reader).allSatisfy { record in
+      let bytes = record.payload.rawSpan
+      guard let header = Varint.read(bytes, at: 0, end: bytes.byteCount),
+        header.value > UInt64(header.length), header.value <= UInt64(bytes.byteCount),
+        types.read(bytes, header.length..<Int(header.value))
+      else { return false }
+      return shape.fits(types)
+    }
+  }
+
+  // MARK: - Rows
+
+  /// Forgets what was found since then, for a caller that reads the rows once more.
+  public func takeBack(to earlier: FindingList) { findings = earlier }
+
+  /// Which rows are wanted.
+  public enum Selection: Sendable {
+    /// Those that the database has.
+    case live
+    /// Those that it had.
+    case deleted
+    /// Both, the live ones first.
+    case all
+  }
+
+  /// Hands rows to `receive` until it returns false.
+  ///
+  /// `names`: the tables wanted; nil for all, and for the rows of no known table.
+  /// - Throws: ``SQLiteFileError`` when the device fails.
+  public func forEachRow(
+    _ selection: Selection, of names: Set<String>? = nil, _ receive: (RecoveredRow) -> Bool
+  ) throws(SQLiteFileError) {
+    try withoutActuallyEscaping(receive) { receive throws(SQLiteFileError) in
+      var sink = RecoveredValueSink(receive: receive)
+      try emit(selection, places(names), &sink)
+    }
+  }
+
+  /// Writes rows as JSON.
+  /// - Throws: ``SQLiteFileError`` when the device fails or the output cannot be written.
+  public func writeJSON(
+    _ selection: Selection, of names: Set<String>? = nil, as form: JSONForm = .lines,
+    limit: Int? = nil, to descriptor: Int32
+  ) throws(SQLiteFileError) {
+    var sink = RecoveredJSONSink(
+      output: OutputBuffer(descriptor: descriptor), tables: tables, form: form, limit: limit)
+    let wanted = places(names)
+    if selection != .deleted {
+      if sink.isUnlimited, pageCount >= ParallelRecovery.leastPageCount {
+        try ParallelRecovery.write(self, wanted, to: &sink)
+      } else {
+        try emitLive(wanted, &sink)
+      }
+    }
+    try emitRest(selection, wanted, &sink)
+    try sink.finish()
+  }
+
+  func places(_ names: Set<String>?) -> Set<Int>? {
+    names.map { names in Set(tables.indices.filter { names.contains(tables[$0].name) }) }
+  }
+
+  func emit<Sink: RecoverySink & ~Copyable>(
+    _ selection: Selection, _ wanted: Set<Int>?, _ sink: inout Sink
+  ) throws(SQLiteFileError) {
+    if selection != .deleted { try emitLive(wanted, &sink) }
+    try emitRest(selection, wanted, &sink)
+  }
+
+  /// What comes after the live rows.
+  func emitRest<Sink: RecoverySink & ~Copyable>(
+    _ selection: Selection, _ wanted: Set<Int>?, _ sink: inout Sink
+  ) throws(SQLiteFileError) {
+    switch selection {
+    case .live:
+      if sink.wantsMore { try readPlainly(wanted, comparesRows: false) { _, _, _ in true } }
+    case .all:
+      if sink.wantsMore {
+        try readPlainly(wanted) { row, origin, lost in
+          row.send(as: origin, without: lost, to: &sink)
+          return sink.wantsMore
+        }
+      }
+      fallthrough
+    case .deleted: if sink.wantsMore { try emitDeleted(wanted, &sink) }
+    }
+  }
+}

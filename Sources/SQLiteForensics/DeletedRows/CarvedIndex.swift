@@ -1,0 +1,204 @@
+import SQLiteFile
+
+/// Rows found in free space, in 48 bytes each: enough to tell which of them live elsewhere, or were found before,
+/// and to read the others again.
+struct CarvedIndex {
+  struct Entry: BitwiseCopyable {
+    /// Over all that the record holds; over all but its first field where that one's type is lost.
+    var content: UInt64
+    var rowID: Int64
+    /// The page as the source has it: its number, or the place in the list of page versions.
+    var page: UInt32
+    var start: UInt16
+    var record: UInt16
+    var length: UInt16
+    var table: UInt16
+    var payload: UInt32
+    var firstType: UInt16
+    var confidence: UInt8
+    var flags: UInt8
+    var headerLength: UInt8
+    var source: UInt8
+    var place: UInt8
+    /// Where on the page a newer cell was written over it; 0 for nowhere.
+    var newer: UInt16
+    /// The first page of its overflow chain; 0 for none.
+    var overflow: UInt32
+  }
+
+  /// Most entries that are held at a time.
+  static let limit = 300_000
+
+  static let hasRowID: UInt8 = 1
+  static let isHeadless: UInt8 = 2
+  static let lostFirst: UInt8 = 4
+  static let isAmbiguous: UInt8 = 8
+  static let isFirstDoubtful: UInt8 = 32
+  static let isEndDoubtful: UInt8 = 64
+
+  private(set) var entries: ContiguousArray<Entry> = []
+  /// Filters in front of the entries, by the highest bits of their content, and by the length of their values.
+  private var filter = ContiguousArray<UInt64>(repeating: 0, count: 1 << 14)
+  private var lengths = ContiguousArray<UInt64>(repeating: 0, count: 1 << 10)
+
+  var isFull: Bool { entries.count >= Self.limit }
+
+  /// `length`: bytes of all values but the first.
+  mutating func append(_ entry: Entry, length: Int) {
+    entries.append(entry)
+    lengths[length >> 6 & 0x3ff] |= 1 << UInt64(length & 63)
+  }
+
+  mutating func removeAll() {
+    entries.removeAll(keepingCapacity: true)
+    for index in filter.indices { filter[index] = 0 }
+    for index in lengths.indices { lengths[index] = 0 }
+  }
+
+  /// Sorts, and drops what stands several times: of equal rows the one of which most is known stays.
+  mutating func settle(_ seen: inout SeenRows) {
+    entries.sort { one, two in
+      if one.content != two.content { return one.content < two.content }
+      return Self.rank(one) > Self.rank(two)
+    }
+    var kept: ContiguousArray<Entry> = []
+    var first = 0
+    for entry in entries {
+      if first < kept.count, kept[first].content != entry.content { first = kept.count }
+      var isRepeat = false
+      for other in kept[first...] where Self.same(other, entry) { isRepeat = true }
+      if !isRepeat { kept.append(entry) }
+    }
+    kept.removeAll { seen.contains($0.content, $0.flags & Self.hasRowID != 0 ? $0.rowID : nil) }
+    entries = kept
+    for entry in entries {
+      let bit = Self.bit(entry.content)
+      filter[bit >> 6] |= 1 << UInt64(bit & 63)
+    }
+  }
+
+  private static func rank(_ entry: Entry) -> Int {
+    (entry.flags & hasRowID != 0 ? 1000 : 0) + Int(entry.confidence)
+  }
+
+  private static func same(_ one: Entry, _ two: Entry) -> Bool {
+    guard one.flags & two.flags & hasRowID != 0 else { return true }
+    return one.rowID == two.rowID
+  }
+
+  @inline(__always)
+  private static func bit(_ content: UInt64) -> Int { Int(content >> 44) }
+
+  /// Whether any entry has so many bytes of values, the first one's not counted; true at times where none has.
+  @inline(__always)
+  func mayHold(length: Int) -> Bool {
+    lengths[length >> 6 & 0x3ff] & 1 << UInt64(length & 63) != 0
+  }
+
+  /// Notes which entries a live row has the content of.
+  @inline(__always)
+  func meet(_ content: UInt64, rowID: Int64, _ living: inout Living) {
+    let bit = Self.bit(content)
+    guard filter[bit >> 6] & (1 << UInt64(bit & 63)) != 0 else { return }
+    mark(content, rowID, &living)
+  }
+
+  @inline(never)
+  private func mark(_ content: UInt64, _ rowID: Int64, _ living: inout Living) {
+    var low = 0
+    var high = entries.count
+    while low < high {
+      let middle = (low + high) / 2
+      if entries[middle].content < content { low = middle + 1 } else { high = middle }
+    }
+    while low < entries.count, entries[low].content == content {
+      if entries[low].flags & Self.hasRowID == 0 || entries[low].rowID == rowID {
+        living.bits[low >> 6] |= 1 << UInt64(low & 63)
+      }
+      low += 1
+    }
+  }
+
+  /// Which entries have been met among live rows.
+  struct Living {
+    fileprivate var bits: ContiguousArray<UInt64>
+
+    init(_ index: borrowing CarvedIndex) {
+      bits = ContiguousArray(repeating: 0, count: index.entries.count / 64 + 1)
+    }
+  }
+
+  /// The entries that none of these has met.
+  func entries(without living: [Living]) -> ContiguousArray<Entry> {
+    var kept: ContiguousArray<Entry> = []
+    for index in entries.indices
+    where !living.contains(where: { $0.bits[index >> 6] & 1 << UInt64(index & 63) != 0 }) {
+      kept.append(entries[index])
+    }
+    return kept
+  }
+}
+
+/// Hashes of rows that were handed out, so that none comes twice when there are more than fit at a time.
+struct SeenRows {
+  private var withRowID: Set<UInt64> = []
+  private var withoutRowID: Set<UInt64> = []
+  private var contents: Set<UInt64> = []
+  private static let limit = 500_000
+
+  func contains(_ content: UInt64, _ rowID: Int64?) -> Bool {
+    guard let rowID else { return contents.contains(content) }
+    return withRowID.contains(Self.hash(content, rowID)) || withoutRowID.contains(content)
+  }
+
+  mutating func insert(_ content: UInt64, _ rowID: Int64?) {
+    guard contents.count < Self.limit else { return }
+    contents.insert(content)
+    if let rowID {
+      withRowID.insert(Self.hash(content, rowID))
+    } else {
+      withoutRowID.insert(content)
+    }
+  }
+
+  private static func hash(_ content: UInt64, _ rowID: Int64) -> UInt64 {
+    (content ^ UInt64(bitPattern: rowID)) &* 0x9e37_79b9_7f4a_7c15
+  }
+}
+
+/// A hash over what a record holds, the same for a whole cell and for what is left of a freed one.
+enum ContentHash {
+  ///
+  /// `skipsFirst`: leaves the first field out, whose type a freed cell may have lost.
+  /// `body`: where the values begin.
+  /// `end`: where what stands on the page ends, the number of the first overflow page included.
+  static func of(
+    _ types: borrowing RecordTypes, _ page: RawSpan, body: Int, end: Int, skipsFirst: Bool
+  ) -> UInt64 {
+    var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+    var offset = body
+    for (index, type) in types.types.enumerated() {
+      if index == 0, skipsFirst {
+        offset += RecordDecoder.length(ofType: type)
+        continue
+      }
+      hash = mix(hash, type)
+    }
+    while offset + 8 <= end {
+      hash = mix(hash, page.word(at: offset))
+      offset += 8
+    }
+    var last: UInt64 = 0
+    while offset < end {
+      last = last << 8 | UInt64(page.byte(at: offset))
+      offset += 1
+    }
+    return mix(mix(hash, last), 1)
+  }
+
+  @inline(__always)
+  private static func mix(_ hash: UInt64, _ value: UInt64) -> UInt64 {
+    let product = (hash ^ value).multipliedFullWidth(by: 0x9e37_79b9_7f4a_7c15)
+    return product.high ^ product.low
+  }
+}

@@ -1,0 +1,464 @@
+import SQLiteFile
+
+extension DamagedDatabase {
+  /// Where a page that is looked at for dead rows comes from.
+  private enum Source: UInt8 {
+    case live = 0
+    case version = 1
+    case shadowed = 2
+  }
+
+  /// What is done with each dead row that is found.
+  private struct Collection {
+    var index = CarvedIndex()
+    var seen = SeenRows()
+    var carver: Carver
+    var reading: LeafReading
+    var types = RecordTypes()
+  }
+
+  /// Hands dead rows to the sink: those in free space, on free pages and in older versions of pages, each once,
+  /// and none that lives elsewhere.
+  func emitDeleted<Sink: RecoverySink & ~Copyable>(_ wanted: Set<Int>?, _ sink: inout Sink)
+    throws(SQLiteFileError)
+  {
+    var collection = Collection(
+      carver: Carver(
+        usableSize: layout.usableSize, mostPayload: mostPayload, encoding: layout.textEncoding),
+      reading: newReading())
+    collection.carver.firstTypes = try learn()
+    var buffer = ContiguousArray<UInt8>()
+    var page: UInt32 = 1
+    while page <= pageCount, sink.wantsMore {
+      page = census.next(from: page)
+      defer { page += 1 }
+      guard mayHoldDeadRows(page) else { continue }
+      let available = try reader.copy(page, into: &buffer)
+      if available > 0 { try look(at: page, buffer.rawSpan, available, &collection) }
+      if collection.index.isFull { try flush(&collection, wanted, &sink) }
+    }
+    for (source, list) in [(Source.shadowed, sides?.shadowed), (.version, sides?.versions)] {
+      guard let list else { continue }
+      for place in list.indices where sink.wantsMore {
+        guard try load(list[place], &buffer) else { continue }
+        look(at: list[place], UInt32(place), source, buffer.rawSpan, &collection)
+        if collection.index.isFull { try flush(&collection, wanted, &sink) }
+      }
+    }
+    try flush(&collection, wanted, &sink)
+  }
+
+  func load(_ version: PageVersion, _ buffer: inout ContiguousArray<UInt8>)
+    throws(SQLiteFileError) -> Bool
+  {
+    guard let file = version.member == .main ? reader.main : sides?.files[version.member] else {
+      return false
+    }
+    buffer = ContiguousArray(try file.bytes(at: version.offset, count: layout.pageSize))
+    return buffer.count == layout.pageSize
+  }
+
+  /// Widens the shapes of the tables by what their rows really hold, and counts the types that rows begin with.
+  func learn() throws(SQLiteFileError) -> [[UInt64]] {
+    // How many rows of each table begin with each type below 128.
+    var counts = [Int](repeating: 0, count: tables.count * 128)
+    var looked = [Int](repeating: 0, count: tables.count)
+    var buffer = ContiguousArray<UInt8>()
+    var reading = newReading()
+    var types = RecordTypes()
+    var page: UInt32 = 2
+    while page <= pageCount {
+      page = census.next(from: page)
+      defer { page += 1 }
+      guard census.isLiveLeaf(page), let owner = census.owner(page), looked[owner.table] < 200,
+        try reader.copy(page, into: &buffer) == layout.pageSize
+      else { continue }
+      looked[owner.table] += 1
+      reading.read(
+        buffer.rawSpan, number: page, available: layout.pageSize, shape: shapes[owner.table])
+      guard reading.method == .pointers else { continue }
+      for cell in reading.cells where parse(cell, buffer.rawSpan, &types) {
+        shapes[owner.table].learn(types)
+        if let first = types.types.first, first < 128 {
+          counts[owner.table * 128 + Int(first)] += 1
+        }
+      }
+    }
+    let found = tables.indices.map { table in
+      let own = counts[table * 128..<(table + 1) * 128]
+      return own.indices.filter { own[$0] > 0 }.sorted { (own[$0], $1) > (own[$1], $0) }
+        .prefix(6).map { UInt64($0 - own.startIndex) }
+    }
+    firstTypes = found
+    return found
+  }
+
+  // MARK: - Looking
+
+  /// Whether a page is one of those that ``look(at:_:_:_:)`` looks at.
+  private func mayHoldDeadRows(_ page: UInt32) -> Bool {
+    switch census.kind(page) {
+    case .tableLeaf, .ruinedLeaf:
+      page > 1 && (!barren.contains(page) || narrowed[page] != nil)
+    case .trunk, .tableInterior: true
+    case .other: census.free.contains(page)
+    case .missing, .zero, .indexLeaf, .indexInterior, .pointerMap: false
+    }
+  }
+
+  private func look(
+    at number: UInt32, _ page: RawSpan, _ available: Int, _ collection: inout Collection
+  ) throws(SQLiteFileError) {
+    let limit = min(available, layout.usableSize)
+    switch census.kind(number) {
+    case .tableLeaf, .ruinedLeaf:
+      if census.isLiveLeaf(number) {
+        let own = census.owner(number)?.table
+        collection.reading.read(
+          page, number: number, available: available, shape: own.map { shapes[$0] })
+        guard own != nil || !shapes.isEmpty else { return }
+        let strangers = own.map { collection.reading.strangers(page, shapes[$0]) } ?? []
+        let displaced = collection.reading.displaced(page)
+        for (index, cell) in collection.reading.cells.enumerated() {
+          let isStrangers = strangers.contains(index)
+          // Of a page that contradicts itself the ordinary reader has given them.
+          let isEarlier =
+            (collection.reading.method == .pointers || plain == nil)
+            && narrowed[number].map { !$0.contains(cell.rowID) } ?? false
+          guard isStrangers || isEarlier || displaced.contains(index) else { continue }
+          add(
+            cell, page, isStrangers ? nil : own, number, .live, .cell, confidence: 90,
+            &collection)
+        }
+        carveGaps(page, limit, own, number, &collection)
+      } else {
+        let own = vote(page, number, available, &collection) ?? formerOwner(number)
+        let place = census.free.contains(number) ? RowOrigin.Place.freePage : .orphan
+        let isAmbiguous = own.map { mayBeUnknown($0) && $0 != formerOwner(number) } ?? false
+        // The ordinary reader may have given them, each as contradicted.
+        let rows = contradicted.contains(number) ? [] : collection.reading.cells
+        for cell in rows {
+          add(
+            cell, page, own, number, .live, place, confidence: 95, isAmbiguous: isAmbiguous,
+            &collection)
+        }
+        carveGaps(page, limit, own, number, &collection)
+      }
+    case .trunk:
+      let count = Int(page.uint32(at: 4))
+      let floor = 8 + 4 * min(count, layout.usableSize / 4 - 2)
+      carve(page, floor..<limit, [], formerOwner(number), number, .trunk, &collection)
+    case .tableInterior:
+      let floor = 12 + 2 * Int(page.uint16(at: 3)) + (number == 1 ? DatabaseHeader.length : 0)
+      let content = Int(page.uint16(at: number == 1 ? 105 : 5))
+      if number > 1, floor < content, content <= limit {
+        carve(
+          page, floor..<content, [], try owner(ofInterior: number), number, .gap, &collection)
+      }
+    case .other:
+      let own = formerOwner(number)
+      carve(page, 0..<limit, [], own, number, .freePage, wholeOnly: own == nil, &collection)
+    case .missing, .zero, .indexLeaf, .indexInterior, .pointerMap: break
+    }
+  }
+
+  private func look(
+    at version: PageVersion, _ place: UInt32, _ source: Source, _ page: RawSpan,
+    _ collection: inout Collection
+  ) {
+    guard version.page > 1, !map.isMap(version.page),
+      page.byte(at: 0) == BTreePage.Kind.leafTable.rawValue
+    else { return }
+    let own = vote(page, version.page, layout.pageSize, &collection)
+    let isAmbiguous = own.map(mayBeUnknown) ?? false
+    for cell in collection.reading.cells {
+      add(
+        cell, page, own, place, source, .cell, confidence: 98, isAmbiguous: isAmbiguous,
+        &collection)
+    }
+  }
+
+  /// The dropped table whose root a page was.
+  private func formerOwner(_ page: UInt32) -> Int? {
+    tables.firstIndex { $0.isDropped && $0.rootPage == page }
+  }
+
+  /// Whether rows that look like a table's may be of one of which nothing is known.
+  private func mayBeUnknown(_ table: Int) -> Bool { hasUnknownTables && !shapes[table].isSigned }
+
+  /// Whether what stands below the cells of a page may be from before it came to its table.
+  ///
+  /// SQLite leaves what stood on a page when it gives it to another table. The new rows fill it from its end in order,
+  /// and the last of them begins in the midst of an older one. Where rows of the page's own table were deleted they end
+  /// where the live ones begin, or left free blocks between those; and where SQLite has put a page's cells together
+  /// anew, copies of them stand there.
+  private func mayBeFormer(
+    _ gap: Range<Int>, _ finds: [Carver.Find], _ page: RawSpan, _ reading: borrowing LeafReading
+  ) -> Bool {
+    guard gap.lowerBound < reading.cells.first?.start ?? .max, let last = finds.last else {
+      return false
+    }
+    var above = layout.usableSize
+    var living: [Int64: LeafCell] = [:]
+    for cell in reading.cells {
+      if cell.start > above { return false }
+      above = cell.start
+      living[cell.rowID] = cell
+    }
+    guard above == layout.usableSize || last.cell.end != above else { return false }
+    return !finds.contains { find in
+      guard find.cell.hasRowID, let cell = living[find.cell.rowID], cell.length == find.cell.length
+      else { return false }
+      return (0..<cell.length).allSatisfy {
+        page.byte(at: cell.start + $0) == page.byte(at: find.cell.start + $0)
+      }
+    }
+  }
+
+  /// Whether a whole cell, its types at hand, can be a row of a table.
+  private func fits(
+    _ cell: LeafCell, _ page: RawSpan, _ table: Int, _ types: borrowing RecordTypes
+  ) -> Bool {
+    hasRowIDs(table) && shapes[table].fits(types)
+      && shapes[table].fitsValues(
+        types, page, body: cell.record + cell.payload - types.bodyLength,
+        end: cell.record + cell.local, encoding: layout.textEncoding)
+  }
+
+  /// Reads a leaf that belongs to no tree, and decides by its rows which table it was of.
+  private func vote(
+    _ page: RawSpan, _ number: UInt32, _ available: Int, _ collection: inout Collection
+  ) -> Int? {
+    collection.reading.read(page, number: number, available: available, shape: nil)
+    var fits = [Int](repeating: 0, count: shapes.count)
+    let rows = tally(
+      collection.reading.cells, page, shapes.indices.filter(hasRowIDs), &collection.types, &fits)
+    guard rows > 0 else { return nil }
+    let good = fits.indices.filter { fits[$0] * 10 >= rows * 9 }
+    guard let best = good.max(by: { shapes[$0].weight < shapes[$1].weight }),
+      good.count(where: { shapes[$0].weight == shapes[best].weight }) == 1
+    else { return nil }
+    return best
+  }
+
+  private func carveGaps(
+    _ page: RawSpan, _ limit: Int, _ own: Int?, _ number: UInt32, _ collection: inout Collection
+  ) {
+    let floor = collection.reading.contentFloor
+    let blocks = collection.reading.freeBlocks
+    if collection.reading.isTight {
+      if let gap = collection.reading.usedGap(page, limit) {
+        carve(page, gap, [], own, number, .gap, isTight: true, &collection)
+      }
+      return
+    }
+    for gap in collection.reading.gaps(from: floor, to: limit, without: []) {
+      let inside = blocks.filter { gap.contains($0.lowerBound) }
+      carve(page, gap, inside, own, number, inside.isEmpty ? .gap : .freeBlock, &collection)
+    }
+  }
+
+  private func carve(
+    _ page: RawSpan, _ region: Range<Int>, _ blocks: [Range<Int>], _ own: Int?, _ number: UInt32,
+    _ place: RowOrigin.Place, wholeOnly: Bool = false, isTight: Bool = false,
+    _ collection: inout Collection
+  ) {
+    guard region.count >= 6 else { return }
+    collection.carver.removeAll()
+    collection.carver.carve(
+      page, region, freeBlocks: blocks, shapes: shapes, own: own, wholeOnly: wholeOnly)
+    let mayBeFormer =
+      isTight && mayBeFormer(region, collection.carver.finds, page, collection.reading)
+    for find in collection.carver.finds {
+      var (table, isAmbiguous) = (find.shape, find.isAmbiguous)
+      if mayBeFormer, table == own {
+        let isWhole = !find.cell.isHeadless && parse(find.cell, page, &collection.types)
+        if isWhole, let former = formerOwner(number),
+          fits(find.cell, page, former, collection.types)
+        {
+          table = former
+        } else if mayBeUnknown(table)
+          || isWhole && hasTwin(find.cell, page, table, collection.types)
+        {
+          isAmbiguous = true
+        }
+      } else if own == nil, mayBeUnknown(table) {
+        isAmbiguous = true
+      }
+      add(
+        find.cell, page, table, number, .live, place, confidence: find.confidence,
+        isAmbiguous: isAmbiguous, newer: find.newer, &collection)
+    }
+  }
+
+  /// Whether a cell on a page of one table, its types at hand, can be a row of another one as well.
+  private func hasTwin(
+    _ cell: LeafCell, _ page: RawSpan, _ table: Int, _ types: borrowing RecordTypes
+  ) -> Bool {
+    if shapes[table].isSigned { return false }
+    let weight = shapes[table].weight
+    for other in shapes.indices.prefix(Self.mostTwins)
+    where other != table && shapes[other].weight >= weight {
+      if fits(cell, page, other, types) { return true }
+    }
+    return false
+  }
+
+  /// Tables that a row is held against for that.
+  private static let mostTwins = 64
+
+  private func add(
+    _ cell: LeafCell, _ page: RawSpan, _ table: Int?, _ number: UInt32, _ source: Source,
+    _ place: RowOrigin.Place, confidence: Int, isAmbiguous: Bool = false,
+    newer: Int? = nil, _ collection: inout Collection
+  ) {
+    guard let content = hash(cell, page, table, &collection.types) else { return }
+    var flags: UInt8 = 0
+    if cell.hasRowID { flags |= CarvedIndex.hasRowID }
+    if cell.isHeadless { flags |= CarvedIndex.isHeadless }
+    if cell.lostTypes > 0 { flags |= CarvedIndex.lostFirst }
+    if isAmbiguous { flags |= CarvedIndex.isAmbiguous }
+    if cell.isFirstDoubtful { flags |= CarvedIndex.isFirstDoubtful }
+    if cell.isEndDoubtful { flags |= CarvedIndex.isEndDoubtful }
+    collection.index.append(
+      CarvedIndex.Entry(
+        content: content, rowID: cell.rowID, page: number, start: UInt16(cell.start),
+        record: UInt16(cell.record), length: UInt16(cell.length),
+        table: table.map { UInt16($0 + 1) } ?? 0, payload: UInt32(cell.payload),
+        firstType: UInt16(cell.firstType), confidence: UInt8(confidence), flags: flags,
+        headerLength: UInt8(cell.headerLength), source: source.rawValue,
+        place: UInt8(Self.places.firstIndex(of: place) ?? 0), newer: UInt16(newer ?? 0),
+        overflow: cell.spills && newer == nil && !cell.isEndDoubtful
+          ? page.uint32(at: cell.end - 4) : 0),
+      length: collection.types.lengthWithoutFirst)
+  }
+
+  private static let places: [RowOrigin.Place] = [
+    .cell, .freeBlock, .gap, .freePage, .trunk, .orphan,
+  ]
+
+  /// The hash of what a cell holds; nil when it holds nothing that is to be read.
+  private func hash(
+    _ cell: LeafCell, _ page: RawSpan, _ table: Int?, _ types: inout RecordTypes
+  ) -> UInt64? {
+    let end = cell.end
+    var body: Int
+    if cell.isHeadless {
+      let length = cell.headerLength - cell.lostHeader.count
+      guard length >= 0, types.read(page, cell.record..<cell.record + length) else { return nil }
+      body = cell.record + length
+      if cell.lostTypes > 0 { types.prepend(cell.firstType) }
+    } else {
+      guard parse(cell, page, &types) else { return nil }
+      body = cell.record + cell.payload - types.bodyLength
+    }
+    let skipsFirst =
+      (cell.lostTypes > 0 && cell.isFirstDoubtful)
+      || table.map { shapes[$0].rowIDField == 0 } ?? false
+    return ContentHash.of(types, page, body: body, end: end, skipsFirst: skipsFirst)
+  }
+
+  // MARK: - Handing out
+
+  private func flush<Sink: RecoverySink & ~Copyable>(
+    _ collection: inout Collection, _ wanted: Set<Int>?, _ sink: inout Sink
+  ) throws(SQLiteFileError) {
+    guard !collection.index.entries.isEmpty else { return }
+    collection.index.settle(&collection.seen)
+    var entries = try entriesThatDoNotLive(collection.index)
+    entries.sort { ($0.source, $0.page, $0.start) < ($1.source, $1.page, $1.start) }
+    var buffer = ContiguousArray<UInt8>()
+    let unknown = RowLayout()
+    var rowReader = RowReader(self)
+    try rowReader.noteDead(
+      entries.lazy.filter { $0.overflow > 0 }.map {
+        ($0.overflow, Int($0.payload) - self.localLength($0))
+      })
+    var loaded: (source: UInt8, page: UInt32)?
+    for entry in entries where sink.wantsMore {
+      let hasRowID = entry.flags & CarvedIndex.hasRowID != 0
+      collection.seen.insert(entry.content, hasRowID ? entry.rowID : nil)
+      let table = entry.table > 0 ? Int(entry.table) - 1 : nil
+      if let wanted {
+        guard let table, wanted.contains(table) else { continue }
+      }
+      var origin = RowOrigin()
+      if loaded?.source != entry.source || loaded?.page != entry.page {
+        guard try load(entry, &buffer) else { continue }
+        loaded = (entry.source, entry.page)
+      }
+      place(entry, table, &origin)
+      var cell = LeafCell(
+        start: Int(entry.start), length: Int(entry.length), rowID: entry.rowID,
+        record: Int(entry.record), payload: Int(entry.payload),
+        local: localLength(entry))
+      cell.hasRowID = hasRowID
+      cell.isHeadless = entry.flags & CarvedIndex.isHeadless != 0
+      cell.lostTypes = entry.flags & CarvedIndex.lostFirst != 0 ? 1 : 0
+      cell.firstType = UInt64(entry.firstType)
+      cell.headerLength = Int(entry.headerLength)
+      cell.isFirstDoubtful = entry.flags & CarvedIndex.isFirstDoubtful != 0
+      cell.isEndDoubtful = entry.flags & CarvedIndex.isEndDoubtful != 0
+      try rowReader.emit(
+        cell, of: origin.page, buffer.rawSpan, origin, table.map { layouts[$0] } ?? unknown,
+        isLive: false, newer: entry.newer > 0 ? Int(entry.newer) : nil, &sink)
+    }
+    collection.index.removeAll()
+  }
+
+  private func localLength(_ entry: CarvedIndex.Entry) -> Int {
+    BTreePage.localLength(
+      payload: Int(entry.payload), usableSize: layout.usableSize, isTableLeaf: true)
+  }
+
+  private func load(_ entry: CarvedIndex.Entry, _ buffer: inout ContiguousArray<UInt8>)
+    throws(SQLiteFileError) -> Bool
+  {
+    guard let version = version(of: entry) else {
+      return try reader.copy(entry.page, into: &buffer) > 0
+    }
+    return try load(version, &buffer)
+  }
+
+  private func version(of entry: CarvedIndex.Entry) -> PageVersion? {
+    switch Source(rawValue: entry.source) {
+    case .version: sides?.versions[Int(entry.page)]
+    case .shadowed: sides?.shadowed[Int(entry.page)]
+    default: nil
+    }
+  }
+
+  private func place(_ entry: CarvedIndex.Entry, _ table: Int?, _ origin: inout RowOrigin) {
+    if entry.flags & CarvedIndex.isAmbiguous != 0 {
+      origin.guess = table
+    } else {
+      origin.table = table
+    }
+    origin.place = Self.places[Int(entry.place)]
+    origin.confidence = Int(entry.confidence)
+    if let version = version(of: entry) {
+      origin.page = version.page
+      origin.member = version.member
+      origin.offset = version.offset + Int64(entry.start)
+      switch version.origin {
+      case .superseded: origin.state = .superseded
+      case .uncommitted: origin.state = .uncommitted
+      case .stale: origin.state = .stale
+      case .beforeImage: origin.state = .beforeImage
+      }
+    } else {
+      let location = reader.location(of: entry.page)
+      origin.page = entry.page
+      origin.member = location.member
+      origin.offset = location.offset + Int64(entry.start)
+      origin.state = .deleted
+    }
+    if origin.table == nil {
+      origin.attribution = .unknown
+    } else if let owner = census.owner(origin.page), owner.table == table {
+      origin.attribution = owner.evidence
+    } else {
+      origin.attribution = .shape
+    }
+  }
+}

@@ -1,0 +1,144 @@
+import SQLiteFile
+import Dispatch
+
+/// What is asked of each live row: whether it holds what an entry of an index does.
+private struct LivingContent {
+  let index: CarvedIndex
+  var living: CarvedIndex.Living
+  private var types = RecordTypes()
+
+  init(_ index: CarvedIndex) {
+    self.index = index
+    living = CarvedIndex.Living(index)
+  }
+
+  /// Looks at a row: `limit` is where the record ends on the page, `end` what is behind the number of its first overflow
+  /// page, too. `skipsFirst`: the first field is the row id's, which freed cells lose.
+  @inline(__always)
+  mutating func look(
+    at page: RawSpan, _ record: Int, _ limit: Int, _ end: Int, _ payload: Int, _ rowID: Int64,
+    skipsFirst: Bool
+  ) {
+    guard let header = Varint.read(page, at: record, end: limit),
+      header.value > UInt64(header.length), header.value <= UInt64(limit &- record),
+      let first = Varint.read(page, at: record &+ header.length, end: limit),
+      index.mayHold(
+        length: payload &- Int(header.value) &- RecordDecoder.length(ofType: first.value))
+    else { return }
+    let body = record &+ Int(header.value)
+    guard types.read(page, record &+ header.length..<body),
+      types.bodyLength &+ Int(header.value) == payload
+    else { return }
+    index.meet(
+      ContentHash.of(types, page, body: body, end: end, skipsFirst: skipsFirst), rowID: rowID,
+      &living)
+    guard !skipsFirst else { return }
+    index.meet(
+      ContentHash.of(types, page, body: body, end: end, skipsFirst: true), rowID: rowID, &living)
+  }
+}
+
+/// Looks among live rows for what dead ones hold: what lives elsewhere was not deleted.
+///
+/// One thread's part of the file. Only that thread touches it.
+private final class LivingRows: @unchecked Sendable {
+  private let census: PageCensus
+  private let concerned: Set<Int>?
+  private let shapes: [RowShape]
+  private let narrowed: [UInt32: ClosedRange<Int64>]
+  private var reader: PageReader
+  private var leaf: SoundLeaf
+  private var reading: LeafReading
+  private var buffer = ContiguousArray<UInt8>()
+  private(set) var content: LivingContent
+  private(set) var failure: SQLiteFileError?
+
+  /// `concerned`: the tables whose rows are looked at, beside those of no known table; nil for all.
+  init(_ database: DamagedDatabase, _ index: CarvedIndex, _ concerned: Set<Int>?) {
+    census = database.census
+    shapes = database.shapes
+    narrowed = database.narrowed
+    reader = database.reader.another()
+    reading = database.newReading()
+    leaf = SoundLeaf(usableSize: database.layout.usableSize, mostPayload: database.mostPayload)
+    content = LivingContent(index)
+    self.concerned = concerned
+  }
+
+  /// Looks at every `step`th of the blocks of pages, from one on.
+  func look(from first: Int, step: Int) {
+    let length = 256
+    let end = Int(census.pageCount) + 1
+    do throws(SQLiteFileError) {
+      for start in stride(from: first * length, to: end, by: step * length) {
+        for page in start..<min(start + length, end) where page > 1 { try look(at: UInt32(page)) }
+      }
+    } catch {
+      failure = error
+    }
+  }
+
+  private func look(at page: UInt32) throws(SQLiteFileError) {
+    guard census.isLiveLeaf(page) else { return }
+    let own = census.owner(page)?.table
+    if let concerned, let own, !concerned.contains(own) { return }
+    let skipsFirst = own.map { shapes[$0].rowIDField == 0 } ?? false
+    let rowIDs = narrowed[page]
+    if rowIDs == nil, try Self.look(at: page, skipsFirst, &reader, &leaf, &content) { return }
+    var bytes = ContiguousArray<UInt8>()
+    swap(&bytes, &buffer)
+    defer { swap(&bytes, &buffer) }
+    let available = try reader.copy(page, into: &bytes)
+    guard available > 0 else { return }
+    reading.read(
+      bytes.rawSpan, number: page, available: available, shape: own.map { shapes[$0] })
+    for cell in reading.cells where rowIDs?.contains(cell.rowID) ?? true {
+      content.look(
+        at: bytes.rawSpan, cell.record, cell.record + cell.local, cell.end, cell.payload,
+        cell.rowID, skipsFirst: skipsFirst)
+    }
+  }
+
+  /// Looks at a leaf that contradicts itself nowhere; false where it does.
+  private static func look(
+    at page: UInt32, _ skipsFirst: Bool, _ reader: inout PageReader, _ leaf: inout SoundLeaf,
+    _ content: inout LivingContent
+  ) throws(SQLiteFileError) -> Bool {
+    guard let bytes = try reader.page(page), leaf.read(bytes) else { return false }
+    for cell in leaf.cells {
+      let record = Int(cell.record)
+      let end = Int(cell.end)
+      let payload = Int(cell.payload)
+      content.look(
+        at: bytes, record, record &+ payload > end ? end &- 4 : end, end, payload, cell.rowID,
+        skipsFirst: skipsFirst)
+    }
+    return true
+  }
+}
+
+extension DamagedDatabase {
+  /// The entries of an index that no live row has the content of.
+  func entriesThatDoNotLive(_ index: CarvedIndex) throws(SQLiteFileError) -> ContiguousArray<
+    CarvedIndex.Entry
+  > {
+    // A row that can be of one table only lives in that one, or on a page that is nobody's.
+    var concerned: Set<Int>? = []
+    for entry in index.entries {
+      guard entry.table > 0, entry.flags & CarvedIndex.isAmbiguous == 0 else {
+        concerned = nil
+        break
+      }
+      concerned?.insert(Int(entry.table) - 1)
+    }
+    let count = pageCount < ParallelRecovery.leastPageCount ? 1 : 2
+    let parts = (0..<count).map { _ in LivingRows(self, index, concerned) }
+    DispatchQueue.concurrentPerform(iterations: count) {
+      parts[$0].look(from: $0, step: count)
+    }
+    for part in parts {
+      if let failure = part.failure { throw failure }
+    }
+    return index.entries(without: parts.map(\.content.living))
+  }
+}

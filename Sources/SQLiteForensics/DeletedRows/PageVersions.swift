@@ -1,0 +1,91 @@
+import SQLiteFile
+
+/// A page version that is not the live one.
+struct PageVersion: Equatable {
+  /// How a page came to be superseded.
+  enum Origin: Equatable {
+    /// Committed, and replaced by a later commit of the log; the first commit is 1. 0: the main file's own page, under
+    /// the log.
+    case superseded(commit: Int)
+    /// Of a transaction that was never finished.
+    case uncommitted
+    /// Left in the log by an earlier generation, or behind the frame where the valid ones end.
+    case stale
+    /// As it was before a transaction, in a rollback journal.
+    case beforeImage
+  }
+
+  /// The page's number, from 1.
+  let page: UInt32
+  /// The file that holds it.
+  let member: Finding.Member
+  /// Where its content starts, in bytes from the start of that file.
+  let offset: Int64
+  /// How it came to be superseded.
+  package let origin: Origin
+  /// Whether it agrees with its checksum; the main file has none.
+  package let isVerified: Bool
+}
+
+/// Page versions in 16 bytes each.
+struct PageVersions: RandomAccessCollection, Equatable {
+  private struct Packed: BitwiseCopyable, Equatable {
+    let page: UInt32
+    /// Three bits kind, one bit verified, 28 bits commit number.
+    let state: UInt32
+    /// Two bits member, 62 bits offset.
+    let place: UInt64
+  }
+
+  private static let highestCommit = 1 << 28 - 1
+  private var packed = ContiguousArray<Packed>()
+
+  init() {}
+
+  var startIndex: Int { 0 }
+  var endIndex: Int { packed.count }
+
+  mutating func append(_ version: PageVersion) {
+    let kind: UInt32
+    var commit = 0
+    switch version.origin {
+    case .superseded(let number):
+      kind = 0
+      commit = number
+    case .uncommitted: kind = 1
+    case .stale: kind = 2
+    case .beforeImage: kind = 3
+    }
+    let member: UInt64 =
+      switch version.member {
+      case .main: 0
+      case .wal: 1
+      case .journal: 2
+      }
+    let number = UInt32(Swift.min(Swift.max(0, commit), Self.highestCommit))
+    packed.append(
+      Packed(
+        page: version.page, state: kind << 29 | (version.isVerified ? 1 << 28 : 0) | number,
+        place: member << 62 | UInt64(Swift.max(0, version.offset)) & (1 << 62 - 1)))
+  }
+
+  subscript(index: Int) -> PageVersion {
+    let entry = packed[index]
+    let origin: PageVersion.Origin =
+      switch entry.state >> 29 {
+      case 0: .superseded(commit: Int(entry.state & (1 << 28 - 1)))
+      case 1: .uncommitted
+      case 2: .stale
+      default: .beforeImage
+      }
+    let member: Finding.Member =
+      switch entry.place >> 62 {
+      case 0: .main
+      case 1: .wal
+      default: .journal
+      }
+    return PageVersion(
+      page: entry.page, member: member, offset: Int64(entry.place & (1 << 62 - 1)),
+      origin: origin, isVerified: entry.state >> 28 & 1 == 1)
+  }
+}

@@ -1,0 +1,468 @@
+import SQLiteFile
+
+/// Decides the ``FileLayout`` of a file by looking at pages from all over it.
+struct LayoutVote {
+  private let file: ByteFile
+  private static let sampleCount = 600
+  private static let sizes = [512, 1024, 2048, 4096, 8192, 16_384, 32_768, 65_536]
+
+  init(_ file: ByteFile) { self.file = file }
+
+  /// `sidePageSize`: the page size that the files beside it have; nil when they tell none.
+  /// Returns nil when nothing in the file looks like a database.
+  func decide(sidePageSize: Int?) throws(SQLiteFileError) -> FileLayout? {
+    let first = ContiguousArray(try file.bytes(at: 0, count: DatabaseHeader.length))
+    let header = try? DatabaseHeader(parsing: first.rawSpan)
+    // Reserved bytes are rare: the header's number of them counts only where the pages agree.
+    let reserved = min(header?.reservedBytes ?? 0, 255)
+    var base: Int64 = 0
+    var best: Score?
+    var own: Score?
+    if let size = header?.pageSize { own = try score(size, base, orReserved: reserved) }
+    if let own, own.score > 0.97 {
+      // Nobody can say it more clearly.
+      best = own
+    } else {
+      for size in Self.sizes {
+        let found =
+          try size == own?.size ? own : score(size, base, orReserved: reserved)
+        if let found, found.score > (best?.score ?? 0) * 1.05 { best = found }
+      }
+    }
+    if (best?.score ?? 0) < 0.02, header == nil, let found = try findHeader() {
+      return FileLayout(
+        pageSize: found.header.pageSize, reservedBytes: found.header.reservedBytes,
+        textEncoding: found.header.textEncoding, origin: found.offset,
+        hasPointerMap: found.header.hasPointerMap, header: found.header, pageSizeSource: .header,
+        encodingSource: .header)
+    }
+    if (best?.score ?? 0) < 0.5, header == nil {
+      // Little at page boundaries counted from the file's start: look for another start.
+      if let shifted = try findBase(), shifted.score.score > (best?.score ?? 0) * 1.5 {
+        base = shifted.base
+        best = shifted.score
+      }
+    }
+    var layout: FileLayout
+    // A header is overruled by several pages that agree, and not by one that happens to look like a larger one.
+    let isOverruled =
+      best.map { $0.count >= 3 && $0.score > 2 * (own?.score ?? 0) && $0.score >= 0.02 } ?? false
+    if let header, !isOverruled {
+      layout = FileLayout(
+        pageSize: header.pageSize, reservedBytes: header.reservedBytes,
+        textEncoding: header.textEncoding, origin: 0, hasPointerMap: header.hasPointerMap,
+        header: header, pageSizeSource: .header, encodingSource: .header)
+    } else if let best {
+      layout = FileLayout(
+        pageSize: best.size, reservedBytes: best.reserved, textEncoding: .utf8, origin: base,
+        hasPointerMap: false, header: nil, refusedHeader: header, pageSizeSource: .pages,
+        encodingSource: .assumed)
+    } else if let sidePageSize {
+      layout = FileLayout(
+        pageSize: sidePageSize, reservedBytes: 0, textEncoding: .utf8, origin: 0,
+        hasPointerMap: false, header: nil, pageSizeSource: .log, encodingSource: .assumed)
+    } else {
+      return nil
+    }
+    if let best, best.size == layout.pageSize, best.score >= 0.02,
+      best.ends[layout.reservedBytes, default: 0] * 5 < best.ends[best.reserved, default: 0]
+    {
+      // The pages fill the usable size to its end, whatever the header says.
+      layout.reservedBytes = best.reserved
+    }
+    let encoding = try votedEncoding(layout)
+    if let encoding, layout.header == nil || encoding != layout.textEncoding {
+      layout.textEncoding = encoding
+      layout.encodingSource = .pages
+    }
+    if layout.header == nil {
+      try placeHead(&layout)
+      let head =
+        layout.origin > 0 ? try file.bytes(at: layout.origin, count: DatabaseHeader.length) : []
+      if let header = try? DatabaseHeader(parsing: ContiguousArray(head).rawSpan),
+        header.pageSize == layout.pageSize
+      {
+        layout.header = header
+        layout.hasPointerMap = header.hasPointerMap
+      }
+    }
+    if layout.header == nil { layout.hasPointerMap = try votedPointerMap(layout) }
+    return layout
+  }
+
+  // MARK: - Page size
+
+  private struct Score {
+    var size: Int
+    /// The share of sampled pages that are whole b-tree pages of this size.
+    var score = 0.0
+    /// The bytes that most of them leave free at their end, and how many leave how many.
+    var reserved = 0
+    var ends: [Int: Int] = [:]
+    /// How many pages they are.
+    var count = 0
+  }
+
+  /// The better of two scores: without reserved bytes, and with as many as the header says.
+  private func score(_ size: Int, _ base: Int64, orReserved reserved: Int) throws(SQLiteFileError)
+    -> Score
+  {
+    let found = try score(size, base, reserved: 0)
+    guard reserved > 0 else { return found }
+    let other = try score(size, base, reserved: reserved)
+    return other.score > found.score ? other : found
+  }
+
+  private func score(_ size: Int, _ base: Int64, reserved: Int) throws(SQLiteFileError) -> Score {
+    let count = (file.size - base) / Int64(size)
+    guard count > 0 else { return Score(size: size) }
+    let step = max(1, count / Int64(Self.sampleCount))
+    var sampled = 0
+    var ends: [Int: Int] = [:]
+    var index: Int64 = 0
+    var bytes = ContiguousArray<UInt8>(repeating: 0, count: size)
+    let head = min(size, Self.headLength)
+    while index < count {
+      let offset = base + index * Int64(size)
+      let isFirst = index == 0 && base == 0
+      index += step
+      // Most of what is no page shows it in its first byte.
+      guard try file.read(at: offset, into: &bytes, 0..<128) == 128 else { continue }
+      sampled += 1
+      let start = isFirst && Self.isPageOne(bytes.rawSpan) ? 100 : 0
+      guard BTreePage.Kind(rawValue: bytes.rawSpan.byte(at: start)) != nil,
+        try file.read(at: offset + 128, into: &bytes, 128..<head) == head - 128,
+        Self.mayBePage(bytes.rawSpan.part(0, head), start, size, reserved: reserved),
+        try file.read(at: offset + Int64(head), into: &bytes, head..<size) == size - head,
+        let end = Self.contentEnd(bytes.rawSpan, start, reserved: reserved)
+      else { continue }
+      ends[size - end, default: 0] += 1
+    }
+    guard sampled > 0, let most = ends.max(by: { ($0.value, -$0.key) < ($1.value, -$1.key) })
+    else { return Score(size: size) }
+    return Score(
+      size: size, score: Double(most.value) / Double(sampled), reserved: most.key, ends: ends,
+      count: most.value)
+  }
+
+  /// Bytes of a page that are looked at first. Most of what is no page of some size shows it there.
+  private static let headLength = 4096
+
+  /// Whether the first bytes of a page leave open that ``contentEnd(_:_:reserved:)`` takes it for one of this size.
+  private static func mayBePage(_ head: RawSpan, _ base: Int, _ size: Int, reserved: Int) -> Bool {
+    guard base + 12 <= size, let kind = BTreePage.Kind(rawValue: head.byte(at: base)) else {
+      return false
+    }
+    let count = Int(head.uint16(at: base + 3))
+    let pointers = base + (kind.isLeaf ? 8 : 12)
+    let floor = pointers + 2 * count
+    guard count > 0, floor + 4 * count <= size else { return false }
+    // Where nothing is free among the cells or behind them, the last one's end is the content's.
+    guard size > head.byteCount, floor <= head.byteCount, head.uint16(at: base + 1) == 0,
+      head.byte(at: base + 7) == 0
+    else { return true }
+    var last = 0
+    for index in 0..<count { last = max(last, Int(head.uint16(at: pointers + 2 * index))) }
+    // The lengths before a payload take 22 bytes at most.
+    guard last + 22 <= head.byteCount else { return true }
+    guard let end = cellEnd(head, at: last, kind, size, reserved: reserved) else { return false }
+    return end <= size && size - end <= 255
+  }
+
+  private static func isPageOne(_ page: RawSpan) -> Bool {
+    BTreePage.Kind(rawValue: page.byte(at: 0)) == nil
+  }
+
+  /// Where the content of a b-tree page ends, counted from its start; nil when it is none. The lengths of
+  /// cells are not looked at beyond what tells where the last one ends.
+  static func contentEnd(_ page: RawSpan, _ base: Int, reserved: Int) -> Int? {
+    let size = page.byteCount
+    guard base + 12 <= size, let kind = BTreePage.Kind(rawValue: page.byte(at: base)) else {
+      return nil
+    }
+    let count = Int(page.uint16(at: base + 3))
+    let pointers = base + (kind.isLeaf ? 8 : 12)
+    let floor = pointers + 2 * count
+    guard count > 0, floor + 4 * count <= size else { return nil }
+    var content = Int(page.uint16(at: base + 5))
+    if content == 0 { content = 65_536 }
+    guard content >= floor, content < size, page.byte(at: base + 7) <= 60 else { return nil }
+    var last = 0
+    for index in 0..<count {
+      let start = Int(page.uint16(at: pointers + 2 * index))
+      guard start >= content, start + 4 <= size else { return nil }
+      last = max(last, start)
+    }
+    guard let lastEnd = cellEnd(page, at: last, kind, size, reserved: reserved) else { return nil }
+    var end = lastEnd
+    // A free block may stand behind the last cell.
+    var blocks = 0
+    var chain = FreeblockChain(first: Int(page.uint16(at: base + 1)), usableSize: size)
+    while let block = chain.next(page) {
+      end = max(end, block.end)
+      blocks += block.size
+    }
+    if chain.isBackwards { return nil }
+    // Where no payload spills, cells, free blocks and fragments make up the page: fragments may be at its end.
+    if kind == .leafTable, end < size, lastEnd < size, page.byte(at: base + 7) > 0,
+      let cells = cellsLength(page, pointers, count)
+    {
+      let whole = content + cells + blocks + Int(page.byte(at: base + 7))
+      if whole >= end, whole <= size { end = whole }
+    }
+    // The header keeps the reserved bytes in one byte (file format, section 1.3.4).
+    guard end <= size, size - end <= 255 else { return nil }
+    return end
+  }
+
+  /// Where the cell at `start` of a page of this size ends, of which `page` has the first bytes; nil when it is none.
+  private static func cellEnd(
+    _ page: RawSpan, at start: Int, _ kind: BTreePage.Kind, _ size: Int, reserved: Int
+  ) -> Int? {
+    let limit = page.byteCount
+    switch kind {
+    case .leafTable, .leafIndex, .interiorIndex:
+      let lead = kind == .interiorIndex ? 4 : 0
+      guard let payload = Varint.read(page, at: start + lead, end: limit) else { return nil }
+      var offset = start + lead + payload.length
+      if kind == .leafTable {
+        guard let key = Varint.read(page, at: offset, end: limit) else { return nil }
+        offset += key.length
+      }
+      guard payload.value <= 1 << 31 else { return nil }
+      // Of a payload that spills the local part depends on the usable size, so that one with another number of
+      // reserved bytes bears no witness.
+      let total = Int(payload.value)
+      let local = BTreePage.localLength(
+        payload: total, usableSize: size - reserved, isTableLeaf: kind == .leafTable)
+      return max(start + 4, offset + local + (local < total ? 4 : 0))
+    case .interiorTable:
+      guard let key = Varint.read(page, at: start + 4, end: limit) else { return nil }
+      return start + 4 + key.length
+    }
+  }
+
+  /// Looks for a header with a page behind it at every offset of the file's first 4 MiB.
+  private func findHeader() throws(SQLiteFileError) -> (offset: Int64, header: DatabaseHeader)? {
+    let block = ContiguousArray(try file.bytes(at: 0, count: 4 << 20))
+    let bytes = block.rawSpan
+    var offset = 0
+    while offset + DatabaseHeader.length < block.count {
+      defer { offset += 1 }
+      guard bytes.byte(at: offset) == DatabaseHeader.magic[0],
+        let header = try? DatabaseHeader(parsing: bytes.part(offset, DatabaseHeader.length)),
+        BTreePage.Kind(rawValue: bytes.byte(at: offset + DatabaseHeader.length)) != nil
+      else { continue }
+      return (Int64(offset), header)
+    }
+    return nil
+  }
+
+  /// Bytes of all cells of a table leaf; nil when one of them spills or is none.
+  private static func cellsLength(_ page: RawSpan, _ pointers: Int, _ count: Int) -> Int? {
+    let size = page.byteCount
+    var sum = 0
+    for index in 0..<count {
+      let start = Int(page.uint16(at: pointers + 2 * index))
+      guard let payload = Varint.read(page, at: start, end: size), payload.value <= UInt64(size),
+        let key = Varint.read(page, at: start + payload.length, end: size)
+      else { return nil }
+      let total = Int(payload.value)
+      guard BTreePage.localLength(payload: total, usableSize: size, isTableLeaf: true) == total
+      else { return nil }
+      sum += max(4, payload.length + key.length + total)
+    }
+    return sum
+  }
+
+  /// Looks for page starts at every offset.
+  private func findBase() throws(SQLiteFileError) -> (base: Int64, score: Score)? {
+    let block = ContiguousArray(try file.bytes(at: 0, count: 4 << 20))
+    let bytes = block.rawSpan
+    var best: (base: Int64, score: Score)?
+    for size in Self.sizes where block.count >= 4 * size {
+      var counts: [Int: Int] = [:]
+      var offset = 0
+      while offset + size <= block.count {
+        if BTreePage.Kind(rawValue: bytes.byte(at: offset)) != nil,
+          let end = Self.contentEnd(bytes.part(offset, size), 0, reserved: 0), size - end <= 64
+        {
+          counts[offset % size, default: 0] += 1
+        }
+        offset += 1
+      }
+      guard let most = counts.max(by: { ($0.value, -$0.key) < ($1.value, -$1.key) }),
+        most.value >= 3
+      else { continue }
+      let found = try score(size, Int64(most.key), reserved: 0)
+      if found.score > (best?.score.score ?? 0.01) { best = (Int64(most.key), found) }
+    }
+    return best
+  }
+
+  // MARK: - Encoding
+
+  /// What the text of sampled table leaves is written in; nil without text.
+  private func votedEncoding(_ layout: FileLayout) throws(SQLiteFileError)
+    -> DatabaseHeader.TextEncoding?
+  {
+    let size = Int64(layout.pageSize)
+    let base = layout.origin >= 0 ? layout.origin : 0
+    let count = (file.size - base) / size
+    let step = max(1, count / Int64(Self.sampleCount))
+    var types = RecordTypes()
+    // Zero bytes at even and odd places of texts, and all bytes.
+    var even = 0
+    var odd = 0
+    var total = 0
+    // Texts, and those of them that are valid UTF-8.
+    var texts = 0
+    var valid = 0
+    var index: Int64 = 0
+    while index < count, total < 200_000 {
+      let page = ContiguousArray(try file.bytes(at: base + index * size, count: layout.pageSize))
+      index += step
+      guard page.count == layout.pageSize else { continue }
+      let bytes = page.rawSpan
+      var start = 0
+      if BTreePage.Kind(rawValue: bytes.byte(at: 0)) == nil { start = 100 }
+      guard bytes.byte(at: start) == BTreePage.Kind.leafTable.rawValue else { continue }
+      let cells = min(64, Int(bytes.uint16(at: start + 3)))
+      for cell in 0..<cells where start + 10 + 2 * cell <= layout.usableSize {
+        let place = Int(bytes.uint16(at: start + 8 + 2 * cell))
+        guard place + 4 <= layout.usableSize,
+          let found = LeafCell.parse(
+            bytes, at: place, limit: layout.usableSize, usableSize: layout.usableSize,
+            mostPayload: 1 << 31, &types)
+        else { continue }
+        var offset = found.record + found.payload - types.bodyLength
+        for type in types.types {
+          let length = RecordDecoder.length(ofType: type)
+          if type >= 13, type & 1 == 1, offset + length <= found.record + found.local {
+            for position in 0..<length where bytes.byte(at: offset + position) == 0 {
+              if position & 1 == 0 { even += 1 } else { odd += 1 }
+            }
+            total += length
+            texts += 1
+            if UTF8Scan.isValid(bytes.part(offset, length)) { valid += 1 }
+          }
+          offset += length
+          if offset > found.record + found.local { break }
+        }
+      }
+    }
+    guard total > 0 else { return nil }
+    // UTF-16 of scripts that are not Latin has few zeros; then nothing is said of the two byte orders.
+    guard (even + odd) * 10 > total else { return valid * 2 > texts ? .utf8 : nil }
+    // Zeros in both halves of units are characters themselves, as they may be of UTF-8, if a header says so.
+    if layout.header?.textEncoding == .utf8, max(even, odd) <= 4 * min(even, odd) { return nil }
+    return odd > even ? .utf16LittleEndian : .utf16BigEndian
+  }
+
+  // MARK: - Position of the head
+
+  /// How many pages may be missing before a file of so many.
+  private static func mostLostPages(_ count: Int64) -> Int64 { 16 * count + 1024 }
+
+  /// Where page 1 was, when the file does not start with it: the page numbers in the file tell.
+  private func placeHead(_ layout: inout FileLayout) throws(SQLiteFileError) {
+    let size = Int64(layout.pageSize)
+    let base = layout.origin
+    let count = (file.size - base) / size
+    // How far each page would be from the place that its number gives it. What is lost before the file costs time and
+    // memory for each of its pages, so a number in the file is believed only as far as the file's own size goes.
+    let believed = -count...Self.mostLostPages(count)
+    var votes: [Int64: Int] = [:]
+    var keys: [Int64: Int64] = [:]
+    var children: [(page: Int64, key: Int64)] = []
+    var overflow = OverflowPlaces()
+    var types = RecordTypes()
+    var index: Int64 = 0
+    while index < count {
+      let page = ContiguousArray(try file.bytes(at: base + index * size, count: layout.pageSize))
+      guard page.count == layout.pageSize else { break }
+      let bytes = page.rawSpan
+      let kind = BTreePage.Kind(rawValue: bytes.byte(at: 0))
+      let cells = Int(bytes.uint16(at: 3))
+      overflow.add(bytes, layout.usableSize)
+      if bytes.byte(at: 0) == DatabaseHeader.magic[0],
+        let header = try? DatabaseHeader(parsing: bytes), header.pageSize == layout.pageSize
+      {
+        // Page 1 itself: a database inside a value does not begin where a page does.
+        votes[-index, default: 0] += 1000
+      }
+      if kind == .leafTable, cells > 0, 8 + 2 * cells <= layout.usableSize, keys.count < 200_000 {
+        let place = Int(bytes.uint16(at: 8 + 2 * (cells - 1)))
+        if place + 4 <= layout.usableSize,
+          let cell = LeafCell.parse(
+            bytes, at: place, limit: layout.usableSize, usableSize: layout.usableSize,
+            mostPayload: 1 << 31, &types)
+        {
+          // A key of two tables says nothing.
+          keys[cell.rowID] = keys[cell.rowID] == nil ? index : -1
+        }
+      } else if kind == .interiorTable, 12 + 2 * cells <= layout.usableSize {
+        for cell in 0..<cells where children.count < 200_000 {
+          let place = Int(bytes.uint16(at: 12 + 2 * cell))
+          guard place + 5 <= layout.usableSize,
+            let key = Varint.read(bytes, at: place + 4, end: layout.usableSize)
+          else { continue }
+          children.append((Int64(bytes.uint32(at: place)), Int64(bitPattern: key.value)))
+        }
+      } else if kind == nil {
+        // The next page of an overflow chain mostly follows at once.
+        let next = Int64(bytes.uint32(at: 0))
+        if next >= 2, believed.contains(next - (index + 2)) {
+          votes[next - (index + 2), default: 0] += 1
+        }
+      }
+      index += 1
+    }
+    for child in children {
+      guard let found = keys[child.key], found >= 0, believed.contains(child.page - 1 - found)
+      else { continue }
+      votes[child.page - 1 - found, default: 0] += 4
+    }
+    if votes.values.allSatisfy({ $0 < 8 }), let found = overflow.distance() {
+      votes[found.distance, default: 0] += found.count
+    }
+    // Of two that are as likely and as near, pages are rather missing than no part of the database.
+    guard
+      let winner = votes.max(by: {
+        ($0.value, -abs($0.key), $0.key) < ($1.value, -abs($1.key), $1.key)
+      }), winner.value >= 3
+    else { return }
+    // More lost than left: one page that leads there may be chance.
+    guard winner.key <= count || winner.value >= 8 else { return }
+    layout.origin = base - winner.key * size
+  }
+
+  // MARK: - Pointer map
+
+  /// Whether the pages that would be pointer-map pages are some.
+  private func votedPointerMap(_ layout: FileLayout) throws(SQLiteFileError) -> Bool {
+    let stride = Int64(layout.usableSize / 5 + 1)
+    let most = (file.size - layout.origin) / Int64(layout.pageSize)
+    var number: Int64 = 2
+    var looked = 0
+    var held = 0
+    while number <= most, looked < 50 {
+      let offset = layout.origin + (number - 1) * Int64(layout.pageSize)
+      number += stride
+      guard offset >= 0 else { continue }
+      let page = ContiguousArray(try file.bytes(at: offset, count: layout.pageSize))
+      guard page.count == layout.pageSize else { continue }
+      looked += 1
+      var entries = 0
+      for index in 0..<min(32, layout.usableSize / 5) {
+        let type = page.rawSpan.byte(at: index * 5)
+        let parent = Int64(page.rawSpan.uint32(at: index * 5 + 1))
+        if (1...5).contains(type), parent <= most, (parent == 0) == (type <= 2) { entries += 1 }
+      }
+      // Pages behind the map page have an entry each, so far as there are any.
+      let due = min(Int64(min(32, layout.usableSize / 5)), most - (number - stride))
+      if entries * 2 > due { held += 1 }
+    }
+    return held * 2 > looked
+  }
+}

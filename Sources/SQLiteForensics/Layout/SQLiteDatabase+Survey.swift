@@ -1,0 +1,121 @@
+public import SQLiteFile
+
+extension SQLiteDatabase {
+  /// Opens a database by its header, or by what its pages say where the header is lost or they contradict it.
+  ///
+  /// ``votedLayout`` tells which of the two it was. What was wrong is among the ``findings``.
+  ///
+  /// - Throws: ``SQLiteFileError`` when the file cannot be opened, and when nothing in it is beyond doubt a page of
+  ///   a database: then the error is that of ``init(path:logView:)``.
+  public static func surveyed(path: String, logView: LogView = .committed) throws(SQLiteFileError)
+    -> SQLiteDatabase
+  {
+    let plain: SQLiteDatabase
+    do {
+      plain = try SQLiteDatabase(path: path, logView: logView)
+    } catch {
+      guard error.code == .notADatabase || error.code == .badHeader,
+        let voted = try voted(path, logView)
+      else { throw error }
+      return voted
+    }
+    guard try plain.isLayoutDoubtful(), let voted = try voted(path, logView),
+      voted.header.pageSize != plain.header.pageSize
+        || voted.header.reservedBytes != plain.header.reservedBytes
+        || voted.header.textEncoding != plain.header.textEncoding
+    else { return plain }
+    return voted
+  }
+
+  /// Whether anything speaks against the header's page size, reserved bytes or encoding. Cheap, so that it can be
+  /// asked of any file; the vote looks at pages from all over it.
+  private func isLayoutDoubtful() throws(SQLiteFileError) -> Bool {
+    var reader = anotherReader()
+    guard try reader.kind(of: 1) != nil, header.reservedBytes == 0, try !hasOddEncoding(&reader)
+    else { return true }
+    if header.isPageCountValid, !hasOverlays,
+      Int64(header.pageCount) * Int64(header.pageSize) != sizeBytes
+    {
+      return true
+    }
+    let types: Set = ["table", "index", "view", "trigger"]
+    guard schema.entries.allSatisfy({ types.contains($0.type) }) else { return true }
+    if schema.entries.isEmpty { return try cellCount(ofPage: 1, &reader) > 0 }
+    let roots = schema.entries.map(\.rootPage).filter { $0 > 0 }
+    var sound = 0
+    for root in roots.prefix(64) where try reader.kind(of: root) != nil { sound += 1 }
+    return sound * 2 < min(64, roots.count)
+  }
+
+  private func hasOddEncoding(_ reader: inout PageReader) throws(SQLiteFileError) -> Bool {
+    guard let page = try reader.page(1) else { return false }
+    return page.uint32(at: 56) > 3
+  }
+
+  private func cellCount(ofPage number: UInt32, _ reader: inout PageReader) throws(SQLiteFileError)
+    -> Int
+  {
+    let usableSize = reader.usableSize
+    guard let page = try reader.page(number),
+      let header = try? BTreePage(parsing: page, number: number, usableSize: usableSize)
+    else { return 0 }
+    return header.cellCount
+  }
+
+  /// Whether a file that does not open by its header is a database all the same, by its pages.
+  package static func isRuinedDatabase(path: String) -> Bool {
+    ((try? voted(path, .committed)) ?? nil) != nil
+  }
+
+  /// The database that the pages speak of; nil when there is no proof that it is one.
+  private static func voted(_ path: String, _ logView: LogView) throws(SQLiteFileError)
+    -> SQLiteDatabase?
+  {
+    let main = try ByteFile(path)
+    guard main.size > 0, let survey = try FileSurvey(main, logView), try survey.isProven() else {
+      return nil
+    }
+    var layout = survey.layout
+    let remains = try survey.headerRemains()
+    let bytes =
+      remains ?? ContiguousArray<UInt8>(repeating: 0, count: DatabaseHeader.length)
+    if layout.encodingSource == .assumed,
+      let encoding = DatabaseHeader.TextEncoding(rawValue: bytes.rawSpan.uint32(at: 56))
+    {
+      layout.textEncoding = encoding
+    }
+    var findings = FindingList()
+    for finding in survey.findings { findings.add(finding) }
+    if let sides = survey.sides { findings.add(sides.findings) }
+    return try SQLiteDatabase(
+      Parts(
+        path: path, logView: logView, main: main,
+        header: DatabaseHeader(layout, remains: bytes.rawSpan),
+        overlays: survey.sides?.overlays ?? [],
+        pageCount: survey.sides?.databasePageCount ?? survey.pageCount, log: nil, journal: nil,
+        findings: findings, origin: layout.origin, votedLayout: layout,
+        isHeaderLost: remains == nil))
+  }
+}
+
+extension FileSurvey {
+  /// What can be believed of a header that as a whole cannot: its fields, when those that have the same value in
+  /// every database have it (sections 1.3.5 and 1.3.15) and its freelist is one that the file could have. Nil when
+  /// nothing can.
+  fileprivate func headerRemains() throws(SQLiteFileError) -> ContiguousArray<UInt8>? {
+    var place = (file: main, offset: layout.origin)
+    for overlay in sides?.overlays ?? [] {
+      guard let offset = overlay.offset(of: 1) else { continue }
+      place = (overlay.file, offset)
+      break
+    }
+    let bytes = ContiguousArray(
+      try place.file.bytes(at: place.offset, count: DatabaseHeader.length))
+    guard bytes.count == DatabaseHeader.length, bytes[21] == 64, bytes[22] == 32, bytes[23] == 32,
+      bytes[72..<92].allSatisfy({ $0 == 0 })
+    else { return nil }
+    let header = bytes.rawSpan
+    guard header.uint32(at: 32) <= pageCount, header.uint32(at: 36) <= pageCount else { return nil }
+    return bytes
+  }
+}

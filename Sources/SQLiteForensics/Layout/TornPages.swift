@@ -1,0 +1,336 @@
+import SQLiteFile
+
+/// Says of the pages around the place where bytes were lost or put in which of them are whole, and what is left of the
+/// others.
+///
+/// The page that the cut goes through has its first part at its old place and its last part at the new one, and nothing
+/// says where the one ends. So cells are followed from both sides as far as they hold. Where both ways come to the same bytes
+/// neither is believed; and the last cell before the cut may have lost its end, which its lengths do not show.
+struct TornPages {
+  private let file: ByteFile
+  private let layout: FileLayout
+  private let witnesses: ShiftWitnesses
+  private let distance: Int64
+  private let size: Int64
+
+  init(
+    _ file: ByteFile, _ layout: FileLayout, _ witnesses: ShiftWitnesses, _ distance: Int64
+  ) {
+    self.file = file
+    self.layout = layout
+    self.witnesses = witnesses
+    self.distance = distance
+    size = Int64(layout.pageSize)
+  }
+
+  // MARK: - Which pages are whole
+
+  /// What a page says of itself at one of its two places.
+  private enum Standing {
+    case none
+    /// By its first bytes it is the page that it should be there.
+    case head
+    case whole
+  }
+
+  /// Looks more closely at the pages between the last one that is known to be at its old place and the first one that is
+  /// known to be at its new one.
+  func shift(between lastKnown: UInt32, and firstKnown: UInt32) throws(SQLiteFileError)
+    -> PageShift
+  {
+    var last = (page: lastKnown, standing: Standing.whole)
+    var first = firstKnown
+    for page in lastKnown + 1..<max(lastKnown + 1, firstKnown) {
+      let found = try standing(of: page, 0)
+      if found != .none { last = (page, found) }
+    }
+    var page = firstKnown - 1
+    while page > last.page {
+      if try standing(of: page, distance) != .none { first = page }
+      page -= 1
+    }
+    if start(of: first, distance) <= start(of: last.page, 0) {
+      // They contradict each other; what is known stays.
+      last = (lastKnown, .whole)
+      first = firstKnown
+    }
+    return try tear(behind: last.page, last.standing, before: first)
+  }
+
+  private func start(of page: UInt32, _ distance: Int64) -> Int64 {
+    Int64(page - 1) * size + distance
+  }
+
+  private func standing(of page: UInt32, _ distance: Int64) throws(SQLiteFileError) -> Standing {
+    let bytes = try self.bytes(of: page, distance)
+    guard bytes.count == layout.pageSize else { return .none }
+    guard let kind = BTreePage.Kind(rawValue: bytes[0]) else {
+      // An overflow chain mostly goes on in the next page.
+      return bytes.rawSpan.uint32(at: 0) == page + 1 ? .head : .none
+    }
+    guard LayoutVote.contentEnd(bytes.rawSpan, 0, reserved: layout.reservedBytes) != nil else {
+      return .none
+    }
+    let rowIDs = Self.rowIDs(ofWhole: bytes.rawSpan, layout)
+    if kind == .leafTable, rowIDs == nil { return .none }
+    // A whole page that begins where none did in a file without shift is at its new place; among pages that all begin
+    // at the same places only what leads to one tells which it is.
+    if self.distance % size != 0 { return .whole }
+    guard let rowIDs else { return .none }
+    return witnesses.allows(rowIDs, on: page) ? .whole : .none
+  }
+
+  private func bytes(of page: UInt32, _ distance: Int64) throws(SQLiteFileError)
+    -> ContiguousArray<UInt8>
+  {
+    let offset = start(of: page, distance)
+    guard page >= 1, offset >= 0 else { return [] }
+    return ContiguousArray(try file.bytes(at: offset, count: layout.pageSize))
+  }
+
+  /// The row ids of a leaf of a table whose every cell is a whole record, in order; nil for any other page.
+  static func rowIDs(ofWhole page: RawSpan, _ layout: FileLayout) -> ClosedRange<Int64>? {
+    guard page.byte(at: 0) == BTreePage.Kind.leafTable.rawValue,
+      LayoutVote.contentEnd(page, 0, reserved: layout.reservedBytes) != nil
+    else { return nil }
+    var types = RecordTypes()
+    types.renewBudget(usableSize: layout.usableSize)
+    var first: Int64?
+    var last = Int64.min
+    for index in 0..<Int(page.uint16(at: 3)) {
+      guard
+        let cell = LeafCell.parse(
+          page, at: Int(page.uint16(at: 8 + 2 * index)), limit: layout.usableSize,
+          usableSize: layout.usableSize, mostPayload: 1 << 31, longestHeader: .max,
+          keepsTypes: false, &types), first == nil || cell.rowID > last
+      else { return nil }
+      first = first ?? cell.rowID
+      last = cell.rowID
+    }
+    return first.map { $0...last }
+  }
+
+  // MARK: - What is left of the others
+
+  private func tear(behind last: UInt32, _ standing: Standing, before first: UInt32)
+    throws(SQLiteFileError) -> PageShift
+  {
+    let lastEnd = start(of: last, 0) + size
+    // With less than nothing between them the last page at its old place has lost its own end.
+    let end = start(of: first, distance)
+    var torn: [UInt32: TornLeaf] = [:]
+    var doubtful = last + 1..<max(last + 1, first)
+    var head = last + 1
+    var old = TornRun()
+    if end > lastEnd, head < first { old = try run(of: head, before: end) }
+    if !old.knowsPointers {
+      // Nothing behind it is at its old place: so it may have lost its own end.
+      head = last
+      old = try run(of: last, before: min(end, lastEnd))
+      doubtful = last..<doubtful.upperBound
+    }
+    // What is left of the page before the first one that is whole at its new place.
+    let tail = max(first - 1, head)
+    let begin = old.cells.first?.offset ?? min(lastEnd, end)
+    var new = try run(upTo: tail, behind: begin, pointers: tail == head ? old.pointers : [])
+    // Where both ways come to the same bytes neither is believed.
+    let (oldEnd, newStart) = (old.cells.last?.end ?? 0, new.cells.first?.offset ?? .max)
+    let isContested = newStart < oldEnd
+    if isContested {
+      old.cells.removeAll { $0.end > newStart }
+      new.cells.removeAll { $0.offset < oldEnd }
+    }
+    if !old.isEndKnown || isContested, !old.cells.isEmpty { old.cells.removeLast() }
+    // A cell right behind the last one may be that one's end with another's beginning.
+    if isContested || newStart == oldEnd, !new.cells.isEmpty { new.cells.removeFirst() }
+    if tail == head {
+      // Each row id is on a page once.
+      let ids = Set(old.cells.map(\.rowID))
+      if new.cells.contains(where: { ids.contains($0.rowID) }) { new.cells = [] }
+      torn[head] = try leaf(old.cells + new.cells)
+    } else {
+      torn[head] = try leaf(old.cells)
+      torn[tail] = try leaf(new.cells)
+    }
+    if head == last, last < 2 || standing == .whole && !old.knowsPointers {
+      // Page 1, and pages that lead to others, are checked by what they lead to.
+      doubtful = last + 1..<doubtful.upperBound
+      torn[head] = nil
+    }
+    let place = max(old.cells.last?.end ?? 0, start(of: head, 0))
+    return PageShift(distance: distance, place: place, doubtful: doubtful, torn: torn)
+  }
+
+  private func leaf(_ cells: [TornLeaf.Cell]) throws(SQLiteFileError) -> TornLeaf? {
+    try TornLeaf(cells, pageSize: layout.pageSize, usableSize: layout.usableSize) {
+      cell throws(SQLiteFileError) in
+      ContiguousArray(try file.bytes(at: cell.offset, count: cell.place.count))
+    }
+  }
+
+  /// Cells of a page that are at one of its two places, in the order in which they stand.
+  private struct TornRun {
+    var cells: [TornLeaf.Cell] = []
+    /// Where the page's cells are by its head, each at the place of its row id among all of them.
+    var pointers: [Int] = []
+    /// Whether another cell begins behind the last one, so that that one is whole.
+    var isEndKnown = false
+
+    var knowsPointers: Bool { !pointers.isEmpty }
+  }
+
+  /// The cells of a page with its head at its old place, from the first one on as far as they hold.
+  private func run(of page: UInt32, before end: Int64) throws(SQLiteFileError) -> TornRun {
+    var run = TornRun()
+    let bytes = try self.bytes(of: page, 0)
+    guard page > 1, bytes.count == layout.pageSize else { return run }
+    let limit = Int(min(Int64(layout.usableSize), end - start(of: page, 0)))
+    let span = bytes.rawSpan
+    guard let pointers = pointers(span, limit), distance % size != 0 || witnesses.links[page] != nil
+    else { return run }
+    run.pointers = pointers
+    var types = RecordTypes()
+    types.renewBudget(usableSize: layout.usableSize)
+    for (index, start) in pointers.enumerated().sorted(by: { $0.element < $1.element }) {
+      guard let cell = cell(span, at: start, limit, &types),
+        isInOrder(cell.rowID, at: index, run.cells, pointers, page),
+        run.cells.last.map({ $0.place.upperBound <= start }) ?? true
+      else {
+        run.isEndKnown = isHead(span, at: start, limit, index, run.cells, pointers, page)
+        return run
+      }
+      run.cells.append(
+        TornLeaf.Cell(
+          place: start..<cell.end, offset: self.start(of: page, 0) + Int64(start),
+          rowID: cell.rowID, columnCount: types.types.count))
+    }
+    return run
+  }
+
+  /// The last cells of a page that are at its new place, from the page's end on as far as they hold.
+  ///
+  /// `begin`: the place in the file behind which they are.
+  /// `pointers`: where cells begin, if that is known.
+  private func run(upTo page: UInt32, behind begin: Int64, pointers: [Int])
+    throws(SQLiteFileError) -> TornRun
+  {
+    var run = TornRun()
+    guard page > 1 else { return run }
+    let bytes = try self.bytes(of: page, distance)
+    guard bytes.count == layout.pageSize,
+      distance % size != 0 || witnesses.links[page] != nil
+    else { return run }
+    let span = bytes.rawSpan
+    let floor = Int(max(8, min(size, begin - start(of: page, distance))))
+    run.pointers = pointers
+    var types = RecordTypes()
+    types.renewBudget(usableSize: layout.usableSize)
+    if pointers.isEmpty {
+      run.cells = cellsInARow(span, floor, page, &types)
+      return run
+    }
+    var end = layout.usableSize
+    for (index, start) in pointers.enumerated().sorted(by: { $0.element > $1.element }) {
+      guard start >= floor, let cell = cell(span, at: start, end, &types),
+        isInOrder(cell.rowID, at: index, run.cells, pointers, page)
+      else { return run }
+      end = start
+      run.cells.insert(
+        TornLeaf.Cell(
+          place: start..<cell.end, offset: self.start(of: page, distance) + Int64(start),
+          rowID: cell.rowID, columnCount: types.types.count), at: 0)
+    }
+    return run
+  }
+
+  /// The most cells one behind the other that end where the page does, of a page without head.
+  private func cellsInARow(
+    _ page: RawSpan, _ floor: Int, _ number: UInt32, _ types: inout RecordTypes
+  ) -> [TornLeaf.Cell] {
+    // How many cells in a row there are from a place on to the end of the page.
+    var counts: [Int: Int] = [layout.usableSize: 0]
+    var best = layout.usableSize
+    for start in stride(from: layout.usableSize - 4, through: floor, by: -1) {
+      guard let cell = cell(page, at: start, layout.usableSize, &types), cell.isMeasured,
+        let behind = counts[cell.end], isAllowed(cell.rowID, on: number)
+      else { continue }
+      counts[start] = behind + 1
+      if behind + 1 > counts[best, default: 0] { best = start }
+    }
+    var cells: [TornLeaf.Cell] = []
+    while best < layout.usableSize, let cell = cell(page, at: best, layout.usableSize, &types) {
+      cells.append(
+        TornLeaf.Cell(
+          place: best..<cell.end, offset: start(of: number, distance) + Int64(best),
+          rowID: cell.rowID, columnCount: types.types.count))
+      best = cell.end
+    }
+    // The end of a cell that was cut may look like one.
+    if let last = cells.last, cells[0].columnCount != last.columnCount { cells.removeFirst() }
+    guard cells.count > 1, Set(cells.map(\.rowID)).count == cells.count else { return [] }
+    return cells
+  }
+
+  /// Where the cells of a leaf of a table are by its head, of which all must be before `limit`; nil where it has none.
+  private func pointers(_ page: RawSpan, _ limit: Int) -> [Int]? {
+    guard limit > 12, page.byte(at: 0) == BTreePage.Kind.leafTable.rawValue else { return nil }
+    let count = Int(page.uint16(at: 3))
+    let floor = 8 + 2 * count
+    let content = Int(page.uint16(at: 5))
+    guard count > 0, floor + 4 * count <= layout.usableSize, floor <= limit,
+      content >= floor || content == 0, content < layout.usableSize
+    else { return nil }
+    let starts = (0..<count).map { Int(page.uint16(at: 8 + 2 * $0)) }
+    guard starts.allSatisfy({ $0 >= max(floor, content) && $0 + 4 <= layout.usableSize }),
+      Set(starts).count == count
+    else { return nil }
+    return starts
+  }
+
+  /// A whole cell with text that is text.
+  private func cell(_ page: RawSpan, at start: Int, _ limit: Int, _ types: inout RecordTypes)
+    -> LeafCell?
+  {
+    guard start + 4 <= limit,
+      let cell = LeafCell.parse(
+        page, at: start, limit: limit, usableSize: layout.usableSize, mostPayload: 1 << 31, &types)
+    else { return nil }
+    let body = cell.record + cell.payload - types.bodyLength
+    return RowShape.anyText(
+      types, page, body: body, end: cell.record + cell.local, encoding: layout.textEncoding)
+      ? cell : nil
+  }
+
+  private func isAllowed(_ rowID: Int64, on page: UInt32) -> Bool {
+    witnesses.links[page]?.rowIDs.contains(rowID) ?? true
+  }
+
+  /// Whether the row id of a cell fits among those that are known: they ascend in the order of the pointers.
+  private func isInOrder(
+    _ rowID: Int64, at index: Int, _ cells: [TornLeaf.Cell], _ pointers: [Int], _ page: UInt32
+  ) -> Bool {
+    guard isAllowed(rowID, on: page) else { return false }
+    let places = Dictionary(
+      pointers.enumerated().map { ($0.element, $0.offset) }, uniquingKeysWith: { one, _ in one })
+    return cells.allSatisfy { cell in
+      guard let other = places[cell.place.lowerBound] else { return false }
+      return index < other ? rowID < cell.rowID : rowID > cell.rowID
+    }
+  }
+
+  /// Whether a cell that does not hold begins as it should, so that what stands before it is whole.
+  private func isHead(
+    _ page: RawSpan, at start: Int, _ limit: Int, _ index: Int, _ cells: [TornLeaf.Cell],
+    _ pointers: [Int], _ number: UInt32
+  ) -> Bool {
+    guard start + 4 <= limit, let payload = Varint.read(page, at: start, end: limit),
+      payload.value >= 2, payload.value < 1 << 31,
+      let key = Varint.read(page, at: start + payload.length, end: limit),
+      isInOrder(Int64(bitPattern: key.value), at: index, cells, pointers, number)
+    else { return false }
+    // Row ids of neighbours are near each other.
+    let nearest = cells.map { Int64(bitPattern: key.value).subtractingReportingOverflow($0.rowID) }
+      .filter { !$0.overflow }.map { $0.partialValue.magnitude }.min()
+    return nearest.map { $0 <= UInt64(4 * pointers.count) } ?? false
+  }
+}

@@ -1,0 +1,301 @@
+import SQLiteFile
+
+/// What the sound rows of a page look like, field by field: which serial types occur, how long texts are, what
+/// characters they begin and end with, which integers and reals there are.
+///
+/// It answers how surprising a value is as the next one, in sixteenths of a bit: 0 for what most rows have.
+struct FieldHabits {
+  /// One bit of surprise.
+  static let bit = 16
+  /// More than any reading may cost.
+  static let impossible = 1 << 20
+
+  /// What there is to see of a text at a glance.
+  struct Look: BitwiseCopyable {
+    /// Classes of the first and of the last character; 0 for none.
+    var first: UInt8 = 0
+    var last: UInt8 = 0
+    /// Whether a capital follows a small letter, and whether there are digits, spaces, and characters beyond ASCII.
+    var marks: UInt8 = 0
+
+    static let capital: UInt8 = 1
+    private static let small: UInt8 = 2
+    private static let digit: UInt8 = 3
+    private static let space: UInt8 = 4
+    private static let sign: UInt8 = 5
+    private static let other: UInt8 = 6
+
+    /// Takes in the next character; anything above 127 stands for all characters beyond ASCII.
+    mutating func append(_ scalar: UInt16) {
+      let kind: UInt8 =
+        switch scalar {
+        case 0x41...0x5a: Self.capital
+        case 0x61...0x7a: Self.small
+        case 0x30...0x39: Self.digit
+        case 9, 10, 13, 32: Self.space
+        case 0x80...: Self.other
+        default: Self.sign
+        }
+      if first == 0 { first = kind }
+      if kind == Self.capital, last == Self.small { marks |= 1 }
+      if kind == Self.digit { marks |= 2 }
+      if kind == Self.space { marks |= 4 }
+      if kind == Self.other { marks |= 8 }
+      last = kind
+    }
+  }
+
+  /// What one field holds.
+  private struct Field: BitwiseCopyable {
+    /// Rows by serial type: 0 to 9 as they are, 10 for texts, 11 for blobs.
+    var types = SIMD16<UInt32>()
+    var commonest: UInt32 = 0
+    var lengths = (least: Int.max, most: 0)
+    var blobLengths = (least: Int.max, most: 0)
+    var integers = (least: Int64.max, most: Int64.min)
+    var exponents = (least: Int.max, most: 0)
+    var firsts = SIMD8<UInt32>()
+    var lasts = SIMD8<UInt32>()
+    /// Texts with each of the marks of a look.
+    var marks = SIMD4<UInt32>()
+  }
+
+  private var fields: ContiguousArray<Field> = []
+  private(set) var rowCount = 0
+  private let shape: RowShape
+  private let encoding: DatabaseHeader.TextEncoding
+
+  init(_ shape: RowShape, _ encoding: DatabaseHeader.TextEncoding) {
+    self.shape = shape
+    self.encoding = encoding
+    fields = ContiguousArray(repeating: Field(), count: shape.fields.count)
+  }
+
+  /// Storage classes that a field may have.
+  func classes(_ field: Int) -> StorageClasses {
+    field < shape.fields.count ? shape.fields[field].classes : .any
+  }
+
+  /// The longest text or blob that is worth a thought in a field.
+  func mostLength(_ field: Int) -> Int {
+    max(64, 4 * max(fields[field].lengths.most, fields[field].blobLengths.most))
+  }
+
+  // MARK: - Learning
+
+  /// Takes in a sound row.
+  ///
+  /// `end`: where the part of it that stands on the page ends.
+  mutating func learn(_ types: borrowing RecordTypes, _ page: RawSpan, body: Int, end: Int) {
+    rowCount += 1
+    var offset = body
+    var index = 0
+    while index < types.types.count, index < fields.count {
+      let type = types.types[index]
+      let length = RecordDecoder.length(ofType: type)
+      guard offset + length <= end else { return }
+      learn(index, type, page, offset, length)
+      offset += length
+      index += 1
+    }
+  }
+
+  private mutating func learn(
+    _ index: Int, _ type: UInt64, _ page: RawSpan, _ offset: Int, _ length: Int
+  ) {
+    let kind = Self.kind(of: type)
+    fields[index].types[kind] &+= 1
+    fields[index].commonest = max(fields[index].commonest, fields[index].types[kind])
+    switch kind {
+    case 1...6, 8, 9:
+      let value = Self.integer(type, page, offset, length)
+      fields[index].integers.least = min(fields[index].integers.least, value)
+      fields[index].integers.most = max(fields[index].integers.most, value)
+    case 7:
+      let exponent = Int(page.uint64(at: offset) >> 52 & 0x7ff)
+      fields[index].exponents.least = min(fields[index].exponents.least, exponent)
+      fields[index].exponents.most = max(fields[index].exponents.most, exponent)
+    case 10:
+      fields[index].lengths.least = min(fields[index].lengths.least, length)
+      fields[index].lengths.most = max(fields[index].lengths.most, length)
+      var look = Look()
+      var place = offset
+      while place < offset + length, let next = next(page, place, offset + length) {
+        look.append(next.scalar)
+        place += next.length
+      }
+      fields[index].firsts[Int(look.first)] &+= 1
+      fields[index].lasts[Int(look.last)] &+= 1
+      for mark in 0..<4 where look.marks & (1 << UInt8(mark)) != 0 {
+        fields[index].marks[mark] &+= 1
+      }
+    case 11:
+      fields[index].blobLengths.least = min(fields[index].blobLengths.least, length)
+      fields[index].blobLengths.most = max(fields[index].blobLengths.most, length)
+    default: break
+    }
+  }
+
+  // MARK: - Surprise
+
+  /// How surprising a value is; a text's bytes are looked at.
+  func surprise(
+    _ field: Int, _ type: UInt64, _ page: RawSpan, _ offset: Int, _ length: Int
+  ) -> Int {
+    guard type >= 13, type & 1 == 1 else {
+      return surpriseOfOther(field, type, page, offset, length)
+    }
+    var look = Look()
+    var place = offset
+    while place < offset + length {
+      // SQLite takes any bytes for a text, so some are no characters.
+      guard let next = next(page, place, offset + length) else {
+        return surprise(field, length, look) + 10 * Self.bit
+      }
+      look.append(next.scalar)
+      place += next.length
+    }
+    return surprise(field, length, look)
+  }
+
+  /// How surprising a text is of which the look is known.
+  func surprise(_ field: Int, _ length: Int, _ look: Look) -> Int {
+    let habits = fields[field]
+    var cost = Self.surprise(habits.types[10], habits.commonest) + forbidden(field, .text)
+    let count = habits.types[10]
+    guard count > 0 else { return cost }
+    cost += Self.surprise(ofLength: length, habits.lengths, count)
+    cost += Self.surprise(habits.firsts[Int(look.first)], habits.firsts.max())
+    // The marks depend on each other and on the last character, so the most telling one counts alone.
+    var most = Self.surprise(habits.lasts[Int(look.last)], habits.lasts.max())
+    for mark in 0..<4 {
+      let with = habits.marks[mark]
+      let without = count &- with
+      most = max(
+        most,
+        look.marks & (1 << UInt8(mark)) != 0
+          ? Self.surprise(with, max(with, without)) : Self.surprise(without, max(with, without)))
+    }
+    return cost + most
+  }
+
+  /// How surprising a NULL, a number or a blob is.
+  func surpriseOfOther(
+    _ field: Int, _ type: UInt64, _ page: RawSpan, _ offset: Int, _ length: Int
+  ) -> Int {
+    let habits = fields[field]
+    let kind = Self.kind(of: type)
+    var cost =
+      Self.surprise(habits.types[kind], habits.commonest)
+      + forbidden(field, StorageClasses(serialType: type))
+    switch kind {
+    case 1...6, 8, 9:
+      let value = Self.integer(type, page, offset, length)
+      // SQLite takes the shortest type that an integer fits.
+      if !Self.isShortest(type, value) { cost += 8 * Self.bit }
+      let known = shape.fields[field]
+      if value < known.least || value > known.most { cost += 8 * Self.bit }
+      let (least, most) = habits.integers
+      if least <= most {
+        let span = most.subtractingReportingOverflow(least)
+        let slack = span.overflow ? Int64.max : max(span.partialValue, 16)
+        let low = least.subtractingReportingOverflow(slack)
+        let high = most.addingReportingOverflow(slack)
+        if !low.overflow && value < low.partialValue || !high.overflow && value > high.partialValue
+        {
+          cost += Self.bit + Self.logarithm(habits.commonest &+ 1) / 2
+        }
+      }
+    case 7:
+      let bits = page.uint64(at: offset)
+      let exponent = Int(bits >> 52 & 0x7ff)
+      // SQLite stores NULL for what is no number.
+      if exponent == 0x7ff { return bits << 12 == 0 ? cost + 10 * Self.bit : Self.impossible }
+      if habits.exponents.least <= habits.exponents.most, exponent != 0 {
+        let away = max(
+          habits.exponents.least - exponent, exponent - habits.exponents.most)
+        if away > 4 { cost += min(10, 1 + away / 8) * Self.bit }
+      } else if abs(exponent - 1023) > 64, exponent != 0 {
+        cost += 6 * Self.bit
+      }
+    case 11:
+      if habits.types[11] > 0 {
+        cost += Self.surprise(ofLength: length, habits.blobLengths, habits.types[11])
+      }
+    default: break
+    }
+    return cost
+  }
+
+  private func forbidden(_ field: Int, _ storage: StorageClasses) -> Int {
+    classes(field).contains(storage) ? 0 : 8 * Self.bit
+  }
+
+  private static func surprise(_ count: UInt32, _ commonest: UInt32) -> Int {
+    logarithm(commonest &+ 1) - logarithm(min(count, commonest) &+ 1)
+  }
+
+  private static func surprise(
+    ofLength length: Int, _ known: (least: Int, most: Int), _ count: UInt32
+  ) -> Int {
+    if length >= known.least, length <= known.most { return 0 }
+    let away = max(known.least - length, length - known.most)
+    if known.least == known.most, count >= 4 { return logarithm(count &+ 2) + bit }
+    return logarithm(count &+ 1) / 2 + min(6 * bit, logarithm(UInt32(clamping: away)))
+  }
+
+  /// The logarithm of a count to the base 2, in sixteenths; straight between powers of two.
+  static func logarithm(_ count: UInt32) -> Int {
+    guard count > 1 else { return 0 }
+    let whole = 31 - count.leadingZeroBitCount
+    let shifted = whole >= 4 ? count >> UInt32(whole - 4) : count << UInt32(4 - whole)
+    return whole * bit + Int(shifted & 15)
+  }
+
+  // MARK: - Values
+
+  private static func kind(of type: UInt64) -> Int {
+    type >= 12 ? (type & 1 == 1 ? 10 : 11) : type > 9 ? 0 : Int(type)
+  }
+
+  private static func integer(_ type: UInt64, _ page: RawSpan, _ offset: Int, _ length: Int)
+    -> Int64
+  {
+    type >= 8 ? Int64(type & 1) : RecordDecoder.integer(page, offset, length)
+  }
+
+  private static func isShortest(_ type: UInt64, _ value: Int64) -> Bool {
+    let bits =
+      switch type {
+      case 2: 8
+      case 3: 16
+      case 4: 24
+      case 5: 32
+      case 6: 48
+      default: 0
+      }
+    guard bits > 0 else { return true }
+    let least = -(Int64(1) << Int64(bits - 1))
+    return value < least || value > -(least + 1)
+  }
+
+  /// The character at an offset, and its bytes; nil when there is none that a text would have.
+  @inline(__always)
+  func next(_ page: RawSpan, _ offset: Int, _ end: Int) -> (scalar: UInt16, length: Int)? {
+    guard encoding == .utf8 else {
+      guard offset + 2 <= end else { return nil }
+      let stored = page.uint16(at: offset)
+      let unit = encoding == .utf16BigEndian ? stored : stored.byteSwapped
+      if unit < 32, unit != 9, unit != 10, unit != 13 { return nil }
+      return (unit, 2)
+    }
+    let byte = page.byte(at: offset)
+    if byte < 0x80 {
+      if byte < 32 && byte != 9 && byte != 10 && byte != 13 || byte == 0x7f { return nil }
+      return (UInt16(byte), 1)
+    }
+    let length = UTF8Scan.sequenceLength(page, at: offset)
+    guard length > 0, offset + length <= end else { return nil }
+    return (0x80, length)
+  }
+}

@@ -1,0 +1,56 @@
+import SQLiteFile
+
+extension LeafCell {
+  /// Parses a cell whose record header contradicts its payload length or what rows of the table look like.
+  ///
+  /// Its borders are taken from the payload's length; what its values are has to be deduced from the rows beside it.
+  ///
+  /// `room`: where the cell must end at the latest.
+  static func parseMisfit(
+    _ page: RawSpan, at start: Int, room: Int, usableSize: Int, shape: RowShape
+  ) -> LeafCell? {
+    guard let payload = Varint.read(page, at: start, end: room), payload.value >= 2,
+      payload.value <= UInt64(room)
+    else { return nil }
+    var offset = start + payload.length
+    guard let key = Varint.read(page, at: offset, end: room) else { return nil }
+    offset += key.length
+    let total = Int(payload.value)
+    guard
+      BTreePage.localLength(payload: total, usableSize: usableSize, isTableLeaf: true) == total,
+      max(start + 4, offset + total) <= room
+    else { return nil }
+    var cell = LeafCell(
+      start: start, length: max(4, offset + total - start), rowID: Int64(bitPattern: key.value),
+      record: offset, payload: total, local: total)
+    guard fieldTypes(page, cell, shape) != nil else { return nil }
+    cell.isWrecked = true
+    return cell
+  }
+
+  /// The types of a record whose header is no more than as long as one of the table's.
+  static func fieldTypes(_ page: RawSpan, _ cell: LeafCell, _ shape: RowShape)
+    -> ContiguousArray<UInt64>?
+  {
+    let end = cell.record + cell.local
+    guard let header = Varint.read(page, at: cell.record, end: end), header.length == 1,
+      header.value >= 2, header.value <= UInt64(cell.local)
+    else { return nil }
+    let headerEnd = cell.record + Int(header.value)
+    var types = ContiguousArray<UInt64>()
+    var place = cell.record + 1
+    while place < headerEnd, types.count <= shape.fields.count {
+      guard let type = Varint.read(page, at: place, end: headerEnd) else { break }
+      types.append(type.value)
+      place += type.length
+    }
+    if place == headerEnd, types.count >= shape.leastFieldCount, types.count <= shape.fields.count {
+      return types
+    }
+    // A false byte may have made two types one.
+    let count = Int(header.value) - 1
+    guard count >= shape.leastFieldCount, count <= shape.fields.count else { return nil }
+    return ContiguousArray(
+      (1...count).map { UInt64(page.byte(at: cell.record + $0)) })
+  }
+}

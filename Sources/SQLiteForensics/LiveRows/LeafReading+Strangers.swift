@@ -1,0 +1,70 @@
+import SQLiteFile
+
+/// Cells that were read from a page which contradicts itself, and are not its own.
+extension LeafReading {
+  /// The places of cells on a page that contradicts itself whose rows are of another table: those with more fields, and
+  /// those with other storage classes where most of the page's are such.
+  func strangers(_ page: RawSpan, _ shape: RowShape) -> Set<Int> {
+    guard method != .pointers, !shape.isFormless else { return [] }
+    var types = RecordTypes()
+    types.renewBudget(usableSize: usableSize)
+    var longer: Set<Int> = []
+    var others: Set<Int> = []
+    var fitting = 0
+    for index in cells.indices where types.read(cells[index], page) {
+      if shape.fits(types) {
+        fitting += 1
+      } else if types.types.count > shape.fields.count {
+        longer.insert(index)
+      } else {
+        others.insert(index)
+      }
+    }
+    return others.count > 1 && others.count + longer.count > fitting
+      ? others.union(longer) : longer
+  }
+
+  /// The places of cells on a page that contradicts itself which stand in a part of it that is not its own: the page's
+  /// pointers lead into that part, but to few of its cells, and cells do not go through at one of its ends or at both.
+  func displaced(_ page: RawSpan) -> Set<Int> {
+    guard method == .mended, pointerCount > 0 else { return [] }
+    let pointers = contentFloor - 2 * pointerCount
+    let targets = (0..<pointerCount).map { Int(page.uint16(at: pointers + 2 * $0)) }.sorted()
+    let order = cells.indices.sorted { cells[$0].start < cells[$1].start }
+    let pointed = order.map { targets.hasSorted(cells[$0].start) }
+    /// Whether a cell and the next one have bytes between them that are no part of the page as it was.
+    func isBroken(behind place: Int) -> Bool {
+      guard place >= 0 else { return false }
+      let end = cells[order[place]].end
+      let next = place + 1 < order.count ? cells[order[place + 1]].start : usableSize
+      // Less than four bytes are a fragment (file format, section 1.6).
+      if next - end < 4 { return false }
+      let block = freeBlocks.firstPlace { $0.lowerBound >= end }
+      return block == freeBlocks.count || freeBlocks[block].lowerBound - end >= 4
+        || next - freeBlocks[block].upperBound >= 4
+    }
+    var found: Set<Int> = []
+    var place = 0
+    while place < order.count {
+      let first = place
+      while place < order.count - 1, !isBroken(behind: place) { place += 1 }
+      let last = place
+      place += 1
+      guard let begin = (first...last).first(where: { !pointed[$0] }),
+        let end = (first...last).last(where: { !pointed[$0] })
+      else { continue }
+      let missed = (begin...end).count { !pointed[$0] }
+      // Beside the break pointers may lead to a cell by chance.
+      guard
+        4 * (begin - first) <= missed && isBroken(behind: first - 1)
+          || 4 * (last - end) <= missed && isBroken(behind: last)
+      else { continue }
+      let from = begin > 0 ? cells[order[begin - 1]].end : contentFloor
+      let to = end + 1 < order.count ? cells[order[end + 1]].start : usableSize
+      let led = targets.firstPlace { $0 >= to } - targets.firstPlace { $0 >= from }
+      let misled = led - (end - begin + 1 - missed)
+      if 2 * missed > end - begin + 1, 2 * misled >= missed { found.formUnion(order[begin...end]) }
+    }
+    return found
+  }
+}

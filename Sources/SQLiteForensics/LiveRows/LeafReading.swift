@@ -1,0 +1,625 @@
+import SQLiteFile
+
+/// Reads the cells of one table leaf, whatever state its header and cell pointers are in.
+///
+/// A sound page is read by its pointers. Where pointers or the header are ruined the cells themselves tell: they
+/// fill the page from its end without gaps, and each one's lengths must agree.
+struct LeafReading {
+  /// How the cells of a page were found.
+  enum Method {
+    /// By the page's header and its cell pointers, nothing contradicting.
+    case pointers
+    /// By the pointers that hold and by the cells where they do not.
+    case mended
+    /// By the cell pointers alone; the page's header is ruined.
+    case pointersAlone
+    /// By the cells alone.
+    case cells
+    /// There are none to be found.
+    case nothing
+  }
+
+  let usableSize: Int
+  let mostPayload: Int
+  let encoding: DatabaseHeader.TextEncoding
+  private(set) var method = Method.nothing
+  /// The cells that the page holds as its own, by place in the pointer array or else by offset.
+  private(set) var cells: ContiguousArray<LeafCell> = []
+  /// Free blocks of the page, as its chain has them (file format, section 1.6 "freeblock").
+  private(set) var freeBlocks: [Range<Int>] = []
+  /// Cells whose pointers led nowhere and that were not found otherwise.
+  private(set) var lostCount = 0
+  /// Whether there are cells whose records contradict themselves.
+  private(set) var hasMisfits = false
+  /// Whether the cells and the free space of a page of an index make up the page.
+  private(set) var addsUp = true
+  /// Offset behind the cell pointer array.
+  private(set) var contentFloor = 8
+  /// The cell pointers of a page whose header is believed.
+  private(set) var pointerCount = 0
+  private(set) var types = RecordTypes()
+
+  init(usableSize: Int, mostPayload: Int, encoding: DatabaseHeader.TextEncoding) {
+    self.usableSize = usableSize
+    self.mostPayload = mostPayload
+    self.encoding = encoding
+  }
+
+  /// Reads a page.
+  ///
+  /// `available`: how many bytes of the page are there.
+  /// `shape`: what rows of its table look like; nil when the table is not known.
+  mutating func read(
+    _ page: RawSpan, number: UInt32, available: Int, shape: RowShape?
+  ) {
+    cells.removeAll(keepingCapacity: true)
+    freeBlocks.removeAll(keepingCapacity: true)
+    lostCount = 0
+    hasMisfits = false
+    types.renewBudget(usableSize: usableSize)
+    let base = number == 1 ? DatabaseHeader.length : 0
+    let limit = min(usableSize, available)
+    contentFloor = base + 8
+    pointerCount = 0
+    guard page.byte(at: base) == BTreePage.Kind.leafTable.rawValue else {
+      return readWithoutHeader(page, base, limit, shape)
+    }
+    let count = Int(page.uint16(at: base + 3))
+    let pointersEnd = base + 8 + 2 * count
+    // A cell has four bytes at least, and its pointer two.
+    guard pointersEnd + 4 * count <= usableSize else {
+      return readWithoutHeader(page, base, limit, shape)
+    }
+    contentFloor = pointersEnd
+    pointerCount = count
+    readPointers(page, base + 8, count, limit, shape)
+    var contentStart = Int(page.uint16(at: base + 5))
+    if contentStart == 0 { contentStart = 65_536 }
+    let chainHolds = readFreeBlocks(page, Int(page.uint16(at: base + 1)), pointersEnd)
+    if cells.count == count, isAscending, chainHolds,
+      adds(up: page, base, pointersEnd, contentStart)
+    {
+      method = .pointers
+      return
+    }
+    if chainHolds, contentStart <= usableSize,
+      let wholeCount = trueCount(page, base, contentStart, limit), wholeCount != count
+    {
+      cells.removeAll(keepingCapacity: true)
+      contentFloor = base + 8 + 2 * wholeCount
+      pointerCount = wholeCount
+      readPointers(page, base + 8, wholeCount, limit, shape)
+      method = .mended
+      return
+    }
+    if chainHolds, limit == usableSize,
+      let row = cellsInARow(
+        page, from: contentStart, fragments: Int(page.byte(at: base + 7)), shape),
+      row.count == count || (row.count > 1 && 2 * cells.count < count), !isSame(as: row)
+    {
+      cells = row
+      method = .mended
+      return markUnordered()
+    }
+    if cells.count == count { doubtOutOfOrder() }
+    mend(page, base + 8, count, limit, chainHolds ? contentStart : pointersEnd, shape)
+  }
+
+  /// Whether a sound page has nothing free but the gap between its pointers and its cells.
+  var isTight: Bool { method == .pointers && freeBlocks.isEmpty }
+
+  /// The part of a tight page's gap in which something was written once; nil when there is none.
+  func usedGap(_ page: RawSpan, _ limit: Int) -> Range<Int>? {
+    var content = limit
+    for cell in cells where cell.start < content { content = cell.start }
+    return Self.usedGap(page, from: contentFloor, to: content)
+  }
+
+  /// The part of a gap in which something was written once; nil when there is none.
+  static func usedGap(_ page: RawSpan, from floor: Int, to content: Int) -> Range<Int>? {
+    var offset = floor
+    while offset &+ 8 <= content, page.word(at: offset) == 0 { offset &+= 8 }
+    if offset &+ 8 > content {
+      while offset < content, page.byte(at: offset) == 0 { offset &+= 1 }
+      if offset >= content { return nil }
+    }
+    // A free block's header may begin with zeros.
+    let from = max(floor, offset - 4)
+    return from + 4 < content ? from..<content : nil
+  }
+
+  /// Reads a page of the index b-tree of a WITHOUT ROWID table by its pointers.
+  ///
+  /// `shape`: as for ``read(_:number:available:shape:)``.
+  mutating func readIndex(_ page: RawSpan, isInterior: Bool, shape: RowShape? = nil) {
+    let longestHeader = Self.longestHeader(shape)
+    cells.removeAll(keepingCapacity: true)
+    freeBlocks.removeAll(keepingCapacity: true)
+    let pointers = isInterior ? 12 : 8
+    let count = min(Int(page.uint16(at: 3)), (usableSize - pointers) / 2)
+    contentFloor = pointers + 2 * count
+    lostCount = 0
+    hasMisfits = false
+    types.renewBudget(usableSize: usableSize)
+    for index in 0..<count {
+      let start = Int(page.uint16(at: pointers + 2 * index))
+      if start >= contentFloor, start + 4 <= usableSize,
+        let cell = LeafCell.parseIndex(
+          page, at: start, isInterior: isInterior, usableSize: usableSize,
+          mostPayload: mostPayload, longestHeader: longestHeader, &types)
+      {
+        cells.append(cell)
+      } else {
+        lostCount += 1
+      }
+    }
+    method = .pointers
+    var contentStart = Int(page.uint16(at: 5))
+    if contentStart == 0 { contentStart = 65_536 }
+    addsUp =
+      readFreeBlocks(page, Int(page.uint16(at: 1)), contentFloor)
+      && adds(up: page, 0, contentFloor, contentStart)
+  }
+
+  /// Pointers are in the order of row ids: those that are not in every longest ascending run are not to be trusted.
+  private mutating func doubtOutOfOrder() {
+    let keys = cells.map(\.rowID)
+    let before = Self.runLengths(keys)
+    // The longest run that begins at a cell is the one that ends at it when all is read backwards and negated.
+    let after = Array(Self.runLengths(keys.reversed().map { ~$0 }).reversed())
+    guard let most = before.max(), most < cells.count else { return }
+    var level = [Int](repeating: 0, count: most + 1)
+    for index in cells.indices where before[index] + after[index] == most + 1 {
+      level[before[index]] += 1
+    }
+    for index in cells.indices
+    where before[index] + after[index] != most + 1 || level[before[index]] > 1 {
+      cells[index].hasRowID = false
+    }
+  }
+
+  /// The length of the longest ascending run that ends at each key, by patience sorting.
+  private static func runLengths(_ keys: [Int64]) -> [Int] {
+    var tails: [Int64] = []
+    return keys.map { key in
+      var low = 0
+      var high = tails.count
+      while low < high {
+        let middle = (low + high) / 2
+        if tails[middle] < key { low = middle + 1 } else { high = middle }
+      }
+      if low == tails.count { tails.append(key) } else { tails[low] = key }
+      return low + 1
+    }
+  }
+
+  // MARK: - By pointers
+
+  /// The longest header of a record that is taken unseen where it goes on in overflow pages. A type takes nine bytes at
+  /// most, and mostly one or two.
+  private static func longestHeader(_ shape: RowShape?) -> Int {
+    shape.map { $0.fields.count * 5 + 9 } ?? 0
+  }
+
+  private mutating func readPointers(
+    _ page: RawSpan, _ pointers: Int, _ count: Int, _ limit: Int, _ shape: RowShape?
+  ) {
+    let longestHeader = Self.longestHeader(shape)
+    var index = 0
+    while index < count {
+      let start = Int(page.uint16(at: pointers &+ 2 &* index))
+      index &+= 1
+      guard start >= contentFloor, start &+ 4 <= limit else { continue }
+      if let cell = LeafCell.parse(
+        page, at: start, limit: limit, usableSize: usableSize, mostPayload: mostPayload,
+        longestHeader: longestHeader, keepsTypes: false, &types)
+      {
+        cells.append(cell)
+      }
+    }
+  }
+
+  /// How many pointers from the first one on lead to cells that make up the page with its free blocks: then that is
+  /// their count, whatever the header says. Nil when no number of them does.
+  private mutating func trueCount(
+    _ page: RawSpan, _ base: Int, _ contentStart: Int, _ limit: Int
+  ) -> Int? {
+    var sum = contentStart + Int(page.byte(at: base + 7))
+    for block in freeBlocks { sum += block.count }
+    var offset = base + 8
+    var last: Int64?
+    while offset + 2 <= contentStart, sum < usableSize {
+      let start = Int(page.uint16(at: offset))
+      guard start >= contentStart, start + 4 <= limit,
+        let cell = LeafCell.parse(
+          page, at: start, limit: limit, usableSize: usableSize, mostPayload: mostPayload, &types),
+        last.map({ $0 < cell.rowID }) ?? true
+      else { return nil }
+      last = cell.rowID
+      sum += cell.length
+      offset += 2
+    }
+    return sum == usableSize && last != nil ? (offset - base - 8) / 2 : nil
+  }
+
+  private var isAscending: Bool {
+    var index = 1
+    while index < cells.count {
+      if cells[index].rowID <= cells[index &- 1].rowID { return false }
+      index &+= 1
+    }
+    return true
+  }
+
+  /// Follows the chain of free blocks; false when it is no chain.
+  private mutating func readFreeBlocks(_ page: RawSpan, _ first: Int, _ floor: Int) -> Bool {
+    FreeblockChain.walk(
+      page, first: first, floor: floor, usableSize: usableSize,
+      { freeBlocks.append($0.offset..<$0.end) })
+  }
+
+  /// Whether cells, free blocks, fragments and the gap make up the page.
+  private func adds(up page: RawSpan, _ base: Int, _ floor: Int, _ contentStart: Int) -> Bool {
+    guard contentStart >= floor, contentStart <= usableSize else { return cells.isEmpty }
+    var sum = contentStart + Int(page.byte(at: base + 7))
+    for cell in cells {
+      guard cell.start >= contentStart else { return false }
+      sum += cell.length
+    }
+    for block in freeBlocks { sum += block.count }
+    return sum == usableSize
+  }
+
+  // MARK: - Mended
+
+  /// The cells that stand one behind the other from where the first one must begin to the page's very end, with nothing
+  /// between them but free blocks and fragments; nil where they do not end there. Each one's length says where the next
+  /// begins, so that no pointer is needed, and hardly anything else ends just there.
+  private mutating func cellsInARow(
+    _ page: RawSpan, from start: Int, fragments: Int, _ shape: RowShape?
+  ) -> ContiguousArray<LeafCell>? {
+    guard start >= contentFloor else { return nil }
+    let longestHeader = Self.longestHeader(shape)
+    var row: ContiguousArray<LeafCell> = []
+    var offset = start
+    var fragments = fragments
+    var block = 0
+    while offset < usableSize {
+      while block < freeBlocks.count, freeBlocks[block].lowerBound < offset { block += 1 }
+      let room = block < freeBlocks.count ? freeBlocks[block].lowerBound : usableSize
+      if offset == room {
+        offset = freeBlocks[block].upperBound
+      } else if let cell = LeafCell.parse(
+        page, at: offset, limit: room, usableSize: usableSize, mostPayload: mostPayload,
+        longestHeader: longestHeader, keepsTypes: false, &types)
+      {
+        row.append(cell)
+        offset = cell.end
+      } else if fragments > 0 {
+        fragments -= 1
+        offset += 1
+      } else {
+        return nil
+      }
+    }
+    return row
+  }
+
+  /// Whether these are the cells that the pointers lead to.
+  private func isSame(as row: ContiguousArray<LeafCell>) -> Bool {
+    row.count == cells.count && row.map(\.start) == cells.map(\.start).sorted()
+  }
+
+  private mutating func mend(
+    _ page: RawSpan, _ pointers: Int, _ count: Int, _ limit: Int, _ contentStart: Int,
+    _ shape: RowShape?
+  ) {
+    method = .mended
+    if limit == usableSize, 2 * cells.count < count {
+      // Of pointers most of which lead nowhere the others do so by chance.
+      let pointed = cells
+      cells.removeAll()
+      readTiles(page, max(contentFloor, contentStart), limit, shape)
+      if cells.count > pointed.count, 2 * cells.count >= count {
+        cells.removeFirst(max(0, cells.count - count))
+        lostCount = count - cells.count
+        return markUnordered()
+      }
+      cells = pointed
+    }
+    cells.sort { $0.start < $1.start }
+    dropOverlaps(page, shape)
+    guard cells.count < count else { return markUnordered() }
+    var lost = count - cells.count
+    // A pointer that holds may lead to a cell whose payload length does not; the record tells the true one.
+    for index in 0..<count where lost > 0 {
+      let start = Int(page.uint16(at: pointers + 2 * index))
+      guard start >= contentFloor, start + 4 <= limit, !covers(start..<start + 1),
+        let room = room(at: start, limit: limit),
+        let cell = LeafCell.parseRepairing(
+          page, at: start, limit: room, usableSize: usableSize, mostPayload: mostPayload, &types),
+        isPlausible(cell, page, limit, shape),
+        cell.end == room || freeBlocks.contains(where: { $0.lowerBound == cell.end })
+      else { continue }
+      insert(cell)
+      lost -= 1
+    }
+    if let shape {
+      for index in 0..<count where lost > 0 {
+        let start = Int(page.uint16(at: pointers + 2 * index))
+        guard start >= contentFloor, start + 4 <= limit, !covers(start..<start + 1),
+          let room = room(at: start, limit: limit),
+          let cell = LeafCell.parseMisfit(
+            page, at: start, room: room, usableSize: usableSize, shape: shape)
+        else { continue }
+        insert(cell)
+        hasMisfits = true
+        lost -= 1
+      }
+    }
+    // What the end of the file has cut off stands nowhere else on the page.
+    let cutOff = (0..<count).count { Int(page.uint16(at: pointers + 2 * $0)) + 4 > limit }
+    if limit == usableSize || cutOff < lost {
+      let most = limit == usableSize ? lost : lost - cutOff
+      lost -= most - takeUnpointed(page, from: max(contentFloor, contentStart), limit, most, shape)
+    }
+    lostCount = lost
+    markUnordered()
+  }
+
+  /// Takes whole cells out of what neither cells nor free blocks cover, at most `most` of them.
+  private mutating func takeUnpointed(
+    _ page: RawSpan, from floor: Int, _ limit: Int, _ most: Int, _ shape: RowShape?
+  ) -> Int {
+    var left = most
+    var found: [LeafCell] = []
+    for gap in gaps(from: floor, to: limit, without: freeBlocks) {
+      var offset = gap.lowerBound
+      var border = offset
+      while offset + 4 <= gap.upperBound {
+        if let cell = LeafCell.parse(
+          page, at: offset, limit: gap.upperBound, usableSize: usableSize,
+          mostPayload: mostPayload, &types), isPlausible(cell, page, limit, shape),
+          shape.map(isTelling) ?? false
+            || ((shape == nil || offset == border)
+              && (cell.end == gap.upperBound || startsCell(page, cell.end, gap.upperBound)))
+        {
+          found.append(cell)
+          offset = cell.end
+          border = offset
+        } else {
+          offset += 1
+        }
+      }
+    }
+    // Cells are laid down from the page's end, so the last ones are the surest.
+    for cell in found.reversed() where left > 0 {
+      insert(cell)
+      left -= 1
+    }
+    return left
+  }
+
+  private mutating func startsCell(_ page: RawSpan, _ offset: Int, _ limit: Int) -> Bool {
+    LeafCell.parse(
+      page, at: offset, limit: limit, usableSize: usableSize, mostPayload: mostPayload, &types)
+      != nil
+  }
+
+  // MARK: - Without header
+
+  private mutating func readWithoutHeader(
+    _ page: RawSpan, _ base: Int, _ limit: Int, _ shape: RowShape?
+  ) {
+    // The pointer array goes on as long as its entries lead to whole cells that do not overlap.
+    var offset = base + 8
+    var met: Set<Int> = []
+    while offset + 2 < limit {
+      let start = Int(page.uint16(at: offset))
+      guard start > offset + 1, start + 4 <= limit, met.insert(start).inserted,
+        let cell = LeafCell.parse(
+          page, at: start, limit: limit, usableSize: usableSize, mostPayload: mostPayload, &types),
+        isPlausible(cell, page, limit, shape), !covers(cell.start..<cell.end)
+      else { break }
+      insert(cell)
+      offset += 2
+    }
+    contentFloor = offset
+    if cells.count >= 2 || (cells.count == 1 && cells[0].end == usableSize) {
+      method = .pointersAlone
+      return markUnordered()
+    }
+    cells.removeAll()
+    contentFloor = base
+    readTiles(page, base, limit, shape)
+    method = cells.isEmpty ? .nothing : .cells
+    markUnordered()
+  }
+
+  /// The cells that fill the page up to its end without gaps; with a shape also those that stand apart.
+  private mutating func readTiles(_ page: RawSpan, _ floor: Int, _ limit: Int, _ shape: RowShape?) {
+    guard limit - floor >= 4 else { return }
+    // reaches[o]: cells from offset o on tile the page to its end, with free blocks between them.
+    var reaches = [Bool](repeating: false, count: limit + 1)
+    reaches[limit] = limit == usableSize
+    var offset = limit - 4
+    var first = limit
+    let blocks = Dictionary(
+      freeBlocks.map { ($0.lowerBound, $0.upperBound) }, uniquingKeysWith: { one, _ in one })
+    while offset >= floor {
+      if let end = blocks[offset] {
+        reaches[offset] = reaches[end]
+      } else if let cell = LeafCell.parse(
+        page, at: offset, limit: limit, usableSize: usableSize, mostPayload: mostPayload, &types),
+        reaches[cell.end], isPlausible(cell, page, limit, shape)
+      {
+        reaches[offset] = true
+        first = offset
+      }
+      offset -= 1
+    }
+    // Of several tilings the longest counts.
+    offset = first
+    var tiled: [LeafCell] = []
+    while offset < limit {
+      if let end = blocks[offset] {
+        offset = end
+      } else if let cell = LeafCell.parse(
+        page, at: offset, limit: limit, usableSize: usableSize, mostPayload: mostPayload, &types)
+      {
+        tiled.append(cell)
+        offset = cell.end
+      } else {
+        break
+      }
+    }
+    if shape == nil, tiled.count < 2 { return }
+    for cell in tiled { insert(cell) }
+    guard let shape else { return }
+    offset = floor
+    while offset + 4 <= first {
+      if let cell = LeafCell.parse(
+        page, at: offset, limit: first, usableSize: usableSize, mostPayload: mostPayload, &types),
+        isPlausible(cell, page, limit, shape), isTelling(shape),
+        !freeBlocks.contains(where: { $0.overlaps(cell.start..<cell.end) })
+      {
+        insert(cell)
+        offset = cell.end
+      } else {
+        offset += 1
+      }
+    }
+  }
+
+  // MARK: - Common
+
+  /// Whether the types that were parsed last are more than the two small numbers of a row that joins two others: such
+  /// bytes stand anywhere.
+  private func isTelling(_ shape: RowShape) -> Bool {
+    shape.fields.count > 2 && types.bodyLength >= 8
+  }
+
+  /// Whether a cell can be a row of the table, or of any table where that is not known. The types of the cell
+  /// are those that were parsed last.
+  private func isPlausible(_ cell: LeafCell, _ page: RawSpan, _ limit: Int, _ shape: RowShape?)
+    -> Bool
+  {
+    let body = cell.record + cell.payload - types.bodyLength
+    let end = min(cell.record + cell.local, limit)
+    guard let shape else {
+      return RowShape.anyText(types, page, body: body, end: end, encoding: encoding)
+    }
+    return shape.fits(types)
+      && shape.fitsValues(types, page, body: body, end: end, encoding: encoding)
+  }
+
+  /// The place of the first cell that begins behind an offset; the cells are in that order here.
+  private func place(behind offset: Int) -> Int {
+    var low = 0
+    var high = cells.count
+    while low < high {
+      let middle = (low + high) / 2
+      if cells[middle].start <= offset { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+
+  private mutating func insert(_ cell: LeafCell) {
+    cells.insert(cell, at: place(behind: cell.start))
+  }
+
+  private func covers(_ range: Range<Int>) -> Bool {
+    let next = place(behind: range.lowerBound)
+    if next > 0, cells[next - 1].end > range.lowerBound { return true }
+    return next < cells.count && cells[next].start < range.upperBound
+  }
+
+  /// Where the next cell begins behind an offset.
+  private func room(at start: Int, limit: Int) -> Int? {
+    let next = place(behind: start)
+    let end = next < cells.count ? cells[next].start : limit
+    return end > start ? end : nil
+  }
+
+  /// Two cells that overlap cannot both be right: the one that is no row of the table goes, else the later one.
+  private mutating func dropOverlaps(_ page: RawSpan, _ shape: RowShape?) {
+    var kept: ContiguousArray<LeafCell> = []
+    for cell in cells {
+      guard let last = kept.last, cell.start < last.end else {
+        kept.append(cell)
+        continue
+      }
+      if cell.start == last.start { continue }
+      if let shape, !holds(last, page, shape), holds(cell, page, shape) {
+        kept[kept.count - 1] = cell
+      }
+    }
+    cells = kept
+  }
+
+  private mutating func holds(_ cell: LeafCell, _ page: RawSpan, _ shape: RowShape) -> Bool {
+    guard
+      LeafCell.parse(
+        page, at: cell.start, limit: usableSize, usableSize: usableSize, mostPayload: mostPayload,
+        &types) != nil
+    else { return false }
+    return isPlausible(cell, page, usableSize, shape)
+  }
+
+  /// The row ids of a page ascend with the pointers, so those of cells found by offset need not. A row id that
+  /// stands twice is certain in neither row.
+  private mutating func markUnordered() {
+    var met: [Int64: Int] = [:]
+    for index in cells.indices {
+      if let other = met.updateValue(index, forKey: cells[index].rowID) {
+        cells[index].hasRowID = false
+        cells[other].hasRowID = false
+      }
+    }
+  }
+
+  /// Whether a cell ends where the next one begins, or what is free; cells are in the order of offsets here.
+  func isBordered(_ place: Int, limit: Int) -> Bool {
+    let end = cells[place].end
+    let next = place + 1 < cells.count ? cells[place + 1].start : limit
+    // Less than four bytes are a fragment (file format, section 1.6).
+    return next >= end && next - end < 4 || freeBlocks.contains { $0.lowerBound == end }
+  }
+
+  /// What neither the cells nor `others` cover.
+  func gaps(from floor: Int, to limit: Int, without others: [Range<Int>]) -> [Range<Int>] {
+    var taken = cells.map { $0.start..<$0.end } + others
+    taken.sort { $0.lowerBound < $1.lowerBound }
+    var gaps: [Range<Int>] = []
+    var offset = floor
+    for range in taken {
+      if range.lowerBound > offset { gaps.append(offset..<min(range.lowerBound, limit)) }
+      offset = max(offset, range.upperBound)
+      if offset >= limit { break }
+    }
+    if offset < limit { gaps.append(offset..<limit) }
+    return gaps
+  }
+}
+
+extension RowShape {
+  /// Whether all text of a record is text.
+  static func anyText(
+    _ types: borrowing RecordTypes, _ page: RawSpan, body: Int, end: Int,
+    encoding: DatabaseHeader.TextEncoding
+  ) -> Bool {
+    var offset = body
+    for type in types.types {
+      let length = RecordDecoder.length(ofType: type)
+      if type >= 13, type & 1 == 1, offset < end {
+        let there = min(length, end - offset)
+        guard TextCheck.isText(page.part(offset, there), whole: there == length, encoding) else {
+          return false
+        }
+      }
+      offset += length
+      if offset > end { return true }
+    }
+    return true
+  }
+}

@@ -1,0 +1,100 @@
+import SQLiteFile
+import Dispatch
+
+/// Writes all live rows as NDJSON on two threads, in the order of one.
+///
+/// Pages are cut into blocks, which the threads take by turns. Each has a reader and a buffer of its own, and writes a
+/// block when the one before it is written; a block that does not fit the buffer waits for that and goes on.
+struct ParallelRecovery {
+  /// Fewer pages are not worth a second thread.
+  static let leastPageCount: UInt32 = 1024
+  private static let workerCount = 2
+  /// Small enough that rows stay in the processor's cache until they are written.
+  private static let blockBytes = 256 << 10
+  private static let bufferBytes = 1 << 20
+  /// Blocks that are done before their turn.
+  private static let spareCount = 2
+
+  /// What the threads have in common. Only touched by who has the turn.
+  private final class Results: @unchecked Sendable {
+    var findings = FindingList()
+    var failure: SQLiteFileError?
+  }
+
+  /// One thread's own things.
+  private final class Worker: @unchecked Sendable {
+    let turn: BlockTurn
+    var rows: RowReader
+    var sink: RecoveredJSONSink
+
+    init(turn: BlockTurn, rows: consuming RowReader, sink: consuming RecoveredJSONSink) {
+      self.turn = turn
+      self.rows = rows
+      self.sink = sink
+    }
+
+    func work(_ blocks: [Range<UInt32>], _ wanted: Set<Int>?, _ results: Results) {
+      while let block = turn.take() {
+        rows.expect(blocks[block])
+        var failure: SQLiteFileError?
+        do throws(SQLiteFileError) {
+          try rows.read(blocks[block], wanted, &sink)
+        } catch {
+          failure = error
+        }
+        turn.end(&sink.output, rows.takeFindings(), failure) { findings, failure in
+          results.findings.add(findings)
+          results.failure = failure
+        }
+      }
+    }
+  }
+
+  /// The pages that are more than zeros, in blocks.
+  private static func blocks(of database: DamagedDatabase) -> [Range<UInt32>] {
+    let end = database.pageCount + 1
+    let length = UInt32(max(1, blockBytes / database.layout.pageSize))
+    let trees = database.namedTrees
+    var blocks: [Range<UInt32>] = []
+    var page = database.census.next(from: 2, or: trees)
+    while page < end {
+      blocks.append(page..<page + min(length, end - page))
+      guard end - page > length else { break }
+      page = database.census.next(from: page + length, or: trees)
+    }
+    return blocks
+  }
+
+  /// Writes the rows of all pages to `sink`.
+  static func write(
+    _ database: DamagedDatabase, _ wanted: Set<Int>?, to sink: inout RecoveredJSONSink
+  ) throws(SQLiteFileError) {
+    try database.learnBeforeMending()
+    sink.flush()
+    let blocks = Self.blocks(of: database)
+    let spares = (0..<spareCount).map { _ in
+      BlockOutput(output: sink.output.another(capacity: bufferBytes, turn: nil))
+    }
+    let turns = BlockTurns(blockCount: blocks.count, spares: spares)
+    let results = Results()
+    let workers = (0..<workerCount).map { _ in
+      let turn = BlockTurn(turns)
+      return Worker(
+        turn: turn, rows: RowReader(database),
+        sink: sink.another(capacity: bufferBytes, turn: turn))
+    }
+    DispatchQueue.concurrentPerform(iterations: workerCount) {
+      workers[$0].work(blocks, wanted, results)
+    }
+    database.findings.add(results.findings)
+    var undecodableCount = 0
+    for worker in workers {
+      database.take(worker.rows)
+      undecodableCount += worker.sink.undecodableCount
+    }
+    database.reportUndecodable(undecodableCount)
+    if let failure = results.failure { throw failure }
+    for worker in workers { try worker.sink.finish() }
+    for spare in spares { try spare.output.finish() }
+  }
+}

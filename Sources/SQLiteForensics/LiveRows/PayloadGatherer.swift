@@ -1,0 +1,333 @@
+import SQLiteFile
+
+/// Puts the payload of a cell together from its page and its overflow pages, and says which bytes of it are
+/// missing or in doubt (file format, section 1.6 "Cell Payload Overflow Pages").
+struct PayloadGatherer: ~Copyable {
+  private(set) var payload = ContiguousArray<UInt8>()
+  /// The highest number of an overflow page of the payload; 0 without one.
+  private(set) var highestPage: UInt32 = 0
+  /// Bytes of the payload that are not to be trusted, in order: content of pages that look overwritten.
+  private(set) var doubts: [Range<Int>] = []
+  /// Bytes from the start that are there at all.
+  private(set) var have = 0
+  /// Steps of the chain that were taken against the number that the page before has.
+  private(set) var mendedCount = 0
+  /// Whether the chain ends on the very page on which the payload does. Hardly anything but the cell's own number, which is
+  /// its end, leads to such a one.
+  private(set) var endsExactly = false
+  /// Overflow pages that live rows hold.
+  private(set) var claimed: PageSet
+  private var successors: ContiguousArray<(parent: UInt32, page: UInt32)>?
+  /// Pages that the chains of two dead rows go through, as noted.
+  private var shared: PageSet?
+  /// Who has the pages to which several lead; nil before the first one is met, in a file without pointer map.
+  private var claims: ChainClaims?
+  private let map: PointerMap
+  private let shapes: [RowShape]
+  private let encoding: DatabaseHeader.TextEncoding
+  private let mostPayload: Int
+  /// Whether the free list is the one that the header counts.
+  private let knowsFree: Bool
+  /// Bytes that may still be read from overflow pages.
+  private var allowance: Int
+
+  init(_ database: DamagedDatabase) {
+    map = database.map
+    shapes = database.shapes
+    encoding = database.layout.textEncoding
+    mostPayload = database.mostPayload
+    claimed = database.claimed
+    var freeCount: UInt32 = 0
+    database.census.free.forEach { _ in freeCount += 1 }
+    knowsFree = database.layout.header?.freelistPageCount == freeCount
+    // The rows of a sound file share no overflow page; those of a hostile one may all claim the same long chain.
+    allowance = 4 * database.reader.storedPageCount * database.layout.pageSize + 1 << 20
+  }
+
+  /// Puts the payload of a cell together.
+  ///
+  /// `isLive`: whether the row is live, so that its pages are its own from now on; the pages of a dead row
+  /// must be nobody's.
+  mutating func gather(
+    _ cell: LeafCell, of page: UInt32, bytes: RawSpan, isLive: Bool, census: borrowing PageCensus,
+    reader: inout PageReader
+  ) throws(SQLiteFileError) {
+    payload.removeAll(keepingCapacity: true)
+    doubts.removeAll(keepingCapacity: true)
+    mendedCount = 0
+    endsExactly = false
+    let lost = cell.lostHeader
+    payload.append(contentsOf: lost)
+    let local = max(0, cell.local - lost.count)
+    append(bytes.part(cell.record, local))
+    addZeroSectors(bytes, cell.record..<cell.record + local, at: lost.count)
+    have = payload.count
+    highestPage = 0
+    guard cell.spills else { return }
+    let first = payload.count
+    // Where the chain leaves the order in which SQLite takes pages, so that it may be another's from there on.
+    var jump: Int?
+    let (last, next) = try follow(
+      cell, of: page, leadingTo: bytes.uint32(at: cell.record + local), isLive, &jump, census,
+      &reader)
+    endsExactly =
+      have >= cell.payload && next == 0 && doubts.isEmpty && census.kind(last) != .zero
+    guard isLive, !map.isPresent else { return }
+    if have < cell.payload {
+      if let jump { doubt(from: jump) }
+    } else if let jump {
+      // A chain that does not end where the row does may be another row's from where it leaves its order.
+      if next != 0 { doubt(from: jump) }
+    } else if next == last + 1, census.canBeOverflow(next), !census.contested.contains(next) {
+      // The chain goes on behind the row's end, and nothing else leads there: it is a longer row's.
+      doubt(from: first)
+    }
+  }
+
+  /// Appends the pages of a chain as far as they can be told.
+  /// - Returns: the last page, and the number that it has for the next one; 0 where another row has that.
+  private mutating func follow(
+    _ cell: LeafCell, of page: UInt32, leadingTo head: UInt32, _ isLive: Bool, _ jump: inout Int?,
+    _ census: borrowing PageCensus, _ reader: inout PageReader
+  ) throws(SQLiteFileError) -> (last: UInt32, next: UInt32) {
+    let piece = reader.usableSize - 4
+    let first = payload.count
+    var previous = page
+    var next = head
+    var isFirst = true
+    var steps = 0
+    var landmark: UInt32 = 0
+    // Where a page may be another row's, so that what it leads to is, too.
+    var astray: Int?
+    defer { if let astray { doubt(from: astray) } }
+    while payload.count < cell.payload {
+      let wanted = min(piece, cell.payload - payload.count)
+      if map.isPresent, isLive {
+        next = try confirmed(next, after: previous, isFirst: isFirst, census, &reader)
+      }
+      allowance -= wanted
+      guard allowance > 0, next != landmark, isOverflow(next, isLive, census) else {
+        return (previous, next)
+      }
+      if !map.isPresent, isLive {
+        let link = isFirst ? ChainClaims.Link(page, cell) : ChainClaims.Link(previous)
+        guard try isRightful(link, to: next, census, &reader) else {
+          _ = claimed.insert(next)
+          return (previous, 0)
+        }
+        if !isFirst, !link.isInOrder(next), jump == nil { jump = payload.count }
+      }
+      guard let content = try reader.page(next) else { return (previous, next) }
+      let following = content.uint32(at: 0)
+      let start = payload.count
+      // Zeros that go on are content; a value may well end in a page of them.
+      let goesOn = endsInZeros(start) && doubts.last?.upperBound != start
+      append(content.part(4, wanted))
+      // Page numbers of the free list were written over the first bytes of its trunk pages (file format, section 1.5).
+      if shared?.contains(next) == true || (!isLive && census.trunks.contains(next)) {
+        astray = astray ?? start
+      }
+      let isLast = payload.count >= cell.payload
+      if !isLast, following == 0, census.kind(next) == .zero {
+        // Only the last page of a chain has 0 for the next one.
+        doubts.append(start..<payload.count)
+      } else if !goesOn || content.byte(at: 4) != 0 {
+        addZeroSectors(content, 4..<4 + wanted, at: start)
+      }
+      // The last page of a chain says 0. Another page number is a slip of that number; what is no page number
+      // at all says that the page is no overflow page any more.
+      if following > census.pageCount { astray = astray ?? start }
+      // The pages of a dead row may have gone to another one since: then they end too early or too late.
+      if !isLive, isLast != (following == 0) { doubt(from: first) }
+      if isLive { _ = claimed.insert(next) }
+      highestPage = max(highestPage, next)
+      have = payload.count
+      if steps & (steps - 1) == 0 { landmark = next }
+      steps += 1
+      previous = next
+      next = following
+      isFirst = false
+    }
+    return (previous, next)
+  }
+
+  /// Whether nothing speaks against a link of a live row's chain, where there is no pointer map.
+  private mutating func isRightful(
+    _ link: ChainClaims.Link, to next: UInt32, _ census: borrowing PageCensus,
+    _ reader: inout PageReader
+  ) throws(SQLiteFileError) -> Bool {
+    let isContested = census.contested.contains(next)
+    // A chain that passes over the page behind, though nothing else leads there, has lost its way.
+    let passedOver = link.isInOrder(next) ? nil : link.behind
+    let mayBeAstray = knowsFree && passedOver.map { census.isOrphan($0) } ?? false
+    guard isContested || mayBeAstray else { return true }
+    if claims == nil {
+      claims = try ChainClaims(
+        census, shapes, encoding: encoding, mostPayload: mostPayload, knowsFree: knowsFree, &reader)
+    }
+    if mayBeAstray, let passedOver, claims?.isLost(passedOver, census) == true { return false }
+    return !isContested || claims?.holder(of: next) == link
+  }
+
+  /// Doubts all of the payload that stands behind an offset of the cell's page, overflow pages too: another cell was
+  /// written there.
+  mutating func doubt(_ cell: LeafCell, from offset: Int) {
+    doubt(from: cell.lostHeader.count + max(0, offset - cell.record))
+  }
+
+  private mutating func doubt(from start: Int) {
+    guard start < payload.count else { return }
+    doubts.removeAll { $0.lowerBound >= start }
+    doubts.append(start..<payload.count)
+  }
+
+  /// Notes which pages the chains of several dead rows go through; none of them is live rows'.
+  ///
+  /// `chains`: their first pages, and how many bytes each one holds.
+  mutating func noteDead(
+    _ chains: some Sequence<(first: UInt32, bytes: Int)>, _ census: borrowing PageCensus,
+    _ reader: inout PageReader
+  ) throws(SQLiteFileError) {
+    var met = PageSet(pageCount: census.pageCount)
+    var shared = PageSet(pageCount: census.pageCount)
+    // As each page is some row's in a sound file, and those of a hostile one may all lead to the same long chain.
+    var allowance = 4 * Int(census.pageCount)
+    let piece = reader.usableSize - 4
+    var pages: ContiguousArray<UInt32> = []
+    for chain in chains {
+      pages.removeAll(keepingCapacity: true)
+      var next = chain.first
+      var left = chain.bytes
+      while left > 0, allowance > 0, next >= 2, isOverflow(next, false, census) {
+        allowance -= 1
+        pages.append(next)
+        guard let content = try reader.page(next) else { break }
+        next = content.uint32(at: 0)
+        left -= piece
+      }
+      // A chain that does not end where its row does is in doubt anyway, and puts no other one there.
+      guard left <= 0, next == 0 else { continue }
+      for page in pages where !met.insert(page) { _ = shared.insert(page) }
+    }
+    self.shared = shared
+  }
+
+  /// Whether a page can be one of the chain of a row.
+  private func isOverflow(_ page: UInt32, _ isLive: Bool, _ census: borrowing PageCensus) -> Bool {
+    census.canBeOverflow(page) && (isLive || !claimed.contains(page))
+  }
+
+  /// The page that really follows, as the pointer map has it where it contradicts the chain.
+  private mutating func confirmed(
+    _ next: UInt32, after previous: UInt32, isFirst: Bool, _ census: borrowing PageCensus,
+    _ reader: inout PageReader
+  ) throws(SQLiteFileError) -> UInt32 {
+    let expected: PointerMap.Entry.Kind = isFirst ? .firstOverflow : .laterOverflow
+    if next >= 2, next <= census.pageCount,
+      let entry = try map.entry(of: next, &reader), entry.kind == expected,
+      entry.parent == previous
+    {
+      return next
+    }
+    // A leaf has many chains that start on it, and nothing tells which of them this is.
+    if isFirst { return try isTaken(next, census, &reader) ? 0 : next }
+    if successors == nil { successors = try map.successors(&reader) }
+    guard let all = successors else { return next }
+    var low = 0
+    var high = all.count
+    while low < high {
+      let middle = (low + high) / 2
+      if all[middle].parent < previous { low = middle + 1 } else { high = middle }
+    }
+    guard low < all.count, all[low].parent == previous, census.kind(all[low].page) != .tableLeaf
+    else { return try isTaken(next, census, &reader) ? 0 : next }
+    mendedCount += 1
+    return all[low].page
+  }
+
+  /// Whether the pointer map gives an overflow page to somebody who can have it.
+  private func isTaken(_ page: UInt32, _ census: borrowing PageCensus, _ reader: inout PageReader)
+    throws(SQLiteFileError) -> Bool
+  {
+    guard page >= 2, page <= census.pageCount, let entry = try map.entry(of: page, &reader) else {
+      return false
+    }
+    switch entry.kind {
+    case .root, .free, .bTree: return true
+    case .firstOverflow:
+      guard census.isLiveLeaf(entry.parent) || census.kind(entry.parent) == .indexLeaf else {
+        return false
+      }
+      return try holds(page, on: entry.parent, &reader)
+    case .laterOverflow: return census.kind(entry.parent) == .other
+    }
+  }
+
+  /// Whether a cell of a leaf goes on in an overflow page; where not all cells can be read, whether its number stands
+  /// anywhere on the leaf.
+  private func holds(_ number: UInt32, on leaf: UInt32, _ reader: inout PageReader)
+    throws(SQLiteFileError) -> Bool
+  {
+    let usableSize = reader.usableSize
+    guard let page = try reader.page(leaf) else { return false }
+    var reading = LeafReading(usableSize: usableSize, mostPayload: mostPayload, encoding: encoding)
+    if BTreePage.Kind(rawValue: page.byte(at: 0)) == .leafIndex {
+      reading.readIndex(page, isInterior: false)
+    } else {
+      reading.read(page, number: leaf, available: page.byteCount, shape: nil)
+    }
+    let isLed = reading.cells.contains {
+      $0.spills && page.uint32(at: $0.record + $0.local) == number
+    }
+    if isLed || (reading.method == .pointers && reading.lostCount == 0) { return isLed }
+    for offset in 0...page.byteCount - 4 where page.uint32(at: offset) == number { return true }
+    return false
+  }
+
+  /// Whether the eight bytes before a place in the payload are zeros.
+  private func endsInZeros(_ place: Int) -> Bool {
+    place >= 8 && payload[place - 8..<place].allSatisfy { $0 == 0 }
+  }
+
+  /// A sector of a page that is all zero, up to its very borders, was not written by SQLite but lost by a disk.
+  private mutating func addZeroSectors(_ page: RawSpan, _ range: Range<Int>, at offset: Int) {
+    var sector = range.lowerBound / 512 * 512
+    while sector < range.upperBound, sector + 512 <= page.byteCount {
+      defer { sector += 512 }
+      guard page.word(at: sector) == 0, page.word(at: sector + 504) == 0 else { continue }
+      var end = sector
+      while end + 8 <= page.byteCount, page.word(at: end) == 0 { end += 8 }
+      guard end >= sector + 512 else { continue }
+      // Zeros that begin before the sector, or end behind a border, may be content.
+      let beginsAtBorder =
+        sector == 0 || page.byte(at: sector - 1) != 0 || page.word(at: sector - 8) != 0
+      while end < page.byteCount, page.byte(at: end) == 0 { end += 1 }
+      let isWholePage = sector == 0 && end == page.byteCount
+      guard beginsAtBorder, end % 512 < 8 || isWholePage || end == page.byteCount else { continue }
+      let lower = max(sector, range.lowerBound)
+      let upper = min(end, range.upperBound)
+      if lower < upper {
+        doubts.append(offset + lower - range.lowerBound..<offset + upper - range.lowerBound)
+      }
+      sector = end / 512 * 512
+    }
+  }
+
+  /// Whether any sector that a cell touches is all zero.
+  static func touchesZeroSector(_ page: RawSpan, _ range: Range<Int>) -> Bool {
+    var sector = range.lowerBound / 512 * 512
+    while sector < range.upperBound, sector + 512 <= page.byteCount {
+      if page.word(at: sector) == 0, page.word(at: sector + 504) == 0,
+        page.word(at: sector + 248) == 0
+      {
+        return true
+      }
+      sector += 512
+    }
+    return false
+  }
+
+  private mutating func append(_ bytes: RawSpan) {
+    unsafe bytes.withUnsafeBytes { unsafe payload.append(contentsOf: $0) }
+  }
+}

@@ -1,0 +1,184 @@
+import SQLiteFile
+import Dispatch
+
+/// Reads live rows on one thread while another takes those that were read before, in the order of one thread.
+///
+/// They work in rounds of a batch each. The rows of a page that do not fit a batch are read straight by whoever takes them.
+struct RowPipeline {
+  private static let mostBytes = 512 << 10
+  private static let mostValues = 16_384
+  /// Pages read in a round where they hold little.
+  private static let mostPages: UInt32 = 128
+
+  /// Gathers rows in a batch until it is full.
+  private struct BatchSink: RecoverySink, ~Copyable {
+    var batch = RowBatch()
+    var isFull = false
+    private var row = RecoveredRowBuffer()
+    private let forms: [RecordForm?]
+    let undecodableCount = 0
+
+    init(forms: [RecordForm?]) { self.forms = forms }
+
+    var wantsMore: Bool { !isFull }
+
+    @inline(__always)
+    mutating func take(_ record: RawSpan, rowID: Int64, _ origin: RowOrigin) -> Bool {
+      guard let table = origin.table, table < forms.count, origin.confidence == 100,
+        forms[table]?.takes(record) ?? false
+      else { return false }
+      if hasRoom(record.byteCount, 4) {
+        batch.append(record, rowID: rowID, of: table, origin.page)
+      } else {
+        isFull = true
+      }
+      return true
+    }
+
+    func takesLeaves(of table: Int) -> Bool { table < forms.count && forms[table] != nil }
+
+    mutating func take(
+      _ leaf: borrowing SoundLeaf, _ page: RawSpan, number: UInt32, _ layout: borrowing RowLayout,
+      _ attribution: Attribution, table: Int
+    ) -> Bool {
+      guard let form = forms[table] else { return false }
+      for cell in leaf.cells {
+        guard form.takes(page.part(Int(cell.record), Int(cell.payload))) else { return false }
+      }
+      if hasRoom(leaf.contentSize, 4 * leaf.cells.count) {
+        batch.append(leaf, page, of: table, number)
+      } else {
+        isFull = true
+      }
+      return true
+    }
+
+    @inline(__always)
+    private func hasRoom(_ size: Int, _ values: Int) -> Bool {
+      batch.size + size <= RowPipeline.mostBytes
+        && batch.valueCount + values <= RowPipeline.mostValues
+    }
+
+    mutating func begin(_ origin: RowOrigin, partial: [PartialValue]) { row.begin(origin, partial) }
+    mutating func beginRow(_ rowID: Int64?) { row.beginRow(rowID) }
+    mutating func null() { row.append(.null) }
+    mutating func integer(_ value: Int64) { row.append(.integer, bits: value) }
+    mutating func real(_ value: Double) {
+      row.append(.real, bits: Int64(bitPattern: value.bitPattern))
+    }
+    mutating func text(_ bytes: RawSpan) { row.append(.text, bytes) }
+    mutating func blob(_ bytes: RawSpan) { row.append(.blob, bytes) }
+    mutating func endRow() {
+      var size = row.bytes.count
+      for value in row.partial { size += value.bytes.count }
+      if hasRoom(size, row.values.count) {
+        batch.append(row)
+      } else {
+        isFull = true
+      }
+    }
+  }
+
+  /// What the reading thread has to itself. Only one thread at a time touches it: the rounds see to that.
+  private final class Reading: @unchecked Sendable {
+    var rows: RowReader
+    var sink: BatchSink
+    var next: UInt32
+    /// Whether the rows of the next page alone are too many.
+    var isStuck = false
+    var failure: SQLiteFileError?
+
+    init(_ rows: consuming RowReader, _ forms: [RecordForm?], from page: UInt32) {
+      self.rows = rows
+      sink = BatchSink(forms: forms)
+      next = page
+    }
+
+    /// Reads pages up to `end` until the batch is full.
+    func read(upTo end: UInt32, _ wanted: Set<Int>?) {
+      do throws(SQLiteFileError) {
+        while next < end {
+          let mark = sink.batch.mark
+          let findings = rows.findings
+          try rows.read(next..<next + 1, wanted, &sink)
+          if sink.isFull {
+            sink.batch.takeBack(to: mark)
+            sink.isFull = false
+            rows.takeBack(to: findings)
+            isStuck = mark.isStart
+            return
+          }
+          next += 1
+        }
+      } catch {
+        failure = error
+      }
+    }
+  }
+
+  /// Takes a stretch of records; false ends all.
+  typealias Records = (borrowing RecordBatch, RecordBatch.Stretch) -> Bool
+
+  /// The same for the thread that takes the rows.
+  private final class Taking: @unchecked Sendable {
+    var sink: BufferedRowSink
+    var batch = RowBatch()
+    private let records: Records
+
+    init(_ sink: consuming BufferedRowSink, _ records: @escaping Records) {
+      self.sink = sink
+      self.records = records
+    }
+
+    /// Hands on what is in the batch, in order.
+    func take() {
+      var next = 0
+      var index = 0
+      while index < batch.places.count, sink.wantsMore {
+        sink.receive(batch, next..<batch.places[index])
+        next = batch.places[index]
+        if sink.wantsMore, !records(batch.records, batch.records.stretches[index]) { sink.stop() }
+        index &+= 1
+      }
+      sink.receive(batch, next..<batch.heads.count)
+    }
+  }
+
+  /// Hands all live rows to `receive`, and those whose records are of the form of their table as they are to `records`,
+  /// until one of them returns false; returns whether none ever did.
+  static func read(
+    _ database: DamagedDatabase, _ wanted: Set<Int>?, as forms: [RecordForm?] = [],
+    records: @escaping Records = { _, _ in true },
+    _ receive: @escaping (borrowing RecoveredRowBuffer) -> Bool
+  ) throws(SQLiteFileError) -> Bool {
+    try database.learnBeforeMending()
+    let end = database.pageCount + 1
+    let reading = Reading(RowReader(database), forms, from: 2)
+    let taking = Taking(BufferedRowSink(receive: receive), records)
+    // Rarely needed, and its windows take memory.
+    var straight: RowReader?
+    while reading.next < end || !taking.batch.isEmpty, taking.sink.wantsMore {
+      let stop = min(end, reading.next + min(mostPages, end - reading.next))
+      DispatchQueue.concurrentPerform(iterations: 2) { index in
+        if index == 0 {
+          taking.take()
+        } else {
+          reading.read(upTo: stop, wanted)
+        }
+      }
+      taking.batch.removeAll()
+      swap(&taking.batch, &reading.sink.batch)
+      if let failure = reading.failure { throw failure }
+      if reading.isStuck, taking.batch.isEmpty, taking.sink.wantsMore {
+        if straight == nil { straight = RowReader(database) }
+        try straight?.read(reading.next..<reading.next + 1, wanted, &taking.sink)
+        reading.next += 1
+        reading.isStuck = false
+      }
+    }
+    database.take(reading.rows)
+    if let straight { database.take(straight) }
+    database.reportUndecodable(taking.sink.undecodableCount)
+    return taking.sink.wantsMore
+  }
+}

@@ -1,0 +1,558 @@
+import SQLiteFile
+
+/// Reads rows page by page, with windows and memory of its own, so that two can work side by side.
+struct RowReader: ~Copyable {
+  private let layout: FileLayout
+  private let census: PageCensus
+  private let map: PointerMap
+  private let shapes: [RowShape]
+  private let layouts: [RowLayout]
+  private let names: [String]
+  private let schemaLeaves: Set<UInt32>
+  /// Pages that the schema or the pointer map calls pages of b-trees.
+  private let trees: PageSet
+  private let roots: Set<UInt32>
+  /// The last page that the database counts.
+  private let lastPage: UInt32
+  /// The row ids of leaves that hold others, too.
+  private let narrowed: [UInt32: ClosedRange<Int64>]
+  private var reader: PageReader
+  private(set) var gatherer: PayloadGatherer
+  private var reading: LeafReading
+  private var leaf: SoundLeaf
+  private var decoder: RecordDecoder
+  private var buffer = ContiguousArray<UInt8>()
+  private let unknown = RowLayout()
+  private(set) var findings = FindingList()
+  /// Pages that have no room in which a dead row could stand.
+  private(set) var barren: PageSet
+  /// Leaves whose rows were read as they stand, without any doubt.
+  private(set) var sound: PageSet
+  /// Whether anything of the page at hand is in doubt.
+  private var isInDoubt = false
+
+  init(_ database: DamagedDatabase) {
+    layout = database.layout
+    census = database.census
+    map = database.map
+    shapes = database.shapes
+    layouts = database.layouts
+    names = database.tables.map(\.name)
+    schemaLeaves = Set(database.schemaLeaves)
+    trees = database.namedTrees
+    roots = Set(database.roots.keys)
+    lastPage = database.plain?.pageCount ?? .max
+    narrowed = database.narrowed
+    reader = database.reader.another()
+    gatherer = PayloadGatherer(database)
+    reading = database.newReading()
+    leaf = SoundLeaf(
+      usableSize: database.layout.usableSize, mostPayload: database.mostPayload)
+    decoder = RecordDecoder(encoding: database.layout.textEncoding)
+    barren = PageSet(pageCount: database.pageCount)
+    sound = PageSet(pageCount: database.pageCount)
+  }
+
+  /// What was found since the last call.
+  mutating func takeFindings() -> FindingList {
+    let found = findings
+    findings = FindingList()
+    return found
+  }
+
+  /// Forgets what was found since; for pages that are read once more.
+  mutating func takeBack(to findings: FindingList) { self.findings = findings }
+
+  /// Tells that pages of a range are what is read next.
+  mutating func expect(_ pages: Range<UInt32>) { reader.expect(pages) }
+
+  /// Notes the overflow chains of the dead rows that are read next: their first pages, and the bytes they hold.
+  mutating func noteDead(_ chains: some Sequence<(first: UInt32, bytes: Int)>)
+    throws(SQLiteFileError)
+  {
+    try gatherer.noteDead(chains, census, &reader)
+  }
+
+  /// Hands the rows of some pages to the sink, in the order of pages.
+  ///
+  /// `wanted`: the places of the tables wanted; nil for all rows.
+  mutating func read<Sink: RecoverySink & ~Copyable>(
+    _ pages: Range<UInt32>, _ wanted: Set<Int>?, _ sink: inout Sink
+  ) throws(SQLiteFileError) {
+    var page = pages.lowerBound
+    while page < pages.upperBound, sink.wantsMore {
+      page = census.next(from: page, or: trees)
+      guard page < pages.upperBound else { return }
+      try read(page, wanted, &sink)
+      page += 1
+    }
+  }
+
+  private mutating func read<Sink: RecoverySink & ~Copyable>(
+    _ page: UInt32, _ wanted: Set<Int>?, _ sink: inout Sink
+  ) throws(SQLiteFileError) {
+    let kind = census.kind(page)
+    let isIndex = kind == .indexLeaf || kind == .indexInterior
+    let owner = census.owner(page)
+    guard isIndex ? owner != nil : census.isLiveLeaf(page) else {
+      if kind == .zero || kind == .other { reportUnreadable(page, kind) }
+      return
+    }
+    if let wanted {
+      guard let owner, wanted.contains(owner.table) else { return }
+    }
+    // The schema table's own rows are no table's.
+    if owner == nil, schemaLeaves.contains(page) { return }
+    let own = narrowed[page]
+    if let owner, own == nil, kind == .tableLeaf, page <= lastPage,
+      sink.takesLeaves(of: owner.table),
+      layout.textEncoding == .utf8,
+      layouts[owner.table].isInOrder, !layouts[owner.table].takesAllFields
+    {
+      let done = try Self.take(page, layouts[owner.table], owner, &reader, &leaf, &sink)
+      if done.isBarren { _ = barren.insert(page) }
+      if done.isTaken {
+        _ = sound.insert(page)
+        return
+      }
+    }
+    // The page's own memory, so that others can be read while it is looked at.
+    var bytes = ContiguousArray<UInt8>()
+    swap(&bytes, &buffer)
+    defer { swap(&bytes, &buffer) }
+    let available = try reader.copy(page, into: &bytes)
+    guard available > 0 else { return }
+    if isIndex {
+      reading.readIndex(
+        bytes.rawSpan, isInterior: kind == .indexInterior, shape: owner.map { shapes[$0.table] })
+    } else {
+      reading.read(
+        bytes.rawSpan, number: page, available: available,
+        shape: owner.flatMap { layouts[$0.table].takesAllFields ? nil : shapes[$0.table] })
+      if reading.isTight, reading.usedGap(bytes.rawSpan, min(available, layout.usableSize)) == nil {
+        _ = barren.insert(page)
+      }
+    }
+    let deduced =
+      reading.hasMisfits ? try deduce(page, owner?.table, bytes.rawSpan, available) : [:]
+    isInDoubt =
+      !deduced.isEmpty || (isIndex && (kind == .indexInterior || !reading.addsUp))
+      || page > lastPage
+    if reading.method != .pointers || reading.lostCount > 0 {
+      report(page, owner?.table)
+      isInDoubt = true
+    }
+    let place = reader.location(of: page)
+    var origin = RowOrigin()
+    origin.table = owner?.table
+    origin.attribution = owner?.evidence ?? .unknown
+    origin.page = page
+    origin.member = place.member
+    let rowLayout = owner.map { layouts[$0.table] } ?? unknown
+    let strangers =
+      isIndex
+      ? []
+      : reading.displaced(bytes.rawSpan).union(
+        owner.map { reading.strangers(bytes.rawSpan, shapes[$0.table]) } ?? [])
+    let surplusCount = decoder.surplusCount
+    for index in reading.cells.indices where sink.wantsMore {
+      let cell = reading.cells[index]
+      // They come with what is deleted.
+      if strangers.contains(index) || own.map({ !$0.contains(cell.rowID) }) ?? false {
+        isInDoubt = true
+        continue
+      }
+      origin.offset = place.offset + Int64(cell.start)
+      if let row = deduced[index] {
+        emit(row, of: cell, origin, rowLayout, &sink)
+        continue
+      }
+      try emit(cell, of: page, bytes.rawSpan, origin, rowLayout, isLive: true, &sink)
+    }
+    if !isInDoubt, decoder.surplusCount == surplusCount { _ = sound.insert(page) }
+  }
+
+  /// Hands all rows of a leaf over at once, where nothing about it is unusual; else none.
+  ///
+  /// - Returns: whether it did, and whether there is no room on the page in which a dead row could stand.
+  private static func take<Sink: RecoverySink & ~Copyable>(
+    _ page: UInt32, _ layout: borrowing RowLayout,
+    _ owner: (table: Int, evidence: Attribution), _ reader: inout PageReader,
+    _ leaf: inout SoundLeaf, _ sink: inout Sink
+  ) throws(SQLiteFileError) -> (isTaken: Bool, isBarren: Bool) {
+    guard let bytes = try reader.page(page), leaf.read(bytes), !leaf.spills,
+      !PayloadGatherer.touchesZeroSector(bytes, leaf.contentStart..<leaf.usableSize),
+      sink.take(leaf, bytes, number: page, layout, owner.evidence, table: owner.table)
+    else { return (false, false) }
+    return (true, leaf.isBarren(bytes))
+  }
+
+  /// Says what state a page was read in.
+  private mutating func report(_ page: UInt32, _ table: Int?) {
+    let name = table.map { names[$0] }
+    let place = reader.location(of: page)
+    var told: [(id: String, message: String)] = []
+    switch reading.method {
+    case .pointers: break
+    case .mended:
+      told.append(
+        ("page.mended", "the page contradicts itself; its rows are those that hold by themselves"))
+    case .pointersAlone:
+      told.append(
+        ("page.headerLost", "the page's header is ruined; its rows were found by their pointers"))
+    case .cells:
+      told.append(
+        ("page.headerLost", "the page's header is ruined; its rows were found by themselves"))
+    case .nothing:
+      told.append(("page.unreadable", "a page of a table holds no row that can be read"))
+    }
+    if reading.lostCount > 0 {
+      told.append(
+        (
+          "page.rowsLost",
+          "\(reading.lostCount) row\(reading.lostCount == 1 ? "" : "s") of the page cannot be read"
+        ))
+    }
+    for one in told {
+      findings.add(
+        Finding(
+          one.id, one.message, severity: severity(of: page), member: place.member, page: page,
+          offset: place.offset, table: name))
+    }
+  }
+
+  /// What nothing leads to SQLite would not read either; where a b-tree has lost it, that is told.
+  private func severity(of page: UInt32) -> Finding.Severity {
+    census.reached.contains(page) || census.reached.contains(census.parent(page))
+      || roots.contains(page) || layout.header == nil ? .damage : .note
+  }
+
+  /// A page that cannot be read is damage only where something leads to it.
+  private mutating func reportUnreadable(_ page: UInt32, _ kind: PageCensus.Kind) {
+    // An overflow page of nothing but zeros may be the end of a value; the row it is of knows.
+    guard census.parent(page) != 0 || trees.contains(page), !census.free.contains(page) else {
+      return
+    }
+    let place = reader.location(of: page)
+    findings.add(
+      Finding(
+        "page.unreadable",
+        kind == .zero
+          ? "the page is all zero, although a b-tree leads to it"
+          : "a page of a b-tree is not readable as one", member: place.member, page: page,
+        offset: place.offset))
+  }
+
+  /// Decodes one cell and hands its row to the sink. A cell that is measured was so in these very bytes.
+  ///
+  /// `newer`: where on the page another cell was written over this one; nil for nowhere.
+  mutating func emit<Sink: RecoverySink & ~Copyable>(
+    _ cell: LeafCell, of page: UInt32, _ bytes: RawSpan, _ origin: RowOrigin,
+    _ layout: borrowing RowLayout,
+    isLive: Bool, newer: Int? = nil, _ sink: inout Sink
+  ) throws(SQLiteFileError) {
+    let rowID = cell.hasRowID ? cell.rowID : nil
+    if !cell.spills, !cell.isHeadless, !cell.isWrecked, !cell.isEndDoubtful, newer == nil,
+      !PayloadGatherer.touchesZeroSector(bytes, cell.start..<cell.end)
+    {
+      let record = bytes.part(cell.record, cell.payload)
+      if isLive, let rowID, sink.take(record, rowID: rowID, origin) { return }
+      sink.begin(origin, partial: [])
+      if cell.isMeasured {
+        decoder.decodeMeasured(record, rowID: rowID, layout: layout, into: &sink)
+      } else {
+        _ = decoder.decode(record, rowID: rowID, layout: layout, into: &sink)
+      }
+      return
+    }
+    try gatherer.gather(
+      cell, of: page, bytes: bytes, isLive: isLive, census: census, reader: &reader)
+    if gatherer.mendedCount > 0 || cell.isWrecked || gatherer.highestPage > lastPage {
+      isInDoubt = true
+    }
+    var cell = cell
+    if gatherer.endsExactly { cell.isEndDoubtful = false }
+    // The number of the overflow page is what a cell ends with.
+    if let doubtful = newer ?? (cell.isEndDoubtful && cell.spills ? cell.end - 4 : nil) {
+      gatherer.doubt(cell, from: doubtful)
+    }
+    var record = gatherer.payload
+    if cell.isWrecked {
+      return emitWrecked(cell, bytes, origin, layout, &sink)
+    }
+    let partial = partialValues(cell, &record, layout)
+    if !partial.isEmpty { isInDoubt = true }
+    // With its header gone hardly a value is left that could be told from any other row's.
+    if isLive, partial.count(where: { $0.of == 0 }) * 2 > layout.rules.count {
+      findings.add(
+        Finding(
+          "page.rowsLost",
+          "the record of \(rowID.map { "row \($0)" } ?? "a row") has lost its header",
+          member: origin.member, page: page, offset: origin.offset,
+          table: origin.table.map { names[$0] }))
+      return
+    }
+    if isLive, gatherer.mendedCount > 0 {
+      findings.add(
+        Finding(
+          "overflow.mended",
+          "an overflow chain led astray; the pointer map told where it goes on",
+          member: origin.member, page: page, offset: origin.offset,
+          table: origin.table.map { names[$0] }))
+    }
+    if isLive, !partial.isEmpty {
+      findings.add(
+        Finding(
+          "row.partial",
+          "\(partial.count) value\(partial.count == 1 ? " is" : "s are") not whole in \(rowID.map { "row \($0)" } ?? "a row")",
+          member: origin.member, page: page, offset: origin.offset,
+          table: origin.table.map { names[$0] }))
+    }
+    if isLive, partial.isEmpty, let rowID, sink.take(record.rawSpan, rowID: rowID, origin) {
+      return
+    }
+    sink.begin(origin, partial: partial)
+    _ = decoder.decode(record.rawSpan, rowID: rowID, layout: layout, into: &sink)
+  }
+
+  /// A row no value of which is certain: its bytes, under the first column.
+  private func emitWrecked<Sink: RecoverySink & ~Copyable>(
+    _ cell: LeafCell, _ bytes: RawSpan, _ origin: RowOrigin, _ layout: borrowing RowLayout,
+    _ sink: inout Sink
+  ) {
+    let columns = max(1, layout.rules.count)
+    let payload = bytes.part(cell.record, cell.local).array()
+    var origin = origin
+    origin.confidence = min(origin.confidence, 50)
+    sink.begin(
+      origin,
+      partial: (0..<columns).map { column in
+        PartialValue(
+          column: column, have: column == 0 ? payload.count : 0,
+          of: column == 0 ? payload.count : 0,
+          isDoubtful: true, bytes: column == 0 ? payload : [])
+      })
+    sink.beginRow(cell.hasRowID ? cell.rowID : nil)
+    for _ in 0..<columns { sink.null() }
+    sink.endRow()
+  }
+
+  /// The rows of a page that other rows of the table tell more of than their own headers.
+  private mutating func deduce(_ page: UInt32, _ table: Int?, _ bytes: RawSpan, _ available: Int)
+    throws(SQLiteFileError) -> [Int: PageDeduction.Row]
+  {
+    guard let table else { return [:] }
+    var deduction = PageDeduction(
+      shapes[table], layout.textEncoding, usableSize: layout.usableSize,
+      pageCount: census.pageCount)
+    let limit = min(available, layout.usableSize)
+    var wanted = deduction.look(at: reading, bytes, limit: limit)
+    var near = LeafReading(
+      usableSize: layout.usableSize, mostPayload: reading.mostPayload, encoding: layout.textEncoding
+    )
+    var buffer = ContiguousArray<UInt8>()
+    var left = PageDeduction.mostNeighbours
+    // Whichever thread reads the page asks the same neighbours.
+    for distance in 1...PageDeduction.mostDistance where wanted > 0 && left > 0 {
+      for other in [page &- distance, page &+ distance]
+      where wanted > 0 && left > 0 && census.isSoundLeaf(other, of: table) {
+        left -= 1
+        let there = try reader.copy(other, into: &buffer)
+        guard there == layout.pageSize else { continue }
+        near.read(buffer.rawSpan, number: other, available: there, shape: nil)
+        wanted = deduction.learn(from: near, buffer.rawSpan)
+      }
+    }
+    return deduction.rows(reading, bytes)
+  }
+
+  private mutating func emit<Sink: RecoverySink & ~Copyable>(
+    _ row: PageDeduction.Row, of cell: LeafCell, _ origin: RowOrigin,
+    _ layout: borrowing RowLayout, _ sink: inout Sink
+  ) {
+    let rowID = cell.hasRowID ? cell.rowID : nil
+    let name = rowID.map { "row \($0)" } ?? "a row"
+    let certain = row.count - row.partial.count
+    findings.add(
+      Finding(
+        row.addsUp ? "row.partial" : "row.deduced",
+        row.addsUp
+          ? "\(row.partial.count) of \(row.count) values of \(name) are in doubt, as those of others on its page"
+          : "the record of \(name) has a false header; \(certain) of \(row.count) values could be told all the same",
+        member: origin.member, page: origin.page, offset: origin.offset,
+        table: origin.table.map { names[$0] }))
+    var origin = origin
+    if !row.partial.isEmpty { origin.confidence = min(origin.confidence, 50) }
+    sink.begin(
+      origin,
+      partial: row.partial.map { value in
+        var value = value
+        value.column = layout.rules.firstIndex { Int($0.field) == value.column } ?? value.column
+        return value
+      })
+    _ = decoder.decode(row.record.rawSpan, rowID: rowID, layout: layout, into: &sink)
+  }
+
+  /// Bytes before a doubtful end that are in doubt: as many as the beginning of a small cell takes, of which the rest is
+  /// gone.
+  private static let doubtfulEndLength = 32
+
+  /// The values of a gathered record that are not whole. What is missing of the record is filled with zeros so
+  /// that it can be decoded; none of them is ever shown.
+  private func partialValues(
+    _ cell: LeafCell, _ record: inout ContiguousArray<UInt8>, _ layout: borrowing RowLayout
+  ) -> [PartialValue] {
+    let have = gatherer.have
+    let doubts = gatherer.doubts
+    let length = Varint.read(record.rawSpan, at: 0, end: record.count)
+    let header = Int(clamping: length?.value ?? 0)
+    // A header that goes on in overflow pages was held against no length yet.
+    let isMeasured = header <= cell.local
+    if isMeasured, have >= cell.payload, doubts.isEmpty, !cell.isFirstDoubtful,
+      !cell.isEndDoubtful
+    {
+      return []
+    }
+    if record.count < cell.payload {
+      record.append(contentsOf: repeatElement(0, count: cell.payload - record.count))
+    }
+    var types = RecordTypes()
+    // A doubt in the record's header makes all values from there on doubtful, NULLs too.
+    let end = min(doubts.map(\.lowerBound).min() ?? have, have)
+    var firstDoubtfulField = Int.max
+    if let length, header > length.length, header <= record.count,
+      types.read(record.rawSpan, length.length..<header)
+    {
+      if end < header {
+        firstDoubtfulField = fieldCount(record.rawSpan, until: end, header)
+      } else if !isMeasured, types.bodyLength + header != cell.payload {
+        firstDoubtfulField = 0
+      }
+    } else {
+      firstDoubtfulField = 0
+    }
+    func column(of field: Int) -> Int {
+      layout.rules.firstIndex { Int($0.field) == field } ?? field
+    }
+    var partial: [PartialValue] = []
+    // Where nothing begins behind a dead cell another one was written over its end, perhaps.
+    let doubtfulEnd =
+      cell.isEndDoubtful
+      ? types.types.lastIndex { RecordDecoder.length(ofType: $0) > 0 } : nil
+    let certainEnd = cell.isEndDoubtful ? cell.payload - Self.doubtfulEndLength : .max
+    var offset = header
+    // A header in doubt may have lost types, or seem to have more.
+    let fields =
+      firstDoubtfulField == .max || layout.rules.isEmpty
+      ? types.types.count : max(layout.rules.count, firstDoubtfulField)
+    for field in 0..<fields {
+      if field >= firstDoubtfulField {
+        partial.append(
+          PartialValue(column: column(of: field), have: 0, of: 0, isDoubtful: true, bytes: []))
+        continue
+      }
+      let length = RecordDecoder.length(ofType: types.types[field])
+      let range = offset..<offset + length
+      offset += length
+      guard length > 0 else { continue }
+      var whole = max(0, min(have, range.upperBound) - range.lowerBound)
+      var isDoubtful = false
+      if let doubt = doubts.first(where: { $0.overlaps(range) }),
+        !(types.types[field] >= 12 && types.types[field] & 1 == 0
+          && Self.isAllZero(range, record, doubt))
+      {
+        isDoubtful = true
+        whole = min(whole, max(0, doubt.lowerBound - range.lowerBound))
+      }
+      if field == 0 && cell.isFirstDoubtful || field == doubtfulEnd
+        || range.upperBound > certainEnd
+      {
+        isDoubtful = true
+      } else if whole >= length {
+        continue
+      }
+      partial.append(
+        PartialValue(
+          column: column(of: field), have: whole, of: length, isDoubtful: isDoubtful,
+          bytes: Array(record[range.lowerBound..<range.lowerBound + whole])))
+    }
+    return partial
+  }
+
+  /// Whether a blob that a zero sector ends was nothing but zeros before it, too, and so may well be that. A number
+  /// would not be written as zeros.
+  private static func isAllZero(
+    _ value: Range<Int>, _ record: borrowing ContiguousArray<UInt8>, _ doubt: Range<Int>
+  ) -> Bool {
+    guard doubt.lowerBound >= value.lowerBound + 8, doubt.upperBound >= value.upperBound else {
+      return false
+    }
+    for place in value where record[place] != 0 { return false }
+    return true
+  }
+
+  /// Fields of a record whose types stand before an offset in its header.
+  private func fieldCount(_ record: RawSpan, until end: Int, _ header: Int) -> Int {
+    guard var offset = Varint.read(record, at: 0, end: header)?.length else { return 0 }
+    var count = 0
+    while offset < header, let type = Varint.read(record, at: offset, end: header),
+      offset + type.length <= end
+    {
+      offset += type.length
+      count += 1
+    }
+    return count
+  }
+}
+
+extension DamagedDatabase {
+  /// Pages that the schema or the pointer map calls pages of b-trees.
+  var namedTrees: PageSet { roots.keys.reduce(into: trees) { _ = $0.insert($1) } }
+
+  /// Hands all live rows to the sink, in the order of pages.
+  ///
+  /// `wanted`: the places of the tables wanted; nil for all rows.
+  func emitLive<Sink: RecoverySink & ~Copyable>(_ wanted: Set<Int>?, _ sink: inout Sink)
+    throws(SQLiteFileError)
+  {
+    try learnBeforeMending()
+    var live = RowReader(self)
+    let result = Result { () throws(SQLiteFileError) in
+      try live.read(2..<pageCount + 1, wanted, &sink)
+    }
+    take(live)
+    reportUndecodable(sink.undecodableCount)
+    try result.get()
+  }
+
+  /// Where cells are found by what rows look like, older rows with fewer fields must be known.
+  func learnBeforeMending() throws(SQLiteFileError) {
+    var page: UInt32 = 2
+    while page <= pageCount, census.kind(page) != .ruinedLeaf { page = census.next(from: page + 1) }
+    if page <= pageCount { _ = try learn() }
+  }
+
+  /// Takes over what a reader of live rows has found.
+  func take(_ live: borrowing RowReader) {
+    findings.add(live.findings)
+    claimed.formUnion(live.gatherer.claimed)
+    barren.formUnion(live.barren)
+    sound.formUnion(live.sound)
+  }
+
+  func reportUndecodable(_ count: Int) {
+    guard count > 0 else { return }
+    findings.add(
+      Finding(
+        "text.undecodable",
+        count == 1
+          ? "1 text is not valid \(layout.textEncoding.name); its bytes are given instead"
+          : "\(count) texts are not valid \(layout.textEncoding.name); their bytes are given instead",
+        severity: .note))
+  }
+
+  func newReading() -> LeafReading {
+    LeafReading(
+      usableSize: layout.usableSize, mostPayload: mostPayload, encoding: layout.textEncoding)
+  }
+}

@@ -1,0 +1,130 @@
+import SQLiteFile
+
+/// The cells of a table leaf that contradicts itself nowhere, read by their lengths alone.
+///
+/// Nearly all leaves of most files are such, and of each cell no more than where it is need be kept. ``LeafReading``
+/// comes to the same cells, and reads all other pages.
+struct SoundLeaf {
+  struct Cell: BitwiseCopyable {
+    var rowID: Int64
+    /// Offset of the record in the page, and of what is behind the part of it that stands there, the number of the first
+    /// overflow page included.
+    var record: Int32
+    var end: Int32
+    var payload: Int32
+  }
+
+  let usableSize: Int
+  let mostPayload: Int
+  private(set) var cells: ContiguousArray<Cell> = []
+  /// Offset behind the cell pointer array, and of the first cell's first byte.
+  private(set) var contentFloor = 8
+  private(set) var contentStart = 0
+  /// Whether there is a chain of free blocks.
+  private(set) var hasFreeBlocks = false
+  /// Whether any cell goes on in overflow pages.
+  private(set) var spills = false
+  /// Overflow pages to which cells lead; only gathered with ``measure(_:)``.
+  private(set) var overflow: ContiguousArray<UInt32> = []
+  private var types = RecordTypes()
+
+  /// Bytes from the first cell's first byte on.
+  var contentSize: Int { usableSize - contentStart }
+
+  init(usableSize: Int, mostPayload: Int) {
+    self.usableSize = usableSize
+    self.mostPayload = min(mostPayload, Int(Int32.max))
+  }
+
+  /// Reads a page; false unless all of its cells are where they must be. Whether the types of a record agree with its
+  /// length remains to be seen.
+  @inline(__always)
+  mutating func read(_ page: RawSpan) -> Bool {
+    walk(page, measures: false)
+  }
+
+  /// Reads a page but for the places of its cells, and adds up the types of all records too: then the page is one that
+  /// ``LeafReading`` reads by its pointers without doubt.
+  mutating func measure(_ page: RawSpan) -> Bool {
+    overflow.removeAll(keepingCapacity: true)
+    types.renewBudget(usableSize: usableSize)
+    return walk(page, measures: true)
+  }
+
+  /// The page begins with its header: it is not page 1.
+  @inline(__always)
+  private mutating func walk(_ page: RawSpan, measures: Bool) -> Bool {
+    let usable = usableSize
+    guard page.byteCount >= usable, page.byte(at: 0) == BTreePage.Kind.leafTable.rawValue else {
+      return false
+    }
+    let count = Int(page.uint16(at: 3))
+    let floor = 8 &+ 2 &* count
+    guard count > 0, floor &+ 4 &* count <= usable else { return false }
+    var least = Int(page.uint16(at: 5))
+    if least == 0 { least = 65_536 }
+    guard least >= floor, least <= usable else { return false }
+    if !measures { cells.removeAll(keepingCapacity: true) }
+    contentFloor = floor
+    spills = false
+    // Cells, free blocks, fragments and what is before them make up the page.
+    var sum = least &+ Int(page.byte(at: 7))
+    var first = usable
+    var last: Int64 = 0
+    var pointer = 8
+    while pointer < floor {
+      let start = Int(page.uint16(at: pointer))
+      guard start >= least, start &+ 4 <= usable,
+        let payload = Varint.read(page, at: start, end: usable), payload.value >= 2,
+        payload.value <= UInt64(mostPayload)
+      else { return false }
+      var record = start &+ payload.length
+      guard let key = Varint.read(page, at: record, end: usable) else { return false }
+      record &+= key.length
+      let rowID = Int64(bitPattern: key.value)
+      let total = Int(payload.value)
+      var length = total
+      if total > usable &- 35 {
+        let local = BTreePage.localLength(payload: total, usableSize: usable, isTableLeaf: true)
+        length = local &+ 4
+        guard record &+ length <= usable else { return false }
+        spills = true
+        if measures { overflow.append(page.uint32(at: record &+ local)) }
+      }
+      let end = record &+ length
+      guard end <= usable, rowID > last || pointer == 8 else { return false }
+      if measures {
+        let limit = total > usable &- 35 ? end &- 4 : end
+        guard let header = Varint.read(page, at: record, end: limit), header.value >= 2,
+          header.value > UInt64(header.length), header.value <= UInt64(limit &- record),
+          types.measure(page, record &+ header.length..<record &+ Int(header.value)),
+          types.bodyLength &+ Int(header.value) == total
+        else { return false }
+      } else {
+        cells.append(
+          Cell(
+            rowID: rowID, record: Int32(truncatingIfNeeded: record),
+            end: Int32(truncatingIfNeeded: end), payload: Int32(truncatingIfNeeded: total)))
+      }
+      // SQLite pads a cell to four bytes.
+      let taken = max(4, end &- start)
+      guard start &+ taken <= usable else { return false }
+      sum &+= taken
+      first = min(first, start)
+      last = rowID
+      pointer &+= 2
+    }
+    contentStart = first
+    let firstFree = Int(page.uint16(at: 1))
+    hasFreeBlocks = firstFree != 0
+    return FreeblockChain.walk(
+      page, first: firstFree, floor: floor, usableSize: usable, { sum &+= $0.size })
+      && sum == usable
+  }
+
+  /// Whether nothing is free but the gap between pointers and cells, and nothing was ever written there.
+  func isBarren(_ page: RawSpan) -> Bool {
+    if hasFreeBlocks { return false }
+    return LeafReading.usedGap(page, from: contentFloor, to: contentStart) == nil
+  }
+}

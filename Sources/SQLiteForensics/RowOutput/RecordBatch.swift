@@ -1,0 +1,122 @@
+import SQLiteFile
+
+/// Records of rows as they stand in a file, one behind the other in memory that is used again.
+public struct RecordBatch: ~Copyable {
+  /// A record.
+  public struct Record: BitwiseCopyable, Sendable {
+    /// The row id.
+    public let rowID: Int64
+    /// Where it starts in ``RecordBatch/bytes``.
+    public let offset: Int
+    /// Its length in bytes.
+    public let count: Int
+  }
+
+  /// Records of one leaf, in its order, with no other row of it between them.
+  public struct Stretch: Sendable {
+    /// The place of the table in the list of tables.
+    public let table: Int
+    /// The number of the page.
+    public let page: UInt32
+    /// The places of the records.
+    public fileprivate(set) var records: Range<Int>
+    /// Where their bytes begin.
+    fileprivate let start: Int
+  }
+
+  /// All records.
+  public private(set) var records: ContiguousArray<Record> = []
+  /// Their bytes.
+  public private(set) var bytes = ContiguousArray<UInt8>()
+  private(set) var stretches: ContiguousArray<Stretch> = []
+
+  /// Whether the last stretch is of this page.
+  func isOpen(_ page: UInt32) -> Bool { stretches.last?.page == page }
+
+  /// Begins a stretch.
+  mutating func begin(_ table: Int, _ page: UInt32) {
+    stretches.append(
+      Stretch(
+        table: table, page: page, records: records.count..<records.count, start: bytes.count))
+  }
+
+  /// Adds a record to the last stretch.
+  @inline(__always)
+  mutating func append(_ record: RawSpan, rowID: Int64) {
+    records.append(Record(rowID: rowID, offset: bytes.count, count: record.byteCount))
+    unsafe record.withUnsafeBytes { unsafe bytes.append(contentsOf: $0) }
+    extendStretch()
+  }
+
+  /// Adds all records of a leaf to the last stretch: none of them goes on in overflow pages.
+  mutating func append(_ leaf: borrowing SoundLeaf, _ page: RawSpan) {
+    let base = bytes.count - leaf.contentStart
+    let content = page.part(leaf.contentStart, leaf.contentSize)
+    unsafe content.withUnsafeBytes { unsafe bytes.append(contentsOf: $0) }
+    for cell in leaf.cells {
+      records.append(
+        Record(rowID: cell.rowID, offset: base + Int(cell.record), count: Int(cell.payload)))
+    }
+    extendStretch()
+  }
+
+  /// Has the last stretch go on to the last record.
+  @inline(__always)
+  private mutating func extendStretch() {
+    let first = stretches[stretches.count - 1].records.lowerBound
+    stretches[stretches.count - 1].records = first..<records.count
+  }
+
+  mutating func removeAll() {
+    records.removeAll(keepingCapacity: true)
+    bytes.removeAll(keepingCapacity: true)
+    stretches.removeAll(keepingCapacity: true)
+  }
+
+  /// Drops the stretches from the one at `place` on.
+  mutating func removeAll(behind place: Int) {
+    guard place < stretches.count else { return }
+    let first = stretches[place].records.lowerBound
+    bytes.removeSubrange(stretches[place].start...)
+    records.removeSubrange(first...)
+    stretches.removeSubrange(place...)
+  }
+
+  /// Reads the first values of a record, of which all is known to be well (``RecordForm``). The row id's own column has
+  /// NULL.
+  public func read(
+    _ record: Record, _ count: Int, into values: inout ContiguousArray<RecoveredRowBuffer.Value>
+  ) {
+    values.removeAll(keepingCapacity: true)
+    let span = bytes.rawSpan.part(record.offset, record.count)
+    guard let header = Varint.read(span, at: 0, end: record.count) else { return }
+    let end = Int(truncatingIfNeeded: header.value)
+    var offset = header.length
+    var body = end
+    while values.count < count, let type = Varint.read(span, at: offset, end: end) {
+      let length = RecordDecoder.length(ofType: type.value)
+      offset &+= type.length
+      let kind: RecoveredRowBuffer.Kind
+      var bits: Int64 = 0
+      switch type.value {
+      case 0: kind = .null
+      case 1...6:
+        kind = .integer
+        bits = RecordDecoder.integer(span, body, length)
+      case 7:
+        kind = .real
+        bits = Int64(bitPattern: span.uint64(at: body))
+      case 8, 9:
+        kind = .integer
+        bits = Int64(type.value &- 8)
+      default: kind = type.value & 1 == 0 ? .blob : .text
+      }
+      let isBytes = type.value >= 12
+      values.append(
+        RecoveredRowBuffer.Value(
+          kind: kind, isValid: true, bits: bits, offset: isBytes ? record.offset &+ body : 0,
+          count: isBytes ? length : 0))
+      body &+= length
+    }
+  }
+}

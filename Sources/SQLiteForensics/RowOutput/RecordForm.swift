@@ -1,0 +1,151 @@
+import SQLiteFile
+
+/// What the record of a row must be so that SQLite would store that row, in a table of this definition, in just these
+/// bytes. Such a record can go over into another file as it stands.
+public struct RecordForm: Sendable {
+  /// What a column takes.
+  private struct Column {
+    let affinity: TableDefinition.Affinity
+    let takesNull: Bool
+    let isRowID: Bool
+  }
+
+  private let columns: ContiguousArray<Column>
+  private let namesFiles: Bool
+
+  /// SQLite's own limit for a row unless built otherwise (https://sqlite.org/limits.html), less a header.
+  private static let mostBytes = 1_000_000_000 - (1 << 20)
+  /// What a real column stores as an integer when it can: six bytes.
+  public static let compact: ClosedRange<Int64> = -(1 << 47)...(1 << 47) - 1
+  /// A reference to an external file, as Core Data stores it: 2, and a name of 36 characters with a zero behind it.
+  private static let referenceBytes = 38
+
+  /// The form of a table that has row ids, computes nothing and enforces no types.
+  ///
+  /// - Parameters:
+  ///   - table: the table.
+  ///   - namesFiles: whether values may name files beside the store; rows with one that looks so are not of the form.
+  public init(_ table: ExpectedTable, namesFiles: Bool) {
+    let definition = table.definition
+    columns = ContiguousArray(
+      definition.columns.indices.map {
+        Column(
+          affinity: definition.columns[$0].affinity, takesNull: !table.notNull.contains($0),
+          isRowID: $0 == definition.rowIDColumn)
+      })
+    self.namesFiles = namesFiles
+  }
+
+  // MARK: - Values
+
+  /// How many values a row has.
+  public var columnCount: Int { columns.count }
+
+  /// Whether a column holds the row id, for which records have NULL.
+  public func isRowID(_ column: Int) -> Bool { columns[column].isRowID }
+
+  /// Whether SQLite lets NULL into a column.
+  public func takesNull(_ column: Int) -> Bool { columns[column].takesNull }
+
+  /// Whether SQLite stores an integer in a column as such ("Datatypes In SQLite", section 3).
+  @inline(__always)
+  public func takes(_ integer: Int64, in column: Int) -> Bool {
+    switch columns[column].affinity {
+    case .text: false
+    case .real: Self.compact.contains(integer)
+    case .numeric, .integer, .blob: true
+    }
+  }
+
+  /// Whether SQLite stores a real in a column as such.
+  @inline(__always)
+  public func takes(_ real: Double, in column: Int) -> Bool {
+    guard !real.isNaN else { return false }
+    switch columns[column].affinity {
+    case .text: return false
+    case .blob: return true
+    case .real:
+      guard let whole = Int64(exactly: real) else { return true }
+      return !Self.compact.contains(whole)
+    case .numeric, .integer: return Int64(exactly: real) == nil
+    }
+  }
+
+  /// The integer that SQLite stores for a real in a column; nil where it stores none, or nothing that reads as this real.
+  public func integer(for real: Double, in column: Int) -> Int64? {
+    guard columns[column].affinity == .real, let whole = Int64(exactly: real),
+      Self.compact.contains(whole)
+    else { return nil }
+    return whole
+  }
+
+  /// Whether SQLite stores text as such in a column; `first`: its first byte, nil when it has none.
+  @inline(__always)
+  public func takesText(_ first: UInt8?, in column: Int) -> Bool {
+    switch columns[column].affinity {
+    case .text, .blob: true
+    // No number begins with a letter, so none is made of it.
+    case .numeric, .integer, .real: first.map { $0 >= UInt8(ascii: "A") } ?? true
+    }
+  }
+
+  /// Whether a row of so many bytes is none that SQLite refuses.
+  public static func takes(byteCount: Int) -> Bool { byteCount < mostBytes }
+
+  // MARK: - Records
+
+  /// Whether a record is of this form (file format, section 2.1): each number in the shortest way there is, text in
+  /// UTF-8, nothing missing and nothing left over.
+  func takes(_ record: RawSpan) -> Bool {
+    let count = record.byteCount
+    guard Self.takes(byteCount: count), let header = shortest(record, 0, count),
+      header.value <= UInt64(count)
+    else { return false }
+    let end = Int(header.value)
+    var offset = header.length
+    var body = end
+    var column = 0
+    while offset < end {
+      guard column < columns.count, let type = shortest(record, offset, end) else { return false }
+      let length = RecordDecoder.length(ofType: type.value)
+      guard length <= count &- body, takes(type.value, record, body, length, column) else {
+        return false
+      }
+      offset &+= type.length
+      body &+= length
+      column &+= 1
+    }
+    return column == columns.count && offset == end && body == count
+  }
+
+  /// Reads a variable-length integer that has no leading zeros.
+  @inline(__always)
+  private func shortest(_ record: RawSpan, _ offset: Int, _ end: Int) -> Varint? {
+    guard let number = Varint.read(record, at: offset, end: end),
+      number.length == 1 || record.byte(at: offset) != 0x80
+    else { return nil }
+    return number
+  }
+
+  @inline(__always)
+  private func takes(
+    _ type: UInt64, _ record: RawSpan, _ offset: Int, _ length: Int, _ column: Int
+  ) -> Bool {
+    if columns[column].isRowID { return type == 0 }
+    switch type {
+    case 0: return columns[column].takesNull
+    case 1...6:
+      let value = RecordDecoder.integer(record, offset, length)
+      return takes(value, in: column) && SerialType.shortest(for: value).byteCount == length
+    case 7: return takes(Double(bitPattern: record.uint64(at: offset)), in: column)
+    case 8, 9: return takes(Int64(type &- 8), in: column)
+    case 10, 11: return false
+    default:
+      let value = record.part(offset, length)
+      if type & 1 == 0 {
+        return !namesFiles || length != Self.referenceBytes || value.byte(at: 0) != 2
+      }
+      return takesText(length == 0 ? nil : value.byte(at: 0), in: column) && UTF8Scan.isValid(value)
+    }
+  }
+}

@@ -1,0 +1,188 @@
+import SQLiteFile
+
+extension OutputBuffer {
+  /// `],"attribution":"…"`, in words where it is what nearly all rows say.
+  @inline(__always)
+  fileprivate mutating func append(attribution: Attribution) {
+    guard attribution == .root else {
+      return append("],\"attribution\":\"\(attribution.name)\"")
+    }
+    append(word: 0x6972_7474_6122_2c5d, length: 8)
+    append(word: 0x3a22_6e6f_6974_7562, length: 8)
+    append(word: 0x2274_6f6f_7222, length: 6)
+  }
+}
+
+/// Writes recovered rows as NDJSON: `table`, `rowid` and `values` as an ordinary row has them, then what makes
+/// it no ordinary one.
+struct RecoveredJSONSink: RecoverySink, ~Copyable {
+  var output: OutputBuffer
+  private let names: [(table: String, columns: [String])]
+  private var origin = RowOrigin()
+  private var partial: [PartialValue] = []
+  private var column = 0
+  private var left: Int
+  /// Whether any number of rows is wanted, each in a line of its own.
+  let isUnlimited: Bool
+  private let form: JSONForm
+  private var isFirst = true
+  /// The start of a line for each table, rendered once, and which of them the output has at hand.
+  private let starts: [String]
+  private var templateTable = Int.min
+
+  init(
+    output: consuming OutputBuffer, tables: [ExpectedTable], form: JSONForm = .lines, limit: Int?
+  ) {
+    self.output = output
+    self.form = form
+    names = tables.map { ($0.name, $0.definition.columns.map(\.name)) }
+    starts = tables.map { "{\"table\":" + JSONLiteral.string($0.name) + ",\"rowid\":" }
+    left = limit ?? .max
+    isUnlimited = limit == nil && form == .lines
+    if form == .object { self.output.append(form.opening) }
+  }
+
+  private(set) var undecodableCount = 0
+
+  var wantsMore: Bool { left > 0 && !output.isBroken }
+
+  mutating func begin(_ origin: RowOrigin, partial: [PartialValue]) {
+    self.origin = origin
+    self.partial = partial
+  }
+
+  mutating func beginRow(_ rowID: Int64?) {
+    if form == .object {
+      if !isFirst { output.append(word: 0x0a2c, length: 2) }
+      isFirst = false
+    }
+    setTemplate(origin.table ?? -1)
+    output.appendTemplate()
+    if let rowID { output.append(integer: rowID) } else { output.append("null") }
+    output.append(word: 0x7365_756c_6176_222c, length: 8)
+    output.append(word: 0x5b3a_22, length: 3)
+    column = 0
+  }
+
+  /// Has the start of a line at hand for rows of a table; less than 0 for none.
+  @inline(__always)
+  mutating func setTemplate(_ table: Int) {
+    guard table != templateTable else { return }
+    templateTable = table
+    output.setTemplate(
+      table >= 0 && table < starts.count ? starts[table] : "{\"table\":null,\"rowid\":")
+  }
+
+  /// Whether the value of this column is one to be shown.
+  @inline(__always)
+  private mutating func starts(_ length: Int = 0) -> Bool {
+    if column > 0 { output.append(UInt8(ascii: ",")) }
+    column &+= 1
+    if partial.isEmpty { return true }
+    return isWhole()
+  }
+
+  @inline(never)
+  private mutating func isWhole() -> Bool {
+    let column = column - 1
+    guard partial.contains(where: { $0.column == column }) else { return true }
+    output.append(word: 0x6c6c_756e, length: 4)
+    return false
+  }
+
+  mutating func null() {
+    if starts() { output.append(word: 0x6c6c_756e, length: 4) }
+  }
+
+  mutating func integer(_ value: Int64) {
+    if starts() { output.append(integer: value) }
+  }
+
+  mutating func real(_ value: Double) {
+    if starts() { output.append(jsonReal: value) }
+  }
+
+  mutating func text(_ bytes: RawSpan) {
+    guard starts() else { return }
+    if !output.appendIfValid(jsonString: bytes) {
+      undecodableCount += 1
+      output.append(word: 0x6c6c_756e, length: 4)
+      partial.append(
+        PartialValue(
+          column: column - 1, have: bytes.byteCount, of: bytes.byteCount, isDoubtful: true,
+          bytes: bytes.array()))
+    }
+  }
+
+  mutating func blob(_ bytes: RawSpan) {
+    guard starts() else { return }
+    output.append(word: 0x3a22_7865_6822_7b, length: 7)
+    output.append(UInt8(ascii: "\""))
+    output.append(hexadecimal: bytes)
+    output.append(word: 0x7d22, length: 2)
+  }
+
+  mutating func endRow() {
+    output.append(attribution: origin.attribution)
+    if origin.state != nil || !partial.isEmpty || origin.table == nil || origin.confidence < 100 {
+      appendOrigin()
+    }
+    output.append(word: 0x0a7d, length: form == .lines ? 2 : 1)
+    left &-= 1
+  }
+
+  private mutating func appendOrigin() {
+    if let state = origin.state {
+      output.append(",\"state\":\"\(state.rawValue)\"")
+    }
+    if let guess = origin.guess, guess < names.count {
+      output.append(",\"tableGuess\":" + JSONLiteral.string(names[guess].table))
+    }
+    output.append(
+      ",\"place\":\"\(origin.place.rawValue)\",\"file\":\"\(origin.member.rawValue)\",\"page\":\(origin.page),\"offset\":\(origin.offset),\"confidence\":"
+    )
+    output.append(Double(origin.confidence) / 100 == 1 ? "1" : "\(Double(origin.confidence) / 100)")
+    guard !partial.isEmpty else { return }
+    output.append(",\"partial\":{")
+    let columns = (origin.table ?? origin.guess).flatMap {
+      $0 < names.count ? names[$0].columns : nil
+    }
+    for (index, value) in partial.enumerated() {
+      if index > 0 { output.append(UInt8(ascii: ",")) }
+      let name = columns.flatMap { value.column < $0.count ? $0[value.column] : nil }
+      output.append(JSONLiteral.string(name ?? "c\(value.column)"))
+      output.append(":{\"have\":\(value.have),\"of\":\(value.of),")
+      if value.isDoubtful { output.append("\"doubtful\":true,") }
+      output.append("\"hex\":\"")
+      let bytes = ContiguousArray(value.bytes)
+      output.append(hexadecimal: bytes.rawSpan)
+      output.append("\"}")
+    }
+    output.append("}")
+  }
+
+  /// Another sink for the same tables and the same output, which writes its lines when it is its turn.
+  func another(capacity: Int, turn: BlockTurn) -> RecoveredJSONSink {
+    RecoveredJSONSink(
+      output: output.another(capacity: capacity, turn: turn), names: names, starts: starts)
+  }
+
+  private init(
+    output: consuming OutputBuffer, names: [(table: String, columns: [String])], starts: [String]
+  ) {
+    self.output = output
+    self.names = names
+    self.starts = starts
+    left = .max
+    form = .lines
+    isUnlimited = true
+  }
+
+  /// Writes what is gathered.
+  mutating func flush() { output.flush() }
+
+  mutating func finish() throws(SQLiteFileError) {
+    if form == .object { output.append(form.closing) }
+    try output.finish()
+  }
+}

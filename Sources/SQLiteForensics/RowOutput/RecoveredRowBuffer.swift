@@ -1,0 +1,218 @@
+public import SQLiteFile
+
+/// A recovered row in memory that is used again for the next one: for whoever has millions of them to pass on.
+public struct RecoveredRowBuffer: ~Copyable {
+  /// A storage class.
+  public enum Kind: UInt8, BitwiseCopyable, Sendable {
+    /// NULL, also in the place of a value that is not whole.
+    case null
+    /// An integer.
+    case integer
+    /// A float.
+    case real
+    /// Text as UTF-8.
+    case text
+    /// Bytes.
+    case blob
+  }
+
+  /// One value; text and blobs are a part of ``RecoveredRowBuffer/bytes``.
+  public struct Value: BitwiseCopyable, Sendable {
+    /// The storage class.
+    public let kind: Kind
+    /// Whether text is valid UTF-8; true for all else.
+    public let isValid: Bool
+    /// The integer, or the bits of the float.
+    public let bits: Int64
+    /// Where text or a blob starts, in bytes.
+    public let offset: Int
+    /// Its length in bytes.
+    public let count: Int
+  }
+
+  /// Where the row comes from.
+  public private(set) var origin = RowOrigin()
+  /// Nil when it was lost or is in doubt, and in a table WITHOUT ROWID.
+  public private(set) var rowID: Int64?
+  /// The values in column order.
+  public private(set) var values: ContiguousArray<Value> = []
+  /// The content of all text and blobs of the row.
+  public private(set) var bytes = ContiguousArray<UInt8>()
+  /// The values that are not whole.
+  public private(set) var partial: [PartialValue] = []
+  /// Whether any text is not valid UTF-8.
+  public private(set) var hasInvalidText = false
+
+  /// Memory for longer rows than this is given back.
+  private static let keptBytes = 1 << 20
+
+  init() { bytes.reserveCapacity(1 << 16) }
+
+  mutating func begin(_ origin: RowOrigin, _ partial: [PartialValue]) {
+    self.origin = origin
+    self.partial = partial
+  }
+
+  mutating func beginRow(_ rowID: Int64?) {
+    self.rowID = rowID
+    hasInvalidText = false
+    values.removeAll(keepingCapacity: true)
+    bytes.removeAll(keepingCapacity: bytes.count <= Self.keptBytes)
+  }
+
+  @inline(__always)
+  mutating func append(_ kind: Kind, bits: Int64 = 0) {
+    let isWhole = partial.isEmpty || isWhole(values.count)
+    values.append(
+      Value(kind: isWhole ? kind : .null, isValid: true, bits: bits, offset: 0, count: 0))
+  }
+
+  @inline(__always)
+  mutating func append(_ kind: Kind, _ span: RawSpan) {
+    guard partial.isEmpty || isWhole(values.count) else {
+      return values.append(Value(kind: .null, isValid: true, bits: 0, offset: 0, count: 0))
+    }
+    let offset = bytes.count
+    unsafe span.withUnsafeBytes { unsafe bytes.append(contentsOf: $0) }
+    let isValid = kind == .blob || UTF8Scan.isValid(span)
+    if !isValid { hasInvalidText = true }
+    values.append(
+      Value(kind: kind, isValid: isValid, bits: 0, offset: offset, count: span.byteCount))
+  }
+
+  /// Becomes a copy of one row of a batch.
+  mutating func copy(_ index: Int, of batch: borrowing RowBatch) {
+    let head = batch.heads[index]
+    origin = head.origin
+    rowID = head.rowID
+    hasInvalidText = head.hasInvalidText
+    partial = head.partial.map { batch.partials[$0] } ?? []
+    values.removeAll(keepingCapacity: true)
+    values.append(contentsOf: batch.values[head.values])
+    bytes.removeAll(keepingCapacity: bytes.count <= Self.keptBytes)
+    bytes.append(contentsOf: batch.bytes[head.bytes])
+  }
+
+  /// Hands the row on under another origin.
+  ///
+  /// `lost`: the values of it that are not whole.
+  func send<Sink: RecoverySink & ~Copyable>(
+    as origin: RowOrigin, without lost: [PartialValue], to sink: inout Sink
+  ) {
+    sink.begin(origin, partial: lost)
+    sink.beginRow(rowID)
+    for value in values {
+      let content = bytes.rawSpan.part(value.offset, value.count)
+      switch value.kind {
+      case .null: sink.null()
+      case .integer: sink.integer(value.bits)
+      case .real: sink.real(Double(bitPattern: UInt64(bitPattern: value.bits)))
+      case .text: sink.text(content)
+      case .blob: sink.blob(content)
+      }
+    }
+    sink.endRow()
+  }
+
+  /// A number for the row id, if it counts, and all values but some, the same for the same.
+  func contentHash(without columns: Set<Int> = [], hasRowID: Bool = true) -> Int {
+    var hasher = Hasher()
+    if hasRowID { hasher.combine(rowID) }
+    for (column, value) in values.enumerated() where !columns.contains(column) {
+      hasher.combine(value.kind)
+      hasher.combine(value.bits)
+      hasher.combine(value.count)
+      let content = bytes.rawSpan.part(value.offset, value.count)
+      unsafe content.withUnsafeBytes { unsafe hasher.combine(bytes: $0) }
+    }
+    return hasher.finalize()
+  }
+
+  private func isWhole(_ column: Int) -> Bool { !partial.contains { $0.column == column } }
+
+  /// The text or blob of a value.
+  public func content(of value: Value) -> [UInt8] {
+    Array(bytes[value.offset..<value.offset + value.count])
+  }
+}
+
+/// Gathers each row in a buffer and hands it on.
+struct BufferedRowSink: RecoverySink, ~Copyable {
+  private let receive: (borrowing RecoveredRowBuffer) -> Bool
+  private var row = RecoveredRowBuffer()
+  private(set) var wantsMore = true
+  private(set) var undecodableCount = 0
+
+  init(receive: @escaping (borrowing RecoveredRowBuffer) -> Bool) { self.receive = receive }
+
+  mutating func begin(_ origin: RowOrigin, partial: [PartialValue]) { row.begin(origin, partial) }
+  mutating func beginRow(_ rowID: Int64?) { row.beginRow(rowID) }
+  mutating func null() { row.append(.null) }
+  mutating func integer(_ value: Int64) { row.append(.integer, bits: value) }
+  mutating func real(_ value: Double) {
+    row.append(.real, bits: Int64(bitPattern: value.bitPattern))
+  }
+  mutating func text(_ bytes: RawSpan) { row.append(.text, bytes) }
+  mutating func blob(_ bytes: RawSpan) { row.append(.blob, bytes) }
+  mutating func endRow() {
+    if row.hasInvalidText { undecodableCount += 1 }
+    wantsMore = receive(row)
+  }
+  mutating func stop() { wantsMore = false }
+
+  /// Hands on rows of a batch.
+  mutating func receive(_ batch: borrowing RowBatch, _ places: Range<Int>) {
+    var index = places.lowerBound
+    while index < places.upperBound, wantsMore {
+      row.copy(index, of: batch)
+      endRow()
+      index &+= 1
+    }
+  }
+}
+
+extension DamagedDatabase {
+  /// Hands rows to `receive` until it returns false, each in the same memory: those of the tables named, or all,
+  /// then also those of no known table.
+  /// - Throws: ``SQLiteFileError`` when the device fails.
+  public func forEachBufferedRow(
+    _ selection: Selection, of names: Set<String>? = nil,
+    _ receive: (borrowing RecoveredRowBuffer) -> Bool
+  ) throws(SQLiteFileError) {
+    if selection != .deleted, names == nil { forgetClaims() }
+    try withoutActuallyEscaping(receive) { receive throws(SQLiteFileError) in
+      var sink = BufferedRowSink(receive: receive)
+      guard selection != .deleted, pageCount >= ParallelRecovery.leastPageCount else {
+        return try emit(selection, places(names), &sink)
+      }
+      if try !RowPipeline.read(self, places(names), receive) { sink.stop() }
+      try emitRest(selection, places(names), &sink)
+    }
+  }
+
+  /// Hands on all live rows until one of the closures returns false, in the order of pages: those whose records are of
+  /// the form of their table go to `records` as they stand, a stretch at a time, the others to `others`. Both are called
+  /// on a thread while another reads on.
+  ///
+  /// - Parameters:
+  ///   - forms: for each table its form; nil where each row is wanted with its values.
+  ///   - records: what takes records.
+  ///   - others: what takes all other rows, each in the same memory.
+  /// - Throws: ``SQLiteFileError`` when the device fails.
+  public func forEachLiveRow(
+    as forms: [RecordForm?], records: (borrowing RecordBatch, RecordBatch.Stretch) -> Bool,
+    others: (borrowing RecoveredRowBuffer) -> Bool
+  ) throws(SQLiteFileError) {
+    forgetClaims()
+    try withoutActuallyEscaping(records) { records throws(SQLiteFileError) in
+      try withoutActuallyEscaping(others) { others throws(SQLiteFileError) in
+        if try RowPipeline.read(self, nil, as: forms, records: records, others) {
+          try readPlainly(nil, comparesRows: false) { _, _, _ in true }
+        }
+      }
+    }
+  }
+
+  /// What all rows claim is known only when all have been read; whoever starts over starts over.
+  private func forgetClaims() { claimed = PageSet(pageCount: pageCount) }
+}

@@ -1,0 +1,100 @@
+import SQLiteFile
+
+/// Rows one after the other in memory that is used again.
+struct RowBatch: ~Copyable {
+  /// Where a row is in the batch, and what else there is to know of it.
+  struct Head {
+    let origin: RowOrigin
+    let rowID: Int64?
+    let hasInvalidText: Bool
+    let values: Range<Int>
+    let bytes: Range<Int>
+    /// The place of its values that are not whole; nil when all are.
+    let partial: Int?
+  }
+
+  private(set) var heads: ContiguousArray<Head> = []
+  private(set) var values: ContiguousArray<RecoveredRowBuffer.Value> = []
+  private(set) var bytes = ContiguousArray<UInt8>()
+  private(set) var partials: [[PartialValue]] = []
+  /// Rows of which the records stand for the values, and for each stretch of them how many others come before it.
+  private(set) var records = RecordBatch()
+  private(set) var places: ContiguousArray<Int> = []
+  /// Bytes of all values, partial ones too.
+  private(set) var size = 0
+
+  var isEmpty: Bool { heads.isEmpty && places.isEmpty }
+  /// Values, and records, each of which has some.
+  var valueCount: Int { values.count + 4 * records.records.count }
+
+  @inline(__always)
+  mutating func append(_ record: RawSpan, rowID: Int64, of table: Int, _ page: UInt32) {
+    open(table, page)
+    records.append(record, rowID: rowID)
+    size += record.byteCount
+  }
+
+  /// Adds the records of a leaf.
+  mutating func append(
+    _ leaf: borrowing SoundLeaf, _ bytes: RawSpan, of table: Int, _ page: UInt32
+  ) {
+    open(table, page)
+    records.append(leaf, bytes)
+    size += leaf.contentSize
+  }
+
+  /// Has records of a page go on, or begins with them.
+  @inline(__always)
+  private mutating func open(_ table: Int, _ page: UInt32) {
+    guard places.last != heads.count || !records.isOpen(page) else { return }
+    places.append(heads.count)
+    records.begin(table, page)
+  }
+
+  mutating func append(_ row: borrowing RecoveredRowBuffer) {
+    if !row.partial.isEmpty {
+      partials.append(row.partial)
+      for value in row.partial { size += value.bytes.count }
+    }
+    size += row.bytes.count
+    heads.append(
+      Head(
+        origin: row.origin, rowID: row.rowID, hasInvalidText: row.hasInvalidText,
+        values: values.count..<values.count + row.values.count,
+        bytes: bytes.count..<bytes.count + row.bytes.count,
+        partial: row.partial.isEmpty ? nil : partials.count - 1))
+    values.append(contentsOf: row.values)
+    bytes.append(contentsOf: row.bytes)
+  }
+
+  mutating func removeAll() {
+    heads.removeAll(keepingCapacity: true)
+    values.removeAll(keepingCapacity: true)
+    bytes.removeAll(keepingCapacity: true)
+    partials.removeAll(keepingCapacity: true)
+    records.removeAll()
+    places.removeAll(keepingCapacity: true)
+    size = 0
+  }
+
+  /// Where a batch was at some time.
+  struct Mark {
+    fileprivate let heads: Int
+    fileprivate let stretches: Int
+
+    var isStart: Bool { heads == 0 && stretches == 0 }
+  }
+
+  var mark: Mark { Mark(heads: heads.count, stretches: places.count) }
+
+  /// Drops what came since then; what was added next was of another page.
+  mutating func takeBack(to mark: Mark) {
+    if mark.heads < heads.count {
+      values.removeSubrange(heads[mark.heads].values.lowerBound...)
+      bytes.removeSubrange(heads[mark.heads].bytes.lowerBound...)
+      heads.removeSubrange(mark.heads...)
+    }
+    records.removeAll(behind: mark.stretches)
+    places.removeSubrange(mark.stretches...)
+  }
+}

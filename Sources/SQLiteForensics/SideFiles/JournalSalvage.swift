@@ -1,0 +1,161 @@
+import SQLiteFile
+
+/// Every page that a rollback journal holds, its headers whole or not.
+///
+/// A finished transaction zeroes the journal's first header (journal modes PERSIST and, under an exclusive lock,
+/// DELETE); damage may do the same to one that was not finished. The records stay, and each gives the nonce of its
+/// checksum away: what is stored less the sum of every 200th byte (file format, section 3). Records of one segment
+/// must agree on it.
+struct JournalSalvage {
+  /// What the journal says of the last transaction.
+  enum Verdict: String {
+    /// The header is whole: SQLite itself would roll back.
+    case hot
+    /// Finished: what the journal holds is history.
+    case finished
+    /// The header is lost, and the transaction was not finished: it must be rolled back.
+    case headerLost
+    /// The header is lost, and nothing tells whether the transaction was finished.
+    case undecided
+  }
+
+  /// A page as it was before a transaction.
+  struct Image: BitwiseCopyable {
+    /// The page's number, from 1.
+    let page: UInt32
+    /// How many transactions back: 0 for the last one; more for what older ones have left behind it.
+    let age: UInt16
+    /// Whether the record agrees with its checksum, which covers every 200th byte only.
+    let isVerified: Bool
+    /// Where the page's content starts, in bytes from the start of the journal.
+    let offset: Int64
+  }
+
+  /// What the journal says of the last transaction.
+  package let verdict: Verdict
+  /// Page size in bytes; 0 when no record could be recognised.
+  let pageSize: Int
+  /// Every record, in the order of the file.
+  let images: ContiguousArray<Image>
+  /// Size of the database in pages before the transaction; nil when it is not known.
+  let databasePageCount: UInt32?
+  /// The pages to be read from here, when the transaction must be rolled back.
+  package let pageOffsets: [UInt32: Int64]
+  /// What is wrong with the journal.
+  let findings: [Finding]
+
+  /// Reads a journal once from start to end.
+  ///
+  /// - Parameters:
+  ///   - file: the journal.
+  ///   - main: the database, whose page 1 tells whether the last transaction was finished.
+  ///   - expected: the page size of the database.
+  /// - Throws: ``SQLiteFileError`` when a device fails.
+  init(_ file: ByteFile, main: ByteFile, pageSize expected: Int) throws(SQLiteFileError) {
+    let plain = try RollbackJournal(parsing: file, mainSize: main.size)
+    let scanned = try JournalScan.scan(
+      file, expected: plain.state == .hot ? plain.pageSize : expected,
+      pageLimit: PageNumberLimit.highest(
+        mainSize: main.size, sideSize: file.size, pageSize: max(512, expected)))
+    images = scanned?.images ?? []
+    pageSize = scanned?.pageSize ?? plain.pageSize
+    if plain.state == .hot {
+      verdict = .hot
+      databasePageCount = plain.databasePageCount
+      pageOffsets = plain.pageOffsets
+      findings = plain.findings
+      return
+    }
+    guard let scanned, plain.state != .superseded else {
+      verdict = .finished
+      databasePageCount = nil
+      pageOffsets = [:]
+      findings = plain.findings
+      return
+    }
+    let judge = JournalJudge(file, main, scanned)
+    let verdict = try judge.verdict()
+    self.verdict = verdict
+    let count = try judge.databasePageCount()
+    databasePageCount = count
+    var findings = plain.state == .unreadable ? plain.findings : []
+    var offsets: [UInt32: Int64] = [:]
+    if verdict == .headerLost {
+      for image in scanned.images where image.age == 0 && image.isVerified {
+        if let count, image.page > count { continue }
+        offsets[image.page] = image.offset
+      }
+      findings.append(
+        Finding(
+          "journal.headerLost",
+          "the journal's header is lost and its transaction was not finished; \(offsets.count) page\(offsets.count == 1 ? " is read as it was" : "s are read as they were") before it",
+          member: .journal, offset: 0))
+    } else if verdict == .undecided {
+      findings.append(
+        Finding(
+          "journal.undecided",
+          "the journal's header is zero and nothing tells whether its transaction was finished; the main file is read as it stands",
+          member: .journal, offset: 0))
+    }
+    pageOffsets = offsets
+    self.findings = findings
+  }
+}
+
+/// Says whether the transaction of a journal without header was finished.
+///
+/// A commit in a rollback mode writes page 1 with a new change counter, and journals page 1 before. So page 1 as it
+/// was and as it is tell. A transaction under an exclusive lock may leave page 1 alone. Then a segment that was never
+/// synced tells that it had not got to the end, and so does a page that is still as it was before: a commit first syncs
+/// all segments, then writes all pages.
+struct JournalJudge {
+  private let file: ByteFile
+  private let main: ByteFile
+  private let scanned: JournalScan.Result
+
+  init(_ file: ByteFile, _ main: ByteFile, _ scanned: JournalScan.Result) {
+    self.file = file
+    self.main = main
+    self.scanned = scanned
+  }
+
+  private func header(_ file: ByteFile, at offset: Int64) throws(SQLiteFileError)
+    -> DatabaseHeader?
+  {
+    let bytes = ContiguousArray(try file.bytes(at: offset, count: DatabaseHeader.length))
+    return try? DatabaseHeader(parsing: bytes.rawSpan)
+  }
+
+  /// Page 1 as it was before the last transaction; nil when the journal does not hold it.
+  private var pageOne: JournalSalvage.Image? {
+    scanned.images.first { $0.age == 0 && $0.isVerified && $0.page == 1 }
+  }
+
+  func verdict() throws(SQLiteFileError) -> JournalSalvage.Verdict {
+    guard scanned.images.contains(where: { $0.age == 0 && $0.isVerified }) else {
+      return .finished
+    }
+    guard let now = try header(main, at: 0), now.pageSize == scanned.pageSize else {
+      return .undecided
+    }
+    if let pageOne {
+      guard let before = try header(file, at: pageOne.offset) else { return .undecided }
+      return before.changeCounter == now.changeCounter ? .headerLost : .finished
+    }
+    if scanned.endsUnsynced { return .headerLost }
+    let size = scanned.pageSize
+    for image in scanned.images.reversed() where image.age == 0 && image.isVerified {
+      let there = try main.bytes(at: (Int64(image.page) - 1) * Int64(size), count: size)
+      if try there == file.bytes(at: image.offset, count: size) { return .headerLost }
+    }
+    return .undecided
+  }
+
+  /// The database's size before the transaction: as a later segment's header has it, or page 1 as it was.
+  func databasePageCount() throws(SQLiteFileError) -> UInt32? {
+    if let count = scanned.databasePageCount { return count }
+    let before = try header(pageOne == nil ? main : file, at: pageOne?.offset ?? 0)
+    guard let before, before.isPageCountValid else { return nil }
+    return before.pageCount
+  }
+}

@@ -1,0 +1,256 @@
+import SQLiteFile
+
+/// Goes through the segments of a rollback journal, whatever is left of their headers.
+struct JournalScan {
+  /// What the records of a journal are.
+  struct Result {
+    let pageSize: Int
+    let images: ContiguousArray<JournalSalvage.Image>
+    /// From a whole header of the last transaction; nil when all of them are lost.
+    let databasePageCount: UInt32?
+    /// Whether the last transaction ends in a segment with records that was never synced.
+    let endsUnsynced: Bool
+  }
+
+  private typealias Image = JournalSalvage.Image
+
+  /// A segment's header of 28 bytes. Magic and record count are written when the segment is synced, and are zero
+  /// until then.
+  private struct Header {
+    let isSynced: Bool
+    let nonce: UInt32
+    let databasePageCount: UInt32
+    let sectorSize: Int64
+    let pageSize: Int
+
+    init?(_ bytes: RawSpan, _ start: Int) {
+      guard start + 28 <= bytes.byteCount else { return nil }
+      var isMagic = true
+      for (index, byte) in RollbackJournal.magic.enumerated()
+      where bytes.byte(at: start + index) != byte { isMagic = false }
+      isSynced = isMagic
+      nonce = bytes.uint32(at: start + 12)
+      databasePageCount = bytes.uint32(at: start + 16)
+      sectorSize = Int64(bytes.uint32(at: start + 20))
+      pageSize = Int(bytes.uint32(at: start + 24))
+      guard isMagic || (bytes.uint64(at: start) == 0 && bytes.uint32(at: start + 8) == 0),
+        sectorSize >= 32, sectorSize <= 65_536, sectorSize & (sectorSize - 1) == 0,
+        JournalScan.isPageSize(pageSize)
+      else { return nil }
+    }
+  }
+
+  private static let sectorSizes: [Int64] = [512, 4096, 1024, 2048, 8192, 16_384, 32_768, 65_536]
+  /// Ruined records in a row past which the segment is taken to have ended.
+  private static let mostRuinedRecords = 8
+  /// How far behind a record the next one is looked for, in bytes: a hole in a file may be as large as you like.
+  private static let farthestSearch: Int64 = 64 << 20
+  private static let pageSizes = [4096, 1024, 2048, 8192, 16_384, 32_768, 65_536, 512]
+
+  private let file: ByteFile
+  private let pageSize: Int
+  private let sectorSize: Int64
+  private let pageLimit: UInt32
+  private var window: ForwardWindow
+  private var images = ContiguousArray<Image>()
+  private var databasePageCount: UInt32?
+  private var age: UInt16 = 0
+  private var endsUnsynced = false
+  /// Pages of the transaction being read: it journals each only once.
+  private var pages: Set<UInt32> = []
+
+  private var recordLength: Int { pageSize + 8 }
+
+  /// Reads the records of a journal.
+  ///
+  /// - Parameters:
+  ///   - file: the journal.
+  ///   - expected: the page size of the database, tried first.
+  ///   - pageLimit: the highest page number that is believed.
+  /// - Returns: nil when no record can be recognised.
+  /// - Throws: ``SQLiteFileError`` when the device fails.
+  static func scan(_ file: ByteFile, expected: Int, pageLimit: UInt32) throws(SQLiteFileError)
+    -> Result?
+  {
+    guard let geometry = try geometry(of: file, expected, pageLimit) else { return nil }
+    var scan = JournalScan(file, geometry.pageSize, geometry.sectorSize, pageLimit)
+    try scan.run()
+    guard !scan.images.isEmpty else { return nil }
+    return Result(
+      pageSize: scan.pageSize, images: scan.images, databasePageCount: scan.databasePageCount,
+      endsUnsynced: scan.endsUnsynced)
+  }
+
+  private init(_ file: ByteFile, _ pageSize: Int, _ sectorSize: Int64, _ pageLimit: UInt32) {
+    self.file = file
+    self.pageSize = pageSize
+    self.sectorSize = sectorSize
+    self.pageLimit = pageLimit
+    window = ForwardWindow(file)
+  }
+
+  // MARK: - Where records stand
+
+  private static func isPageSize(_ size: Int) -> Bool {
+    size >= 512 && size <= 65_536 && size & (size - 1) == 0
+  }
+
+  /// Page and sector size: from the first header, else those with which most records agree on their nonce.
+  private static func geometry(of file: ByteFile, _ expected: Int, _ pageLimit: UInt32)
+    throws(SQLiteFileError) -> (pageSize: Int, sectorSize: Int64)?
+  {
+    let head = ContiguousArray(try file.bytes(at: 0, count: 9 * 65_544))
+    let bytes = head.rawSpan
+    if let header = Header(bytes, 0) { return (header.pageSize, header.sectorSize) }
+    var best: (score: Int, pageSize: Int, sectorSize: Int64)?
+    let others = pageSizes.filter { $0 != expected }
+    for pageSize in (isPageSize(expected) ? [expected] : []) + others {
+      for sectorSize in sectorSizes {
+        var score = 0
+        var last: UInt32?
+        for index in 0..<8 {
+          let start = Int(sectorSize) + index * (pageSize + 8)
+          guard start + pageSize + 8 <= bytes.byteCount else { break }
+          let nonce = nonce(bytes, start, pageSize, pageLimit)
+          if let nonce, nonce == last { score += 2 }
+          // One record alone proves nothing: it counts for the page size that the database has.
+          if nonce != nil, index == 0, pageSize == expected, sectorSize == 512 { score += 1 }
+          last = nonce
+        }
+        if score > best?.score ?? 0 { best = (score, pageSize, sectorSize) }
+      }
+    }
+    return best.map { ($0.pageSize, $0.sectorSize) }
+  }
+
+  /// What the checksum of a record was started with if the record is whole; nil when its page number is none.
+  private static func nonce(
+    _ bytes: RawSpan, _ start: Int, _ pageSize: Int, _ pageLimit: UInt32
+  ) -> UInt32? {
+    let page = bytes.uint32(at: start)
+    guard page > 0, page <= pageLimit else { return nil }
+    var sum = bytes.uint32(at: start + 4 + pageSize)
+    var position = pageSize - 200
+    while position > 0 {
+      sum = sum &- UInt32(bytes.byte(at: start + 4 + position))
+      position -= 200
+    }
+    return sum
+  }
+
+  private mutating func nonce(at offset: Int64) throws(SQLiteFileError) -> UInt32? {
+    guard let start = try window.hold(offset, recordLength) else { return nil }
+    return Self.nonce(window.bytes.rawSpan, start, pageSize, pageLimit)
+  }
+
+  private mutating func header(at offset: Int64) throws(SQLiteFileError) -> Header? {
+    guard let start = try window.hold(offset, 28),
+      let header = Header(window.bytes.rawSpan, start), header.pageSize == pageSize,
+      header.sectorSize == sectorSize
+    else { return nil }
+    return header
+  }
+
+  // MARK: - Segments
+
+  private mutating func run() throws(SQLiteFileError) {
+    // The first header, whole or not, takes a sector.
+    let first = try header(at: 0)
+    if let first { databasePageCount = first.databasePageCount }
+    var offset = try segment(from: sectorSize, nonce: first?.nonce)
+    while offset < file.size {
+      let boundary = (offset + sectorSize - 1) / sectorSize * sectorSize
+      if let header = try header(at: boundary) {
+        if age == 0 {
+          // Segments of one transaction agree on the size that the database had.
+          if let known = databasePageCount, known != header.databasePageCount { nextTransaction() }
+          if age == 0 { databasePageCount = header.databasePageCount }
+        }
+        let count = images.count
+        offset = try segment(from: boundary + sectorSize, nonce: header.nonce)
+        if age == 0 { endsUnsynced = !header.isSynced && images.count > count }
+        continue
+      }
+      // Behind the last segment: what an older and longer journal has left.
+      if age == 0 { nextTransaction() }
+      guard let next = try nextRun(from: offset) else { return }
+      offset = next.isHeader ? next.offset : try segment(from: next.offset, nonce: nil)
+    }
+  }
+
+  private mutating func nextTransaction() {
+    if age < .max { age += 1 }
+    pages = []
+  }
+
+  /// Takes the records that agree on a nonce.
+  /// - Returns: where they end.
+  private mutating func segment(from start: Int64, nonce known: UInt32?) throws(SQLiteFileError)
+    -> Int64
+  {
+    var offset = start
+    let length = Int64(recordLength)
+    var nonce = known
+    var isSure = known != nil
+    while offset + length <= file.size {
+      guard let next = try self.nonce(at: offset), next == nonce ?? next else {
+        // A ruined record in the middle: those behind it still agree.
+        guard let nonce, let sound = try soundRecord(after: offset, nonce) else { break }
+        offset = sound
+        continue
+      }
+      if nonce != nil {
+        if !isSure, let last = images.indices.last {
+          // The second record that agrees proves the first.
+          let image = images[last]
+          images[last] = Image(
+            page: image.page, age: image.age, isVerified: true, offset: image.offset)
+          isSure = true
+        }
+      } else {
+        nonce = next
+      }
+      guard let index = try window.hold(offset, 4) else { break }
+      let page = window.bytes.rawSpan.uint32(at: index)
+      if !pages.insert(page).inserted {
+        nextTransaction()
+        pages.insert(page)
+      }
+      images.append(Image(page: page, age: age, isVerified: isSure, offset: offset + 4))
+      offset += length
+    }
+    return offset
+  }
+
+  /// The next of a few records that agrees with the nonce of its segment.
+  private mutating func soundRecord(after offset: Int64, _ nonce: UInt32) throws(SQLiteFileError)
+    -> Int64?
+  {
+    for step in 1...Self.mostRuinedRecords {
+      let next = offset + Int64(step) * Int64(recordLength)
+      if try self.nonce(at: next) == nonce { return next }
+    }
+    return nil
+  }
+
+  /// The next segment header, or the next two records that agree on a nonce, at any place a multiple of eight away:
+  /// sectors and records have such lengths.
+  private mutating func nextRun(from start: Int64) throws(SQLiteFileError)
+    -> (offset: Int64, isHeader: Bool)?
+  {
+    var offset = (start + 7) / 8 * 8
+    let limit = start + Self.farthestSearch
+    while true {
+      if offset % sectorSize == 0, try header(at: offset) != nil { return (offset, true) }
+      guard let start = try window.hold(offset, 2 * recordLength) else { return nil }
+      let bytes = window.bytes.rawSpan
+      if let first = Self.nonce(bytes, start, pageSize, pageLimit),
+        first == Self.nonce(bytes, start + recordLength, pageSize, pageLimit)
+      {
+        return (offset, false)
+      }
+      offset += 8
+      if offset > limit { return nil }
+    }
+  }
+}

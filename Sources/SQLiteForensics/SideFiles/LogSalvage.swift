@@ -1,0 +1,219 @@
+import SQLiteFile
+
+/// Every frame of a write-ahead log, those that SQLite would not look at too, and without its header if need be.
+///
+/// A frame's checksum goes on from that of the frame before it (file format, section 4.2), and that is stored there.
+/// So each frame but the first can be checked without the header. The first frame's checksum, undone byte for byte,
+/// gives the header's, and of the 24 bytes that led to it all are known but the restart counter: 32 bits remain that
+/// must agree, and the counter comes out.
+struct LogSalvage {
+  /// What a frame is to the database.
+  enum Status: Equatable {
+    /// Part of a transaction that was committed; the first commit of the log is 1.
+    case committed(Int)
+    /// Behind the last commit: a transaction that was never finished.
+    case uncommitted
+    /// Left over from an earlier generation, all of which had been carried into the main file.
+    case stale
+    /// Of this generation, but it, one before it or one of its transaction does not agree with its checksum, and a
+    /// commit stands behind.
+    case unverified
+  }
+
+  /// A page as the log holds it.
+  struct Frame {
+    /// The number of the frame, from 0.
+    let index: Int
+    /// Where the page's content starts, in bytes from the start of the log.
+    let offset: Int64
+    /// The page's number, from 1.
+    let page: UInt32
+    /// The size of the database in pages, in a frame that commits; else 0.
+    let commitPageCount: UInt32
+    /// Both salts: what tells generations apart.
+    let salts: UInt64
+    /// What the frame is to the database.
+    let status: Status
+    /// Whether the frame agrees with its checksum, as far as the frame before it can be trusted.
+    let isVerified: Bool
+  }
+
+  /// Page size in bytes; 0 when no frame could be recognised.
+  let pageSize: Int
+  /// Whether the header is not valid, so that SQLite ignores the log.
+  let headerLost: Bool
+  /// Whether more than the header is missing from the start: which generation is the newest is not known then.
+  let headLost: Bool
+  /// Whether checksums count big-endian words.
+  let isBigEndian: Bool
+  /// How often the log had been restarted; nil when that cannot be told.
+  let checkpointSequence: UInt32?
+  /// The number of commits.
+  let commitCount: Int
+  /// Size of the database in pages after the last commit; nil without one.
+  let databasePageCount: UInt32?
+  /// Where each page's newest committed frame keeps its content.
+  let pageOffsets: [UInt32: Int64]
+  /// The highest page number that is believed.
+  let pageLimit: UInt32
+  /// What is wrong with the log.
+  let findings: [Finding]
+
+  private let firstFrame: Int64
+  private let packed: ContiguousArray<PackedFrame>
+
+  /// A log without frames.
+  static let empty = LogSalvage()
+
+  private init() {
+    pageSize = 0
+    headerLost = false
+    headLost = false
+    isBigEndian = false
+    checkpointSequence = nil
+    commitCount = 0
+    databasePageCount = nil
+    pageOffsets = [:]
+    pageLimit = 0
+    findings = []
+    firstFrame = 0
+    packed = []
+  }
+
+  /// Reads a log once from start to end.
+  ///
+  /// - Parameters:
+  ///   - file: the log.
+  ///   - expected: the page size of the database, tried first where the header is lost; nil when it is not known.
+  ///   - mainSize: size of the main file in bytes, for what page numbers can be meant.
+  ///   - includeUncommitted: whether ``pageOffsets`` has also what stands behind the last commit and agrees with its
+  ///     checksum.
+  /// - Throws: ``SQLiteFileError`` when the device fails.
+  init(
+    _ file: ByteFile, pageSize expected: Int?, mainSize: Int64 = 0, includeUncommitted: Bool = false
+  ) throws(SQLiteFileError) {
+    let head = ContiguousArray(try file.bytes(at: 0, count: WriteAheadLog.headerLength))
+    var basis: LogBasis?
+    var defect = ""
+    do throws(LogHeader.Defect) {
+      basis = LogBasis(try LogHeader(parsing: head.rawSpan))
+    } catch {
+      defect = error.message
+    }
+    headerLost = basis == nil
+    if basis == nil { basis = try LogBasis(guessing: file, pageSize: expected) }
+    guard let basis else {
+      pageSize = 0
+      headLost = false
+      isBigEndian = false
+      checkpointSequence = nil
+      commitCount = 0
+      databasePageCount = nil
+      pageOffsets = [:]
+      pageLimit = 0
+      firstFrame = 0
+      packed = []
+      findings =
+        file.size == 0
+        ? []
+        : [
+          Finding(
+            "wal.noFrames", "the log is not used: \(defect), and no frame can be recognised",
+            member: .wal, offset: 0)
+        ]
+      return
+    }
+    pageLimit = PageNumberLimit.highest(
+      mainSize: mainSize, sideSize: file.size, pageSize: basis.pageSize)
+    var scan = LogScan(file, basis, pageLimit: pageLimit)
+    try scan.run(includeUncommitted: includeUncommitted)
+    pageSize = basis.pageSize
+    headLost = basis.headLost
+    isBigEndian = basis.isBigEndian
+    checkpointSequence = basis.checkpointSequence
+    firstFrame = basis.firstFrame
+    packed = scan.frames
+    commitCount = scan.commits
+    databasePageCount = scan.databasePageCount > 0 ? scan.databasePageCount : nil
+    pageOffsets = scan.pageOffsets
+    findings = scan.findings(headerLost: headerLost, defect: defect)
+  }
+}
+
+extension LogSalvage: RandomAccessCollection {
+  var startIndex: Int { 0 }
+  var endIndex: Int { packed.count }
+
+  subscript(index: Int) -> Frame {
+    let frame = packed[index]
+    let stride = Int64(pageSize + WriteAheadLog.frameHeaderLength)
+    return Frame(
+      index: index,
+      offset: firstFrame + Int64(index) * stride + Int64(WriteAheadLog.frameHeaderLength),
+      page: frame.page, commitPageCount: frame.commitPageCount, salts: frame.salts,
+      status: frame.status, isVerified: frame.isVerified)
+  }
+}
+
+/// A frame in 20 bytes: a log may have millions.
+struct PackedFrame: BitwiseCopyable {
+  static let committed: UInt32 = 0
+  static let uncommitted: UInt32 = 1
+  static let stale: UInt32 = 2
+  static let unverified: UInt32 = 3
+  static let highestCommit = UInt32(1) << 29 - 1
+
+  let page: UInt32
+  let commitPageCount: UInt32
+  private let salt1: UInt32
+  private let salt2: UInt32
+  /// Lowest bit: verified; two bits: the kind; the rest: the commit's number.
+  private var state: UInt32
+
+  init(page: UInt32, commitPageCount: UInt32, salts: UInt64, kind: UInt32, isVerified: Bool) {
+    self.page = page
+    self.commitPageCount = commitPageCount
+    salt1 = UInt32(truncatingIfNeeded: salts >> 32)
+    salt2 = UInt32(truncatingIfNeeded: salts)
+    state = kind << 1 | (isVerified ? 1 : 0)
+  }
+
+  var salts: UInt64 { UInt64(salt1) << 32 | UInt64(salt2) }
+  var isVerified: Bool { state & 1 == 1 }
+
+  /// The same frame as one of another kind, which is not committed.
+  func marked(_ kind: UInt32) -> PackedFrame {
+    PackedFrame(
+      page: page, commitPageCount: commitPageCount, salts: salts, kind: kind,
+      isVerified: isVerified)
+  }
+
+  mutating func commit(_ number: Int) {
+    let number = UInt32(clamping: number)
+    state = min(number, Self.highestCommit) << 3 | Self.committed << 1 | state & 1
+  }
+
+  var status: LogSalvage.Status {
+    switch state >> 1 & 3 {
+    case Self.committed: .committed(Int(state >> 3))
+    case Self.uncommitted: .uncommitted
+    case Self.stale: .stale
+    default: .unverified
+    }
+  }
+}
+
+extension LogIndex {
+  /// The index of a log's committed frames.
+  init(_ log: LogSalvage) {
+    var keys = ContiguousArray<UInt64>()
+    for frame in log where frame.status.isCommitted && frame.page <= log.pageLimit {
+      guard let index = UInt32(exactly: frame.index) else { break }
+      keys.append(UInt64(frame.page) << 32 | UInt64(index))
+    }
+    keys.sort()
+    self.init(
+      firstOffset: log.first?.offset ?? 0,
+      stride: Int64(log.pageSize + WriteAheadLog.frameHeaderLength), keys: keys)
+  }
+}

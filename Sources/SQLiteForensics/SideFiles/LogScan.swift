@@ -1,0 +1,189 @@
+import SQLiteFile
+
+/// Goes through the frames of a log once and says of each what it is.
+struct LogScan {
+  private(set) var frames = ContiguousArray<PackedFrame>()
+  private(set) var pageOffsets: [UInt32: Int64] = [:]
+  private(set) var commits = 0
+  /// Size of the database after the last commit; 0 where none tells one that can be true.
+  private(set) var databasePageCount: UInt32 = 0
+
+  private let file: ByteFile
+  private let basis: LogBasis
+  private var isLive: Bool
+  /// The first frame behind the last commit.
+  private var pendingStart = 0
+  /// The frame that ends the valid ones, where a commit of their generation stands behind it.
+  private var brokenFrame: Int?
+  /// Committed frames behind it.
+  private var lostFrames = 0
+  private var unfinishedFrames = 0
+  private var emptyCount = 0
+  private let pageLimit: UInt32
+  private var impossible = ImpossiblePages()
+  private var impossibleSize: UInt32?
+
+  /// Zeros past which nothing more is looked for, in bytes.
+  private static let longestHole = 16 << 20
+
+  init(_ file: ByteFile, _ basis: LogBasis, pageLimit: UInt32) {
+    self.file = file
+    self.pageLimit = pageLimit
+    self.basis = basis
+    isLive = basis.salts != nil
+    pendingStart = basis.firstLiveFrame
+  }
+
+  mutating func run(includeUncommitted: Bool) throws(SQLiteFileError) {
+    let stride = basis.stride
+    var window = ForwardWindow(file)
+    var before = basis.headerSum
+    var offset = basis.firstFrame
+    while let start = try window.hold(offset, stride) {
+      let bytes = window.bytes.rawSpan
+      take(bytes.part(start, stride), &before)
+      offset += Int64(stride)
+      // A hole that is as large as you like costs nothing on disk.
+      let isEmpty = frames.last.map { $0.page == 0 && $0.salts == 0 } ?? false
+      emptyCount = isEmpty ? emptyCount + 1 : 0
+      if emptyCount * stride > Self.longestHole { break }
+    }
+    frames.removeLast(emptyCount)
+    databasePageCount = plausible(databasePageCount)
+    if !basis.headLost { judgeRemainder(includeUncommitted) }
+    if impossibleSize != nil { databasePageCount = 0 }
+  }
+
+  private mutating func plausible(_ count: UInt32) -> UInt32 {
+    guard count > pageLimit else { return count }
+    impossibleSize = count
+    return 0
+  }
+
+  /// Says what the frames behind the last commit are. A frame that does not agree with its checksum breaks the log
+  /// only where a commit of its generation stands behind it: within a transaction SQLite itself writes over frames
+  /// and leaves their checksums for the commit.
+  private mutating func judgeRemainder(_ includeUncommitted: Bool) {
+    let start = max(pendingStart, basis.firstLiveFrame)
+    var sound = 0
+    for number in frames.indices
+    where number >= brokenFrame ?? .max && frames[number].salts == basis.salts
+      && frames[number].isVerified
+    {
+      sound += 1
+      if frames[number].commitPageCount > 0 { lostFrames = sound }
+    }
+    if lostFrames == 0 {
+      brokenFrame = nil
+      for number in frames.indices
+      where number >= start && frames[number].salts == basis.salts {
+        frames[number] = frames[number].marked(PackedFrame.uncommitted)
+        unfinishedFrames += 1
+      }
+    }
+    if let brokenFrame, start < brokenFrame {
+      // Of the transaction that the broken frame is of, so it was finished.
+      for number in start..<brokenFrame {
+        frames[number] = frames[number].marked(PackedFrame.unverified)
+      }
+    }
+    guard includeUncommitted else { return }
+    var last: UInt32 = 0
+    for number in frames.indices where number >= start {
+      let frame = frames[number]
+      guard frame.salts == basis.salts, frame.isVerified, frame.page <= pageLimit else { continue }
+      pageOffsets[frame.page] = offset(ofContent: number)
+      databasePageCount = max(databasePageCount, frame.page)
+      if frame.commitPageCount > 0 { last = frame.commitPageCount }
+    }
+    databasePageCount = max(databasePageCount, plausible(last))
+  }
+
+  private func offset(ofContent number: Int) -> Int64 {
+    basis.firstFrame + Int64(number) * Int64(basis.stride)
+      + Int64(WriteAheadLog.frameHeaderLength)
+  }
+
+  /// Takes one frame; `before` is the checksum that the frame before it has stored.
+  private mutating func take(_ bytes: RawSpan, _ before: inout LogChecksum?) {
+    let index = frames.count
+    let page = bytes.uint32(at: 0)
+    let commitPageCount = bytes.uint32(at: 4)
+    let salts = bytes.uint64(at: 8)
+    let stored = LogChecksum(
+      isBigEndian: basis.isBigEndian, first: bytes.uint32(at: 16), second: bytes.uint32(at: 20))
+    var isVerified = false
+    if var sum = before, page > 0 {
+      sum.add(bytes.part(0, 8))
+      sum.add(bytes.part(WriteAheadLog.frameHeaderLength, basis.pageSize))
+      isVerified = sum == stored
+    }
+    before = stored
+    let isOfGeneration = salts == basis.salts
+    if isLive, index >= basis.firstLiveFrame, !(isVerified && isOfGeneration) {
+      isLive = false
+      brokenFrame = index
+    }
+    let isCounted = isLive && index >= basis.firstLiveFrame
+    if isVerified, page > pageLimit, isOfGeneration {
+      impossible.add(page, at: basis.firstFrame + Int64(index) * Int64(basis.stride))
+    }
+    let kind =
+      isCounted
+      ? PackedFrame.uncommitted : isOfGeneration ? PackedFrame.unverified : PackedFrame.stale
+    frames.append(
+      PackedFrame(
+        page: page, commitPageCount: commitPageCount, salts: salts, kind: kind,
+        isVerified: isVerified))
+    guard isCounted, commitPageCount > 0 else { return }
+    commits += 1
+    databasePageCount = commitPageCount
+    for number in pendingStart...index {
+      frames[number].commit(commits)
+      if frames[number].page <= pageLimit {
+        pageOffsets[frames[number].page] = offset(ofContent: number)
+      }
+    }
+    pendingStart = index + 1
+  }
+
+  // MARK: - What is wrong
+
+  func findings(headerLost: Bool, defect: String) -> [Finding] {
+    var findings: [Finding] = []
+    if headerLost {
+      if basis.headLost {
+        findings.append(
+          Finding(
+            "wal.headLost",
+            "the log's beginning is missing; its \(frames.count) frames are older versions of pages, not the newest",
+            member: .wal, offset: 0))
+      } else {
+        findings.append(
+          Finding(
+            "wal.headerLost",
+            "the log's header is lost (\(defect)); its frames have been read by their own checksums, with pages of \(basis.pageSize) bytes",
+            member: .wal, offset: 0))
+      }
+      if basis.firstLiveFrame > 0 {
+        findings.append(
+          Finding(
+            "wal.framesLost",
+            "the first \(basis.firstLiveFrame) frames are ruined too; pages that only they had are older than the rest",
+            member: .wal, offset: Int64(WriteAheadLog.headerLength)))
+      }
+    }
+    if let brokenFrame {
+      findings.append(
+        WriteAheadLog.brokenFinding(
+          frame: brokenFrame,
+          offset: basis.firstFrame + Int64(brokenFrame) * Int64(basis.stride),
+          committedBehind: lostFrames))
+    } else if let finding = WriteAheadLog.uncommittedFinding(unfinishedFrames) {
+      findings.append(finding)
+    }
+    if let finding = impossible.finding(in: .wal) { findings.append(finding) }
+    if let impossibleSize { findings.append(WriteAheadLog.impossibleSize(impossibleSize)) }
+    return findings
+  }
+}

@@ -1,0 +1,220 @@
+import SQLiteFile
+
+/// Everything that the files beside a database hold: what belongs to its live state, and every older or unfinished
+/// version of a page.
+struct SideFiles {
+  /// What is to be laid over the main file for the live state; the first one that has a page wins.
+  package let overlays: [PageReader.Overlay]
+  /// Versions in the side files that are not live: before-images, then older generations of the log, then
+  /// superseded commits, then what was never committed; each in the order of its file.
+  package let versions: PageVersions
+  /// The main file's own pages under an overlay, by page number: of commit 0 under the log, uncommitted under a
+  /// journal.
+  package let shadowed: PageVersions
+  /// Size of the database in pages as the overlays have it; nil without an overlay that tells.
+  package let databasePageCount: UInt32?
+  /// What is wrong with the side files.
+  package let findings: FindingList
+  /// The write-ahead log; nil when there is none or it is empty.
+  let log: LogSalvage?
+  /// The rollback journal; nil when there is none or it is empty.
+  package let journal: JournalSalvage?
+  /// The files that ``versions`` count in, by member.
+  let files: [Finding.Member: ByteFile]
+
+  /// Reads the `-wal` and the `-journal` beside a database.
+  ///
+  /// - Parameters:
+  ///   - path: the path of the main file.
+  ///   - main: the main file.
+  ///   - pageSize: the page size of the database, a power of two from 512 to 65,536.
+  ///   - includeUncommitted: also lay over what stands behind the log's last commit, behind a broken frame too.
+  /// - Throws: ``SQLiteFileError`` when a side file is there and cannot be read: without it the rows would be
+  ///   wrong in silence.
+  init(
+    beside path: String, main: ByteFile, pageSize: Int, includeUncommitted: Bool = false
+  ) throws(SQLiteFileError) {
+    guard pageSize >= 512, pageSize <= 65_536, pageSize & (pageSize - 1) == 0 else {
+      throw SQLiteFileError(.badHeader, "impossible page size of \(pageSize) bytes", path: path)
+    }
+    var build = Build(main: main, pageSize: pageSize)
+    if let file = try Self.companion(path + "-journal") { try build.addJournal(file) }
+    if let file = try Self.companion(path + "-wal") { try build.addLog(file, includeUncommitted) }
+    overlays = build.overlays
+    versions = build.versions
+    databasePageCount = build.databasePageCount
+    findings = build.findings
+    log = build.log
+    journal = build.journal
+    files = build.files
+    shadowed = build.shadowed()
+  }
+
+  /// The page sizes that the side files have by themselves, for a vote on that of a database without header.
+  ///
+  /// - Parameter path: the path of the main file.
+  /// - Returns: a size for each side file that has one, that of the log first.
+  /// - Throws: ``SQLiteFileError`` when a side file is there and cannot be read.
+  static func pageSizes(beside path: String) throws(SQLiteFileError) -> [Int] {
+    var sizes: [Int] = []
+    if let file = try companion(path + "-wal") {
+      let head = ContiguousArray(try file.bytes(at: 0, count: WriteAheadLog.headerLength))
+      if let header = try? LogHeader(parsing: head.rawSpan) {
+        sizes.append(header.pageSize)
+      } else if let basis = try LogBasis(guessing: file, pageSize: nil) {
+        sizes.append(basis.pageSize)
+      }
+    }
+    if let file = try companion(path + "-journal") {
+      let journal = try RollbackJournal(parsing: file, mainSize: 0)
+      if journal.pageSize > 0 { sizes.append(journal.pageSize) }
+    }
+    return sizes
+  }
+
+  private static func companion(_ path: String) throws(SQLiteFileError) -> ByteFile? {
+    guard ByteFile.exists(path) else { return nil }
+    let file = try ByteFile(path)
+    return file.size > 0 ? file : nil
+  }
+
+  private struct Build {
+    let main: ByteFile
+    let pageSize: Int
+    var overlays: [PageReader.Overlay] = []
+    var versions = PageVersions()
+    var databasePageCount: UInt32?
+    var findings = FindingList()
+    var log: LogSalvage?
+    var journal: JournalSalvage?
+    var files: [Finding.Member: ByteFile] = [:]
+
+    init(main: ByteFile, pageSize: Int) {
+      self.main = main
+      self.pageSize = pageSize
+    }
+
+    mutating func addJournal(_ file: ByteFile) throws(SQLiteFileError) {
+      let journal = try JournalSalvage(file, main: main, pageSize: pageSize)
+      self.journal = journal
+      files[.journal] = file
+      for finding in journal.findings { findings.add(finding) }
+      guard journal.pageSize == pageSize else {
+        if journal.pageSize > 0 {
+          findings.add(RollbackJournal.otherPageSize(journal.pageSize, pageSize))
+        }
+        return
+      }
+      let isApplied = journal.verdict == .hot || journal.verdict == .headerLost
+      if isApplied {
+        overlays.append(
+          PageReader.Overlay(file: file, member: .journal, offsets: journal.pageOffsets))
+        databasePageCount = journal.databasePageCount
+      }
+      for image in journal.images {
+        if isApplied, journal.pageOffsets[image.page] == image.offset { continue }
+        versions.append(
+          PageVersion(
+            page: image.page, member: .journal, offset: image.offset, origin: .beforeImage,
+            isVerified: image.isVerified))
+      }
+    }
+
+    mutating func addLog(_ file: ByteFile, _ includeUncommitted: Bool) throws(SQLiteFileError) {
+      let log = try LogSalvage(
+        file, pageSize: pageSize, mainSize: main.size, includeUncommitted: includeUncommitted)
+      self.log = log
+      files[.wal] = file
+      for finding in log.findings { findings.add(finding) }
+      guard log.pageSize == pageSize else {
+        if log.pageSize > 0 { findings.add(WriteAheadLog.otherPageSize(log.pageSize, pageSize)) }
+        return
+      }
+      var isApplied = !log.pageOffsets.isEmpty
+      if isApplied, log.headerLost, try isOlderThanMain(log, file) {
+        isApplied = false
+        findings.add(
+          Finding(
+            "wal.olderThanMain",
+            "the log's header is lost and the main file is newer than its last commit; the log is history only",
+            severity: .note, member: .wal, offset: 0))
+      } else if isApplied,
+        let verdict = try LogGeneration.verdict(
+          main: main, log: file, offsets: log.pageOffsets, pageCount: log.databasePageCount,
+          pageSize: pageSize)
+      {
+        isApplied = false
+        findings.add(verdict.finding(isUsed: false))
+      }
+      if isApplied {
+        overlays.insert(
+          PageReader.Overlay(file: file, member: .wal, offsets: log.pageOffsets), at: 0)
+        databasePageCount = log.databasePageCount
+      }
+      append(log, isApplied) { $0.isOld }
+      append(log, isApplied) { $0.isCommitted }
+      append(log, isApplied) { $0 == .uncommitted }
+    }
+
+    private mutating func append(
+      _ log: LogSalvage, _ isApplied: Bool, _ isWanted: (LogSalvage.Status) -> Bool
+    ) {
+      for frame in log where frame.page > 0 && isWanted(frame.status) {
+        if isApplied, log.pageOffsets[frame.page] == frame.offset { continue }
+        let origin: PageVersion.Origin
+        switch frame.status {
+        case .committed(let number):
+          // All of a log that is not of this generation is left over.
+          origin = isApplied ? .superseded(commit: number) : .stale
+        case .uncommitted: origin = .uncommitted
+        case .stale, .unverified: origin = .stale
+        }
+        versions.append(
+          PageVersion(
+            page: frame.page, member: .wal, offset: frame.offset, origin: origin,
+            isVerified: frame.isVerified))
+      }
+    }
+
+    /// Whether a transaction without the log came after its last one: each that writes page 1 counts up the
+    /// change counter (file format, section 1.3.6).
+    private func isOlderThanMain(_ log: LogSalvage, _ file: ByteFile) throws(SQLiteFileError)
+      -> Bool
+    {
+      guard let offset = log.pageOffsets[1] else { return false }
+      let inLog = ContiguousArray(try file.bytes(at: offset, count: DatabaseHeader.length))
+      let inMain = ContiguousArray(try main.bytes(at: 0, count: DatabaseHeader.length))
+      guard let newest = try? DatabaseHeader(parsing: inLog.rawSpan),
+        let here = try? DatabaseHeader(parsing: inMain.rawSpan)
+      else { return false }
+      // The counter wraps, so that the lesser distance counts.
+      return Int32(bitPattern: here.changeCounter &- newest.changeCounter) > 0
+    }
+
+    func shadowed() -> PageVersions {
+      var shadowed = PageVersions()
+      let mainPageCount = (main.size + Int64(pageSize) - 1) / Int64(pageSize)
+      var pages = Set<UInt32>()
+      for overlay in overlays { pages.formUnion(overlay.offsets.keys) }
+      for page in pages.sorted() where Int64(page) <= mainPageCount {
+        let isUnfinished = overlays.contains {
+          $0.member == .journal && $0.offsets[page] != nil
+        }
+        shadowed.append(
+          PageVersion(
+            page: page, member: .main, offset: (Int64(page) - 1) * Int64(pageSize),
+            origin: isUnfinished ? .uncommitted : .superseded(commit: 0), isVerified: false))
+      }
+      return shadowed
+    }
+  }
+}
+
+extension LogSalvage.Status {
+  var isCommitted: Bool {
+    if case .committed = self { return true }
+    return false
+  }
+
+  var isOld: Bool { self == .stale || self == .unverified }
+}

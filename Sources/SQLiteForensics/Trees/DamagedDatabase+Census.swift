@@ -1,0 +1,323 @@
+import SQLiteFile
+import Dispatch
+
+extension DamagedDatabase {
+  /// Looks at every page: what it is, and which pages it leads to.
+  func takeCensus() throws(SQLiteFileError) {
+    try readFreeList()
+    // Where there is no header a page may turn out a trunk of the free list, and speak about others.
+    let isAlone = pageCount < ParallelRecovery.leastPageCount || layout.header == nil
+    let count: UInt32 = isAlone ? 1 : 2
+    let parts = (0..<count).map { part in
+      PageJudgement(
+        judge: PageJudge(
+          census: census, layout: layout, map: map, mostPayload: mostPayload,
+          reading: newReading(),
+          leaf: SoundLeaf(usableSize: layout.usableSize, mostPayload: mostPayload)),
+        reader: reader.another(), pages: partBound(part, count)..<partBound(part + 1, count))
+    }
+    // The judges alone have it now.
+    census = PageCensus(pageCount: 0)
+    if isAlone {
+      parts[0].run()
+    } else {
+      DispatchQueue.concurrentPerform(iterations: parts.count) { parts[$0].run() }
+    }
+    for part in parts {
+      if let failure = part.failure { throw failure }
+    }
+    swap(&census, &parts[0].judge.census)
+    for part in parts.dropFirst() {
+      census.append(part.judge.census, from: part.pages.lowerBound)
+    }
+    try readMap()
+  }
+
+  /// The first page of one of several parts of the file.
+  private func partBound(_ part: UInt32, _ count: UInt32) -> UInt32 {
+    part == count ? pageCount + 1 : pageCount / count * part + 1
+  }
+
+  /// Walks the free list as the header of page 1 begins it (file format, section 1.5).
+  private func readFreeList() throws(SQLiteFileError) {
+    guard let header = layout.header else { return }
+    var trunk = header.firstFreelistTrunk
+    var total = 0
+    var buffer = ContiguousArray<UInt8>()
+    let most = layout.usableSize / 4 - 2
+    // Of a file that was cut off the list may lead behind its end.
+    let last = header.isPageCountValid ? max(pageCount, header.pageCount) : pageCount
+    while trunk >= 2, trunk <= pageCount, !census.free.contains(trunk) {
+      guard try reader.copy(trunk, into: &buffer) == layout.pageSize else { return }
+      let page = buffer.rawSpan
+      let next = page.uint32(at: 0)
+      let count = Int(page.uint32(at: 4))
+      census.setTrunk(trunk)
+      let leaves = (0..<min(count, most)).map { page.uint32(at: 8 + 4 * $0) }
+      // Else it is any page; what it is it says itself.
+      guard count <= most, next <= last, leaves.allSatisfy({ $0 >= 2 && $0 <= last }) else {
+        findings.add(
+          Finding(
+            "freelist.badTrunk",
+            count <= most
+              ? "a trunk page of the free list leads out of the file"
+              : "a trunk page of the free list counts \(count) pages, more than fit",
+            severity: .note, page: trunk, offset: reader.location(of: trunk).offset))
+        return
+      }
+      // The last overflow page of a row may begin as a trunk without leaves does.
+      if !leaves.isEmpty { census.set(trunk, .trunk) }
+      for leaf in leaves { census.setFree(leaf) }
+      total += count + 1
+      trunk = next
+    }
+    isFreeListSound = trunk == 0 && total == Int(header.freelistPageCount)
+  }
+
+  /// Pages that the pointer map calls free are; which it calls pages of b-trees is kept.
+  private func readMap() throws(SQLiteFileError) {
+    // Entries that can be true, of the map page at hand.
+    var good = 0
+    var lost: [UInt32] = []
+    try map.forEachEntry(&reader) { page, entry in
+      good += 1
+      switch entry.kind {
+      case .free: census.setFree(page)
+      case .root: _ = trees.insert(page)
+      case .bTree:
+        _ = trees.insert(page)
+        _ = interiors.insert(entry.parent)
+      case .firstOverflow, .laterOverflow: break
+      }
+    } endPage: { map, last in
+      if good == 0, last - map > 2 { lost.append(map) }
+      good = 0
+    }
+    for page in lost {
+      findings.add(
+        Finding(
+          "ptrmap.unreadable", "no entry of this pointer-map page can be true", severity: .note,
+          page: page, offset: reader.location(of: page).offset))
+    }
+  }
+}
+
+/// One thread's part of the census. Only that thread touches it.
+private final class PageJudgement: @unchecked Sendable {
+  var judge: PageJudge
+  private var reader: PageReader
+  let pages: Range<UInt32>
+  private(set) var failure: SQLiteFileError?
+
+  init(judge: PageJudge, reader: consuming PageReader, pages: Range<UInt32>) {
+    self.judge = judge
+    self.reader = reader
+    self.pages = pages
+  }
+
+  func run() {
+    do throws(SQLiteFileError) {
+      try judge.judge(pages, &reader)
+    } catch {
+      failure = error
+    }
+  }
+}
+
+/// Decides of each page what it is, and notes which pages it leads to.
+private struct PageJudge {
+  var census: PageCensus
+  let layout: FileLayout
+  let map: PointerMap
+  let mostPayload: Int
+  var reading: LeafReading
+  var leaf: SoundLeaf
+
+  mutating func judge(_ pages: Range<UInt32>, _ reader: inout PageReader) throws(SQLiteFileError) {
+    let whole = layout.pageSize
+    var buffer = ContiguousArray<UInt8>()
+    var number = pages.lowerBound
+    while number < pages.upperBound {
+      number = reader.nextStored(from: number)
+      guard number < pages.upperBound else { break }
+      if let page = try reader.page(number) {
+        judge(page, number, whole)
+      } else {
+        // The file may end within its last page.
+        let available = try reader.copy(number, into: &buffer)
+        if available > 0 {
+          judge(buffer.rawSpan, number, available)
+        } else {
+          census.set(number, .missing)
+        }
+      }
+      number += 1
+    }
+  }
+
+  private mutating func judge(_ page: RawSpan, _ number: UInt32, _ available: Int) {
+    if census.kind(number) == .trunk { return }
+    if map.isMap(number) { return census.set(number, .pointerMap) }
+    let base = number == 1 ? DatabaseHeader.length : 0
+    let usable = layout.usableSize
+    guard base + 12 <= usable, let kind = BTreePage.Kind(rawValue: page.byte(at: base)) else {
+      census.set(number, isZero(page) ? .zero : isTrunk(page, number) ? .trunk : .other)
+      if census.kind(number) == .other, page.uint32(at: 0) != number {
+        census.follow(page.uint32(at: 0))
+      }
+      return
+    }
+    let count = Int(page.uint16(at: base + 3))
+    switch kind {
+    case .leafTable:
+      // Without a pointer map each cell that goes on must be seen, for the overflow page that it leads to.
+      let outline = outline(page, base, count)
+      if let outline, map.isPresent || !mayGoOn(page, base, count) {
+        return census.setLeaf(number, outline)
+      }
+      if !map.isPresent, number > 1, available == page.byteCount, leaf.measure(page) {
+        for page in leaf.overflow { census.follow(page) }
+        return census.setLeaf(number, outline ?? .unknown)
+      }
+      reading.read(page, number: number, available: available, shape: nil)
+      if !map.isPresent {
+        for cell in reading.cells where cell.spills {
+          census.follow(page.uint32(at: cell.record + cell.local))
+        }
+      }
+      let isEmpty =
+        count == 0
+        && (Int(page.uint16(at: base + 5)) == usable % 65_536 || page.uint16(at: base + 1) != 0)
+      census.set(number, reading.cells.count * 2 > count || isEmpty ? .tableLeaf : .other)
+    case .interiorTable:
+      census.set(number, judgeInterior(page, number, base, count) ? .tableInterior : .other)
+    case .leafIndex, .interiorIndex:
+      let pointers = base + (kind == .leafIndex ? 8 : 12)
+      var good = 0
+      guard pointers + 2 * count <= usable else { return census.set(number, .other) }
+      for index in 0..<count {
+        let start = Int(page.uint16(at: pointers + 2 * index))
+        if start >= pointers + 2 * count, start + 4 <= usable { good += 1 }
+      }
+      guard good * 2 > count || count == 0 else { return census.set(number, .other) }
+      census.set(number, kind == .leafIndex ? .indexLeaf : .indexInterior)
+      if kind == .interiorIndex {
+        for index in 0...count { setChild(page, base, pointers, index, count, number) }
+      }
+    }
+  }
+
+  /// What a page that reads as a table leaf at first sight says of itself; nil unless its first, middle and last cells are
+  /// whole.
+  private func outline(_ page: RawSpan, _ base: Int, _ count: Int) -> LeafOutline? {
+    let usable = layout.usableSize
+    let floor = base + 8 + 2 * count
+    guard count > 0, floor + 4 * count <= usable else { return nil }
+    func cell(_ index: Int, keepsTypes: Bool, _ types: inout RecordTypes) -> LeafCell? {
+      let start = Int(page.uint16(at: base + 8 + 2 * index))
+      guard start >= floor, start + 4 <= usable else { return nil }
+      return LeafCell.parse(
+        page, at: start, limit: usable, usableSize: usable, mostPayload: mostPayload,
+        longestHeader: .max, keepsTypes: keepsTypes, &types)
+    }
+    var first = RecordTypes()
+    var types = RecordTypes()
+    guard let least = cell(0, keepsTypes: true, &first),
+      cell(count / 2, keepsTypes: false, &types) != nil,
+      let last = cell(count - 1, keepsTypes: false, &types)
+    else { return nil }
+    return LeafOutline(rowIDs: least.rowID, last.rowID, first)
+  }
+
+  /// Whether any cell of a table leaf has a payload for which there is no room on it.
+  private func mayGoOn(_ page: RawSpan, _ base: Int, _ count: Int) -> Bool {
+    let usable = layout.usableSize
+    var pointer = base + 8
+    for _ in 0..<count {
+      let start = Int(page.uint16(at: pointer))
+      pointer &+= 2
+      guard start < usable, let payload = Varint.read(page, at: start, end: usable),
+        payload.value <= UInt64(usable - 35)
+      else { return true }
+    }
+    return false
+  }
+
+  private mutating func judgeInterior(
+    _ page: RawSpan, _ number: UInt32, _ base: Int, _ count: Int
+  ) -> Bool {
+    let usable = layout.usableSize
+    let pointers = base + 12
+    guard pointers + 2 * count <= usable else { return false }
+    // Children may lie behind the end of a file that was cut off, so they prove the page but their absence
+    // disproves nothing; keys in order do as well.
+    var good = 0
+    var ordered = 0
+    // Cells of nothing but zeros: a sector of the page is lost.
+    var lost = 0
+    var last = Int64.min
+    for index in 0..<count {
+      let start = Int(page.uint16(at: pointers + 2 * index))
+      guard start >= pointers + 2 * count, start + 5 <= usable,
+        let key = Varint.read(page, at: start + 4, end: usable)
+      else { continue }
+      let child = page.uint32(at: start)
+      if child == 0, key.value == 0 {
+        lost += 1
+        continue
+      }
+      if child >= 2, child <= census.pageCount, child != number { good += 1 }
+      if Int64(bitPattern: key.value) > last, child >= 2 { ordered += 1 }
+      last = Int64(bitPattern: key.value)
+    }
+    let right = page.uint32(at: base + 8)
+    if right >= 2, right <= census.pageCount, right != number { good += 1 }
+    guard
+      good * 2 > count + 1 || good == count + 1 || (count > 1 && ordered == count)
+        || (good > 2 && good == count + 1 - lost)
+        || InteriorPage(page, number: number, usableSize: usable)?.isSound == true
+    else { return false }
+    for index in 0...count { setChild(page, base, pointers, index, count, number) }
+    return true
+  }
+
+  /// Notes which page a cell of an interior page leads to.
+  private mutating func setChild(
+    _ page: RawSpan, _ base: Int, _ pointers: Int, _ index: Int, _ count: Int, _ number: UInt32
+  ) {
+    // What leads on from a page that is free is of the past.
+    if census.free.contains(number) { return }
+    if index == count { return census.setParent(of: page.uint32(at: base + 8), number) }
+    let start = Int(page.uint16(at: pointers + 2 * index))
+    guard start >= pointers + 2 * count, start + 4 <= layout.usableSize else { return }
+    census.setParent(of: page.uint32(at: start), number)
+  }
+
+  private func isZero(_ page: RawSpan) -> Bool {
+    var offset = 0
+    while offset + 8 <= page.byteCount {
+      if page.word(at: offset) != 0 { return false }
+      offset += 8
+    }
+    return true
+  }
+
+  /// Whether a page reads as a trunk of the free list; only asked where no list leads to it.
+  private mutating func isTrunk(_ page: RawSpan, _ number: UInt32) -> Bool {
+    guard layout.header == nil, !map.isPresent else { return false }
+    let next = page.uint32(at: 0)
+    let count = Int(page.uint32(at: 4))
+    guard next <= census.pageCount, next != number, count >= 1, count <= layout.usableSize / 4 - 2
+    else { return false }
+    var met: Set<UInt32> = []
+    for index in 0..<count {
+      let leaf = page.uint32(at: 8 + 4 * index)
+      guard leaf >= 2, leaf <= census.pageCount, leaf != number, met.insert(leaf).inserted else {
+        return false
+      }
+    }
+    for leaf in met { census.setFree(leaf) }
+    census.setFree(number)
+    return true
+  }
+}

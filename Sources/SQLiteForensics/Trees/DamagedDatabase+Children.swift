@@ -1,0 +1,364 @@
+import SQLiteFile
+
+/// What a page that an interior page leads to turns out to be.
+enum ChildPlace {
+  /// All that is known of it agrees with the keys around it.
+  case right
+  /// Some of its rows may have row ids that belong elsewhere: it is an older state of the page, or part of it is another's.
+  case partly
+  /// It is another page than the b-tree means.
+  case wrong
+}
+
+/// A page that an interior page leads to.
+struct ChildPage {
+  let page: UInt32
+  /// The row ids that the keys around it leave to it.
+  var rowIDs: ClosedRange<Int64>
+  var place = ChildPlace.right
+}
+
+extension DamagedDatabase {
+  /// What a child says of itself.
+  private struct Own {
+    let isLeaf: Bool
+    /// Row ids of a leaf from its first to its last row; keys of an interior page.
+    let rowIDs: ClosedRange<Int64>
+  }
+
+  /// The pages that an interior page leads to, with the row ids of each, and whether all of it agrees with itself and
+  /// with the row ids that are the page's own; no pages where it leads mostly to those that other pages must lead to, or
+  /// to none of a table, and so is itself not the one that the b-tree means.
+  ///
+  /// What a page of a table holds is compared with the keys around it. Where a page and its keys disagree the pages before
+  /// and behind it decide: one that fits between them was led to by a false key.
+  func children(of number: UInt32, _ isIndex: Bool, _ rowIDs: ClosedRange<Int64>)
+    throws(SQLiteFileError) -> (children: [ChildPage], isSound: Bool)
+  {
+    var buffer = ContiguousArray<UInt8>()
+    guard try reader.copy(number, into: &buffer) == layout.pageSize,
+      let page = InteriorPage(
+        torn: buffer.rawSpan, usableSize: layout.usableSize, pageCount: pageCount)
+        ?? InteriorPage(buffer.rawSpan, number: number, usableSize: layout.usableSize)
+    else { return ([], false) }
+    let pages = page.cells.map(\.page) + [page.right]
+    // The keys of an index are its rows, which the walk does not compare.
+    if isIndex { return (pages.map { ChildPage(page: $0, rowIDs: rowIDs) }, true) }
+    if try isDeniedByMap(number, pages) { return ([], false) }
+    var (children, isSound) = Self.ranges(page, rowIDs)
+    // So are nearly all.
+    var areRight = true
+    for child in children where areRight { areRight = try isRightLeaf(child) }
+    if areRight { return (children, isSound) }
+    let own = try children.map { child throws(SQLiteFileError) in try self.own(child.page) }
+    let leafCount = own.count { $0?.isLeaf == true }
+    let otherCount = own.count { $0?.isLeaf == false }
+    // All leaves of a b-tree are equally deep.
+    let areLeaves: Bool? = leafCount == otherCount ? nil : leafCount > otherCount
+    func fits(_ place: Int) -> Bool {
+      guard let one = own[place] else { return false }
+      return children[place].rowIDs.contains(one.rowIDs) && areLeaves != !one.isLeaf
+    }
+    var fitting = children.indices.filter(fits)
+    // Keys that are the last row ids of several pages are those of the b-tree. Else pages that agree with each other and not
+    // with the keys between them were led to by the keys of another page.
+    let exactCount = fitting.count {
+      $0 < children.count - 1 && own[$0]?.rowIDs.upperBound == children[$0].rowIDs.upperBound
+    }
+    let rowCount = fitting.compactMap { own[$0]?.rowIDs }.reduce(0.0) {
+      $0 + Double($1.upperBound) - Double($1.lowerBound) + 1
+    }
+    // By chance a key is the last row id once in as many times as a page has rows.
+    let bits = Int(max(1, rowCount / Double(max(1, fitting.count))).exponent)
+    let chain = Self.ascending(
+      children.indices.compactMap { place in
+        guard let one = own[place], rowIDs.contains(one.rowIDs), areLeaves != !one.isLeaf else {
+          return nil
+        }
+        return (place, one.rowIDs)
+      })
+    if chain.count > fitting.count, exactCount * max(2, bits) < leafCount || exactCount < 2 {
+      fitting = chain
+      isSound = false
+      for (index, place) in chain.enumerated() {
+        let last = index > 0 ? own[chain[index - 1]]?.rowIDs.upperBound : nil
+        let next = index + 1 < chain.count ? own[chain[index + 1]]?.rowIDs.lowerBound : nil
+        children[place].rowIDs = Self.between(last, next, rowIDs, rowIDs)
+      }
+    }
+    var before = 0
+    for place in children.indices {
+      while before < fitting.count, fitting[before] < place { before += 1 }
+      if before < fitting.count, fitting[before] == place { continue }
+      guard let one = own[place] else {
+        children[place].place = .partly
+        continue
+      }
+      if areLeaves == !one.isLeaf {
+        children[place].place = .wrong
+        continue
+      }
+      // A key that is false contradicts the pages on both sides of it, and is so told by the one that stands there.
+      let last =
+        before > 0 && fitting[before - 1] == place - 1
+        ? own[fitting[before - 1]]?.rowIDs.upperBound : nil
+      let next =
+        before < fitting.count && fitting[before] == place + 1
+        ? own[fitting[before]]?.rowIDs.lowerBound : nil
+      let gap = Self.between(last, next, children[place].rowIDs, rowIDs)
+      if last != nil || next != nil, gap.contains(one.rowIDs) {
+        children[place].rowIDs = gap
+      } else {
+        children[place].place = try self.place(of: place, among: children, isLeaf: one.isLeaf)
+      }
+    }
+    let wrongCount = children.count { $0.place == .wrong }
+    if wrongCount * 2 > leafCount + otherCount { return ([], false) }
+    if (leafCount + otherCount) * 4 < children.count {
+      var balance = 0
+      for child in children { balance += try tableVote(child.page) }
+      if balance < 0 { return ([], false) }
+    }
+    return (children, isSound)
+  }
+
+  /// Whether the pointer map gives a page other children than the page itself does: none of these, and as many others, to
+  /// which nothing else leads. Then another page stood there when the map was written. What agrees with itself is SQLite's
+  /// word against the map's, and stays: one child must be no page of a table.
+  private func isDeniedByMap(_ number: UInt32, _ children: [UInt32]) throws(SQLiteFileError) -> Bool
+  {
+    guard map.isPresent else { return false }
+    var isContradicted = false
+    for child in children {
+      guard let entry = try map.entry(of: child, &reader) else { return false }
+      if entry.kind == .bTree, entry.parent == number { return false }
+      if try tableVote(child) < 0 { isContradicted = true }
+    }
+    guard isContradicted else { return false }
+    if mappedChildren == nil {
+      var counts = PageValues<UInt32>(repeating: 0, count: Int(pageCount) + 1)
+      try map.forEachEntry(&reader) { page, entry in
+        guard entry.kind == .bTree, census.parent(page) == 0 else { return }
+        guard [.tableLeaf, .tableInterior].contains(census.kind(page)) else { return }
+        counts[Int(entry.parent)] += 1
+      }
+      mappedChildren = counts
+    }
+    let others = mappedChildren?[Int(number)] ?? 0
+    return others > 1 && others >= children.count
+  }
+
+  /// The row ids between two pages; where there is no page those of `usual`, where there are none those of `all`.
+  private static func between(
+    _ last: Int64?, _ next: Int64?, _ usual: ClosedRange<Int64>, _ all: ClosedRange<Int64>
+  ) -> ClosedRange<Int64> {
+    let least = last.map { $0 == .max ? .max : $0 + 1 } ?? usual.lowerBound
+    let most = next.map { $0 == .min ? .min : $0 - 1 } ?? usual.upperBound
+    return least <= most ? least...most : all
+  }
+
+  /// The places of the longest run of ranges that ascend without overlap, by patience sorting.
+  private static func ascending(_ ranges: [(place: Int, rowIDs: ClosedRange<Int64>)]) -> [Int] {
+    // For each length the range that ends lowest of those that end a run of it.
+    var tails: [Int] = []
+    var before = [Int](repeating: -1, count: ranges.count)
+    for (index, range) in ranges.enumerated() {
+      let length = tails.firstPlace {
+        ranges[$0].rowIDs.upperBound >= range.rowIDs.lowerBound
+      }
+      before[index] = length > 0 ? tails[length - 1] : -1
+      if length == tails.count {
+        tails.append(index)
+      } else if range.rowIDs.upperBound < ranges[tails[length]].rowIDs.upperBound {
+        tails[length] = index
+      }
+    }
+    var chain: [Int] = []
+    var index = tails.last ?? -1
+    while index >= 0 {
+      chain.append(ranges[index].place)
+      index = before[index]
+    }
+    return chain.reversed()
+  }
+
+  /// The row ids that the page above a leaf leaves to it; all of them for a root.
+  func place(of page: UInt32) throws(SQLiteFileError) -> ClosedRange<Int64> {
+    var buffer = ContiguousArray<UInt8>()
+    let parent = census.parent(page)
+    guard parent != 0, try reader.copy(parent, into: &buffer) == layout.pageSize,
+      let interior = InteriorPage(buffer.rawSpan, number: parent, usableSize: layout.usableSize)
+    else { return .min ... .max }
+    let children = Self.ranges(interior, .min ... .max).children
+    return children.first { $0.page == page }?.rowIDs ?? .min ... .max
+  }
+
+  /// The row ids that the keys of a page leave to each of its children: where keys contradict each other, all of the
+  /// page's own.
+  private static func ranges(_ page: InteriorPage, _ rowIDs: ClosedRange<Int64>) -> (
+    children: [ChildPage], isSound: Bool
+  ) {
+    var least = rowIDs.lowerBound
+    var children: [ChildPage] = []
+    for cell in page.cells {
+      guard page.isSound, cell.key >= least, cell.key < rowIDs.upperBound else {
+        let all = page.cells.map(\.page) + [page.right]
+        return (all.map { ChildPage(page: $0, rowIDs: rowIDs) }, false)
+      }
+      children.append(ChildPage(page: cell.page, rowIDs: least...cell.key))
+      least = cell.key + 1
+    }
+    children.append(ChildPage(page: page.right, rowIDs: least...rowIDs.upperBound))
+    return (children, page.isSound)
+  }
+
+  /// 1 for a page of a table, in whatever state, -1 for one of something else; 0 for zeros and what is not in the file.
+  private func tableVote(_ page: UInt32) throws(SQLiteFileError) -> Int {
+    switch census.kind(page) {
+    case .indexLeaf, .indexInterior, .pointerMap, .trunk: return -1
+    case .tableLeaf, .tableInterior, .ruinedLeaf: return 1
+    case .zero: return 0
+    case .missing:
+      // The file may have been cut off, but never had pages behind those that its header counts.
+      guard let header = layout.header, header.isPageCountValid else { return 0 }
+      return page > max(pageCount, header.pageCount) ? -1 : 0
+    case .other:
+      // A page of a table whose cells are ruined still has its kind.
+      var buffer = ContiguousArray<UInt8>()
+      guard try reader.copy(page, into: &buffer) > 0 else { return 0 }
+      return BTreePage.Kind(rawValue: buffer[0])?.isTable == true ? 1 : -1
+    }
+  }
+
+  /// Whether a child is a leaf with the row ids that the keys around it leave to it.
+  private func isRightLeaf(_ child: ChildPage) throws(SQLiteFileError) -> Bool {
+    guard census.kind(child.page) == .tableLeaf else { return false }
+    if census.outline(child.page).isWithin(child.rowIDs) { return true }
+    return try own(child.page).map { child.rowIDs.contains($0.rowIDs) } ?? false
+  }
+
+  /// What a page says of itself at first sight; nil where it is no page of a table, or holds nothing in order.
+  private func own(_ number: UInt32) throws(SQLiteFileError) -> Own? {
+    let isLeaf: Bool
+    switch census.kind(number) {
+    case .tableLeaf: isLeaf = true
+    case .tableInterior: isLeaf = false
+    default: return nil
+    }
+    return try Self.own(number, isLeaf, layout, &reader)
+  }
+
+  private static func own(
+    _ number: UInt32, _ isLeaf: Bool, _ layout: FileLayout, _ reader: inout PageReader
+  ) throws(SQLiteFileError) -> Own? {
+    guard let page = try reader.page(number) else { return nil }
+    return own(page, isLeaf, layout.usableSize)
+  }
+
+  private static func own(_ page: RawSpan, _ isLeaf: Bool, _ usable: Int) -> Own? {
+    let pointers = isLeaf ? 8 : 12
+    let count = Int(page.uint16(at: 3))
+    guard count > 0, pointers + 2 * count <= usable else { return nil }
+    func key(_ index: Int) -> Int64? {
+      var offset = Int(page.uint16(at: pointers + 2 * index))
+      guard offset >= pointers + 2 * count, offset + 4 <= usable else { return nil }
+      if isLeaf {
+        guard let payload = Varint.read(page, at: offset, end: usable) else { return nil }
+        offset += payload.length
+      } else {
+        offset += 4
+      }
+      return Varint.read(page, at: offset, end: usable).map { Int64(bitPattern: $0.value) }
+    }
+    guard let first = key(0), let last = key(count - 1), first <= last else { return nil }
+    return Own(isLeaf: isLeaf, rowIDs: first...last)
+  }
+
+  /// How a page whose first or last row id is not between its keys stands to these.
+  private func place(of place: Int, among children: [ChildPage], isLeaf: Bool)
+    throws(SQLiteFileError) -> ChildPlace
+  {
+    let rowIDs = children[place].rowIDs
+    guard isLeaf else {
+      var buffer = ContiguousArray<UInt8>()
+      _ = try reader.copy(children[place].page, into: &buffer)
+      let page = InteriorPage(
+        buffer.rawSpan, number: children[place].page, usableSize: layout.usableSize)
+      let keys = page?.cells.map(\.key) ?? []
+      // An interior page that is led to by false keys leads on all the same.
+      return keys.count(where: rowIDs.contains) * 2 >= keys.count ? .right : .wrong
+    }
+    var isTorn = false
+    var rows = try records(of: children[place].page, &isTorn)
+    let count = rows.count
+    for rowID in rows.keys where rowIDs.contains(rowID) { rows[rowID] = nil }
+    // A part of the page is another one's.
+    if rows.isEmpty || (isTorn && count - rows.count > 1) { return .partly }
+    // Rows that went over to the next page stand on an older state of this one too; those of another store are others. One may
+    // have a row id that is false.
+    var same = 0
+    var other = 0
+    for next in [place - 1, place + 1] where children.indices.contains(next) {
+      guard census.kind(children[next].page) == .tableLeaf else { continue }
+      for (rowID, record) in try records(of: children[next].page, &isTorn) {
+        guard let here = rows[rowID] else { continue }
+        if here == record { same += 1 } else { other += 1 }
+      }
+    }
+    if same > other { return .partly }
+    if other > max(1, same) { return .wrong }
+    return rows.count * 2 < count ? .partly : .wrong
+  }
+
+  /// The records of a leaf by their row ids, as much of each as stands on the page.
+  ///
+  /// `isTorn`: is set to whether they are found by other means than the page's pointers.
+  private func records(of page: UInt32, _ isTorn: inout Bool) throws(SQLiteFileError) -> [Int64:
+    ContiguousArray<UInt8>]
+  {
+    var buffer = ContiguousArray<UInt8>()
+    let available = try reader.copy(page, into: &buffer)
+    var reading = newReading()
+    reading.read(buffer.rawSpan, number: page, available: available, shape: nil)
+    isTorn = reading.method != .pointers
+    var records: [Int64: ContiguousArray<UInt8>] = [:]
+    for cell in reading.cells where cell.hasRowID {
+      records[cell.rowID] = ContiguousArray(
+        buffer[cell.record..<min(cell.record + cell.local, available)])
+    }
+    return records
+  }
+
+  /// The lowest and the highest row id of a leaf; nil where it has no rows, or they are in doubt.
+  func rowIDs(of page: UInt32) throws(SQLiteFileError) -> ClosedRange<Int64>? {
+    try rowIDRanges(of: page)?.all
+  }
+
+  /// The row ids of a leaf, and those without the first one and the last one, of which nothing proves that they are not too
+  /// low or too high; nil where it has no rows, or they are in doubt.
+  func rowIDRanges(of page: UInt32) throws(SQLiteFileError) -> (
+    all: ClosedRange<Int64>, inner: ClosedRange<Int64>
+  )? {
+    var buffer = ContiguousArray<UInt8>()
+    let available = try reader.copy(page, into: &buffer)
+    guard available > 0 else { return nil }
+    var reading = newReading()
+    reading.read(buffer.rawSpan, number: page, available: available, shape: nil)
+    guard reading.method == .pointers, let first = reading.cells.first,
+      let last = reading.cells.last
+    else { return nil }
+    let count = reading.cells.count
+    let margin = count > 2 ? 1 : 0
+    let second = reading.cells[margin].rowID
+    let secondLast = reading.cells[count - 1 - margin].rowID
+    guard first.rowID <= last.rowID, second <= secondLast else { return nil }
+    return (first.rowID...last.rowID, second...secondLast)
+  }
+}
+
+extension ClosedRange {
+  /// Whether all of another range is in this one.
+  func contains(_ other: ClosedRange) -> Bool {
+    lowerBound <= other.lowerBound && other.upperBound <= upperBound
+  }
+}

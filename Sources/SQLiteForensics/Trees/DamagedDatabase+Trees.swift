@@ -1,0 +1,31 @@
+import SQLiteFile
+
+extension DamagedDatabase {
+  /// Where the schema gives one root to several tables, the rows below it are those of the table that the ordinary reader
+  /// reads them for.
+  func settleSharedRoots(of tables: inout [ExpectedTable]) throws(SQLiteFileError) {
+    var places: [UInt32: [Int]] = [:]
+    for (place, table) in tables.enumerated() where !table.isDropped {
+      if let root = table.rootPage { places[root, default: []].append(place) }
+    }
+    for (root, sharing) in places.sorted(by: { $0.key < $1.key }) where sharing.count > 1 {
+      let candidates = sharing.map { place in
+        let table = tables[place]
+        return Table(
+          name: table.name, rootPage: root, definition: table.isDescribed ? table.definition : nil,
+          sql: table.sql, place: place)
+      }
+      let chosen = try RootChoice.choose(candidates, encoding: layout.textEncoding, &reader)
+      for place in sharing where place != chosen.place {
+        tables[place].rootPage = nil
+        let location = reader.location(of: root)
+        findings.add(
+          Finding(
+            "page.otherTable",
+            "the schema gives this page as the root of the table \(chosen.name) too; its rows are read for that one",
+            member: location.member, page: root, offset: location.offset, table: tables[place].name)
+        )
+      }
+    }
+  }
+}

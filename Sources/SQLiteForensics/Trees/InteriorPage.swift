@@ -1,0 +1,74 @@
+import SQLiteFile
+
+/// An interior page of a table's b-tree, and whether it agrees with itself (file format, section 1.6).
+struct InteriorPage {
+  /// The pages that cells lead to, in the order of the pointers, each with the highest row id below it.
+  private(set) var cells: [(page: UInt32, key: Int64)] = []
+  /// The page right of all cells.
+  let right: UInt32
+  /// Whether pointers, cells and what is free make up the page, and keys ascend.
+  private(set) var isSound = false
+
+  /// Nil where there is no room for the pointers.
+  init?(_ page: RawSpan, number: UInt32, usableSize: Int) {
+    let base = number == 1 ? DatabaseHeader.length : 0
+    guard base + 12 <= usableSize else { return nil }
+    let count = Int(page.uint16(at: base + 3))
+    let floor = base + 12 + 2 * count
+    guard floor <= usableSize else { return nil }
+    right = page.uint32(at: base + 8)
+    var content = Int(page.uint16(at: base + 5))
+    if content == 0 { content = 65_536 }
+    var sum = content + Int(page.byte(at: base + 7))
+    var agrees =
+      content >= floor
+      && FreeblockChain.walk(
+        page, first: Int(page.uint16(at: base + 1)), floor: floor, usableSize: usableSize,
+        { sum += $0.size })
+    for index in 0..<count {
+      let start = Int(page.uint16(at: base + 12 + 2 * index))
+      // No page has the number 0: such a cell is lost, and its key with it.
+      guard start >= floor, start + 5 <= usableSize, page.uint32(at: start) != 0,
+        let key = Varint.read(page, at: start + 4, end: usableSize)
+      else {
+        agrees = false
+        continue
+      }
+      let cell = (page: page.uint32(at: start), key: Int64(bitPattern: key.value))
+      if let last = cells.last, cell.key <= last.key { agrees = false }
+      cells.append(cell)
+      sum += 4 + key.length
+    }
+    isSound = agrees && sum == usableSize
+  }
+
+  /// What is left of a page whose first sectors are zero, the header among them: the cells that follow one another to the end
+  /// of the page, in the order of their keys. Nil where there are fewer than two.
+  init?(torn page: RawSpan, usableSize: Int, pageCount: UInt32) {
+    right = 0
+    guard let first = (0..<usableSize).first(where: { page.byte(at: $0) != 0 }), first >= 512,
+      first / 512 * 512 < usableSize - 4
+    else { return nil }
+    // Where the next cell begins, and how many follow, of each place at which a cell can begin.
+    var counts: [Int: Int] = [usableSize: 0]
+    var starts: [Int: Int] = [:]
+    var best = usableSize
+    for start in (first / 512 * 512..<usableSize - 4).reversed() {
+      let child = page.uint32(at: start)
+      guard child >= 2, child <= pageCount,
+        let key = Varint.read(page, at: start + 4, end: usableSize),
+        let count = counts[start + 4 + key.length]
+      else { continue }
+      counts[start] = count + 1
+      starts[start] = start + 4 + key.length
+      if count + 1 > counts[best] ?? 0 { best = start }
+    }
+    while let next = starts[best] {
+      guard let key = Varint.read(page, at: best + 4, end: usableSize) else { return nil }
+      cells.append((page.uint32(at: best), Int64(bitPattern: key.value)))
+      best = next
+    }
+    guard cells.count > 1, Set(cells.map(\.page)).count == cells.count else { return nil }
+    cells.sort { $0.key < $1.key }
+  }
+}

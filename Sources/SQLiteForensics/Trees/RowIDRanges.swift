@@ -1,0 +1,60 @@
+import SQLiteFile
+
+/// The row ids of leaves of one table, a range for each leaf: those of a sound table do not overlap.
+struct RowIDRanges {
+  private(set) var ranges: [ClosedRange<Int64>] = []
+
+  /// Takes ranges over, in any order.
+  mutating func add(_ others: [ClosedRange<Int64>]) {
+    // Nearly always one that belongs to the end.
+    let isInOrder =
+      others.count == 1 && ranges.last.map { $0.lowerBound <= others[0].lowerBound } ?? true
+    ranges += others
+    if !isInOrder { ranges.sort { $0.lowerBound < $1.lowerBound } }
+  }
+
+  /// Where a range belongs among the others.
+  private func place(of range: ClosedRange<Int64>) -> Int {
+    ranges.firstPlace { $0.lowerBound >= range.lowerBound }
+  }
+
+  /// Whether a range overlaps none of the others.
+  func haveRoom(for range: ClosedRange<Int64>) -> Bool {
+    let next = place(of: range)
+    if next > 0, ranges[next - 1].upperBound >= range.lowerBound { return false }
+    return next == ranges.count || ranges[next].lowerBound > range.upperBound
+  }
+
+  /// Whether a range begins right behind one of the others, or ends right before one.
+  func touch(_ range: ClosedRange<Int64>) -> Bool {
+    let next = place(of: range)
+    if next > 0, ranges[next - 1].upperBound < .max,
+      ranges[next - 1].upperBound + 1 == range.lowerBound
+    {
+      return true
+    }
+    return next < ranges.count && range.upperBound < .max
+      && range.upperBound + 1 == ranges[next].lowerBound
+  }
+}
+
+extension Array {
+  /// The first place of which a condition holds; it holds for all behind that and for none before.
+  func firstPlace(where holds: (Element) -> Bool) -> Int {
+    var low = 0
+    var high = count
+    while low < high {
+      let middle = (low + high) / 2
+      if holds(self[middle]) { high = middle } else { low = middle + 1 }
+    }
+    return low
+  }
+}
+
+extension Array where Element: Comparable {
+  /// Whether an element is in an array in ascending order.
+  func hasSorted(_ element: Element) -> Bool {
+    let place = firstPlace { $0 >= element }
+    return place < count && self[place] == element
+  }
+}
