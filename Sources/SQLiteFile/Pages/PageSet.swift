@@ -20,14 +20,16 @@
   }
 
   /// Whether a page is in the set.
-  @inlinable package func contains(_ page: UInt32) -> Bool {
+  @inlinable @inline(__always)
+  package func contains(_ page: UInt32) -> Bool {
     let word = Int(page / 64)
     guard word < bits.count else { return others.contains(page) }
     return bits[word] & (UInt64(1) << UInt64(page % 64)) != 0
   }
 
   /// Whether there is no page in the set.
-  @inlinable package var isEmpty: Bool { others.isEmpty && next(from: 0) == .max }
+  @inlinable @inline(__always)
+  package var isEmpty: Bool { others.isEmpty && next(from: 0) == .max }
 
   /// Hands out all pages.
   @inlinable package func forEach(_ receive: (UInt32) -> Void) {
@@ -62,7 +64,8 @@
   }
 
   /// The first page of the set from `page` on, those kept apart aside; the highest number there is without any.
-  @inlinable package func next(from page: UInt32) -> UInt32 {
+  @inlinable @inline(__always)
+  package func next(from page: UInt32) -> UInt32 {
     var word = Int(page / 64)
     guard word < bits.count else { return .max }
     var left = bits[word] & (UInt64.max << UInt64(page % 64))

@@ -13,7 +13,8 @@
       repeating: [], count: (count + Self.blockLength - 1) / Self.blockLength)
   }
 
-  @inlinable package var indices: Range<Int> { 0..<count }
+  @inlinable @inline(__always)
+  package var indices: Range<Int> { 0..<count }
 
   @inlinable @inline(__always)
   package subscript(index: Int) -> Value {
@@ -33,7 +34,8 @@
   }
 
   /// The first index from `index` on in a block that was made; ``count`` without any.
-  @inlinable package func nextMade(from index: Int) -> Int {
+  @inlinable @inline(__always)
+  package func nextMade(from index: Int) -> Int {
     guard index < count else { return count }
     var block = index / Self.blockLength
     if !blocks[block].isEmpty { return index }
@@ -42,7 +44,8 @@
   }
 
   /// Hands out the values of all blocks that were made, from `start` on, with their indices.
-  @inlinable package func forEachMade(from start: Int = 0, _ body: (Int, Value) -> Void) {
+  @inlinable @inline(__always)
+  package func forEachMade(from start: Int = 0, _ body: (Int, Value) -> Void) {
     var index = nextMade(from: start)
     while index < count {
       body(index, self[index])
