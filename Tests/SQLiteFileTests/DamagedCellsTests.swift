@@ -50,6 +50,40 @@ import Testing
 
   // MARK: - Cells
 
+  /// A column of NUMERIC affinity keeps text that is no number, as dates are often stored; one declared ANY in a STRICT
+  /// table keeps all.
+  @Test(arguments: ["DATE", "DATETIME", "TIMESTAMP", "BOOLEAN", "NUMERIC", "ANY"])
+  func textUnderAnyNumericTypeIsNoMisfit(_ type: String) throws {
+    let store = try DamageCase(pageSize: 4096) { connection in
+      try connection.exec(
+        "CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT, due \(type))\(type == "ANY" ? " STRICT" : "")"
+      )
+      try connection.exec(
+        """
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30)
+        INSERT INTO note SELECT i, 'Title ' || i, '2024-01-' || i || ' 10:00' FROM n
+        """)
+    }
+    let leaf = try #require(store.pages("leaf", of: "note").first)
+    let start = store.range(leaf.number).lowerBound
+    let damages: [(String, (inout [UInt8]) -> Void)] = [
+      (
+        "a pointer twice",
+        { $0.replaceSubrange(start + 24..<start + 26, with: $0[start + 34..<start + 36]) }
+      ),
+      ("a cell more", { $0[start + 4] = 31 }),
+      (
+        "a freeblock where a cell is",
+        { $0.replaceSubrange(start + 1..<start + 3, with: [0x0f, 0xa0]) }
+      ),
+      ("no page type", { $0[start] = 0 }),
+    ]
+    for (name, damage) in damages {
+      let recovered = try store.recover { damage(&$0) }
+      Judgement(recovered, store).expectAll("\(type), \(name)")
+    }
+  }
+
   /// Of some hundred pointers that lead anywhere one often meets what reads as a cell, even one that has all others
   /// in it.
   @Test(arguments: [1024, 4096, 32768])

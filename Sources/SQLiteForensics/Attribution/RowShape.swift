@@ -25,8 +25,11 @@ struct RowShape {
     let definition = expected.definition
     var fields = ContiguousArray<Field>()
     var rowIDField: Int?
+    let isCoreData = definition.columns.first?.name == "Z_PK"
     for (position, column) in definition.storedOrder.enumerated() {
-      var field = Field(classes: Self.classes(of: definition.columns[column]))
+      var field = Field(
+        classes: Self.classes(
+          of: definition.columns[column], isStrict: definition.isStrict, isCoreData: isCoreData))
       if column == definition.rowIDColumn {
         field.classes = .null
         rowIDField = position
@@ -45,14 +48,19 @@ struct RowShape {
     leastFieldCount = fields.count
   }
 
-  private static func classes(of column: TableDefinition.Column) -> StorageClasses {
+  /// The classes of a column's values. Core Data stores numbers under TIMESTAMP and DECIMAL; others store what they like
+  /// under DATE, DATETIME or BOOLEAN, and NUMERIC affinity keeps text that is no number as it is.
+  private static func classes(
+    of column: TableDefinition.Column, isStrict: Bool, isCoreData: Bool
+  ) -> StorageClasses {
+    if isStrict, SQLName.isSame(column.declaredType, "ANY") { return .any }
     switch column.affinity {
-    case .text: [.null, .text]
-    case .integer: [.null, .integer]
-    case .real: [.null, .integer, .real]
-    case .numeric: [.null, .integer, .real]
+    case .text: return [.null, .text]
+    case .integer: return [.null, .integer]
+    case .real: return [.null, .integer, .real]
+    case .numeric: return isCoreData ? [.null, .integer, .real] : [.null, .integer, .real, .text]
     // Core Data declares BLOB and stores blobs; a column without a type may hold anything.
-    case .blob: column.declaredType.isEmpty ? .any : [.null, .blob]
+    case .blob: return column.declaredType.isEmpty ? .any : [.null, .blob]
     }
   }
 
