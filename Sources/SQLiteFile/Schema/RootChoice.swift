@@ -16,11 +16,11 @@ package enum RootChoice {
     for table in tables.prefix(mostTables) {
       guard let definition = table.definition else { continue }
       var score = definition.isWithoutRowID == !isTable ? 1 << 16 : 0
-      let columns = definition.storedOrder
+      let fields = fields(of: definition)
       // How many rows are what the declaration allows, and of those, how many have a field for each column.
       for record in records
-      where allows(record.payload.rawSpan, definition, columns, encoding, &types) {
-        score += types.types.count == columns.count ? 257 : 256
+      where allows(record.payload.rawSpan, fields, encoding, &types) {
+        score += types.types.count == fields.count ? 257 : 256
       }
       if score > bestScore {
         best = table
@@ -30,30 +30,46 @@ package enum RootChoice {
     return best
   }
 
+  /// What a declaration asks of one field. Made once for a table: a key may have thousands of columns.
+  private struct Field {
+    var refused: StorageClasses
+    var refusesNumericText: Bool
+    var isRequired: Bool
+  }
+
+  private static func fields(of table: TableDefinition) -> [Field] {
+    table.storedOrder.map { column in
+      Field(
+        refused: table.refusedClasses(ofColumn: column),
+        refusesNumericText: table.refusesNumericText(inColumn: column),
+        isRequired: table.requiresField(ofColumn: column))
+    }
+  }
+
   /// Whether SQLite could have stored a record under a declaration.
   private static func allows(
-    _ record: RawSpan, _ table: TableDefinition, _ columns: [Int],
-    _ encoding: DatabaseHeader.TextEncoding, _ types: inout RecordTypes
+    _ record: RawSpan, _ fields: [Field], _ encoding: DatabaseHeader.TextEncoding,
+    _ types: inout RecordTypes
   ) -> Bool {
     let count = record.byteCount
     guard let header = Varint.read(record, at: 0, end: count), header.value <= UInt64(count),
       header.value >= UInt64(header.length),
       types.read(record, header.length..<Int(header.value)),
-      Int(header.value) + types.bodyLength == count, types.types.count <= columns.count
+      Int(header.value) + types.bodyLength == count, types.types.count <= fields.count
     else { return false }
     var body = Int(header.value)
-    for (type, column) in zip(types.types, columns) {
+    for (type, field) in zip(types.types, fields) {
       let length = RecordDecoder.length(ofType: type)
       let kind = StorageClasses(serialType: type)
-      guard table.refusedClasses(ofColumn: column).isDisjoint(with: kind) else { return false }
-      if kind == .text, table.refusesNumericText(inColumn: column),
+      guard field.refused.isDisjoint(with: kind) else { return false }
+      if kind == .text, field.refusesNumericText,
         isNumber(record.part(body, length), encoding)
       {
         return false
       }
       body += length
     }
-    return !columns.dropFirst(types.types.count).contains(where: table.requiresField(ofColumn:))
+    return !fields.dropFirst(types.types.count).contains { $0.isRequired }
   }
 
   /// Whether a text is a number: then a column of numeric affinity would have it as one.
