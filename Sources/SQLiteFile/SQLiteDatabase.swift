@@ -492,4 +492,23 @@ extension Finding {
       "the main file is empty and all pages are from the files beside it; SQLite would delete a log instead of reading it, so let no app open the store",
       offset: 0)
   }
+
+  /// Says that the overflow chain of a row does not end where its payload does. `place`: of the cell.
+  package static func chainTooLong(_ page: UInt32, _ place: PageReader.Place, _ table: String?)
+    -> Finding
+  {
+    Finding(
+      "overflow.tooLong", "an overflow chain goes on behind the end of its row",
+      member: place.member, page: page, offset: place.offset, table: table)
+  }
+
+  /// Says that rows of a leaf have values that SQLite does not store in their table.
+  package static func otherRows(_ page: UInt32, _ place: PageReader.Place, _ table: String?)
+    -> Finding
+  {
+    Finding(
+      "page.otherRows",
+      "the first row of this page has values that SQLite does not store in the table; the page may be another table's",
+      member: place.member, page: page, offset: place.offset, table: table)
+  }
 }

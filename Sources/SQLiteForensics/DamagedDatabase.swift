@@ -31,6 +31,8 @@ public final class DamagedDatabase {
   let sides: SideFiles?
   /// The same file as the ordinary reader reads it; nil where it cannot.
   let plain: SQLiteDatabase?
+  /// The same, where pages are at the places that their numbers say.
+  var plainInPlace: SQLiteDatabase? { layout.shift == nil ? plain : nil }
   /// Overflow pages that live rows hold, as far as those have been read.
   var claimed: PageSet
   /// Pages that were read and have no room in which a dead row could stand.
@@ -82,7 +84,7 @@ public final class DamagedDatabase {
     layout = try Self.withoutFalseMap(survey)
     if let sides { findings.add(sides.findings) }
     plain =
-      layout.origin == 0 && layout.header != nil && layout.shift == nil
+      layout.origin == 0 && layout.header != nil
       ? try? SQLiteDatabase(path: path, logView: logView) : nil
     let newest = survey.pageCount
     pageCount = newest
@@ -165,7 +167,7 @@ public final class DamagedDatabase {
 
   /// Takes over what the ordinary reader reads of the schema, and what it finds wrong there.
   private func takePlainSchema() {
-    guard let plain else { return }
+    guard let plain = plainInPlace else { return }
     for finding in plain.findings.kept where finding.table == Self.schemaTable?.name {
       findings.add(finding)
     }
@@ -249,9 +251,11 @@ public final class DamagedDatabase {
   public enum Selection: Sendable {
     /// Those that the database has.
     case live
+    /// The live ones, then those that SQLite reads although the rest of their page contradicts them.
+    case readable
     /// Those that it had.
     case deleted
-    /// Both, the live ones first.
+    /// Readable and deleted ones.
     case all
   }
 
@@ -306,15 +310,22 @@ public final class DamagedDatabase {
     switch selection {
     case .live:
       if sink.wantsMore { try readPlainly(wanted, comparesRows: false) { _, _, _ in true } }
+    case .readable: try emitContradicted(wanted, includesEarlier: true, &sink)
     case .all:
-      if sink.wantsMore {
-        try readPlainly(wanted) { row, origin, lost in
-          row.send(as: origin, without: lost, to: &sink)
-          return sink.wantsMore
-        }
-      }
-      fallthrough
+      try emitContradicted(wanted, &sink)
+      if sink.wantsMore { try emitDeleted(wanted, &sink) }
     case .deleted: if sink.wantsMore { try emitDeleted(wanted, &sink) }
+    }
+  }
+
+  /// Hands rows to the sink that SQLite reads and that the reading of their pages did not give.
+  func emitContradicted<Sink: RecoverySink & ~Copyable>(
+    _ wanted: Set<Int>?, includesEarlier: Bool = false, _ sink: inout Sink
+  ) throws(SQLiteFileError) {
+    guard sink.wantsMore else { return }
+    try readPlainly(wanted, includesEarlier: includesEarlier) { row, origin, lost in
+      row.send(as: origin, without: lost, to: &sink)
+      return sink.wantsMore
     }
   }
 }

@@ -50,9 +50,12 @@ import Testing
 
   // MARK: - Cells
 
-  /// A column of NUMERIC affinity keeps text that is no number, as dates are often stored; one declared ANY in a STRICT
+  /// A column of numeric affinity keeps text that is no number, as dates are often stored; one declared ANY in a STRICT
   /// table keeps all.
-  @Test(arguments: ["DATE", "DATETIME", "TIMESTAMP", "BOOLEAN", "NUMERIC", "ANY"])
+  @Test(
+    arguments: [
+      "DATE", "DATETIME", "TIMESTAMP", "BOOLEAN", "NUMERIC", "ANY", "FLOAT", "INTEGER", "REAL",
+    ])
   func textUnderAnyNumericTypeIsNoMisfit(_ type: String) throws {
     let store = try DamageCase(pageSize: 4096) { connection in
       try connection.exec(
@@ -77,11 +80,76 @@ import Testing
         { $0.replaceSubrange(start + 1..<start + 3, with: [0x0f, 0xa0]) }
       ),
       ("no page type", { $0[start] = 0 }),
+      (
+        "two pointers exchanged",
+        {
+          let one = Array($0[start + 24..<start + 26])
+          $0.replaceSubrange(start + 24..<start + 26, with: $0[start + 34..<start + 36])
+          $0.replaceSubrange(start + 34..<start + 36, with: one)
+        }
+      ),
     ]
     for (name, damage) in damages {
       let recovered = try store.recover { damage(&$0) }
       Judgement(recovered, store).expectAll("\(type), \(name)")
     }
+  }
+
+  /// What plain reading, and recovery, find in a file.
+  private static func findings(in bytes: [UInt8]) throws -> (plain: [String], damaged: [String]) {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("ruined.sqlite")
+    try Data(bytes).write(to: url)
+    let database = try SQLiteDatabase(path: url.path)
+    for table in database.schema.tables { try database.forEachRow(of: table) { _ in true } }
+    return (
+      database.findings.kept.filter { $0.severity == .damage }.map(\.id),
+      try Recovered(path: url.path, .all).findings
+    )
+  }
+
+  /// The text of one table's row stands where the row id of the other's is NULL.
+  @Test func aPageOfAnotherTableIsTold() throws {
+    let store = try DamageCase(pageSize: 4096) { connection in
+      try connection.exec(
+        """
+        CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT, size INT);
+        CREATE TABLE tag(name, note);
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30)
+        INSERT INTO note SELECT i, 'Title ' || i, i * i FROM n;
+        INSERT INTO tag SELECT 'tag ' || id, 'note ' || id FROM note;
+        """)
+    }
+    let note = store.range(try #require(store.pages("leaf", of: "note").first).number)
+    let tag = store.range(try #require(store.pages("leaf", of: "tag").first).number)
+    var bytes = store.bytes
+    #expect(try Self.findings(in: bytes) == ([], []))
+    bytes.replaceSubrange(note, with: store.bytes[tag])
+    let found = try Self.findings(in: bytes)
+    #expect(found.plain.contains("page.otherRows"))
+    #expect(found.damaged.contains("page.otherRows"))
+  }
+
+  /// Rows with row ids are none of a table that has none: they go where they look like.
+  @Test func aTablesPageIsNoneOfATableWithoutRowIDs() throws {
+    let store = try DamageCase(pageSize: 4096) { connection in
+      try connection.exec(
+        """
+        CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT NOT NULL, size INT NOT NULL, body BLOB);
+        CREATE TABLE word(k TEXT, n INT, v, PRIMARY KEY(k, n)) WITHOUT ROWID;
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30)
+        INSERT INTO note SELECT i, 'Title ' || i, i * i, x'00' FROM n;
+        INSERT INTO word SELECT 'word ' || id, id, title FROM note;
+        """)
+    }
+    let note = store.range(try #require(store.pages("leaf", of: "note").first).number)
+    let word = store.range(try #require(store.pages("leaf", of: "word").first).number)
+    let recovered = try store.recover {
+      $0.replaceSubrange(note, with: store.bytes[word])
+      $0.replaceSubrange(word, with: store.bytes[note])
+    }
+    #expect(recovered.live.filter { recovered.table(of: $0) == "word" }.isEmpty)
+    #expect(recovered.live.filter { recovered.table(of: $0) == "note" }.count == 30)
   }
 
   /// Of some hundred pointers that lead anywhere one often meets what reads as a cell, even one that has all others

@@ -37,7 +37,7 @@ import Testing
     let forms = database.tables.map {
       $0.name == "t" ? RecordForm(table, namesFiles: namesFiles) : nil
     }
-    try database.forEachLiveRow(as: forms) { batch, stretch in
+    try database.forEachReadableRow(as: forms) { batch, stretch in
       for place in stretch.records {
         let record = batch.records[place]
         rows.records[record.rowID] = Array(

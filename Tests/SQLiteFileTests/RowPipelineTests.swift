@@ -141,7 +141,7 @@ import Testing
     var recordCount = 0
     var values: ContiguousArray<RecoveredRowBuffer.Value> = []
     let forms = two.tables.map { RecordForm($0, namesFiles: false) }
-    try two.forEachLiveRow(as: forms) { batch, stretch in
+    try two.forEachReadableRow(as: forms) { batch, stretch in
       for place in stretch.records {
         let record = batch.records[place]
         batch.read(record, two.tables[stretch.table].definition.columns.count, into: &values)

@@ -63,6 +63,65 @@ import Testing
     Self.expect(recovered, store, without: place / 1024 + 1...place / 1024 + 1)
   }
 
+  /// A database of a few small tables has hardly a page that leads to another one; the roots tell.
+  @Test(arguments: 2...10) func aPageOfASmallDatabaseIsMissing(_ number: Int) throws {
+    let store = try DamageCase(pageSize: 1024) { connection in
+      for table in 1...5 {
+        let columns = (1...table).map { "c\($0) \($0 % 2 == 0 ? "TEXT" : "INT")" }
+        try connection.exec(
+          """
+          CREATE TABLE t\(table)(id INTEGER PRIMARY KEY, \(columns.joined(separator: ", ")));
+          CREATE INDEX i\(table) ON t\(table)(c1);
+          """)
+        for row in 1...6 {
+          let values = (1...table).map { $0 % 2 == 0 ? "'text \(row)'" : "\(row * $0)" }
+          try connection.exec(
+            "INSERT INTO t\(table) VALUES(\(row), \(values.joined(separator: ", ")))")
+        }
+      }
+    }
+    #expect(store.pageCount > number)
+    let lost = store.range(number)
+    let recovered = try store.recover { $0.removeSubrange(lost) }
+    let judgement = Judgement(recovered, store)
+    judgement.expectHonest("\(judgement.wrong.prefix(3))")
+    let gone = store.pages("leaf").first { $0.number == number }?.cellCount ?? 0
+    #expect(judgement.exact.count >= judgement.total - gone - 6, "\(recovered.findings)")
+  }
+
+  /// What SQLite would read is there, whatever speaks against it.
+  @Test(arguments: [0.1, 0.35, 0.5, 0.8], [512, 1024])
+  func allThatPlainReadingGivesIsThere(_ share: Double, _ count: Int) throws {
+    let store = try Self.store("")
+    let place = Int(Double(store.bytes.count) * share) / 512 * 512
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("shifted.sqlite")
+    var bytes = store.bytes
+    bytes.removeSubrange(place..<place + count)
+    try Data(bytes).write(to: url)
+    let all = try Recovered(path: url.path, .all)
+    #expect(all.findings.contains("file.shifted"))
+    var given: Set<String> = []
+    for row in all.rows {
+      let table = all.table(of: row) ?? ""
+      given.insert("\(table) \(row.values)")
+      // A value in doubt is not told; a long one is read to its end where plain reading goes astray.
+      if let rowID = row.rowID, row.origin.state == nil || !row.partial.isEmpty {
+        given.insert("\(table) \(rowID)")
+      }
+    }
+    let plain = try SQLiteDatabase(path: url.path)
+    var absent: [String] = []
+    for table in plain.schema.tables {
+      try plain.forEachRow(of: table) { row in
+        let keys = ["\(table.name) \(row.values)", "\(table.name) \(row.rowID ?? 0)"]
+        if !keys.contains(where: given.contains) { absent.append(keys[0]) }
+        return true
+      }
+    }
+    #expect(absent.isEmpty, "\(absent.count), first \(absent.prefix(2))")
+  }
+
   /// Where it happened, and how much it was.
   @Test func theFindingSaysWhereAndHowMuch() throws {
     let store = try Self.store("")

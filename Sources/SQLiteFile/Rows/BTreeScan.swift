@@ -388,6 +388,7 @@ package struct BTreeScan: ~Copyable {
         guard let page = try reader.page(number),
           let header = try? BTreePage(parsing: page, number: number, usableSize: usableSize)
         else { return }
+        leaf.expectLostSectors(page, header)
         while index < range.upperBound, spill == nil, allowance > decoder.defaultBytes / 4,
           sink.wantsMore
         {
@@ -415,6 +416,12 @@ package struct BTreeScan: ~Copyable {
         "tree.keyOrder", "row ids of this page are not between the keys that lead to it", number,
         reader)
     }
+    if leaf.hasLostSector {
+      report(
+        "page.zeroSector", "values of this page are zero where a disk has lost a sector", number,
+        reader)
+    }
+    if leaf.isOthers { findings.add(.otherRows(number, reader.location(of: number), table)) }
     let usableSize = reader.usableSize
     var addsUp = true
     if let page = try reader.page(number),
@@ -479,7 +486,15 @@ package struct BTreeScan: ~Copyable {
         pageOffset + Int64(start))
       return nil
     }
+    if leaf.count == 0, layout.demands.contradict(page.part(offset, local)) {
+      leaf.isOthers = true
+    }
     leaf.add(start, offset &+ local &+ (local < total ? 4 : 0))
+    if leaf.mayHaveLostSector, ZeroSectors.touch(offset..<offset &+ local, of: page) {
+      ZeroSectors.forEach(in: offset..<offset &+ local, of: page) { _ in
+        leaf.hasLostSector = true
+      }
+    }
     allowance &-= local &+ 4
     if local < total {
       payload.removeAll(keepingCapacity: true)
@@ -523,6 +538,9 @@ package struct BTreeScan: ~Copyable {
           return
         }
         following = page.uint32(at: 0)
+        if ZeroSectors.touch(4..<4 + wanted, of: page), !endsInZeros || page.byte(at: 4) != 0 {
+          ZeroSectors.forEach(in: 4..<4 + wanted, of: page) { _ in leaf.hasLostSector = true }
+        }
         append(page.part(4, wanted))
       }
       if visited.insert(next) { allowance &+= reader.pageSize }
@@ -539,10 +557,14 @@ package struct BTreeScan: ~Copyable {
         "overflow.broken", "an overflow chain goes round in a circle", number, place.member,
         place.offset + Int64(spill.cellOffset))
     }
+    let place = reader.location(of: number)
+    if next != 0 {
+      findings.add(
+        .chainTooLong(number, (place.member, place.offset + Int64(spill.cellOffset)), table))
+    }
     let record = payload
     let defect = decoder.decode(record.rawSpan, rowID: spill.rowID, layout: layout, into: &sink)
     if let defect {
-      let place = reader.location(of: number)
       lose(
         defect.finding.id, defect.finding.message, number, place.member,
         place.offset + Int64(spill.cellOffset))
@@ -562,6 +584,9 @@ package struct BTreeScan: ~Copyable {
     }
     return false
   }
+
+  /// Whether the eight bytes of payload that were gathered last are zeros.
+  private var endsInZeros: Bool { payload.count >= 8 && payload.suffix(8).allSatisfy { $0 == 0 } }
 
   private mutating func append(_ bytes: RawSpan) {
     unsafe bytes.withUnsafeBytes { unsafe payload.append(contentsOf: $0) }

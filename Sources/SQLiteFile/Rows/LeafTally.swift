@@ -4,9 +4,21 @@ struct LeafTally {
   var lastRowID: Int64 = 0
   /// Whether a row id is not above the one before it: SQLite does not find what stands so.
   var isOutOfOrder = false
+  /// Whether the first row is none that SQLite stores in the table.
+  var isOthers = false
+  /// Whether a sector of the page looks all zero, and whether a disk has lost one that a row has values in.
+  private(set) var mayHaveLostSector = false
+  var hasLostSector = false
   private(set) var count = 0
   private var bytes = 0
   private var lowest = Int.max
+
+  /// Looks for zero sectors from where the cells begin.
+  mutating func expectLostSectors(_ page: RawSpan, _ header: BTreePage) {
+    let content = Int(page.uint16(at: header.pointers - (header.kind.isLeaf ? 3 : 7)))
+    let floor = content < header.pointers ? header.pointers : min(content, header.usableSize)
+    mayHaveLostSector = ZeroSectors.touch(floor..<header.usableSize, of: page)
+  }
 
   @inline(__always)
   mutating func add(_ start: Int, _ end: Int) {

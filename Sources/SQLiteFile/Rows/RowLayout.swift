@@ -20,6 +20,8 @@
   @usableFromInline package let isInOrder: Bool
   /// The most fields that a record of the table has.
   package let fieldCount: Int
+  /// What the declaration asks of the fields.
+  package let demands: FieldDemands
   /// Whether fields behind the last column are taken too.
   @usableFromInline package let takesAllFields: Bool
 
@@ -33,6 +35,7 @@
     names = table.columns.map(\.name)
     isInOrder = table.storedOrder == Array(table.columns.indices)
     fieldCount = table.storedOrder.count
+    demands = FieldDemands(table)
     takesAllFields = false
   }
 
@@ -43,6 +46,7 @@
     names = []
     isInOrder = true
     fieldCount = .max
+    demands = FieldDemands()
     takesAllFields = true
   }
 }

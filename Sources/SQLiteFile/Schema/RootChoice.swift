@@ -16,11 +16,11 @@ package enum RootChoice {
     for table in tables.prefix(mostTables) {
       guard let definition = table.definition else { continue }
       var score = definition.isWithoutRowID == !isTable ? 1 << 16 : 0
-      let fields = fields(of: definition)
+      let demands = FieldDemands(definition)
       // How many rows are what the declaration allows, and of those, how many have a field for each column.
       for record in records
-      where allows(record.payload.rawSpan, fields, encoding, &types) {
-        score += types.types.count == fields.count ? 257 : 256
+      where allows(record.payload.rawSpan, demands, encoding, &types) {
+        score += types.types.count == demands.fields.count ? 257 : 256
       }
       if score > bestScore {
         best = table
@@ -30,46 +30,28 @@ package enum RootChoice {
     return best
   }
 
-  /// What a declaration asks of one field. Made once for a table: a key may have thousands of columns.
-  private struct Field {
-    var refused: StorageClasses
-    var refusesNumericText: Bool
-    var isRequired: Bool
-  }
-
-  private static func fields(of table: TableDefinition) -> [Field] {
-    table.storedOrder.map { column in
-      Field(
-        refused: table.refusedClasses(ofColumn: column),
-        refusesNumericText: table.refusesNumericText(inColumn: column),
-        isRequired: table.requiresField(ofColumn: column))
-    }
-  }
-
   /// Whether SQLite could have stored a record under a declaration.
   private static func allows(
-    _ record: RawSpan, _ fields: [Field], _ encoding: DatabaseHeader.TextEncoding,
+    _ record: RawSpan, _ demands: FieldDemands, _ encoding: DatabaseHeader.TextEncoding,
     _ types: inout RecordTypes
   ) -> Bool {
     let count = record.byteCount
     guard let header = Varint.read(record, at: 0, end: count), header.value <= UInt64(count),
       header.value >= UInt64(header.length),
       types.read(record, header.length..<Int(header.value)),
-      Int(header.value) + types.bodyLength == count, types.types.count <= fields.count
+      Int(header.value) + types.bodyLength == count, demands.allow(types)
     else { return false }
     var body = Int(header.value)
-    for (type, field) in zip(types.types, fields) {
+    for (type, field) in zip(types.types, demands.fields) {
       let length = RecordDecoder.length(ofType: type)
-      let kind = StorageClasses(serialType: type)
-      guard field.refused.isDisjoint(with: kind) else { return false }
-      if kind == .text, field.refusesNumericText,
+      if StorageClasses(serialType: type) == .text, field.refusesNumericText,
         isNumber(record.part(body, length), encoding)
       {
         return false
       }
       body += length
     }
-    return !fields.dropFirst(types.types.count).contains { $0.isRequired }
+    return true
   }
 
   /// Whether a text is a number: then a column of numeric affinity would have it as one.

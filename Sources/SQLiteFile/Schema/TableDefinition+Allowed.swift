@@ -28,3 +28,60 @@ extension TableDefinition {
       && columns[place].defaultValue == .null
   }
 }
+
+/// What a declaration asks of the fields of a record. Made once for a table, which may have thousands of columns.
+package struct FieldDemands: Sendable {
+  package struct Field: BitwiseCopyable, Sendable {
+    /// The classes that SQLite does not store there.
+    package let refused: StorageClasses
+    /// Whether text that is a number would have been converted.
+    package let refusesNumericText: Bool
+    /// Whether a record without the field would have NULL where none may be.
+    package let isRequired: Bool
+  }
+
+  /// In the order of the fields; empty where nothing is known of the table.
+  package let fields: ContiguousArray<Field>
+
+  package init(_ table: TableDefinition) {
+    fields = ContiguousArray(
+      table.storedOrder.map { column in
+        Field(
+          refused: table.refusedClasses(ofColumn: column),
+          refusesNumericText: table.refusesNumericText(inColumn: column),
+          isRequired: table.requiresField(ofColumn: column))
+      })
+  }
+
+  /// The demands of a table of which nothing is known: none.
+  package init() { fields = [] }
+
+  /// Whether SQLite could have stored a record with these types.
+  package func allow(_ types: borrowing RecordTypes) -> Bool {
+    if fields.isEmpty { return true }
+    let count = types.types.count
+    guard count <= fields.count else { return false }
+    for index in 0..<count
+    where !fields[index].refused.isDisjoint(with: StorageClasses(serialType: types.types[index])) {
+      return false
+    }
+    return !fields[count...].contains { $0.isRequired }
+  }
+
+  /// Whether the header of a record, as much of it as is there, has a class that SQLite does not store in its field. A NULL
+  /// says nothing here: a column may have become NOT NULL later.
+  package func contradict(_ record: RawSpan) -> Bool {
+    let end = record.byteCount
+    guard let header = Varint.read(record, at: 0, end: end) else { return false }
+    var offset = header.length
+    for field in fields {
+      guard offset < end, UInt64(offset) < header.value,
+        let type = Varint.read(record, at: offset, end: end)
+      else { return false }
+      let kind = StorageClasses(serialType: type.value)
+      if kind != .null, !field.refused.isDisjoint(with: kind) { return true }
+      offset += type.length
+    }
+    return false
+  }
+}

@@ -103,12 +103,15 @@ extension DamagedDatabase {
     for root in groups.keys.sorted() where roots[root] != nil {
       if let group = groups[root] { testimonies[root] = try testimony(of: group, roots[root]) }
     }
-    for (root, named) in roots where groups[root] != nil {
+    // Leaves of tables are none of a table WITHOUT ROWID, whatever the schema says.
+    for (root, named) in roots where groups[root] != nil && hasRowIDs(named) {
       owners[root] = (named, .root)
       guard let heard = testimonies[root], heard.contradicts(named), let other = heard.best else {
         continue
       }
-      if owns(other, root, of: named, roots, testimonies) { owners[root] = (other, .shape) }
+      if owns(other, root, of: named, heard, roots, testimonies) {
+        owners[root] = (other, .shape)
+      }
     }
     // Leaves none of whose rows look like the table's teach only when it is known that they stand where they should.
     try learn(from: groups, owners, testimonies, strictly: true)
@@ -123,7 +126,8 @@ extension DamagedDatabase {
       if page == root { owners[root] = nil }
     }
     try learn(from: groups, owners, testimonies, strictly: false)
-    for root in groups.keys.sorted() where roots[root] == nil || census.rejected.contains(root) {
+    for root in groups.keys.sorted()
+    where roots[root].map({ !hasRowIDs($0) }) ?? true || census.rejected.contains(root) {
       guard let group = groups[root] else { continue }
       let heard = try testimony(of: group, nil)
       testimonies[root] = heard
@@ -143,7 +147,12 @@ extension DamagedDatabase {
       }
     }
     if alike.count <= Self.mostAlike {
-      for (root, table) in try judgedByIndexes(alike, roots).sorted(by: { $0.key < $1.key }) {
+      let judged = try judgedByIndexes(alike, roots)
+      for (root, table) in judged.sorted(by: { $0.key < $1.key }) {
+        // Of two b-trees the one that the table's index knows is its own.
+        if let own = tables[table].rootPage, own != root, alike[own] != nil, judged[own] != table {
+          owners[own] = nil
+        }
         if let named = roots[root] {
           findings.add(
             Finding(
@@ -332,8 +341,9 @@ extension DamagedDatabase {
   private struct Testimony {
     /// Rows that were looked at.
     var rows = 0
-    /// Those that look like the rows of the table that the schema names.
+    /// Those that look like the rows of the table that the schema names, and those that can be, though they do not.
     var namedFits = 0
+    var namedCan = 0
     /// The one table whose rows look most like these; nil when there is none, or several.
     var best: Int?
     /// The tables that each of the rows can be of.
@@ -365,6 +375,11 @@ extension DamagedDatabase {
       reading.read(
         buffer.rawSpan, number: page, available: available, shape: named.map { shapes[$0] })
       heard.rows += tally(reading.cells, buffer.rawSpan, compared, &types, &fits)
+      guard let named else { continue }
+      for cell in reading.cells
+      where parse(cell, buffer.rawSpan, &types) && shapes[named].canHold(types) {
+        heard.namedCan += 1
+      }
     }
     guard heard.rows > 0 else { return heard }
     if let named { heard.namedFits = fits[named] }
@@ -383,14 +398,17 @@ extension DamagedDatabase {
   /// or no b-tree, or where several tables' roots were exchanged among them. In SQLite any column can hold anything, so
   /// the look of rows alone is no reason not to believe the schema.
   private func owns(
-    _ table: Int, _ root: UInt32, of named: Int, _ roots: [UInt32: Int],
+    _ table: Int, _ root: UInt32, of named: Int, _ heard: Testimony, _ roots: [UInt32: Int],
     _ testimonies: [UInt32: Testimony]
   ) -> Bool {
     guard let own = tables[table].rootPage, !tables[table].isDropped else { return false }
-    if own == root || roots[own] == nil { return true }
+    if own == root { return true }
+    // Beside it nothing but the look of the rows speaks for the other table.
+    let cannotBeNamed = heard.namedCan * 2 < heard.rows
+    if roots[own] == nil { return cannotBeNamed }
     switch census.kind(own) {
     case .tableLeaf, .tableInterior, .ruinedLeaf: break
-    default: return true
+    default: return cannotBeNamed
     }
     var next = table
     for _ in 0..<Self.mostExchanged {
@@ -416,19 +434,32 @@ extension DamagedDatabase {
     var types = RecordTypes()
     for root in testimonies.keys.sorted() {
       guard let owner = owners[root], owner.attribution == .root, let group = groups[root],
-        let heard = testimonies[root], heard.namedFits * 10 < heard.rows * 9
+        let heard = testimonies[root], heard.rows == 0 || heard.namedFits * 10 < heard.rows * 9
       else { continue }
       let table = owner.table
       for page in group.sample where !census.rejected.contains(page) {
         guard try reader.copy(page, into: &buffer) == layout.pageSize else { continue }
         reading.read(
           buffer.rawSpan, number: page, available: layout.pageSize, shape: shapes[table])
-        guard reading.method == .pointers else { continue }
-        let fits = reading.cells.contains {
-          parse($0, buffer.rawSpan, &types) && shapes[table].fits(types)
+        let isSound = reading.method == .pointers
+        if !isSound {
+          reading.read(buffer.rawSpan, number: page, available: layout.pageSize, shape: nil)
         }
-        if strictly, !fits { continue }
-        for cell in reading.cells where parse(cell, buffer.rawSpan, &types) {
+        // Of a page that contradicts itself those teach that have a field for each column, where most are such.
+        let teachers = reading.cells.filter {
+          parse($0, buffer.rawSpan, &types)
+            && (isSound
+              || types.types.count == shapes[table].fields.count && shapes[table].canHold(types))
+        }
+        guard isSound || teachers.count * 2 > reading.cells.count else { continue }
+        if strictly, isSound,
+          !teachers.contains(where: {
+            parse($0, buffer.rawSpan, &types) && shapes[table].fits(types)
+          })
+        {
+          continue
+        }
+        for cell in teachers where parse(cell, buffer.rawSpan, &types) {
           shapes[table].learn(types)
         }
       }

@@ -26,7 +26,7 @@ extension DamagedDatabase {
       guard census.kind(page) == .other, census.parent(page) == 0, !census.free.contains(page),
         !census.followed.contains(page),
         try reader.copy(page, into: &buffer) == layout.pageSize,
-        PayloadGatherer.touchesZeroSector(buffer.rawSpan, 0..<1)
+        ZeroSectors.touch(0..<1, of: buffer.rawSpan)
       else { continue }
       left -= 1
       if taken.isEmpty { taken = try liveRowIDs(of: torn) }

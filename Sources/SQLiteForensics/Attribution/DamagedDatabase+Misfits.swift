@@ -5,7 +5,7 @@ extension DamagedDatabase {
   private enum Fit {
     /// Some are its own.
     case own
-    /// None can be its own: all have more fields.
+    /// None can be its own: all have more fields, or values that SQLite does not store in them.
     case never
     /// None looks like its own.
     case odd
@@ -19,7 +19,8 @@ extension DamagedDatabase {
   /// Leaves that b-trees lead to by keys that agree, and none of whose rows is one of the table's.
   ///
   /// In SQLite any column can hold anything. So rows that merely look odd stay where all pages are in their places: there it
-  /// takes more fields than the table has columns, and rows of its own on other leaves, led to or not.
+  /// takes more fields than the table has columns, or values that SQLite does not store in them, and rows of its own on
+  /// other leaves, led to or not.
   ///
   /// `tables`: the table that each root is of.
   func misfits(_ roots: [UInt32: Int]) throws(SQLiteFileError) -> [(page: UInt32, root: UInt32)] {
@@ -100,14 +101,14 @@ extension DamagedDatabase {
     reading.read(buffer.rawSpan, number: page, available: available, shape: nil)
     var types = RecordTypes()
     var rows = 0
-    var longer = 0
+    var impossible = 0
     for cell in reading.cells where types.read(cell, buffer.rawSpan) {
       rows += 1
       if shapes[table].fits(types) { return .own }
-      if types.types.count > shapes[table].fields.count { longer += 1 }
+      if !shapes[table].demands.allow(types) { impossible += 1 }
     }
     guard rows > 0 else { return .own }
-    if longer == rows { return .never }
+    if impossible == rows { return .never }
     return rows == 1 ? .own : .odd
   }
 }

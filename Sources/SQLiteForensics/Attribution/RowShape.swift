@@ -19,13 +19,18 @@ struct RowShape {
   var leastFieldCount: Int
   /// The field that is NULL because the row id stands for it.
   let rowIDField: Int?
+  /// What SQLite itself asks of the fields.
+  let demands: FieldDemands
+  /// Whether rows are Core Data's, which stores under each declared type what it stands for.
+  private let isCoreData: Bool
 
   init(_ expected: ExpectedTable, table: Int) {
     self.table = table
     let definition = expected.definition
     var fields = ContiguousArray<Field>()
     var rowIDField: Int?
-    let isCoreData = definition.columns.first?.name == "Z_PK"
+    isCoreData = definition.columns.first?.name == "Z_PK"
+    demands = FieldDemands(definition)
     for (position, column) in definition.storedOrder.enumerated() {
       var field = Field(
         classes: Self.classes(
@@ -87,6 +92,11 @@ struct RowShape {
       index &+= 1
     }
     return true
+  }
+
+  /// Whether a row can have these types although they do not fit: in SQLite nearly any column can hold anything.
+  func canHold(_ types: borrowing RecordTypes) -> Bool {
+    fits(types) || !isCoreData && demands.allow(types)
   }
 
   /// How many fields fit the types that stand from `offset` on, those before field `first` taken as fitting.

@@ -123,7 +123,7 @@ extension DamagedDatabase {
           let isStrangers = strangers.contains(index)
           // Of a page that contradicts itself the ordinary reader has given them.
           let isEarlier =
-            (collection.reading.method == .pointers || plain == nil)
+            (collection.reading.method == .pointers || plainInPlace == nil)
             && narrowed[number].map { !$0.contains(cell.rowID) } ?? false
           guard isStrangers || isEarlier || displaced.contains(index) else { continue }
           add(
@@ -169,7 +169,8 @@ extension DamagedDatabase {
     guard version.page > 1, !map.isMap(version.page),
       page.byte(at: 0) == BTreePage.Kind.leafTable.rawValue
     else { return }
-    let own = vote(page, version.page, layout.pageSize, &collection)
+    let own = vote(
+      page, version.page, layout.pageSize, former: census.owner(version.page)?.table, &collection)
     let isAmbiguous = own.map(mayBeUnknown) ?? false
     for cell in collection.reading.cells {
       add(
@@ -226,8 +227,11 @@ extension DamagedDatabase {
   }
 
   /// Reads a leaf that belongs to no tree, and decides by its rows which table it was of.
+  ///
+  /// `former`: the table that the page is of otherwise; nil where it is of none.
   private func vote(
-    _ page: RawSpan, _ number: UInt32, _ available: Int, _ collection: inout Collection
+    _ page: RawSpan, _ number: UInt32, _ available: Int, former: Int? = nil,
+    _ collection: inout Collection
   ) -> Int? {
     collection.reading.read(page, number: number, available: available, shape: nil)
     var fits = [Int](repeating: 0, count: shapes.count)
@@ -235,6 +239,7 @@ extension DamagedDatabase {
       collection.reading.cells, page, shapes.indices.filter(hasRowIDs), &collection.types, &fits)
     guard rows > 0 else { return nil }
     let good = fits.indices.filter { fits[$0] * 10 >= rows * 9 }
+    if let former, good.contains(former) { return former }
     guard let best = good.max(by: { shapes[$0].weight < shapes[$1].weight }),
       good.count(where: { shapes[$0].weight == shapes[best].weight }) == 1
     else { return nil }

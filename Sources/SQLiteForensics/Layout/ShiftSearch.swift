@@ -4,7 +4,8 @@ import SQLiteFile
 ///
 /// Only a file whose length is not what its header or whole pages make it is looked at. Then all leaves are asked
 /// which pages they are by the row ids that interior pages give these. A shift is one only where leaves before some
-/// place are at their old places, those behind it all are as far away from theirs, and next to none contradicts.
+/// place are at their old places, those behind it all are as far away from theirs, and next to none contradicts. Where
+/// leaves do not tell and whole pages are missing, or too many, the roots that the schema names are asked.
 struct ShiftSearch {
   private let file: ByteFile
   private let layout: FileLayout
@@ -43,7 +44,12 @@ struct ShiftSearch {
       return try TornPages(file, layout, witnesses, distance).shift(
         between: bounds.lastOld, and: bounds.firstNew)
     }
-    return nil
+    guard let due, due != 0, due % size == 0, rest == 0,
+      let bounds = try RootWitnesses(file, layout, due)?.bounds()
+    else { return nil }
+    return PageShift(
+      distance: due, place: Int64(bounds.lastOld) * size,
+      doubtful: bounds.lastOld + 1..<bounds.firstNew, torn: [:])
   }
 
   /// The last page that is known to be at its old place and the first one that is known to be at its new one; nil unless

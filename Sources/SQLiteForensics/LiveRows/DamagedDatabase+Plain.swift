@@ -67,11 +67,12 @@ extension DamagedDatabase {
   /// are here too.
   ///
   /// `comparesRows`: whether rows are wanted, not only findings.
+  /// `includesEarlier`: whether those are, too, that the page has from an earlier state and that come with the deleted ones.
   /// `give`: takes the rows that the reading of their page has not given, which something in the file speaks against; it
   /// returns false when it wants no more. Values that a lost sector has are `lost`.
   /// - Throws: ``SQLiteFileError`` when the device fails.
   func readPlainly(
-    _ wanted: Set<Int>?, comparesRows: Bool = true,
+    _ wanted: Set<Int>?, comparesRows: Bool = true, includesEarlier: Bool = false,
     give: (_ row: borrowing RecoveredRowBuffer, _ origin: RowOrigin, _ lost: [PartialValue]) -> Bool
   ) throws(SQLiteFileError) {
     guard let plain else { return }
@@ -111,7 +112,9 @@ extension DamagedDatabase {
       func take(_ row: borrowing RecoveredRowBuffer, _ start: Int) -> Bool {
         guard comparesRows else { return true }
         // Of an earlier state of the page: it comes as a deleted row unless it lives elsewhere.
-        if let own = earlier, let rowID = row.rowID, !own.contains(rowID) { return true }
+        if !includesEarlier, let own = earlier, let rowID = row.rowID, !own.contains(rowID) {
+          return true
+        }
         origin.offset = pageOffset + Int64(start)
         guard given.begin(at: origin.offset) else { return true }
         if !given.take(row, at: origin.offset) {
@@ -123,8 +126,10 @@ extension DamagedDatabase {
       }
       // A leaf that was read as it stands holds the same rows either way.
       let isKnown = { [sound, census] (page: UInt32) in
-        isSameLayout && sound.contains(page)
-          && census.owner(page).map { names[$0.table] == names[number] } ?? false
+        guard isSameLayout, let page = self.numberHere(of: page), sound.contains(page) else {
+          return false
+        }
+        return census.owner(page).map { names[$0.table] == names[number] } ?? false
       }
       if isKnown(table.rootPage) { continue }
       try withoutActuallyEscaping(take) { take throws(SQLiteFileError) in
@@ -133,7 +138,8 @@ extension DamagedDatabase {
           (origin.member, pageOffset) = (place.member, place.offset)
           origin.page = page
           given.removeAll()
-          guard comparesRows else { return }
+          earlier = nil
+          guard comparesRows, let page = numberHere(of: page) else { return }
           content.removeAll(keepingCapacity: true)
           if isSameLayout { _ = try reader.copy(page, into: &content) }
           earlier = narrowed[page]
@@ -146,6 +152,8 @@ extension DamagedDatabase {
         }
       }
     }
+    // With pages elsewhere than their numbers say, most of what it finds is that.
+    guard layout.shift == nil else { return }
     // A page of which something is told needs no other words for the same.
     let told = Set(findings.kept.filter { $0.severity == .damage }.map(\.page))
     for finding in plain.findings.kept {
@@ -154,6 +162,17 @@ extension DamagedDatabase {
       {
         findings.add(finding)
       }
+    }
+  }
+
+  /// The number under which the bytes that the ordinary reader takes for a page are read here; nil where they are not.
+  private func numberHere(of page: UInt32) -> UInt32? {
+    guard let shift = layout.shift, reader.location(of: page).member == .main else { return page }
+    let offset = Int64(page - 1) * Int64(layout.pageSize)
+    let moved = (offset - shift.distance) / Int64(layout.pageSize) + 1
+    return [page, UInt32(clamping: moved)].first { number in
+      number >= 1 && number <= pageCount && !shift.doubtful.contains(number)
+        && reader.location(of: number) == (.main, offset)
     }
   }
 
@@ -171,7 +190,7 @@ extension DamagedDatabase {
     let local = BTreePage.localLength(
       payload: Int(clamping: payload.value), usableSize: layout.usableSize, isTableLeaf: true)
     let (end, isLonger) = record.addingReportingOverflow(local)
-    guard !isLonger, end <= usable, PayloadGatherer.touchesZeroSector(page, start..<end),
+    guard !isLonger, end <= usable, ZeroSectors.touch(start..<end, of: page),
       let header = Varint.read(page, at: record, end: end),
       header.value <= UInt64(local), header.value >= UInt64(header.length)
     else { return [] }
@@ -184,8 +203,8 @@ extension DamagedDatabase {
       let type = Varint.read(page, at: offset, end: headerEnd)
     {
       let length = min(RecordDecoder.length(ofType: type.value), max(0, end - body))
-      let isTypeLost = PayloadGatherer.touchesZeroSector(page, offset..<offset + type.length)
-      if isTypeLost || PayloadGatherer.touchesZeroSector(page, body..<body + length) {
+      let isTypeLost = ZeroSectors.touch(offset..<offset + type.length, of: page)
+      if isTypeLost || ZeroSectors.touch(body..<body + length, of: page) {
         lost.append(
           PartialValue(
             column: column, have: 0, of: isTypeLost ? 0 : length, isDoubtful: true, bytes: []))

@@ -101,7 +101,11 @@ struct LeafReading {
       method = .mended
       return markUnordered()
     }
-    if cells.count == count { doubtOutOfOrder() }
+    if cells.count == count,
+      !(chainHolds && isTwoExchanged && adds(up: page, base, pointersEnd, contentStart))
+    {
+      doubtOutOfOrder()
+    }
     mend(page, base + 8, count, limit, chainHolds ? contentStart : pointersEnd, shape)
   }
 
@@ -159,6 +163,20 @@ struct LeafReading {
     addsUp =
       readFreeBlocks(page, Int(page.uint16(at: 1)), contentFloor)
       && adds(up: page, 0, contentFloor, contentStart)
+  }
+
+  /// Whether the pointers are in the order of row ids but for two that have changed places. Of neighbours a row id that is
+  /// another looks the same, unless there is no room for what it was.
+  private var isTwoExchanged: Bool {
+    let keys = cells.map(\.rowID)
+    let order = keys.sorted()
+    guard zip(order, order.dropFirst()).allSatisfy({ $0 < $1 }) else { return false }
+    let places = keys.indices.filter { keys[$0] != order[$0] }
+    guard places.count == 2 else { return false }
+    let (first, second) = (places[0], places[1])
+    if second > first + 1 { return true }
+    return first > 0 && second < keys.count - 1 && order[first] &- order[first - 1] == 1
+      && order[second + 1] &- order[second] == 1
   }
 
   /// Pointers are in the order of row ids: those that are not in every longest ascending run are not to be trusted.

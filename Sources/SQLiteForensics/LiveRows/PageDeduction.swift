@@ -75,7 +75,7 @@ struct PageDeduction {
     guard shape.fields.count <= HeaderDeduction.mostFields else { return 0 }
     for (place, cell) in reading.cells.enumerated() {
       // What a sector of zeros has swallowed is missing, and no other value.
-      if PayloadGatherer.touchesZeroSector(page, cell.start..<cell.end) { continue }
+      if ZeroSectors.touch(cell.start..<cell.end, of: page) { continue }
       if cell.isWrecked {
         if reading.isBordered(place, limit: limit) { failing.append((place, false)) }
       } else if read(cell, page) {
@@ -101,7 +101,7 @@ struct PageDeduction {
   mutating func learn(from reading: borrowing LeafReading, _ page: RawSpan) -> Int {
     guard reading.method == .pointers else { return Self.enoughSoundRows - habits.rowCount }
     for cell in reading.cells
-    where !PayloadGatherer.touchesZeroSector(page, cell.start..<cell.end) { learn(cell, page) }
+    where !ZeroSectors.touch(cell.start..<cell.end, of: page) { learn(cell, page) }
     return max(0, Self.enoughSoundRows - habits.rowCount)
   }
 

@@ -15,6 +15,8 @@ struct PayloadGatherer: ~Copyable {
   /// Whether the chain ends on the very page on which the payload does. Hardly anything but the cell's own number, which is
   /// its end, leads to such a one.
   private(set) var endsExactly = false
+  /// Whether the page on which the payload ends leads on, as none does that SQLite writes.
+  private(set) var isTooLong = false
   /// Overflow pages that live rows hold.
   private(set) var claimed: PageSet
   private var successors: ContiguousArray<(parent: UInt32, page: UInt32)>?
@@ -56,6 +58,7 @@ struct PayloadGatherer: ~Copyable {
     doubts.removeAll(keepingCapacity: true)
     mendedCount = 0
     endsExactly = false
+    isTooLong = false
     let lost = cell.lostHeader
     payload.append(contentsOf: lost)
     let local = max(0, cell.local - lost.count)
@@ -72,6 +75,7 @@ struct PayloadGatherer: ~Copyable {
       &reader)
     endsExactly =
       have >= cell.payload && next == 0 && doubts.isEmpty && census.kind(last) != .zero
+    isTooLong = have >= cell.payload && next != 0
     guard isLive, !map.isPresent else { return }
     if have < cell.payload {
       if let jump { doubt(from: jump) }
@@ -289,42 +293,12 @@ struct PayloadGatherer: ~Copyable {
     place >= 8 && payload[place - 8..<place].allSatisfy { $0 == 0 }
   }
 
-  /// A sector of a page that is all zero, up to its very borders, was not written by SQLite but lost by a disk.
+  /// Doubts what lost sectors of a page have of the payload.
   private mutating func addZeroSectors(_ page: RawSpan, _ range: Range<Int>, at offset: Int) {
-    var sector = range.lowerBound / 512 * 512
-    while sector < range.upperBound, sector + 512 <= page.byteCount {
-      defer { sector += 512 }
-      guard page.word(at: sector) == 0, page.word(at: sector + 504) == 0 else { continue }
-      var end = sector
-      while end + 8 <= page.byteCount, page.word(at: end) == 0 { end += 8 }
-      guard end >= sector + 512 else { continue }
-      // Zeros that begin before the sector, or end behind a border, may be content.
-      let beginsAtBorder =
-        sector == 0 || page.byte(at: sector - 1) != 0 || page.word(at: sector - 8) != 0
-      while end < page.byteCount, page.byte(at: end) == 0 { end += 1 }
-      let isWholePage = sector == 0 && end == page.byteCount
-      guard beginsAtBorder, end % 512 < 8 || isWholePage || end == page.byteCount else { continue }
-      let lower = max(sector, range.lowerBound)
-      let upper = min(end, range.upperBound)
-      if lower < upper {
-        doubts.append(offset + lower - range.lowerBound..<offset + upper - range.lowerBound)
-      }
-      sector = end / 512 * 512
+    ZeroSectors.forEach(in: range, of: page) { lost in
+      let start = offset + lost.lowerBound - range.lowerBound
+      doubts.append(start..<start + lost.count)
     }
-  }
-
-  /// Whether any sector that a cell touches is all zero.
-  static func touchesZeroSector(_ page: RawSpan, _ range: Range<Int>) -> Bool {
-    var sector = range.lowerBound / 512 * 512
-    while sector < range.upperBound, sector + 512 <= page.byteCount {
-      if page.word(at: sector) == 0, page.word(at: sector + 504) == 0,
-        page.word(at: sector + 248) == 0
-      {
-        return true
-      }
-      sector += 512
-    }
-    return false
   }
 
   private mutating func append(_ bytes: RawSpan) {

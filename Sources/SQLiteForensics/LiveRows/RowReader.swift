@@ -41,7 +41,7 @@ struct RowReader: ~Copyable {
     schemaLeaves = Set(database.schemaLeaves)
     trees = database.namedTrees
     roots = Set(database.roots.keys)
-    lastPage = database.plain?.pageCount ?? .max
+    lastPage = database.plainInPlace?.pageCount ?? .max
     narrowed = database.narrowed
     reader = database.reader.another()
     gatherer = PayloadGatherer(database)
@@ -149,6 +149,14 @@ struct RowReader: ~Copyable {
     origin.page = page
     origin.member = place.member
     let rowLayout = owner.map { layouts[$0.table] } ?? unknown
+    if let first = reading.cells.first,
+      rowLayout.demands.contradict(bytes.rawSpan.part(first.record, first.local))
+    {
+      isInDoubt = true
+      var finding = Finding.otherRows(page, place, origin.table.map { names[$0] })
+      finding.severity = severity(of: page)
+      findings.add(finding)
+    }
     let strangers =
       isIndex
       ? []
@@ -181,7 +189,10 @@ struct RowReader: ~Copyable {
     _ leaf: inout SoundLeaf, _ sink: inout Sink
   ) throws(SQLiteFileError) -> (isTaken: Bool, isBarren: Bool) {
     guard let bytes = try reader.page(page), leaf.read(bytes), !leaf.spills,
-      !PayloadGatherer.touchesZeroSector(bytes, leaf.contentStart..<leaf.usableSize),
+      leaf.cells.first.map({
+        !layout.demands.contradict(bytes.part(Int($0.record), Int($0.end - $0.record)))
+      }) ?? true,
+      !ZeroSectors.touch(leaf.contentStart..<leaf.usableSize, of: bytes),
       sink.take(leaf, bytes, number: page, layout, owner.evidence, table: owner.table)
     else { return (false, false) }
     return (true, leaf.isBarren(bytes))
@@ -253,7 +264,7 @@ struct RowReader: ~Copyable {
   ) throws(SQLiteFileError) {
     let rowID = cell.hasRowID ? cell.rowID : nil
     if !cell.spills, !cell.isHeadless, !cell.isWrecked, !cell.isEndDoubtful, newer == nil,
-      !PayloadGatherer.touchesZeroSector(bytes, cell.start..<cell.end)
+      !ZeroSectors.touch(cell.start..<cell.end, of: bytes)
     {
       let record = bytes.part(cell.record, cell.payload)
       if isLive, let rowID, sink.take(record, rowID: rowID, origin) { return }
@@ -299,6 +310,12 @@ struct RowReader: ~Copyable {
           "an overflow chain led astray; the pointer map told where it goes on",
           member: origin.member, page: page, offset: origin.offset,
           table: origin.table.map { names[$0] }))
+    }
+    if isLive, partial.isEmpty, gatherer.isTooLong {
+      isInDoubt = true
+      findings.add(
+        .chainTooLong(
+          page, (origin.member, origin.offset), origin.table.map { names[$0] }))
     }
     if isLive, !partial.isEmpty {
       findings.add(

@@ -190,16 +190,16 @@ extension DamagedDatabase {
     }
   }
 
-  /// Hands on all live rows until one of the closures returns false, in the order of pages: those whose records are of
-  /// the form of their table go to `records` as they stand, a stretch at a time, the others to `others`. Both are called
-  /// on a thread while another reads on.
+  /// Hands on all readable rows until one of the closures returns false: the live ones in the order of pages, then those
+  /// that their pages contradict. Those whose records are of the form of their table go to `records` as they stand, a
+  /// stretch at a time, the others to `others`. Both are called on a thread while another reads on.
   ///
   /// - Parameters:
   ///   - forms: for each table its form; nil where each row is wanted with its values.
   ///   - records: what takes records.
   ///   - others: what takes all other rows, each in the same memory.
   /// - Throws: ``SQLiteFileError`` when the device fails.
-  public func forEachLiveRow(
+  public func forEachReadableRow(
     as forms: [RecordForm?], records: (borrowing RecordBatch, RecordBatch.Stretch) -> Bool,
     others: (borrowing RecoveredRowBuffer) -> Bool
   ) throws(SQLiteFileError) {
@@ -207,7 +207,8 @@ extension DamagedDatabase {
     try withoutActuallyEscaping(records) { records throws(SQLiteFileError) in
       try withoutActuallyEscaping(others) { others throws(SQLiteFileError) in
         if try RowPipeline.read(self, nil, as: forms, records: records, others) {
-          try readPlainly(nil, comparesRows: false) { _, _, _ in true }
+          var sink = BufferedRowSink(receive: others)
+          try emitContradicted(nil, includesEarlier: true, &sink)
         }
       }
     }

@@ -26,7 +26,8 @@ public struct RebuildResult: Sendable, Codable {
   public var rowCount = 0
   /// Live rows of which a value is not whole.
   public var partialRowCount = 0
-  /// Live rows that a constraint keeps out of their table; they are in tables of their own.
+  /// Live rows that a constraint keeps out of their table, and rows that SQLite reads and their page contradicts; they are in
+  /// tables of their own.
   public var conflictCount = 0
   /// Live rows that may be of any of several tables.
   public var unattributedCount = 0
@@ -72,7 +73,7 @@ public struct RebuildResult: Sendable, Codable {
     public var rowCount = 0
     /// Rows of these of which a value is not whole.
     public var partialRowCount = 0
-    /// Rows that a constraint keeps out.
+    /// Rows that a constraint keeps out, or their page contradicts.
     public var conflictCount = 0
     /// Rows that were met twice, equal in every value.
     public var repeatedCount = 0

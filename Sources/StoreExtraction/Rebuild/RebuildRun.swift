@@ -79,7 +79,7 @@ final class RebuildRun {
       try writer.execute("BEGIN IMMEDIATE")
       try kept.forEach { try take($0) }
     } else {
-      try read(.live, take)
+      try read(.readable, take)
     }
     try giveUpWhatHoldsForNoRow()
     for table in targets.compactMap({ $0 }) {
@@ -211,13 +211,13 @@ final class RebuildRun {
     if let failure { throw failure }
   }
 
-  /// Reads all live rows, those of the tables' forms as records.
+  /// Reads all readable rows, those of the tables' forms as records.
   func read(
     as forms: [RecordForm?],
     _ takeRecords: (borrowing RecordBatch, RecordBatch.Stretch) throws -> Void,
     _ take: (borrowing RecoveredRowBuffer) throws -> Void
   ) throws {
-    try store.database.forEachLiveRow(as: forms) { batch, stretch in
+    try store.database.forEachReadableRow(as: forms) { batch, stretch in
       attempt { try takeRecords(batch, stretch) }
     } others: { row in
       attempt { try take(row) }
@@ -252,6 +252,7 @@ final class RebuildRun {
   }
 
   private func take(_ row: borrowing RecoveredRowBuffer) throws {
+    if row.origin.state == .contradicted { return try takeContradicted(row) }
     if row.origin.state != nil { return try takeDeleted(row) }
     meet(row)
     guard let place = row.origin.table else { return try takeUnattributed(row) }
@@ -334,6 +335,20 @@ final class RebuildRun {
     let id = try unattributed.add(row, note: guess, confidence: row.origin.confidence)
     result.unattributedCount += 1
     try note(row, in: unattributed.name, id, nil)
+  }
+
+  /// Keeps a row that SQLite reads beside its table, unless it stands there already.
+  private func takeContradicted(_ row: borrowing RecoveredRowBuffer) throws {
+    meet(row)
+    guard let table = row.origin.table.flatMap({ targets[$0] }) else {
+      return try takeUnattributed(row)
+    }
+    if try table.has(row) {
+      table.result.repeatedCount += 1
+      return
+    }
+    let kept = try table.keepBack(row, reason: RebuildTable.contradicted)
+    try note(row, in: kept.table, kept.rowID, table)
   }
 
   private func takeDeleted(_ row: borrowing RecoveredRowBuffer) throws {

@@ -271,7 +271,7 @@ final class RebuildTable {
 
   // MARK: - Kept back
 
-  /// Keeps a row that the table refuses, in a table of its own.
+  /// Keeps a row that cannot stand in the table, in a table of its own.
   /// - Returns: where it is now.
   func keepBack(_ row: borrowing RecoveredRowBuffer, reason: String) throws -> (
     table: String, rowID: Int64
@@ -287,6 +287,7 @@ final class RebuildTable {
   }
 
   static let lostRowID = "the row id is lost"
+  static let contradicted = "SQLite reads it; the rest of its page contradicts it"
 
   /// Gives rows whose row id is lost a new one, where row ids mean nothing to the owner of the table. `moved`
   /// hears where each row was and its new row id.

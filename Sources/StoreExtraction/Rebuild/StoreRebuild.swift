@@ -170,8 +170,12 @@ struct RebuildCount {
     if includesDeleted { result.deletedCount = 0 }
     let isCoreData = store.kind != .sqlite
     let tables = store.database.tables
-    try store.database.forEachBufferedRow(includesDeleted ? .all : .live) { row in
+    try store.database.forEachBufferedRow(includesDeleted ? .all : .readable) { row in
       external.note(row, in: row.origin.table.map { tables[$0].name } ?? "")
+      if row.origin.state == .contradicted {
+        if let place = row.origin.table { result.tables[place].conflictCount += 1 }
+        return true
+      }
       if row.origin.state != nil {
         result.deletedCount? += 1
         if let place = row.origin.table { result.tables[place].deletedCount += 1 }

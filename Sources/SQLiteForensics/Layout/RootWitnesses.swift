@@ -1,0 +1,90 @@
+import SQLiteFile
+
+/// What the roots that the schema names testify about where pages are: each has a kind, and rows that its table's
+/// declaration allows. In a small database hardly any page leads to another one, and they are all there is to ask.
+struct RootWitnesses {
+  /// A root, and how well the pages at its old and at its new place agree with the schema.
+  private struct Root {
+    let page: UInt32
+    let old: Int
+    let new: Int
+  }
+
+  private let roots: [Root]
+
+  /// What a page says: the more, the surer.
+  private enum Evidence {
+    static let against = -2
+    static let kind = 1
+    static let row = 2
+  }
+
+  /// So much more than in a file without shift the pages must agree.
+  private static let least = 4
+  private static let mostRoots = 4096
+
+  /// `distance`: how far from its old place a page behind the place stands, whole pages.
+  init?(_ file: ByteFile, _ layout: FileLayout, _ distance: Int64) throws(SQLiteFileError) {
+    guard let database = try? SQLiteDatabase(path: file.path, logView: .ignore) else { return nil }
+    var tables: [UInt32: TableDefinition?] = [:]
+    for table in database.schema.tables { tables[table.rootPage] = table.definition }
+    var roots: [Root] = []
+    for entry in database.schema.entries.prefix(Self.mostRoots) where entry.rootPage > 1 {
+      let demands: FieldDemands?
+      switch entry.type {
+      case "table":
+        guard case let definition?? = tables[entry.rootPage] else { continue }
+        demands = definition.isWithoutRowID ? nil : FieldDemands(definition)
+      case "index": demands = nil
+      default: continue
+      }
+      let place = Int64(entry.rootPage - 1) * Int64(layout.pageSize)
+      let new = try Self.evidence(file, layout, at: place + distance, demands)
+      // What the end of the file has cut off says nothing of what stands before it.
+      let isThere = place + Int64(layout.pageSize) <= file.size
+      let old = isThere ? try Self.evidence(file, layout, at: place, demands) : new
+      roots.append(Root(page: entry.rootPage, old: old, new: new))
+    }
+    self.roots = roots.sorted { $0.page < $1.page }
+  }
+
+  /// How well a page agrees with what the schema says of a root; `demands`: nil for an index.
+  private static func evidence(
+    _ file: ByteFile, _ layout: FileLayout, at offset: Int64, _ demands: FieldDemands?
+  ) throws(SQLiteFileError) -> Int {
+    guard offset >= 0, offset < file.size else { return Evidence.against }
+    let bytes = ContiguousArray(try file.bytes(at: offset, count: layout.pageSize))
+    guard bytes.count == layout.pageSize, let kind = BTreePage.Kind(rawValue: bytes[0]),
+      kind.isTable == (demands != nil)
+    else { return Evidence.against }
+    guard let demands, kind.isLeaf else { return Evidence.kind }
+    var reading = LeafReading(
+      usableSize: layout.usableSize, mostPayload: 1 << 31, encoding: layout.textEncoding)
+    reading.read(bytes.rawSpan, number: 2, available: layout.pageSize, shape: nil)
+    var types = RecordTypes()
+    guard let cell = reading.cells.first, types.read(cell, bytes.rawSpan) else { return 0 }
+    guard demands.allow(types) else { return Evidence.against }
+    return types.types.count == demands.fields.count ? Evidence.row : 0
+  }
+
+  /// The last root at its old place and the first one at its new place; nil where they do not agree about a place.
+  func bounds() -> (lastOld: UInt32, firstNew: UInt32)? {
+    // With none at its new place, then with ever more of them from the last one on.
+    var sum = roots.reduce(0) { $0 + $1.old }
+    let unshifted = sum
+    var sums = [sum]
+    for root in roots.reversed() {
+      sum += root.new - root.old
+      sums.append(sum)
+    }
+    guard let best = sums.max(), best >= unshifted + Self.least else { return nil }
+    let counts = sums.indices.filter { sums[$0] == best }
+    guard let fewest = counts.first, let most = counts.last, fewest > 0 else { return nil }
+    let firstNew = roots[roots.count - fewest].page
+    let lastOld = most == roots.count ? 1 : roots[roots.count - most - 1].page
+    guard lastOld < firstNew, roots.suffix(fewest).allSatisfy({ $0.new >= 0 }),
+      roots.dropLast(most).allSatisfy({ $0.old >= 0 })
+    else { return nil }
+    return (lastOld, firstNew)
+  }
+}
