@@ -55,6 +55,8 @@ public final class DamagedDatabase {
   /// keys that lead to them, and by all that is known.
   var narrowedByKeys: [UInt32: ClosedRange<Int64>] = [:]
   var narrowed: [UInt32: ClosedRange<Int64>] = [:]
+  /// Pages that the keys of the page above them contradict, and that are in their places by all else.
+  var falselyKeyed: Set<UInt32> = []
   /// Whether all of the schema can be read, and whether all b-trees of tables are whole, too.
   var isSchemaWhole = false
   var isWhole = false

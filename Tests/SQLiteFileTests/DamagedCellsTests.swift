@@ -130,6 +130,23 @@ import Testing
     #expect(found.damaged.contains("page.otherRows"))
   }
 
+  /// The number of cells that make up an interior page is the true one; what more pointers lead to is nothing.
+  @Test(arguments: [-2, -1, 1, 2, 5])
+  func anInteriorPageWithAFalseCountLeadsOn(_ change: Int) throws {
+    let store = try DamageCase(pageSize: 1024) { connection in
+      try connection.exec(
+        """
+        CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT, rating FLOAT);
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300)
+        INSERT INTO note SELECT i, 'Title ' || i, 'none yet' FROM n;
+        """)
+    }
+    let interior = try #require(store.pages("internal", of: "note").first)
+    let place = store.range(interior.number).lowerBound + 4
+    let recovered = try store.recover { $0[place] = UInt8(interior.cellCount + change) }
+    Judgement(recovered, store).expectAll("\(interior.cellCount) + \(change)")
+  }
+
   /// Rows with row ids are none of a table that has none: they go where they look like.
   @Test func aTablesPageIsNoneOfATableWithoutRowIDs() throws {
     let store = try DamageCase(pageSize: 4096) { connection in

@@ -125,10 +125,10 @@ extension DamagedDatabase {
         return !isDone
       }
       // A leaf that was read as it stands holds the same rows either way.
-      let isKnown = { [sound, census] (page: UInt32) in
-        guard isSameLayout, let page = self.numberHere(of: page), sound.contains(page) else {
-          return false
-        }
+      let isKnown = { [sound, census, falselyKeyed] (page: UInt32) in
+        guard isSameLayout, let page = self.numberHere(of: page), sound.contains(page),
+          !falselyKeyed.contains(page)
+        else { return false }
         return census.owner(page).map { names[$0.table] == names[number] } ?? false
       }
       if isKnown(table.rootPage) { continue }

@@ -83,7 +83,11 @@ extension DamagedDatabase {
       for (index, place) in chain.enumerated() {
         let last = index > 0 ? own[chain[index - 1]]?.rowIDs.upperBound : nil
         let next = index + 1 < chain.count ? own[chain[index + 1]]?.rowIDs.lowerBound : nil
-        children[place].rowIDs = Self.between(last, next, rowIDs, rowIDs)
+        let range = Self.between(last, next, rowIDs, rowIDs)
+        if let one = own[place], !children[place].rowIDs.contains(one.rowIDs) {
+          falselyKeyed.insert(children[place].page)
+        }
+        children[place].rowIDs = range
       }
     }
     var before = 0
@@ -108,6 +112,7 @@ extension DamagedDatabase {
       let gap = Self.between(last, next, children[place].rowIDs, rowIDs)
       if last != nil || next != nil, gap.contains(one.rowIDs) {
         children[place].rowIDs = gap
+        falselyKeyed.insert(children[place].page)
       } else {
         children[place].place = try self.place(of: place, among: children, isLeaf: one.isLeaf)
       }

@@ -14,11 +14,23 @@ struct InteriorPage {
     let base = number == 1 ? DatabaseHeader.length : 0
     guard base + 12 <= usableSize else { return nil }
     let count = Int(page.uint16(at: base + 3))
-    let floor = base + 12 + 2 * count
-    guard floor <= usableSize else { return nil }
+    guard base + 12 + 2 * count <= usableSize else { return nil }
     right = page.uint32(at: base + 8)
-    var content = Int(page.uint16(at: base + 5))
-    if content == 0 { content = 65_536 }
+    read(page, base, count, usableSize)
+    guard !isSound else { return }
+    let asStored = cells
+    // The number of cells that make up the page is the true one, whatever the header says.
+    if let wholeCount = Self.wholeCount(page, base, usableSize), wholeCount != count {
+      read(page, base, wholeCount, usableSize)
+    }
+    if !isSound { cells = asStored }
+  }
+
+  /// Reads as many cells.
+  private mutating func read(_ page: RawSpan, _ base: Int, _ count: Int, _ usableSize: Int) {
+    cells.removeAll()
+    let floor = base + 12 + 2 * count
+    let content = Self.contentStart(page, base)
     var sum = content + Int(page.byte(at: base + 7))
     var agrees =
       content >= floor
@@ -40,6 +52,33 @@ struct InteriorPage {
       sum += 4 + key.length
     }
     isSound = agrees && sum == usableSize
+  }
+
+  private static func contentStart(_ page: RawSpan, _ base: Int) -> Int {
+    let content = Int(page.uint16(at: base + 5))
+    return content == 0 ? 65_536 : content
+  }
+
+  /// How many cells from the first one on make up the page with what is free; nil where no number of them does.
+  private static func wholeCount(_ page: RawSpan, _ base: Int, _ usableSize: Int) -> Int? {
+    let content = contentStart(page, base)
+    guard content <= usableSize else { return nil }
+    var sum = content + Int(page.byte(at: base + 7))
+    guard
+      FreeblockChain.walk(
+        page, first: Int(page.uint16(at: base + 1)), floor: base + 12, usableSize: usableSize,
+        { sum += $0.size })
+    else { return nil }
+    var count = 0
+    while sum < usableSize, base + 14 + 2 * count <= content {
+      let start = Int(page.uint16(at: base + 12 + 2 * count))
+      guard start >= content, start + 5 <= usableSize,
+        let key = Varint.read(page, at: start + 4, end: usableSize)
+      else { return nil }
+      sum += 4 + key.length
+      count += 1
+    }
+    return sum == usableSize && count > 0 ? count : nil
   }
 
   /// What is left of a page whose first sectors are zero, the header among them: the cells that follow one another to the end
