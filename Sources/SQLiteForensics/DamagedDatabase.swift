@@ -169,8 +169,9 @@ public final class DamagedDatabase {
 
   /// Takes over what the ordinary reader reads of the schema, and what it finds wrong there.
   private func takePlainSchema() {
-    guard let plain = plainInPlace else { return }
-    for finding in plain.findings.kept where finding.table == Self.schemaTable?.name {
+    guard let plain else { return }
+    for finding in plainInPlace?.findings.kept ?? []
+    where finding.table == Self.schemaTable?.name {
       findings.add(finding)
     }
     var names = Set(schemaEntries.filter { $0.type == "table" }.map { SQLName($0.name) })

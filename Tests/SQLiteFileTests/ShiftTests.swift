@@ -90,7 +90,7 @@ import Testing
   }
 
   /// What SQLite would read is there, whatever speaks against it.
-  @Test(arguments: [0.1, 0.35, 0.5, 0.8], [512, 1024])
+  @Test(arguments: [0.1, 0.35, 0.5, 0.8], [512, 1024, 16])
   func allThatPlainReadingGivesIsThere(_ share: Double, _ count: Int) throws {
     let store = try Self.store("")
     let place = Int(Double(store.bytes.count) * share) / 512 * 512

@@ -361,6 +361,7 @@ extension DamagedDatabase {
     var reading = newReading()
     var buffer = ContiguousArray<UInt8>()
     var fits = [Int](repeating: 0, count: shapes.count)
+    var can = fits
     var types = RecordTypes()
     var heard = Testimony()
     // With very many tables only the one that the schema names is looked at.
@@ -375,10 +376,15 @@ extension DamagedDatabase {
       reading.read(
         buffer.rawSpan, number: page, available: available, shape: named.map { shapes[$0] })
       heard.rows += tally(reading.cells, buffer.rawSpan, compared, &types, &fits)
-      guard let named else { continue }
-      for cell in reading.cells
-      where parse(cell, buffer.rawSpan, &types) && shapes[named].canHold(types) {
-        heard.namedCan += 1
+      for cell in reading.cells where parse(cell, buffer.rawSpan, &types) {
+        if let named {
+          heard.namedCan += shapes[named].canHold(types) ? 1 : 0
+        } else {
+          for table in compared
+          where types.types.count == shapes[table].fields.count && shapes[table].canHold(types) {
+            can[table] += 1
+          }
+        }
       }
     }
     guard heard.rows > 0 else { return heard }
@@ -389,7 +395,14 @@ extension DamagedDatabase {
     if let best = good.max(by: { weight($0, fits) < weight($1, fits) }),
       good.count(where: { weight($0, fits) == weight(best, fits) }) == 1
     {
-      heard.best = best
+      // A table that asks nothing of its rows is not theirs for that, where one that lacks pages can hold them, too.
+      let hasRival =
+        named == nil && shapes[best].isFormless
+        && compared.contains { other in
+          can[other] * 10 >= heard.rows * 9 && !shapes[other].isFormless
+            && tables[other].rootPage.flatMap { walks[$0] }?.isWhole == false
+        }
+      if !hasRival { heard.best = best }
     }
     return heard
   }

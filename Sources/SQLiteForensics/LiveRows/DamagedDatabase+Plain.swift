@@ -168,7 +168,9 @@ extension DamagedDatabase {
   /// The number under which the bytes that the ordinary reader takes for a page are read here; nil where they are not.
   private func numberHere(of page: UInt32) -> UInt32? {
     guard let shift = layout.shift, reader.location(of: page).member == .main else { return page }
-    let offset = Int64(page - 1) * Int64(layout.pageSize)
+    // A false cell leads to page 0, which no file has.
+    guard page > 0 else { return nil }
+    let offset = (Int64(page) - 1) * Int64(layout.pageSize)
     let moved = (offset - shift.distance) / Int64(layout.pageSize) + 1
     return [page, UInt32(clamping: moved)].first { number in
       number >= 1 && number <= pageCount && !shift.doubtful.contains(number)
