@@ -245,15 +245,12 @@ struct RowReader: ~Copyable {
       return
     }
     let place = reader.location(of: page)
-    let parent = census.parent(page)
-    // The pages of an index have no rows of their own.
-    let isIndexs = census.kind(parent) == .indexInterior && census.owner(parent) == nil
     findings.add(
       Finding(
         "page.unreadable",
         kind == .zero
           ? "the page is all zero, although a b-tree leads to it"
-          : "a page of a b-tree is not readable as one", severity: isIndexs ? .note : .damage,
+          : "a page of a b-tree is not readable as one",
         member: place.member, page: page, offset: place.offset))
   }
 
