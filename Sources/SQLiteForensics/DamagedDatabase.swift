@@ -313,7 +313,7 @@ public final class DamagedDatabase {
     switch selection {
     case .live:
       if sink.wantsMore { try readPlainly(wanted, comparesRows: false) { _, _, _ in true } }
-    case .readable: try emitContradicted(wanted, includesEarlier: true, &sink)
+    case .readable: try emitContradicted(wanted, isForFreshFile: true, &sink)
     case .all:
       try emitContradicted(wanted, &sink)
       if sink.wantsMore { try emitDeleted(wanted, &sink) }
@@ -323,10 +323,10 @@ public final class DamagedDatabase {
 
   /// Hands rows to the sink that SQLite reads and that the reading of their pages did not give.
   func emitContradicted<Sink: RecoverySink & ~Copyable>(
-    _ wanted: Set<Int>?, includesEarlier: Bool = false, _ sink: inout Sink
+    _ wanted: Set<Int>?, isForFreshFile: Bool = false, _ sink: inout Sink
   ) throws(SQLiteFileError) {
     guard sink.wantsMore else { return }
-    try readPlainly(wanted, includesEarlier: includesEarlier) { row, origin, lost in
+    try readPlainly(wanted, isForFreshFile: isForFreshFile) { row, origin, lost in
       row.send(as: origin, without: lost, to: &sink)
       return sink.wantsMore
     }

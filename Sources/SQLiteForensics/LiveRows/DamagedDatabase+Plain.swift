@@ -67,12 +67,13 @@ extension DamagedDatabase {
   /// are here too.
   ///
   /// `comparesRows`: whether rows are wanted, not only findings.
-  /// `includesEarlier`: whether those are, too, that the page has from an earlier state and that come with the deleted ones.
+  /// `isForFreshFile`: whether those are, too, that the page has from an earlier state and that come with the deleted ones, and
+  /// not those that are given as another table's.
   /// `give`: takes the rows that the reading of their page has not given, which something in the file speaks against; it
   /// returns false when it wants no more. Values that a lost sector has are `lost`.
   /// - Throws: ``SQLiteFileError`` when the device fails.
   func readPlainly(
-    _ wanted: Set<Int>?, comparesRows: Bool = true, includesEarlier: Bool = false,
+    _ wanted: Set<Int>?, comparesRows: Bool = true, isForFreshFile: Bool = false,
     give: (_ row: borrowing RecoveredRowBuffer, _ origin: RowOrigin, _ lost: [PartialValue]) -> Bool
   ) throws(SQLiteFileError) {
     guard let plain else { return }
@@ -109,18 +110,21 @@ extension DamagedDatabase {
       var pageOffset: Int64 = 0
       var content = ContiguousArray<UInt8>()
       var earlier: ClosedRange<Int64>?
+      var isOthers = false
       func take(_ row: borrowing RecoveredRowBuffer, _ start: Int) -> Bool {
-        guard comparesRows else { return true }
+        guard comparesRows, !isOthers else { return true }
         // Of an earlier state of the page: it comes as a deleted row unless it lives elsewhere.
-        if !includesEarlier, let own = earlier, let rowID = row.rowID, !own.contains(rowID) {
+        if !isForFreshFile, let own = earlier, let rowID = row.rowID, !own.contains(rowID) {
           return true
         }
         origin.offset = pageOffset + Int64(start)
         guard given.begin(at: origin.offset) else { return true }
         if !given.take(row, at: origin.offset) {
-          isDone = !give(
-            row, origin,
-            Self.lostValues(content.rawSpan, at: start, layout, columnCount: columnCount))
+          let lost =
+            layout.shift == nil
+            ? Self.lostValues(content.rawSpan, at: start, layout, columnCount: columnCount)
+            : Self.strayValues(row, at: origin.offset, layout)
+          isDone = !give(row, origin, lost)
         }
         return !isDone
       }
@@ -139,16 +143,29 @@ extension DamagedDatabase {
           origin.page = page
           given.removeAll()
           earlier = nil
-          guard comparesRows, let page = numberHere(of: page) else { return }
           content.removeAll(keepingCapacity: true)
-          if isSameLayout { _ = try reader.copy(page, into: &content) }
-          earlier = narrowed[page]
-          if earlier != nil, try rowIDs(of: page) == nil { earlier = nil }
-          if !census.isLiveLeaf(page) { _ = contradicted.insert(page) }
-          guard isSameLayout, let owner = census.owner(page)?.table,
-            names[owner] == names[number]
-          else { return }
-          try rows.read(page..<page + 1, nil, &ofPage)
+          isOthers = false
+          guard comparesRows else { return }
+          if let place = numberHere(of: page) {
+            // Behind the place where bytes are missing it is another page, whose rows are given as those of its own table.
+            isOthers =
+              isForFreshFile && place != page
+              && census.owner(place).map { names[$0.table] != names[number] } ?? false
+          }
+          if let page = numberHere(of: page) {
+            if isSameLayout { _ = try reader.copy(page, into: &content) }
+            earlier = narrowed[page]
+            if earlier != nil, try rowIDs(of: page) == nil { earlier = nil }
+            if !census.isLiveLeaf(page) { _ = contradicted.insert(page) }
+          }
+          // What is left of the pages around the place where bytes are missing may be a part of this one.
+          let torn = layout.shift?.torn.keys.sorted() ?? []
+          for page in (numberHere(of: page).map { [$0] } ?? []) + torn {
+            guard isSameLayout, let owner = census.owner(page)?.table,
+              names[owner] == names[number]
+            else { continue }
+            try rows.read(page..<page + 1, nil, &ofPage)
+          }
         }
       }
     }
@@ -175,6 +192,26 @@ extension DamagedDatabase {
     return [page, UInt32(clamping: moved)].first { number in
       number >= 1 && number <= pageCount && !shift.doubtful.contains(number)
         && reader.location(of: number) == (.main, offset)
+    }
+  }
+
+  /// How far behind the last cell that is whole beyond doubt the one begins, at most, that the place goes through.
+  private static let mostBehind: Int64 = 1024
+
+  /// The texts and blobs of a row, where they may go on elsewhere than the ordinary reader reads on: in overflow pages, which
+  /// are others with pages elsewhere than their numbers say, or in the cell that the place goes through.
+  private static func strayValues(
+    _ row: borrowing RecoveredRowBuffer, at offset: Int64, _ layout: FileLayout
+  ) -> [PartialValue] {
+    let payload = row.bytes.count + 10 * row.values.count
+    let local = BTreePage.localLength(
+      payload: payload, usableSize: layout.usableSize, isTableLeaf: true)
+    let place = layout.shift?.place ?? .max
+    guard local < payload || offset >= place && offset - place < mostBehind else { return [] }
+    return row.values.indices.compactMap { column in
+      let value = row.values[column]
+      guard value.kind == .text || value.kind == .blob, value.count > 0 else { return nil }
+      return PartialValue(column: column, have: 0, of: value.count, isDoubtful: true, bytes: [])
     }
   }
 

@@ -208,7 +208,7 @@ extension DamagedDatabase {
       try withoutActuallyEscaping(others) { others throws(SQLiteFileError) in
         if try RowPipeline.read(self, nil, as: forms, records: records, others) {
           var sink = BufferedRowSink(receive: others)
-          try emitContradicted(nil, includesEarlier: true, &sink)
+          try emitContradicted(nil, isForFreshFile: true, &sink)
         }
       }
     }
