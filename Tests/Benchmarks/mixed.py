@@ -433,22 +433,32 @@ def older_log(c):
     return "log"
 
 
-@damage("a bit of the log is flipped", alters=True)
-def flip_log(c):
-    log = c.files.get("-wal", b"")
-    if len(log) < 100: return
-    i = c.r.choice([c.r.randrange(len(log)), c.r.randrange(32), 32 + c.r.randrange(24)])
-    c.put(i, [log[i] ^ 1 << c.r.randrange(8)], "-wal")
+def flip_beside(c, suffix, least, choose):
+    """Flips a bit of the file beside the main one."""
+    data = c.files.get(suffix, b"")
+    if len(data) < least: return
+    i = choose(data)
+    c.put(i, [data[i] ^ 1 << c.r.randrange(8)], suffix)
     return f"byte {i}"
 
 
-@damage("the log is cut off")
-def cut_log(c):
-    log = c.files.get("-wal", b"")
-    if len(log) < 100: return
-    n = c.r.randrange(len(log))
-    c.files["-wal"] = log[:n]
+def cut_beside(c, suffix, least):
+    """Cuts the file beside the main one off."""
+    data = c.files.get(suffix, b"")
+    if len(data) < least: return
+    n = c.r.randrange(len(data))
+    c.files[suffix] = data[:n]
     return f"at {n}"
+
+
+@damage("a bit of the log is flipped", alters=True)
+def flip_log(c):
+    r = c.r
+    return flip_beside(c, "-wal", 100, lambda log: r.choice([r.randrange(len(log)), r.randrange(32), 32 + r.randrange(24)]))
+
+
+@damage("the log is cut off")
+def cut_log(c): return cut_beside(c, "-wal", 100)
 
 
 @damage("two frames of the log change places")
@@ -472,20 +482,12 @@ def foreign_log(c):
 
 @damage("a bit of the journal is flipped", alters=True)
 def flip_journal(c):
-    journal = c.files.get("-journal", b"")
-    if len(journal) < 600: return
-    i = c.r.choice([c.r.randrange(28), c.r.randrange(512, len(journal))])
-    c.put(i, [journal[i] ^ 1 << c.r.randrange(8)], "-journal")
-    return f"byte {i}"
+    r = c.r
+    return flip_beside(c, "-journal", 600, lambda journal: r.choice([r.randrange(28), r.randrange(512, len(journal))]))
 
 
 @damage("the journal is cut off", alters=True)
-def cut_journal(c):
-    journal = c.files.get("-journal", b"")
-    if len(journal) < 600: return
-    n = c.r.randrange(len(journal))
-    c.files["-journal"] = journal[:n]
-    return f"at {n}"
+def cut_journal(c): return cut_beside(c, "-journal", 600)
 
 
 def change_schema(c, change):

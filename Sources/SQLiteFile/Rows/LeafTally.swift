@@ -4,7 +4,7 @@ struct LeafTally {
   var lastRowID: Int64 = 0
   /// Whether a row id is not above the one before it: SQLite does not find what stands so.
   var isOutOfOrder = false
-  /// Whether the first row is none that SQLite stores in the table.
+  /// Whether the first row has values that SQLite does not store in the table.
   var isOthers = false
   /// Whether a sector of the page looks all zero, and whether a disk has lost one that a row has values in.
   private(set) var mayHaveLostSector = false

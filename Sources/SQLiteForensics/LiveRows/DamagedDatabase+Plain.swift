@@ -146,21 +146,20 @@ extension DamagedDatabase {
           content.removeAll(keepingCapacity: true)
           isOthers = false
           guard comparesRows else { return }
-          if let place = numberHere(of: page) {
+          let here = numberHere(of: page)
+          if let here {
             // Behind the place where bytes are missing it is another page, whose rows are given as those of its own table.
             isOthers =
-              isForFreshFile && place != page
-              && census.owner(place).map { names[$0.table] != names[number] } ?? false
-          }
-          if let page = numberHere(of: page) {
-            if isSameLayout { _ = try reader.copy(page, into: &content) }
-            earlier = narrowed[page]
-            if earlier != nil, try rowIDs(of: page) == nil { earlier = nil }
-            if !census.isLiveLeaf(page) { _ = contradicted.insert(page) }
+              isForFreshFile && here != page
+              && census.owner(here).map { names[$0.table] != names[number] } ?? false
+            if isSameLayout { _ = try reader.copy(here, into: &content) }
+            earlier = narrowed[here]
+            if earlier != nil, try rowIDs(of: here) == nil { earlier = nil }
+            if !census.isLiveLeaf(here) { _ = contradicted.insert(here) }
           }
           // What is left of the pages around the place where bytes are missing may be a part of this one.
           let torn = layout.shift?.torn.keys.sorted() ?? []
-          for page in (numberHere(of: page).map { [$0] } ?? []) + torn {
+          for page in (here.map { [$0] } ?? []) + torn {
             guard isSameLayout, let owner = census.owner(page)?.table,
               names[owner] == names[number]
             else { continue }
