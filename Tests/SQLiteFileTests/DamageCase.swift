@@ -181,6 +181,25 @@ struct Recovered {
   var dead: [RecoveredRow] { rows.filter { $0.origin.state != nil } }
 }
 
+/// What plain reading and recovery find in the same file.
+struct BothFindings {
+  /// The ids of what plain reading finds damaged.
+  let plain: [String]
+  let recovered: FindingList
+
+  init(in bytes: [UInt8]) throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("ruined.sqlite")
+    try Data(bytes).write(to: url)
+    let database = try SQLiteDatabase(path: url.path)
+    for table in database.schema.tables { try database.forEachRow(of: table) { _ in true } }
+    plain = database.findings.kept.filter { $0.severity == .damage }.map(\.id)
+    let damaged = try DamagedDatabase(path: url.path)
+    try damaged.forEachRow(.all) { _ in true }
+    recovered = damaged.findings
+  }
+}
+
 /// Live rows that were recovered, held against the truth.
 struct Judgement {
   struct Key: Hashable {

@@ -95,19 +95,6 @@ import Testing
     }
   }
 
-  /// What plain reading, and recovery, find in a file.
-  private static func findings(in bytes: [UInt8]) throws -> (plain: [String], damaged: [String]) {
-    let folder = try TemporaryFolder()
-    let url = folder.url.appendingPathComponent("ruined.sqlite")
-    try Data(bytes).write(to: url)
-    let database = try SQLiteDatabase(path: url.path)
-    for table in database.schema.tables { try database.forEachRow(of: table) { _ in true } }
-    return (
-      database.findings.kept.filter { $0.severity == .damage }.map(\.id),
-      try Recovered(path: url.path, .all).findings
-    )
-  }
-
   /// The text of one table's row stands where the row id of the other's is NULL.
   @Test func aPageOfAnotherTableIsTold() throws {
     let store = try DamageCase(pageSize: 4096) { connection in
@@ -123,11 +110,12 @@ import Testing
     let note = store.range(try #require(store.pages("leaf", of: "note").first).number)
     let tag = store.range(try #require(store.pages("leaf", of: "tag").first).number)
     var bytes = store.bytes
-    #expect(try Self.findings(in: bytes) == ([], []))
+    let before = try BothFindings(in: bytes)
+    #expect(before.plain.isEmpty && before.recovered.kept.isEmpty)
     bytes.replaceSubrange(note, with: store.bytes[tag])
-    let found = try Self.findings(in: bytes)
+    let found = try BothFindings(in: bytes)
     #expect(found.plain.contains("page.otherRows"))
-    #expect(found.damaged.contains("page.otherRows"))
+    #expect(found.recovered.kept.contains { $0.id == "page.otherRows" })
   }
 
   /// The number of cells that make up an interior page is the true one; what more pointers lead to is nothing.

@@ -36,34 +36,24 @@ import Testing
     }
   }
 
-  /// What plain reading finds wrong, and whether recovery finds anything.
-  private static func findings(in bytes: [UInt8]) throws -> (plain: Set<String>, isDamaged: Bool) {
-    let folder = try TemporaryFolder()
-    let url = folder.url.appendingPathComponent("ruined.sqlite")
-    try Data(bytes).write(to: url)
-    let plain = try SQLiteDatabase(path: url.path)
-    for table in plain.schema.tables { try plain.forEachRow(of: table) { _ in true } }
-    let damaged = try DamagedDatabase(path: url.path)
-    try damaged.forEachRow(.all) { _ in true }
-    return (
-      Set(plain.findings.kept.filter { $0.severity == .damage }.map(\.id)),
-      damaged.findings.damageCount > 0
-    )
-  }
-
   /// The same file is damaged for both, or for neither.
   @Test(arguments: Form.all) func plainReadingSaysSoToo(_ form: Form) throws {
     let store = try form.make()
-    #expect(try Self.findings(in: store.bytes) == ([], false))
+    func expect(_ ids: Set<String>, in bytes: [UInt8]) throws {
+      let found = try BothFindings(in: bytes)
+      #expect(Set(found.plain) == ids)
+      #expect((found.recovered.damageCount > 0) == !ids.isEmpty)
+    }
+    try expect([], in: store.bytes)
     let chain = try #require(Self.chains(store).first).pages
     var bytes = store.bytes
     Self.put(2, &bytes, store.range(try #require(chain.last)).lowerBound)
-    #expect(try Self.findings(in: bytes) == (["overflow.tooLong"], true))
+    try expect(["overflow.tooLong"], in: bytes)
     guard form.pageSize > 512 else { return }
     bytes = store.bytes
     let sector = store.range(chain[1]).lowerBound + 512
     bytes.replaceSubrange(sector..<sector + 512, with: repeatElement(0, count: 512))
-    #expect(try Self.findings(in: bytes) == (["page.zeroSector"], true))
+    try expect(["page.zeroSector"], in: bytes)
   }
 
   /// One value is marked, begins as it should, and everything else is as it was.
