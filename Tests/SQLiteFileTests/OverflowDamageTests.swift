@@ -56,6 +56,25 @@ import Testing
     try expect(["page.zeroSector"], in: bytes)
   }
 
+  /// A BLOB may end in zeros, wherever they begin: nothing of a sound file is lost.
+  @Test(arguments: [500, 1024, 6000]) func zerosAtTheEndOfABlobAreContent(_ zeros: Int) throws {
+    let store = try DamageCase(pageSize: 4096) {
+      try $0.exec("CREATE TABLE padded(id INTEGER PRIMARY KEY, name TEXT, data BLOB, n INTEGER)")
+      let rows = (0..<520).map { length -> [FixtureValue] in
+        let data = Array(repeating: UInt8(ascii: "h"), count: length)
+        return [
+          .integer(Int64(length)), .string("row"),
+          .blob(data + Array(repeating: 0, count: zeros)), length % 2 == 0 ? .null : .integer(0),
+        ]
+      }
+      try $0.insert("INSERT INTO padded VALUES(?, ?, ?, ?)", rows)
+    }
+    let found = try BothFindings(in: store.bytes)
+    #expect(found.plain == [])
+    #expect(found.recovered.kept.map(\.id) == [])
+    Judgement(try store.recover { _ in }, store).expectAll()
+  }
+
   /// One value is marked, begins as it should, and everything else is as it was.
   private static func expectOnePartial(
     _ recovered: Recovered, _ store: DamageCase, _ place: Int, have: Range<Int>? = nil,

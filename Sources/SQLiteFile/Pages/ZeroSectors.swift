@@ -42,4 +42,53 @@ package enum ZeroSectors {
       sector = end / size * size
     }
   }
+
+  /// Whether a page is zero throughout, so that no value ends in its zeros but one that ends just before it.
+  package static func fill(_ page: RawSpan) -> Bool {
+    for offset in 0..<page.byteCount where page.byte(at: offset) != 0 { return false }
+    return true
+  }
+
+  /// The first byte of a range of a page that a lost sector has; nil for none.
+  package static func firstLost(in range: Range<Int>, of page: RawSpan) -> Int? {
+    var first: Int?
+    forEach(in: range, of: page) { first = first ?? $0.lowerBound }
+    return first
+  }
+
+  /// Whether a record that stands on one page has lost part of itself with a sector.
+  package static func haveTaken(from record: Range<Int>, of page: RawSpan, usableSize: Int) -> Bool
+  {
+    guard let first = firstLost(in: record, of: page) else { return false }
+    return !areContent(
+      from: first - record.lowerBound, of: page.part(record.lowerBound, record.count))
+      || goOn(behind: record.upperBound, of: page, usableSize: usableSize)
+  }
+
+  /// Whether zeros go on behind a record, where a cell or a free block begins, as none does with eight zeros.
+  package static func goOn(behind end: Int, of page: RawSpan, usableSize: Int) -> Bool {
+    guard end + 8 <= usableSize else { return false }
+    for offset in end..<end + 8 where page.byte(at: offset) != 0 { return false }
+    return true
+  }
+
+  /// Whether zeros that look like a lost sector may as well be what a record ends in: they go on to its end, and are all in
+  /// BLOBs, which may hold anything. No text has a U+0000 in it.
+  package static func areContent(from start: Int, of record: RawSpan) -> Bool {
+    for offset in start..<record.byteCount where record.byte(at: offset) != 0 { return false }
+    guard let header = Varint.read(record, at: 0, end: record.byteCount),
+      header.value >= UInt64(header.length), header.value <= UInt64(start)
+    else { return false }
+    let headerEnd = Int(header.value)
+    var offset = header.length
+    var body = headerEnd
+    while offset < headerEnd, let type = Varint.read(record, at: offset, end: headerEnd) {
+      let (end, isLonger) = body.addingReportingOverflow(RecordDecoder.length(ofType: type.value))
+      guard !isLonger, end <= record.byteCount else { return false }
+      if end > start, end > body, type.value < 12 || type.value % 2 == 1 { return false }
+      offset += type.length
+      body = end
+    }
+    return body == record.byteCount
+  }
 }

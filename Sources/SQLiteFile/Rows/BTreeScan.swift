@@ -51,6 +51,8 @@ package struct BTreeScan: ~Copyable {
     var length: Int
     var firstPage: UInt32
     var cellOffset: Int
+    /// The first byte of the payload that a lost sector seems to have; nil for none.
+    var firstLost: Int?
   }
 
   package init(
@@ -490,18 +492,23 @@ package struct BTreeScan: ~Copyable {
       leaf.isOthers = true
     }
     leaf.add(start, offset &+ local &+ (local < total ? 4 : 0))
-    if leaf.mayHaveLostSector, ZeroSectors.touch(offset..<offset &+ local, of: page) {
-      ZeroSectors.forEach(in: offset..<offset &+ local, of: page) { _ in
-        leaf.hasLostSector = true
-      }
-    }
+    let mayHaveLost =
+      leaf.mayHaveLostSector && ZeroSectors.touch(offset..<offset &+ local, of: page)
     allowance &-= local &+ 4
     if local < total {
       payload.removeAll(keepingCapacity: true)
       append(page.part(offset, local))
       return Spill(
         rowID: rowID, length: total, firstPage: page.uint32(at: offset &+ local),
-        cellOffset: start)
+        cellOffset: start,
+        firstLost: mayHaveLost
+          ? ZeroSectors.firstLost(in: offset..<offset &+ local, of: page).map { $0 &- offset } : nil
+      )
+    }
+    if mayHaveLost,
+      ZeroSectors.haveTaken(from: offset..<offset &+ local, of: page, usableSize: usableSize)
+    {
+      leaf.hasLostSector = true
     }
     if let defect = decoder.decode(
       page.part(offset, local), rowID: rowID, layout: layout, into: &sink)
@@ -523,6 +530,7 @@ package struct BTreeScan: ~Copyable {
     // Brent's way to notice a cycle: remember a page at each power of two.
     var landmark: UInt32 = 0
     var steps = 0
+    var firstLost = spill.firstLost
     while payload.count < spill.length {
       let wanted = min(piece, spill.length - payload.count)
       let following: UInt32
@@ -539,7 +547,9 @@ package struct BTreeScan: ~Copyable {
         }
         following = page.uint32(at: 0)
         if ZeroSectors.touch(4..<4 + wanted, of: page), !endsInZeros || page.byte(at: 4) != 0 {
-          ZeroSectors.forEach(in: 4..<4 + wanted, of: page) { _ in leaf.hasLostSector = true }
+          let lost = ZeroSectors.firstLost(in: 4..<4 + wanted, of: page)
+          firstLost = firstLost ?? lost.map { payload.count + $0 - 4 }
+          if lost != nil, payload.last != 0, ZeroSectors.fill(page) { leaf.hasLostSector = true }
         }
         append(page.part(4, wanted))
       }
@@ -563,6 +573,9 @@ package struct BTreeScan: ~Copyable {
         .chainTooLong(number, (place.member, place.offset + Int64(spill.cellOffset)), table))
     }
     let record = payload
+    if let firstLost, !ZeroSectors.areContent(from: firstLost, of: record.rawSpan) {
+      leaf.hasLostSector = true
+    }
     let defect = decoder.decode(record.rawSpan, rowID: spill.rowID, layout: layout, into: &sink)
     if let defect {
       lose(

@@ -8,6 +8,8 @@ struct PayloadGatherer: ~Copyable {
   private(set) var highestPage: UInt32 = 0
   /// Bytes of the payload that are not to be trusted, in order: content of pages that look overwritten.
   private(set) var doubts: [Range<Int>] = []
+  /// Whether one of them is for another reason than zeros that look like a lost sector.
+  private var hasOtherDoubts = false
   /// Bytes from the start that are there at all.
   private(set) var have = 0
   /// Steps of the chain that were taken against the number that the page before has.
@@ -56,6 +58,7 @@ struct PayloadGatherer: ~Copyable {
   ) throws(SQLiteFileError) {
     payload.removeAll(keepingCapacity: true)
     doubts.removeAll(keepingCapacity: true)
+    hasOtherDoubts = false
     mendedCount = 0
     endsExactly = false
     isTooLong = false
@@ -66,7 +69,15 @@ struct PayloadGatherer: ~Copyable {
     addZeroSectors(bytes, cell.record..<cell.record + local, at: lost.count)
     have = payload.count
     highestPage = 0
-    guard cell.spills else { return }
+    guard cell.spills else {
+      if !ZeroSectors.goOn(
+        behind: cell.record + local, of: bytes, usableSize: reader.usableSize)
+      {
+        trustZerosAtEnd(of: cell)
+      }
+      return
+    }
+    defer { trustZerosAtEnd(of: cell) }
     let first = payload.count
     // Where the chain leaves the order in which SQLite takes pages, so that it may be another's from there on.
     var jump: Int?
@@ -135,7 +146,9 @@ struct PayloadGatherer: ~Copyable {
       if !isLast, following == 0, census.kind(next) == .zero {
         // Only the last page of a chain has 0 for the next one.
         doubts.append(start..<payload.count)
+        hasOtherDoubts = true
       } else if !goesOn || content.byte(at: 4) != 0 {
+        if start > 0, payload[start - 1] != 0, census.kind(next) == .zero { hasOtherDoubts = true }
         addZeroSectors(content, 4..<4 + wanted, at: start)
       }
       // The last page of a chain says 0. Another page number is a slip of that number; what is no page number
@@ -183,6 +196,7 @@ struct PayloadGatherer: ~Copyable {
     guard start < payload.count else { return }
     doubts.removeAll { $0.lowerBound >= start }
     doubts.append(start..<payload.count)
+    hasOtherDoubts = true
   }
 
   /// Notes which pages the chains of several dead rows go through; none of them is live rows'.
@@ -299,6 +313,14 @@ struct PayloadGatherer: ~Copyable {
       let start = offset + lost.lowerBound - range.lowerBound
       doubts.append(start..<start + lost.count)
     }
+  }
+
+  /// Has zeros that a record may well end in no longer in doubt, where nothing else in it is.
+  private mutating func trustZerosAtEnd(of cell: LeafCell) {
+    guard let first = doubts.first, !hasOtherDoubts, have >= cell.payload,
+      ZeroSectors.areContent(from: first.lowerBound, of: payload.rawSpan)
+    else { return }
+    doubts.removeAll(keepingCapacity: true)
   }
 
   private mutating func append(_ bytes: RawSpan) {
