@@ -313,7 +313,7 @@ public final class SQLiteDatabase {
     let result = Result { () throws(SQLiteFileError) in
       try scan.run(root: table.rootPage, layout: layout, reader: &reader, sink: &sink)
     }
-    findings.add(scan.findings)
+    take(scan, of: table)
     try result.get()
   }
 
@@ -329,7 +329,7 @@ public final class SQLiteDatabase {
         root: table.rootPage, unless: isKnown, layout: layout, reader: &reader, sink: &sink,
         begin: begin)
     }
-    findings.add(scan.findings)
+    take(scan, of: table)
     try result.get()
   }
 
@@ -350,8 +350,15 @@ public final class SQLiteDatabase {
       try parallel.write(to: &sink, scan: &scan, reader: &reader)
     }
     scan.end()
-    findings.add(scan.findings)
+    take(scan, of: table)
     try result.get()
+  }
+
+  /// Takes over what a scan has found.
+  private func take(_ scan: borrowing BTreeScan, of table: Table) {
+    findings.add(scan.findings)
+    guard scan.possibleLosses.count > 0, !padsBlobs(of: table, reader.another()) else { return }
+    findings.add(scan.possibleLosses)
   }
 
   package func newScan(of table: Table, _ isRowIDTable: Bool) -> BTreeScan {

@@ -75,6 +75,34 @@ import Testing
     Judgement(try store.recover { _ in }, store).expectAll()
   }
 
+  /// Where BLOBs do not end in zeros as a rule, a lost sector at the end of one is no content: on a leaf, and on the last
+  /// page of a chain, which is full where the rest of the payload is on the leaf (file format, section 1.6).
+  @Test(arguments: [900, 9000]) func aLostSectorAtTheEndOfABlobIsNoContent(_ least: Int) throws {
+    let store = try DamageCase(pageSize: 4096) {
+      try $0.exec("CREATE TABLE photo(id INTEGER PRIMARY KEY, name TEXT, data BLOB)")
+      let rows = (0..<40).map { number -> [FixtureValue] in
+        [
+          .integer(Int64(number)), .string("row"),
+          .blob((0..<least + 13 * number).map { UInt8(truncatingIfNeeded: $0 * 7 + number) | 1 }),
+        ]
+      }
+      try $0.insert("INSERT INTO photo VALUES(?, ?, ?)", rows)
+    }
+    let ends = Set(store.places(of: "photo").compactMap(\.last)).sorted()
+    try #require(ends.count > 8)
+    for page in ends.prefix(12) {
+      var bytes = store.bytes
+      let end = store.range(page).upperBound
+      bytes.replaceSubrange(end - 512..<end, with: repeatElement(0, count: 512))
+      let found = try BothFindings(in: bytes)
+      #expect(found.plain == ["page.zeroSector"], "page \(page)")
+      #expect(found.recovered.damageCount > 0, "page \(page)")
+      let judged = Judgement(try store.recover { $0 = bytes }, store)
+      judged.expectHonest("page \(page)")
+      #expect(judged.partial.count == 1, "page \(page)")
+    }
+  }
+
   /// One value is marked, begins as it should, and everything else is as it was.
   private static func expectOnePartial(
     _ recovered: Recovered, _ store: DamageCase, _ place: Int, have: Range<Int>? = nil,

@@ -101,6 +101,7 @@ struct ParallelJSON {
     for worker in workers {
       worker.scan.end()
       scan.findings.add(worker.scan.findings)
+      scan.possibleLosses.add(worker.scan.possibleLosses)
     }
   }
 }

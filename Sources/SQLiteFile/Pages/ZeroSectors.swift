@@ -56,13 +56,22 @@ package enum ZeroSectors {
     return first
   }
 
-  /// Whether a record that stands on one page has lost part of itself with a sector.
-  package static func haveTaken(from record: Range<Int>, of page: RawSpan, usableSize: Int) -> Bool
-  {
-    guard let first = firstLost(in: record, of: page) else { return false }
-    return !areContent(
+  /// Whether a record has lost part of itself with a sector.
+  package enum Loss {
+    /// It has not.
+    case none
+    /// It has, or it ends in a BLOB that ends in zeros: the other BLOBs of the table tell.
+    case possible
+    /// It has.
+    case certain
+  }
+
+  /// What a record that stands on one page has lost.
+  package static func loss(of record: Range<Int>, on page: RawSpan, usableSize: Int) -> Loss {
+    guard let first = firstLost(in: record, of: page) else { return .none }
+    return areContent(
       from: first - record.lowerBound, of: page.part(record.lowerBound, record.count))
-      || goOn(behind: record.upperBound, of: page, usableSize: usableSize)
+      && !goOn(behind: record.upperBound, of: page, usableSize: usableSize) ? .possible : .certain
   }
 
   /// Whether zeros go on behind a record, where a cell or a free block begins, as none does with eight zeros.

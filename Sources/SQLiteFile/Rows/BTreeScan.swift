@@ -8,6 +8,8 @@ package struct BTreeScan: ~Copyable {
   /// Whether rows are keyed by row id (a table b-tree) or by content (the b-tree of a WITHOUT ROWID table).
   package let isRowIDTable: Bool
   package var findings = FindingList()
+  /// Lost sectors that are none where the table pads its BLOBs with zeros; see ``SQLiteDatabase/padsBlobs(of:_:)``.
+  package var possibleLosses = FindingList()
   /// Rows that are there but could not be decoded.
   package private(set) var lostRowCount = 0
   /// The pages above those that ``leaves(below:reader:)`` gave.
@@ -418,10 +420,16 @@ package struct BTreeScan: ~Copyable {
         "tree.keyOrder", "row ids of this page are not between the keys that lead to it", number,
         reader)
     }
-    if leaf.hasLostSector {
-      report(
-        "page.zeroSector", "values of this page are zero where a disk has lost a sector", number,
-        reader)
+    if leaf.loss != .none {
+      let place = reader.location(of: number)
+      let finding = Finding(
+        "page.zeroSector", "values of this page are zero where a disk has lost a sector",
+        member: place.member, page: number, offset: place.offset, table: table)
+      if leaf.loss == .certain {
+        findings.add(finding)
+      } else {
+        possibleLosses.add(finding)
+      }
     }
     if leaf.isOthers { findings.add(.otherRows(number, reader.location(of: number), table)) }
     let usableSize = reader.usableSize
@@ -505,10 +513,8 @@ package struct BTreeScan: ~Copyable {
           ? ZeroSectors.firstLost(in: offset..<offset &+ local, of: page).map { $0 &- offset } : nil
       )
     }
-    if mayHaveLost,
-      ZeroSectors.haveTaken(from: offset..<offset &+ local, of: page, usableSize: usableSize)
-    {
-      leaf.hasLostSector = true
+    if mayHaveLost {
+      leaf.add(ZeroSectors.loss(of: offset..<offset &+ local, on: page, usableSize: usableSize))
     }
     if let defect = decoder.decode(
       page.part(offset, local), rowID: rowID, layout: layout, into: &sink)
@@ -549,7 +555,7 @@ package struct BTreeScan: ~Copyable {
         if ZeroSectors.touch(4..<4 + wanted, of: page), !endsInZeros || page.byte(at: 4) != 0 {
           let lost = ZeroSectors.firstLost(in: 4..<4 + wanted, of: page)
           firstLost = firstLost ?? lost.map { payload.count + $0 - 4 }
-          if lost != nil, payload.last != 0, ZeroSectors.fill(page) { leaf.hasLostSector = true }
+          if lost != nil, payload.last != 0, ZeroSectors.fill(page) { leaf.add(.certain) }
         }
         append(page.part(4, wanted))
       }
@@ -573,8 +579,9 @@ package struct BTreeScan: ~Copyable {
         .chainTooLong(number, (place.member, place.offset + Int64(spill.cellOffset)), table))
     }
     let record = payload
-    if let firstLost, !ZeroSectors.areContent(from: firstLost, of: record.rawSpan) {
-      leaf.hasLostSector = true
+    if let firstLost {
+      leaf.add(
+        ZeroSectors.areContent(from: firstLost, of: record.rawSpan) ? .possible : .certain)
     }
     let defect = decoder.decode(record.rawSpan, rowID: spill.rowID, layout: layout, into: &sink)
     if let defect {

@@ -8,7 +8,7 @@ struct LeafTally {
   var isOthers = false
   /// Whether a sector of the page looks all zero, and whether a disk has lost one that a row has values in.
   private(set) var mayHaveLostSector = false
-  var hasLostSector = false
+  private(set) var loss = ZeroSectors.Loss.none
   private(set) var count = 0
   private var bytes = 0
   private var lowest = Int.max
@@ -18,6 +18,11 @@ struct LeafTally {
     let content = Int(page.uint16(at: header.pointers - (header.kind.isLeaf ? 3 : 7)))
     let floor = content < header.pointers ? header.pointers : min(content, header.usableSize)
     mayHaveLostSector = ZeroSectors.touch(floor..<header.usableSize, of: page)
+  }
+
+  /// Notes what a row has lost.
+  mutating func add(_ other: ZeroSectors.Loss) {
+    if other == .certain || loss == .none { loss = other }
   }
 
   @inline(__always)

@@ -70,14 +70,12 @@ struct PayloadGatherer: ~Copyable {
     have = payload.count
     highestPage = 0
     guard cell.spills else {
-      if !ZeroSectors.goOn(
-        behind: cell.record + local, of: bytes, usableSize: reader.usableSize)
-      {
-        trustZerosAtEnd(of: cell)
+      if !doubts.isEmpty {
+        hasOtherDoubts = ZeroSectors.goOn(
+          behind: cell.record + local, of: bytes, usableSize: reader.usableSize)
       }
       return
     }
-    defer { trustZerosAtEnd(of: cell) }
     let first = payload.count
     // Where the chain leaves the order in which SQLite takes pages, so that it may be another's from there on.
     var jump: Int?
@@ -315,13 +313,14 @@ struct PayloadGatherer: ~Copyable {
     }
   }
 
-  /// Has zeros that a record may well end in no longer in doubt, where nothing else in it is.
-  private mutating func trustZerosAtEnd(of cell: LeafCell) {
-    guard let first = doubts.first, !hasOtherDoubts, have >= cell.payload,
-      ZeroSectors.areContent(from: first.lowerBound, of: payload.rawSpan)
-    else { return }
-    doubts.removeAll(keepingCapacity: true)
+  /// Whether nothing is in doubt but zeros that the record ends in, which are content where its table pads BLOBs with zeros.
+  func doubtsPaddingAlone(of cell: LeafCell) -> Bool {
+    guard let first = doubts.first, !hasOtherDoubts, have >= cell.payload else { return false }
+    return ZeroSectors.areContent(from: first.lowerBound, of: payload.rawSpan)
   }
+
+  /// Doubts no zeros any more.
+  mutating func trustPadding() { doubts.removeAll(keepingCapacity: true) }
 
   private mutating func append(_ bytes: RawSpan) {
     unsafe bytes.withUnsafeBytes { unsafe payload.append(contentsOf: $0) }

@@ -16,6 +16,10 @@ struct RowReader: ~Copyable {
   private let lastPage: UInt32
   /// The row ids of leaves that hold others, too.
   private let narrowed: [UInt32: ClosedRange<Int64>]
+  /// The ordinary reader of the same pages; nil where it reads none.
+  private let plain: SQLiteDatabase?
+  /// By table, as far as it was asked.
+  private var padsBlobs: [Int: Bool] = [:]
   private var reader: PageReader
   private(set) var gatherer: PayloadGatherer
   private var reading: LeafReading
@@ -41,7 +45,8 @@ struct RowReader: ~Copyable {
     schemaLeaves = Set(database.schemaLeaves)
     trees = database.namedTrees
     roots = Set(database.roots.keys)
-    lastPage = database.plainInPlace?.pageCount ?? .max
+    plain = database.plainInPlace
+    lastPage = plain?.pageCount ?? .max
     narrowed = database.narrowed
     reader = database.reader.another()
     gatherer = PayloadGatherer(database)
@@ -278,6 +283,7 @@ struct RowReader: ~Copyable {
     }
     try gatherer.gather(
       cell, of: page, bytes: bytes, isLive: isLive, census: census, reader: &reader)
+    if gatherer.doubtsPaddingAlone(of: cell), padsBlobs(origin.table) { gatherer.trustPadding() }
     if gatherer.mendedCount > 0 || cell.isWrecked || gatherer.highestPage > lastPage {
       isInDoubt = true
     }
@@ -330,6 +336,18 @@ struct RowReader: ~Copyable {
     }
     sink.begin(origin, partial: partial)
     _ = decoder.decode(record.rawSpan, rowID: rowID, layout: layout, into: &sink)
+  }
+
+  /// Whether BLOBs of a table end in zeros as a rule, as far as the ordinary reader can tell.
+  private mutating func padsBlobs(_ table: Int?) -> Bool {
+    guard let table, let plain else { return false }
+    if let known = padsBlobs[table] { return known }
+    let name = SQLName(names[table])
+    let pads =
+      plain.schema.tables.first { SQLName($0.name) == name }
+      .map { plain.padsBlobs(of: $0, reader.another()) } ?? false
+    padsBlobs[table] = pads
+    return pads
   }
 
   /// A row no value of which is certain: its bytes, under the first column.
