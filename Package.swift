@@ -66,40 +66,42 @@ let package = Package(
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     .systemLibrary(name: "CFiles"),
+    // The system's C library under one name.
+    .target(name: "CLibrary", dependencies: ["CFiles"], swiftSettings: settings),
     .target(
-      name: "Fixtures", dependencies: ["CSQLite", "CZlib", "ObjectModel", crypto],
+      name: "Fixtures", dependencies: ["CLibrary", "CSQLite", "CZlib", "ObjectModel", crypto],
       path: "Tests/Fixtures", swiftSettings: settings),
     .executableTarget(
       name: "LifeboatCLI",
       dependencies: [
         "SupportBundle", "StoreRecovery", "StoreMigration", "StoreExtraction",
         "CoreDataForensics", "CoreDataStore", "ModelTools", "ObjectModel", "SQLiteFile",
-        "SQLiteForensics", "SQLiteWriter", "Terminal", "SafeText",
+        "SQLiteForensics", "SQLiteWriter", "Terminal", "SafeText", "CLibrary",
         argumentParser,
       ],
       swiftSettings: settings),
     // The process that tests of the recovery layer stop and kill.
     .executableTarget(
       name: "RecoveryChild",
-      dependencies: ["StoreRecovery", "CoreDataStore", "ObjectModel", "CSQLite"],
+      dependencies: ["StoreRecovery", "CoreDataStore", "ObjectModel", "CLibrary", "CSQLite"],
       path: "Tests/RecoveryChild", swiftSettings: settings),
     .testTarget(
       name: "LifeboatCLITests", dependencies: ["LifeboatCLI", "Fixtures"],
       swiftSettings: settings),
   ]
     + room("SafeText", imports: [])
-    + room("SafeFiles", imports: ["CFiles"])
-    + room("Terminal", imports: ["SafeText"])
+    + room("SafeFiles", imports: ["CLibrary"])
+    + room("Terminal", imports: ["SafeText", "CLibrary"])
     + room(
       "SupportBundle",
       imports: [
         "StoreExtraction", "StoreRecovery", "CoreDataStore", "SQLiteFile", "SQLiteForensics",
-        "SafeText", "SafeFiles", "CZlib", crypto,
+        "SafeText", "SafeFiles", "CLibrary", "CZlib", crypto,
       ])
     + room(
       "StoreRecovery",
       imports: [
-        "CoreDataStore", "ObjectModel", "SQLiteFile", "SafeText", "SafeFiles", "CFiles", crypto,
+        "CoreDataStore", "ObjectModel", "SQLiteFile", "SafeText", "SafeFiles", "CLibrary", crypto,
       ],
       tests: ["CSQLite", "RecoveryChild"])
     + room(
@@ -112,14 +114,15 @@ let package = Package(
       "StoreExtraction",
       imports: [
         "CoreDataForensics", "CoreDataStore", "ModelTools", "ObjectModel", "SQLiteFile",
-        "SQLiteForensics", "SQLiteWriter", "SafeText", "SafeFiles",
+        "SQLiteForensics", "SQLiteWriter", "SafeText", "SafeFiles", "CLibrary",
       ])
-    + room("SQLiteWriter", imports: ["SafeText", "SafeFiles", "CSQLite"])
+    + room("SQLiteWriter", imports: ["SafeText", "SafeFiles", "CLibrary", "CSQLite"])
     + room(
-      "CoreDataStore", imports: ["ObjectModel", "SQLiteFile", "SafeText", "CZlib", crypto],
+      "CoreDataStore",
+      imports: ["ObjectModel", "SQLiteFile", "SafeText", "CLibrary", "CZlib", crypto],
       tests: ["CoreDataForensics", "SQLiteWriter"])
     + room("ObjectModel", imports: ["SafeText", crypto], tests: ["ModelTools"])
-    + room("SQLiteFile", imports: ["SafeText"], tests: ["SQLiteForensics"])
+    + room("SQLiteFile", imports: ["SafeText", "CLibrary"], tests: ["SQLiteForensics"])
 )
 
 // The adaptors for Apple's frameworks, compiled and run against stand-ins of the frameworks' names. Only
@@ -145,7 +148,7 @@ if Context.environment["LIFEBOAT_APPLE_STUBS"] == "1" {
     .target(
       name: "StubStoreRecovery",
       dependencies: [
-        "CoreDataStore", "ObjectModel", "SQLiteFile", "SafeText", "SafeFiles", "CFiles", crypto,
+        "CoreDataStore", "ObjectModel", "SQLiteFile", "SafeText", "SafeFiles", "CLibrary", crypto,
         "StubCoreData", "StubSwiftData",
       ],
       path: folder + "StoreRecovery", swiftSettings: aliased),

@@ -1,13 +1,6 @@
+import CLibrary
 import Crypto
 import SafeText
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// Size, SHA-256, modification time and inode of every member of a store set, taken at one moment, so that
 /// a later change of the set shows.

@@ -1,12 +1,5 @@
+import CLibrary
 import SafeText
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// Everything that belongs to one store, as found on disk at one moment.
 ///

@@ -1,13 +1,6 @@
+import CLibrary
 import SafeFiles
 import SafeText
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// A file that this process has just made, known by device and inode, so that nothing else is ever
 /// removed in its name.

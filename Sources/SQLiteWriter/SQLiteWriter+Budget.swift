@@ -1,12 +1,5 @@
+import CLibrary
 import CSQLite
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// Ends a statement that takes too long. SQLite asks every so many steps of its machine.
 @safe final class WorkMeter {

@@ -1,12 +1,5 @@
+import CLibrary
 import SafeText
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 extension SQLiteWriter {
   /// Closes the database, makes all of it durable and gives it its name, which nothing must have yet.

@@ -1,12 +1,4 @@
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import CFiles
-  import Musl
-#else
-  import CFiles
-  import Glibc
-#endif
+import CLibrary
 
 /// System calls that end without an error only when all of their work is done. Each returns the `errno` of its
 /// failure, and nil when there is none.
@@ -33,13 +25,7 @@ package enum SystemCalls {
   }
 
   private static func put(_ descriptor: Int32, _ raw: UnsafeRawBufferPointer) -> Int {
-    #if canImport(Darwin)
-      unsafe Darwin.write(descriptor, raw.baseAddress, raw.count)
-    #elseif canImport(Musl)
-      unsafe Musl.write(descriptor, raw.baseAddress, raw.count)
-    #else
-      unsafe Glibc.write(descriptor, raw.baseAddress, raw.count)
-    #endif
+    unsafe CLibrary.write(descriptor, raw.baseAddress, raw.count)
   }
 
   /// Gives what has the name `from` in the open folder `source` the name `to` in `target`, which must be free.

@@ -1,16 +1,9 @@
+import CLibrary
 import CoreDataStore
 public import ObjectModel
 import SQLiteFile
 import SQLiteForensics
 import SafeText
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// Finds the stores that a path leads to: the file itself, or those in a folder.
 public enum StoreFinder {

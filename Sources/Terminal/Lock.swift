@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
+import CLibrary
 
 /// A mutual exclusion lock; the standard library's needs newer systems than this package asks for.
 @safe final class Lock: @unchecked Sendable {

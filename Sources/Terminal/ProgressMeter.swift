@@ -22,10 +22,10 @@ public final class ProgressMeter: @unchecked Sendable {
   ) {
     let descriptor: Int32 = 2
     let canMoveCursor =
-      CLibrary.isTerminal(descriptor) && (CLibrary.environment("TERM") ?? "dumb") != "dumb"
+      System.isTerminal(descriptor) && (System.environment("TERM") ?? "dumb") != "dumb"
     self.init(
       operation: operation, total: total, unit: unit, mode: mode, canMoveCursor: canMoveCursor,
-      columns: TerminalWidth.columns(of: descriptor), clock: CLibrary.monotonicNanoseconds
+      columns: TerminalWidth.columns(of: descriptor), clock: System.monotonicNanoseconds
     ) { text in
       let stream = StandardStream(descriptor: descriptor, capacity: 0)
       return (try? stream.write(text)) != nil

@@ -1,12 +1,5 @@
+import CLibrary
 import SafeText
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// Why a stream took no more.
 public struct StreamError: Error, Sendable, Equatable, CustomStringConvertible {
@@ -69,7 +62,7 @@ public final class StandardStream {
   /// nil for `isTerminal` asks the system.
   init(descriptor: Int32, capacity: Int, calls: StreamCalls, isTerminal: Bool? = nil) {
     self.descriptor = descriptor
-    self.isTerminal = isTerminal ?? CLibrary.isTerminal(descriptor)
+    self.isTerminal = isTerminal ?? System.isTerminal(descriptor)
     self.capacity = capacity
     self.calls = calls
   }
@@ -128,7 +121,7 @@ public final class StandardStream {
       switch error {
       case EPIPE: (.closed, "the reader has closed the stream")
       case ENOSPC, EDQUOT: (.full, "the output device is full")
-      default: (.writeFailed, "the output cannot be written: \(CLibrary.message(error))")
+      default: (.writeFailed, "the output cannot be written: \(System.message(error))")
       }
     let failure = StreamError(
       code: code, message: what, descriptor: descriptor, systemError: error)

@@ -42,8 +42,8 @@ public struct Style: Sendable, Equatable {
   ///   - descriptor: the stream, 1 for standard output and 2 for standard error.
   public init(_ choice: ColorChoice, descriptor: Int32) {
     self.init(
-      choice, isTerminal: CLibrary.isTerminal(descriptor),
-      noColor: CLibrary.environment("NO_COLOR"), term: CLibrary.environment("TERM"))
+      choice, isTerminal: System.isTerminal(descriptor),
+      noColor: System.environment("NO_COLOR"), term: System.environment("TERM"))
   }
 
   /// The style that follows from these facts.

@@ -8,7 +8,7 @@ public enum TerminalWidth {
   /// The columns of the terminal behind `descriptor`; else of the variable `COLUMNS`, else 80; in 40...400.
   public static func columns(of descriptor: Int32) -> Int {
     columns(
-      window: CLibrary.windowColumns(descriptor), variable: CLibrary.environment("COLUMNS"))
+      window: System.windowColumns(descriptor), variable: System.environment("COLUMNS"))
   }
 
   /// The columns that follow from these facts.

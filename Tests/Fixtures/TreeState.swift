@@ -1,13 +1,6 @@
+import CLibrary
 import Crypto
 public import Foundation
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// What can be seen of one entry of a folder without following links.
 public struct TreeEntry: Hashable, Sendable {

@@ -1,14 +1,7 @@
+import CLibrary
 import Fixtures
 import Foundation
 import Testing
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// `lifeboat extract`
 @Suite struct ExtractTests {

@@ -1,14 +1,7 @@
+import CLibrary
 import Fixtures
 import Foundation
 import Testing
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// What is no store, and what each command says to it.
 @Suite struct FailureTests {

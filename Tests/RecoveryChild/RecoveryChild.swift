@@ -1,16 +1,9 @@
+import CLibrary
 import CoreDataStore
 import Foundation
 import ObjectModel
 import SafeText
 import StoreRecovery
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// A host app in a process of its own, for the tests to stop, kill and starve:
 /// `RecoveryChild COMMAND STORE [option=value …]`. What it says goes to standard output, one line for each

@@ -1,14 +1,7 @@
+import CLibrary
 import CoreDataStore
 import Foundation
 import StoreRecovery
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// The calls that change the file system, counted, with one at which the process ends.
 ///

@@ -1,16 +1,9 @@
+import CLibrary
 import Fixtures
 import Foundation
 import SQLiteFile
 import StoreExtraction
 import Testing
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// Files of external binary data, which belong to a store as much as its rows.
 @Suite struct ExternalFilesTests {

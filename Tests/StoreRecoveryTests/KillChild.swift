@@ -1,13 +1,6 @@
+import CLibrary
 import Foundation
 import Testing
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// A process of `RecoveryChild`, the host app of these tests.
 final class Child {
@@ -86,13 +79,7 @@ final class Child {
   func kill() { _ = Self.end(process.processIdentifier) }
 
   private static func end(_ process: Int32) -> Int32 {
-    #if canImport(Darwin)
-      Darwin.kill(process, SIGKILL)
-    #elseif canImport(Musl)
-      Musl.kill(process, SIGKILL)
-    #else
-      Glibc.kill(process, SIGKILL)
-    #endif
+    CLibrary.kill(process, SIGKILL)
   }
 
   /// The program stands beside the bundle of the tests.

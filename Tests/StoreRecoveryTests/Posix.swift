@@ -1,24 +1,10 @@
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import CFiles
-  import Musl
-#else
-  import CFiles
-  import Glibc
-#endif
+import CLibrary
 
 /// Calls of the system on plain paths. Foundation has its own idea of some of them.
 enum Posix {
   @discardableResult
   static func mkdir(_ path: String, _ mode: UInt32) -> Int32 {
-    #if canImport(Darwin)
-      unsafe Darwin.mkdir(path, mode_t(mode))
-    #elseif canImport(Musl)
-      unsafe Musl.mkdir(path, mode_t(mode))
-    #else
-      unsafe Glibc.mkdir(path, mode_t(mode))
-    #endif
+    unsafe CLibrary.mkdir(path, mode_t(mode))
   }
 
   static func rename(_ from: String, _ to: String) -> Int32 {

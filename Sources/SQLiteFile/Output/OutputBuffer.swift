@@ -1,12 +1,5 @@
+import CLibrary
 import SafeText
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// Bytes on their way to a file descriptor, 256 KiB at a time.
 ///

@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
+import CLibrary
 
 /// A byte string that waits to be put in order. The first sixteen bytes stand in it, as numbers that sort like them.
 struct KeyEntry: BitwiseCopyable {

@@ -1,13 +1,6 @@
+import CLibrary
 import SafeFiles
 import SafeText
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// What the sorters of a filler have in common: memory that one of them needs at a time, and a file beside the new one.
 /// That has lost its name as soon as it was made, so that nothing is left of it however the process ends.

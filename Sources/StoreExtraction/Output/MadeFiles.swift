@@ -1,14 +1,7 @@
+import CLibrary
 import CoreDataStore
 import Foundation
 import SafeText
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// The files and folders that a run has made so far, so that they can be taken back: by the run that fails, or from
 /// another thread by whoever interrupts it.

@@ -1,14 +1,7 @@
+import CLibrary
 import CoreDataStore
 import SafeFiles
 import SafeText
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// An open folder. What is done in it by name stays in it, whatever becomes of its path meanwhile.
 final class OpenFolder: Sendable {

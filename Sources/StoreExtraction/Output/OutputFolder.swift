@@ -1,13 +1,6 @@
+import CLibrary
 import CoreDataStore
 import SafeText
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// A new folder for output. What is in it was made by us, and goes again when the work fails.
 final class OutputFolder {

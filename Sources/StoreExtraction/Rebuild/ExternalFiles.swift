@@ -1,16 +1,9 @@
+import CLibrary
 import CoreDataStore
 import Foundation
 import SQLiteFile
 import SQLiteForensics
 import SafeText
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// The files beside a Core Data store that hold large binary values, so far as rows name them.
 ///

@@ -1,12 +1,5 @@
+import CLibrary
 public import Foundation
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 extension HostState {
   /// What this process can tell by itself: whether it is an extension. All else is unknown.

@@ -1,13 +1,6 @@
+import CLibrary
 import CoreDataStore
 import SafeText
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// Gathers the facts about the store at a path that a few bytes and a few system calls give.
 enum FileEvidence {

@@ -1,13 +1,6 @@
+import CLibrary
 import CoreDataStore
 import SafeText
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// What a store looked like just before its last healthy open: facts that betray at a later launch that
 /// committed rows went with the log. They are those of that moment; what was written afterwards they do not know.

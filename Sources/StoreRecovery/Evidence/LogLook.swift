@@ -1,12 +1,5 @@
+import CLibrary
 import CoreDataStore
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// A look at a store's log and at what may tell what the log held before: its index and the record of the last
 /// healthy open. It reads a few hundred bytes and takes no lock, and must come before the opener: closing the

@@ -1,15 +1,8 @@
+import CLibrary
 import CoreDataStore
 import Foundation
 import SafeFiles
 import SafeText
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// Which version of the app opened a store last, told by the name of an empty file beside the store, as in
 /// `.Done.sqlite.opened-by-2.1+42`. A launch by the same version asks for one name and writes nothing.

@@ -1,12 +1,4 @@
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import CFiles
-  import Musl
-#else
-  import CFiles
-  import Glibc
-#endif
+import CLibrary
 
 /// What somebody has noted with a file or folder beside its bytes and permissions, access lists among it.
 struct ExtendedAttributes {

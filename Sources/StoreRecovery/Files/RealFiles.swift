@@ -1,14 +1,7 @@
+import CLibrary
 import CoreDataStore
 import SafeFiles
 import SafeText
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// Who may do what with a file.
 package struct FileTraits: Sendable, Equatable {
@@ -410,7 +403,7 @@ struct RealFiles: Sendable {
   private static func open(folder path: String) throws -> Int32 {
     #if canImport(Darwin)
       let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW_ANY | O_CLOEXEC
-      let descriptor = SystemCalls.retrying { unsafe Darwin.open(path, flags) }
+      let descriptor = SystemCalls.retrying { unsafe CLibrary.open(path, flags) }
       guard descriptor >= 0 else { throw SystemCallError(call: "open", path: path, errno: errno) }
       return descriptor
     #else

@@ -1,14 +1,7 @@
+import CLibrary
 import CoreDataStore
 import Foundation
 import SafeText
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 extension StoreRecovery {
   /// Copies the set into an incident of its own, because opening the store makes SQLite drop a part of the log

@@ -1,14 +1,7 @@
+import CLibrary
 import CoreDataStore
 import Foundation
 import SafeText
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// Finds the moves that an earlier run began, and brings each to an end.
 struct PendingMoves: Sendable {

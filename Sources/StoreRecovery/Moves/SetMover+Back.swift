@@ -1,14 +1,7 @@
+import CLibrary
 import CoreDataStore
 import Foundation
 import SafeText
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 extension SetMover {
   // MARK: A move that was not committed

@@ -1,13 +1,6 @@
+import CLibrary
 import CoreDataStore
 import SafeText
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// Moves store sets into and out of their quarantine. Every step may be repeated: a step that is done finds
 /// nothing left to do.

@@ -1,13 +1,6 @@
+import CLibrary
 import CoreDataStore
 import Foundation
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// What spares a launch the look into the folder of each incident: when a look has found nothing unfinished, the
 /// lease gets the time of the folder of all incidents. As long as both times are the same, nothing has begun since.

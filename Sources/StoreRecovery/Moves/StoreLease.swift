@@ -1,13 +1,6 @@
+import CLibrary
 import CoreDataStore
 import SafeFiles
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// How two processes keep out of each other's way: the lease orders the moves of several of ours, and SQLite's
 /// own locks keep everybody else out while the names of a set go.

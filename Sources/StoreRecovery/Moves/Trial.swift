@@ -1,14 +1,7 @@
+import CLibrary
 import CoreDataStore
 import SafeText
 package import Foundation
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 extension StoreEvidence {
   /// What was tried in a private folder beside the store, before it was to be set aside.

@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
+import CLibrary
 
 /// What a person has to be told about a store that did not open, in the few kinds that call for different
 /// words. More kinds may come.

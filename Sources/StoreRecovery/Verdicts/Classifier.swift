@@ -1,13 +1,6 @@
+import CLibrary
 import CoreDataStore
 import ObjectModel
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// Decides from the evidence what is the matter with a store, and what to do.
 ///

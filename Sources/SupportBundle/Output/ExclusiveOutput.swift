@@ -1,15 +1,8 @@
+import CLibrary
 internal import Crypto
 internal import Foundation
 import SafeFiles
 import SafeText
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// A new file that gets its name only when it is complete, and never takes one that is in use.
 ///

@@ -1,12 +1,5 @@
+import CLibrary
 import SafeFiles
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// A regular file, open for reading only and read by position, so that no reader disturbs another.
 final class InputFile: Sendable {

@@ -1,13 +1,6 @@
+import CLibrary
 import SafeFiles
 import SafeText
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// Files and folders that a run makes below one open folder, and takes back when it wants to.
 ///

@@ -1,12 +1,5 @@
+import CLibrary
 import SafeFiles
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// The system calls that create, write, sync and name an output file in an open folder, replaceable so that tests
 /// can fail each. All return -1 with `errno` set on failure, as the calls themselves do.

@@ -1,12 +1,5 @@
+import CLibrary
 import SafeText
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// A folder that stays open, so that what is read below it is read there, whatever its path leads to by then.
 final class SourceFolder: Sendable {

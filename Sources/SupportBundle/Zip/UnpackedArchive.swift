@@ -1,13 +1,6 @@
+import CLibrary
 public import Foundation
 import SafeText
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// The parts of a zip archive that hold models, in a private folder that goes again with this value.
 ///

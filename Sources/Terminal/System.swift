@@ -1,13 +1,7 @@
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
+import CLibrary
 
 /// What this target asks of the C library besides writing.
-enum CLibrary {
+enum System {
   /// An environment variable; nil when it is not set.
   static func environment(_ name: String) -> String? {
     guard let value = unsafe getenv(name) else { return nil }
