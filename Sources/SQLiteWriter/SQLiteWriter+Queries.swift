@@ -87,14 +87,38 @@ extension SQLiteWriter {
     }
   }
 
+  /// How much SQLite's own check looks at.
+  public enum CheckDepth: String, Sendable {
+    /// All but whether each index has the entries of its table (<https://sqlite.org/pragma.html#pragma_quick_check>).
+    case quick = "quick_check"
+    /// Everything (<https://sqlite.org/pragma.html#pragma_integrity_check>).
+    case full = "integrity_check"
+  }
+
+  /// The size in bytes up to which a full check is so fast that nothing speaks for less.
+  private static let smallBytes: Int64 = 32 << 20
+
+  /// How deep a finished file is checked before it gets its name: a small one in full, a larger one where that is asked
+  /// for.
+  ///
+  /// - Parameter verifies: whether it is asked for.
+  /// - Throws: what SQLite reports.
+  public func finalCheckDepth(verifies: Bool) throws(SQLiteWriterError) -> CheckDepth {
+    guard !verifies, case .integer(let count)? = try rows("PRAGMA page_count").first?.first,
+      count > Self.smallBytes / Int64(options.pageSize)
+    else { return .full }
+    return .quick
+  }
+
   /// Runs SQLite's own check.
   ///
+  /// - Parameter depth: how much it looks at.
   /// - Returns: what is wrong, one entry a finding, at most 100; empty when the database is sound.
   /// - Throws: what SQLite reports, corruption apart.
-  public func integrityCheck() throws(SQLiteWriterError) -> [String] {
+  public func check(_ depth: CheckDepth = .full) throws(SQLiteWriterError) -> [String] {
     let rows: [[SQLiteValue]]
     do {
-      rows = try self.rows("PRAGMA integrity_check")
+      rows = try self.rows("PRAGMA \(depth.rawValue)")
     } catch {
       // A schema that cannot be read stops the check before its first finding.
       let code = error.primaryResultCode

@@ -3,6 +3,7 @@ import CoreDataStore
 public import Foundation
 public import ObjectModel
 package import SQLiteWriter
+import StoreExtraction
 
 /// Makes a new, empty store for a model, where there is no host app to make one.
 public enum FreshStore {
@@ -13,15 +14,22 @@ public enum FreshStore {
   /// one to make triggers that fail everywhere else.
   ///
   /// - Throws: `FreshStoreSchema.Failure` when a version hash follows no confirmed rule, `SQLiteWriterError` when
-  ///   something is at the path already or the file cannot be written. Nothing of it stays then.
+  ///   something is at the path already or the file cannot be written, `ExtractionError` when SQLite finds fault with
+  ///   it. Nothing of it stays then.
   public static func create(at path: String, for model: ManagedObjectModel, uuid: UUID = UUID())
     throws
   {
     let schema = try FreshStoreSchema(model)
-    let writer = try SQLiteWriter(creating: path, options: options)
+    try SQLiteWriter.checkFree(path)
+    let writer = try SQLiteWriter(
+      creating: SQLiteWriter.privatePath(for: path), options: options)
     do {
       try write(schema, uuid: uuid, to: writer)
-      try writer.close()
+      if let problem = try writer.check().first {
+        throw ExtractionError(
+          .writeFailed, "the new store does not pass SQLite's own check: \(problem)", path: path)
+      }
+      try writer.publish(as: path)
     } catch {
       writer.discard()
       throw error

@@ -27,7 +27,7 @@ import Testing
     for value in Self.values { try insert.run([value]) }
     #expect(writer.lastInsertRowID == Int64(Self.values.count))
     #expect(try writer.rows("SELECT a FROM t ORDER BY id").map(\.first) == Self.values)
-    #expect(try writer.integrityCheck() == [])
+    #expect(try writer.check() == [])
     try writer.close()
 
     // The same through a connection that shares no code with the writer.
@@ -239,7 +239,7 @@ import Testing
     try writer.define(sql)
     #expect(
       try writer.rows("SELECT count(*) FROM sqlite_schema WHERE name = 'x'") == [[.integer(1)]])
-    #expect(try writer.integrityCheck() == [])
+    #expect(try writer.check() == [])
   }
 
   @Test(arguments: [
@@ -339,7 +339,7 @@ import Testing
       writerError {
         try writer.execute("INSERT INTO t VALUES(zeroblob(1000000)), (zeroblob(1000000))")
       }?.code == .full)
-    #expect(try writer.integrityCheck() == [])
+    #expect(try writer.check() == [])
   }
 
   @Test func manyRowsInOneTransaction() throws {
@@ -353,7 +353,7 @@ import Testing
         try insert.run()
       }
     }
-    #expect(try writer.integrityCheck() == [])
+    #expect(try writer.check() == [])
     try writer.close()
     if let text = try sqlite3(
       writer.path, "SELECT count(*), sum(id), sum(length(a)), sum(length(b)) FROM t")
@@ -371,7 +371,22 @@ import Testing
       URL(fileURLWithPath: writer.path), at: 5 * 4096, bytes: [UInt8](repeating: 0, count: 4096))
     // Another connection has changed the file, as far as SQLite can tell, once the counter moves.
     try overwrite(URL(fileURLWithPath: writer.path), at: 24, bytes: [0xff, 0, 0, 1])
-    #expect(try !writer.integrityCheck().isEmpty)
+    #expect(try !writer.check().isEmpty)
+    #expect(try !writer.check(.quick).isEmpty)
+    writer.discard()
+  }
+
+  @Test func aSmallFileIsCheckedInFullAndALargeOneWhereThatIsAskedFor() throws {
+    try writer.execute("CREATE TABLE t(a)")
+    #expect(try writer.finalCheckDepth(verifies: false) == .full)
+    try writer.execute(
+      """
+      WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM c WHERE i < 33)
+      INSERT INTO t SELECT zeroblob(1 << 20) FROM c
+      """)
+    #expect(try writer.finalCheckDepth(verifies: false) == .quick)
+    #expect(try writer.finalCheckDepth(verifies: true) == .full)
+    #expect(try writer.check(.quick) == [])
     writer.discard()
   }
 }

@@ -82,7 +82,7 @@ func writerError(_ body: () throws -> Void) -> SQLiteWriterError? {
   func pageSizeIsKept(_ size: Int) throws {
     let writer = try SQLiteWriter(creating: path("new.sqlite"), options: .init(pageSize: size))
     try writer.execute("CREATE TABLE t(a); INSERT INTO t VALUES(1)")
-    #expect(try writer.integrityCheck() == [])
+    #expect(try writer.check() == [])
     try writer.close()
     let header = try bytes(of: URL(fileURLWithPath: writer.path))
     #expect(Int(header[16]) << 8 | Int(header[17]) == (size == 65536 ? 1 : size))

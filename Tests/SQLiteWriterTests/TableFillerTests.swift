@@ -163,7 +163,7 @@ import Testing
     }
     #expect(try filler.finishTables())
     try filler.finish()
-    #expect(try writer.integrityCheck() == [])
+    #expect(try writer.check() == [])
     // A page for each stretch, those of long values, and a few that lead to them or were there before.
     let counts = try writer.rows("PRAGMA page_count")
     guard case .integer(let count)? = counts.first?.first else { throw FixtureError("no count") }
@@ -193,7 +193,7 @@ import Testing
     #expect((size / 2..<size * 2).contains(filler.orderBytes))
     #expect(try filler.finishTables())
     try filler.finish()
-    #expect(try writer.integrityCheck() == [])
+    #expect(try writer.check() == [])
     try writer.close()
     #expect(try Self.given(writer.path, "a") == rows.sorted { $0.id < $1.id })
   }
@@ -256,7 +256,7 @@ import Testing
     }
     #expect(try filler.finishTables())
     try filler.finish()
-    #expect(try writer.integrityCheck() == [])
+    #expect(try writer.check() == [])
     #expect(
       try writer.rows("SELECT count(*), sum(n), sum(length(b)), min(hex(substr(b, -1))) FROM a")
         == [[.integer(1100), .integer(605_550), .integer(1_100_000_000), .string("07")]])

@@ -34,6 +34,7 @@ struct Extract: ParsableCommand, RecordedCommand {
   @Option(name: .long, help: "csv, ndjson or sqlite.")
   var format: StoreExport.Format = .csv
 
+  @OptionGroup var verification: VerificationOptions
   @OptionGroup var rows: RowOptions
   @OptionGroup var store: StoreOptions
   @OptionGroup var custody: CustodyOptions
@@ -48,6 +49,7 @@ struct Extract: ParsableCommand, RecordedCommand {
     let interruption = Interruption()
     var export = StoreExport(rows.output)
     export.made = interruption.files
+    export.verifies = verification.verify
     let result = try withExtendedLifetime(interruption) {
       try export.run(coreData, as: format, to: output)
     }

@@ -16,6 +16,14 @@ struct LikeOptions: ParsableArguments {
   var like: [String] = []
 }
 
+/// How deep SQLite checks a file before it gets its name.
+struct VerificationOptions: ParsableArguments {
+  @Flag(
+    name: .long,
+    help: "Have SQLite check a new SQLite file of more than 32 MB in full; smaller ones always are.")
+  var verify = false
+}
+
 /// `lifeboat recover`
 struct Recover: ParsableCommand, RecordedCommand {
   static let configuration = CommandConfiguration(
@@ -51,6 +59,7 @@ struct Recover: ParsableCommand, RecordedCommand {
     help: "Of which rows the new file tells where they come from: notable or all.")
   var provenance: StoreRebuild.Provenance = .notable
 
+  @OptionGroup var verification: VerificationOptions
   @OptionGroup var likes: LikeOptions
   @OptionGroup var store: StoreOptions
   @OptionGroup var custody: CustodyOptions
@@ -79,6 +88,7 @@ struct Recover: ParsableCommand, RecordedCommand {
     var rebuild = StoreRebuild()
     rebuild.provenance = provenance
     rebuild.includesDeleted = deleted
+    rebuild.verifies = verification.verify
     rebuild.made = interruption.files
     let meter = progress.meter("Recovering", unit: .pages, display)
     rebuild.progress = { done, total in

@@ -134,18 +134,21 @@ final class RebuildRun {
     return result
   }
 
-  /// Holds the whole file against the format, and each index against its table.
+  /// Has SQLite check the file before it gets its name.
   ///
-  /// Large files are checked by our own reader, which takes a tenth of the time; SQLite has the last word where that is
-  /// not content, and the only one about CHECK constraints. One that does not hold for rows that went in is no fault of
-  /// the file: some hold one day and not the next.
+  /// Of a large file SQLite makes its quick check, and our own reader holds each index against its table, which takes a
+  /// tenth of the time; SQLite checks all of it where our reader objects, or where a table computes values, which our
+  /// reader does not. A CHECK constraint that does not hold for rows that went in is no fault of the file: some hold one
+  /// day and not the next.
   private func check(_ all: inout FindingList) throws -> [String] {
     var problems: [String] = []
     var failing: Set<String> = []
-    let isClean = try !targets.contains { $0?.computes ?? false } && isLarge && passesOwnCheck()
+    var depth = try writer.finalCheckDepth(
+      verifies: options.verifies || targets.contains { $0?.computes ?? false })
+    if depth == .quick, try !passesOwnCheck() { depth = .full }
     let mistakes = mistakenProblems
     var isMistaken = false
-    for problem in isClean ? [] : try writer.integrityCheck() {
+    for problem in try writer.check(depth) {
       if let table = PathText.dropping(prefix: "CHECK constraint failed in ", from: problem) {
         failing.insert(table)
       } else if mistakes.contains(problem) {
@@ -165,17 +168,6 @@ final class RebuildRun {
           table: name))
     }
     return problems
-  }
-
-  /// Files up to this size are SQLite's to check.
-  private static let smallBytes = 32 << 20
-
-  private var isLarge: Bool {
-    get throws {
-      guard case .integer(let count)? = try writer.rows("PRAGMA page_count").first?.first
-      else { return false }
-      return count > Int64(Self.smallBytes / writer.options.pageSize)
-    }
   }
 
   /// What SQLite 3.40.1 tells of tables WITHOUT ROWID because it takes another column for the one that may

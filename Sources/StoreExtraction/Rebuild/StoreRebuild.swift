@@ -19,6 +19,8 @@ public struct StoreRebuild: Sendable {
   public var provenance = Provenance.notable
   /// Whether deleted rows are looked for; they get tables of their own.
   public var includesDeleted = false
+  /// Whether SQLite checks a large file in full before it gets its name, and not only quickly.
+  public var verifies = false
   /// Keeps what is made, for a caller that must take it back in a hurry.
   public var made = MadeFiles()
   /// Hears how many pages of how many have been gone through.

@@ -10,11 +10,13 @@ struct SQLiteExport {
   private let sourceHashes: [String: String]
   private let made: MadeFiles
   private let external: ExternalFiles
+  private let verifies: Bool
 
   init(
     _ store: CoreDataStore, _ options: RowOutput.Options, _ sourceHashes: [String: String],
-    _ made: MadeFiles, _ external: ExternalFiles
+    _ made: MadeFiles, _ external: ExternalFiles, verifies: Bool
   ) {
+    self.verifies = verifies
     self.store = store
     self.options = options
     self.sourceHashes = sourceHashes
@@ -40,7 +42,7 @@ struct SQLiteExport {
         store.kind == .sqlite ? try writeTables(writer, &folded) : try writeEntities(writer)
       }
       try writeProvenance(writer, folded)
-      let problems = try writer.integrityCheck()
+      let problems = try writer.check(writer.finalCheckDepth(verifies: verifies))
       guard problems.isEmpty else {
         throw ExtractionError(
           .writeFailed, "the new file does not pass SQLite's own check: \(problems[0])", path: path)

@@ -56,6 +56,9 @@ public struct StoreExport: Sendable {
   /// Keeps what is made, for a caller that must take it back in a hurry.
   public var made = MadeFiles()
 
+  /// Whether SQLite checks a large SQLite file in full before it gets its name, and not only quickly.
+  public var verifies = false
+
   /// An export with these options. Entity names and limit are respected too.
   public init(_ options: RowOutput.Options = .init()) { self.options = options }
 
@@ -88,8 +91,9 @@ public struct StoreExport: Sendable {
     var files: (RebuildResult.ExternalFiles?, [Finding])
     switch format {
     case .sqlite:
-      parts = try SQLiteExport(store, options, hashes, made, external).write(
-        to: output, checkUnchanged)
+      parts = try SQLiteExport(
+        store, options, hashes, made, external, verifies: verifies
+      ).write(to: output, checkUnchanged)
       files = try external.survey(namesAll: namesAll, mostBytes: SQLiteExport.mostBytes)
     case .ndjson, .csv:
       let folder = try OutputFolder(output, made)
