@@ -204,14 +204,16 @@ import Testing
       fill: { try Notebook.fill($0, rows: 600, longest: 5000) },
       steps: [{ try $0.exec("DELETE FROM note WHERE id % 40 = 0") }])
     let (_, finds) = try Self.recover(change)
-    // A row left over on a root page that became an interior page may have lost its last byte to a cell.
-    withKnownIssue(isIntermittent: true) { finds.expectHonest() }
+    #expect(finds.wrong.isEmpty)
+    #expect(finds.repeated.isEmpty)
+    // A row left over on a root page that became an interior page has lost its last byte to a cell: its content is not that
+    // of the live row any more, and it comes as a version of it.
+    #expect(finds.living.count <= 1)
     let present = change.presentNotes()
     try #require(present.count > 3)
     let absent = present.subtracting(finds.found["note"] ?? [])
-    withKnownIssue(isIntermittent: true) {
-      #expect(absent.count * 10 <= present.count, "\(absent.count) of \(present.count)")
-    }
+    // Two of nine are not found: rows 480 and 520, which go on in pages that are free now.
+    #expect(absent.count <= 2, "\(absent.count) of \(present.count)")
   }
 
   /// A free page that became a trunk of the free list has lost its first bytes (file format, section 1.5).
