@@ -318,7 +318,7 @@ extension DamagedDatabase {
   /// The records of a leaf by their row ids, as much of each as stands on the page.
   ///
   /// `isTorn`: is set to whether they are found by other means than the page's pointers.
-  private func records(of page: UInt32, _ isTorn: inout Bool) throws(SQLiteFileError) -> [Int64:
+  func records(of page: UInt32, _ isTorn: inout Bool) throws(SQLiteFileError) -> [Int64:
     ContiguousArray<UInt8>]
   {
     var buffer = ContiguousArray<UInt8>()

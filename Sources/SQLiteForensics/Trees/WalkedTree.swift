@@ -304,13 +304,15 @@ extension DamagedDatabase {
     return tree
   }
 
-  /// Whether all rows of a leaf have row ids of a range; the only ones that can be on a page that a cell with this range
-  /// leads to.
+  /// Whether all row ids of a leaf, except perhaps the first and the last, are in the range that the keys above allow; where
+  /// its pointers are damaged, whether those of three quarters of its cells are.
   private func hasRows(_ page: UInt32, in rowIDs: ClosedRange<Int64>) throws(SQLiteFileError)
     -> Bool
   {
-    guard let own = try rowIDRanges(of: page)?.inner else { return false }
-    return rowIDs.contains(own)
+    if let own = try rowIDRanges(of: page)?.inner { return rowIDs.contains(own) }
+    var isTorn = false
+    let own = try records(of: page, &isTorn).keys
+    return isTorn && own.count { rowIDs.contains($0) } * 4 > own.count * 3
   }
 }
 
