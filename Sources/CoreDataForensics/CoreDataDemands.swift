@@ -3,10 +3,10 @@ import ObjectModel
 import SQLiteFile
 import SQLiteForensics
 
-/// What Core Data's rules ask of the values in a store's columns, as demands that the check of the file makes good on
+/// The constraints that Core Data's rules set on the values in a store's columns. The check of the file verifies them
 /// while it reads the rows.
 struct CoreDataDemands {
-  /// What a demand is about, for messages.
+  /// What a constraint is about, for messages.
   struct Subject {
     enum Kind {
       case entityNumber
@@ -25,7 +25,7 @@ struct CoreDataDemands {
   private(set) var demands: [ColumnDemand] = []
   private(set) var subjects: [Subject] = []
 
-  /// The demands on all tables of a store that its model lays out.
+  /// The constraints on all tables of a store that its model describes.
   init(_ store: CoreDataStore) {
     for table in store.entityTables { add(table, of: store) }
     guard let layout = store.layout else { return }
@@ -62,7 +62,7 @@ struct CoreDataDemands {
           demand.holds = { bytes in
             guard let identifier = ExternalBlob.identifier(in: bytes) else { return true }
             let blob = ExternalBlob(identifier: identifier, storePath: path)
-            // A file that this user may not read may be there. The check tells of it at the end.
+            // A file that this user may not read may exist. The check reports it at the end.
             return blob.sizeBytes != nil || blob.isRefused
           }
         }
@@ -105,11 +105,11 @@ struct CoreDataDemands {
     layout.table(of: entity).flatMap { store.database.schema.table(named: $0.name)?.name }
   }
 
-  /// The classes in which Core Data stores values of a type; nil where any will do.
+  /// The storage classes of values of a type in Core Data; nil when any class is allowed.
   private static func classes(of type: AttributeType) -> StorageClasses? {
     switch type {
     case .integer16, .integer32, .integer64, .boolean: .integer
-    // Whole numbers are stored as integers in these columns.
+    // Integers that these columns hold are stored as integers.
     case .decimal, .double, .float, .date: [.integer, .real]
     case .string, .uri: .text
     case .binary, .uuid, .transformable: .blob

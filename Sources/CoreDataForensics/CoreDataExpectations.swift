@@ -3,10 +3,9 @@ public import ObjectModel
 public import SQLiteFile
 public import SQLiteForensics
 
-/// What Core Data lets one expect of a store whose schema is lost: the tables that every store has, and from
-/// its model all others.
+/// The tables that a store whose schema is lost must have had: those that every store has, and those of its model.
 public enum CoreDataExpectations {
-  /// The tables of Core Data's own, which are the same in every store (macOS 10.12 and later).
+  /// Core Data's own tables, which are the same in every store (macOS 10.12 and later).
   public static let bookkeeping: [ExpectedTable] = [
     (
       "Z_METADATA",
@@ -19,7 +18,7 @@ public enum CoreDataExpectations {
     ("Z_MODELCACHE", "CREATE TABLE Z_MODELCACHE (Z_CONTENT BLOB)"),
   ].compactMap { name, sql in
     var table = ExpectedTable(name: name, sql: sql)
-    // Nothing in them is ever left out.
+    // No value in them is ever NULL.
     if let count = table?.definition.columns.count { table?.notNull = Set(0..<count) }
     return table
   }
@@ -58,7 +57,7 @@ public enum CoreDataExpectations {
       if let described = layout.tables.first(where: { $0.name == name }) {
         let numbers = described.entityNames.compactMap { layout.numbering.number(of: $0) }
         if let least = numbers.min(), let most = numbers.max() { table.integers[1] = least...most }
-        // Core Data always writes the entity.
+        // Core Data always writes the entity number.
         table.notNull.insert(1)
       }
       tables.append(table)
@@ -66,8 +65,8 @@ public enum CoreDataExpectations {
     return tables
   }
 
-  /// The tables of persistent history of which a store without schema and model has rows. They are alike in every store,
-  /// and each of their rows has an entity number that no app's entity has.
+  /// The tables of persistent history of which a store without schema and model has rows. They are the same in every
+  /// store, and each of their rows has an entity number that no entity of an app has.
   private static func recordedHistory(in database: DamagedDatabase, beside known: [ExpectedTable])
     throws(SQLiteFileError) -> [ExpectedTable]
   {
@@ -80,8 +79,8 @@ public enum CoreDataExpectations {
     return met.sorted().map { database.tables[$0] }
   }
 
-  /// Learns from the store itself what its tables are: the schema where that can be read, completed by the
-  /// model that the store carries.
+  /// Finds the tables of a store from the store itself: from its schema where that can be read, and from the model that
+  /// it carries.
   public static func expect(in database: DamagedDatabase, model given: ManagedObjectModel? = nil)
     throws(SQLiteFileError)
   {
@@ -117,7 +116,7 @@ public enum CoreDataExpectations {
       if knowsEntities || model != nil { known = database.tables }
       if model == nil { known += try recordedHistory(in: database, beside: known) }
     }
-    // Every row of an entity's table says which entity it is of.
+    // Every row of an entity's table gives its entity.
     for index in known.indices {
       let names = known[index].definition.columns.prefix(2).map(\.name)
       if names == ["Z_PK", "Z_ENT"] { known[index].notNull.insert(1) }

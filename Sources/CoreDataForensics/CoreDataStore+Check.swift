@@ -4,13 +4,13 @@ public import SQLiteFile
 public import SQLiteForensics
 
 extension CoreDataStore {
-  /// Checks the file as SQLite's format has it, and what is in it by Core Data's rules: entity numbers, keys handed
-  /// out, references between rows, storage classes, files of external values, the model against its recorded hashes.
+  /// Checks the file against SQLite's file format, and its content against Core Data's rules: entity numbers, keys
+  /// handed out, references between rows, storage classes, external files, and the model against its recorded hashes.
   ///
   /// - Parameters:
-  ///   - depth: whether the entries of indexes are compared with the rows too.
-  ///   - progress: told now and then how many pages have been looked at.
-  /// - Returns: what was found; damage is a finding in it.
+  ///   - depth: whether index entries are also compared with the rows.
+  ///   - progress: called now and then with the number of pages that were examined.
+  /// - Returns: what was found, damage included.
   /// - Throws: `SQLiteFileError` when the device fails.
   public func check(depth: CheckDepth = .quick, progress: ((Int) -> Void)? = nil)
     throws(SQLiteFileError) -> CheckReport
@@ -19,7 +19,7 @@ extension CoreDataStore {
     let demands = CoreDataDemands(self)
     let check = try database.check(depth: depth, demands: demands.demands, progress: progress)
     var report = check.report
-    for finding in meaningFindings.kept { report.add(finding) }
+    for finding in coreDataFindings.kept { report.add(finding) }
     checkKeys(check.highestRowIDs, &report)
     checkTables(&report)
     checkModel(&report)
@@ -32,13 +32,14 @@ extension CoreDataStore {
     return report
   }
 
-  /// The highest key of each table against the one that Z_PRIMARYKEY has as handed out: Core Data takes the next
-  /// key from there, and would give a row the key of another.
+  /// Compares the highest key of each table with the last one that Z_PRIMARYKEY records. Core Data takes the next key
+  /// from there, and would give a new row a key that is in use.
   private func checkKeys(_ highest: [SQLName: Int64], _ report: inout CheckReport) {
     if !entities.contains(where: { !$0.isHistory }) {
       report.add(
         UncheckedPart(
-          id: "coredata.keys", message: "keys and entity numbers, as Z_PRIMARYKEY names no entity"))
+          id: "coredata.keys",
+          message: "keys and entity numbers, because Z_PRIMARYKEY names no entity"))
     }
     for record in entities where record.superNumber == 0 {
       let name =
@@ -47,32 +48,32 @@ extension CoreDataStore {
       report.add(
         Finding(
           "coredata.keyCounter",
-          "the highest key of \(name) is \(key), and Z_PRIMARYKEY says that \(record.highestKey) was the last one given: new rows would get keys that are taken",
+          "the highest key of \(name) is \(key), but Z_PRIMARYKEY gives \(record.highestKey) as the last one: new rows would get keys that are in use",
           table: name))
     }
   }
 
-  /// The tables and columns that the model calls for.
+  /// Checks the tables and columns that the model needs.
   private func checkTables(_ report: inout CheckReport) {
     guard let layout else {
       return report.add(
         UncheckedPart(
           id: "coredata.values",
-          message: "tables, references and storage classes by a model, as the store carries none "
+          message: "tables, references and storage classes, because the store carries no model "
             + "that can be read"))
     }
     guard let metadata, !metadata.versionHashes.isEmpty, model == cachedModel else {
       return report.add(
         UncheckedPart(
           id: "coredata.tables",
-          message: "the tables that the model calls for, as it may not be the store's own"))
+          message: "the tables that the model needs, because it may not be the store's own"))
     }
     for place in layout.tables {
       guard let table = database.schema.table(named: place.name) else {
         report.add(
           Finding(
             "coredata.tableMissing",
-            "the model has the entity \(place.rootEntityName), and its table is not there",
+            "the model has the entity \(place.rootEntityName), but its table is missing",
             table: place.name))
         continue
       }
@@ -83,12 +84,12 @@ extension CoreDataStore {
       report.add(
         Finding(
           "coredata.columnMissing",
-          "the model calls for \(missing.count) more columns: \(missing.prefix(5).joined(separator: ", "))",
+          "columns that the model needs are missing, \(missing.count) in all: \(missing.prefix(5).joined(separator: ", "))",
           table: table.name))
     }
   }
 
-  /// The cached model and the recorded digests against the recorded hashes.
+  /// Checks the cached model and the recorded digests against the recorded hashes.
   private func checkModel(_ report: inout CheckReport) {
     let unread = metadata?.unreadHashes ?? []
     if !unread.isEmpty {
@@ -96,7 +97,7 @@ extension CoreDataStore {
       report.add(
         Finding(
           "coredata.badHash",
-          "what is recorded as version hash of \(unread.count) \(unread.count == 1 ? "entity" : "entities") is not \(VersionHash.byteCount) bytes: \(names)",
+          "the recorded version hash of \(unread.count) \(unread.count == 1 ? "entity" : "entities") is not \(VersionHash.byteCount) bytes long: \(names)",
           table: "Z_METADATA"))
     }
     guard let metadata, !metadata.versionHashes.isEmpty, unread.isEmpty else {
@@ -104,19 +105,20 @@ extension CoreDataStore {
         UncheckedPart(
           id: "coredata.hashes",
           message: unread.isEmpty
-            ? "version hashes, as none are recorded" : "version hashes, as not all can be read"))
+            ? "version hashes, because none are recorded"
+            : "version hashes, because not all can be read"))
     }
     let recorded = metadata.versionHashes
     if let digest = metadata.digest, digest != ModelHashes.digest(of: recorded) {
       report.add(
         Finding(
-          "coredata.badDigest", "the digest does not follow from the version hashes beside it",
+          "coredata.badDigest", "the recorded digest does not match the recorded version hashes",
           table: "Z_METADATA"))
     }
     if let checksum = metadata.checksum, checksum != ModelHashes.checksum(of: recorded) {
       report.add(
         Finding(
-          "coredata.badDigest", "the checksum does not follow from the version hashes beside it",
+          "coredata.badDigest", "the recorded checksum does not match the recorded version hashes",
           table: "Z_METADATA"))
     }
     guard let cachedModel else { return }
@@ -128,13 +130,13 @@ extension CoreDataStore {
       return report.add(
         UncheckedPart(
           id: "coredata.hashes",
-          message: "the model against its version hashes, as the rule for "
+          message: "the model against its version hashes, because the rule for "
             + "\(hashes.unknown.count) of \(cachedModel.entities.count) is not confirmed"))
     }
     report.add(
       Finding(
         "coredata.modelMismatch",
-        "the model that the store carries is not the one whose version hashes it records",
+        "the model that the store carries does not match the version hashes that it records",
         table: "Z_MODELCACHE"))
   }
 
@@ -146,7 +148,7 @@ extension CoreDataStore {
     switch (subject.kind, breach.kind) {
     case (.entityNumber, _):
       id = "coredata.unknownEntity"
-      text = "\(count) the number of an entity that is none of this table's"
+      text = "\(count) the number of an entity that does not belong to this table"
     case (.toOne(let destination), .rowID):
       id = "coredata.danglingReference"
       text = "\(count) a \(subject.name) that leads to no row of \(destination)"
@@ -155,16 +157,16 @@ extension CoreDataStore {
       text = "\(count) a link in \(subject.name) that leads to no row of \(destination)"
     case (.attribute, .untrue):
       id = "coredata.externalFileMissing"
-      text = "\(count) a \(subject.name) in a file of its own that is not there"
+      text = "\(count) a \(subject.name) whose external file is missing"
     case (.attribute(let type), .length):
       id = "coredata.storageClass"
       text = "\(count) a \(subject.name) of the wrong length for \(type.name)"
     case (.attribute(let type), _):
       id = "coredata.storageClass"
-      text = "\(count) a \(subject.name) of a kind that \(type.name) is never stored as"
+      text = "\(count) a \(subject.name) of a storage class that \(type.name) never has"
     default:
       id = "coredata.storageClass"
-      text = "\(count) a \(subject.name) that is no key or number"
+      text = "\(count) a \(subject.name) that is neither a key nor a number"
     }
     let row = breach.first.rowID.map { ", first in row \($0)" } ?? ""
     let isPlaced = breach.first.page > 0

@@ -1,17 +1,17 @@
 public import CoreDataStore
 public import ObjectModel
 
-/// What a new, empty store for a model consists of, as SQL and rows. Whoever has SQLite writes it.
+/// The content of a new, empty store for a model, as SQL and rows. A caller that has SQLite writes it.
 ///
-/// A host app has no need of it: Core Data makes its own store. It serves where there is no host.
+/// An app does not need this, because Core Data makes its store. It serves where there is no app.
 public struct FreshStoreSchema: Sendable, Equatable {
-  /// Why no store can be made for a model.
+  /// Why a store cannot be made for a model.
   public struct Failure: Error, Sendable, Equatable {
     /// What is wrong, in a sentence without a full stop.
     public let message: String
   }
 
-  /// CREATE TABLE and CREATE INDEX statements, in the order to be executed.
+  /// CREATE TABLE and CREATE INDEX statements, in the order in which to run them.
   public let statements: [String]
   /// A table and the statement that makes it.
   public struct Table: Sendable, Equatable {
@@ -33,9 +33,9 @@ public struct FreshStoreSchema: Sendable, Equatable {
   /// The framework version written into new stores: the newest whose stores were compared with ours (iOS 17).
   public static let frameworkVersion: Int64 = 1344
 
-  /// Works out the store of a model.
+  /// Computes the store of a model.
   ///
-  /// - Throws: ``Failure`` when the hash of an entity follows no confirmed rule, or the model cannot be cached.
+  /// - Throws: ``Failure`` when the rule for the hash of an entity is not confirmed, or the model cannot be cached.
   public init(_ model: ManagedObjectModel) throws(Failure) {
     let hashes = model.versionHashes()
     guard let (entity, reason) = hashes.unknown.min(by: { $0.key < $1.key }) else {
@@ -180,8 +180,8 @@ public struct FreshStoreSchema: Sendable, Equatable {
     }?.name
   }
 
-  /// Core Data's order: whole numbers and keys, places in ordered relationships, then dates and floats, decimals, text, URIs, UUIDs, transformed
-  /// values, bytes; within each by entity, attributes before keys, by name.
+  /// Core Data's order: integers and keys, places in ordered relationships, then dates and floats, decimals, text,
+  /// URIs, UUIDs, transformed values, bytes; within each by entity, attributes before keys, by name.
   private static func ordered(_ columns: [TableLayout.Column], _ layout: TableLayout)
     -> [TableLayout.Column]
   {
@@ -226,14 +226,14 @@ public struct FreshStoreSchema: Sendable, Equatable {
     }
   }
 
-  /// A name as SQL takes it: in quotes unless it is plain capitals, digits and underscores.
+  /// A name in SQL: quoted unless it consists of capitals, digits and underscores.
   private static func quoted(_ name: String) -> String {
     let isPlain = name.utf8.allSatisfy { byte in
       (0x41...0x5a).contains(byte) || (0x61...0x7a).contains(byte)
         || (0x30...0x39).contains(byte) || byte == 0x5f
     }
     if isPlain, let first = name.utf8.first, !(0x30...0x39).contains(first) { return name }
-    // By bytes, as a quote may have a combining mark behind it.
+    // By bytes, because a combining mark may follow a quote.
     let quote = UInt8(ascii: "\"")
     let doubled = name.utf8.flatMap { $0 == quote ? [quote, quote] : [$0] }
     return "\"" + String(decoding: doubled, as: UTF8.self) + "\""

@@ -3,7 +3,7 @@ public import ObjectModel
 import SQLiteFile
 public import SQLiteForensics
 
-/// Gives rows of a damaged store the names of its model.
+/// Gives rows of a damaged store the names from its model.
 public struct RecoveredNaming {
   /// The names of the entities, by number.
   public let entityNames: [Int64: String]
@@ -14,8 +14,8 @@ public struct RecoveredNaming {
 
   /// - Parameters:
   ///   - tables: the tables of the database, as ``DamagedDatabase/tables`` has them.
-  ///   - entities: what is left of Z_PRIMARYKEY; may be empty.
-  ///   - model: the model; without one the names of the columns serve.
+  ///   - entities: the rows of Z_PRIMARYKEY that are left; may be empty.
+  ///   - model: the model; without one the column names are used.
   ///   - storePath: the main file, beside which external values lie.
   public init(
     tables: [ExpectedTable], entities: [EntityRecord], model: ManagedObjectModel?,
@@ -27,8 +27,8 @@ public struct RecoveredNaming {
     let own = entities.filter { !$0.isHistory }
     var names = Dictionary(
       own.map { ($0.number, $0.name) }, uniquingKeysWith: { first, _ in first })
-    // The model's names are newer, where it numbers as many entities as the store has; a damaged store may
-    // have lost some.
+    // The model's names are newer, and apply when it numbers as many entities as the store has; a damaged store may
+    // have lost some entities.
     if let layout, own.count <= layout.numbering.names.count,
       own.allSatisfy({ $0.number <= Int64(layout.numbering.names.count) })
     {
@@ -58,7 +58,7 @@ public struct RecoveredNaming {
   /// Whether a table holds rows of entities.
   public func isEntityTable(_ place: Int) -> Bool { declared[place] != nil }
 
-  /// The entities named and all their descendants.
+  /// The entities with these names and all their descendants.
   public func withDescendants(_ names: Set<String>) -> Set<String> {
     guard let model else { return names }
     return names.union(
@@ -67,9 +67,9 @@ public struct RecoveredNaming {
       })
   }
 
-  /// A row as one of an entity; nil when it is of no entity's table. The key of a row that has lost it is 0.
+  /// A row as one of an entity; nil when its table is not an entity's. The key of a row that has lost it is 0.
   ///
-  /// Many-to-many relationships are not followed. Values that are not whole are null.
+  /// Many-to-many relationships are not followed. Partial values are null.
   public func managedRow(_ row: RecoveredRow) -> (row: ManagedRow, columns: [Int])? {
     guard let place = row.origin.table ?? row.origin.guess, let fallback = declared[place] else {
       return nil

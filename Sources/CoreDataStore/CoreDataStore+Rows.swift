@@ -2,12 +2,12 @@ import ObjectModel
 public import SQLiteFile
 
 extension CoreDataStore {
-  /// Hands each row of the entities named to `receive` until it returns false.
+  /// Hands each row of the given entities to `receive` until it returns false.
   ///
   /// - Parameters:
   ///   - entityNames: the entities wanted, their descendants included; nil for all.
-  ///   - tables: the tables to look in, of ``entityTables``; nil for all.
-  ///   - receive: gets a row and says whether it wants the next.
+  ///   - tables: the tables to read, of ``entityTables``; nil for all.
+  ///   - receive: receives a row and returns whether it wants the next.
   /// - Throws: `SQLiteFileError` when the device fails; damage is among the ``findings``.
   public func forEachRow(
     of entityNames: Set<String>? = nil, in tables: [Table]? = nil, _ receive: (ManagedRow) -> Bool
@@ -28,16 +28,16 @@ extension CoreDataStore {
         return goesOn
       }
       for (number, count) in unknownNumbers.sorted(by: { $0.key < $1.key }).prefix(100) {
-        meaningFindings.add(
+        coreDataFindings.add(
           Finding(
             "coredata.unknownEntity",
-            "\(count) rows have the entity number \(number), which is none of this table's",
+            "\(count) rows have the entity number \(number), which does not belong to this table",
             table: table.name))
       }
     }
   }
 
-  /// How the rows of a table become properties; nil when it has no rows of entities.
+  /// How the columns of a table become properties; nil when it has no rows of entities.
   func plan(for table: Table) throws(SQLiteFileError) -> RowPlan? {
     guard let definition = table.definition else { return nil }
     let columns = Dictionary(
@@ -90,7 +90,7 @@ extension CoreDataStore {
     return links.sorted { $0.name < $1.name }
   }
 
-  /// The links of a join table, from the owner or, inverted, from the destination.
+  /// The links of a join table, from the owner or, when inverse, from the destination.
   private func linkTable(_ join: TableLayout.JoinTable, isInverse: Bool, _ layout: TableLayout)
     throws(SQLiteFileError) -> LinkTable?
   {
@@ -117,8 +117,8 @@ extension CoreDataStore {
     owner: Int, destination: Int, ownerOrder: Int?, destinationOrder: Int?
   )
 
-  /// The table of a many-to-many relationship. Of a relationship between an entity and itself either side may
-  /// have given the name.
+  /// The table of a many-to-many relationship. In a relationship between an entity and itself, either side may have
+  /// given the table its name.
   package func joinTable(_ join: TableLayout.JoinTable, _ layout: TableLayout)
     -> (Table, JoinColumns)?
   {
@@ -134,7 +134,7 @@ extension CoreDataStore {
       let columns = definition.columns.map { $0.name.uppercased() }
       let keys = columns.indices.filter { !columns[$0].utf8.starts(with: "Z_FOK_".utf8) }
       guard keys.count >= 2 else { continue }
-      // By name where the names are as expected, else by place: the owner comes first.
+      // By name where the names are as expected, else by position: the owner comes first.
       let destination = columns.firstIndex(of: join.destinationColumn)
       let owner = columns.firstIndex(of: join.ownerColumn)
       let columnsFound: JoinColumns = (

@@ -3,8 +3,8 @@ public import SQLiteFile
 
 /// A Core Data or SwiftData store, read as bytes.
 ///
-/// It is opened like any SQLite file, and what Core Data keeps in it is read where it is there: a file that has
-/// none of it is a store of ``Kind/sqlite``.
+/// It is opened like any SQLite file, and Core Data's content is read where the file has any: a file without it is a
+/// store of ``Kind/sqlite``.
 public final class CoreDataStore {
   /// What kind of file it is.
   public enum Kind: String, Sendable, Codable {
@@ -20,9 +20,9 @@ public final class CoreDataStore {
   public let database: SQLiteDatabase
   /// What kind of file it is.
   public let kind: Kind
-  /// What the store says of itself; nil when there is no readable row of Z_METADATA.
+  /// What the store records about itself; nil without a readable row of Z_METADATA.
   public let metadata: StoreMetadata?
-  /// The numbers of the entities, those of the persistent history included, by number.
+  /// The numbers of the entities, sorted by number; those of the persistent history are included.
   public let entities: [EntityRecord]
   /// The model that the store carries; nil when it has none that can be read.
   public let cachedModel: ManagedObjectModel?
@@ -30,14 +30,14 @@ public final class CoreDataStore {
   public let cachedModelProblem: String?
   /// The model by which rows are read: the one given when opening, else the cached one.
   public let model: ManagedObjectModel?
-  /// What was found by reading the file and its meaning.
+  /// What was found while reading the file and Core Data's content in it.
   public var findings: FindingList {
     var all = database.findings
-    all.add(meaningFindings)
+    all.add(coreDataFindings)
     return all
   }
 
-  package var meaningFindings = FindingList()
+  package var coreDataFindings = FindingList()
   /// The join tables read so far, by name and direction.
   var linkCache: [String: LinkTable] = [:]
 
@@ -55,7 +55,7 @@ public final class CoreDataStore {
     try self.init(SQLiteDatabase(path: path, logView: logView), model: model)
   }
 
-  /// The store in a database that is open.
+  /// The store in an open database.
   ///
   /// - Parameters:
   ///   - database: the file.
@@ -117,25 +117,25 @@ public final class CoreDataStore {
     self.model = model ?? cachedModel
 
     if let problem {
-      meaningFindings.add(
+      coreDataFindings.add(
         Finding(
           "coredata.modelCacheUnreadable", "the cached model is not readable: \(problem)",
           table: "Z_MODELCACHE"))
     }
     if let metadata, case .unreadable(let reason) = metadata.plistState {
-      meaningFindings.add(
+      coreDataFindings.add(
         Finding(
           "coredata.metadataUnreadable", "the metadata is not readable: \(reason)",
           table: "Z_METADATA"))
     }
     if kind == .coreData, metadata == nil {
-      meaningFindings.add(
+      coreDataFindings.add(
         Finding("coredata.metadataMissing", "Z_METADATA has no readable row", table: "Z_METADATA"))
     }
   }
 
-  /// Numbers from 16,001 on are the persistent history's, so no model has more entities than this; a bound for
-  /// hostile files.
+  /// Numbers from 16,001 on belong to the persistent history, so no model has more entities than this. It bounds the
+  /// work for hostile files.
   private static let entityLimit = 16_000
 
   private static func hasShape(_ table: Table) -> Bool {
@@ -145,8 +145,8 @@ public final class CoreDataStore {
 
   // MARK: - Entities
 
-  /// The name of the entity with this number. The model's name wins over Z_PRIMARYKEY's, which a migration
-  /// leaves stale when it renames an entity.
+  /// The name of the entity with this number. The model's name takes precedence over the one in Z_PRIMARYKEY, which
+  /// stays stale when a migration renames an entity.
   public func entityName(ofNumber number: Int64) -> String? {
     numberedNames[number] ?? recordsByNumber[number]?.name
   }
@@ -158,7 +158,7 @@ public final class CoreDataStore {
     guard let layout else { return [:] }
     let names = layout.numbering.names
     let own = entities.filter { !$0.isHistory }
-    // Numbers can be told from the model only when it numbers as many entities as the store has.
+    // The model tells the numbers only when it numbers as many entities as the store has.
     guard own.count == names.count,
       own.map(\.number).sorted() == Array(1...Int64(max(1, own.count)))
     else { return [:] }
@@ -168,7 +168,7 @@ public final class CoreDataStore {
   /// The tables and columns of the model; nil without one.
   package private(set) lazy var layout: TableLayout? = model.map(TableLayout.init)
 
-  /// The entities named and all their descendants.
+  /// The entities with these names and all their descendants.
   public func withDescendants(_ names: Set<String>) -> Set<String> {
     let children = Dictionary(grouping: entities.filter { $0.superNumber != 0 }, by: \.superNumber)
     var all = names
@@ -198,14 +198,14 @@ public final class CoreDataStore {
         root = parent
         steps += 1
       }
-      // The table is named for the entity as it was called when the table was made, or as it is called now.
+      // The table is named after the entity, by its name when the table was made or by its current name.
       let names = Set([root.name, entityName(ofNumber: root.number) ?? root.name])
       for name in names { tables["Z" + name.uppercased(), default: []].append(record) }
     }
     return tables
   }()
 
-  /// The tables that hold rows of entities, those of the persistent history left out.
+  /// The tables that hold rows of entities, without those of the persistent history.
   public var entityTables: [Table] {
     let roots = entities.filter { $0.superNumber == 0 && !$0.isHistory }
     guard !roots.isEmpty else { return database.schema.tables.filter(Self.hasShape) }
@@ -217,8 +217,7 @@ public final class CoreDataStore {
     }
   }
 
-  /// The entities whose rows are in a table, with the names of their properties in the order in which rows
-  /// give them.
+  /// The entities whose rows are in a table, with the names of their properties in the order in which rows list them.
   public func describedEntities(of table: Table) throws(SQLiteFileError) -> [DescribedEntity] {
     guard let plan = try plan(for: table) else { return [] }
     return plan.entities.sorted { $0.key < $1.key }.map { number, entity in

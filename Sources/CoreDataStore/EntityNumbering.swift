@@ -1,13 +1,13 @@
 public import ObjectModel
 
-/// The numbers that Core Data gives the entities of a model: 1 to n, a walk of the inheritance tree, parents
-/// before children, siblings by name without regard to case.
+/// The numbers that Core Data gives the entities of a model: 1 to n in a walk of the inheritance tree, parents before
+/// children, siblings by name without regard to case.
 public struct EntityNumbering: Sendable, Equatable {
   /// The entities in order; the number of an entity is its place, counted from 1.
   public let names: [String]
   private let numbers: [String: Int64]
 
-  /// Numbers a model's entities. Entities in a cycle of parents, which no working model has, come last.
+  /// Numbers the entities of a model. Entities in a cycle of parents, which no valid model has, come last.
   public init(_ model: ManagedObjectModel) {
     var children: [String: [String]] = [:]
     var roots: [String] = []
@@ -31,7 +31,7 @@ public struct EntityNumbering: Sendable, Equatable {
     numbers = Dictionary(uniqueKeysWithValues: zip(names, 1...))
   }
 
-  /// The number of an entity; nil when the model has none of that name.
+  /// The number of an entity; nil when the model has no entity of that name.
   public func number(of name: String) -> Int64? { numbers[name] }
 
   private static func sorted(_ names: some Sequence<String>) -> [String] {

@@ -2,13 +2,13 @@ package import SQLiteFile
 
 /// A row of Z_PRIMARYKEY: an entity's number in this store.
 public struct EntityRecord: Sendable, Hashable, Codable {
-  /// `Z_ENT`, which each row of the entity carries. The history entities have fixed numbers from 16001 on.
+  /// `Z_ENT`, which each row of the entity has. The history entities have fixed numbers from 16001 on.
   public let number: Int64
   /// `Z_NAME`. It can be stale: a lightweight migration that renamed the entity leaves the old name.
   public let name: String
   /// `Z_SUPER`, the parent's number, 0 for none.
   public let superNumber: Int64
-  /// `Z_MAX`, the highest primary key ever handed out in the table. Only root entities count.
+  /// `Z_MAX`, the highest primary key ever handed out in the table. It is used only for root entities.
   public let highestKey: Int64
 
   /// The first number of the persistent history's entities.

@@ -1,4 +1,4 @@
-/// A row of an entity, its properties by their names in the model.
+/// A row of an entity, with its properties by their names in the model.
 public struct ManagedRow: Sendable {
   /// A property and its value.
   public struct Property: Sendable, Hashable {
@@ -13,7 +13,7 @@ public struct ManagedRow: Sendable {
     }
   }
 
-  /// The entity; nil when the row's number is that of no entity.
+  /// The entity; nil when no entity has the row's number.
   public let entityName: String?
   /// `Z_ENT`; nil when it is NULL.
   public let entityNumber: Int64?
@@ -36,9 +36,9 @@ public struct ManagedRow: Sendable {
   }
 }
 
-/// An entity as its rows in a store are read.
+/// An entity as its rows are read from a store.
 public struct DescribedEntity: Sendable, Hashable {
-  /// A property that each row of the entity gives.
+  /// A property that each row of the entity has.
   public struct Property: Sendable, Hashable {
     /// What kind of property.
     public enum Kind: String, Sendable, Hashable, Codable {
@@ -64,6 +64,6 @@ public struct DescribedEntity: Sendable, Hashable {
   public let name: String
   /// `Z_ENT`.
   public let number: Int64
-  /// The properties in the order in which rows give them.
+  /// The properties in the order in which rows list them.
   public let properties: [Property]
 }

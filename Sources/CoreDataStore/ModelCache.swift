@@ -4,7 +4,7 @@ public import ObjectModel
 /// The model that a store carries in `Z_MODELCACHE.Z_CONTENT`: a raw DEFLATE stream (RFC 1951, no header,
 /// no checksum) of a keyed archive.
 public enum ModelCache {
-  /// The largest archive that is unpacked, in bytes. Real ones have 2 to 127 KB.
+  /// The largest archive that is decompressed, in bytes. Real ones have 2 to 127 KB.
   public static let maximumSize = 64 << 20
 
   /// Why a cached model is not readable.
@@ -23,7 +23,7 @@ public enum ModelCache {
     }
   }
 
-  /// Unpacks a raw DEFLATE stream, to at most ``maximumSize`` bytes.
+  /// Decompresses a raw DEFLATE stream, up to ``maximumSize`` bytes.
   static func inflate(_ content: [UInt8]) throws(Failure) -> [UInt8] {
     guard content.count <= maximumSize else { throw Failure(message: "larger than any model") }
     var stream = unsafe z_stream()
@@ -53,12 +53,13 @@ public enum ModelCache {
     }
     guard output.count <= maximumSize else { throw Failure(message: "larger than any model") }
     guard status == Z_STREAM_END else {
-      throw Failure(message: "no whole DEFLATE stream: it breaks off after \(output.count) bytes")
+      throw Failure(
+        message: "the DEFLATE stream is incomplete: it ends after \(output.count) bytes")
     }
     return output
   }
 
-  /// Packs an archive as a store caches it.
+  /// Compresses an archive as a store caches it.
   package static func deflate(_ bytes: [UInt8]) throws(Failure) -> [UInt8] {
     guard bytes.count <= maximumSize else { throw Failure(message: "larger than any model") }
     var stream = unsafe z_stream()
@@ -69,7 +70,7 @@ public enum ModelCache {
     else { throw Failure(message: "cannot start packing") }
     defer { _ = unsafe deflateEnd(&stream) }
     var input = bytes
-    // deflateBound says how much room one call needs at most.
+    // deflateBound gives the room that one call needs at most.
     var output = unsafe [UInt8](
       repeating: 0, count: Int(deflateBound(&stream, UInt(bytes.count))))
     let count = unsafe input.withUnsafeMutableBufferPointer { source in

@@ -14,8 +14,8 @@ extension PropertyValue {
     }
   }
 
-  /// A stored value of an attribute. A value whose storage class does not fit the attribute's type is given as
-  /// it is stored: SQLite lets any class stand in any column, and bending it would hide that.
+  /// A stored value of an attribute. A value whose storage class does not fit the attribute's type is given as it is
+  /// stored: SQLite allows any class in any column, and a conversion would hide that.
   package init(_ stored: StoredValue, _ attribute: Attribute, storePath: String) {
     switch (attribute.type, stored) {
     case (.boolean, .integer(0)): self = .boolean(false)
@@ -24,7 +24,7 @@ extension PropertyValue {
     case (.uuid, .blob(let bytes)) where bytes.count == 16: self = .uuid(bytes)
     case (.double, .integer(let value)), (.float, .integer(let value)),
       (.decimal, .integer(let value)):
-      // Whole numbers are stored as integers in these columns; beyond 2^53 a float would bend them.
+      // Integers in these columns are stored as integers; beyond 2^53 a float would round them.
       if let exact = Double(exactly: value) { self = .real(exact) } else { self = .integer(value) }
     case (_, .blob(let bytes)) where attribute.allowsExternalBinaryDataStorage:
       if let identifier = ExternalBlob.identifier(in: bytes) {

@@ -1,13 +1,13 @@
 public import SQLiteFile
 import SafeText
 
-/// A property's value as the model means it.
+/// A property's value in the type that the model gives it.
 public enum PropertyValue: Sendable, Hashable {
   /// No value.
   case null
   /// A whole number.
   case integer(Int64)
-  /// A number; decimals too, which a store keeps as 64-bit floats.
+  /// A number; also a decimal, which a store keeps as a 64-bit float.
   case real(Double)
   /// A truth value.
   case boolean(Bool)
@@ -19,7 +19,7 @@ public enum PropertyValue: Sendable, Hashable {
   case uuid([UInt8])
   /// Bytes.
   case binary([UInt8])
-  /// Bytes in a file of their own.
+  /// Bytes in an external file.
   case external(ExternalBlob)
   /// The destination of a to-one relationship.
   case toOne(ObjectReference)
@@ -27,9 +27,9 @@ public enum PropertyValue: Sendable, Hashable {
   case toMany([ObjectReference])
 }
 
-/// What a relationship leads to.
+/// The destination of a relationship.
 public struct ObjectReference: Sendable, Hashable {
-  /// The entity; nil when the store does not tell.
+  /// The entity; nil when the store does not tell it.
   public let entityName: String?
   /// The primary key in that entity's table.
   public let primaryKey: Int64
@@ -48,8 +48,8 @@ public struct ReferenceDate: Sendable, Hashable {
   /// A date.
   public init(seconds: Double) { self.seconds = seconds }
 
-  /// ISO 8601 in UTC with up to six digits of the second, such as `2026-11-20T21:53:07.25Z`; nil outside the
-  /// years 0 to 9999, which the form cannot say.
+  /// ISO 8601 in UTC with up to six digits of the second, such as `2026-11-20T21:53:07.25Z`; nil outside the years 0 to
+  /// 9999, which this format cannot express.
   public var iso8601: String? {
     guard seconds.isFinite, abs(seconds) < 1e12 else { return nil }
     var whole = seconds.rounded(.down)
@@ -98,14 +98,14 @@ public struct ReferenceDate: Sendable, Hashable {
 public struct ExternalBlob: Sendable, Hashable {
   /// The name of the file: a UUID.
   public let identifier: String
-  /// The path where the file has to be.
+  /// The path where the file must be.
   public let path: String
   /// The file's size in bytes; nil when it is not there or cannot be read.
   public let sizeBytes: Int64?
-  /// Why what is there cannot be read, such as "a symbolic link, not the file that it leads to"; nil when it can, or
-  /// when nothing is there.
+  /// Why what is there cannot be read, such as "a symbolic link, not the file that it leads to"; nil when it can be
+  /// read, or when nothing is there.
   public let unreadable: String?
-  /// Whether this user may not look whether it is there, or not read it.
+  /// Whether this user may not check for the file, or may not read it.
   package let isRefused: Bool
 
   /// The identifier in a stored value: `0x02`, 36 characters of UUID, NUL. Nil when the value is something else.

@@ -1,4 +1,4 @@
-/// SHA-256 (FIPS 180-4) whose state can be written down, so that a later process goes on where this one ended.
+/// SHA-256 (FIPS 180-4) whose state can be stored, so that a later process can continue.
 ///
 /// It is slower than the library's, and used only for a file that is too large to be read in one go.
 package struct ResumableSHA256: Sendable {
@@ -6,7 +6,7 @@ package struct ResumableSHA256: Sendable {
   package struct State: Sendable, Codable, Equatable {
     /// The eight words.
     package var words: [UInt32]
-    /// How many bytes they stand for, a multiple of 64.
+    /// How many bytes the state covers, a multiple of 64.
     package var byteCount: Int64
 
     /// The state before the first byte.
@@ -16,22 +16,22 @@ package struct ResumableSHA256: Sendable {
         0x5be0_cd19,
       ], byteCount: 0)
 
-    /// Whether it can be a state at all; a record may hold anything.
+    /// Whether the state is possible at all; a record may hold anything.
     package var isValid: Bool { words.count == 8 && byteCount >= 0 && byteCount % 64 == 0 }
   }
 
   package private(set) var state: State
   private var schedule = [UInt32](repeating: 0, count: 64)
 
-  /// Goes on from a state that is valid.
+  /// Continues from a valid state.
   package init(_ state: State = .initial) {
     precondition(state.isValid)
     self.state = state
   }
 
-  /// Takes whole blocks; what is left at the end of `bytes` is not taken.
+  /// Adds whole blocks; the rest at the end of `bytes` is not added.
   ///
-  /// - Returns: How many bytes were taken.
+  /// - Returns: How many bytes were added.
   package mutating func update(_ bytes: UnsafeRawBufferPointer) -> Int {
     let count = bytes.count / 64 * 64
     var offset = 0
@@ -47,7 +47,7 @@ package struct ResumableSHA256: Sendable {
     return count
   }
 
-  /// The hash, in lower-case hex, of all bytes that were taken and of `rest`, which is less than a block.
+  /// The hash, in lower-case hex, of all bytes that were added and of `rest`, which is less than a block.
   package mutating func finalize(_ rest: [UInt8]) -> String {
     let bits = UInt64(state.byteCount + Int64(rest.count)) &* 8
     var last = rest + [0x80]

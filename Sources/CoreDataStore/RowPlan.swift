@@ -1,7 +1,7 @@
 package import ObjectModel
 package import SQLiteFile
 
-/// How the columns of one of a store's tables become properties, worked out once for all rows.
+/// How the columns of a table become properties, worked out once for all its rows.
 package struct RowPlan {
   package enum Kind {
     case attribute(Attribute)
@@ -26,7 +26,7 @@ package struct RowPlan {
     }
   }
 
-  /// A many-to-many relationship: for each owner's key the destinations.
+  /// A many-to-many relationship: the destinations for each owner's key.
   package struct Links {
     let name: String
     let destinations: LinkTable
@@ -45,10 +45,10 @@ package struct RowPlan {
   package let saveCountColumn: Int?
   /// By entity number.
   package let entities: [Int64: EntityPlan]
-  /// For rows whose number is that of no entity: the columns as declared.
+  /// For rows whose number belongs to no entity: the columns as declared.
   package let fallback: [Field]
 
-  /// The columns of an entity's rows, by the names of its properties.
+  /// The columns of an entity's rows, named after its properties.
   package static func fields(
     of entity: String, in definition: TableDefinition, _ layout: TableLayout
   )
@@ -81,7 +81,7 @@ package struct RowPlan {
     return fields.sorted { $0.name < $1.name }
   }
 
-  /// The columns of a table that has no model, by their declared names and types.
+  /// The columns of a table without a model, by their declared names and types.
   package static func declaredFields(of definition: TableDefinition) -> [Field] {
     definition.columns.enumerated().compactMap { index, column in
       guard !["Z_PK", "Z_ENT", "Z_OPT"].contains(column.name.uppercased()) else { return nil }
@@ -92,7 +92,7 @@ package struct RowPlan {
   }
 }
 
-/// The rows of a join table, sorted by owner: 24 bytes a link.
+/// The rows of a join table, sorted by owner: 24 bytes for each link.
 struct LinkTable {
   private var links: [(owner: Int64, destination: Int64, order: Int64)]
 

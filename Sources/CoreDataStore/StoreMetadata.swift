@@ -1,7 +1,7 @@
 public import ObjectModel
 package import SQLiteFile
 
-/// The row of Z_METADATA: what a store says of itself.
+/// The row of Z_METADATA: what a store records about itself.
 public struct StoreMetadata: Sendable, Equatable {
   /// What state the property list in `Z_PLIST` is in.
   public enum PlistState: Sendable, Equatable {
@@ -9,12 +9,12 @@ public struct StoreMetadata: Sendable, Equatable {
     case present
     /// NULL; seen in scrubbed stores.
     case null
-    /// There but not readable, and why.
+    /// Present but not readable, with the reason.
     case unreadable(String)
   }
 
-  /// A key that is not one of the framework's own. Only its name and size are kept: applications put tokens
-  /// and other secrets there.
+  /// A key that is not one of the framework's own. Only its name and size are kept, because apps put tokens and other
+  /// secrets there.
   public struct OtherKey: Sendable, Equatable, Codable {
     /// The key.
     public let name: String
@@ -30,15 +30,15 @@ public struct StoreMetadata: Sendable, Equatable {
   public let plistState: PlistState
   /// The hash of each entity of the model that wrote the store; empty when not recorded.
   public let versionHashes: [String: VersionHash]
-  /// The entities of which the recorded hash is no 32 bytes of data, sorted.
+  /// The entities whose recorded hash is not 32 bytes of data, sorted.
   public let unreadHashes: [String]
   /// The version of the hash rules, 3 in every store seen; nil when not recorded.
   public let versionHashesVersion: Int64?
-  /// The model's version identifiers: free text, a hint.
+  /// The model's version identifiers: free text, only a hint.
   public let versionIdentifiers: [String]
-  /// The framework that wrote the store, which dates it; nil when not recorded.
+  /// The framework version that wrote the store, which dates the store; nil when not recorded.
   public let frameworkVersion: Int64?
-  /// The highest framework that ever wrote the store; nil when not recorded.
+  /// The highest framework version that ever wrote the store; nil when not recorded.
   public let maximumFrameworkVersion: Int64?
   /// `SQLite`; nil when not recorded.
   public let storeType: String?
@@ -49,7 +49,7 @@ public struct StoreMetadata: Sendable, Equatable {
   /// All other keys, by name.
   public let otherKeys: [OtherKey]
 
-  /// Keys of the framework, whose values hold nothing of the user's.
+  /// Keys of the framework, whose values hold nothing private.
   static let frameworkKeys: Set<String> = [
     "NSStoreModelVersionHashes", "NSStoreModelVersionHashesVersion",
     "NSStoreModelVersionIdentifiers", "NSStoreModelVersionHashesDigest",
@@ -69,12 +69,12 @@ public struct StoreMetadata: Sendable, Equatable {
     case .blob(let bytes):
       do {
         list = try PropertyList(bytes: bytes)
-        plistState = list?.entries == nil ? .unreadable("it is no dictionary") : .present
+        plistState = list?.entries == nil ? .unreadable("it is not a dictionary") : .present
       } catch {
         plistState = .unreadable(error.message)
       }
     default:
-      plistState = .unreadable("it is no blob")
+      plistState = .unreadable("it is not a blob")
     }
     let entries = list?.entries ?? [:]
     let hashes = entries["NSStoreModelVersionHashes"]?.entries ?? [:]
@@ -94,9 +94,9 @@ public struct StoreMetadata: Sendable, Equatable {
       .sorted { $0.name < $1.name }
   }
 
-  /// The systems that a framework version belongs to, of which it does not tell the one; nil when it is not known.
+  /// The systems that a framework version may belong to; nil when the version is not known.
   public static func system(ofFramework version: Int64) -> String? {
-    // Dated by stores of known origin.
+    // Dated with stores of known origin.
     let eras: [(ClosedRange<Int64>, String)] = [
       (230...241, "iPhone OS 2 to 3"), (320...329, "iOS 4"), (407...419, "iOS 6 or OS X 10.8"),
       (519...520, "iOS 8"), (637...641, "iOS 9 or OS X 10.11"),

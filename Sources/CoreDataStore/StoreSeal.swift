@@ -2,8 +2,8 @@ import CLibrary
 import Crypto
 import SafeText
 
-/// Size, SHA-256, modification time and inode of every member of a store set, taken at one moment, so that
-/// a later change of the set shows.
+/// Size, SHA-256, modification time and inode of every member of a store set, taken at one moment, so that a later
+/// change of the set can be detected.
 public struct StoreSeal: Sendable, Codable, Equatable {
   /// What the seal holds about one member.
   public struct File: Sendable, Codable, Equatable {
@@ -45,17 +45,17 @@ public struct StoreSeal: Sendable, Codable, Equatable {
       public let rawValue: String
       /// Creates an id from its text.
       public init(rawValue: String) { self.rawValue = rawValue }
-      /// A sealed member is gone.
+      /// A sealed member is missing.
       public static let missing = ID(rawValue: "seal.missing")
-      /// A member is there that was not sealed.
+      /// A member exists that was not sealed.
       public static let added = ID(rawValue: "seal.added")
-      /// A member is of another kind now.
+      /// The kind of a member has changed.
       public static let kind = ID(rawValue: "seal.kind")
-      /// A file is longer or shorter now.
+      /// The size of a file has changed.
       public static let size = ID(rawValue: "seal.size")
-      /// A file has the same size and other bytes.
+      /// A file has the same size but other bytes.
       public static let bytes = ID(rawValue: "seal.bytes")
-      /// A file was written at another time; its bytes are the same.
+      /// The modification time of a file has changed; its bytes are the same.
       public static let modified = ID(rawValue: "seal.modified")
     }
     /// What differs.
@@ -64,7 +64,7 @@ public struct StoreSeal: Sendable, Codable, Equatable {
     public let name: String
     /// The difference in words.
     public let text: String
-    /// Whether the content differs, and not just a time.
+    /// Whether the content differs, not just a time.
     public var affectsContent: Bool { id != .modified }
   }
 
@@ -74,7 +74,7 @@ public struct StoreSeal: Sendable, Codable, Equatable {
   /// The size of one read, in bytes.
   package static let window = 256 * 1024
 
-  /// The size of all sealed files together, in bytes, or the largest number where it is larger. A record can claim
+  /// The size of all sealed files together, in bytes, or the largest number if it is larger, because a record can claim
   /// any size.
   public var sizeBytes: Int64 {
     files.reduce(0) { sum, file in
@@ -83,7 +83,7 @@ public struct StoreSeal: Sendable, Codable, Equatable {
     }
   }
 
-  /// A seal of members that were sealed one by one.
+  /// A seal of members that were sealed separately.
   package init(files: [File]) { self.files = files }
 
   /// Reads every member of `set` and seals it.
@@ -94,9 +94,9 @@ public struct StoreSeal: Sendable, Codable, Equatable {
     try self.init(sealing: set, isCancelled: { false })
   }
 
-  /// The same, asking before each 256 KiB whether to go on.
+  /// The same; asks before each 256 KiB whether to continue.
   ///
-  /// - Throws: ``StoreSealError`` as above, and with the code `seal.cancelled` when it was not to go on.
+  /// - Throws: ``StoreSealError`` as above, and with the code `seal.cancelled` when it was not to continue.
   public init(
     sealing set: StoreSet, isCancelled: @Sendable () -> Bool
   ) throws(StoreSealError) {
@@ -124,7 +124,7 @@ public struct StoreSeal: Sendable, Codable, Equatable {
     }
   }
 
-  /// How one member differs from what was sealed; nil when it does not.
+  /// How one member differs from its sealed state; nil when it does not.
   package static func difference(_ before: File, _ after: File) -> Difference? {
     let name = before.name
     if before.kind != after.kind {
@@ -140,7 +140,7 @@ public struct StoreSeal: Sendable, Codable, Equatable {
     if before.sha256 != after.sha256 {
       return .init(id: .bytes, name: name, text: "\(name) has other bytes than when sealed")
     }
-    // A folder's time changes with its entries, which are compared one by one.
+    // A folder's time changes with its entries, which are compared separately.
     if before.kind == .file, before.modifiedNanoseconds != after.modifiedNanoseconds {
       return .init(
         id: .modified, name: name, text: "\(name) was written again with the same bytes")
@@ -157,7 +157,7 @@ public struct StoreSeal: Sendable, Codable, Equatable {
     }
     guard status.kind == member.kind else {
       throw StoreSealError(
-        .changed, path: member.path, message: "the path names something else than a moment ago")
+        .changed, path: member.path, message: "the path names another file than a moment ago")
     }
     var digest: String?
     var size: Int64 = 0
@@ -182,7 +182,7 @@ public struct StoreSeal: Sendable, Codable, Equatable {
     ofFile path: String, isCancelled: @Sendable () -> Bool = { false }
   ) throws(StoreSealError) -> String {
     guard let status = try status(of: path), status.kind == .file else {
-      throw StoreSealError(.changed, path: path, message: "the path names no file")
+      throw StoreSealError(.changed, path: path, message: "there is no ordinary file at the path")
     }
     var hasher = SHA256()
     _ = unsafe try read(path, expecting: status, isCancelled: isCancelled) {
@@ -196,7 +196,7 @@ public struct StoreSeal: Sendable, Codable, Equatable {
     do { return try FileStatus.of(path) } catch { throw StoreSealError(error) }
   }
 
-  /// Reads a file from `offset` on in windows, for as long as `body` wants more.
+  /// Reads a file from `offset` on in windows, as long as `body` wants more.
   ///
   /// - Returns: Where the reading ended; the file's size when `body` always wanted more.
   package static func read(
@@ -214,7 +214,7 @@ public struct StoreSeal: Sendable, Codable, Equatable {
       var total = offset
       var isWanted = true
       var buffer = [UInt8](repeating: 0, count: window)
-      // One byte more than the size says is enough to see that the file grows.
+      // Reading one byte more than the size is enough to see that the file grows.
       while isWanted, total <= before.sizeBytes {
         if isCancelled() { throw StoreSealError.cancelled(path) }
         let count = unsafe buffer.withUnsafeMutableBytes {
@@ -255,7 +255,7 @@ public struct StoreSeal: Sendable, Codable, Equatable {
 
 /// Why a store set could not be sealed.
 public struct StoreSealError: Error, Sendable, Equatable {
-  /// The kind of failure; more kinds may come.
+  /// The kind of failure; more kinds may be added.
   public struct Code: RawRepresentable, Sendable, Hashable {
     /// For programs, for example `seal.changing`.
     public let rawValue: String
@@ -263,13 +263,13 @@ public struct StoreSealError: Error, Sendable, Equatable {
     public init(rawValue: String) { self.rawValue = rawValue }
     /// A member could not be read.
     public static let unreadable = Code(rawValue: "seal.unreadable")
-    /// A member changed while it was read, so something still writes to the set.
+    /// A member changed while it was read, so a process still writes to the set.
     public static let changing = Code(rawValue: "seal.changing")
-    /// A member is no longer what the listing said.
+    /// A member no longer matches the listing.
     public static let changed = Code(rawValue: "seal.changed")
     /// The set's listing is not complete.
     public static let incompleteSet = Code(rawValue: "seal.incompleteSet")
-    /// The caller called the work off.
+    /// The caller cancelled the work.
     public static let cancelled = Code(rawValue: "seal.cancelled")
   }
 
@@ -296,7 +296,7 @@ public struct StoreSealError: Error, Sendable, Equatable {
   }
 
   static func cancelled(_ path: String) -> StoreSealError {
-    StoreSealError(.cancelled, path: path, message: "the reading was called off")
+    StoreSealError(.cancelled, path: path, message: "the reading was cancelled")
   }
 
   package static func incomplete(_ path: String, _ problem: String) -> StoreSealError {

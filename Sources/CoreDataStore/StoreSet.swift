@@ -3,10 +3,9 @@ import SafeText
 
 /// Everything that belongs to one store, as found on disk at one moment.
 ///
-/// The set is the main file `X` and, where present, `X-wal`, `X-shm`, `X-journal`, the folder of external
-/// blobs `.Y_SUPPORT` (`Y` is `X` without its extension) with all it contains, and whatever an unfinished
-/// migration left behind: `.X.migrationdestination_*`. Symbolic links are members as links; nothing
-/// behind one is looked at.
+/// The set is the main file `X` and, where present, `X-wal`, `X-shm`, `X-journal`, the folder of external files
+/// `.Y_SUPPORT` (`Y` is `X` without its extension) with all it contains, and the files that an unfinished migration
+/// left: `.X.migrationdestination_*`. Symbolic links are members as links and are never followed.
 public struct StoreSet: Sendable, Equatable {
   /// What a member is for.
   public enum Role: String, Sendable, Codable, CaseIterable {
@@ -18,9 +17,9 @@ public struct StoreSet: Sendable, Equatable {
     case sharedMemory
     /// The rollback journal.
     case journal
-    /// The folder of external blobs, or something in it.
+    /// The folder of external files, or something in it.
     case support
-    /// What an unfinished migration left behind.
+    /// A file or folder that an unfinished migration left.
     case migrationDestination
   }
 
@@ -30,7 +29,7 @@ public struct StoreSet: Sendable, Equatable {
     case file
     /// A folder.
     case folder
-    /// A symbolic link, whatever it points to.
+    /// A symbolic link, whatever its target is.
     case symbolicLink
     /// A device, a socket or a pipe.
     case other
@@ -42,8 +41,7 @@ public struct StoreSet: Sendable, Equatable {
     public let role: Role
     /// The full path.
     public let path: String
-    /// The path relative to the store's folder; it has more than one component only below the support
-    /// folder.
+    /// The path relative to the store's folder; it has several components only below the support folder.
     public let name: String
     /// What the path names.
     public let kind: Kind
@@ -72,14 +70,14 @@ public struct StoreSet: Sendable, Equatable {
   /// The members that exist, main file first, each folder before what it contains.
   public let members: [Member]
 
-  /// False when a folder could not be read, held a name that is not UTF-8, or passed the limits on
-  /// depth and number. A set that is not complete must not be moved.
+  /// False when a folder could not be read, has a name that is not UTF-8, or exceeds the limits on depth and number. An
+  /// incomplete set must not be moved.
   public var isComplete: Bool { problem == nil }
 
   /// Why the set is not complete, and what to do about it; nil when it is.
   package let problem: String?
 
-  /// What of the files beside the main file this user may not look at, in a sentence; nil when nothing.
+  /// Which files beside the main file this user may not read, in a sentence; nil when there are none.
   package var unread: String? {
     if let problem { return problem }
     let refused = members.filter { member in
@@ -92,24 +90,24 @@ public struct StoreSet: Sendable, Equatable {
       ? "\(name) cannot be read" : "\(name) and \(refused.count - 1) more files cannot be read"
   }
 
-  /// The members that SQLite itself knows, by what their names add to the main file's.
+  /// The members that SQLite itself uses, by the suffix of their names.
   private static let databaseFiles: [(suffix: String, role: Role)] = [
     ("", .main), ("-wal", .wal), ("-shm", .sharedMemory), ("-journal", .journal),
   ]
 
-  /// How deep below the support folder members are looked for.
+  /// How many folders below the support folder members are looked for.
   static let depthLimit = 32
 
   /// How many members are listed at most.
   static let memberLimit = 200_000
 
-  /// Reads the set that belongs to the main file at `mainPath`, which itself need not exist.
+  /// Reads the set of the main file at `mainPath`, which need not exist.
   public init(at mainPath: String) {
     var listing = Listing(folder: PathText.folder(of: mainPath))
     let name = PathText.lastComponent(of: mainPath)
     for (suffix, role) in Self.databaseFiles { listing.add(name + suffix, as: role) }
     listing.add(Self.supportName(for: name), as: .support)
-    // A folder that is not there has no left-overs, and holds no members that could be missed.
+    // A folder that does not exist has no left-over files, and no members that could be missed.
     if let present = try? FolderEntries.read(listing.folder, limit: Self.memberLimit) {
       let prefix = Self.migrationPrefix(for: name)
       for entry in present.names.sortedByBytes() where PathText.starts(entry, with: prefix) {
@@ -137,8 +135,8 @@ public struct StoreSet: Sendable, Equatable {
     }
   }
 
-  /// The role that `name`, relative to the store's folder, has in the set of a main file called
-  /// `mainName`; nil when it can be no member. It refuses names that lead out of the folder.
+  /// The role that `name`, relative to the store's folder, has in the set of a main file named `mainName`; nil when it
+  /// cannot be a member. Names that lead out of the folder are refused.
   package static func role(ofMember name: String, mainName: String) -> Role? {
     guard PathText.isPlainName(mainName) else { return nil }
     let parts = PathText.components(of: name)
@@ -165,15 +163,14 @@ public struct StoreSet: Sendable, Equatable {
     "." + mainName + ".migrationdestination_"
   }
 
-  /// `folder` under its real name when it is a symbolic link, which the owner of a store may choose; else as
-  /// given. Nothing below it is followed.
+  /// `folder` under its real name when it is a symbolic link, which the owner of a store may choose; else as given.
+  /// Links below it are not followed.
   package static func resolvedFolder(_ folder: String) -> String {
     guard (try? FileStatus.of(folder))??.kind == .symbolicLink else { return folder }
     return realFolder(folder)
   }
 
-  /// `folder` by a path without symbolic links, which is what a change in it needs; as given where there is no such
-  /// path.
+  /// `folder` by a path without symbolic links, which a change in it needs; as given when there is no such path.
   package static func realFolder(_ folder: String) -> String {
     guard let real = unsafe realpath(folder, nil) else { return folder }
     defer { unsafe free(real) }
@@ -185,7 +182,7 @@ public struct StoreSet: Sendable, Equatable {
 private struct Listing {
   let folder: String
   var members: [StoreSet.Member] = []
-  /// The first thing that could not be listed.
+  /// The first problem with the listing.
   private(set) var problem: String?
 
   init(folder: String) { self.folder = folder }
@@ -206,13 +203,13 @@ private struct Listing {
     }
     guard let status else { return }
     guard members.count < StoreSet.memberLimit else {
-      return note("the store has more than \(StoreSet.memberLimit) files, the most that are moved")
+      return note("the store has more than \(StoreSet.memberLimit) files, the limit for a move")
     }
     guard depth <= StoreSet.depthLimit else {
       return note("\(shown) is more than \(StoreSet.depthLimit) folders deep; move it out")
     }
     members.append(.init(role: role, path: path, name: name, status))
-    // Only these two are folders by convention; a folder in another's place is listed, not entered.
+    // Only these two are folders by convention; a folder in the place of another member is listed but not entered.
     guard status.kind == .folder, role == .support || role == .migrationDestination else { return }
     guard let inside = try? FolderEntries.read(path, limit: StoreSet.memberLimit) else {
       return note("\(shown) cannot be read; give this user the right to read it")
@@ -243,7 +240,7 @@ package struct FileStatus: Sendable, Equatable, Codable {
   package let sizeBytes: Int64
   package let device: Int64
   package let inode: UInt64
-  /// Nanoseconds since 1970, cut to what 64 bits hold.
+  /// Nanoseconds since 1970, clamped to 64 bits.
   package let modified: Int64
   package let changed: Int64
   /// The permission bits.
@@ -311,16 +308,16 @@ package struct FileStatus: Sendable, Equatable, Codable {
   }
 }
 
-/// What one look says of the files of a store that SQLite itself knows. No folder is read, so it costs the same
-/// however much lies beside or below the store.
+/// The files of a store that SQLite itself uses, as one look finds them. No folder is read, so the cost does not depend
+/// on how many files lie beside or below the store.
 package struct DatabaseFiles: Sendable, Equatable {
-  /// nil when nothing has the name, or that cannot be told.
+  /// Nil when nothing has the name, or when that cannot be told.
   package let main: FileStatus?
   package let log: FileStatus?
-  /// Of the log.
+  /// The index of the log.
   package let index: FileStatus?
   package let journal: FileStatus?
-  /// False when of the main file, the log or its index it cannot be told whether they are there.
+  /// False when it cannot be told whether the main file, the log or its index exist.
   package let isLogKnown: Bool
 
   package init(at mainPath: String) {
@@ -341,14 +338,15 @@ package struct DatabaseFiles: Sendable, Equatable {
 
 /// The names in a folder.
 package struct FolderEntries: Sendable, Equatable {
-  /// All names but "." and "..", in the order of the folder.
+  /// All names except "." and "..", in the order of the folder.
   package let names: [String]
-  /// True when the limit was reached or a name is not UTF-8.
+  /// Whether the limit was reached or a name is not UTF-8.
   package let isCut: Bool
   /// The bytes of the first name that is not UTF-8; nil when there is none.
   package let strangeName: [UInt8]?
 
-  /// What could not be listed, and what to do; nil when everything was. `folder` is what to call it.
+  /// What could not be listed, and what to do; nil when everything was listed. `folder` names the folder in the
+  /// message.
   package func problem(in folder: String) -> String? {
     guard isCut else { return nil }
     guard let strangeName else { return "\(folder) holds too many files to list" }
@@ -359,7 +357,7 @@ package struct FolderEntries: Sendable, Equatable {
       + "rename that file and try again"
   }
 
-  /// Reads `folder`, which may not be a symbolic link.
+  /// Reads `folder`, which must not be a symbolic link.
   package static func read(
     _ folder: String, limit: Int
   ) throws(SystemCallError) -> FolderEntries {

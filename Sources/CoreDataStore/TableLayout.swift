@@ -1,6 +1,6 @@
 public import ObjectModel
 
-/// Where a model's properties are kept: the tables and columns that Core Data makes for it.
+/// Where a model's properties are stored: the tables and columns that Core Data makes for it.
 public struct TableLayout: Sendable, Equatable {
   /// What a column is for.
   public enum Role: Sendable, Hashable {
@@ -8,9 +8,9 @@ public struct TableLayout: Sendable, Equatable {
     case attribute(Attribute)
     /// The key of a to-one relationship's destination.
     case toOne(Relationship)
-    /// The entity number of that destination, where it may be one of several entities.
+    /// The entity number of that destination, where several entities are possible.
     case destinationEntity(Relationship)
-    /// The place in an ordered to-many relationship, whose inverse is the key.
+    /// The place in an ordered to-many relationship; the inverse is the key.
     case order(Relationship)
     /// The key of the owner of a to-many relationship without inverse.
     case owner(Relationship)
@@ -20,7 +20,7 @@ public struct TableLayout: Sendable, Equatable {
 
   /// A column besides `Z_PK`, `Z_ENT` and `Z_OPT`.
   public struct Column: Sendable, Hashable {
-    /// The name, `Z` and the property's name in capitals, with a digit where two entities collide.
+    /// The name: `Z` and the property's name in capitals, with a digit where the names of two entities collide.
     public let name: String
     /// The entity that declares the property; its descendants have the column too.
     public let entityName: String
@@ -34,17 +34,17 @@ public struct TableLayout: Sendable, Equatable {
     public let name: String
     /// The root entity.
     public let rootEntityName: String
-    /// All entities whose rows are here, the root first, by number.
+    /// All entities whose rows are in the table, the root first, by number.
     public let entityNames: [String]
-    /// The columns by entity and property.
+    /// The columns, by entity and property.
     public let columns: [Column]
   }
 
   /// The table of a many-to-many relationship.
   public struct JoinTable: Sendable, Hashable {
-    /// The name, `Z_` and the owner's number and the relationship's name.
+    /// The name: `Z_`, the owner's number and the relationship's name.
     public let name: String
-    /// The entity that declares the relationship the table is named for.
+    /// The entity that declares the relationship after which the table is named.
     public let ownerName: String
     /// That relationship.
     public let relationship: Relationship
@@ -52,9 +52,10 @@ public struct TableLayout: Sendable, Equatable {
     public let ownerColumn: String
     /// The column with the destination's key.
     public let destinationColumn: String
-    /// The column with the owner's place among those of the destination; nil when the inverse is not ordered.
+    /// The column with the owner's place among the destination's owners; nil when the inverse is not ordered.
     public let ownerOrderColumn: String?
-    /// The column with the destination's place among those of the owner; nil when not ordered.
+    /// The column with the destination's place among the owner's destinations; nil when the relationship is not
+    /// ordered.
     public let destinationOrderColumn: String?
   }
 
@@ -137,8 +138,8 @@ public struct TableLayout: Sendable, Equatable {
     tables.first { $0.entityNames.contains(entityName) }
   }
 
-  /// What an attribute keeps in columns: itself, or each leaf of a composite, which is named by its key path and has
-  /// a column by its own name alone, as all 14 composites of two real stores have it.
+  /// The columns of an attribute: itself, or each leaf of a composite. A leaf is named by its key path, and its column
+  /// by its own name alone, as in all 14 composites of two real stores.
   private static func kept(_ attribute: Attribute) -> [(name: String, attribute: Attribute)] {
     guard attribute.type == .composite, !attribute.elements.isEmpty else {
       return [(attribute.name, attribute)]
@@ -160,7 +161,7 @@ public struct TableLayout: Sendable, Equatable {
     return leaves
   }
 
-  /// Columns for to-many relationships without inverse that lead into a table's entities.
+  /// Columns for to-many relationships without inverse whose destinations are in a table's entities.
   private static func ownerColumns(
     of names: [String], in model: ManagedObjectModel, _ numbering: EntityNumbering,
     _ namer: inout Namer
@@ -218,8 +219,8 @@ public struct TableLayout: Sendable, Equatable {
         joins.append((name, number, relationship, inverse, inverseOwner, inverseNumber))
       }
     }
-    // Where columns of two tables would have one name, the last table's keeps it: so it is in all stores seen,
-    // between entities (wire: Z_23USERS1 in the table of entity 15, Z_23USERS in that of 19) and within one.
+    // Where columns of two tables would have the same name, the last table's column keeps it. All stores seen have it
+    // so, between entities (wire: Z_23USERS1 in the table of entity 15, Z_23USERS in that of 19) and within one.
     var namer = Namer()
     return joins.sorted { one, two in
       one.number == two.number
@@ -241,7 +242,7 @@ public struct TableLayout: Sendable, Equatable {
     }.reversed()
   }
 
-  /// The inverse of a relationship, looked up in its destination and that one's ancestors.
+  /// The inverse of a relationship, looked up in its destination and the destination's ancestors.
   static func inverse(of relationship: Relationship, in model: ManagedObjectModel) -> Relationship?
   {
     guard let name = relationship.inverseName else { return nil }
@@ -259,7 +260,7 @@ public struct TableLayout: Sendable, Equatable {
     }
   }
 
-  /// Gives names that are taken a digit: the first keeps its own, the next gets 1, then 2.
+  /// Gives a digit to names that are in use: the first keeps its own, the next gets 1, then 2.
   private struct Namer {
     private var uses: [String: Int] = [:]
 

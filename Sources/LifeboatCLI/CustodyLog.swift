@@ -23,14 +23,14 @@ protocol RecordedCommand {
 }
 
 /// A chain of records, one line of JSON for each run. Each line holds the SHA-256 of the line before it, so that a
-/// line that is changed or taken out shows.
+/// changed or removed line is detected.
 struct CustodyLog {
   private let path: String
   private let command: any RecordedCommand
   private let started = Date()
   private let before: Evidence
 
-  /// Takes down the evidence before a command runs; nil when the run is not to be recorded.
+  /// Records the evidence before a command runs; nil when the run is not to be recorded.
   init?(_ command: any RecordedCommand) throws {
     guard let path = command.custody.log else { return nil }
     self.path = path
@@ -43,7 +43,7 @@ struct CustodyLog {
     else {
       throw Failure(
         73, "custody.notALog",
-        "something that is no custody log is at \(path); nothing was written to it",
+        "\(path) is not a custody log; nothing was written to it",
         hint: "name a new file, or one that --custody-log made")
     }
     before = Self.evidence(at: command.evidencePaths)
@@ -53,7 +53,7 @@ struct CustodyLog {
   fileprivate struct Evidence {
     /// The hashes of each store's files, by their names.
     var hashes: [String: [String: String]] = [:]
-    /// What is or was a store and is not among them, and files that could not be read to their end.
+    /// Other files that are or were stores, and files that could not be read to their end.
     var passedOver: [StoreFinder.PassedOver] = []
   }
 
@@ -73,7 +73,7 @@ struct CustodyLog {
     let host: String
     let user: String
     let inputs: [Input]
-    /// What is, was or may be evidence and was not hashed; nil for nothing.
+    /// Files that are, were or may be evidence and were not hashed; nil when there are none.
     let passedOver: [StoreFinder.PassedOver]?
     let outputs: [String: String]
     let exitCode: Int32
@@ -142,7 +142,7 @@ struct CustodyLog {
       do {
         let found = try StoreFinder.find(at: path)
         for store in found.stores { all.add(store) }
-        // What lost its header, or its store, is evidence too, where it is a file.
+        // A file that lost its header or its store is evidence too.
         for other in found.passedOver where !all.add(other.path) { all.passedOver.append(other) }
       } catch {
         all.pass(over: path, error)
@@ -155,7 +155,7 @@ struct CustodyLog {
     var all: [String: String] = [:]
     for path in paths {
       if let hash = try? StoreSeal.sha256(ofFile: path) { all[path] = hash }
-      // Links are not followed, neither by the one nor by the other.
+      // Neither the hash nor the enumerator follows links.
       guard let inside = FileManager.default.enumerator(atPath: path) else { continue }
       for case let name as String in inside {
         let file = PathText.joined(path, name)
@@ -167,7 +167,7 @@ struct CustodyLog {
 }
 
 extension CustodyLog.Evidence {
-  /// Takes down the files of the store at a path; false when not one of them can be hashed.
+  /// Records the files of the store at a path; false when none of them can be hashed.
   @discardableResult fileprivate mutating func add(_ store: String) -> Bool {
     for member in StoreSet(at: store).members where member.kind == .file {
       do {

@@ -7,7 +7,7 @@ import StoreExtraction
 enum EvidenceGuard {
   /// Refuses an output that is a member of the store set at `storePath`, or would become one by its name.
   static func check(_ output: String, against storePath: String) throws {
-    // Elsewhere "-" is standard output; a file of that name is nobody's wish.
+    // Other commands take "-" for standard output; nobody wants a file of that name.
     guard !PathText.isSame(output, "-") else {
       throw Failure(
         64, "usage.noStandardOutput", "the output is a file, and cannot be standard output (-)",
@@ -19,7 +19,7 @@ enum EvidenceGuard {
     guard PathText.isInside(target, folder), !PathText.isSame(target, folder) else { return }
     let name = String(Substring(target.utf8.dropFirst(PathText.joined(folder, "").utf8.count)))
     let main = PathText.lastComponent(of: store)
-    // Where upper and lower case are one the other name is the same file.
+    // On a volume that ignores case the other name is the same file.
     guard StoreSet.role(ofMember: name, mainName: main) == nil,
       StoreSet.role(ofMember: name.lowercased(), mainName: main.lowercased()) == nil
     else {
@@ -38,7 +38,7 @@ enum EvidenceGuard {
       hint: "name an output outside of \(ShellText.path(path))")
   }
 
-  /// The same for all stores that a path leads to, and for what was one.
+  /// The same for all stores that a path leads to, and for former stores.
   static func check(_ output: String, againstAllAt path: String) throws {
     let found = try? StoreFinder.find(at: path)
     let stores = found.map { $0.stores + $0.passedOver.map(\.path) } ?? [path]

@@ -11,7 +11,7 @@ import StoreRecovery
 import SupportBundle
 import Terminal
 
-/// An error as the command line tells it: what, where, what next, and the exit code of the manual.
+/// An error as the command line reports it: what, where, what next, and the exit code of the manual.
 struct Failure: Error {
   var exitCode: Int32
   var code: String
@@ -25,13 +25,13 @@ struct Failure: Error {
     self.hint = hint
   }
 
-  /// What a reading command ends with when the evidence is not what it was when reading began;
+  /// The failure of a reading command whose evidence changed since reading began;
   /// `members` are the names of the files that changed.
   static func changedDuringRead(_ members: [String]) -> Failure {
     Failure(
       75, "evidence.changedDuringRead",
       "the store changed while it was read: \(members.joined(separator: ", "))",
-      hint: "close whatever writes to the store and try again")
+      hint: "close every program that writes to the store and try again")
   }
 
   /// The failure behind an error; nil for an error that is the argument parser's.
@@ -44,7 +44,8 @@ struct Failure: Error {
     case let error as StoreSealError:
       self.init(
         error.code == .changing || error.code == .changed ? 75 : 74, error.code.rawValue,
-        Self.sentence(error.message, error.path), hint: "close whatever writes to it and try again")
+        Self.sentence(error.message, error.path),
+        hint: "close every program that writes to it and try again")
     case let error as SQLiteWriterError: self.init(error)
     case let error as BundleError: self.init(error)
     case let error as StoreRecoveryError: self.init(error)
@@ -89,7 +90,7 @@ struct Failure: Error {
 
   private static func sentence(_ text: String, _ path: String?) -> String {
     guard let path else { return text }
-    // A full stop before the path is none.
+    // A full stop in front of the path would not end a sentence.
     let message =
       PathText.ends(text, with: "..") ? text : PathText.dropping(suffix: ".", from: text) ?? text
     guard !path.isEmpty else { return "\(message): the path is empty" }
@@ -116,11 +117,11 @@ struct Failure: Error {
       case .permission: (77, "ask for read permission, or work on a copy that you may read")
       case .io: (74, "copy the file to a healthy disk and try again")
       case .empty:
-        (65, "look for a -wal or a backup beside it: the rows are elsewhere, if anywhere")
+        (65, "look for a -wal or a backup beside it: this file holds no rows")
       case .looksEncrypted:
         (65, "if the app encrypts its store, ask for an export made with its key")
       case .notADatabase, .badHeader:
-        (65, Self.ruinHint(error.path) ?? "check that this is the store, and not a file beside it")
+        (65, Self.headerHint(error.path) ?? "check that this is the store, not a file beside it")
       case .isLog, .isJournal: (65, Self.sideFileHint(error.path ?? ""))
       case .output, .outputClosed: (74, "check the free space where the output goes")
       default: (70, nil)
@@ -128,7 +129,7 @@ struct Failure: Error {
     self.init(exit, error.code.rawValue, message, hint: hint)
   }
 
-  /// What to name instead of something that is no file.
+  /// What to name instead of a path that is not a file.
   private static func noFileHint(_ path: String?) -> String {
     guard let path else { return "name the file itself" }
     var isFolder: ObjCBool = false
@@ -143,21 +144,21 @@ struct Failure: Error {
     return "name the store's main file, which is an ordinary file"
   }
 
-  /// What to do with a file that has lost its header and is a database all the same; nil for any other file.
-  private static func ruinHint(_ path: String?) -> String? {
+  /// What to do with a file that has lost its header but is a database; nil for any other file.
+  private static func headerHint(_ path: String?) -> String? {
     guard let path, SQLiteDatabase.isRuinedDatabase(path: path) else { return nil }
     let name = ShellText.path(path)
     return
-      "its header is ruined, but there are pages of a database in it; read them with: lifeboat recover \(name) -o NEW.sqlite, or: lifeboat rows --all \(name)"
+      "its header is damaged, but it holds pages of a database; read them with: lifeboat recover \(name) -o NEW.sqlite, or: lifeboat rows --all \(name)"
   }
 
-  /// What to do with a log or journal that was named in the place of its database.
+  /// What to do with a log or journal that was named instead of its database.
   private static func sideFileHint(_ path: String) -> String {
     guard let suffix = ["-wal", "-journal"].first(where: { PathText.ends(path, with: $0) }),
       let main = PathText.dropping(suffix: suffix, from: path), !main.utf8.isEmpty
     else {
       return
-        "name the main file; where it is lost, put this file beside an empty file X under the name X-wal or X-journal, and read X with: lifeboat recover X -o NEW.sqlite"
+        "name the main file; if it is lost, put this file beside an empty file X, under the name X-wal or X-journal, and read X with: lifeboat recover X -o NEW.sqlite"
     }
     guard !FileManager.default.fileExists(atPath: main) else {
       return "name the main file: \(ShellText.path(main))"
@@ -178,13 +179,13 @@ struct Failure: Error {
         (65, "name a healthy store, or an .xcdatamodeld, .xcdatamodel, .momd or .mom")
       case .unknownName: (64, Self.nameHint(error))
       case .whichVersion: (64, "name the version's own .mom or .xcdatamodel")
-      case .changedDuringRead: (75, "close whatever writes to the store and try again")
+      case .changedDuringRead: (75, "close every program that writes to the store and try again")
       default: (70, nil)
       }
     self.init(exit, error.code.rawValue, Self.sentence(error.message, error.path), hint: hint)
   }
 
-  /// Which name may have been meant, and where all of them are.
+  /// The name that may have been meant, and how to see all names.
   private static func nameHint(_ error: ExtractionError) -> String {
     let store = error.path.map(ShellText.path) ?? "STORE"
     let all = "see the names with: lifeboat inspect -v \(store)"
@@ -242,7 +243,7 @@ struct Failure: Error {
       hint: error.hint ?? (exit == 66 ? "check the path, and name the file itself" : nil))
   }
 
-  /// The failure to look at an incident at all; nil where its folder and its record could be looked at.
+  /// The failure to read an incident; nil if its folder and its record could be read.
   init?(unreadable entry: Incidents.Entry) {
     guard let code = entry.problemErrno else { return nil }
     let isRefused = Self.isRefusal(code)
@@ -254,9 +255,9 @@ struct Failure: Error {
         ? "run lifeboat as the user who owns the folder" : Self.keptHint(entry.folder))
   }
 
-  /// Where the files of an incident are whose record tells nothing.
+  /// Where the files of an incident are when its record cannot be read.
   static func keptHint(_ folder: String) -> String {
-    "what was set aside is in \(ShellText.path(folder + "/store")), where it was not looked at"
+    "what was set aside is in \(ShellText.path(folder + "/store")); it was not looked at"
   }
 
   private static func isRefusal(_ code: Int32?) -> Bool { code == EACCES || code == EPERM }
@@ -284,7 +285,7 @@ struct Failure: Error {
           65,
           "look at what is kept with: lifeboat incidents show FOLDER ID; --force restores other files"
         )
-      case .cancelled: (75, "nothing was moved; run it again when it may take its time")
+      case .cancelled: (75, "nothing was moved; run it again and let it finish")
       case .nothingKept: (66, "see what became of it with: lifeboat incidents list FOLDER")
       case .notAFile: (66, nil)
       default: (75, nil)
@@ -308,7 +309,7 @@ struct Failure: Error {
       if let hint { try? errors.writeLine("hint: \(VisibleText.visible(hint))") }
       if exitCode == 70 {
         try? errors.writeLine(
-          "This is a bug of ours: please report it with the line above and version \(Tool.version)."
+          "This is a bug in lifeboat: please report it with the line above and version \(Tool.version)."
         )
       }
     }

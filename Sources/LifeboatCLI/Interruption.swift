@@ -2,15 +2,15 @@ import Dispatch
 import Foundation
 import StoreExtraction
 
-/// Leaves at once on Ctrl-C, SIGTERM, SIGHUP or SIGXCPU, and takes what is half-written along: the files and folders that this
-/// run made, known by who they are. What others put there stays.
+/// Ends the process at once on Ctrl-C, SIGTERM, SIGHUP or SIGXCPU, and removes what is half-written: the files and
+/// folders that this run made, recognised by their identity. Files of others stay.
 final class Interruption {
-  /// Signals that ask a program to leave.
+  /// Signals that ask a program to end.
   private static let signals = [SIGINT, SIGTERM, SIGHUP, SIGXCPU]
-  /// How long work that cleans up by itself has to end.
+  /// How much time work that cleans up by itself gets to end.
   private static let grace = DispatchTimeInterval.milliseconds(400)
 
-  /// What this run makes. Nothing more can be made once an interruption takes it back.
+  /// What this run makes. Nothing more can be made once an interruption removes it.
   let files: MadeFiles
   private let handled: [Int32]
   private let sources: [any DispatchSourceSignal]
@@ -21,7 +21,7 @@ final class Interruption {
     private var hasRequest = false
     private var isOver = false
 
-    /// Notes a request, and tells whether it is the first.
+    /// Records a request, and returns whether it is the first.
     func request() -> Bool {
       lock.withLock {
         defer { hasRequest = true }
@@ -31,26 +31,26 @@ final class Interruption {
 
     var isRequested: Bool { lock.withLock { hasRequest } }
 
-    /// Notes that the work is done.
+    /// Records that the work is done.
     func end() { lock.withLock { isOver = true } }
 
     var hasEnded: Bool { lock.withLock { isOver } }
   }
 
-  /// From now on an interruption takes back what is in ``files`` and ends the process by the signal. With
+  /// From now on an interruption removes what is in ``files`` and ends the process by the signal. With
   /// `lettingWorkEnd` the work first has a moment to see ``isRequested`` and to end by itself.
   ///
-  /// `gather` is called before anything is taken back, for work that makes things that it does not note.
+  /// `gather` is called before anything is removed, for work that does not record all that it makes.
   init(lettingWorkEnd: Bool = false, gather: @escaping @Sendable (MadeFiles) -> Void = { _ in }) {
     let state = state
     let files = MadeFiles()
     self.files = files
-    // A queue of its own has a thread of its own: one that is shared may wait until the work has ended.
+    // A queue of its own has a thread of its own; a shared queue may wait until the work has ended.
     let queue = DispatchQueue(label: "lifeboat.interruption", qos: .userInteractive)
-    // A file that grows beyond the limit of its size is then an error of writing like any other, and what fails
-    // takes back what it made.
+    // A file that exceeds the size limit is then an ordinary write error, and the work that fails removes what it
+    // made.
     signal(SIGXFSZ, SIG_IGN)
-    // nohup(1) has it ignored, and that it stays.
+    // nohup(1) ignores SIGHUP; it stays ignored.
     handled = Self.signals.filter { $0 != SIGHUP || !Self.isIgnored($0) }
     sources = handled.map { number in
       signal(number, SIG_IGN)
@@ -74,7 +74,7 @@ final class Interruption {
   ) {
     gather(files)
     files.takeBackForGood()
-    // The end and the taking back share the lock of the files: whichever came first, the other finds it.
+    // Ending and removing share the lock of the files, so the second one sees that the first one came before it.
     if state.hasEnded { return }
     // The signal itself ends the process, so that a shell sees what happened.
     signal(number, SIG_DFL)
@@ -82,8 +82,8 @@ final class Interruption {
     kill(getpid(), number)
   }
 
-  /// Lets signals through that whoever started us has left blocked: work that nobody can interrupt would read a file
-  /// of holes for hours.
+  /// Unblocks signals that the parent process left blocked: work that nobody can interrupt would read a sparse file
+  /// for hours.
   static func unblock(_ numbers: [Int32] = signals) {
     var set = sigset_t()
     unsafe sigemptyset(&set)
@@ -104,7 +104,7 @@ final class Interruption {
     return unsafe unsafeBitCast(handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
   }
 
-  /// The same as ``isRequested``, for whoever is not to know of signals.
+  /// The same as ``isRequested``, for code that should not depend on this class.
   var requested: @Sendable () -> Bool {
     let state = state
     return { state.isRequested }
@@ -121,7 +121,7 @@ final class Interruption {
 
   deinit {
     for source in sources { source.cancel() }
-    // Their handlers have gone, and without one the signals are ignored.
+    // The handlers are gone, and without them the signals are ignored.
     if state.hasEnded { return }
     for number in handled + [SIGXFSZ] { signal(number, SIG_DFL) }
   }

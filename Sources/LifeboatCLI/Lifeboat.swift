@@ -11,15 +11,15 @@ struct Lifeboat: ParsableCommand {
     abstract:
       "Reads, sets aside and passes on Core Data, SwiftData and SQLite stores that will not open.",
     discussion: """
-      lifeboat inspect Notes.sqlite          what is this file, and is it well?
+      lifeboat inspect Notes.sqlite          what is this file, and is it sound?
       lifeboat extract Notes.sqlite -o Rows  save every row that can be read
       lifeboat demo                          see it all in a minute
 
       No command writes to a store that it reads, and SQLite never opens it.
 
       EXIT STATUS
-        0 done   1 done, with findings   64 wrong usage   65 no store that is understood
-        66 input missing   70 a bug of ours   73 output exists   74 device error
+        0 done   1 done, with findings   64 wrong usage   65 not a readable store
+        66 input missing   70 a bug in lifeboat   73 output exists   74 device error
         75 try again   77 permission denied.  Treat any other code as a failure.
       """,
     version: Tool.version,
@@ -32,7 +32,7 @@ struct Lifeboat: ParsableCommand {
         ]),
       CommandGroup(name: "Save", subcommands: [Recover.self, Extract.self, Rescue.self]),
       CommandGroup(name: "Pass on", subcommands: [Bundle.self]),
-      CommandGroup(name: "Keep house", subcommands: [IncidentsCommand.self]),
+      CommandGroup(name: "Manage incidents", subcommands: [IncidentsCommand.self]),
       CommandGroup(name: "Learn", subcommands: [Demo.self]),
     ])
 
@@ -58,7 +58,7 @@ struct Lifeboat: ParsableCommand {
     }
   }
 
-  /// What the parser objects to, for programs; nil where its own words go to a person.
+  /// The parser's error as a failure for programs; nil if its own words go to a person.
   private static func usage(_ error: any Error, _ isJSON: Bool) -> Failure? {
     guard isJSON, exitCode(for: error) == .validationFailure else { return nil }
     return Failure(64, "usage.parser", message(for: error), hint: usageHint)
@@ -68,7 +68,7 @@ struct Lifeboat: ParsableCommand {
     UsageAdvice.hint(for: Array(CommandLine.arguments.dropFirst()))
   }
 
-  /// Ends with the parser's own words. They repeat the command line, in which anything may stand.
+  /// Ends with the parser's own words. They repeat the command line, which may hold any bytes.
   private static func leave(_ error: any Error) -> Never {
     guard exitCode(for: error) == .validationFailure else { exit(withError: error) }
     let errors = StandardStream(descriptor: 2)

@@ -12,7 +12,7 @@ struct DisplayOptions: ParsableArguments {
   @Flag(name: .long, help: "Write JSON for programs instead of text.")
   var json = false
 
-  @Flag(name: .shortAndLong, help: "Leave out notes, and reports that only confirm.")
+  @Flag(name: .shortAndLong, help: "Leave out notes, and reports that only confirm what was done.")
   var quiet = false
 
   @Flag(name: .shortAndLong, help: "Say more.")
@@ -25,12 +25,12 @@ struct DisplayOptions: ParsableArguments {
   var noColor = false
 
   @Flag(
-    name: .customLong("exit-zero"), help: "Exit 0 also where findings would make it 1.")
+    name: .customLong("exit-zero"), help: "Exit 0 even when there are findings.")
   var exitZero = false
 
   /// How standard output is to look.
   var style: Style { Style(noColor ? .never : color, descriptor: 1) }
-  /// The width of standard output; that of COLUMNS, or 80, where it is no terminal.
+  /// The width of standard output; that of COLUMNS, or 80, if it is not a terminal.
   var width: Int { TerminalWidth.columns(of: 1) }
 
   /// Writes text to standard output.
@@ -70,20 +70,21 @@ struct DisplayOptions: ParsableArguments {
   /// Names findings of damage on standard error, without `-v` the first few of them.
   func note(_ findings: [Finding]) {
     let damage = findings.filter { $0.severity == .damage }
-    let most = verbose > 0 ? damage.count : 5
-    for finding in damage.prefix(most) { note("finding: " + FindingText.line(finding)) }
-    if damage.count > most {
-      note("finding: and \(Quantity.count(damage.count - most)) more (-v names them)")
+    let maxShown = verbose > 0 ? damage.count : 5
+    for finding in damage.prefix(maxShown) { note("finding: " + FindingText.line(finding)) }
+    if damage.count > maxShown {
+      note("finding: and \(Quantity.count(damage.count - maxShown)) more (-v names them)")
     }
   }
 }
 
 /// Which rows to read, by which model, and how they are written.
 struct RowOptions: ParsableArguments {
-  @Option(name: .long, help: "Only this entity (of plain SQLite: table); may be repeated.")
+  @Option(
+    name: .long, help: "Only this entity (in a plain SQLite file: this table); may be repeated.")
   var entity: [String] = []
 
-  @Option(name: .long, help: "At most so many rows (as text and in extract: of each entity).")
+  @Option(name: .long, help: "At most so many rows (of each entity, as text and in extract).")
   var limit: Int?
 
   @Option(name: .long, help: "How binary values are written in JSON: hex or summary.")
@@ -95,7 +96,7 @@ struct RowOptions: ParsableArguments {
   var spreadsheetSafe = false
 
   @Option(
-    name: .long, help: "Read by this model instead of the one in the store.", completion: .file())
+    name: .long, help: "Use this model instead of the one in the store.", completion: .file())
   var model: String?
 
   @Option(name: .customLong("model-version"), help: "Which version of --model.")
@@ -112,7 +113,7 @@ struct RowOptions: ParsableArguments {
       isSafeForSpreadsheets: spreadsheetSafe)
   }
 
-  /// The model that is named; nil when none is. Names what stands beside it and could not be read.
+  /// The named model; nil when none is named. Reports what is beside it and could not be read.
   func givenModel(_ display: DisplayOptions) throws -> ManagedObjectModel? {
     guard let model else { return nil }
     let input = try ModelInput(model)
@@ -120,7 +121,7 @@ struct RowOptions: ParsableArguments {
     return try input.model(named: modelVersion).model
   }
 
-  /// Opens the store by the model that is meant.
+  /// Opens the store with the model of the options.
   func open(
     _ path: String, _ store: StoreOptions, _ display: DisplayOptions
   ) throws -> CoreDataStore {
@@ -181,7 +182,7 @@ enum FindingText {
     return VisibleText.visible(finding.message + where_) + " (\(finding.id))"
   }
 
-  /// A line of a list, two columns in, broken where the terminal ends.
+  /// A line of a list, indented by two columns and wrapped at the terminal's width.
   static func block(_ line: String, _ display: DisplayOptions) -> String {
     let lines = DisplayText.wrapped(line, to: max(20, display.width - 4))
     return lines.enumerated().map { ($0 == 0 ? "  " : "    ") + $1 + "\n" }.joined()

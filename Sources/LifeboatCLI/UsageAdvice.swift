@@ -3,17 +3,17 @@ import Foundation
 import SafeText
 import Terminal
 
-/// What to say to a command line that the parser does not take, or would take otherwise than it was meant.
+/// Advice on a command line that the parser rejects or would misunderstand.
 enum UsageAdvice {
   /// The letters of all flags that have one.
   private static let letters = Array("fhnoqv".utf8)
 
-  /// Refuses a word such as `-dash.sqlite`, of which the parser would take each letter for a flag: there is an `h` in
-  /// it, and help would be all that is shown.
+  /// Refuses a word such as `-dash.sqlite`: the parser would take each letter for a flag, and the `h` in it would show
+  /// help and nothing else.
   static func check(_ arguments: some Sequence<String>) throws(Failure) {
     for argument in arguments {
       if PathText.isSame(argument, "--") { return }
-      // The parser has that one.
+      // The parser knows this word.
       if PathText.isSame(argument, "-help") { continue }
       let bytes = argument.utf8
       guard bytes.count > 2, PathText.starts(argument, with: "-"),
@@ -25,12 +25,12 @@ enum UsageAdvice {
       let hasValue = rest.dropFirst().first == UInt8(ascii: "=")
       if isNumber || hasValue || rest.allSatisfy(letters.contains) { continue }
       throw Failure(
-        64, "usage.parser", "\(argument) begins with a hyphen, and is no flag",
-        hint: "a file of that name is written \(ShellText.path(argument)), or stands behind --")
+        64, "usage.parser", "\(argument) begins with a hyphen, but is not a flag",
+        hint: "write a file of that name as \(ShellText.path(argument)), or put it after --")
     }
   }
 
-  /// What may have been meant by a word that is no command; nil where the command is known.
+  /// A suggestion for a word that is not a command; nil for a known command.
   static func hint(for arguments: [String]) -> String? {
     var command: any ParsableCommand.Type = Lifeboat.self
     var path = ["lifeboat"]

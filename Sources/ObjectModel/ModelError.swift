@@ -8,13 +8,13 @@ public struct ModelError: Error, Sendable, Hashable {
     /// Makes a code from its stable text.
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// The file is missing, or cannot be read for a reason of the file system.
+    /// The file is missing, or the file system cannot read it.
     public static let unreadable = Code(rawValue: "model.unreadable")
     /// The file is not of any kind that holds a model.
     public static let notAModel = Code(rawValue: "model.notAModel")
     /// The bytes end early, or do not follow their own format.
     public static let malformed = Code(rawValue: "model.malformed")
-    /// The file is bigger, deeper or richer in parts than any real model.
+    /// The file is larger, deeper or has more parts than any real model.
     public static let tooLarge = Code(rawValue: "model.tooLarge")
     /// The XML declares entities of its own, which no model does and which attacks need.
     public static let unsafeXML = Code(rawValue: "model.unsafeXML")
@@ -26,7 +26,7 @@ public struct ModelError: Error, Sendable, Hashable {
     public static let optimisedFormat = Code(rawValue: "model.optimisedFormat")
     /// A version is named by `VersionInfo.plist` or a marker, but its file is not there.
     public static let missingVersion = Code(rawValue: "model.missingVersion")
-    /// A folder was not looked into, or not to its end.
+    /// A folder was not searched, or not to its end.
     public static let notEntered = Code(rawValue: "input.notEntered")
   }
 

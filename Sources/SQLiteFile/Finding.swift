@@ -1,8 +1,8 @@
-/// Something wrong or noteworthy in a file, with the place where it stands.
+/// Something wrong or noteworthy in a file, with its place.
 public struct Finding: Sendable, Hashable, Codable {
   /// How much it matters.
   public enum Severity: String, Sendable, Hashable, Codable {
-    /// Worth knowing, nothing is lost by it.
+    /// Worth knowing; nothing is lost.
     case note
     /// Bytes are damaged, missing or contradict each other; rows may be lost.
     case damage
@@ -33,7 +33,7 @@ public struct Finding: Sendable, Hashable, Codable {
   /// The table being read; nil when it concerns none.
   public var table: String?
 
-  /// A finding with all that is known of it.
+  /// A finding with all its facts.
   public init(
     _ id: String, _ message: String, severity: Severity = .damage, member: Member = .main,
     page: UInt32? = nil, offset: Int64? = nil, table: String? = nil
@@ -43,7 +43,7 @@ public struct Finding: Sendable, Hashable, Codable {
     self.message = message
     self.member = member
     self.page = page
-    // A page that stood before what is left of the file has no place in it.
+    // A page that lies before the first byte that is left has no place in the file.
     self.offset = offset.flatMap { $0 < 0 ? nil : $0 }
     self.table = table
   }
@@ -51,12 +51,12 @@ public struct Finding: Sendable, Hashable, Codable {
 
 /// Findings in the order met, bounded: a ruined file can have one for every cell.
 public struct FindingList: Sendable, Equatable {
-  /// The most findings that are kept with their text.
+  /// How many findings are kept with their text.
   public static let limit = 10_000
 
-  /// The findings kept, the first ``limit`` of all.
+  /// The findings that are kept: the first ``limit`` of all.
   public private(set) var kept: [Finding] = []
-  /// How many there were, those not kept included.
+  /// How many findings were added, those not kept included.
   public private(set) var count = 0
   /// How many of them are damage.
   public private(set) var damageCount = 0
@@ -65,7 +65,7 @@ public struct FindingList: Sendable, Equatable {
   /// An empty list.
   public init() {}
 
-  /// Adds a finding unless the very same one is there.
+  /// Adds a finding unless an equal one is kept.
   public mutating func add(_ finding: Finding) {
     if kept.count < Self.limit {
       guard seen.insert(finding).inserted else { return }

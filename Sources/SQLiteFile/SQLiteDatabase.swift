@@ -1,8 +1,8 @@
 /// A database file with its write-ahead log and journal, read as bytes.
 ///
-/// Nothing is ever written: the files are opened read-only, no lock is taken and no sidecar made. What is read
-/// is the state of the last commit: the main file, under it the pages of a hot journal, over it the committed
-/// frames of the log.
+/// Nothing is ever written: the files are opened read-only, no lock is taken and no file is made beside them. What is
+/// read is the state after the last commit: the main file, the pages of a hot journal in place of its own, and over
+/// both the committed frames of the log.
 ///
 /// Not for a file that this process has open through SQLite: closing ours would drop SQLite's locks.
 public final class SQLiteDatabase {
@@ -10,9 +10,9 @@ public final class SQLiteDatabase {
   public enum LogView: String, Sendable, CaseIterable {
     /// Frames up to the last commit, as SQLite reads it.
     case committed
-    /// None: the main file as it stands.
+    /// Nothing: only the main file is read.
     case ignore
-    /// Also frames behind the last commit: of a transaction that was never finished, and behind a broken frame.
+    /// Also the frames after the last commit: those of an unfinished transaction, and those after a broken frame.
     case all
   }
 
@@ -32,19 +32,19 @@ public final class SQLiteDatabase {
   public let pageCount: UInt32
   /// What the schema table says.
   public private(set) var schema: Schema
-  /// What the pages have voted for where the header is lost or contradicted; nil as a rule, and then the header
-  /// is that of page 1. With a layout ``header`` has only the layout's facts and what else could be believed.
+  /// What the pages voted for where the header is lost or contradicted; usually nil, and then the header is that of
+  /// page 1. With a voted layout, ``header`` has only the layout's facts and the fields that could be trusted.
   public let votedLayout: FileLayout?
-  /// What was found while opening and by all reading since.
+  /// The findings of opening and of all reading since.
   public private(set) var findings = FindingList()
 
   private var reader: PageReader
   /// Which table each page is read for.
   private let claims: PageClaims
   package let mainPageCount: UInt32
-  /// Whether nothing of the header is left, that is, nothing but its layout is known.
+  /// Whether the header is lost, so that only its layout is known.
   package let isHeaderLost: Bool
-  /// Whether a log or journal has pages.
+  /// Whether the log or the journal has pages.
   package let hasOverlays: Bool
 
   /// Opens the database at `path` and reads its schema.
@@ -94,7 +94,7 @@ public final class SQLiteDatabase {
       findings.add(
         Finding(
           "file.truncated",
-          "the header counts \(pageCount) pages, the file ends after \(main.size / Int64(header.pageSize))",
+          "the header counts \(pageCount) pages, but the file ends after \(main.size / Int64(header.pageSize))",
           offset: main.size))
     }
     try self.init(
@@ -103,7 +103,7 @@ public final class SQLiteDatabase {
         pageCount: pageCount, log: log?.value, journal: journal?.value, findings: findings))
   }
 
-  /// What a database is put together from.
+  /// What a database is made of.
   package struct Parts {
     var path: String
     var logView: LogView
@@ -175,16 +175,16 @@ public final class SQLiteDatabase {
     }
     schema = Schema(rows: rows)
     for table in schema.tables {
-      // A page that cannot be read says nothing of the statement; reading its rows reports the failure.
+      // An unreadable page says nothing about the statement; reading its rows reports the failure.
       guard let sql = table.sql, let definition = table.definition,
         (try? definition.runsTogether(sql, root: table.rootPage, &reader)) == true
       else { continue }
-      schema.disbelieve(table)
+      schema.ignoreStatement(of: table)
     }
     try claims.reserveRoots(of: schema.tables) { tables throws(SQLiteFileError) in
       try RootChoice.choose(tables, encoding: header.textEncoding, &reader)
     }
-    // A header in the clear, and everything behind it encrypted.
+    // The header is unencrypted, and everything after it is encrypted.
     if rows.isEmpty, try reader.kind(of: 1) == nil, try Entropy.looksEncrypted(parts.main) {
       throw Self.encrypted(parts.main)
     }
@@ -200,7 +200,7 @@ public final class SQLiteDatabase {
     }
     for table in schema.tables where table.definition == nil {
       self.findings.add(
-        schema.isDisbelieved(table)
+        schema.isStatementIgnored(of: table)
           ? .tooFewColumns(table.name)
           : Finding(
             "schema.unreadable", "the CREATE statement of \(table.name) is not readable",
@@ -242,8 +242,8 @@ public final class SQLiteDatabase {
     return (sink.rowCount, sink.highestRowID == .min ? nil : sink.highestRowID)
   }
 
-  /// How many rows of a table have each of the integers that stand in one column; rows with anything else
-  /// there are not counted.
+  /// How many rows of a table have each of the integers in one column; rows with another kind of value there are not
+  /// counted.
   public func countsByInteger(of table: Table, column: Int) throws(SQLiteFileError) -> [Int64: Int]
   {
     let (layout, isRowIDTable) = try layout(of: table)
@@ -309,7 +309,7 @@ public final class SQLiteDatabase {
     _ table: Table, _ isRowIDTable: Bool, _ layout: RowLayout, _ sink: inout Sink
   ) throws(SQLiteFileError) {
     var scan = newScan(of: table, isRowIDTable)
-    // The findings count even when the device fails half way.
+    // The findings count even when the device fails midway.
     let result = Result { () throws(SQLiteFileError) in
       try scan.run(root: table.rootPage, layout: layout, reader: &reader, sink: &sink)
     }
@@ -317,7 +317,8 @@ public final class SQLiteDatabase {
     try result.get()
   }
 
-  /// Reads the pages of a table that are not known, one after the other; see ``BTreeScan/run(root:unless:layout:reader:sink:begin:)``.
+  /// Reads the pages of a table that are not known, one after the other; see
+  /// ``BTreeScan/run(root:unless:layout:reader:sink:begin:)``.
   package func scan<Sink: RowSink & ~Copyable>(
     _ table: Table, unless isKnown: (UInt32) -> Bool, _ sink: inout Sink,
     begin: (_ page: UInt32, _ place: PageReader.Place) throws(SQLiteFileError) -> Void
@@ -340,7 +341,7 @@ public final class SQLiteDatabase {
     var scan = newScan(of: table, true)
     scan.begin()
     let leaves = try scan.leaves(below: table.rootPage, reader: &reader)
-    guard leaves.count >= ParallelJSON.leastLeafCount else {
+    guard leaves.count >= ParallelJSON.minLeafCount else {
       return try self.scan(table, true, layout, &sink)
     }
     let parallel = ParallelJSON(
@@ -365,12 +366,12 @@ public final class SQLiteDatabase {
     var scan = BTreeScan(
       of: table, isRowIDTable: isRowIDTable, encoding: header.textEncoding,
       mainPageCount: mainPageCount, claims: claims)
-    // Frames of a transaction that was never finished may lead behind the last commit's pages.
+    // Frames of an unfinished transaction may lead to pages after those of the last commit.
     if logView != .all, votedLayout == nil { scan.lastPage = pageCount }
     return scan
   }
 
-  /// Takes over what another reader has found.
+  /// Takes the findings of another reader.
   package func add(_ other: FindingList) { findings.add(other) }
 
   private func readRows(
@@ -381,8 +382,8 @@ public final class SQLiteDatabase {
     try scan(table, isRowIDTable, layout, &sink)
   }
 
-  /// How the rows of a table are laid out; without a readable CREATE statement the root page tells what kind
-  /// of b-tree it is, and the fields come as they are.
+  /// The layout of a table's rows. Without a readable CREATE statement the root page tells the kind of b-tree, and the
+  /// fields come as they are.
   package func layout(of table: Table) throws(SQLiteFileError) -> (RowLayout, isRowIDTable: Bool) {
     if let definition = table.definition {
       return (RowLayout(definition), !definition.isWithoutRowID)
@@ -418,15 +419,15 @@ public final class SQLiteDatabase {
     return (file, journal)
   }
 
-  /// A sidecar, nil when there is none. One that is there and cannot be opened is an error: without it the
-  /// rows would be wrong in silence.
+  /// A file beside the database; nil when there is none. One that exists and cannot be opened is an error, because
+  /// without it the rows would be wrong without notice.
   private static func companion(_ path: String) throws(SQLiteFileError) -> ByteFile? {
     guard ByteFile.exists(path) else { return nil }
     return try ByteFile(path)
   }
 
-  /// The header from the newest page 1. A page 1 whose header has other pages than the log or journal that holds
-  /// it does not count: that log or journal will not be used.
+  /// The header from the newest page 1. A page 1 in the log or journal does not count when its header gives another
+  /// page size than that log or journal has, because then it will not be used.
   private static func header(
     of main: ByteFile, _ journal: (file: ByteFile, value: RollbackJournal)?,
     _ log: (file: ByteFile, value: WriteAheadLog)?
@@ -441,7 +442,7 @@ public final class SQLiteDatabase {
         if header.pageSize == journal.value.pageSize { return header }
       } else if journal.value.databasePageCount == 0 {
         throw SQLiteFileError(
-          .empty, "empty before a transaction that was interrupted", path: main.path)
+          .empty, "the database was empty before the interrupted transaction", path: main.path)
       }
     }
     guard main.size > 0 else { throw SQLiteFileError(.empty, "empty file", path: main.path) }
@@ -473,7 +474,7 @@ public final class SQLiteDatabase {
       SQLiteFileError(.badHeader, message, path: main.path, offset: offset)
     }
     if let mistaken = try MistakenFile.error(for: main) { return mistaken }
-    // Some encryptions leave the first bytes as they are, so that the magic alone says nothing.
+    // Some encryptions leave the first bytes unchanged, so that the magic alone proves nothing.
     if try Entropy.looksEncrypted(main) { return encrypted(main) }
     switch defect {
     case .tooShort:
@@ -492,30 +493,30 @@ public final class SQLiteDatabase {
 }
 
 extension Finding {
-  /// Says that the main file has nothing, and what SQLite makes of that: its pager deletes a log beside an empty file.
+  /// The finding for an empty main file. SQLite's pager deletes a log beside an empty file.
   package static var mainEmpty: Finding {
     Finding(
       "file.mainEmpty",
-      "the main file is empty and all pages are from the files beside it; SQLite would delete a log instead of reading it, so let no app open the store",
+      "the main file is empty, and all pages come from the files beside it; SQLite would delete a log without reading it, so do not open the store with any app",
       offset: 0)
   }
 
-  /// Says that the overflow chain of a row does not end where its payload does. `place`: of the cell.
+  /// The finding for an overflow chain that does not end where its payload does; `place` is that of the cell.
   package static func chainTooLong(_ page: UInt32, _ place: PageReader.Place, _ table: String?)
     -> Finding
   {
     Finding(
-      "overflow.tooLong", "an overflow chain goes on behind the end of its row",
+      "overflow.tooLong", "an overflow chain continues after the end of its row",
       member: place.member, page: page, offset: place.offset, table: table)
   }
 
-  /// Says that rows of a leaf have values that SQLite does not store in their table.
+  /// The finding for a leaf whose rows have values that SQLite does not store in their table.
   package static func otherRows(_ page: UInt32, _ place: PageReader.Place, _ table: String?)
     -> Finding
   {
     Finding(
       "page.otherRows",
-      "the first row of this page has values that SQLite does not store in the table; the page may be another table's",
+      "the first row of this page has values that SQLite does not store in the table; the page may belong to another table",
       member: place.member, page: page, offset: place.offset, table: table)
   }
 }

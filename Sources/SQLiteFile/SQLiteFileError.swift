@@ -1,6 +1,6 @@
-/// Why a file could not be read as an SQLite database at all.
+/// Why a file could not be read as an SQLite database.
 ///
-/// Damage inside a database is not an error but a ``Finding``: reading goes on past it.
+/// Damage inside a database is not an error but a ``Finding``, and reading continues past it.
 public struct SQLiteFileError: Error, Sendable, Equatable, CustomStringConvertible {
   /// A stable identifier, the same in messages, JSON and the manual.
   public struct Code: RawRepresentable, Hashable, Sendable {
@@ -32,7 +32,7 @@ public struct SQLiteFileError: Error, Sendable, Equatable, CustomStringConvertib
     public static let isJournal = Code(rawValue: "file.isJournal")
     /// The output could not be written.
     public static let output = Code(rawValue: "output.io")
-    /// The reader of the output has gone.
+    /// The reader of the output has closed it.
     public static let outputClosed = Code(rawValue: "output.closed")
   }
 
@@ -47,7 +47,7 @@ public struct SQLiteFileError: Error, Sendable, Equatable, CustomStringConvertib
   /// The system's error number; nil when the system reported none.
   public let systemError: Int32?
 
-  /// An error with all that is known of it.
+  /// An error with all its facts.
   public init(
     _ code: Code, _ message: String, path: String? = nil, offset: Int64? = nil,
     systemError: Int32? = nil

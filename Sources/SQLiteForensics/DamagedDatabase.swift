@@ -3,26 +3,26 @@ public import SQLiteFile
 /// A database file read page by page, for what is left in it when its header, its schema or its b-trees are
 /// damaged, and for what was deleted from it.
 ///
-/// Nothing is taken from one source alone: page size, encoding and the place of page 1 are voted on by all pages;
-/// which table a page belongs to is decided by whatever still leads to it, else by the look of its rows.
+/// No single source is trusted: all pages vote on page size, encoding and the place of page 1. What still leads to a
+/// page decides which table it belongs to; where nothing does, its rows decide.
 ///
-/// Nothing is ever written. Not for a file that this process has open through SQLite.
+/// Nothing is ever written. Do not use it for a file that this process has open through SQLite.
 public final class DamagedDatabase {
   /// The path of the main file.
   public let path: String
-  /// The facts that reading pages rests on, and who testified to them.
+  /// Page size, encoding and the other facts needed to read pages, and where each comes from.
   public let layout: FileLayout
-  /// Pages of the database, missing ones counted.
+  /// Number of pages of the database, missing ones included.
   public let pageCount: UInt32
-  /// The tables that rows are given to, in the order in which ``RowOrigin/table`` counts them.
+  /// The tables that rows are given to; ``RowOrigin/table`` is an index into this list.
   public private(set) var tables: [ExpectedTable] = []
   /// The entries of the schema table that can be read.
   public private(set) var schemaEntries: [SchemaEntry] = []
-  /// Leaves of the schema table beside page 1.
+  /// Leaves of the schema table other than page 1.
   var schemaLeaves: [UInt32] = []
-  /// Whether every page that a b-tree leads to is the one that it means, as far as its keys say.
+  /// Whether every page that a b-tree leads to belongs there, as far as its keys show.
   var isInPlace: Bool { census.rejected.isEmpty }
-  /// What was found.
+  /// The findings so far.
   public internal(set) var findings = FindingList()
 
   var reader: PageReader
@@ -31,46 +31,47 @@ public final class DamagedDatabase {
   let sides: SideFiles?
   /// The same file as the ordinary reader reads it; nil where it cannot.
   let plain: SQLiteDatabase?
-  /// The same, where pages are at the places that their numbers say.
+  /// The same; nil as well where bytes were lost or inserted, so that pages are not where their numbers place them.
   var plainInPlace: SQLiteDatabase? { layout.shift == nil ? plain : nil }
-  /// Overflow pages that live rows hold, as far as those have been read.
+  /// Overflow pages of the live rows read so far.
   var claimed: PageSet
-  /// Pages that were read and have no room in which a dead row could stand.
-  var barren: PageSet
-  /// Leaves whose rows were read as they stand, without any doubt.
+  /// Pages that were read and have no free space that could hold a deleted row.
+  var withoutDeletedRows: PageSet
+  /// Leaves whose rows were read without any doubt.
   var sound: PageSet
-  /// Leaves all rows of which came as contradicted.
+  /// Leaves whose rows all came out as contradicted.
   var contradicted: PageSet
   var shapes: [RowShape] = []
-  /// Pages that the pointer map has children of, and those that it calls pages of b-trees.
-  var interiors: PageSet
-  var trees: PageSet
-  /// Pages that stand elsewhere only by the word of interior pages to which nothing leads, or which mostly lead astray.
-  var denied: PageSet
-  /// How many pages of tables, to which no page leads, the pointer map gives to each page; nil before that was asked.
+  /// Pages that the pointer map names as parents of b-tree pages, and those that it calls b-tree pages.
+  var mappedParents: PageSet
+  var mappedTreePages: PageSet
+  /// Rejected pages whose rejection is uncertain: only an orphan interior page, or one that mostly leads to wrong
+  /// pages, speaks against them.
+  var doubtfullyRejected: PageSet
+  /// For each page, how many table pages without a parent the pointer map gives to it; nil until it is first needed.
   var mappedChildren: PageValues<UInt32>?
-  /// What the walks from the roots that the schema names came to, by root.
+  /// The walked b-trees, by the root page that the schema names.
   var walks: [UInt32: WalkedTree] = [:]
-  /// The row ids of leaves that may hold other ones, too: rows with those were of other pages, or of an earlier state. By the
-  /// keys that lead to them, and by all that is known.
+  /// The valid row ids of leaves that may also hold others: rows with other row ids are from other pages or from an
+  /// earlier state. First by the keys that lead to the leaf, then by all that is known.
   var narrowedByKeys: [UInt32: ClosedRange<Int64>] = [:]
   var narrowed: [UInt32: ClosedRange<Int64>] = [:]
-  /// Pages that the keys of the page above them contradict, and that are in their places by all else.
+  /// Pages that are in the right place although the keys of the page above contradict them.
   var falselyKeyed: Set<UInt32> = []
-  /// Whether all of the schema can be read, and whether all b-trees of tables are whole, too.
+  /// Whether all of the schema can be read; and whether all b-trees of tables are whole as well.
   var isSchemaWhole = false
   var isWhole = false
-  /// Whether the free list comes to its end with as many pages as the header counts.
-  var isFreeListSound = false
-  /// Tables by the root pages that the schema gives, and by those that rows gave them to.
+  /// Whether the freelist can be followed to its end and has as many pages as the header counts.
+  var isFreelistSound = false
+  /// Tables by root page: as the schema gives them, and as the rows decided.
   var roots: [UInt32: Int] = [:]
   var owners: [UInt32: Int] = [:]
-  /// The types that rows of each table begin with; nil before they have been counted.
+  /// The serial types that rows of each table begin with; nil until they are counted.
   var firstTypes: [[UInt64]]?
   var layouts: [RowLayout] = []
-  /// Whether there were tables of which nothing is known.
+  /// Whether there may have been tables that nothing names any more.
   private(set) var hasUnknownTables = false
-  let mostPayload: Int
+  let maxPayload: Int
 
   /// Reads every page once to see what each of them is.
   ///
@@ -94,15 +95,15 @@ public final class DamagedDatabase {
     census = PageCensus(pageCount: newest)
     map = PointerMap(layout: layout, pageCount: newest)
     claimed = PageSet(pageCount: newest)
-    interiors = PageSet(pageCount: newest)
-    trees = PageSet(pageCount: newest)
-    barren = PageSet(pageCount: newest)
+    mappedParents = PageSet(pageCount: newest)
+    mappedTreePages = PageSet(pageCount: newest)
+    withoutDeletedRows = PageSet(pageCount: newest)
     sound = PageSet(pageCount: newest)
     contradicted = PageSet(pageCount: newest)
-    denied = PageSet(pageCount: newest)
+    doubtfullyRejected = PageSet(pageCount: newest)
     // No payload is longer than the file, nor than SQLite's own limit.
-    mostPayload = min(1 << 31, reader.storedPageCount * survey.layout.pageSize)
-    // Pages behind the end that the last commit gave the database are no part of it.
+    maxPayload = min(1 << 31, reader.storedPageCount * survey.layout.pageSize)
+    // Pages past the size that the last commit gave the database are not part of it.
     if let count = sides?.databasePageCount, count < newest {
       for page in count..<newest { census.setFree(page + 1) }
     }
@@ -115,14 +116,14 @@ public final class DamagedDatabase {
     if schemaEntries.isEmpty, census.kind(1) != .tableLeaf {
       findings.add(FileSurvey.schemaLost)
     }
-    // Tables that were dropped have rows in free pages, perhaps.
+    // Dropped tables may have rows in free pages.
     let dropped = try readDroppedSchema()
     var tables: [ExpectedTable] = []
     for entry in schemaEntries where entry.type == "table" && entry.rootPage > 0 {
       if let table = try table(of: entry, dropped) { tables.append(table) }
     }
     try settleSharedRoots(of: &tables)
-    hasUnknownTables = tellsOfUnknownTables(beside: dropped)
+    hasUnknownTables = impliesUnknownTables(beside: dropped)
     for entry in dropped where !tables.contains(where: { $0.name == entry.name }) {
       guard entry.type == "table", let sql = entry.sql,
         var table = ExpectedTable(name: entry.name, sql: sql, rootPage: entry.rootPage)
@@ -133,8 +134,7 @@ public final class DamagedDatabase {
     try expect(tables)
   }
 
-  /// The table that an entry of the schema names, with the statement that describes it; nil where the entry contradicts
-  /// itself.
+  /// The table that a schema entry names, with its CREATE statement; nil when the entry contradicts itself.
   ///
   /// `dropped`: older entries.
   private func table(of entry: SchemaEntry, _ dropped: [SchemaEntry]) throws(SQLiteFileError)
@@ -148,7 +148,7 @@ public final class DamagedDatabase {
       guard try table.definition.runsTogether(sql, root: root, &reader) else { return table }
       finding = .tooFewColumns(entry.name)
     }
-    // Of two different names neither can be believed.
+    // When the two names differ, neither can be believed.
     guard SQLName.isSame(entry.name, entry.tableName) else { return nil }
     findings.add(finding)
     // An older entry for the same b-tree describes it as well.
@@ -167,7 +167,7 @@ public final class DamagedDatabase {
       isWithoutRowID: [.indexLeaf, .indexInterior].contains(census.kind(root)))
   }
 
-  /// Takes over what the ordinary reader reads of the schema, and what it finds wrong there.
+  /// Adds the schema entries and the schema findings of the ordinary reader.
   private func takePlainSchema() {
     guard let plain else { return }
     for finding in plainInPlace?.findings.kept ?? []
@@ -180,7 +180,7 @@ public final class DamagedDatabase {
     }
   }
 
-  /// The layout without the pointer map of which the header speaks, where a leaf with rows is the first page of that.
+  /// The layout; without a pointer map where the header announces one but page 2, its first page, is a leaf with rows.
   private static func withoutFalseMap(_ survey: FileSurvey) throws(SQLiteFileError) -> FileLayout {
     var layout = survey.layout
     guard layout.hasPointerMap else { return layout }
@@ -188,7 +188,7 @@ public final class DamagedDatabase {
     var buffer = ContiguousArray<UInt8>()
     guard try reader.copy(2, into: &buffer) == layout.pageSize else { return layout }
     var reading = LeafReading(
-      usableSize: layout.usableSize, mostPayload: 1 << 31, encoding: layout.textEncoding)
+      usableSize: layout.usableSize, maxPayload: 1 << 31, encoding: layout.textEncoding)
     let isTable = buffer.rawSpan.byte(at: 0) == BTreePage.Kind.leafTable.rawValue
     reading.read(buffer.rawSpan, number: 2, available: layout.pageSize, shape: nil)
     let count = Int(buffer.rawSpan.uint16(at: 3))
@@ -200,16 +200,16 @@ public final class DamagedDatabase {
     guard main.size > 0 else { return SQLiteFileError(.empty, "empty file", path: main.path) }
     if try Entropy.looksEncrypted(main) { return SQLiteDatabase.encrypted(main) }
     return SQLiteFileError(
-      .notADatabase, "no page of it looks like a page of a database", path: main.path)
+      .notADatabase, "no page of the file looks like a database page", path: main.path)
   }
 
-  /// Tables of which each page can be given to one. SQLite knows no limit; nobody's app has as many.
-  static let mostTables = 16_384
+  /// The highest number of tables that pages are given to. SQLite has no such limit; no app has this many.
+  static let maxTables = 16_384
 
-  /// Tells which tables to expect, and gives every page to one of them.
+  /// Sets the expected tables and gives every page to one of them.
   public func expect(_ tables: [ExpectedTable]) throws(SQLiteFileError) {
-    var tables = Array(tables.prefix(Self.mostTables))
-    // Who describes a table that the schema merely names describes the b-tree that it names.
+    var tables = Array(tables.prefix(Self.maxTables))
+    // A description of a table that the schema only names is used for the b-tree that the schema gives.
     for place in tables.indices where !tables[place].isDescribed {
       guard
         let other = tables.firstIndex(where: {
@@ -229,7 +229,7 @@ public final class DamagedDatabase {
     try attribute()
   }
 
-  /// Whether the first rows of a b-tree can be a table's.
+  /// Whether the first rows of a b-tree can be rows of a table.
   private func firstRows(below root: UInt32, fit table: ExpectedTable) throws(SQLiteFileError)
     -> Bool
   {
@@ -247,24 +247,24 @@ public final class DamagedDatabase {
 
   // MARK: - Rows
 
-  /// Forgets what was found since then, for a caller that reads the rows once more.
+  /// Drops the findings made since `earlier`, for a caller that reads the rows once more.
   public func takeBack(to earlier: FindingList) { findings = earlier }
 
   /// Which rows are wanted.
   public enum Selection: Sendable {
-    /// Those that the database has.
+    /// The rows that the database has.
     case live
-    /// The live ones, then those that SQLite reads although the rest of their page contradicts them.
+    /// Live rows, then rows that SQLite reads although the rest of their page contradicts them.
     case readable
-    /// Those that it had.
+    /// Deleted rows.
     case deleted
-    /// Readable and deleted ones.
+    /// Readable and deleted rows.
     case all
   }
 
   /// Hands rows to `receive` until it returns false.
   ///
-  /// `names`: the tables wanted; nil for all, and for the rows of no known table.
+  /// `names`: the wanted tables; nil for all rows, including those of no known table.
   /// - Throws: ``SQLiteFileError`` when the device fails.
   public func forEachRow(
     _ selection: Selection, of names: Set<String>? = nil, _ receive: (RecoveredRow) -> Bool
@@ -285,7 +285,7 @@ public final class DamagedDatabase {
       output: OutputBuffer(descriptor: descriptor), tables: tables, form: form, limit: limit)
     let wanted = places(names)
     if selection != .deleted {
-      if sink.isUnlimited, pageCount >= ParallelRecovery.leastPageCount {
+      if sink.isUnlimited, pageCount >= ParallelRecovery.minPageCount {
         try ParallelRecovery.write(self, wanted, to: &sink)
       } else {
         try emitLive(wanted, &sink)
@@ -306,7 +306,7 @@ public final class DamagedDatabase {
     try emitRest(selection, wanted, &sink)
   }
 
-  /// What comes after the live rows.
+  /// Hands out the wanted rows that are not live.
   func emitRest<Sink: RecoverySink & ~Copyable>(
     _ selection: Selection, _ wanted: Set<Int>?, _ sink: inout Sink
   ) throws(SQLiteFileError) {
@@ -321,7 +321,7 @@ public final class DamagedDatabase {
     }
   }
 
-  /// Hands rows to the sink that SQLite reads and that the reading of their pages did not give.
+  /// Hands to the sink the rows that SQLite reads but that reading page by page did not give.
   func emitContradicted<Sink: RecoverySink & ~Copyable>(
     _ wanted: Set<Int>?, isForFreshFile: Bool = false, _ sink: inout Sink
   ) throws(SQLiteFileError) {

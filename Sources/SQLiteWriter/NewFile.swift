@@ -2,11 +2,11 @@ import CLibrary
 import SafeFiles
 import SafeText
 
-/// A file that this process has just made, known by device and inode, so that nothing else is ever
-/// removed in its name.
+/// A file that this process has just made, known by device and inode, so that no other file is ever removed in its
+/// place.
 ///
-/// All names are looked up in the folder that was opened at the start, so that a folder that is replaced
-/// meanwhile, by a symbolic link for one, leads nowhere else.
+/// All names are looked up in the folder that was opened at the start. When the folder is replaced meanwhile, for
+/// example by a symbolic link, nothing elsewhere is touched.
 final class NewFile {
   /// What SQLite puts beside a database of this name.
   static let sidecarSuffixes = ["-journal", "-wal", "-shm"]
@@ -17,17 +17,17 @@ final class NewFile {
   let name: String
   /// The folder, open.
   private let descriptor: Int32
-  /// The file itself, held open so that no other file gets its inode when it is removed. It is closed last: closing
-  /// a descriptor drops the locks that SQLite has on the file.
+  /// The file itself, held open so that no other file gets its inode when it is removed. It is closed last, because
+  /// closing a descriptor drops the locks that SQLite has on the file.
   private let held: Int32
   private let device: dev_t
   private let inode: ino_t
 
-  /// The path without symbolic links, which SQLITE_OPEN_NOFOLLOW insists on for every component. It
-  /// is absolute, so SQLite never takes it for a URI.
+  /// The path without symbolic links, as SQLITE_OPEN_NOFOLLOW requires for every component. It is absolute, so that
+  /// SQLite never takes it for a URI.
   var path: String { PathText.joined(folder, name) }
 
-  /// Makes an empty file where nothing is yet, not even a dangling link.
+  /// Makes an empty file where nothing exists, not even a dangling link.
   init(creating path: String, permissions: UInt16) throws(SQLiteWriterError) {
     guard !path.utf8.contains(0) else {
       throw SQLiteWriterError(.embeddedNUL, "a path cannot hold a NUL", path: path)
@@ -66,11 +66,11 @@ final class NewFile {
     _ = close(descriptor)
   }
 
-  /// Makes an empty file; it is returned open, with its identity.
+  /// Makes an empty file, which is returned open and with its identity.
   private static func make(_ name: String, in folder: Int32, mode: UInt16, _ path: String)
     throws(SQLiteWriterError) -> (descriptor: Int32, stat)
   {
-    // A journal or log left by an earlier file of this name would be replayed into the new one.
+    // A journal or log that an earlier file of this name left would be replayed into the new one.
     for suffix in sidecarSuffixes where Self.state(name + suffix, in: folder) != nil {
       throw SQLiteWriterError(
         .exists, "\(name + suffix) is in the way; choose another name or set it aside", path: path)
@@ -97,7 +97,7 @@ final class NewFile {
 
   /// Whether the path still leads to the file that was made.
   ///
-  /// SQLite opens it by its path, so that is what is looked at, not the open folder.
+  /// SQLite opens the file by its path, so the path is checked and not the open folder.
   var isInPlace: Bool {
     var state = stat()
     guard unsafe lstat(path, &state) == 0 else { return false }
@@ -112,7 +112,7 @@ final class NewFile {
     Self.state(name, in: descriptor).map(isSame) == true
   }
 
-  /// Opens the file once more, past SQLite. To be closed before SQLite takes a lock on the file again.
+  /// Opens the file again, past SQLite. It must be closed before SQLite takes a lock on the file again.
   func opened(_ access: Int32) throws(SQLiteWriterError) -> (descriptor: Int32, sizeBytes: Int64) {
     let file = unsafe openat(descriptor, name, access | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
     guard file >= 0 else {
@@ -131,7 +131,8 @@ final class NewFile {
     SQLiteWriterError(.replaced, "another file has taken the place of the new one", path: path)
   }
 
-  /// Gives the file another name in its folder, and takes its own away. Nothing that has the name is replaced.
+  /// Gives the file another name in its folder and removes its first one. A file that has the name already is not
+  /// replaced.
   ///
   /// - Throws: `exists`, `replaced`, `cannotCreate`, `inputOutput`.
   func link(as target: String) throws(SQLiteWriterError) {
@@ -142,9 +143,9 @@ final class NewFile {
     }
     guard isOurs(name) else { throw replaced }
     if unsafe linkat(descriptor, name, descriptor, other, 0) == 0 {
-      // The name may have gone to another file since the look.
+      // Another file may have taken the name since it was checked.
       guard isOurs(other) else {
-        // The link that was made here goes, and not what may have come in its place.
+        // Only the link that was made here is removed, never a file that may have replaced it.
         if let linked = Self.state(name, in: descriptor) {
           remove(other) { $0.st_dev == linked.st_dev && $0.st_ino == linked.st_ino }
         }
@@ -152,7 +153,7 @@ final class NewFile {
       }
       remove(name, where: isSame)
     } else {
-      // On a volume without links.
+      // For a volume without hard links.
       switch SystemCalls.rename(name, in: descriptor, to: other, in: descriptor) {
       case nil: break
       case EEXIST?: throw SQLiteWriter.taken(target, "")
@@ -168,11 +169,11 @@ final class NewFile {
     }
   }
 
-  /// Removes the file and its sidecars; false when another file has taken its place, and nothing is
-  /// removed then.
+  /// Removes the file and the files beside it; false when another file has taken its place, and then nothing is
+  /// removed.
   func remove() -> Bool {
     guard isOurs(name) else { return false }
-    // Sidecars first: a kill in between leaves no journal that could meet a later file of this name.
+    // The files beside it first: a kill in between must not leave a journal that a later file of this name would meet.
     for suffix in Self.sidecarSuffixes {
       guard let state = Self.state(name + suffix, in: descriptor),
         state.st_mode & S_IFMT == S_IFREG
@@ -182,17 +183,17 @@ final class NewFile {
     return remove(name, where: isSame)
   }
 
-  /// Removes a name as long as it is that of a file which `isMeant`; whether it is gone.
+  /// Removes a name as long as it belongs to a file for which `isMeant` is true; returns whether it is gone.
   @discardableResult
   private func remove(_ name: String, where isMeant: (stat) -> Bool) -> Bool {
-    OwnName.remove(name, in: descriptor) { Self.state($0, in: descriptor).map(isMeant) == true }
+    SafeRemoval.remove(name, in: descriptor) { Self.state($0, in: descriptor).map(isMeant) == true }
       == .removed
   }
 
   /// Makes the folder's entries durable; returns the errno of a failure.
   func synchronizeFolder() -> Int32? {
     guard fsync(descriptor) != 0 else { return nil }
-    // Some file systems cannot sync a folder and say so; their entries are durable another way.
+    // Some file systems cannot sync a folder and say so; their entries are made durable in another way.
     return errno == EINVAL || errno == ENOTSUP ? nil : errno
   }
 

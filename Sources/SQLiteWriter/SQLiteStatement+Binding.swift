@@ -1,9 +1,8 @@
 import CSQLite
 
-/// SQLITE_TRANSIENT, a C macro that Swift cannot import: the value -1 in place of a destructor,
-/// which tells SQLite to copy the bytes before the call returns. SQLite compares it and never calls
-/// it. With a copy no buffer of ours has to outlive the call, which is all that can be proved about a
-/// pointer handed out by `withUnsafeBytes`.
+/// SQLITE_TRANSIENT, a C macro that Swift cannot import: the value -1 in place of a destructor, which tells SQLite to
+/// copy the bytes before the call returns. SQLite only compares it and never calls it. With a copy, no buffer of ours
+/// has to outlive the call; nothing more is guaranteed of a pointer from `withUnsafeBytes`.
 private func copied() -> sqlite3_destructor_type {
   unsafe unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 }
@@ -12,7 +11,7 @@ extension SQLiteStatement {
   /// Binds one value to each parameter and resets the statement first.
   ///
   /// - Parameter values: as many as there are parameters.
-  /// - Throws: `parameters` when the number differs, and nothing is bound then; `closed`; `tooBig`.
+  /// - Throws: `parameters` when the number differs, and then nothing is bound; `closed`; `tooBig`.
   public func bind(_ values: [SQLiteValue]) throws(SQLiteWriterError) {
     _ = unsafe try live()
     guard values.count == parameterCount else {
@@ -20,7 +19,7 @@ extension SQLiteStatement {
         .parameters, "\(values.count) values for \(parameterCount) parameters",
         path: writer.path, sql: sql)
     }
-    // SQLite refuses to bind while a statement is half-way through.
+    // SQLite refuses to bind while a statement is running.
     reset()
     var index = 0
     for value in values {
@@ -114,7 +113,7 @@ extension SQLiteStatement {
     throw writer.failure(result, sql: sql)
   }
 
-  /// A null pointer would bind NULL, so an empty buffer, which may have none, is bound from elsewhere.
+  /// A null pointer would bind NULL. An empty buffer may have one, so it is bound from another address.
   private static func bind(
     text: UnsafeRawBufferPointer, _ handle: OpaquePointer, _ index: Int32
   ) -> Int32 {

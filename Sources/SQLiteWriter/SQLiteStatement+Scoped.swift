@@ -1,7 +1,7 @@
 import CSQLite
 
 extension SQLiteStatement {
-  /// Binds values whose bytes stay where they are, for one run of a statement.
+  /// Binds values without copying their bytes, for one run of a statement.
   @safe public struct ScopedBinding: ~Copyable {
     fileprivate let handle: OpaquePointer
     fileprivate let start: UnsafeRawPointer?
@@ -23,7 +23,7 @@ extension SQLiteStatement {
       note(unsafe sqlite3_bind_double(handle, Int32(truncatingIfNeeded: index), value))
     }
 
-    /// Binds a part of the bytes as UTF-8 text; what does not lie in them is NULL.
+    /// Binds a part of the bytes as UTF-8 text; a part outside them is NULL.
     public mutating func text(_ offset: Int, _ length: Int, at index: Int) {
       guard let part = unsafe part(offset, length) else { return null(at: index) }
       note(
@@ -32,8 +32,7 @@ extension SQLiteStatement {
           sqlite3_uint64(length), nil, UInt8(truncatingIfNeeded: SQLITE_UTF8)))
     }
 
-    /// Binds text in the byte order of this machine's UTF-16; it is copied. The only way to keep a surrogate that
-    /// stands alone.
+    /// Binds text as UTF-16 in this machine's byte order, by copy. Only this form keeps a lone surrogate.
     public mutating func text(utf16 units: [UInt16], at index: Int) {
       // SQLITE_TRANSIENT, see SQLiteStatement+Binding.
       let copied = unsafe unsafeBitCast(-1, to: sqlite3_destructor_type.self)
@@ -48,7 +47,7 @@ extension SQLiteStatement {
         })
     }
 
-    /// Binds UTF-8 text that stands elsewhere; it is copied.
+    /// Binds UTF-8 text from elsewhere, by copy.
     public mutating func text(copying bytes: [UInt8], at index: Int) {
       let copied = unsafe unsafeBitCast(-1, to: sqlite3_destructor_type.self)
       note(
@@ -62,7 +61,7 @@ extension SQLiteStatement {
         })
     }
 
-    /// Binds a part of the bytes as a blob; what does not lie in them is NULL.
+    /// Binds a part of the bytes as a blob; a part outside them is NULL.
     public mutating func blob(_ offset: Int, _ length: Int, at index: Int) {
       guard length > 0, let part = unsafe part(offset, length) else {
         return note(unsafe sqlite3_bind_zeroblob(handle, Int32(truncatingIfNeeded: index), 0))
@@ -74,7 +73,7 @@ extension SQLiteStatement {
 
     private func part(_ offset: Int, _ length: Int) -> UnsafeRawPointer? {
       guard offset >= 0, length >= 0, offset <= count, length <= count - offset else { return nil }
-      // Empty text has to have an address, or it would be NULL.
+      // Empty text needs an address, or it would be NULL.
       guard length > 0, let start = unsafe start else {
         let empty: StaticString = ""
         return unsafe UnsafeRawPointer(empty.utf8Start)
@@ -87,11 +86,11 @@ extension SQLiteStatement {
     }
   }
 
-  /// Binds one row, runs the statement to its end, resets it and forgets what was bound. No byte is copied
-  /// before SQLite makes a record of them.
+  /// Binds one row, runs the statement to its end, resets it and clears the bindings. No byte is copied before SQLite
+  /// makes a record of them.
   ///
   /// - Parameters:
-  ///   - bytes: what all text and blobs of the row are parts of.
+  ///   - bytes: the bytes that all text and blobs of the row are parts of.
   ///   - bind: binds each parameter.
   /// - Throws: `closed`, or what SQLite reports; nothing stays bound.
   public func run(over bytes: RawSpan, _ bind: (inout ScopedBinding) -> Void)
@@ -111,7 +110,7 @@ extension SQLiteStatement {
     let error =
       result == SQLITE_DONE || result == SQLITE_OK ? nil : writer.failure(result, sql: sql)
     _ = unsafe sqlite3_reset(handle)
-    // The bytes belong to the caller from here on.
+    // From here on the bytes belong to the caller.
     _ = unsafe sqlite3_clear_bindings(handle)
     if let error { throw error }
   }

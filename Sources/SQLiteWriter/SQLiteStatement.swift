@@ -2,9 +2,9 @@ import CSQLite
 
 /// A compiled statement of a `SQLiteWriter`.
 ///
-/// Parameters are numbered from 1 and columns from 0, as in SQLite. Values are copied when they
-/// are bound and when they are read, so nothing here depends on how long a buffer lives. A
-/// statement is finalised when it is released or its writer is closed, whichever is first.
+/// Parameters are numbered from 1 and columns from 0, as in SQLite. Values are copied when they are bound and when they
+/// are read, so no buffer has to live longer. A statement is finalised when it is released or its writer is closed,
+/// whichever comes first.
 @safe public final class SQLiteStatement {
   /// The beginning of the SQL with its literals masked.
   public let sql: String
@@ -66,13 +66,13 @@ import CSQLite
     try run()
   }
 
-  /// Runs the statement with what is bound to its end and resets it.
+  /// Runs the statement to its end with the values that are bound, and resets it.
   public func run() throws(SQLiteWriterError) {
     while try step() {}
     reset()
   }
 
-  /// Frees the statement; it can do nothing afterwards. Harmless when repeated.
+  /// Frees the statement, which cannot be used afterwards. May be repeated.
   public func finalize() {
     guard let handle = unsafe handle else { return }
     unsafe self.handle = nil
@@ -133,7 +133,7 @@ import CSQLite
   /// A value as UTF-8 bytes, converted by SQLite's rules; empty for NULL and for a missing column.
   public func text(at column: Int) -> [UInt8] {
     guard let (handle, index) = unsafe position(column) else { return [] }
-    // The text must be fetched before its length: fetching may convert it.
+    // The text must be fetched before its length, because fetching may convert it.
     guard let text = unsafe sqlite3_column_text(handle, index) else { return [] }
     let count = Int(unsafe sqlite3_column_bytes(handle, index))
     return unsafe [UInt8](UnsafeBufferPointer(start: text, count: count))
@@ -148,7 +148,7 @@ import CSQLite
     return unsafe [UInt8](UnsafeRawBufferPointer(start: bytes, count: count))
   }
 
-  /// SQLite allows any index while there is a row; without a row it would report a misuse.
+  /// SQLite allows any column index while there is a row; without a row it would report a misuse.
   private func position(_ column: Int) -> (OpaquePointer, Int32)? {
     guard let handle = unsafe handle, column >= 0,
       column < Int(unsafe sqlite3_data_count(handle))

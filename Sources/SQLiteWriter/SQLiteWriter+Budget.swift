@@ -1,13 +1,13 @@
 import CLibrary
 import CSQLite
 
-/// Ends a statement that takes too long. SQLite asks every so many steps of its machine.
+/// Ends a statement that takes too long. SQLite calls it after a fixed number of steps of its virtual machine.
 @safe final class WorkMeter {
   /// Steps between two looks at the clock: a row of an ordinary table takes some tens.
   private static let steps: Int32 = 1000
   private var end: UInt64 = .max
 
-  /// The time that this thread has computed, in nanoseconds: waiting for a disk is no fault of a definition.
+  /// The computing time of this thread, in nanoseconds: a definition is not to blame for time that a disk takes.
   private static var now: UInt64 {
     var time = timespec()
     guard unsafe clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) == 0 else { return 0 }
@@ -38,13 +38,13 @@ import CSQLite
 
 extension SQLiteWriter {
   /// Runs `body`, in which a definition from a file decides what is computed, and ends SQLite's work in it with
-  /// `tooLong` once this thread has computed longer than allowed. A single call of a function is not interrupted:
-  /// that is bounded by ``Options/mostValueBytes``.
+  /// `tooLong` once this thread has computed longer than allowed. A single call of a function is not interrupted;
+  /// ``Options/maxValueBytes`` bounds it.
   ///
-  /// A statement that writes and is ended takes the whole transaction with it.
+  /// A statement that writes and is ended rolls back the whole transaction.
   ///
   /// - Parameters:
-  ///   - seconds: what may be spent; what was spent is taken off, also where `body` throws.
+  ///   - seconds: what may be spent; what was spent is subtracted, also when `body` throws.
   ///   - body: the work.
   /// - Returns: what `body` returns.
   /// - Throws: what `body` throws.
@@ -54,14 +54,14 @@ extension SQLiteWriter {
     guard let handle = unsafe handle else { throw closedError }
     let start = unsafe meter.begin(handle, seconds: seconds)
     defer {
-      // The writer may have been closed in between; then the handler is gone with it.
+      // The writer may have been closed in between; then the handler is gone too.
       if unsafe self.handle != nil { seconds -= unsafe meter.end(handle, since: start) }
     }
     return try body()
   }
 
-  /// The most columns that a table may have.
-  public var mostColumns: Int {
+  /// How many columns a table may have.
+  public var maxColumns: Int {
     guard let handle = unsafe handle else { return 0 }
     return Int(unsafe sqlite3_limit(handle, SQLITE_LIMIT_COLUMN, -1))
   }

@@ -1,13 +1,13 @@
 import CSQLite
 
 extension SQLiteWriter {
-  /// Least of all limits that SQLite takes for a value's length, with room for a CREATE statement.
-  static let leastValueBytes = 1 << 16
+  /// The smallest limit that is set for a value's length: it leaves room for a CREATE statement.
+  static let minValueBytes = 1 << 16
 
   static let functionList = "SELECT name, builtin, flags FROM pragma_function_list"
 
-  /// The functions of JSON (<https://sqlite.org/json1.html>): deterministic, and without any effect. Up to 3.41 they
-  /// did not have the flag that says so.
+  /// The JSON functions (<https://sqlite.org/json1.html>): deterministic and without side effects. Up to 3.41 they did
+  /// not have the flag that says so.
   private static let json: Set<String> = [
     "->", "->>", "json", "json_array", "json_array_length", "json_error_position", "json_extract",
     "json_insert", "json_object", "json_patch", "json_pretty", "json_quote", "json_remove",
@@ -15,8 +15,9 @@ extension SQLiteWriter {
     "jsonb_insert", "jsonb_object", "jsonb_patch", "jsonb_remove", "jsonb_replace", "jsonb_set",
   ]
 
-  /// The functions that a definition from a file may call: those which SQLite brings along and calls harmless itself
-  /// (<https://sqlite.org/c3ref/c_deterministic.html>), and those of JSON. With several of a name all have to be.
+  /// The functions that a definition from a file may call: SQLite's own that it marks as harmless
+  /// (<https://sqlite.org/c3ref/c_deterministic.html>), and those of JSON. When several functions have one name, all of
+  /// them must be harmless.
   static func harmlessFunctions(_ list: [[SQLiteValue]]) -> Set<String> {
     var harmless: Set<String> = []
     var harmful: Set<String> = []

@@ -2,17 +2,17 @@ import CLibrary
 import SafeText
 
 extension SQLiteWriter {
-  /// Closes the database, makes all of it durable and gives it its name, which nothing must have yet.
+  /// Closes the database, makes all of it durable and gives it its name, which must be free.
   ///
   /// - Parameter path: the name, in the folder of ``path``.
   /// - Throws: what ``close()`` throws; `exists` when something has the name, `cannotCreate`, `inputOutput`.
-  ///   The file is still under its first name then.
+  ///   The file then still has its first name.
   public func publish(as path: String) throws(SQLiteWriterError) {
     if isOpen { try complete() }
     try file.link(as: path)
   }
 
-  /// Closes the database and makes all of it durable, so that ``publish(as:)`` has only the name to give.
+  /// Closes the database and makes all of it durable, so that ``publish(as:)`` only has to give the name.
   ///
   /// - Throws: what ``close()`` throws; `inputOutput`.
   public func complete() throws(SQLiteWriterError) {
@@ -20,8 +20,8 @@ extension SQLiteWriter {
     try file.synchronize()
   }
 
-  /// A path beside another one, with a name that nobody would choose: for a file that is to get its name when it is
-  /// finished (``publish(as:)``).
+  /// A path beside another one, with a random name, for a file that gets its final name when it is finished
+  /// (``publish(as:)``).
   public static func privatePath(for path: String) -> String {
     var random = SystemRandomNumberGenerator()
     let suffix = String(UInt32.random(in: .min ... .max, using: &random), radix: 36)
@@ -30,7 +30,7 @@ extension SQLiteWriter {
       ? name : PathText.joined(PathText.folder(of: path), name)
   }
 
-  /// Whether anything is at a path or beside it that would be in the way of a database of that name.
+  /// Whether a database of this name would meet another file at its path or beside it.
   ///
   /// - Throws: `exists`.
   public static func checkFree(_ path: String) throws(SQLiteWriterError) {
@@ -57,7 +57,7 @@ extension NewFile {
     let (descriptor, _) = try opened(O_RDONLY)
     defer { _ = close(descriptor) }
     #if canImport(Darwin)
-      // fsync on Apple platforms does not reach the medium.
+      // fsync on Apple platforms does not reach the storage medium.
       if fcntl(descriptor, F_FULLFSYNC) == 0 { return }
     #endif
     guard fsync(descriptor) == 0 || errno == EINVAL || errno == ENOTSUP else {

@@ -3,9 +3,8 @@ import CSQLite
 extension SQLiteWriter {
   /// Runs one or more statements to their end; rows they return are dropped.
   ///
-  /// - Parameter sql: SQL of the program's own. For a definition that comes from a file use `define`.
-  /// - Throws: `embeddedNUL`, `closed`, or what SQLite reports; statements before the failing one
-  ///   have been run.
+  /// - Parameter sql: the program's own SQL. For a definition from a file use `define`.
+  /// - Throws: `embeddedNUL`, `closed`, or what SQLite reports; statements before the failing one have been run.
   public func execute(_ sql: String) throws(SQLiteWriterError) {
     var bytes = [UInt8](sql.utf8)[...]
     while !bytes.isEmpty {
@@ -21,8 +20,7 @@ extension SQLiteWriter {
   ///
   /// - Parameter sql: exactly one statement, with `?` for each value.
   /// - Returns: the statement, with NULL bound to each parameter.
-  /// - Throws: `refused` when there is none or more than one; `embeddedNUL`, `closed`, or what SQLite
-  ///   reports.
+  /// - Throws: `refused` when there is no statement or more than one; `embeddedNUL`, `closed`, or what SQLite reports.
   public func prepare(_ sql: String) throws(SQLiteWriterError) -> SQLiteStatement {
     let (statement, rest) = try compile([UInt8](sql.utf8)[...])
     guard let statement else { throw countError(sql) }
@@ -33,12 +31,10 @@ extension SQLiteWriter {
     return statement
   }
 
-  /// Runs one `CREATE TABLE`, `INDEX`, `VIEW` or `TRIGGER` statement that was read from a file, and
-  /// refuses anything else, before it has run: a second statement, a virtual or temporary table,
-  /// `CREATE TABLE … AS SELECT`.
+  /// Runs one `CREATE TABLE`, `INDEX`, `VIEW` or `TRIGGER` statement that was read from a file. Anything else is
+  /// refused before it runs: a second statement, a virtual or temporary table, `CREATE TABLE … AS SELECT`.
   ///
-  /// What it defines is still as its author wrote it: define triggers after the last row has been
-  /// inserted, or they run.
+  /// The definition itself is still untrusted: define triggers after the last row has been inserted, or they run.
   ///
   /// - Parameter sql: the definition, as the `sql` column of a schema holds it.
   /// - Throws: `refused`, `embeddedNUL`, `closed`, or what SQLite reports.
@@ -87,7 +83,7 @@ extension SQLiteWriter {
     }
   }
 
-  /// How much SQLite's own check looks at.
+  /// How much SQLite's own check examines.
   public enum CheckDepth: String, Sendable {
     /// All but whether each index has the entries of its table (<https://sqlite.org/pragma.html#pragma_quick_check>).
     case quick = "quick_check"
@@ -95,13 +91,14 @@ extension SQLiteWriter {
     case full = "integrity_check"
   }
 
-  /// The size in bytes up to which a full check is so fast that nothing speaks for less.
+  /// The size in bytes up to which a full check is fast enough to be always made.
   private static let smallBytes: Int64 = 32 << 20
 
-  /// How deep a finished file is checked before it gets its name: a small one in full, a larger one where that is asked
-  /// for.
+  /// How deep a finished file is checked before it gets its name: a small file in full, a larger one in full on
+  /// request.
   ///
-  /// - Parameter verifies: whether it is asked for.
+  /// - Parameter verifies: whether a full check was requested.
+  /// - Returns: the depth.
   /// - Throws: what SQLite reports.
   public func finalCheckDepth(verifies: Bool) throws(SQLiteWriterError) -> CheckDepth {
     guard !verifies, case .integer(let count)? = try rows("PRAGMA page_count").first?.first,
@@ -112,9 +109,9 @@ extension SQLiteWriter {
 
   /// Runs SQLite's own check.
   ///
-  /// - Parameter depth: how much it looks at.
-  /// - Returns: what is wrong, one entry a finding, at most 100; empty when the database is sound.
-  /// - Throws: what SQLite reports, corruption apart.
+  /// - Parameter depth: how much the check examines.
+  /// - Returns: what is wrong, one entry for each finding, at most 100; empty when the database is intact.
+  /// - Throws: what SQLite reports, except corruption.
   public func check(_ depth: CheckDepth = .full) throws(SQLiteWriterError) -> [String] {
     let rows: [[SQLiteValue]]
     do {
@@ -146,7 +143,7 @@ extension SQLiteWriter {
 
   // MARK: - Internals
 
-  /// Compiles the first statement of `sql`; nil when there is nothing in it but space and comments.
+  /// Compiles the first statement of `sql`; nil when there is only space and comments.
   private func compile(_ sql: ArraySlice<UInt8>) throws(SQLiteWriterError)
     -> (statement: SQLiteStatement?, rest: ArraySlice<UInt8>)
   {
@@ -200,7 +197,7 @@ extension SQLiteWriter {
   }
 
   private func excerpt(_ sql: ArraySlice<UInt8>) -> String {
-    // Masking may shorten a long literal to one mark, but nothing needs more than this much of it.
+    // Masking may shorten a long literal to one mark, but more than this much of it is never needed.
     SQLExcerpt.masked(String(decoding: sql.prefix(4 * SQLExcerpt.maximumLength), as: UTF8.self))
   }
 
@@ -210,7 +207,7 @@ extension SQLiteWriter {
     var extended = result
     var systemError: Int32?
     if let handle = unsafe handle {
-      // The connection's own code may be finer, but it is stale after a misuse.
+      // The connection's own code may be more exact, but it is stale after a misuse.
       let reported = unsafe sqlite3_extended_errcode(handle)
       if reported & 0xff == result & 0xff { extended = reported }
       if let text = unsafe sqlite3_errmsg(handle) { message = unsafe String(cString: text) }
@@ -230,7 +227,7 @@ extension SQLiteWriter {
       case SQLITE_RANGE: .parameters
       default: .sqlite
       }
-    if code == .tooLong { message = "it computes longer than it may" }
+    if code == .tooLong { message = "computing its values takes too long" }
     return SQLiteWriterError(
       code, SQLExcerpt.maskedMessage(message), path: path, resultCode: extended,
       systemError: systemError, sql: sql)

@@ -1,11 +1,11 @@
 extension SQLiteWriter {
-  /// Enters a virtual table into the schema without running its module: the ordinary tables that it keeps its
-  /// content in are there already. The last thing to do with a file.
+  /// Adds a virtual table to the schema without running its module: the ordinary tables that hold its content already
+  /// exist. This is the last step of writing a file.
   ///
   /// - Parameters:
   ///   - name: the table's name.
   ///   - sql: its `CREATE VIRTUAL TABLE` statement.
-  /// - Throws: `refused` when the statement is no such one, or what SQLite reports.
+  /// - Throws: `refused` when the statement is another one, or what SQLite reports.
   public func registerVirtualTable(_ name: String, sql: String) throws(SQLiteWriterError) {
     let words = sql.split(maxSplits: 3, whereSeparator: \.isWhitespace).prefix(3)
     guard words.map({ $0.uppercased() }) == ["CREATE", "VIRTUAL", "TABLE"],
@@ -14,8 +14,8 @@ extension SQLiteWriter {
       throw SQLiteWriterError(
         .refused, "this does not define a virtual table", path: path, sql: SQLExcerpt.masked(sql))
     }
-    // A statement that SQLite cannot read, or that names another table, would make the whole file unreadable.
-    // Compiling it runs nothing.
+    // A statement that SQLite cannot read, or that names another table, would make the whole file unreadable. Compiling
+    // the statement runs nothing.
     gate.forgetVirtualTable()
     try prepare(sql).finalize()
     guard gate.virtualTable?.lowercased() == name.lowercased() else {

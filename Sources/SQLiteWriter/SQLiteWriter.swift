@@ -2,11 +2,11 @@ import CSQLite
 
 /// A new SQLite database, and the only place of Lifeboat that uses libsqlite3.
 ///
-/// It makes its file itself and never opens one that was there before, so what it writes cannot
-/// damage anything. It is not `Sendable`: one task at a time may use it and its statements.
+/// It makes its file itself and never opens an existing one, so that what it writes cannot damage anything. It is not
+/// `Sendable`: one task at a time may use it and its statements.
 ///
-/// End with `close()`, or with `discard()` when the work failed. A writer that is merely released
-/// rolls an open transaction back and leaves the file where it is.
+/// End with `close()`, or with `discard()` when the work failed. A writer that is only released rolls back an open
+/// transaction and leaves the file where it is.
 @safe public final class SQLiteWriter {
   /// The path of the database, absolute and without symbolic links.
   public let path: String
@@ -24,7 +24,7 @@ import CSQLite
     weak var statement: SQLiteStatement?
   }
 
-  /// Makes a database where nothing is yet.
+  /// Makes a database where nothing exists.
   ///
   /// The header is written at once, so that the layout is fixed and even a database without tables
   /// is a valid file. On failure the new file is removed again.
@@ -59,7 +59,7 @@ import CSQLite
     release()
   }
 
-  /// Whether `close()` and `discard()` are still to come.
+  /// Whether neither `close()` nor `discard()` has been called.
   public var isOpen: Bool {
     unsafe handle != nil
   }
@@ -70,12 +70,12 @@ import CSQLite
     return unsafe sqlite3_get_autocommit(handle) == 0
   }
 
-  /// Finalises every statement, folds a write-ahead log into the main file, closes the database and
-  /// makes its folder entry durable. Each commit has already synced the file itself.
+  /// Finalises every statement, checkpoints the write-ahead log, closes the database and makes its folder entry
+  /// durable. Each commit has already synced the file itself.
   ///
-  /// - Throws: `transactionOpen` when a transaction is still open, and then nothing is closed;
-  ///   `closed`; or what SQLite reports while folding the log in, and then the file stays open for
-  ///   `discard()`. An `inputOutput` from syncing the folder comes when the file is closed already.
+  /// - Throws: `transactionOpen` when a transaction is still open, and then nothing is closed; `closed`; or what SQLite
+  ///   reports for the checkpoint, and then the file stays open for `discard()`. An `inputOutput` from syncing the
+  ///   folder comes after the file has been closed.
   public func close() throws(SQLiteWriterError) {
     guard isOpen else { throw closedError }
     guard !isInTransaction else {
@@ -84,11 +84,11 @@ import CSQLite
     }
     finalizeStatements()
     if options.journalMode == .wal {
-      // Closing would do this too, but would not say when it fails.
+      // Closing would also checkpoint, but would not report a failure.
       let outcome = try rows("PRAGMA wal_checkpoint(TRUNCATE)").first?.first
       guard outcome == .integer(0) else {
         throw SQLiteWriterError(
-          .sqlite, "the write-ahead log is in use and cannot be folded in", path: path,
+          .sqlite, "the write-ahead log is in use and cannot be checkpointed", path: path,
           resultCode: SQLITE_BUSY)
       }
       finalizeStatements()
@@ -100,8 +100,8 @@ import CSQLite
     }
   }
 
-  /// Closes the database and removes the file it made, with its sidecars and nothing else. Harmless
-  /// when repeated; after `close()` it removes the finished file.
+  /// Closes the database and removes the file it made, with the files beside it and nothing else. May be repeated;
+  /// after `close()` it removes the finished file.
   ///
   /// - Returns: false when the file was gone already or another one has taken its place.
   @discardableResult
@@ -133,7 +133,7 @@ import CSQLite
     var opened: OpaquePointer?
     let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW
     let result = unsafe sqlite3_open_v2(path, &opened, flags, nil)
-    // SQLite hands out a connection even for most failures, and it must be closed all the same.
+    // SQLite returns a connection even after most failures, and it must still be closed.
     unsafe handle = opened
     guard result == SQLITE_OK, let handle = unsafe opened else {
       throw SQLiteWriterError(
@@ -148,40 +148,40 @@ import CSQLite
       // Apple's own SQLite is built without extension loading, and without this function.
       _ = unsafe sqlite3_enable_load_extension(handle, 0)
     #endif
-    // Nothing but this file. VACUUM attaches a scratch database and is refused with it: a database
+    // No other database may be attached. VACUUM attaches a scratch database, so it is refused too: a database that is
     // written once has nothing to vacuum.
     _ = unsafe sqlite3_limit(handle, SQLITE_LIMIT_ATTACHED, 0)
 
     try apply()
-    if let most = options.mostValueBytes {
+    if let most = options.maxValueBytes {
       _ = unsafe sqlite3_limit(
-        handle, SQLITE_LIMIT_LENGTH, Int32(clamping: max(Self.leastValueBytes, most)))
+        handle, SQLITE_LIMIT_LENGTH, Int32(clamping: max(Self.minValueBytes, most)))
     }
-    if let most = options.mostPages { try execute("PRAGMA max_page_count = \(max(1, most))") }
+    if let most = options.maxPages { try execute("PRAGMA max_page_count = \(max(1, most))") }
     gate.allow(functions: try Self.harmlessFunctions(rows(Self.functionList)))
     unsafe gate.install(on: handle)
   }
 
-  /// Sets the layout, writes the header, and reads back what SQLite made of it: a pragma that SQLite
-  /// does not like changes nothing and reports nothing.
+  /// Sets the layout, writes the header, and reads back what SQLite made of it, because SQLite ignores a pragma that it
+  /// does not accept and reports nothing.
   private func apply() throws(SQLiteWriterError) {
-    // Whether a definition may call a function is the gate's to say: this would also forbid those of JSON, which
-    // older versions of the library forgot to call harmless.
+    // The gate decides whether a definition may call a function: this pragma would also forbid the JSON functions,
+    // which older versions of the library do not mark as harmless.
     try execute("PRAGMA trusted_schema = ON")
     try execute("PRAGMA foreign_keys = OFF")
     try execute("PRAGMA synchronous = \(options.isSynchronous ? "FULL" : "OFF")")
     if let size = options.cacheKiB { try execute("PRAGMA cache_size = -\(max(0, size))") }
     if !options.isSynchronous {
       try execute("PRAGMA locking_mode = EXCLUSIVE")
-      // Sorting for a large index has a thread of its own; where there are none this changes nothing.
+      // Sorting for a large index gets its own thread; without thread support this changes nothing.
       try execute("PRAGMA threads = 1")
     }
     #if canImport(Darwin)
-      // fsync on Apple platforms does not reach the medium; F_FULLFSYNC does.
+      // fsync on Apple platforms does not reach the storage medium; F_FULLFSYNC does.
       try execute("PRAGMA fullfsync = ON")
     #endif
-    // Before the first write: a journal that is in memory is in no moment a file. The log of the other mode needs the
-    // file.
+    // Set before the first write, so that a journal in memory never exists as a file. The log of the other mode needs
+    // the file.
     if options.journalMode != .wal {
       try execute("PRAGMA journal_mode = \(options.journalMode.rawValue)")
     }

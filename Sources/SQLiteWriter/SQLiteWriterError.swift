@@ -8,7 +8,7 @@ public struct SQLiteWriterError: Error, Sendable, Hashable, CustomStringConverti
     /// A stable, dotted name such as `writer.exists`.
     public let rawValue: String
 
-    /// Wraps a name.
+    /// An error code with this name.
     public init(rawValue: String) {
       self.rawValue = rawValue
     }
@@ -31,14 +31,14 @@ public struct SQLiteWriterError: Error, Sendable, Hashable, CustomStringConverti
     public static let parameters = Code(rawValue: "writer.parameters")
     /// A name or the SQL holds a NUL.
     public static let embeddedNUL = Code(rawValue: "writer.embeddedNUL")
-    /// The SQL asks for something this layer does not do.
+    /// The SQL asks for something that this layer does not do.
     public static let refused = Code(rawValue: "writer.refused")
     /// A constraint was violated (SQLITE_CONSTRAINT and its extended codes).
     public static let constraint = Code(rawValue: "writer.constraint")
     /// A value or the SQL is larger than SQLite takes (SQLITE_TOOBIG; 1,000,000,000 bytes unless built
     /// otherwise).
     public static let tooBig = Code(rawValue: "writer.tooBig")
-    /// A definition computes longer than it may (SQLITE_INTERRUPT).
+    /// The values of a definition take too long to compute (SQLITE_INTERRUPT).
     public static let tooLong = Code(rawValue: "writer.tooLong")
     /// The volume is full, or the database has reached its largest size (SQLITE_FULL).
     public static let full = Code(rawValue: "writer.full")

@@ -5,13 +5,13 @@ extension SQLiteWriter {
     public enum JournalMode: String, Sendable, Hashable {
       /// A rollback journal that is deleted at each commit.
       case delete
-      /// A write-ahead log. It is folded into the main file and removed by `close()`, but the header
-      /// goes on saying WAL, as Core Data's own stores do.
+      /// A write-ahead log. `close()` checkpoints and removes it, but the header still says WAL, as in Core Data's own
+      /// stores.
       case wal
-      /// None: a crash half-way leaves a broken file. Right for a file that is thrown away unless it
-      /// was finished. A transaction cannot be rolled back in this mode.
+      /// None: a crash midway leaves a broken file. Suitable for a file that is thrown away unless it is finished. A
+      /// transaction cannot be rolled back in this mode.
       case off
-      /// In memory: a failed statement is undone, a crash half-way leaves a broken file.
+      /// In memory: a failed statement is undone, a crash midway leaves a broken file.
       case memory
     }
 
@@ -45,18 +45,18 @@ extension SQLiteWriter {
     public var encoding: Encoding
     /// The permissions of the file, before the process's umask; only the lowest nine bits count.
     public var permissions: UInt16
-    /// Whether commits reach the medium one by one. Without, only ``SQLiteWriter/publish(as:)`` sees to it: right
-    /// for a file that is thrown away unless it was finished.
+    /// Whether each commit reaches the storage medium. Otherwise only ``SQLiteWriter/publish(as:)`` syncs: suitable for
+    /// a file that is thrown away unless it is finished.
     public var isSynchronous = true
     /// Memory for pages, in KiB; nil for SQLite's own choice.
     public var cacheKiB: Int?
-    /// The longest value and row in bytes, for definitions that come from a file and may compute values of any size;
-    /// nil for SQLite's own limit. A longer one is `tooBig`.
-    public var mostValueBytes: Int?
-    /// The most pages that the file may have; nil for SQLite's own limit. What goes beyond is `full`.
-    public var mostPages: Int?
+    /// The longest value and row in bytes, for definitions from a file, which may compute values of any size; nil for
+    /// SQLite's own limit. A longer one is `tooBig`.
+    public var maxValueBytes: Int?
+    /// How many pages the file may have; nil for SQLite's own limit. A larger file is `full`.
+    public var maxPages: Int?
 
-    /// Options, with the defaults of Core Data's own stores but for the journal, which a finished file does not need.
+    /// Options with the defaults of Core Data's own stores, except the journal, which a finished file does not need.
     ///
     /// - Parameters:
     ///   - pageSize: bytes, a power of two from 512 to 65,536.

@@ -3,7 +3,7 @@ import CLibrary
 /// System calls that end without an error only when all of their work is done. Each returns the `errno` of its
 /// failure, and nil when there is none.
 package enum SystemCalls {
-  /// Has a call made again as long as a signal interrupts it.
+  /// Repeats a call as long as a signal interrupts it.
   package static func retrying<Number: SignedInteger>(_ call: () -> Number) -> Number {
     while true {
       let result = call()
@@ -11,7 +11,7 @@ package enum SystemCalls {
     }
   }
 
-  /// Writes all of `bytes` where the descriptor stands.
+  /// Writes all of `bytes` at the descriptor's position.
   package static func write(_ bytes: ArraySlice<UInt8>, to descriptor: Int32) -> Int32? {
     var rest = bytes
     while !rest.isEmpty {
@@ -28,7 +28,7 @@ package enum SystemCalls {
     unsafe CLibrary.write(descriptor, raw.baseAddress, raw.count)
   }
 
-  /// Gives what has the name `from` in the open folder `source` the name `to` in `target`, which must be free.
+  /// Renames `from` in the open folder `source` to `to` in the open folder `target`. The new name must be free.
   package static func rename(
     _ from: String, in source: Int32, to: String, in target: Int32
   ) -> Int32? {
@@ -41,12 +41,13 @@ package enum SystemCalls {
     #endif
     guard result != 0 else { return nil }
     let code = errno
-    // The volume does not know the call.
+    // The volume does not support the call.
     guard [ENOSYS, EINVAL, ENOTSUP, EOPNOTSUPP].contains(code) else { return code }
     return renameByLink(from, in: source, to: to, in: target)
   }
 
-  /// The same where only a link refuses a name that is taken, and, where there are no links or for a folder, a look.
+  /// The same for a volume without that call: a link fails when the new name is taken. For a folder, or where there
+  /// are no links, the name is only checked before the rename.
   ///
   /// `between` is for tests: it is called between the link and the removal of the old name.
   static func renameByLink(
@@ -56,12 +57,12 @@ package enum SystemCalls {
       var made = stat()
       guard unsafe fstatat(target, to, &made, AT_SYMLINK_NOFOLLOW) == 0 else { return errno }
       between?()
-      let end = OwnName.remove(from, in: source) { name in
+      let end = SafeRemoval.remove(from, in: source) { name in
         var status = stat()
         return unsafe fstatat(source, name, &status, AT_SYMLINK_NOFOLLOW) == 0
           && status.st_dev == made.st_dev && status.st_ino == made.st_ino
       }
-      // The file has its new name. Whatever has the old one by now is another.
+      // The file has its new name. If something has the old name now, it is another file.
       if case .failed(let code) = end { return code }
       return nil
     }

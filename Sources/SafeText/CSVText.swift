@@ -1,6 +1,6 @@
-/// What other programs make of text in CSV, judged by its bytes.
+/// How other programs read text in CSV, decided by its bytes.
 package enum CSVText {
-  /// Whether a byte parts fields in the eyes of a program that is told, or guesses, another separator than the comma.
+  /// Whether a program that uses or guesses another separator than the comma would end a field at this byte.
   package static func isOtherSeparator(_ byte: UInt8) -> Bool {
     byte == UInt8(ascii: ";") || byte == 0x09 || byte == 0x0a || byte == 0x0d
   }
@@ -8,11 +8,11 @@ package enum CSVText {
   /// Whether a spreadsheet would take text, or a part of it behind a semicolon, a tab or a line end, for a formula
   /// (OWASP, "CSV injection"). `byte` gives the bytes of the text from 0 up to `count`.
   ///
-  /// What does not show, spaces of any kind, control characters, marks that combine and bytes that are no UTF-8, is
-  /// passed over before a sign, and the wide forms of the signs are signs too, as some programs have it. A tab or a
-  /// line end at the start counts by itself.
+  /// Before a sign, all that is invisible is skipped: spaces of any kind, control characters, combining marks and bytes
+  /// that are not UTF-8. The wide forms of the signs count too, because some programs accept them. A tab or a line end
+  /// at the start makes a formula by itself.
   package static func isFormula(count: Int, byte: (Int) -> UInt8) -> Bool {
-    // Whether nothing that counts stands between the start of a part and the place, and whether the part is the first.
+    // Whether only skipped bytes are between the start of a part and the place, and whether the part is the first.
     var isStart = true
     var isFirst = true
     var place = 0
@@ -59,7 +59,7 @@ package enum CSVText {
     }
   }
 
-  /// The scalar whose first byte, not an ASCII one, stands at `place`; nil and one byte for what is no UTF-8.
+  /// The scalar whose first byte, not an ASCII one, is at `place`; nil and one byte for what is not UTF-8.
   private static func scalar(at place: Int, count: Int, byte: (Int) -> UInt8) -> (
     scalar: Unicode.Scalar?, length: Int
   ) {

@@ -16,13 +16,13 @@ package struct FileName: Hashable, Comparable, Sendable {
 
   package func hash(into hasher: inout Hasher) {
     for byte in text.utf8 { hasher.combine(byte) }
-    // No name holds this byte, so none is the beginning of another.
+    // No name holds this byte, so the hashed bytes of one name are never a prefix of another's.
     hasher.combine(UInt8(0))
   }
 }
 
 extension Sequence<String> {
-  /// The names in the order of their bytes, which is the same whatever their accents are composed of.
+  /// The names in the order of their bytes, however their accents are composed.
   package func sortedByBytes() -> [String] {
     sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
   }

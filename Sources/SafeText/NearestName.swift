@@ -1,31 +1,31 @@
-/// The name that somebody meant who wrote another one.
+/// Finds the name that a user probably meant.
 package enum NearestName {
   /// Longer names are not compared; nobody mistypes a page of text.
-  private static let longest = 200
+  private static let maxLength = 200
 
-  /// The name that takes the fewest edits (a letter more, less, other, or two of them in each other's place), upper
-  /// and lower case counting as one; nil when none is near. One that begins with what was written is near.
+  /// The name with the fewest edits from `written`: a letter added, removed or changed, or two neighbours exchanged.
+  /// Case is ignored. nil when no name is near. A name that begins with `written` is near.
   package static func of(_ written: String, among names: some Sequence<String>) -> String? {
     let wanted = Array(written.lowercased().unicodeScalars)
-    guard !wanted.isEmpty, wanted.count <= longest else { return nil }
+    guard !wanted.isEmpty, wanted.count <= maxLength else { return nil }
     // A third of the letters may be wrong.
-    var least = max(1, wanted.count / 3) + 1
+    var fewest = max(1, wanted.count / 3) + 1
     var best: String?
     var begun: String?
     for name in names {
-      let other = Array(name.lowercased().unicodeScalars.prefix(longest + 1))
+      let other = Array(name.lowercased().unicodeScalars.prefix(maxLength + 1))
       if wanted.count >= 3, begun == nil, other.starts(with: wanted) { begun = name }
-      guard other.count <= longest, abs(other.count - wanted.count) < least else { continue }
+      guard other.count <= maxLength, abs(other.count - wanted.count) < fewest else { continue }
       let count = edits(wanted, other)
-      if count < least {
-        least = count
+      if count < fewest {
+        fewest = count
         best = name
       }
     }
     return best ?? begun
   }
 
-  /// Edits from one to the other, two letters in each other's place counting as one.
+  /// The number of edits from one to the other; two exchanged neighbours count as one.
   private static func edits(_ one: [Unicode.Scalar], _ other: [Unicode.Scalar]) -> Int {
     var before: [Int] = []
     var last = Array(0...other.count)

@@ -1,7 +1,7 @@
 /// Paths and file names, taken apart by their bytes.
 ///
-/// A file system knows bytes. Swift's `Character` joins a `/` and a combining mark behind it into one character
-/// that is not `/`, and `==` holds two names for equal that are two files. So nothing here looks at characters.
+/// A file system compares bytes. Swift's `Character` joins a `/` and a combining mark after it into one character
+/// that is not `/`, and `==` treats the names of two files as equal. So nothing here works on characters.
 package enum PathText {
   private static let slash = UInt8(ascii: "/")
 
@@ -12,7 +12,7 @@ package enum PathText {
     }
   }
 
-  /// The folder part of `path`: "." when it has none, "/" for what lies in the root.
+  /// The folder part of `path`: "." when it has none, "/" for what is in the root folder.
   package static func folder(of path: String) -> String {
     guard let place = lastSlash(of: path) else { return "." }
     return place == path.startIndex ? "/" : String(path[..<place])
@@ -36,7 +36,7 @@ package enum PathText {
     folder.utf8.last == slash ? folder + name : folder + "/" + name
   }
 
-  /// Whether `path` is `folder` or lies below it, by their bytes alone; neither is looked up.
+  /// Whether `path` is `folder` or is below it, by their bytes alone; the file system is not asked.
   package static func isInside(_ path: String, _ folder: String) -> Bool {
     if isSame(path, folder) { return true }
     return starts(path, with: folder.utf8.last == slash ? folder : folder + "/")
@@ -49,14 +49,14 @@ package enum PathText {
       && !bytes.contains(slash) && !bytes.contains(0)
   }
 
-  /// The ending of a file's name, without its dot; empty when it has none. A dot that begins the name begins no
-  /// ending.
+  /// The extension of a file's name, without its dot; empty when it has none. A dot at the start of the name does not
+  /// count.
   package static func ending(of name: String) -> String {
     guard let dot = lastDot(of: name) else { return "" }
     return String(name[name.utf8.index(after: dot)...])
   }
 
-  /// A file's name without its ending and the dot before that.
+  /// A file's name without its extension and the dot before it.
   package static func stem(of name: String) -> String {
     guard let dot = lastDot(of: name) else { return name }
     return String(name[..<dot])
@@ -100,8 +100,8 @@ package enum PathText {
     return dot
   }
 
-  /// Looked for in contiguous bytes where there are any: each launch of a host asks several times, and a string's
-  /// own views are ten times slower.
+  /// Searches contiguous bytes where the string has them: each launch of a host calls this several times, and the
+  /// string's own views are ten times slower.
   private static func lastSlash(of path: String) -> String.Index? {
     let bytes = path.utf8
     let offset = unsafe bytes.withContiguousStorageIfAvailable { unsafe $0.lastIndex(of: slash) }

@@ -1,15 +1,14 @@
 /// Words for a POSIX shell, for commands that a person copies from the screen.
 package enum ShellText {
-  /// `text` as one word. Quotes are judged by bytes: a `'` with a combining mark behind it ends a quotation as well
-  /// as one without. Text that a terminal cannot show as it is comes in `$'…'` with its bytes escaped, so that
-  /// what is seen is what is run.
+  /// `text` as one word. Quotes are found by bytes: a `'` that a combining mark follows ends a quotation too. Text that
+  /// a terminal cannot show as it is becomes `$'…'` with its bytes escaped, so that the user sees what is run.
   package static func quoted(_ text: String) -> String {
     if text.utf8.isEmpty { return "''" }
     if text.utf8.allSatisfy(isPlain) { return text }
     let word = single(text)
     if isShownAsItIs(word) { return word }
     let escaped = escaped(text) { VisibleText.isHidden($0) }
-    // A stack of marks is not shown whole either.
+    // A long stack of combining marks is not shown completely either.
     return isShownAsItIs(escaped) ? escaped : Self.escaped(text) { !$0.isASCII }
   }
 
@@ -39,8 +38,8 @@ package enum ShellText {
     return result + "'"
   }
 
-  /// `$'…'` (POSIX.1-2024, 2.2.4), which bash, zsh and ksh have long known. Three octal digits, since a `\x` would
-  /// take letters behind it along.
+  /// `$'…'` (POSIX.1-2024, 2.2.4), which bash, zsh and ksh have long supported. Bytes have three octal digits,
+  /// because `\x` would include letters that follow it.
   private static func escaped(
     _ text: String, _ isEscaped: (Unicode.Scalar) -> Bool
   ) -> String {

@@ -1,15 +1,15 @@
-/// Data on its way to a terminal: JSON and CSV, whose bytes are not ours to change anywhere else.
+/// Makes JSON and CSV safe for a terminal. Written to a file or a pipe, their bytes are not changed.
 ///
-/// What ``VisibleText/isHidden(_:)`` names comes as `\uXXXX`, which is the same text in JSON and can be read in CSV.
-/// Line ends and tabs stay. Bytes that are no UTF-8 come as `\xXX`.
+/// Scalars that ``VisibleText/isHidden(_:)`` names become `\uXXXX`, which is the same text in JSON and readable in CSV.
+/// Line ends and tabs stay. Bytes that are not UTF-8 become `\xXX`.
 package struct TerminalText {
-  /// The start of a character, or a CR, of which the rest has not come yet.
+  /// The start of a character, or a CR, whose next bytes have not arrived yet.
   private var held: [UInt8] = []
 
   package init() {}
 
-  /// `bytes` as a terminal may have them. A character that they cut in two comes with the next ones, or with the
-  /// last ones, for which `isEnd` is true.
+  /// `bytes` in a form that is safe for a terminal. A character that is cut at their end is returned with the next
+  /// bytes. `isEnd` is true for the last ones.
   package mutating func escaped(_ bytes: some Sequence<UInt8>, isEnd: Bool) -> [UInt8] {
     var input = held
     held = []
@@ -64,13 +64,13 @@ package struct TerminalText {
     return output
   }
 
-  /// `text` as a terminal may have it.
+  /// `text` in a form that is safe for a terminal.
   package static func escaped(_ text: String) -> String {
     var terminal = TerminalText()
     return String(decoding: terminal.escaped(text.utf8, isEnd: true), as: UTF8.self)
   }
 
-  /// How many bytes the character has that begins with a byte; 1 for one that begins none.
+  /// The number of bytes of a character with this first byte; 1 for a byte that cannot be first.
   private static func length(_ first: UInt8) -> Int {
     switch first {
     case 0xc2...0xdf: 2
@@ -87,9 +87,9 @@ package struct TerminalText {
       guard byte & 0xc0 == 0x80 else { return nil }
       value = value << 6 | UInt32(byte & 0x3f)
     }
-    // Of several ways to write a character only the shortest one is.
-    let least: UInt32 = length == 2 ? 0x80 : length == 3 ? 0x800 : 0x1_0000
-    return value < least ? nil : Unicode.Scalar(value)
+    // Only the shortest encoding of a character is valid.
+    let minValue: UInt32 = length == 2 ? 0x80 : length == 3 ? 0x800 : 0x1_0000
+    return value < minValue ? nil : Unicode.Scalar(value)
   }
 
   private static func append(_ value: UInt32, to output: inout [UInt8]) {

@@ -1,4 +1,4 @@
-/// Text from evidence or a command line, made so that a reader sees all of it and nothing obeys it.
+/// Makes text from evidence or a command line safe to print: a reader sees all of it, and no terminal obeys it.
 package enum VisibleText {
   /// A character of more scalars than this is shown with the rest escaped: a stack of a thousand accents is
   /// one character and would cover its neighbours.
@@ -23,7 +23,7 @@ package enum VisibleText {
     return result
   }
 
-  /// `text` as ``visible(_:)`` shows it, cut with `…` behind `limit` scalars of it.
+  /// `text` as ``visible(_:)`` shows it, cut with `…` after `limit` of its scalars.
   package static func visible(_ text: String, limit: Int) -> String {
     let cut = text.unicodeScalars.prefix(limit)
     let isWhole = cut.endIndex == text.unicodeScalars.endIndex

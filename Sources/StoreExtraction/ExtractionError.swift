@@ -1,12 +1,12 @@
-/// Why something could not be read out of a store or written beside it.
+/// Why something could not be read from a store or written beside it.
 public struct ExtractionError: Error, Sendable, CustomStringConvertible {
   /// A stable identifier, the same in messages, JSON and the manual.
   public struct Code: RawRepresentable, Hashable, Sendable {
     /// The identifier as it is printed, such as `output.exists`.
     public let rawValue: String
-    /// A code with this identifier; unknown ones are kept.
+    /// A code with this identifier; an unknown one is kept.
     public init(rawValue: String) { self.rawValue = rawValue }
-    /// Something is already at the place of the output.
+    /// Something already exists at the path of the output.
     public static let outputExists = Code(rawValue: "output.exists")
     /// The output cannot be made.
     public static let cannotCreate = Code(rawValue: "output.cannotCreate")
@@ -16,9 +16,9 @@ public struct ExtractionError: Error, Sendable, CustomStringConvertible {
     public static let noStores = Code(rawValue: "input.noStores")
     /// A name that the store does not have.
     public static let unknownName = Code(rawValue: "input.unknownName")
-    /// Of several versions of a model none is the one that is meant.
+    /// It is not clear which of several versions of a model is meant.
     public static let whichVersion = Code(rawValue: "usage.whichVersion")
-    /// What is to tell of lost tables is neither a store nor a model.
+    /// What `--like` names is neither a store nor a model.
     public static let noExample = Code(rawValue: "input.noExample")
     /// The store changed while it was read.
     public static let changedDuringRead = Code(rawValue: "evidence.changedDuringRead")
@@ -30,10 +30,10 @@ public struct ExtractionError: Error, Sendable, CustomStringConvertible {
   public let message: String
   /// The file it happened to; nil when it has no name.
   public let path: String?
-  /// The name that may have been meant by an unknown one; nil when none is near.
+  /// The known name that is nearest to an unknown one; nil when none is near.
   public let nearest: String?
 
-  /// An error with all that is known of it.
+  /// An error with all its facts.
   public init(_ code: Code, _ message: String, path: String? = nil, nearest: String? = nil) {
     self.code = code
     self.message = message

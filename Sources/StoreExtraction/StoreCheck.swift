@@ -7,7 +7,7 @@ public import SQLiteForensics
 public struct StoreCheck: Sendable, Codable {
   /// The name of the schema of the JSON form.
   public var schema = "lifeboat.check"
-  /// The version of that schema; it only grows.
+  /// The version of that schema; it only increases.
   public var version = 1
   /// The path as given.
   public let path: String
@@ -15,12 +15,12 @@ public struct StoreCheck: Sendable, Codable {
   public let kind: CoreDataStore.Kind
   /// `quick` or `full`.
   public let depth: CheckDepth
-  /// Whether nothing worse than notes was found in what was looked at; see ``notChecked``.
+  /// Whether nothing worse than notes was found in the parts that were checked; see ``notChecked``.
   public let isSound: Bool
-  /// What SQLite's `PRAGMA integrity_check`, or a rule of Core Data's, looks at and this check did not: only where it is
-  /// empty does nothing found mean that SQLite has nothing to find either, and that Core Data's rules hold.
+  /// What SQLite's `PRAGMA integrity_check` or a rule of Core Data's checks and this check did not. Only where this is
+  /// empty, no finding means that SQLite has nothing to report either and that Core Data's rules hold.
   public let notChecked: [UncheckedPart]
-  /// What was looked at.
+  /// What was checked.
   public let counts: Counts
   /// What is wrong or noteworthy, at most ``FindingList/limit`` of them.
   public let findings: [Finding]
@@ -28,32 +28,32 @@ public struct StoreCheck: Sendable, Codable {
   public let findingCount: Int
   /// How many of them are damage.
   public let damageCount: Int
-  /// The members that changed while the store was read; empty is as it should be.
+  /// The members that changed while the store was read; normally empty.
   public let changedDuringRead: [String]
 
-  /// What a check has looked at.
+  /// What a check has examined.
   public struct Counts: Sendable, Codable {
     /// Pages of the database after the last commit.
     public let pages: Int
-    /// Pages that were looked at.
+    /// Pages that were examined.
     public let checkedPages: Int
     /// Pages on the freelist.
     public let freePages: Int
-    /// Pages that hold the rest of long payloads.
+    /// Overflow pages.
     public let overflowPages: Int
-    /// Tables, the schema's included.
+    /// Tables, the schema table included.
     public let tables: Int
-    /// B-trees, or pieces of such, that no schema names; only looked for where the schema is lost.
+    /// B-trees, or parts of b-trees, that no schema names. They are looked for only where the schema is lost.
     public let looseTrees: Int
     /// Indexes.
     public let indexes: Int
     /// Cells of all b-trees.
     public let cells: Int
-    /// Rows of all tables but the schema's, those in loose b-trees included.
+    /// Rows of all tables except the schema table, those in b-trees without a name included.
     public let rows: Int
-    /// Entries of all indexes, those in loose b-trees included.
+    /// Entries of all indexes, those in b-trees without a name included.
     public let indexEntries: Int
-    /// CREATE statements with parts that only SQLite itself can judge: expressions, queries, bodies of triggers.
+    /// CREATE statements with parts that only SQLite itself can judge: expressions, queries, trigger bodies.
     public let unjudgedStatements: Int
   }
 
@@ -62,10 +62,10 @@ public struct StoreCheck: Sendable, Codable {
   /// - Parameters:
   ///   - path: the main file of the store.
   ///   - logView: which part of the write-ahead log counts.
-  ///   - depth: whether the entries of indexes are compared with the rows too.
-  ///   - progress: told now and then how many pages of how many have been looked at.
-  /// - Throws: `SQLiteFileError` when the file cannot be opened, or nothing in it is a page of a database. A header
-  ///   that is lost is a finding.
+  ///   - depth: whether index entries are also compared with the rows.
+  ///   - progress: called now and then with the number of pages that were examined, and of all pages.
+  /// - Throws: `SQLiteFileError` when the file cannot be opened, or nothing in it is a page of a database. A lost
+  ///   header is a finding.
   public init(
     path: String, logView: SQLiteDatabase.LogView = .committed, depth: CheckDepth = .quick,
     progress: ((_ done: Int, _ total: Int) -> Void)? = nil
@@ -82,7 +82,7 @@ public struct StoreCheck: Sendable, Codable {
     counts = Counts(
       pages: report.pageCount, checkedPages: report.checkedPageCount,
       freePages: report.freePageCount, overflowPages: report.overflowPageCount,
-      tables: report.tableCount, looseTrees: report.looseTreeCount, indexes: report.indexCount,
+      tables: report.tableCount, looseTrees: report.unnamedTreeCount, indexes: report.indexCount,
       cells: report.cellCount,
       rows: report.rowCount, indexEntries: report.indexEntryCount,
       unjudgedStatements: report.unjudgedStatementCount)

@@ -5,46 +5,46 @@ import SQLiteFile
 import SQLiteForensics
 import SafeText
 
-/// Finds the stores that a path leads to: the file itself, or those in a folder.
+/// Finds the stores at a path: the file itself, or those in a folder.
 public enum StoreFinder {
-  /// Folders deeper than this are not entered.
+  /// Folders deeper than this are not searched.
   public static let deepest = 16
-  /// Entries of folders that are looked at; what is behind them is not found.
+  /// How many folder entries are examined; stores after that are not found.
   public static let entryLimit = 100_000
 
   /// What a folder holds.
   public struct Found: Sendable {
-    /// Every file that begins as an SQLite file does, by name.
+    /// Every file that begins like an SQLite file, by name.
     public var stores: [String] = []
-    /// What is, was or may be a store besides, by name.
+    /// What else is, was or may be a store, by name.
     public var passedOver: [PassedOver] = []
   }
 
-  /// A file or folder that is none of the stores found, and had to be told of.
+  /// A file or folder that is not among the stores found but must be reported.
   public struct PassedOver: Sendable, Codable, Equatable {
-    /// The path; bytes that are no UTF-8 are written as `\xE9`.
+    /// The path; bytes that are not UTF-8 are written as `\xE9`.
     public let path: String
     /// A stable identifier, such as `file.empty`.
     public let code: String
     /// What it is, in a sentence without a full stop.
     public let message: String
 
-    /// One with all three.
+    /// Creates one from its parts.
     public init(path: String, code: String, message: String) {
       self.path = path
       self.code = code
       self.message = message
     }
 
-    /// What a search for models did not look at.
+    /// What a search for models did not examine.
     public init(_ error: ModelError) {
       let message = PathText.dropping(suffix: ".", from: error.message) ?? error.message
       self.init(path: error.path ?? "", code: error.code.rawValue, message: message)
     }
   }
 
-  /// The stores at `path`, and in a folder what else is or was one: files of which the header is lost, empty ones beside
-  /// which a log lies, logs without their file, and what could not be looked at.
+  /// The stores at `path`. In a folder also what else is or was a store: files whose header is lost, empty files with a
+  /// log beside them, logs without their main file, and what could not be examined.
   ///
   /// - Throws: ``ExtractionError`` with ``ExtractionError/Code/noStores`` when a folder holds nothing of either kind;
   ///   an error of the file system when the folder itself cannot be read.
@@ -61,27 +61,27 @@ public enum StoreFinder {
   }
 
   private static func none(_ path: String) -> ExtractionError {
-    ExtractionError(.noStores, "no SQLite file is in the folder", path: path)
+    ExtractionError(.noStores, "there is no SQLite file in the folder", path: path)
   }
 }
 
-/// One walk through a folder and those in it. No link is followed.
+/// One walk through a folder and its subfolders. No link is followed.
 private struct StoreSearch {
   private var found = StoreFinder.Found()
   private var left = StoreFinder.entryLimit
-  /// Links that lead to a store, told only where the walk does not meet that store.
+  /// Links to a store; they are reported only when the walk does not meet that store.
   private var links: [(path: String, target: FileIdentity)] = []
   private var files: [FileIdentity] = []
-  private var proofsLeft = Self.mostProofs
+  private var proofsLeft = Self.maxProofs
 
-  /// To prove that a file is a database takes a look at hundreds of its pages.
-  private static let mostProofs = 1000
+  /// Proving that a file is a database takes a look at hundreds of its pages.
+  private static let maxProofs = 1000
 
-  /// A folder while it is looked at.
+  /// A folder that is being examined.
   private struct Place {
     let folder: OpenFolder
     let path: String
-    /// False where a name on the way is no UTF-8, so that nothing in it can be opened by its path.
+    /// False when a name on the way is not UTF-8, so that nothing in the folder can be opened by its path.
     let isText: Bool
     let entries: [[UInt8]: FileIdentity]
 
@@ -121,7 +121,7 @@ private struct StoreSearch {
     if isCut {
       tell(
         path, "input.notEntered",
-        "only \(StoreFinder.entryLimit) entries of folders are looked at; name the folders in it one by one"
+        "only \(StoreFinder.entryLimit) folder entries are searched; name the folders in it one by one"
       )
     }
     var entries: [[UInt8]: FileIdentity] = [:]
@@ -137,7 +137,9 @@ private struct StoreSearch {
       case .symbolicLink: follow(name, in: place)
       case .other:
         if Self.hasCompany(name, place) {
-          tell(Self.path(name, place), "file.notRegular", "a log lies beside it, but it is no file")
+          tell(
+            Self.path(name, place), "file.notRegular",
+            "a log lies beside it, but it is not an ordinary file")
         }
       }
       if entry.kind == .file, found.stores.count + found.passedOver.count > told {
@@ -152,7 +154,8 @@ private struct StoreSearch {
     guard depth < StoreFinder.deepest else {
       return tell(
         path, "input.notEntered",
-        "folders deeper than \(StoreFinder.deepest) levels are not entered; name it by itself")
+        "folders deeper than \(StoreFinder.deepest) levels are not searched; name this one directly"
+      )
     }
     do {
       let inner = try place.folder.folder(named: name)
@@ -173,7 +176,7 @@ private struct StoreSearch {
   private mutating func judge(_ name: [UInt8], _ entry: FileIdentity, in place: Place) {
     let path = Self.path(name, place)
     guard entry.sizeBytes > 0 else {
-      // A log has nowhere else to go.
+      // The log cannot belong to any other file.
       if Self.hasCompany(name, place) || place.entries[Self.support(of: name)] != nil {
         tell(
           path, "file.empty",
@@ -207,7 +210,7 @@ private struct StoreSearch {
       return
     }
     if Self.isLog(head) {
-      return tell(path, "file.isLog", "it is the log or journal of a store, under another name")
+      return tell(path, "file.isLog", "it is the log or journal of a store under another name")
     }
     if isCandidate, isProven(path, name, place) {
       return tell(
@@ -222,7 +225,7 @@ private struct StoreSearch {
     }
   }
 
-  /// Whether a file is a database by its pages. Where that can be asked no more a candidate counts as one.
+  /// Whether a file is a database by its pages. When too many were proven already, a candidate counts as one.
   private mutating func isProven(_ path: String, _ name: [UInt8], _ place: Place) -> Bool {
     guard place.isText, Self.text(name) != nil, proofsLeft > 0 else { return true }
     proofsLeft -= 1
@@ -234,7 +237,7 @@ private struct StoreSearch {
     var raw = stat()
     guard place.isText, Self.text(name) != nil, unsafe stat(path, &raw) == 0 else { return }
     let target = FileIdentity(raw)
-    // What is no ordinary file may do something when it is opened.
+    // Opening something that is not an ordinary file may have side effects.
     guard target.kind == .file else { return }
     let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else { return }
@@ -254,13 +257,13 @@ private struct StoreSearch {
 
   // MARK: - What lies beside it
 
-  /// Whether a log or journal lies beside a file that is more than nothing.
+  /// Whether a log or journal with content lies beside a file.
   private static func hasCompany(_ name: [UInt8], _ place: Place) -> Bool {
     place.size(of: name + Array("-wal".utf8)) > 0
       || place.size(of: name + Array("-journal".utf8)) > 0
   }
 
-  /// Tells of folders of external files whose store is neither found nor told of.
+  /// Reports folders of external files whose store is neither found nor reported.
   private mutating func tellOfSupport(_ place: Place, _ stems: Set<[UInt8]>) {
     let suffix = Array("_SUPPORT".utf8)
     let supports = place.entries.filter {
@@ -282,7 +285,7 @@ private struct StoreSearch {
     Array(".".utf8) + stem(name) + Array("_SUPPORT".utf8)
   }
 
-  /// The name without its ending, as `StoreSet` has it.
+  /// The name without its extension, as in `StoreSet`.
   private static func stem(_ name: [UInt8]) -> [UInt8] {
     guard let dot = name.lastIndex(of: UInt8(ascii: ".")), dot > 0 else { return name }
     return Array(name[..<dot])
@@ -302,7 +305,7 @@ private struct StoreSearch {
     var rest = name[...]
     var text = ""
     while !rest.isEmpty {
-      // The longest start that is text; a character has four bytes at most.
+      // The longest prefix that is text; a character has at most four bytes.
       if let length = (1...min(4, rest.count)).first(where: {
         Self.text(rest.prefix($0)) != nil
       }) {
@@ -317,7 +320,7 @@ private struct StoreSearch {
   }
 }
 
-/// A few windows of a file, enough to see whether it may be a database without its header.
+/// A few windows of a file, enough to tell whether it may be a database without its header.
 private final class FileSample {
   private let descriptor: Int32
   private let path: String
@@ -341,11 +344,11 @@ private final class FileSample {
 
   deinit { close(descriptor) }
 
-  /// Whether something in the windows looks like a page of a b-tree, or the head has definitions of tables.
+  /// Whether something in the windows looks like a b-tree page, or the start has CREATE TABLE statements.
   func hasPages() throws(SystemCallError) -> Bool {
     let start = try FileBytes.read(descriptor, path, at: 0, Self.headBytes)
     if Self.hasPage(start) || Self.hasDefinition(start) { return true }
-    // Pages of every size begin where windows do.
+    // Windows begin where pages of every size begin.
     let step = max(65_536, (size / Self.windowCount) & ~65_535)
     for place in 1...Self.windowCount where place * step < size {
       let window = try FileBytes.read(descriptor, path, at: place * step, Self.windowBytes)
@@ -364,8 +367,9 @@ private final class FileSample {
     return false
   }
 
-  /// Whether the header of a b-tree page with its cell pointers stands anywhere: their lowest is where the cells begin
-  /// (file format, section 1.6). Of fewer than three cells that says little, and only at the start of a page.
+  /// Whether the header of a b-tree page with its cell pointers is anywhere: the lowest pointer is where the cells
+  /// begin (file format, section 1.6). With fewer than three cells that proves little, so it counts only at the start
+  /// of a page.
   private static func hasPage(_ bytes: [UInt8]) -> Bool {
     var place = 0
     while place + 16 <= bytes.count {

@@ -4,11 +4,11 @@ import ObjectModel
 public import SQLiteFile
 public import SQLiteForensics
 
-/// What a store is, on one screen.
+/// A description of a store that fits on one screen.
 public struct StoreInspection: Sendable, Codable {
   /// The name of the schema of the JSON form.
   public var schema = "lifeboat.inspection"
-  /// The version of that schema; it only grows.
+  /// The version of that schema; it only increases.
   public var version = 1
   /// The path as given.
   public let path: String
@@ -16,13 +16,13 @@ public struct StoreInspection: Sendable, Codable {
   public let kind: CoreDataStore.Kind
   /// The files of the store set.
   public let members: [Member]
-  /// The database header and what belongs to it.
+  /// The database header and related facts.
   public let file: File
   /// The write-ahead log; nil when there is none.
   public let writeAheadLog: Log?
   /// The rollback journal; nil when there is none.
   public let journal: Journal?
-  /// What Z_METADATA says; nil without a readable row.
+  /// The content of Z_METADATA; nil without a readable row.
   public let metadata: Metadata?
   /// The model that the store carries; nil without one.
   public let model: Model?
@@ -36,9 +36,9 @@ public struct StoreInspection: Sendable, Codable {
   public let findings: [Finding]
   /// How many of them are damage.
   public let damageCount: Int
-  /// What was not looked at: a quick ``StoreCheck`` is part of an inspection, and says so.
+  /// What was not checked: an inspection includes a quick ``StoreCheck``.
   public let notChecked: [UncheckedPart]
-  /// The members that changed while the store was read; empty is as it should be.
+  /// The members that changed while the store was read; normally empty.
   public let changedDuringRead: [String]
 
   /// A file of the store set.
@@ -69,7 +69,7 @@ public struct StoreInspection: Sendable, Codable {
     public let autoVacuum: String
     /// `wal` or `rollback`.
     public let journalMode: String
-    /// SQLite's version that wrote last, such as `3.43.2`.
+    /// The version of SQLite that wrote last, such as `3.43.2`.
     public let sqliteVersion: String
     /// The application's own version number.
     public let userVersion: Int32
@@ -87,7 +87,7 @@ public struct StoreInspection: Sendable, Codable {
     public let uncommittedFrameCount: Int
     /// Frames of an earlier generation.
     public let staleFrameCount: Int
-    /// Committed frames behind one that does not agree with its checksum, which SQLite does not read.
+    /// Committed frames after one that does not agree with its checksum. SQLite does not read them.
     public let committedFramesBehindBreak: Int
     /// Why the log was not used; nil when it was.
     public let problem: String?
@@ -103,13 +103,13 @@ public struct StoreInspection: Sendable, Codable {
     public let pageCount: Int
   }
 
-  /// What Z_METADATA says.
+  /// The content of Z_METADATA.
   public struct Metadata: Sendable, Codable {
     /// The store's UUID.
     public let uuid: String?
-    /// The framework that wrote the store.
+    /// The framework version that wrote the store.
     public let frameworkVersion: Int64?
-    /// The system that framework belongs to.
+    /// The systems that this framework version may belong to.
     public let system: String?
     /// The model's version identifiers.
     public let versionIdentifiers: [String]
@@ -117,13 +117,13 @@ public struct StoreInspection: Sendable, Codable {
     public let versionHashes: [String: String]
     /// The recorded digest, base64.
     public let digest: String?
-    /// Whether the recorded digest follows from the recorded hashes; nil when there is none.
+    /// Whether the recorded digest matches the recorded hashes; nil when none is recorded.
     public let digestHolds: Bool?
     /// The recorded checksum, base64.
     public let checksum: String?
-    /// Whether the recorded checksum follows from the recorded hashes; nil when there is none.
+    /// Whether the recorded checksum matches the recorded hashes; nil when none is recorded.
     public let checksumHolds: Bool?
-    /// Keys that are not the framework's, by name and size.
+    /// Keys that are not the framework's own, with names and sizes.
     public let otherKeys: [StoreMetadata.OtherKey]
     /// Why the property list is not readable; nil when it is.
     public let problem: String?
@@ -135,11 +135,11 @@ public struct StoreInspection: Sendable, Codable {
     public let source: String
     /// Number of entities.
     public let entityCount: Int
-    /// Whether the hashes computed from it are the recorded ones; nil when that cannot be told.
+    /// Whether the hashes computed from it match the recorded ones; nil when that cannot be told.
     public let hashesAgree: Bool?
-    /// Whether it looks as if SwiftData had made the store.
+    /// Whether the store looks as if SwiftData had made it.
     public let looksLikeSwiftData: Bool
-    /// Why it is not readable; nil when it is.
+    /// Why the model is not readable; nil when it is.
     public let problem: String?
   }
 
@@ -149,7 +149,7 @@ public struct StoreInspection: Sendable, Codable {
     public let name: String
     /// `Z_ENT`.
     public let number: Int64
-    /// Rows of this entity itself, its descendants not counted.
+    /// Rows of this entity, without its descendants.
     public let rowCount: Int
   }
 
@@ -161,20 +161,20 @@ public struct StoreInspection: Sendable, Codable {
     public let rowCount: Int
   }
 
-  /// The finding that files or folders beside the main file could not be looked at.
+  /// The id of the finding for files or folders beside the main file that could not be read.
   static let filesUnread = "store.filesUnread"
 
-  /// What of the files beside the main file could not be looked at; nil when all of it could.
+  /// Which files beside the main file could not be read; nil when all could.
   public var unreadFiles: String? { findings.first { $0.id == Self.filesUnread }?.message }
 
-  /// Reads everything that one screen shows.
+  /// Reads everything that is shown on one screen.
   ///
   /// - Parameters:
   ///   - path: the main file of the store.
   ///   - logView: which part of the write-ahead log counts.
-  ///   - takesHashes: whether to take the SHA-256 of each member, which reads all of it once more.
-  /// - Throws: `SQLiteFileError` when the file cannot be opened, or nothing in it is a page of a database. A header
-  ///   that is lost is a finding.
+  ///   - takesHashes: whether to compute the SHA-256 of each member, which reads all of it once more.
+  /// - Throws: `SQLiteFileError` when the file cannot be opened, or nothing in it is a page of a database. A lost
+  ///   header is a finding.
   public init(path: String, logView: SQLiteDatabase.LogView = .committed, takesHashes: Bool = true)
     throws
   {
@@ -225,8 +225,8 @@ public struct StoreInspection: Sendable, Codable {
     liveRowCount =
       store.kind == .sqlite
       ? tables.reduce(0) { $0 + $1.rowCount } : counts.values.reduce(0, +)
-    // What has been read so far has met the rows alone; with the rest of the file looked at, an inspection and a check
-    // say the same of it.
+    // So far only the rows were read. The rest of the file is checked too, so that an inspection and a check report the
+    // same.
     let report = try store.check()
     var found = report.findings
     let known = Set(found.kept.map { FindingKey($0) })
@@ -243,7 +243,7 @@ public struct StoreInspection: Sendable, Codable {
   }
 }
 
-/// What makes two findings one, in whatever words.
+/// What makes two findings the same, whatever their messages.
 private struct FindingKey: Hashable {
   let id: String
   let page: UInt32?

@@ -10,12 +10,12 @@ public enum FreshStore {
   /// Creates the store at `path`: tables, indexes, Z_METADATA with the computed version hashes, Z_PRIMARYKEY and
   /// the cached model, in WAL mode as Core Data leaves it.
   ///
-  /// Derived attributes get no triggers: their SQL functions exist only inside Core Data, and the tool is not the
-  /// one to make triggers that fail everywhere else.
+  /// Derived attributes get no triggers: their SQL functions exist only inside Core Data, and the triggers would fail
+  /// everywhere else.
   ///
   /// - Throws: `FreshStoreSchema.Failure` when a version hash follows no confirmed rule, `SQLiteWriterError` when
-  ///   something is at the path already or the file cannot be written, `ExtractionError` when SQLite finds fault with
-  ///   it. Nothing of it stays then.
+  ///   something is at the path already or the file cannot be written, `ExtractionError` when SQLite's check of the
+  ///   new store finds a problem. No file is left then.
   public static func create(at path: String, for model: ManagedObjectModel, uuid: UUID = UUID())
     throws
   {

@@ -2,30 +2,30 @@ import CoreDataStore
 import Foundation
 import SafeText
 
-/// One attempt to open a store: decides between the calls of the opener what comes next.
+/// One attempt to open a store. Between the calls of the opener it decides what comes next.
 struct OpenFlow: Sendable {
   /// What comes next.
   enum Next: Sendable {
     /// Call the opener with the store's URL, after a pause.
     case call(after: Duration?)
-    // Elsewhere on the heap, as each launch copies this and hardly any ends so.
+    // Indirect, because each launch copies this value and hardly any launch ends this way.
     indirect case end(FailedOpen)
   }
 
-  /// How often the attempt starts anew because another process moved the store meanwhile.
+  /// How often an attempt may start because another process has moved the store meanwhile.
   private static let startLimit = 3
 
   private let recovery: StoreRecovery
   private let model: (any ModelExpectation)?
   private(set) var next = Next.call(after: nil)
   private var starts = 0
-  /// The main file as ``StoreRecovery/path()`` has it; empty when the URL is not that of a file.
+  /// The main file, as ``StoreRecovery/path()`` returns it; empty when the URL is not a file URL.
   private var path = ""
   /// The facts from before the opener ran.
   private var facts = StoreEvidence(mainKind: nil)
   /// The main file from before the opener ran; nil when there was none.
   private var main: FileStatus?
-  /// Moves of an earlier run that were finished, and whose incident nobody was told about.
+  /// Moves of an earlier run that were finished now, and whose incident was not reported yet.
   private var resumed: [PendingMoves.Ended] = []
   /// The copy that was made because the opener drops a part of the log.
   private var copied: Incident?
@@ -54,13 +54,13 @@ struct OpenFlow: Sendable {
     pauses = policy.retryPauses[...]
     next = .call(after: nil)
     do {
-      try look()
+      try gatherFacts()
       for _ in 1...5 {
         guard classify(facts, policy: policy).action != .open else { return }
-        // Other processes may move the store right now, or make a fresh one, each in its turn.
+        // Other processes may be moving the store right now, or making a fresh one, one after the other.
         DatabaseLock.isUsed(path, forMoreThan: policy.maximumWaitSeconds)
-        _ = Patience(seconds: policy.maximumWaitSeconds).rests()
-        try look()
+        _ = Deadline(seconds: policy.maximumWaitSeconds).sleepsBriefly()
+        try gatherFacts()
       }
     } catch {
       let verdict = Verdict(
@@ -82,7 +82,7 @@ struct OpenFlow: Sendable {
         path: path), judgement)
   }
 
-  private mutating func look() throws {
+  private mutating func gatherFacts() throws {
     path = try recovery.path()
     resumed += try recovery.pending(at: path).filter { $0.incident != nil }
     let files = DatabaseFiles(at: path)
@@ -130,7 +130,7 @@ struct OpenFlow: Sendable {
     return Opened(handle: handle, incident: copied ?? told, loss: facts.wal?.loss)
   }
 
-  /// What cannot be removed now stays for a later launch.
+  /// Prunes by the policy's retention. What cannot be removed now is left for a later launch.
   private func prune() {
     guard let retention = policy.retention, policy.mode == .act else { return }
     let incidents = Incidents(
@@ -146,7 +146,7 @@ struct OpenFlow: Sendable {
     self.first = first
     if let aside { return freshFailed(error, aside, first) }
     if error is CancellationError {
-      // Whoever cancels has changed their mind; that says nothing of the store.
+      // A cancellation says nothing about the store.
       let verdict = Verdict(
         finding: .unavailable, action: .retry, reason: "the attempt was cancelled",
         rule: "error.cancelled")
@@ -170,7 +170,7 @@ struct OpenFlow: Sendable {
 
   private mutating func freshFailed(_ error: any Error, _ aside: SetAside, _ first: any Error) {
     let facts = OpenFailure.facts(of: error, sqliteCode: policy.sqliteCode)
-    // Want of space, or a change of mind, says nothing of the store, so it does not count as a repetition.
+    // Too little space or a cancellation says nothing about the store, so it does not count as a repetition.
     if !(error is CancellationError), !Classifier.speaksOfSurroundings(facts) {
       recovery.note(aside.incident, in: aside.folder.incompatible)
     }
@@ -186,7 +186,7 @@ struct OpenFlow: Sendable {
         error: problem?.inUse ?? first, verdict: verdict, evidence: aside.judgement.evidence))
   }
 
-  /// Ends the attempt; begins it anew when another process has moved away the store that it was about.
+  /// Ends the attempt, or starts it again when another process has moved the store away meanwhile.
   private mutating func end(_ error: any Error, _ judgement: Judgement) {
     if isSuperseded, starts < Self.startLimit { return start() }
     next = .end(
@@ -213,28 +213,28 @@ struct OpenFlow: Sendable {
       openErrno: facts.openErrno,
       protection: HostState.protection(ofFileAt: path))
     if Classifier(evidence: evidence, policy: policy).wantsDeepEvidence {
-      settle(&evidence)
+      waitForOtherOpeners(&evidence)
       evidence = recovery.deepened(evidence, at: path, model)
-      settle(&evidence)
+      waitForOtherOpeners(&evidence)
       evidence.repetition = recovery.repetition(of: evidence, at: path)
     }
     let verdict = classify(evidence, policy: policy)
     recovery.tell(.judged(verdict))
     var judgement = Judgement(evidence: evidence, verdict: verdict)
-    // Of the file that the opener was given. What stands there by now may be another process's fresh store.
+    // The file that the opener was given. Its name may belong to another process's fresh store by now.
     judgement.main = main
     return judgement
   }
 
-  /// A lock may be that of an opener like ours in another process, which fails too and lets go.
-  private func settle(_ evidence: inout StoreEvidence) {
+  /// Waits while another process holds a lock: it may be an opener like this one, which fails too and releases it.
+  private func waitForOtherOpeners(_ evidence: inout StoreEvidence) {
     guard evidence.isUsedElsewhere == true else { return }
     evidence.isUsedElsewhere = DatabaseLock.isUsed(
       path, forMoreThan: policy.maximumWaitSeconds)
   }
 
-  /// Sets the store aside and has the opener make a fresh one; ends when a last look forbids it or the move
-  /// fails, with the set where it was.
+  /// Sets the store aside, so that the opener makes a fresh one next. Ends the attempt when the last check forbids it
+  /// or the move fails; the set is where it was then.
   private mutating func setAside(_ judgement: Judgement, _ first: any Error) {
     guard policy.mode == .act else { return end(first, judgement) }
     do {

@@ -1,8 +1,8 @@
-/// What came of an attempt to open a store.
+/// The result of an attempt to open a store.
 public enum Outcome<Handle> {
   /// The store is open: the earlier one, or a fresh one.
   case opened(Opened<Handle>)
-  /// No store is open. Whatever was there is as it was.
+  /// No store is open. All files are as they were.
   case failed(FailedOpen)
 
   /// What is open.
@@ -24,7 +24,7 @@ public struct Opened<Handle> {
   public let handle: Handle
   /// What happened to the earlier store; nil on a normal launch. Tell the user.
   public let incident: Incident?
-  /// Committed rows that SQLite left out without a word, as when the log was deleted: proven by what is left of
+  /// Committed rows that SQLite silently left out, for example because the log was deleted: proven by what is left of
   /// it or by the record of the last healthy open. nil when nothing proves a loss, which does not exclude one.
   public let loss: SilentLoss?
 
@@ -44,6 +44,6 @@ public struct FailedOpen: Sendable {
   /// What the evidence says, and what to do: retry later, wait for a condition, show the failure, or go on
   /// without a store (``Action/openInMemory``).
   public let verdict: Verdict
-  /// The evidence; nil when an unfinished move forbids to look.
+  /// The evidence; nil when none was gathered because of an unfinished move.
   public let evidence: StoreEvidence?
 }

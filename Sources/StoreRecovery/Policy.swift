@@ -17,20 +17,20 @@ public struct Policy: Sendable {
   public var mode = Mode.act
   /// Bytes that must be free before a store is set aside, so that the fresh one can be written.
   public var minimumFreeBytes: Int64 = 4 * 1024 * 1024
-  /// How often one build of the app may set a store aside, for whatever reasons. For the same reason it does so
-  /// twice at most.
+  /// How often one build of the app may set a store aside, whatever the reasons. For the same reason it does so at
+  /// most twice.
   public var maximumQuarantines = 5
   /// The pauses before the opener is called again when the reason may pass by itself, as with a lock. Empty:
   /// the error is thrown at once. The synchronous form blocks its thread.
   public var retryPauses: [Duration] = [.milliseconds(100), .milliseconds(400)]
   /// How long an open may wait for another process that moves the store, or that has it open while it is to be
-  /// moved, in seconds, 0 to 60. Nobody waits on a normal launch.
+  /// moved, in seconds, 0 to 60. A normal launch does not wait.
   public var maximumWaitSeconds = Self.usualWaitSeconds
   /// Whether the opener must fail twice before the store is set aside.
   public var triesTwice = true
   /// Opens a store in the way the opener does, makes one where there is none, and closes it again. With it, a
   /// private copy of the store must fail to open, too, and a throw-away store must open, before anything is
-  /// moved. nil: only our own reader looks a second time.
+  /// moved. nil: only Lifeboat's own reader checks the store a second time.
   public var check: (@Sendable (URL) throws -> Void)?
   /// The largest set, in bytes, of which a private copy is made; 0 makes none.
   public var maximumCopyBytes: Int64 = 512 * 1024 * 1024
@@ -44,9 +44,8 @@ public struct Policy: Sendable {
   /// and which version of the app opened it (`.X.opened-by-…`), so that a later launch notices that the log was
   /// deleted or exchanged, or that the app is older than the store.
   public var recordsHealthyOpens = true
-  /// How many bytes one launch reads, at least a file or 32 MiB, for the seal of a set that is so large that an
-  /// earlier launch did not live to read it. Such a set is set aside without a seal, which it gets over the next
-  /// launches.
+  /// How many bytes one launch reads, at least a file or 32 MiB, for the seal of a set that is too large for an earlier
+  /// launch to read before it ended. Such a set is set aside without a seal, which the next launches complete.
   public var sealBytesPerLaunch: Int64 {
     get { sealPace.bytesPerLaunch }
     set { sealPace.bytesPerLaunch = max(0, newValue) }
@@ -59,8 +58,8 @@ public struct Policy: Sendable {
   /// the app should ask for an update.
   public var setsAsideNewerStores = false
   /// Whether a store whose version hashes differ from the model's may be set aside when the error itself does not
-  /// say that the model is why. A store that only waits for its migration differs too, so where Core Data
-  /// migrates, the error has to speak; elsewhere nothing migrates on opening, and the difference is enough.
+  /// say that the model is the cause. A store that only waits for its migration differs too. So where Core Data
+  /// migrates, the error has to name the model; elsewhere nothing migrates on opening, and the difference is enough.
   public var setsAsideOnMismatchAlone = Self.migratesNothing
   /// Whether a store may be set aside because no mapping model fits, or because its rows break a rule of
   /// the new model (134140, 134190, 134110).
@@ -68,25 +67,24 @@ public struct Policy: Sendable {
   /// Whether a store may be set aside because of a fault in the app's own mapping (134170, 134111).
   public var setsAsideMappingFaults = false
   /// Whether a store may be set aside when only an index or a virtual table is damaged, which a repair on a
-  /// copy could mend (267, 523, 779).
+  /// copy could fix (267, 523, 779).
   public var setsAsideRepairable = false
   /// SQLite's extended result code of an error of the host's own type; nil for any other error. Called for
   /// the opener's error and for those it contains.
   public var sqliteCode: (@Sendable (any Error) -> Int32?)?
-  /// What an error of the host's own type means; nil for any other error. A code that speaks of the surroundings
-  /// counts for more.
+  /// What an error of the host's own type means; nil for any other error. A code about the surroundings (locks, space,
+  /// permissions, the device) takes precedence.
   public var meaning: (@Sendable (any Error) -> FailureMeaning?)?
   /// What the host knows about the moment. Asked after the opener has failed.
   public var hostState: (@Sendable () -> HostState)?
   /// Called with each step of the recovery, for the host's log.
   public var report: (@Sendable (RecoveryEvent) -> Void)?
-  /// The words of `incident.txt`. Those of the package are in the user's language of the moment when they are
-  /// asked for.
+  /// The words of `incident.txt`. Those of the package are in the user's language at the time of the call.
   public var texts: IncidentTexts {
     get { ownTexts ?? IncidentTexts() }
     set { ownTexts = newValue }
   }
-  // nil unless the host has set some: to ask for the language and the time zone would be a third of what a launch costs.
+  // nil unless the host has set some: asking for language and time zone would be a third of the cost of a launch.
   private var ownTexts: IncidentTexts?
 
   /// Creates the default policy.
@@ -105,7 +103,7 @@ public struct Policy: Sendable {
 
 /// A failure for which this build of the app has set the store aside once before.
 public struct RepeatedFailure: Sendable {
-  /// What is the matter this time.
+  /// The verdict this time.
   public let verdict: Verdict
   /// The incidents of the same failure, as far as they are remembered.
   public let incidents: [Incident.ID]

@@ -12,13 +12,13 @@ public enum RecoveryEvent: Sendable {
   case setAsideFailed(any Error)
   /// The fresh store could not be opened, and the set went back.
   case putBack(incident: String, any Error)
-  /// Committed rows are left out by SQLite without a word.
+  /// SQLite silently leaves out committed rows.
   case rowsLost(SilentLoss)
   /// The opener drops a part of the log, so a copy of the store was kept; the store stays in use.
   case copied(Incident)
-  /// What the policy's ``Policy/retention`` let go was removed.
+  /// Incidents were removed by the policy's ``Policy/retention``.
   case pruned(PruneReport)
-  /// That the store was set aside could not be noted for later launches; the incident itself tells it.
+  /// It could not be noted for later launches that the store was set aside; the incident itself shows it.
   case notNoted(any Error)
 }
 
@@ -75,8 +75,8 @@ extension RecoveryEvent {
   /// | `finished` | `true`, or `false` when the move was undone | `resumed` |
   /// | `finding`, `action`, `rule` | the verdict's | `judged`, `setAside`, `copied` |
   /// | `files`, `bytes` | what was kept | `setAside`, `copied` |
-  /// | `removed`, `bytes` | how many incidents went, and what that freed | `pruned` |
-  /// | `loss`, `witness` | what happened to the log, and what betrays it | `rowsLost` |
+  /// | `removed`, `bytes` | how many incidents were removed, and the bytes freed | `pruned` |
+  /// | `loss`, `witness` | what happened to the log, and what shows it | `rowsLost` |
   /// | `frames` | committed frames that are not read, at least; absent when unknown | `rowsLost` |
   /// | `code` | ``StoreRecoveryError/code`` | `setAsideFailed`, `putBack`, `notNoted` with such an error |
   /// | `errno` | the system's error number | the same |
@@ -145,11 +145,12 @@ extension RecoveryEvent: CustomStringConvertible {
       "set the store aside as \(incident.id): \(incident.verdict.finding.rawValue), by \(incident.verdict.rule)"
     case .setAsideFailed: "could not set the store aside or bring it back: \(cause)"
     case .rowsLost(let loss): "rows are lost: \(loss.sentence)"
-    case .copied(let incident): "kept a copy of the store as \(incident.id), as its log is dropped"
+    case .copied(let incident):
+      "kept a copy of the store as \(incident.id), because SQLite drops a part of its log"
     case .pruned(let report): "removed \(report.removed.count) old incidents"
     case .notNoted: "could not note the incident for later launches: \(cause)"
     case .putBack(let incident, _):
-      "put the store back, as no fresh one could be opened (\(incident)): \(cause)"
+      "put the store back, because no fresh one could be opened (\(incident)): \(cause)"
     }
   }
 }

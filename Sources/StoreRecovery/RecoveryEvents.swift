@@ -19,12 +19,12 @@ import Foundation
 /// Task { for await event in stream { telemetry.count(event.name, event.metadata) } }
 /// ```
 ///
-/// There may be any number of listeners, and each gets every event from the moment it listens on; what came
-/// before is not repeated, so begin before `open`. All listeners see the events of one open in the same order.
+/// There may be any number of listeners. Each gets every event after it has begun to listen; earlier events are not
+/// repeated, so begin before `open`. All listeners see the events of one open in the same order.
 /// Streams end when the recovery that they belong to is released; a stream does not keep it alive.
 public final class RecoveryEvents: Sendable {
-  /// How many events a stream keeps for a listener that is behind. Of more, the oldest are dropped: one open
-  /// tells about ten.
+  /// How many events a stream keeps for a listener that is behind. When there are more, the oldest are dropped. One
+  /// open sends about ten.
   public static let bufferLimit = 256
 
   private let state = State()
@@ -53,7 +53,7 @@ public final class RecoveryEvents: Sendable {
     for listener in state.send(event) { listener(event) }
   }
 
-  /// How many streams are still listened to.
+  /// How many streams still have a listener.
   var streamCount: Int { state.streamCount }
 
   /// Unchecked, as the lock guards everything in it.
@@ -83,8 +83,8 @@ public final class RecoveryEvents: Sendable {
       lock.withLock { continuations[number] = nil }
     }
 
-    /// Tells the streams, under the lock so that all of them see one order, and returns the closures, which
-    /// the caller calls without it: one of them may listen or send itself.
+    /// Sends the event to the streams, under the lock so that all of them see one order. Returns the closures, which
+    /// the caller calls without the lock, because one of them may listen or send itself.
     func send(_ event: RecoveryEvent) -> [@Sendable (RecoveryEvent) -> Void] {
       lock.withLock {
         for continuation in continuations.values { continuation.yield(event) }

@@ -2,8 +2,8 @@ import CoreDataStore
 import SafeText
 public import Foundation
 
-/// Opens a store, and when it will not open, decides from evidence what to do. A store that no build of
-/// the app can open as it is gets set aside, never deleted, and the app goes on with a fresh one.
+/// Opens a store. When it does not open, evidence decides what to do. A store that no build of the app can open as
+/// it is gets set aside, never deleted, and the app goes on with a fresh one.
 ///
 /// ```swift
 /// let recovery = StoreRecovery(storeURL, app: .init(name: "Done", version: "2.1"))
@@ -41,14 +41,14 @@ public struct StoreRecovery: Sendable {
 
   let parts: Parts
 
-  /// All that a recovery is given, as one object: a launch hands it on many times, and each copy would have to count
-  /// some forty references.
+  /// All that a recovery is given, as one object: a launch passes it on many times, and each copy would have to count
+  /// about forty references.
   final class Parts: Sendable {
     let storeURL: URL
     let app: App
     let policy: Policy
-    /// The path of the main file; nil when the URL is not that of a file. Asked of the URL once, as that costs as
-    /// much as a look at the file.
+    /// The path of the main file; nil when the URL is not a file URL. It is computed once, because that costs as much
+    /// as a system call.
     let path: String?
     let structure: StructureReader?
     let fileSystem: FileSystem
@@ -81,7 +81,7 @@ public struct StoreRecovery: Sendable {
     self.init(storeURL, app: app, policy: policy, structure: { FileStructure.read($0, &$1) })
   }
 
-  /// The same with the parts that read, write and tell the time.
+  /// The same with replaceable parts for reading, writing and the time.
   package init(
     _ storeURL: URL, app: App, policy: Policy = .init(), structure: StructureReader?,
     fileSystem: FileSystem = .real,
@@ -91,7 +91,7 @@ public struct StoreRecovery: Sendable {
     parts = Parts(storeURL, app, policy, structure, fileSystem, clock, isCancelled)
   }
 
-  /// With a way to call off a move while its files are read: the set goes back then.
+  /// The same with a closure that can cancel a move while its files are read. The set goes back then.
   package init(
     _ storeURL: URL, app: App, policy: Policy, isCancelled: @escaping @Sendable () -> Bool
   ) {
@@ -117,7 +117,7 @@ public struct StoreRecovery: Sendable {
   ///   - opener: Opens the store at the URL that it gets, or creates it.
   /// - Returns: What `opener` returned, and what happened to the earlier store.
   /// - Throws: What `opener` threw first, untouched, whenever the store stays where it is;
-  ///   ``StoreRecoveryError`` when the evidence forbids to run `opener` at all, and with the code `store.inUse`
+  ///   ``StoreRecoveryError`` when the evidence forbids running `opener` at all, and with the code `store.inUse`
   ///   when another process moves the store, or has it open while it is to be moved.
   public func open<Handle>(
     expecting model: (any ModelExpectation)? = nil, isolation: isolated (any Actor)? = #isolation,
@@ -126,7 +126,7 @@ public struct StoreRecovery: Sendable {
     try await attempt(expecting: model, isolation: isolation, opener: opener).get()
   }
 
-  /// Opens the store with an `opener` that does not wait. All else is as in the other form.
+  /// Opens the store with a synchronous `opener`. All else is as in the other form.
   ///
   /// - Parameters:
   ///   - model: The model that the app opens the store with: a `ManagedObjectModel`, a `ModelCollection` whose
@@ -134,7 +134,7 @@ public struct StoreRecovery: Sendable {
   ///   - opener: Opens the store at the URL that it gets, or creates it.
   /// - Returns: What `opener` returned, and what happened to the earlier store.
   /// - Throws: What `opener` threw first, untouched, whenever the store stays where it is;
-  ///   ``StoreRecoveryError`` when the evidence forbids to run `opener` at all, and with the code `store.inUse`
+  ///   ``StoreRecoveryError`` when the evidence forbids running `opener` at all, and with the code `store.inUse`
   ///   when another process moves the store, or has it open while it is to be moved.
   public func openSynchronously<Handle>(
     expecting model: (any ModelExpectation)? = nil, opener: (URL) throws -> Handle
@@ -142,7 +142,7 @@ public struct StoreRecovery: Sendable {
     try attemptSynchronously(expecting: model, opener: opener).get()
   }
 
-  /// Opens the store as ``open(expecting:isolation:opener:)`` does, and tells more when that fails: the verdict,
+  /// Opens the store as ``open(expecting:isolation:opener:)`` does, and returns more when that fails: the verdict,
   /// which says whether to try again, to wait, or to go on without a store, and the evidence for it.
   ///
   /// - Parameters:
@@ -168,7 +168,7 @@ public struct StoreRecovery: Sendable {
     }
   }
 
-  /// The same for an `opener` that does not wait. A pause blocks the thread.
+  /// The same for a synchronous `opener`. A pause blocks the thread.
   ///
   /// - Parameters:
   ///   - model: The model that the app opens the store with; nil for an app without one.
@@ -192,11 +192,11 @@ public struct StoreRecovery: Sendable {
   }
 }
 
-/// The verdict on a failed open, with all that it rests on.
+/// The verdict on a failed open, with the evidence for it.
 package struct Judgement: Sendable {
   package let evidence: StoreEvidence
   package let verdict: Verdict
-  /// The main file that was looked at; nil when any that is there is meant.
+  /// The main file that was judged; nil when it does not matter which file has the name now.
   var main: FileStatus?
 
   package init(evidence: StoreEvidence, verdict: Verdict) {
@@ -210,9 +210,9 @@ package struct Judgement: Sendable {
 // MARK: Building blocks, for `open` and for the command line
 
 extension StoreRecovery {
-  /// What is known about a store at rest, by a look through the whole file. Nothing is changed.
+  /// What reading the whole file shows about a store at rest. Nothing is changed.
   ///
-  /// - Throws: ``StoreRecoveryError`` with the code `store.missing` when nothing of a store is there.
+  /// - Throws: ``StoreRecoveryError`` with the code `store.missing` when there is no file of a store.
   package func examine(
     expecting model: (any ModelExpectation)? = nil
   ) throws -> StoreEvidence {
@@ -232,26 +232,26 @@ extension StoreRecovery {
   /// | with no entity that a known version of the model has | foreign | refuse |
   /// | with hashes of rules that came after the known ones | newer | refuse |
   /// | sound, and its hashes differ from the model's | incompatible | quarantine |
-  /// | damaged, as our reader found | corrupt | quarantine |
+  /// | damaged, according to Lifeboat's reader | corrupt | quarantine |
   /// | with a statement in the schema that only SQLite could judge | corrupt | refuse |
-  /// | empty, no SQLite file, encrypted, or without hashes although a model is expected | foreign | refuse |
+  /// | empty, not an SQLite file, encrypted, or without hashes although a model is expected | foreign | refuse |
   /// | for a newer SQLite, or of a newer build of the app | newer | refuse |
   /// | missing or empty beside a log that may hold rows, or with a log that SQLite would drop | corrupt | refuse |
-  /// | not to be read to its end, or changed meanwhile | unavailable | retry |
+  /// | not readable to its end, or changed meanwhile | unavailable | retry |
   /// | a link, a folder, a device | host error | refuse |
   ///
-  /// Where a condition for it does not hold (space, another process), a quarantine becomes a wait or a refusal.
+  /// When a condition for a quarantine is not met (space, another process), it becomes a wait or a refusal.
   package func judge(_ evidence: StoreEvidence) -> Judgement {
     Judgement(evidence: evidence, verdict: classifyAtRest(evidence, policy: policy))
   }
 
-  /// Brings moves that an earlier run left half-done to an end.
+  /// Finishes or undoes the moves that an earlier run left unfinished.
   @discardableResult
   package func resume() throws -> [Incident] {
     try pending(at: path()).compactMap(\.incident)
   }
 
-  /// The same, and makes the fresh store where a run ended after the old one was set aside and before that.
+  /// The same. Also makes the fresh store when a run ended after it had set the old one aside and before it made one.
   ///
   /// - Returns: The incident that the fresh store was made for; nil when none had to be made.
   /// - Throws: What `fresh` threw, with the set still aside, so that the next run makes it; else as ``resume()``.
@@ -265,10 +265,10 @@ extension StoreRecovery {
     return isMissing ? incident : nil
   }
 
-  /// Sets a store at rest aside, for good: a fresh one is the caller's business.
+  /// Sets a store at rest aside permanently. The caller makes a fresh one.
   ///
-  /// - Throws: ``StoreRecoveryError``: `store.refused` when the judgement is no quarantine or the store is not
-  ///   the one that was judged any more, else why the set could not be moved.
+  /// - Throws: ``StoreRecoveryError``: `store.refused` when the judgement is not a quarantine, or the store is no
+  ///   longer the one that was judged; otherwise the reason why the set could not be moved.
   package func setAside(_ judgement: Judgement) throws -> Incident {
     let set = try moveAside(try checked(judgement))
     try mover.close(set.folder)
@@ -286,7 +286,7 @@ extension StoreRecovery {
       return set.opened(try fresh(storeURL))
     } catch {
       if let problem = set.putBack(after: error) {
-        // Its fresh store is there, and the set is kept.
+        // The other process's fresh store is in place, and the set is kept.
         if let inUse = problem.inUse { throw inUse }
         throw StoreRecoveryError(
           .unfinished,
@@ -297,7 +297,7 @@ extension StoreRecovery {
     }
   }
 
-  /// A judgement holds for the files that it was made of.
+  /// Checks that the files are still those that were judged.
   private func checked(_ judgement: Judgement) throws -> Judgement {
     var judgement = judgement
     let verdict = judgement.verdict
@@ -324,39 +324,41 @@ extension StoreRecovery {
   }
 
   var mover: SetMover {
-    var mover = SetMover(fileSystem: fileSystem, patience: policy.maximumWaitSeconds)
+    var mover = SetMover(fileSystem: fileSystem, maximumWaitSeconds: policy.maximumWaitSeconds)
     mover.pace = policy.sealPace
     mover.isCancelled = parts.isCancelled
     mover.texts = { [policy] in policy.texts }
     return mover
   }
 
-  /// The main file in its real folder: a folder that is a link is the host's choice, and is moved in like any other.
-  /// What works on the store gets this path and not the URL's, as nothing below the folder follows links.
+  /// The main file's path with its folder resolved: the host may choose a folder that is a link. Code that works on the
+  /// store gets this path and not the URL's, because no link is followed below the folder.
   func path() throws -> String {
     guard let path = parts.path else {
       throw StoreRecoveryError(
-        .notAFile, "the URL of a store must be that of a file", path: storeURL.path)
+        .notAFile, "the URL of a store must be a file URL", path: storeURL.path)
     }
     let folder = PathText.folder(of: path)
     let resolved = StoreSet.resolvedFolder(folder)
     return resolved == folder ? path : resolved + "/" + PathText.lastComponent(of: path)
   }
 
-  /// The main file by a path without any link, for whatever changes something beside it.
+  /// The main file's path without any link, for code that changes files beside it.
   func realPath() throws -> String {
     let path = try path()
     return StoreSet.realFolder(PathText.folder(of: path)) + "/" + PathText.lastComponent(of: path)
   }
 
   func pending(at path: String) throws -> [PendingMoves.Ended] {
-    // A normal launch goes no further.
-    if try SettledMoves.areAll(in: PathText.folder(of: path), fileSystem.status) { return [] }
+    // A normal launch returns here.
+    if try SettledMoves.isNothingPending(in: PathText.folder(of: path), fileSystem.status) {
+      return []
+    }
     let home = StoreSet.realFolder(PathText.folder(of: path))
     let moves = PendingMoves(
       mover: mover, home: home, storeName: PathText.lastComponent(of: path), report: tell)
     guard policy.mode == .act else {
-      guard try !moves.areAny() else {
+      guard try !moves.hasUnfinishedMove() else {
         throw StoreRecoveryError(
           .unfinished,
           "an earlier move of the store is not finished; the app finishes it when it opens the store",

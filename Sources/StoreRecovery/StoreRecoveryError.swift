@@ -6,18 +6,18 @@ public struct StoreRecoveryError: Error, Sendable, CustomStringConvertible {
     public let rawValue: String
     /// Creates a code from its text.
     public init(rawValue: String) { self.rawValue = rawValue }
-    /// The evidence forbids what was asked for: opening would lose committed rows, or a store at rest is not
-    /// one to set aside.
+    /// The evidence forbids what was asked for: opening would lose committed rows, or a store at rest must not be
+    /// set aside.
     public static let refused = Code(rawValue: "store.refused")
-    /// Nothing of a store is at the path.
+    /// There is no file of a store at the path.
     public static let missing = Code(rawValue: "store.missing")
-    /// Another process moves the store, or has it open, and did not end in time.
+    /// Another process moves the store, or has it open, and did not finish in time.
     public static let inUse = Code(rawValue: "store.inUse")
-    /// The URL is not that of a file.
+    /// The URL is not a file URL.
     public static let notAFile = Code(rawValue: "store.notAFile")
     /// The store set cannot be moved as it is.
     public static let unmovable = Code(rawValue: "quarantine.unmovable")
-    /// Whoever asked for it called it off; the set is where it was.
+    /// The caller cancelled the operation; the set is where it was.
     public static let cancelled = Code(rawValue: "store.cancelled")
     /// Too little space is free for a fresh store.
     public static let noSpace = Code(rawValue: "quarantine.noSpace")
@@ -31,9 +31,9 @@ public struct StoreRecoveryError: Error, Sendable, CustomStringConvertible {
     public static let unreadableIncident = Code(rawValue: "incident.unreadable")
     /// The files kept differ from their seal.
     public static let sealBroken = Code(rawValue: "incident.sealBroken")
-    /// Something stands where a file is to go back, and nothing is overwritten.
+    /// Another file has the name of a file to restore, and nothing is overwritten.
     public static let blocked = Code(rawValue: "restore.blocked")
-    /// What is kept is no store: a link or a folder stands where a file should, or the main file is no database.
+    /// The kept files are not a store: a link or a folder has the name of a file, or the main file is not a database.
     public static let notAStore = Code(rawValue: "restore.notAStore")
     /// The incident holds no files any more.
     public static let nothingKept = Code(rawValue: "restore.nothingKept")
@@ -43,7 +43,7 @@ public struct StoreRecoveryError: Error, Sendable, CustomStringConvertible {
   public let code: Code
   /// What is wrong, and what to do next.
   public let message: String
-  /// The file or folder at fault; nil when it is none in particular.
+  /// The file or folder concerned; nil when the error concerns no particular one.
   public let path: String?
   /// The system's error number; nil when no system call failed.
   public let errno: Int32?

@@ -1,7 +1,7 @@
 internal import Crypto
 internal import Foundation
 
-/// One run over a bundle.
+/// One check of a bundle.
 struct BundleCheck {
   typealias Problem = BundleVerification.Problem
 
@@ -119,7 +119,7 @@ struct BundleCheck {
     }
   }
 
-  /// Compares every header with what the writer makes of the same facts, and allows no space between.
+  /// Compares every header with the one that the writer makes for the same entry. No space between entries is allowed.
   private mutating func checkLayout(of reader: ZipReader) throws(BundleError) {
     var offset: UInt64 = 0
     for entry in reader.entries {
@@ -139,7 +139,7 @@ struct BundleCheck {
         && centralBytes == header.centralBytes(threshold: threshold)
       if !isExpected {
         add(
-          .headerChanged, "a header is not what the writer of bundles makes", entry: entry.name,
+          .headerChanged, "a header is not as Lifeboat writes it", entry: entry.name,
           offset: entry.headerOffset)
       }
       offset = entry.dataEnd
@@ -157,7 +157,7 @@ struct BundleCheck {
     let isExpected = offset == directory.offset && found == tail
     if !isExpected {
       add(
-        .headerChanged, "the end of the archive is not what the writer of bundles makes",
+        .headerChanged, "the end of the archive is not as Lifeboat writes it",
         offset: tailOffset)
     }
   }
@@ -181,17 +181,17 @@ struct BundleCheck {
       manifest = try BundleManifest(json: json)
     } catch {
       try note(error.inside(path: path, entry: entry.name))
-      // Unreadable bytes are damage; a manifest that reads well and means something else is not ours.
+      // Unreadable bytes are damage. A manifest that can be read but has another meaning is not one of Lifeboat's.
       isBundle = problems.contains { $0.id == .sealBroken || $0.id == .headerChanged }
     }
   }
 
   private mutating func checkEntries(of reader: ZipReader) throws(BundleError) {
-    // Nothing is decompressed on the word of an archive that is no bundle.
+    // An archive that is not a bundle is not decompressed.
     guard let manifest else { return }
     let pairs = BundlePairs(manifest, reader.entries)
     for (entry, listed) in pairs.found {
-      // A size that is wrong by announcement needs no look at the bytes.
+      // When the announced size is wrong already, the bytes need not be read.
       guard let listed, listed.sizeBytes == entry.size else {
         problems.append(BundlePairs.problem(entry, listed))
         continue

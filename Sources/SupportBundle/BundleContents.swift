@@ -1,6 +1,6 @@
 import SafeText
 
-/// What is in a bundle, by the archive itself and not by what its manifest says.
+/// What is in a bundle, according to the archive and not to its manifest.
 public struct BundleContents: Sendable, Equatable {
   /// An entry of the archive.
   public struct Entry: Sendable, Equatable {
@@ -18,18 +18,18 @@ public struct BundleContents: Sendable, Equatable {
   public let manifest: BundleManifest
   /// All entries in the order of the archive, the manifest among them.
   public let entries: [Entry]
-  /// Where manifest and archive contradict each other: entries that only one of them has, and other sizes. No
-  /// entry's bytes are read for it; ``BundleVerification`` does that.
+  /// Where manifest and archive contradict each other: entries that only one of them has, and different sizes. The
+  /// bytes of entries are not read for it; ``BundleVerification`` reads them.
   public let problems: [BundleVerification.Problem]
 
-  /// Holds the directory of an archive against its manifest.
+  /// Compares the directory of an archive with its manifest.
   ///
   /// - Throws: `bundle.badManifest` when there is no manifest or it cannot be read as one, and the errors of
   ///   reading it.
   public init(of reader: ZipReader) throws(BundleError) {
     guard let own = reader.entry(named: BundleManifest.entryName) else {
       throw BundleError(
-        .badManifest, "the archive holds no manifest.json: it is no bundle", path: reader.path)
+        .badManifest, "the archive holds no manifest.json: it is not a bundle", path: reader.path)
     }
     manifest = try Self.manifest(own, of: reader)
     let pairs = BundlePairs(manifest, reader.entries)
@@ -58,11 +58,11 @@ public struct BundleContents: Sendable, Equatable {
   }
 }
 
-/// The entries of an archive beside those of its manifest, by the bytes of their names.
+/// The entries of an archive paired with those of its manifest, by the bytes of their names.
 struct BundlePairs {
-  /// The archive's entries but the manifest, with what the manifest says of each; nil when it says nothing.
+  /// The archive's entries without the manifest, each with what the manifest says of it; nil when it says nothing.
   private(set) var found: [(entry: ZipReader.Entry, listed: BundleManifest.Entry?)] = []
-  /// What only the manifest has.
+  /// The entries that only the manifest has.
   private(set) var missing: [BundleManifest.Entry] = []
   /// Whether both have the same entries in the same order.
   let isInOrder: Bool

@@ -70,10 +70,10 @@ extension BundleError.Code {
   public static let cancelled = Self(rawValue: "bundle.cancelled")
   /// The calls came in an order that makes no sense, such as an entry after the end (70).
   public static let misuse = Self(rawValue: "bundle.misuse")
-  /// zlib reported an error that says nothing about the input (70).
+  /// zlib reported an error that the input did not cause (70).
   public static let compressionFailed = Self(rawValue: "bundle.compressionFailed")
 
-  /// No end of central directory: the file is no zip archive, or its end was cut off (65).
+  /// There is no end of central directory record: the file is not a zip archive, or its end was cut off (65).
   public static let notAZip = Self(rawValue: "bundle.notAZip")
   /// The file ends before what it announces (65).
   public static let truncated = Self(rawValue: "bundle.truncated")
@@ -101,14 +101,14 @@ extension BundleError.Code {
   public static let sizeMismatch = Self(rawValue: "bundle.sizeMismatch")
   /// The decoded data has another CRC-32 than announced (65).
   public static let checksumMismatch = Self(rawValue: "bundle.checksumMismatch")
-  /// `manifest.json` is no manifest of a version that is known here (65).
+  /// `manifest.json` is not a manifest of a version that this build knows (65).
   public static let badManifest = Self(rawValue: "bundle.badManifest")
   /// A date that ISO 8601 with four digits for the year cannot hold (70).
   public static let badDate = Self(rawValue: "bundle.badDate")
 }
 
 extension BundleError.Code {
-  /// Whether an archive is refused for what it would do, or cost, to whoever unpacks it. Damage is no such thing.
+  /// Whether an archive is refused because unpacking it would do harm or cost too much. Damage is not a refusal.
   package var isRefusal: Bool {
     [.badName, .duplicateName, .impossibleRatio, .tooLarge, .encrypted].contains(self)
   }
@@ -134,11 +134,11 @@ extension BundleError: CustomStringConvertible {
     case .changedWhileReading: "close the app that uses the file, then run again"
     case .notAZip, .truncated, .badDirectory, .headerMismatch, .overlap, .badData,
       .sizeMismatch, .checksumMismatch:
-      "the file was damaged or changed on its way; ask the sender for it again"
+      "the file was damaged or changed on its way; ask the sender to send it again"
     case .badName, .duplicateName, .impossibleRatio:
-      "do not unpack this archive with other tools: it may be made to do harm"
+      "do not unpack this archive with other tools: it may have been made to do harm"
     case .tooLarge:
-      "if it comes from somebody you trust, unpack it where there is room, and name the part itself"
+      "if you trust the sender, unpack the archive where there is space, and name the unpacked file"
     case .encrypted: "ask for the archive without a zip password"
     case .permissionDenied: "check the permissions of the file and of its folder"
     default: nil

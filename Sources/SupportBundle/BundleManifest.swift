@@ -2,7 +2,7 @@ internal import Foundation
 
 /// The first entry of every bundle, `manifest.json`: what is inside, where it came from, and what was left out.
 ///
-/// Read by other programs; keys are added, never removed or given another meaning within a version.
+/// Other programs read it. Within a version, keys are added, but never removed or given another meaning.
 public struct BundleManifest: Codable, Sendable, Equatable {
   /// The value of `schema`.
   public static let schemaName = "lifeboat.bundle"
@@ -103,7 +103,7 @@ public struct BundleManifest: Codable, Sendable, Equatable {
     }
   }
 
-  /// Reads a manifest and checks that it lists each entry once, under a name and with a digest that can be.
+  /// Reads a manifest and checks that it lists each entry once, with a valid name and a valid digest.
   ///
   /// - Throws: `bundle.badManifest`, `bundle.badName`, `bundle.duplicateName`.
   public init(json: [UInt8]) throws(BundleError) {
@@ -119,7 +119,7 @@ public struct BundleManifest: Codable, Sendable, Equatable {
     }
     guard head.version == Self.currentVersion else {
       throw BundleError(
-        .badManifest, "the manifest has version \(head.version); version 1 is read here")
+        .badManifest, "the manifest has version \(head.version), and only version 1 is supported")
     }
     guard let manifest = try? decoder.decode(Self.self, from: data) else {
       throw BundleError(.badManifest, "manifest.json lacks a field or gives one the wrong type")
@@ -131,7 +131,8 @@ public struct BundleManifest: Codable, Sendable, Equatable {
     for entry in entries {
       _ = try names.add(Array(entry.name.utf8))
       guard entry.sha256.utf8.count == 64, entry.sha256.utf8.allSatisfy(Self.isHexDigit) else {
-        throw BundleError(.badManifest, "the manifest gives no SHA-256", entry: entry.name)
+        throw BundleError(
+          .badManifest, "the manifest has no valid SHA-256 for the entry", entry: entry.name)
       }
     }
   }

@@ -1,6 +1,6 @@
 import SafeText
 
-/// What a bundle will hold. Nothing is read until it is measured, nothing is written until then.
+/// What a bundle will hold. Nothing is read until it is measured, and nothing is written until after that.
 ///
 /// A bundle is written in two passes, because its first entry lists the size and SHA-256 of all others: the
 /// first pass hashes every source, the second packs it, and a source that gives other bytes the second time
@@ -100,7 +100,7 @@ public struct BundlePlan: Sendable {
   /// Hashes every source.
   ///
   /// - Parameters:
-  ///   - progress: hears of bytes done and bytes in all.
+  ///   - progress: called with the bytes done and the bytes in all.
   ///   - isCancelled: asked about once per 256 KiB; true ends the work with `bundle.cancelled`.
   /// - Returns: the manifest, ready to be written with its entries.
   /// - Throws: the errors of reading, `bundle.changedWhileReading`, `bundle.cancelled`.
@@ -138,7 +138,7 @@ public struct BundlePlan: Sendable {
     guard size <= BundleManifest.maxBytes else {
       throw BundleError(
         .tooLarge,
-        "a manifest of \(size) bytes for \(listed.count) entries, and \(BundleManifest.maxBytes) are the limit; pack it without the files of the store"
+        "the manifest would have \(size) bytes for \(listed.count) entries, and the limit is \(BundleManifest.maxBytes) bytes; pack the bundle without the files of the store"
       )
     }
     return MeasuredBundle(manifest: manifest, sources: entries.map(\.source), totalBytes: done)

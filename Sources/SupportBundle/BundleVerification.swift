@@ -1,7 +1,7 @@
-/// What checking a bundle found.
+/// The result of checking a bundle.
 ///
 /// Every byte of a bundle is covered: entries by the manifest and their CRC-32, headers by what the writer
-/// would write, and all bytes together by the seal in the archive comment. None of these proves who made the
+/// would write, and all bytes together by the seal in the archive comment. This does not prove who made the
 /// bundle: anybody can make a consistent one.
 public struct BundleVerification: Sendable, Equatable {
   /// One thing that is not as it should be.
@@ -47,7 +47,7 @@ public struct BundleVerification: Sendable, Equatable {
     /// Where, in bytes from the start of the archive; nil when not known.
     public let offset: UInt64?
 
-    /// Whether the archive is refused for it, and nothing in it was looked at.
+    /// Whether the archive is refused because of the problem, and nothing in it was read.
     package var isRefusal: Bool { BundleError.Code(rawValue: id.rawValue).isRefusal }
   }
 
@@ -79,7 +79,7 @@ public struct BundleVerification: Sendable, Equatable {
   /// - Parameters:
   ///   - path: the bundle.
   ///   - limits: what the archive may announce.
-  ///   - progress: hears of bytes done and bytes in all.
+  ///   - progress: called with the bytes done and the bytes in all.
   ///   - isCancelled: asked about once per 256 KiB; true ends the work with `bundle.cancelled`.
   /// - Returns: what was found.
   /// - Throws: only what says nothing about the bundle: `bundle.inputMissing`, `bundle.notAFile`,

@@ -14,9 +14,10 @@ public struct MeasuredBundle: Sendable {
   ///
   /// - Parameters:
   ///   - path: the output, which must not exist.
-  ///   - progress: hears of bytes done and bytes in all.
+  ///   - progress: called with the bytes done and the bytes in all.
   ///   - isCancelled: asked about once per 256 KiB; true ends the work with `bundle.cancelled`.
-  ///   - making: has the temporary file made: it is given the path and what makes it, which tells whether it is there.
+  ///   - making: called with the path of the temporary file and a closure that creates the file and returns whether it
+  ///     exists then.
   /// - Returns: what was written.
   /// - Throws: `bundle.changedWhileReading` when a source is not what it was in the first pass, else as
   ///   `ZipWriter`.

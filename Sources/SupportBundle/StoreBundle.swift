@@ -6,7 +6,7 @@ import Foundation
 import SQLiteFile
 import SafeText
 
-/// Gathers what a support bundle says of a store, in the order in which it is packed.
+/// Gathers what a support bundle says about a store, in the order in which it is packed.
 ///
 /// The default is structure: metadata, hashes, schema and counts, nothing that a user typed. Rows and the raw
 /// files go in only when asked for.
@@ -104,27 +104,27 @@ public struct StoreBundle {
     }
     if schema.refusedCount > 0 {
       gathered.withhold(
-        "Entries of the schema whose text is no CREATE statement that is known: \(schema.refusedCount)."
+        "Entries of the schema whose text is not a known CREATE statement: \(schema.refusedCount)."
       )
     }
-    let quoting = inspection.findings.count { !RecordMask.speaksOfBytesOnly($0.id) }
+    let quoting = inspection.findings.count { !RecordMask.quotesNothing($0.id) }
     if quoting > 0 {
       gathered.withhold(
-        "The words of findings that may quote the store: \(quoting); the findings are there by their ids."
+        "The messages of findings, where they may quote the store: \(quoting); the findings are listed by id."
       )
     }
   }
 
-  /// Adds why a store could not be read at all; its files go in only when asked for.
+  /// Adds the reason why a store could not be read at all. Its files are added only when asked for.
   public mutating func add(unreadable path: String, code: String, message: String) throws {
-    let words = RecordMask.speaksOfBytesOnly(code) ? message : RecordMask.leftOut
+    let words = RecordMask.quotesNothing(code) ? message : RecordMask.leftOut
     try gathered.add(
       name: "problem.json", source: .bytes(json(["code": code, "message": words])),
-      origin: "lifeboat", why: "why nothing can be said of the store")
+      origin: "lifeboat", why: "why the store cannot be read")
     try addFiles(of: path)
   }
 
-  /// The files are opened below a folder that is opened now, so that no later swap leads elsewhere.
+  /// The files are opened below a folder that is opened now, so that replacing the folder later has no effect.
   private mutating func addFiles(of path: String) throws {
     guard contents == .store else { return gathered.withhold("The files of the store itself.") }
     let folder = try SourceFolder(PathText.folder(of: path))
@@ -166,7 +166,7 @@ public struct StoreBundle {
       try text(value, as: key, [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]).utf8)
   }
 
-  /// A record as JSON: its texts are masked first, so that no escape of JSON's hides one.
+  /// A record as JSON. Its texts are masked before they are encoded, so that JSON's escapes cannot hide a name.
   private mutating func text(
     _ value: some Encodable, as key: String, _ formatting: JSONEncoder.OutputFormatting
   ) throws -> String {

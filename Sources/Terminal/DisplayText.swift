@@ -5,7 +5,7 @@ public enum DisplayText {
     guard columns > 0 else { return "" }
     var used = 0
     var result = ""
-    // What fits together with the mark.
+    // The text that fits together with the `…`.
     var fitting = ""
     for character in text {  // characters: columns are theirs
       used += DisplayWidth.columns(of: character)
@@ -30,7 +30,7 @@ public enum DisplayText {
     var lines: [String] = []
     var line = ""
     var used = 0
-    // By bytes: a space with a mark behind it is a space.
+    // Split by bytes: a space that a combining mark follows is still a space.
     for part in text.utf8.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false) {
       let word = Substring(part)
       let width = DisplayWidth.columns(of: word)

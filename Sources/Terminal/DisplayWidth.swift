@@ -1,7 +1,7 @@
 /// How many columns of a terminal text takes.
 ///
-/// Terminals do not agree in every case; this follows what most do: wide and emoji characters two, combining
-/// marks none, all else one, and a joined emoji sequence two as a whole.
+/// Terminals do not agree in every case. This follows most of them: two columns for wide characters, emoji and joined
+/// emoji sequences, none for combining marks, one for all else.
 public enum DisplayWidth {
   /// The columns of text that has been made visible.
   public static func columns(of text: some StringProtocol) -> Int {
@@ -16,7 +16,7 @@ public enum DisplayWidth {
     var sum = 0
     var isFirst = true
     for scalar in character.unicodeScalars {
-      // An emoji by itself, or one made so by a variation selector: two columns whatever is joined to it.
+      // An emoji, or a character that a variation selector makes one, takes two columns whatever is joined to it.
       if isFirst, scalar.properties.isEmojiPresentation { return 2 }
       if scalar.value == 0xFE0F, sum == 1 { return 2 }
       isFirst = false

@@ -8,7 +8,7 @@ public struct KeyValueBlock: Sendable, Equatable {
   public struct Suggestion: Sendable, Equatable {
     /// The command, ready to be copied.
     public var command: String
-    /// What it does; nil where the command says it itself.
+    /// What it does; nil when the command explains itself.
     public var purpose: String?
 
     /// A command and what it does.
@@ -33,10 +33,10 @@ public struct KeyValueBlock: Sendable, Equatable {
   /// Spaces between labels and values, and between commands and purposes.
   private static let labelGap = 3
   private static let purposeGap = 6
-  /// A longer label stands on a line of its own, so that one long file name does not push all values aside.
+  /// A longer label gets a line of its own, so that one long file name does not move all values to the right.
   private static let maxLabelWidth = 24
-  /// Values are not squeezed below this many columns.
-  private static let leastValueWidth = 20
+  /// Values always get at least this many columns.
+  private static let minValueWidth = 20
 
   /// A block without facts.
   public init() {}
@@ -62,7 +62,7 @@ public struct KeyValueBlock: Sendable, Equatable {
     let labelWidths = rows.map { DisplayWidth.columns(of: $0.label) }
     let labelWidth = labelWidths.filter { $0 <= Self.maxLabelWidth }.max() ?? Self.maxLabelWidth
     let indent = labelWidth + Self.labelGap
-    let valueWidth = width.map { max($0 - indent, Self.leastValueWidth) }
+    let valueWidth = width.map { max($0 - indent, Self.minValueWidth) }
     var lines: [String] = []
     for (index, row) in rows.enumerated() {
       var values = valueLines(row.value, width: valueWidth, style: style)

@@ -1,4 +1,4 @@
-/// Shows on standard error how far some work is.
+/// Shows the progress of some work on standard error.
 ///
 /// Call `update` as often as you like: most calls print nothing. Nothing is printed for work of less than one
 /// second, except as JSON. A stream that refuses progress does not stop the work. Safe to call from any task.
@@ -14,7 +14,7 @@ public final class ProgressMeter: @unchecked Sendable {
   ///
   /// - Parameters:
   ///   - operation: what is being done, as one word or two: `Reading`.
-  ///   - total: how much there is to do; nil when nobody knows.
+  ///   - total: how much there is to do; nil when unknown.
   ///   - unit: what is counted.
   ///   - mode: what the user asked for.
   public convenience init(
@@ -32,8 +32,8 @@ public final class ProgressMeter: @unchecked Sendable {
     }
   }
 
-  // `canMoveCursor`: the stream is a terminal that knows control sequences. `clock` gives nanoseconds since any
-  // fixed moment. `print` writes text and returns false when that is no use any more.
+  // `canMoveCursor`: the stream is a terminal that supports control sequences. `clock` gives nanoseconds since any
+  // fixed moment. `print` writes text and returns false when further output is useless.
   init(
     operation: String, total: UInt64?, unit: ProgressUnit, mode: ProgressMode, canMoveCursor: Bool,
     columns: Int, clock: @escaping @Sendable () -> UInt64,
@@ -56,12 +56,12 @@ public final class ProgressMeter: @unchecked Sendable {
     cancel()
   }
 
-  /// So much is done of the total given at the start.
+  /// Reports how much is done of the total given at the start.
   public func update(_ current: UInt64) {
     change { $0.update(current: current, total: $0.total, now: $1) }
   }
 
-  /// So much is done, of a total that may have become known or changed.
+  /// Reports how much is done, and a total that may have become known or changed.
   public func update(_ current: UInt64, of total: UInt64?) {
     change { $0.update(current: current, total: total, now: $1) }
   }
@@ -71,8 +71,8 @@ public final class ProgressMeter: @unchecked Sendable {
     change { $0.finish(now: $1, isComplete: true) }
   }
 
-  /// The work has failed or was stopped. Removes the bar and prints nothing. Also done when the object goes
-  /// away unfinished.
+  /// The work has failed or was stopped. Removes the bar and prints nothing. Also called when the object is released
+  /// before ``finish()``.
   public func cancel() {
     change { $0.finish(now: $1, isComplete: false) }
   }

@@ -1,6 +1,6 @@
 import SafeText
 
-/// What progress is shown as, as `--progress` says it.
+/// How progress is shown: the values of `--progress`.
 public enum ProgressMode: String, Sendable, CaseIterable {
   /// A bar on a terminal, plain lines elsewhere.
   case auto
@@ -14,7 +14,7 @@ public enum ProgressMode: String, Sendable, CaseIterable {
 
 /// What is counted.
 public struct ProgressUnit: RawRepresentable, Sendable, Hashable {
-  /// The name as it stands in JSON and after a count: `bytes`, `rows`.
+  /// The name in JSON and after a count: `bytes`, `rows`.
   public let rawValue: String
 
   /// A unit by the plural of its name.
@@ -33,13 +33,13 @@ public struct ProgressUnit: RawRepresentable, Sendable, Hashable {
     self == .bytes ? Quantity.bytes(count) : Quantity.count(count) + " " + rawValue
   }
 
-  /// Without the unit's name where the next number has it.
+  /// The count without the unit's name, for a count before another one that has it.
   func shortText(_ count: UInt64) -> String {
     self == .bytes ? Quantity.bytes(count) : Quantity.count(count)
   }
 }
 
-/// Decides what to print and when; knows neither clock nor stream.
+/// Decides what to print and when. It uses neither clock nor stream.
 struct ProgressReport: Sendable {
   enum Form: Sendable { case bar, plain, json, none }
 
@@ -56,14 +56,14 @@ struct ProgressReport: Sendable {
     var current: UInt64
   }
 
-  /// Some seconds of history: the rate is that of the recent past, not of the whole.
+  /// Some seconds of history: the rate is that of the recent past, not of the whole time.
   private var samples: [Sample]
   private var lastPrint: UInt64?
   private var isFinished = false
 
   private static let second: UInt64 = 1_000_000_000
-  /// Nothing is shown before this.
-  private static let patience = second
+  /// Work that takes less time than this shows nothing.
+  private static let showDelay = second
   private static let barInterval = second / 10
   private static let jsonInterval = second / 2
   private static let plainInterval = 3 * second
@@ -101,7 +101,7 @@ struct ProgressReport: Sendable {
     case .bar: interval = Self.barInterval
     case .plain: interval = Self.plainInterval
     }
-    guard elapsed(since: start, now) >= Self.patience else { return nil }
+    guard elapsed(since: start, now) >= Self.showDelay else { return nil }
     let reference = lastPrint ?? (form == .plain ? start : 0)
     guard elapsed(since: reference, now) >= interval else { return nil }
     lastPrint = now
@@ -115,7 +115,7 @@ struct ProgressReport: Sendable {
     switch form {
     case .none: return nil
     case .json: return isComplete ? json(type: "finished") : nil
-    // The bar goes, the result that follows says what there is to say.
+    // The bar is removed, because the result follows.
     case .bar: return lastPrint == nil ? nil : "\r\u{1B}[K"
     case .plain:
       guard lastPrint != nil, isComplete else { return nil }
@@ -187,7 +187,7 @@ struct ProgressReport: Sendable {
     var facts = [unit.text(UInt64(rate)) + "/s"]
     if let total, current < total {
       let left = (Double(total - current) / rate).rounded(.up)
-      // Beyond four days the figure is a guess that helps nobody.
+      // Beyond four days (100 hours) the estimate is not useful.
       if left < 360_000 { facts.append(Quantity.duration(seconds: UInt64(left)) + " left") }
     }
     return facts

@@ -1,7 +1,7 @@
 import CLibrary
 import SafeText
 
-/// Why a stream took no more.
+/// Why a stream accepts no more bytes.
 public struct StreamError: Error, Sendable, Equatable, CustomStringConvertible {
   /// A stable name for a kind of error. New codes may be added.
   public struct Code: RawRepresentable, Sendable, Hashable {
@@ -13,7 +13,7 @@ public struct StreamError: Error, Sendable, Equatable, CustomStringConvertible {
       self.rawValue = rawValue
     }
 
-    /// The reader at the other end has gone away; nothing that follows can be read by anybody.
+    /// The reader at the other end has closed the stream; nobody can read what follows.
     public static let closed = Self(rawValue: "stream.closed")
     /// The device is full.
     public static let full = Self(rawValue: "stream.full")
@@ -38,11 +38,10 @@ public struct StreamError: Error, Sendable, Equatable, CustomStringConvertible {
 
 /// A buffered stream over `write(2)`.
 ///
-/// A process that wants `stream.closed` instead of the signal must ignore SIGPIPE. What is in the buffer when the
-/// object goes away is written then, and an error is lost: call `flush` to hear of it. Not for use from several
-/// tasks at once.
+/// A process that wants `stream.closed` instead of the signal must ignore SIGPIPE. When the object is released, the
+/// rest of the buffer is written and an error is lost: call `flush` to get it. Not for use from several tasks at once.
 public final class StandardStream {
-  /// The file descriptor, which stays open when this object goes away.
+  /// The file descriptor, which stays open when this object is released.
   public let descriptor: Int32
   private let capacity: Int
   private let calls: StreamCalls
@@ -71,12 +70,12 @@ public final class StandardStream {
     try? flush()
   }
 
-  /// Writes text, sooner or later. After an error every further call throws the same one.
+  /// Writes text into the buffer. After an error every further call throws the same one.
   public func write(_ text: String) throws(StreamError) {
     try write(bytes: text.utf8)
   }
 
-  /// Writes JSON. On a terminal the characters that it would obey or hide are escaped, which is the same JSON.
+  /// Writes JSON. On a terminal, characters that it would obey or hide are escaped, which does not change the JSON.
   public func write(json text: String) throws(StreamError) {
     try write(isTerminal ? TerminalText.escaped(text) : text)
   }
@@ -106,7 +105,7 @@ public final class StandardStream {
         done += written
         continue
       }
-      // A result of zero for a regular write is no progress; treat it as a full device rather than spin.
+      // A result of zero means no progress. It is treated as a full device, so that this loop ends.
       let error = written == 0 ? ENOSPC : errno
       switch error {
       case EINTR: continue

@@ -1,8 +1,8 @@
-/// When output is coloured, as `--color` says it.
+/// When output is coloured: the values of `--color`.
 public enum ColorChoice: String, Sendable, CaseIterable {
-  /// On a terminal that can, unless `NO_COLOR` says otherwise.
+  /// On a terminal that supports colour, unless `NO_COLOR` is set.
   case auto
-  /// In any case, also into a pipe and against `NO_COLOR`.
+  /// Always, even into a pipe and when `NO_COLOR` is set.
   case always
   /// Never.
   case never
@@ -12,13 +12,13 @@ public enum ColorChoice: String, Sendable, CaseIterable {
 public struct Style: Sendable, Equatable {
   /// What a text is to look like. Colour only repeats what the words say.
   public enum Tone: Int, Sendable, CaseIterable {
-    /// Heavier.
+    /// Bold.
     case bold = 1
-    /// Fainter.
+    /// Faint.
     case dim = 2
     /// For damage and errors.
     case red = 31
-    /// For what is well.
+    /// For good results.
     case green = 32
     /// For warnings.
     case yellow = 33
@@ -30,7 +30,7 @@ public struct Style: Sendable, Equatable {
   /// A style without colour.
   public static let plain = Style(isColored: false)
 
-  /// A style by decision.
+  /// A style with or without colour.
   public init(isColored: Bool) {
     self.isColored = isColored
   }

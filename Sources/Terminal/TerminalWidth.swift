@@ -1,11 +1,11 @@
 /// How many columns a line may have.
 public enum TerminalWidth {
-  /// The bounds within which any answer is brought: below, tables are unreadable; above, lines are.
+  /// The limits of the result: below, tables are unreadable; above, lines are.
   public static let bounds = 40...400
-  /// The answer when nobody knows.
+  /// The result when nothing states a width.
   public static let fallback = 80
 
-  /// The columns of the terminal behind `descriptor`; else of the variable `COLUMNS`, else 80; in 40...400.
+  /// The columns of the terminal at `descriptor`, else the variable `COLUMNS`, else 80; in 40...400.
   public static func columns(of descriptor: Int32) -> Int {
     columns(
       window: System.windowColumns(descriptor), variable: System.environment("COLUMNS"))

@@ -4,7 +4,7 @@ import SafeText
 ///
 /// Cells may come from evidence: they are made visible (`VisibleText.visible`) when they are added.
 public struct TextTable: Sendable, Equatable {
-  /// On which side of its column a text stands.
+  /// At which side of its column a text is.
   public enum Alignment: Sendable, Equatable {
     /// At the left, as words.
     case leading
@@ -16,7 +16,7 @@ public struct TextTable: Sendable, Equatable {
   public struct Column: Sendable, Equatable {
     /// The text of the header.
     public var title: String
-    /// Where the cells stand; the title stands with them.
+    /// How the cells and the title are aligned.
     public var alignment: Alignment
     /// Whether cells may be cut when the table is too wide.
     public var isFlexible: Bool
@@ -55,14 +55,14 @@ public struct TextTable: Sendable, Equatable {
 
   private static let gap = "  "
   /// A flexible column is never cut below this many columns, or its title's when that is shorter.
-  private static let leastFlexible = 4
+  private static let minFlexibleWidth = 4
 
   /// A table without rows.
   public init(_ columns: [Column]) {
     self.columns = columns
   }
 
-  /// Adds a row. Missing cells are blank; what is too much is appended to the last cell.
+  /// Adds a row. Missing cells are blank; the text of surplus cells is appended to the last one.
   public mutating func add(_ cells: [Cell]) {
     guard !columns.isEmpty else { return }
     var row = Array(cells.prefix(columns.count))
@@ -127,17 +127,17 @@ public struct TextTable: Sendable, Equatable {
       }
     }
     guard let width else { return widths }
-    let least = columns.map {
-      min(Self.leastFlexible, max(DisplayWidth.columns(of: $0.title), 1))
+    let minWidths = columns.map {
+      min(Self.minFlexibleWidth, max(DisplayWidth.columns(of: $0.title), 1))
     }
     var excess = widths.reduce(0, +) + Self.gap.count * (widths.count - 1) - width
     // Each round brings the widest flexible column down to the next one, so the rounds are few.
     while excess > 0 {
-      let flexible = columns.indices.filter { columns[$0].isFlexible && widths[$0] > least[$0] }
+      let flexible = columns.indices.filter { columns[$0].isFlexible && widths[$0] > minWidths[$0] }
       guard let widest = flexible.max(by: { widths[$0] < widths[$1] }) else { break }
       let next = flexible.filter { $0 != widest }.map { widths[$0] }.max() ?? 0
       let cut = min(
-        excess, widths[widest] - least[widest], max(widths[widest] - next, 1))
+        excess, widths[widest] - minWidths[widest], max(widths[widest] - next, 1))
       widths[widest] -= cut
       excess -= cut
     }

@@ -115,7 +115,7 @@ import Testing
     let manifest = try #require(try outcome.json()["manifest"])
     let withheld = manifest["withheld"]?.array?.compactMap(\.string).joined(separator: "\n") ?? ""
     #expect(withheld.contains("name-1"))
-    #expect(withheld.contains("CREATE statement that is known: 2"))
+    #expect(withheld.contains("not a known CREATE statement: 2"))
     // One name is one token in all records.
     let hashes = try JSONDecoder().decode(JSON.self, from: try #require(entries["hashes.json"]))
     let metadata = try JSONDecoder().decode(JSON.self, from: try #require(entries["metadata.json"]))

@@ -167,7 +167,7 @@ struct Quarantines {
       "incidents", "prune", "--keep-days", "9223372036854775807", "--keep-count",
       "9223372036854775807", quarantines.stores)
     #expect(outcome.status == 0, "\(outcome.errors)")
-    #expect(outcome.text.contains("0 gone, 1 kept"))
+    #expect(outcome.text.contains("0 removed, 1 kept"))
   }
 
   @Test func restoreSaysWhatComesNext() throws {

@@ -205,7 +205,7 @@ import Testing
       """
     try Data(text.utf8).write(to: model.appendingPathComponent("contents"))
     let sentence =
-      "usedWithCloudKit of the model is \"soon\", which is not understood and not read."
+      "usedWithCloudKit of the model is \"soon\", which is not understood; it is ignored."
     let show = try Program.run("model", "show", "--json", model.path)
     #expect(show.status == 0)
     #expect(try show.json()["problems"]?[0]?["kind"]?.string == "unreadValue")

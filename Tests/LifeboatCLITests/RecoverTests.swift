@@ -128,7 +128,8 @@ import Testing
       "recover", store.path, "-o", folder.url.appendingPathComponent("new").path)
     #expect(outcome.status == 1)
     #expect(outcome.text.contains("0 in 1 table; 1 kept beside"))
-    #expect(outcome.errors.contains("1 row cannot stand in its table and is kept beside it"))
+    #expect(
+      outcome.errors.contains("1 row does not fit into its table and is kept in a table beside it"))
     for text in [outcome.text, outcome.errors] {
       #expect(!text.contains("1 rows") && !text.contains("1 tables") && !text.contains("1 pages"))
     }
@@ -151,7 +152,7 @@ import Testing
       store, at: content.count - 4096, bytes: [UInt8](repeating: 0, count: 4096))
     let outcome = try Program.run("recover", store.path, "-n", "--json")
     #expect(outcome.status == 1)
-    #expect(outcome.text.contains("not whole in a row"))
+    #expect(outcome.text.contains("missing or in doubt in a row"))
     #expect(!outcome.text.contains("row ?"))
   }
 

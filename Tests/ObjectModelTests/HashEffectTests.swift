@@ -98,7 +98,7 @@ struct HashEffectTests {
     #expect(effects.map(\.doubt) == ["attribute id: its type is Object ID"])
     #expect(
       effects.first?.sentence
-        == "`Other` has another version hash, because of its own changes; this is not certain, "
+        == "`Other` has a different version hash, because of its own changes; this is not certain, "
         + "because attribute id: its type is Object ID.")
   }
 

@@ -184,7 +184,7 @@ struct IdentificationTests {
     if isKnown {
       #expect(found.age == .older)
     } else if case .unknown(_, let doubt) = found.age {
-      #expect(doubt?.contains("are not numbered alike") == true)
+      #expect(doubt?.contains("are not numbered in the same way") == true)
     } else {
       Issue.record("\(found.age)")
     }
@@ -226,7 +226,8 @@ struct IdentificationTests {
     #expect(
       age(5)
         == .unknown(
-          reason: "no version fits; no version has `E4`, so it may be newer, or of another app"))
+          reason:
+            "no version fits; no version has `E4`, so the store may be newer, or of another app"))
   }
 
   /// A version that cannot be read may be the one: it is told, and nothing is said of it.
@@ -245,8 +246,8 @@ struct IdentificationTests {
     #expect(
       open.age
         == .unknown(
-          reason: "no version that could be read fits; none of them has `E4`, so it may be of one "
-            + "that could not be read, newer, or of another app"))
+          reason: "no version that could be read fits; none of them has `E4`, so the store may "
+            + "be of a version that could not be read, of a newer version, or of another app"))
     #expect(identify(2).matches.map(\.version.name) == ["V 2"])
     let plan = MigrationPlanner([collection]).plan(
       from: open.record.hashes, model: nil, to: collection.versions[3])

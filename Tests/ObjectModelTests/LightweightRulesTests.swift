@@ -101,7 +101,7 @@ struct LightweightRulesTests {
       change: attribute("maybe") { $0.isOptional = false }),
     Case(
       name: "text to number", verdict: "notHandled",
-      reason: "values of one type are not turned into values of another",
+      reason: "values of one type are not converted into values of the other",
       change: attribute("text") { $0.type = .integer64 }),
     Case(
       name: "wider number", verdict: "handled",
@@ -187,7 +187,7 @@ struct LightweightRulesTests {
       change: relationship("single") { $0.deleteRule = .cascade }),
     Case(
       name: "other destination", verdict: "unknown",
-      reason: "Apple's documentation does not name a relationship that gets another destination",
+      reason: "Apple's documentation does not name a relationship whose destination changes",
       change: relationship("single") { $0.destinationEntityName = "C" }),
     Case(
       name: "destination widened", verdict: "unknown",

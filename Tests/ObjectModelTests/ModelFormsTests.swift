@@ -20,8 +20,8 @@ struct ModelFormsTests {
             name: "body", type: .string, isOptional: true, isIndexedBySpotlight: true,
             defaultValue: .string("a \"quoted\" <tag> & a\nline\tend\r"),
             validations: [
-              AttributeValidation.Form.leastLength(3).validation,
-              AttributeValidation.Form.greatestLength(50).validation,
+              AttributeValidation.Form.minimumLength(3).validation,
+              AttributeValidation.Form.maximumLength(50).validation,
               AttributeValidation.Form.pattern("^[\\w<>&\"']+$").validation,
             ], renamingIdentifier: "text"),
           Attribute(
@@ -55,13 +55,13 @@ struct ModelFormsTests {
             preservesValueInHistoryOnDeletion: true),
           Attribute(
             name: "price", type: .decimal, defaultValue: .decimal("-12.5"),
-            validations: [AttributeValidation.Form.leastNumber(.decimal("0.01")).validation]),
+            validations: [AttributeValidation.Form.minimumNumber(.decimal("0.01")).validation]),
           Attribute(
             name: "rating", type: .integer16, isIndexed: true, isStoredInTruthFile: true,
             defaultValue: .integer(3),
             validations: [
-              AttributeValidation.Form.leastNumber(.integer(0)).validation,
-              AttributeValidation.Form.greatestNumber(.integer(5)).validation,
+              AttributeValidation.Form.minimumNumber(.integer(0)).validation,
+              AttributeValidation.Form.maximumNumber(.integer(5)).validation,
             ], versionHashModifier: "é & ü"),
           Attribute(name: "scratch", type: .undefined, isOptional: true, isTransient: true),
           Attribute(
@@ -215,8 +215,8 @@ struct ModelFormsTests {
       attribute: Attribute(
         name: "x", type: .string,
         validations: [
-          AttributeValidation.Form.greatestLength(5).validation,
-          AttributeValidation.Form.leastLength(1).validation,
+          AttributeValidation.Form.maximumLength(5).validation,
+          AttributeValidation.Form.minimumLength(1).validation,
         ])),
     Unfit(name: "user info of a number", userInfo: ["x": .integer(1)]),
     Unfit(

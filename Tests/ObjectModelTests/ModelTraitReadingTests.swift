@@ -66,7 +66,7 @@ struct ModelTraitReadingTests {
     let title = try #require(note.attributes.first { $0.name == "title" })
     #expect(
       title.validations.map(\.form)
-        == [.leastLength(1), .greatestLength(64), .pattern("^[-_A-Za-z0-9]{1,64}$")])
+        == [.minimumLength(1), .maximumLength(64), .pattern("^[-_A-Za-z0-9]{1,64}$")])
     #expect(title.validations.map(\.warning) == [.integer(1670), .integer(1660), .integer(1680)])
     #expect(title.isIndexedBySpotlight)
     #expect(note.attributes.map(\.usesScalarValueType) == [true, nil, false, nil, nil, nil])

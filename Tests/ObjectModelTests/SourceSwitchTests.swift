@@ -76,14 +76,14 @@ struct SourceSwitchTests {
     #expect(version.unreadValues.allSatisfy { $0.kind == .unreadValue })
     #expect(
       version.unreadValues.map(\.sentence) == [
-        "usedWithCloudKit of the model is \"soon\", which is not understood and not read.",
-        "indexed of A.b is \"maybe\", which is not understood and not read.",
-        "usesScalarValueType of A.b is \"2\", which is not understood and not read.",
-        "deletionRule of A.c is \"Sometimes\", which is not understood and not read.",
-        "order of A.b is \"sideways\", which is not understood and not read.",
-        "type of A.b is \"Hash\", which is not understood and not read.",
-        "fetchLimit of F is \"many\", which is not understood and not read.",
-        "includesSubentities of F is \"perhaps\", which is not understood and not read.",
+        "usedWithCloudKit of the model is \"soon\", which is not understood; it is ignored.",
+        "indexed of A.b is \"maybe\", which is not understood; it is ignored.",
+        "usesScalarValueType of A.b is \"2\", which is not understood; it is ignored.",
+        "deletionRule of A.c is \"Sometimes\", which is not understood; it is ignored.",
+        "order of A.b is \"sideways\", which is not understood; it is ignored.",
+        "type of A.b is \"Hash\", which is not understood; it is ignored.",
+        "fetchLimit of F is \"many\", which is not understood; it is ignored.",
+        "includesSubentities of F is \"perhaps\", which is not understood; it is ignored.",
       ])
     // The request's own default stays.
     let request = version.model?.fetchRequestTemplates.first?.request

@@ -238,6 +238,32 @@ import Testing
     #expect(looked > 20, "\(looked)")
   }
 
+  /// One flipped bit in a pointer leads to another table's leaf, and another one on that leaf makes it doubtful: it stays with
+  /// the table whose keys it fits.
+  @Test(arguments: [("note", "event"), ("event", "note")])
+  func aDamagedLeafToWhichAnotherTableLeads(_ from: String, _ to: String) throws {
+    let made = try DamageCase(pageSize: 1024) { try Notebook.fill($0, rows: 900) }
+    let interior = try #require(made.pages("internal", of: from).last)
+    let start = made.range(interior.number).lowerBound
+    let cell = start + Int(made.bytes[start + 16]) << 8 + Int(made.bytes[start + 17])
+    let leaves = made.pages("leaf", of: to).filter { $0.cellCount > 6 }
+    try #require(leaves.count > 6)
+    for leaf in leaves[2..<6] {
+      let recovered = try made.recover(.all) { bytes in
+        for byte in 0..<4 {
+          bytes[cell + byte] = UInt8(truncatingIfNeeded: leaf.number >> (24 - 8 * byte))
+        }
+        // The third cell pointer of the leaf.
+        bytes[made.range(leaf.number).lowerBound + 13] ^= 0x40
+      }
+      let judged = Judgement(recovered, made)
+      judged.expectHonest("page \(leaf.number)")
+      let lost = Set(made.rows(of: leaf)).subtracting(
+        judged.exact.union(judged.partial).filter { $0.table == to }.map(\.place))
+      #expect(lost.count < 3, "\(lost.count) of \(leaf.cellCount) rows of page \(leaf.number)")
+    }
+  }
+
   /// A cluster of a twin within a leaf that is larger: its rows are not given as live ones, and those around it are.
   @Test(arguments: [16384, 32768]) func partOfALeafOfATwin(_ pageSize: Int) throws {
     let form = Form(pageSize: pageSize)

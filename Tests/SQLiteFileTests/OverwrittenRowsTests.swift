@@ -52,7 +52,8 @@ import Testing
     #expect(value.isDoubtful && value.have > 400 && value.bytes == Array(bytes.prefix(value.have)))
   }
 
-  /// The first newer row is beheaded, and its block was joined with that of a whole, much longer row behind it.
+  /// The first newer row has lost its first four bytes, and its block was joined with that of a whole, much longer row
+  /// behind it.
   @Test func aNewerRowBeforeALongOneIsReadByItsOwnTypes() throws {
     func row(_ key: Int64, _ count: Int) -> [FixtureValue] {
       [

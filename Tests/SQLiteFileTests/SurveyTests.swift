@@ -82,7 +82,7 @@ import Testing
     #expect(again.findings.damageCount == report.findings.damageCount + 1, "\(again.findings.kept)")
     #expect(again.rowCount == report.rowCount)
     #expect(again.freePageCount == report.freePageCount)
-    #expect(again.looseTreeCount == 0)
+    #expect(again.unnamedTreeCount == 0)
     #expect(treeState(of: folder.url) == before)
   }
 
@@ -116,7 +116,7 @@ import Testing
     let again = try database.check()
     let ids = Set(again.findings.kept.map(\.id))
     #expect(ids.isSuperset(of: ["header.unreadable", "schema.lost", "page.badType"]), "\(ids)")
-    #expect(again.looseTreeCount > 0)
+    #expect(again.unnamedTreeCount > 0)
     // Rows of WITHOUT ROWID tables are entries like any other, and leaves of the schema rows.
     let extra =
       again.rowCount + again.indexEntryCount - report.rowCount - report.indexEntryCount

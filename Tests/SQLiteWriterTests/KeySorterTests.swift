@@ -66,7 +66,7 @@ import Testing
   private static func sorted(_ keys: [[UInt8]], in folder: TemporaryFolder) throws -> [[UInt8]] {
     let waiting = try WaitingKeys(beside: folder.url.appendingPathComponent("new").path)
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path).isEmpty)
-    var sorter = KeySorter(waiting, mostBytes: 0)
+    var sorter = KeySorter(waiting, maxBytes: 0)
     for key in keys {
       // What lies behind a string is no part of it.
       let memory = ContiguousArray(key + [UInt8](repeating: 0xee, count: KeySorter.spareBytes))
@@ -92,7 +92,7 @@ import Testing
   func manyPiecesBecomeFewer(_ pieces: Int) throws {
     var random = SplitMix64(seed: 9)
     let keys = (0..<2 * pieces).map { index in
-      random.bytes(index % 2 == 0 ? KeySorter.mostKeyBytes : Int.random(in: 32_000...32_700))
+      random.bytes(index % 2 == 0 ? KeySorter.maxKeyBytes : Int.random(in: 32_000...32_700))
     }
     let given = try Self.sorted(keys, in: TemporaryFolder())
     #expect(given == keys.sorted { $0.lexicographicallyPrecedes($1) })
@@ -101,7 +101,7 @@ import Testing
   @Test func itStopsWhenItIsTold() throws {
     let folder = try TemporaryFolder()
     let waiting = try WaitingKeys(beside: folder.url.appendingPathComponent("new").path)
-    var sorter = KeySorter(waiting, mostBytes: 0)
+    var sorter = KeySorter(waiting, maxBytes: 0)
     for key in Self.keys(.any, 1000) {
       try sorter.add(ContiguousArray(key + [UInt8](repeating: 0, count: 16)), count: key.count)
     }

@@ -324,8 +324,8 @@ import Testing
   @Test func valuesAndFilesHaveTheSizeThatIsAllowed() throws {
     let folder = try TemporaryFolder()
     var options = SQLiteWriter.Options()
-    options.mostValueBytes = 1 << 20
-    options.mostPages = 500
+    options.maxValueBytes = 1 << 20
+    options.maxPages = 500
     let writer = try SQLiteWriter(
       creating: folder.url.appendingPathComponent("small.sqlite").path, options: options)
     defer { writer.discard() }

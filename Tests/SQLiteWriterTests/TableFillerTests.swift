@@ -225,7 +225,7 @@ import Testing
     let folder = try TemporaryFolder()
     var options = SQLiteWriter.Options(pageSize: 512, journalMode: .memory)
     options.isSynchronous = false
-    options.mostPages = 20
+    options.maxPages = 20
     let writer = try SQLiteWriter(
       creating: folder.url.appendingPathComponent("new.sqlite").path, options: options)
     try writer.execute("CREATE TABLE a(id INTEGER PRIMARY KEY, n, b)")

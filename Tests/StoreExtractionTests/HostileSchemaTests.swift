@@ -297,7 +297,7 @@ import Testing
       ])
     let result = try made.rebuild()
     let finding = try #require(result.findings.first { $0.id == "recover.indexNotBuilt" })
-    #expect(finding.message.contains("longer than it may"))
+    #expect(finding.message.contains("takes too long"))
     #expect(result.rowCount == 1001)
     #expect(try made.schemaOf("good") != nil)
   }

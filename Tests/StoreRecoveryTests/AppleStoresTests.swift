@@ -42,10 +42,10 @@ import Testing
     #expect(HostState.ofThisProcess(bundle: app).isExtension == false)
     #expect(HostState.ofThisProcess(bundle: widget).isExtension == true)
     var policy = Policy()
-    #expect(policy.knowingProcess(.ofThisProcess(bundle: app)).mode == .act)
-    #expect(policy.knowingProcess(.ofThisProcess(bundle: widget)).mode == .extension)
+    #expect(policy.adaptedToProcess(.ofThisProcess(bundle: app)).mode == .act)
+    #expect(policy.adaptedToProcess(.ofThisProcess(bundle: widget)).mode == .extension)
     policy.mode = .reportOnly
-    #expect(policy.knowingProcess(.ofThisProcess(bundle: widget)).mode == .reportOnly)
+    #expect(policy.adaptedToProcess(.ofThisProcess(bundle: widget)).mode == .reportOnly)
   }
 
   @Test(
@@ -73,13 +73,13 @@ import Testing
     var policy = Policy()
     policy.setsAsideOnMismatchAlone = false
     policy.minimumFreeBytes = 1000
-    let mute = policy.forMuteErrors(storeAt: bench.store)
+    let mute = policy.forErrorsWithoutCause(storeAt: bench.store)
     #expect(mute.setsAsideOnMismatchAlone)
     #expect(mute.minimumFreeBytes >= 1000 + Int64(bytes.reduce(0, +)))
     policy.minimumFreeBytes = .max
-    #expect(policy.forMuteErrors(storeAt: bench.store).minimumFreeBytes == .max)
+    #expect(policy.forErrorsWithoutCause(storeAt: bench.store).minimumFreeBytes == .max)
     policy.minimumFreeBytes = 7
-    #expect(policy.forMuteErrors(storeAt: bench.folder + "/none").minimumFreeBytes == 7)
+    #expect(policy.forErrorsWithoutCause(storeAt: bench.folder + "/none").minimumFreeBytes == 7)
   }
 
   // MARK: Answers

@@ -409,7 +409,7 @@ struct Shelf {
         files: [
           .init(device: 1, inode: 1, sizeBytes: .max), .init(device: 1, inode: 2, sizeBytes: 5),
           .init(device: 1, inode: 3, sizeBytes: -5),
-        ], fate: .husk)
+        ], fate: .recordOnly)
     ])
     #expect(bytes.total == .max)
     #expect(bytes.remove([.init(device: 1, inode: 2, sizeBytes: 5)]) == 5)

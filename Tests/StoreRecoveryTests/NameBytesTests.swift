@@ -91,7 +91,7 @@ import Testing
     // All of an incident with such names can be removed.
     let second = try setAside(store)
     let files = IncidentFiles(in: bench.incompatible + "/" + second, .real)
-    #expect(!files.isCut && files.strange.isEmpty)
+    #expect(!files.isCut && files.unexpected.isEmpty)
     try Removal(fileSystem: .real, incompatible: bench.incompatible).remove(second, files.files)
     #expect(try !incidents.list().contains { $0.id == second })
     #expect(try FileSystem.real.status(bench.incompatible + "/" + second) == nil)

@@ -45,7 +45,7 @@ import Testing
   }
 
   private func isNoted(_ bench: Workbench) throws -> Bool {
-    try SettledMoves.areAll(in: bench.folder) { try FileStatus.of($0) }
+    try SettledMoves.isNothingPending(in: bench.folder) { try FileStatus.of($0) }
   }
 
   /// What a look into each folder finds.

@@ -72,7 +72,7 @@ import Testing
 
   private func look(_ store: String) -> StoreEvidence.WAL? {
     let header = FileEvidence.header(FileEvidence.firstBytes(of: store, count: 100).bytes)
-    return LogLook.read(store, header, settlingTime: 20_000_000)
+    return LogSnapshot.read(store, header, settlingTime: 20_000_000)
   }
 
   /// Whatever happens to a store as long as only SQLite touches it, nothing is called lost.

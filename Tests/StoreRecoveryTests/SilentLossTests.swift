@@ -8,7 +8,7 @@ import Testing
 /// files get their times from.
 private func look(_ store: String) -> StoreEvidence.WAL? {
   let header = FileEvidence.header(FileEvidence.firstBytes(of: store, count: 100).bytes)
-  return LogLook.read(store, header, settlingTime: 20_000_000)
+  return LogSnapshot.read(store, header, settlingTime: 20_000_000)
 }
 
 private func remove(_ path: String) throws { try FileManager.default.removeItem(atPath: path) }
@@ -151,11 +151,11 @@ private func rows(_ store: String, withoutIndex: Bool = true) throws -> [String]
     for withRecord in [false, true] {
       let bench = try Workbench()
       try killed(sessions, bench)
-      let salts = try #require(LogLook(at: bench.store)?.log?.salts)
+      let salts = try #require(LogSnapshot(at: bench.store)?.log?.salts)
       var other = try Workbench()
       try killed(sessions, other)
       // Salts are random, so by chance (one time in 4,096) SQLite could have counted up to the other's.
-      while LogLook(at: other.store)?.log?.follows(salts) != false {
+      while LogSnapshot(at: other.store)?.log?.follows(salts) != false {
         other = try Workbench()
         try killed(sessions, other)
       }

@@ -22,7 +22,7 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
       Examples: lifeboat bundle create Notes.sqlite -o Notes-support.zip
                 lifeboat bundle create Incompatible/2026-11-20-21-53-07Z -o incident.zip --include rows
 
-      Exit status: 1 when the store is damaged (the bundle is made all the same); 73 when the output exists; 75 \
+      Exit status: 1 when the store is damaged (the bundle is still made); 73 when the output exists; 75 \
       when the store changed while it was read.
       """)
 
@@ -86,7 +86,7 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
 
   /// Packs a bundle and checks it.
   ///
-  /// An `interruption` that is given goes on after the work: another one would end the care for the caller's files.
+  /// A given `interruption` stays active after the work: a new one would stop protecting the caller's files.
   static func write(
     _ subject: BundleSubject, to output: String, include: Include,
     logView: SQLiteDatabase.LogView = .committed, created: Date,
@@ -105,7 +105,7 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
       contents: contents)
     if let incident = subject.incident { try bundle.add(incident) }
 
-    // Rows are written beside nothing of the user's: into a private folder that goes again.
+    // Rows are written into a private folder, which is removed afterwards, and never beside the user's files.
     var scratch: PrivateFolder?
     var findings: [Finding] = []
     do {
@@ -144,7 +144,7 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
       throw Failure(
         75, "evidence.changedDuringRead",
         "the store changed while it was packed: \(changed.joined(separator: ", "))",
-        hint: "close whatever writes to the store and try again with another output")
+        hint: "close every program that writes to the store and try again with another output")
     }
     return Receipt(
       manifest: manifest, sizeBytes: written.size, findings: findings,
@@ -175,11 +175,11 @@ struct BundleSubject {
     let record = PathText.joined(path, "incident.json")
     guard ByteFile.exists(record) else {
       let found = try StoreFinder.find(at: path)
-      // What was a store counts too: packing the other one would pass it over in silence.
+      // A former store counts too: packing only the other one would leave it out without a word.
       let stores = found.stores + found.passedOver.map(\.path)
       guard let only = stores.first, stores.count == 1 else {
         throw Failure(
-          64, "usage.oneStore", "\(path) holds \(stores.count) stores; a bundle is about one",
+          64, "usage.oneStore", "\(path) holds \(stores.count) stores; a bundle holds one",
           hint: "name one: \(stores.prefix(5).joined(separator: ", "))")
       }
       // The whole path, so that the folder can be found, and left out, wherever a record names it.

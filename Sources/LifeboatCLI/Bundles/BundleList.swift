@@ -10,7 +10,7 @@ struct BundleList: ParsableCommand {
     discussion: """
       Example: lifeboat bundle list Notes-support.zip
 
-      Exit status: 0, 1 when the archive and its manifest contradict each other, 65 no bundle, 66 missing.
+      Exit status: 0, 1 when the archive and its manifest contradict each other, 65 not a bundle, 66 missing.
       """)
 
   @Argument(help: "The bundle.", completion: .file())
@@ -49,7 +49,7 @@ struct BundleList: ParsableCommand {
     let reader = try ZipReader(path: path)
     guard reader.entry(named: BundleManifest.entryName) != nil else {
       throw Failure(
-        65, "bundle.manifestMissing", "\(path): no support bundle: it has no manifest.json",
+        65, "bundle.manifestMissing", "\(path): not a support bundle: it has no manifest.json",
         hint: "list a plain zip with: unzip -l")
     }
     let contents = try BundleContents(of: reader)

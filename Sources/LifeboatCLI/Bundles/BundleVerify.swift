@@ -10,7 +10,7 @@ struct BundleVerify: ParsableCommand {
     discussion: """
       Example: lifeboat bundle verify Notes-support.zip
 
-      Exit status: 0 intact, 1 changed or damaged, 65 no bundle or refused as harmful, 66 missing.
+      Exit status: 0 intact, 1 changed or damaged, 65 not a bundle, or refused as harmful, 66 missing.
       """)
 
   @Argument(help: "The bundle.", completion: .file())
@@ -71,14 +71,14 @@ struct BundleVerify: ParsableCommand {
         throw Failure(
           65, refused.id.rawValue,
           "\(path): refused: \(refused.message)\(refused.entry.map { ", entry \($0)" } ?? "")",
-          hint: "do not unpack this archive with other tools: it may be made to do harm")
+          hint: "do not unpack this archive with other tools: it may have been made to do harm")
       }
       try display.exitWithFindings()
     case .notABundle:
       let problem = result.problems.first
       throw Failure(
         65, problem?.id.rawValue ?? "bundle.notAZip",
-        "\(path): no support bundle: \(problem?.message ?? "")",
+        "\(path): not a support bundle: \(problem?.message ?? "")",
         hint: "a bundle is made with: lifeboat bundle create STORE -o FILE")
     }
   }

@@ -47,10 +47,10 @@ struct Demo: ParsableCommand {
     do {
       try place.make(interruption)
       try show(place, interruption)
-      // A signal that comes now finds the work done, and the exit status says so.
+      // A signal that comes later does not change the exit status: the work is done.
       interruption.end()
     } catch {
-      // Whatever failed: there is nothing to look at.
+      // After any failure there is nothing to look at.
       place.note(in: interruption.files)
       interruption.files.takeBack()
       throw place.failure(error)
@@ -101,7 +101,7 @@ struct Demo: ParsableCommand {
 
     try place.goOn(interruption)
     try say(
-      "5. A bundle for whoever helps next",
+      "5. A bundle for the person who helps next",
       "Structure only: nothing that the user typed leaves the machine unless somebody asks for it.")
     let bundle = folder.appendingPathComponent("support.zip").path
     let receipt = try BundleCreate.write(
@@ -190,8 +190,8 @@ struct DemoPlace: Sendable {
     }
   }
 
-  /// Notes all that a demo makes in the folder, by the names that it gives. What else is there stays, and the folder
-  /// with it. Nothing of a folder that was there before is noted.
+  /// Records everything that a demo makes in the folder, by the names that it gives. Other files stay, and the folder
+  /// with them. Nothing is recorded of a folder that existed before.
   func note(in files: MadeFiles) {
     guard files.hasMade(stores.path) else { return }
     for name in (try? FileManager.default.subpathsOfDirectory(atPath: folder.path)) ?? []
@@ -217,7 +217,7 @@ struct DemoPlace: Sendable {
     if interruption.isRequested { throw Failure(130, "demo.cancelled", "stopped as asked") }
   }
 
-  /// What a demo ends with, and where the rest is that it could not take back.
+  /// The failure that ends a demo, with the place of what it could not remove.
   func failure(_ error: any Error) -> any Error {
     guard FileManager.default.fileExists(atPath: folder.path),
       var failure = Failure(error) ?? Failure(foreign: error), failure.code != "output.exists"

@@ -21,7 +21,7 @@ struct DemoStore {
     let files = FileManager.default
     let scratch = folder.appendingPathComponent("scratch")
     try files.createDirectory(at: scratch, withIntermediateDirectories: true)
-    // The writer has removed its own by then. What somebody else put there stays, and the folder with it.
+    // The writer has removed its own files by then. Files of others stay, and the folder with them.
     defer { unsafe _ = rmdir(scratch.path) }
     let made = scratch.appendingPathComponent("Notes.sqlite").path
     let store = folder.appendingPathComponent("Notes.sqlite").path
@@ -29,7 +29,7 @@ struct DemoStore {
     defer { writer.discard() }
     try FreshStore.write(try FreshStoreSchema(oldModel), uuid: UUID(), to: writer)
     try writer.transaction { try insertRows(writer) }
-    // The log is copied before the writer closes and folds it in: that is how a store looks after a crash.
+    // The log is copied before the writer closes and checkpoints it: a store looks like this after a crash.
     for ending in ["", "-wal"] { try files.copyItem(atPath: made + ending, toPath: store + ending) }
 
     let pictures = folder.appendingPathComponent(".Notes_SUPPORT/_EXTERNAL_DATA")

@@ -11,8 +11,8 @@ struct IncidentsPrune: ParsableCommand {
     discussion: """
       Example: lifeboat incidents prune --keep-count 3 --dry-run ~/Stores
 
-      Only what nothing is lost with goes, and only as far as the limits ask. Data that is kept nowhere \
-      else stays whatever they say; so does every incident about which something is in doubt.
+      Only what can go without a loss is removed, and only as much as the limits ask. Data that is kept \
+      nowhere else stays, whatever the limits are. So does every incident of which anything is in doubt.
 
       Exit status: 1 when something could not be removed.
       """)
@@ -28,7 +28,7 @@ struct IncidentsPrune: ParsableCommand {
   @Option(
     name: .customLong("keep-bytes"),
     help: ArgumentHelp(
-      "How many bytes they may take together, such as 500MB or 2GiB.", valueName: "size"))
+      "How many bytes the incidents may take together, such as 500MB or 2GiB.", valueName: "size"))
   var keepBytes: ByteCount?
 
   @Option(
@@ -37,7 +37,8 @@ struct IncidentsPrune: ParsableCommand {
   var keepDays: Int?
 
   @Flag(
-    name: [.customShort("n"), .customLong("dry-run")], help: "Say what would go; remove nothing.")
+    name: [.customShort("n"), .customLong("dry-run")],
+    help: "Say what would be removed; remove nothing.")
   var dryRun = false
 
   @OptionGroup(title: "Display") var display: DisplayOptions
@@ -98,7 +99,7 @@ struct IncidentsPrune: ParsableCommand {
       text += "kept \(VisibleText.visible(one.id)): \(VisibleText.visible(one.text))\n"
     }
     text +=
-      "\(Quantity.count(report.removed.count)) \(dryRun ? "would go" : "gone"), \(Quantity.count(report.kept.count)) kept with \(Self.size(report.keptBytes))\n"
+      "\(Quantity.count(report.removed.count)) \(dryRun ? "would be removed" : "removed"), \(Quantity.count(report.kept.count)) kept with \(Self.size(report.keptBytes))\n"
     return text
   }
 
@@ -107,7 +108,7 @@ struct IncidentsPrune: ParsableCommand {
     case .restored: "its store was restored, only the record was left"
     case .duplicate:
       "the same content is kept in \(VisibleText.visible(removed.sameAs ?? "another"))"
-    case .interrupted: "what an earlier run had left of it"
+    case .interrupted: "an interrupted run had left this"
     }
   }
 

@@ -39,7 +39,7 @@ struct IncidentReport: Encodable {
   /// The bytes that are kept; nil when none are left, or their number is not known.
   var keptBytes: Int64? { outcome == nil ? incident?.seal?.sizeBytes : nil }
 
-  /// What became of the kept set, in a word or two.
+  /// What happened to the kept set, in a word or two.
   var state: String {
     if problem != nil { return "record not readable" }
     if isUnfinished { return "unfinished" }
@@ -139,8 +139,8 @@ struct IncidentsRestore: ParsableCommand {
 
       Close every program that uses the store first. Nothing is overwritten or deleted.
 
-      Only a SQLite database and ordinary files beside it go back. --force restores another main file, too, a \
-      support folder that is a link, and one that holds pipes or sockets.
+      Only a SQLite database and the ordinary files beside it are restored. --force also restores a main file of \
+      another kind, a support folder that is a link, and one that holds pipes or sockets.
 
       Exit status: 1 when the kept files changed since they were set aside (nothing is moved then).
       """)
@@ -151,7 +151,9 @@ struct IncidentsRestore: ParsableCommand {
   @Argument(help: "The incident.")
   var id: String
 
-  @Flag(name: .shortAndLong, help: "Restore files that are not as they were set aside, too.")
+  @Flag(
+    name: .shortAndLong, help: "Restore the files even when they changed since they were set aside."
+  )
   var force = false
 
   @OptionGroup(title: "Display") var display: DisplayOptions
@@ -191,7 +193,7 @@ struct IncidentsRestore: ParsableCommand {
     for difference in result.differences {
       text += "not as it was set aside: \(VisibleText.visible(difference.text))\n"
     }
-    for name in result.leftBehind { text += "not taken along: \(VisibleText.visible(name))\n" }
+    for name in result.leftBehind { text += "left behind: \(VisibleText.visible(name))\n" }
     try display.write(text + next(result))
   }
 
@@ -218,7 +220,7 @@ struct IncidentsRestore: ParsableCommand {
 enum IncidentFolder {
   /// The incidents of a folder that is there.
   static func incidents(in folder: String) throws -> Incidents {
-    // A store's folder may be kept elsewhere, with a link in its place; that of the incidents may not.
+    // A store's folder may be a link to another place; the folder of the incidents may not.
     let isOfIncidents = PathText.isSame(
       PathText.lastComponent(of: PathText.withoutTrailingSlashes(folder)), Incidents.folderName)
     let path = isOfIncidents ? folder : StoreSet.resolvedFolder(folder)
@@ -233,7 +235,7 @@ enum IncidentFolder {
 
 /// An incident for people.
 enum IncidentText {
-  /// The notice tells what became of the kept set since, and where it is now: `folder` may have been moved or
+  /// The notice says what happened to the kept set since, and where it is now: `folder` may have been moved or
   /// copied here from another machine.
   static func text(
     _ incident: Incident, state: String, outcome: IncidentOutcome? = nil, folder: String? = nil,

@@ -19,10 +19,10 @@ struct Rescue: ParsableCommand, RecordedCommand {
 
       The whole store set goes into Incompatible/<time>/store/ beside it, under its own names, with a record of what \
       happened. Nothing is deleted. A store that fits is left alone. Close every program that uses the store first.
-      What was found out about the store, and what follows from it, is shown before anything is moved; -v shows all of it.
+      Before it moves anything, the command shows what it found and what it will do; -v shows all of the evidence.
 
-      Exit status: 0 set aside, or nothing to do; 65 when the file is no store, or that of another app (nothing is \
-      moved); 75 when something else stands in the way.
+      Exit status: 0 set aside, or nothing to do; 65 when the file is not a store, or is another app's store \
+      (nothing is moved); 75 when something else prevents the move.
       """)
 
   @Argument(help: "The store.", completion: .file())
@@ -81,7 +81,7 @@ struct Rescue: ParsableCommand, RecordedCommand {
     guard let expected = ExpectedModel(input.collection, versionName: choice.version.name) else {
       throw Failure(65, "model.unreadable", "\(model): \(choice.version.name) has no hashes")
     }
-    // What must be possible before anything moves: a fresh store for this model.
+    // Before anything moves, it must be possible to make a fresh store for this model.
     _ = try FreshStoreSchema(choice.model)
     let recovery = recovery(for: choice.model)
     // A run that was stopped may have left no store here.
@@ -98,7 +98,7 @@ struct Rescue: ParsableCommand, RecordedCommand {
       throw SQLiteFileError(.notRegular, "is \(Self.words(status.kind))", path: path)
     }
     var judgement = recovery.judge(try recovery.examine(expecting: expected))
-    // Until here a signal simply ends the process. From here on what was begun has to go back first.
+    // Until here a signal simply ends the process. From here on, started work is undone first.
     let interruption = onlyReports ? nil : Interruption(lettingWorkEnd: true)
     defer { withExtendedLifetime(interruption) {} }
     if judgement.verdict.action == .quarantine, !onlyReports, !policies.contains(.noTrial) {
@@ -109,7 +109,7 @@ struct Rescue: ParsableCommand, RecordedCommand {
         75, StoreRecoveryError.Code.cancelled.rawValue, "stopped as asked, \(path)",
         hint: "nothing was moved")
     }
-    // What a dry run is asked for is its report, also where it is to be quiet.
+    // The report is the purpose of a dry run, so --quiet does not leave it out.
     if !display.json, !display.quiet || onlyReports {
       try display.write(explanation(judgement, choice.version.name))
     }
@@ -125,7 +125,7 @@ struct Rescue: ParsableCommand, RecordedCommand {
     try end(judgement)
   }
 
-  /// An earlier run was stopped when the store was set aside and no fresh one was made yet; now it is.
+  /// Makes the fresh store that an earlier run did not make, because it was stopped after it set the store aside.
   private func tellFinished(_ incident: Incident) throws {
     if display.json {
       try display.write(
@@ -168,7 +168,7 @@ struct Rescue: ParsableCommand, RecordedCommand {
     guard judgement.verdict.action == .quarantine, let interruption else { return nil }
     let recovery = recovery(for: model, isCancelled: interruption.requested)
     do {
-      // Gone already when another process moved it, which the recovery tells.
+      // It is gone already if another process moved it; the recovery reports that.
       let traits = FileTraits.ofFile(at: path)
       return try recovery.recover(judgement) { _ in
         try makeFresh(recovery, model, traits)
@@ -178,12 +178,12 @@ struct Rescue: ParsableCommand, RecordedCommand {
       throw Failure(
         isDevice ? 74 : 75, "store.freshFailed",
         "no fresh store could be made, so the old one goes back: \(error.message), \(path)",
-        hint: "close whatever uses the store, and run lifeboat rescue again")
+        hint: "close every program that uses the store, and run lifeboat rescue again")
     }
   }
 
-  /// The fresh store gets owner, group and permissions of the old one, so that the app can use it whoever runs this
-  /// command. Its owner may always write to it, although the old one may be a copy that nobody may.
+  /// The fresh store gets owner, group and permissions of the old one, so that the app can use it no matter which user
+  /// runs this command. Its owner may always write to it, even if the old store is a read-only copy.
   private func makeFresh(
     _ recovery: StoreRecovery, _ model: ManagedObjectModel, _ traits: FileTraits?
   ) throws {
@@ -231,7 +231,7 @@ struct Rescue: ParsableCommand, RecordedCommand {
     default:
       throw Failure(
         75, "store.\(verdict.finding.rawValue)", "\(verdict.reason), \(path)",
-        hint: "nothing was moved; " + Self.wayOut(judgement, ShellText.path(path)))
+        hint: "nothing was moved; " + Self.remedy(judgement, ShellText.path(path)))
     }
   }
 
@@ -241,8 +241,8 @@ struct Rescue: ParsableCommand, RecordedCommand {
       hint: "nothing was moved; look at the file with: lifeboat inspect \(ShellText.path(path))")
   }
 
-  /// What removes the cause.
-  private static func wayOut(_ judgement: Judgement, _ path: String) -> String {
+  /// How to remove the cause.
+  private static func remedy(_ judgement: Judgement, _ path: String) -> String {
     switch judgement.verdict.rule {
     case "hold.shared":
       let holder = judgement.evidence.lockHolder.map { " (process \($0))" } ?? ""
@@ -260,19 +260,19 @@ struct Rescue: ParsableCommand, RecordedCommand {
     }
   }
 
-  /// What was found out and what follows from it.
+  /// What was found, and what will be done.
   private func explanation(_ judgement: Judgement, _ expected: String) -> String {
     let (verdict, evidence) = (judgement.verdict, judgement.evidence)
     var block = KeyValueBlock()
     let name = PathText.lastComponent(of: path)
     switch verdict.action {
-    // Tables are all that a look at a store at rest reads.
+    // The look at a store that nobody uses reads tables only.
     case .open:
       block.add(
         name, "fits \(expected); nothing to do, no damage was found in its tables", tone: .green)
     case .quarantine:
       block.add(
-        name, onlyReports ? "would be set aside and replaced" : "is to be set aside and replaced",
+        name, onlyReports ? "would be set aside and replaced" : "will be set aside and replaced",
         tone: .yellow)
     default: block.add(name, "is left alone", tone: .yellow)
     }
@@ -290,7 +290,7 @@ struct Rescue: ParsableCommand, RecordedCommand {
         block.add(label, names.joined(separator: ", "))
       }
     }
-    // What is no database has no damage.
+    // A file that is not a database has no damage.
     if let structure = evidence.structure, structure.findingCount > 0,
       structure.findings != [SQLiteFileError.Code.notADatabase.rawValue]
     {
@@ -307,7 +307,7 @@ struct Rescue: ParsableCommand, RecordedCommand {
     return block.text(width: display.width, style: display.style)
   }
 
-  /// All that the verdict rests on, in the words that support gets from an app.
+  /// All of the evidence for the verdict, in the words that support gets from an app.
   private func addEvidence(_ judgement: Judgement, to block: inout KeyValueBlock) {
     let told: Set = ["Verdict", "Reason", "Written by", "Expected"]
     for line in judgement.verdict.supportLines(judgement.evidence) where !told.contains(line.name) {

@@ -2,9 +2,9 @@ import ObjectModel
 import SafeText
 import Terminal
 
-/// The versions of which nothing is known, as they could not be read, where the one that wrote a store is asked for.
+/// The versions that could not be read, for reports on which version wrote a store.
 enum UnreadVersions {
-  /// The most that are named in text.
+  /// The maximum number that text names.
   private static let shown = 10
 
   /// A line for each.
@@ -12,7 +12,7 @@ enum UnreadVersions {
     var text = ""
     for version in versions.prefix(shown) {
       text += "\(VisibleText.visible(version.name)) could not be read: "
-      text += VisibleText.visible(reason(version)) + "; it may be the one\n"
+      text += VisibleText.visible(reason(version)) + "; it may be the one that wrote the store\n"
     }
     if versions.count > shown {
       text += "and \(Quantity.count(versions.count - shown)) more could not be read\n"
@@ -27,7 +27,7 @@ enum UnreadVersions {
       + (problem.path ?? version.path)
   }
 
-  /// One for programs.
+  /// One version, for programs.
   struct Report: Encodable {
     let name: String
     let path: String

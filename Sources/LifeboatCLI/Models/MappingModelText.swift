@@ -90,7 +90,7 @@ enum MappingModelText {
     var parts: [String] = []
     switch (entity.sourceEntityName, entity.destinationEntityName) {
     case (let source?, let destination?): parts.append("\(source) → \(destination)")
-    case (let source?, nil): parts.append("\(source) goes")
+    case (let source?, nil): parts.append("\(source) is removed")
     case (nil, let destination?): parts.append("\(destination) is new")
     case (nil, nil): parts.append("no entity")
     }

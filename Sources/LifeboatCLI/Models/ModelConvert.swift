@@ -18,7 +18,7 @@ struct ModelConvert: ParsableCommand, RecordedCommand {
       Examples: lifeboat model convert Notes.sqlite --to xcdatamodeld -o Notes.xcdatamodeld
                 lifeboat model convert Notes.momd --model-version "Notes 2" --to contents -o contents
 
-      What the form cannot hold is said. What was written is read back, and its version hashes are compared.
+      The report names what the form cannot hold. The output is read back, and its version hashes are compared.
 
       Exit status: 0 when nothing was lost; 1 when something was; 65 when there is no model that can be read; 73 when \
       the output exists or would lie in the input.
@@ -39,7 +39,8 @@ struct ModelConvert: ParsableCommand, RecordedCommand {
 
   @Option(
     name: .customLong("model-version"),
-    help: "Which version; else all into a folder of versions, and the current one into a file.")
+    help: "Which version; without it, all for a folder of versions, and the current one for a file."
+  )
   var modelVersion: String?
 
   @Option(name: .customLong("to"), help: "The form.")
@@ -146,7 +147,7 @@ struct ModelConvert: ParsableCommand, RecordedCommand {
     let differing = report.versions.flatMap(\.differingHashes)
     var read =
       equal == names.count
-      ? "read back as the same model" : "read back, the same but for what was lost"
+      ? "read back as the same model" : "read back, the same except for what was lost"
     read +=
       differing.isEmpty
       ? "; \(hashes(compared)) the same"
@@ -283,7 +284,7 @@ private struct ConversionPlan {
       let archive = try version.model.readableArchive(form: .compiled)
       return WrittenModel(bytes: archive.bytes, losses: archive.losses)
     case .cache:
-      // Tells what is too large to be read again; packing does not.
+      // This throws if the cache is too large to be read again; packing does not.
       _ = try version.model.readableArchive(form: .modelCache)
       return try ModelCache.written(version.model)
     }
@@ -307,7 +308,7 @@ private struct ConversionPlan {
       throw Failure(70, "model.notReadBack", "what was written of \(version.name) cannot be read")
     }
     let isEqual = copy == original
-    // What is left of the model in an archive is known beforehand.
+    // What an archive keeps of the model is known beforehand.
     let isAsExpected =
       switch form {
       case .contents, .xcdatamodeld: isEqual || !losses.isEmpty
@@ -322,7 +323,8 @@ private struct ConversionPlan {
     }
     guard isAsExpected, !losses.isEmpty || differing.isEmpty else {
       throw Failure(
-        70, "model.notReadBack", "what was written of \(version.name) is read back as another model"
+        70, "model.notReadBack",
+        "what was written of \(version.name) does not read back as the same model"
       )
     }
     return .init(

@@ -13,9 +13,9 @@ struct ModelDiff: ParsableCommand {
     discussion: """
       Example: lifeboat model diff Notes.sqlite Notes.xcdatamodeld
 
-      Each change is told with what it means for a store: whether it opens as before, and otherwise whether Core \
-      Data's lightweight migration copes with it. As html the difference is one page with a picture, as dot or \
-      mermaid the picture for Graphviz or Mermaid.
+      Each change is shown with what it means for a store: whether the store opens as before and, if not, whether \
+      Core Data's lightweight migration can do it. --format html writes one page with a picture; dot and mermaid \
+      write the picture for Graphviz or Mermaid.
 
       Exit status: 0 when nothing differs, 1 when something does.
       """)
@@ -46,7 +46,7 @@ struct ModelDiff: ParsableCommand {
 
   func validate() throws {
     if display.json, format != .text {
-      throw ValidationError("--json and --format \(format.rawValue) exclude each other.")
+      throw ValidationError("--json and --format \(format.rawValue) cannot be used together.")
     }
   }
 
@@ -82,7 +82,7 @@ struct ModelDiff: ParsableCommand {
     if !difference.isEmpty { try display.exitWithFindings() }
   }
 
-  /// What both sides can say: a store's cached model says least, a compiled model less than a source.
+  /// What both sides can hold: a compiled model holds less than a source, and a store's cached model holds even less.
   private static func scope(
     _ inputs: [ModelInput], _ versions: [ModelCollection.Version]
   ) -> ComparisonScope {
@@ -93,7 +93,7 @@ struct ModelDiff: ParsableCommand {
     return isSource ? .everything : .compiled
   }
 
-  /// What the reader knows a version by.
+  /// The name by which a reader knows a version.
   private static func name(of version: ModelCollection.Version, _ input: ModelInput) -> String {
     guard !input.stores.isEmpty else { return version.name }
     return "the model in \(PathText.lastComponent(of: version.path))"

@@ -75,9 +75,9 @@ struct ModelHash: ParsableCommand {
     if !unread.isEmpty { try display.exitWithFindings() }
   }
 
-  /// The versions that could not be read. Of a store the hashes it records are enough.
+  /// The versions that could not be read. For a store, its recorded hashes are enough.
   ///
-  /// - Throws: ``Failure`` when there is not one hash to show.
+  /// - Throws: ``Failure`` when there is no hash to show.
   private static func unread(_ input: ModelInput) throws -> [ModelCollection.Version] {
     if let recorded = input.store?.recorded, !recorded.hashes.isEmpty { return [] }
     let silent = input.versions.filter { version in
@@ -89,7 +89,7 @@ struct ModelHash: ParsableCommand {
           65, "coredata.noHashes",
           "\(input.path): no version hashes are recorded in it, and it carries no model")
       }
-      let problem = first.problem ?? ModelError(code: .notAModel, message: "No model is there.")
+      let problem = first.problem ?? ModelError(code: .notAModel, message: "There is no model.")
       throw Failure(
         65, problem.code.rawValue,
         silent.count == 1
@@ -98,7 +98,7 @@ struct ModelHash: ParsableCommand {
             + "\(first.name): \(problem.message)",
         hint: "name an .xcdatamodeld, .xcdatamodel, .momd, .mom or VersionInfo.plist")
     }
-    // Of a broken file the hashes may be recorded beside it; that it is broken is told all the same.
+    // The hashes of a broken file may be recorded beside it; that it is broken is still reported.
     return input.versions.filter { version in
       silent.contains { $0.path == version.path && $0.name == version.name }
         || (version.problem.map { $0.code != .missingVersion } ?? false)
@@ -121,7 +121,7 @@ struct ModelHash: ParsableCommand {
     return text
   }
 
-  /// The computed hashes beside the recorded ones; of a model that is not read, the recorded ones.
+  /// The computed hashes beside the recorded ones; for a model that was not read, the recorded ones.
   private func table(_ hashes: [String: String?], _ stored: [String: String], isRead: Bool)
     -> String
   {

@@ -16,7 +16,7 @@ struct ModelIdentify: ParsableCommand {
       Where no version fits, the nearest one is named, with what differs. What no recorded hash confirms counts as \
       unknown, never as different.
 
-      Exit status: 0 when a version fits, 1 when none does for certain.
+      Exit status: 0 when a version fits, 1 when no version certainly fits.
       """)
 
   @Argument(help: "The store, or a support bundle of it.", completion: .file())
@@ -49,7 +49,7 @@ struct ModelIdentify: ParsableCommand {
 
   /// What the store records, and the model that it carries.
   private func stored() throws -> (StoreModelRecord, ManagedObjectModel?) {
-    // What is no store at all is told as the reader of stores tells it.
+    // A file that is not a store at all gets the error of the store reader.
     if UnpackedArchive.isZip(store) {
       let input = try ModelInput(store)
       guard let hashes = input.store?.recorded?.hashes, !hashes.isEmpty else { throw noHashes }
@@ -131,7 +131,7 @@ struct ModelIdentify: ParsableCommand {
     }
     if let changes = report.nearest?.changes, !changes.isEmpty {
       text +=
-        "what the store's own model has otherwise than \(VisibleText.visible(nearest.version.name)):\n"
+        "how the store's own model differs from \(VisibleText.visible(nearest.version.name)):\n"
       for change in changes { text += "  \(VisibleText.visible(change.summary))\n" }
     }
     let others = (found.possible + found.others).dropFirst().prefix(3)

@@ -30,7 +30,7 @@ struct ModelIdentifyReport: Encodable {
     let onlyInStore: [String]
     let onlyInModel: [String]
     let undecided: [String: String]
-    /// What the store's own model has otherwise; nil when the store carries none.
+    /// How the store's own model differs; nil when the store carries none.
     var changes: [Change]?
 
     init(_ candidate: ModelIdentification.Candidate, of count: Int) {
@@ -61,7 +61,7 @@ struct ModelIdentifyReport: Encodable {
     }
   }
 
-  /// The most other versions that are listed.
+  /// The maximum number of other versions that are listed.
   static let maximumOthers = 50
 
   let schema = "lifeboat.modelIdentity"
@@ -72,7 +72,7 @@ struct ModelIdentifyReport: Encodable {
   let nearest: Candidate?
   let others: [Candidate]
   let age: Age
-  /// The versions that could not be read, each of which may be the one.
+  /// The versions that could not be read; each may be the one that wrote the store.
   let unread: [UnreadVersions.Report]
 
   init(store: String, found: ModelIdentification, cached: ManagedObjectModel?) {
@@ -85,7 +85,7 @@ struct ModelIdentifyReport: Encodable {
     unread = found.unread.map(UnreadVersions.Report.init)
     var nearest = found.nearest.map { Candidate($0, of: count) }
     if let model = found.nearest?.version.model, let cached {
-      // What no hash takes in differs for many reasons, such as the classes of a test host.
+      // Traits that no hash includes differ for many reasons, such as the classes of a test host.
       nearest?.changes = ModelDifference(from: model, to: cached, scope: .cached).changes
         .filter(\.affectsVersionHash)
         .map { .init(kind: $0.kind.rawValue, entity: $0.entityName, summary: $0.summary) }

@@ -7,8 +7,8 @@ import SafeText
 import StoreExtraction
 import SupportBundle
 
-/// What a command was given where a model is asked for: files of models, a store, which carries its own, or a
-/// support bundle or other archive or folder that holds either.
+/// The input of a command that needs a model: model files, a store, which carries its own model, or a support bundle
+/// or another archive or folder that holds one of these.
 struct ModelInput {
   /// The path as it was given.
   let path: String
@@ -16,7 +16,7 @@ struct ModelInput {
   let collection: ModelCollection
   /// The stores among them, by name; empty when models were found by themselves.
   let stores: [Store]
-  /// What is, was or may be a store or a model besides, and could not be read.
+  /// Other files that are, were or may be a store or a model and could not be read.
   let passedOver: [StoreFinder.PassedOver]
 
   /// What a store says of the model that it was made with.
@@ -43,7 +43,7 @@ struct ModelInput {
     passedOver = found.passedOver
   }
 
-  /// Why there is nothing in a folder whose every store or model had to be passed over.
+  /// The failure for a folder in which no store and no model could be read.
   private static func nothingRead(
     _ passedOver: [StoreFinder.PassedOver], _ path: String
   ) -> ModelError {
@@ -209,7 +209,7 @@ struct ModelInput {
         passedOver.append(.init(path: file, code: error.code.rawValue, message: error.message))
       }
     }
-    // Many a folder holds databases that have nothing to do with Core Data.
+    // Many folders hold databases that have nothing to do with Core Data.
     var found = of(opened.filter { $0.store.kind != .sqlite })
     found.passedOver = passedOver
     return found.stores.isEmpty && passedOver.isEmpty ? nil : found
@@ -240,7 +240,7 @@ struct ModelInput {
     guard let hashes = recordedHashes(in: archive.folder) else {
       if !inner.passedOver.isEmpty { return inner }
       throw ModelError(
-        code: .notAModel, message: "No model and no store is in this archive.", path: path)
+        code: .notAModel, message: "This archive holds no model and no store.", path: path)
     }
     let problem = "the bundle holds the store's version hashes, but not the store and its model"
     let version = ModelCollection.Version(
@@ -253,7 +253,7 @@ struct ModelInput {
     return inner
   }
 
-  /// The hashes that a support bundle without the store itself tells of.
+  /// The hashes in a support bundle that does not hold the store itself.
   private static func recordedHashes(in folder: URL) -> RecordedHashes? {
     struct Stored: Decodable {
       let hashes: [String: String]
@@ -273,13 +273,13 @@ struct ModelInput {
 }
 
 extension DisplayOptions {
-  /// Names what a command was to read and could not, a line for each, and ends the run as with findings.
+  /// Names what a command could not read, a line for each, and ends the run with the code for findings.
   func tell(passedOver: [StoreFinder.PassedOver]) throws {
     for other in passedOver { note(other) }
     if !passedOver.isEmpty { try exitWithFindings() }
   }
 
-  /// Names something that was not read.
+  /// Names a file that was not read.
   func note(_ other: StoreFinder.PassedOver) {
     note("finding: \(other.path): \(other.message) (\(other.code))")
   }

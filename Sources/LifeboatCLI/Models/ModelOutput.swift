@@ -2,14 +2,14 @@ import Foundation
 import SafeText
 import SupportBundle
 
-/// A file or folder that a command makes. It never replaces anything, and goes again when the work fails.
+/// A file or folder that a command makes. It never replaces anything, and is removed when the work fails.
 final class ModelOutput {
   private let path: String
-  private let making: MadeTree.Making
-  private var tree: MadeTree?
+  private let making: OutputTree.Making
+  private var tree: OutputTree?
 
-  /// `making` has each thing made.
-  init(_ path: String, making: @escaping MadeTree.Making) {
+  /// `making` is called to make each file and folder.
+  init(_ path: String, making: @escaping OutputTree.Making) {
     self.path = PathText.withoutTrailingSlashes(path)
     self.making = making
   }
@@ -55,9 +55,9 @@ final class ModelOutput {
     }
   }
 
-  private func making<T>(_ make: (MadeTree) throws -> T) throws -> T {
+  private func making<T>(_ make: (OutputTree) throws -> T) throws -> T {
     do {
-      let tree = try self.tree ?? MadeTree(in: PathText.folder(of: path), making: making)
+      let tree = try self.tree ?? OutputTree(in: PathText.folder(of: path), making: making)
       self.tree = tree
       return try make(tree)
     } catch let error as BundleError {

@@ -15,7 +15,7 @@ struct ModelPlan: ParsableCommand {
     discussion: """
       Example: lifeboat model plan Notes.sqlite Notes.xcdatamodeld
 
-      Mapping models in the given folders and beside the given models are found by themselves.
+      Mapping models in the given folders and beside the given models are found without being named.
 
       Exit status: 0 when there is a way, or the store opens as it is; 1 when there is none.
       """)
@@ -26,7 +26,7 @@ struct ModelPlan: ParsableCommand {
   @Argument(help: "Models, or folders that hold models and mapping models.", completion: .file())
   var models: [String]
 
-  @Option(name: .customLong("to"), help: "The version to get to; else the current one.")
+  @Option(name: .customLong("to"), help: "The version to migrate to; without it, the current one.")
   var target: String?
 
   @Option(
@@ -75,7 +75,7 @@ struct ModelPlan: ParsableCommand {
         recorded = input.store?.recorded?.hashes
         model = input.store == nil ? nil : input.versions.first?.model
       } else {
-        // What is no store at all is told as the reader of stores tells it.
+        // A file that is not a store at all gets the error of the store reader.
         try ModelInput.requireNoFolder(path)
         let store = try CoreDataStore(path: path)
         recorded = store.metadata?.versionHashes

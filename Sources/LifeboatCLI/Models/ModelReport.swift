@@ -124,7 +124,7 @@ struct ModelReport: Encodable {
     let sentence: String
   }
 
-  /// What is told of an `.omo`.
+  /// What is known of an `.omo`.
   struct Optimised: Encodable {
     let entityCount: Int
     let propertyCount: Int

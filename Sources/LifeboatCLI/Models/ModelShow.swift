@@ -58,7 +58,7 @@ struct ModelShow: ParsableCommand {
 
   // MARK: Optimised models
 
-  /// Of a lone `.omo` little can be told; the versions beside it may say which it is.
+  /// Little is known of a single `.omo`; the versions beside it may show which version it is.
   private func show(_ optimised: OptimisedModel, _ version: ModelCollection.Version) throws {
     let folder = URL(fileURLWithPath: version.path).deletingLastPathComponent().path
     let beside = (try? ModelCollection(at: folder))?.versions ?? []

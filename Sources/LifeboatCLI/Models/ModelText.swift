@@ -264,12 +264,12 @@ struct AttributeText {
 
   private static func text(_ validation: AttributeValidation) -> String {
     switch validation.form {
-    case .leastNumber(let limit): "at least \(number(limit))"
-    case .greatestNumber(let limit): "at most \(number(limit))"
+    case .minimumNumber(let limit): "at least \(number(limit))"
+    case .maximumNumber(let limit): "at most \(number(limit))"
     case .earliestDate(let date): "not before \(date) s after the start of 2001"
     case .latestDate(let date): "not after \(date) s after the start of 2001"
-    case .leastLength(let count): "at least \(characters(count))"
-    case .greatestLength(let count): "at most \(characters(count))"
+    case .minimumLength(let count): "at least \(characters(count))"
+    case .maximumLength(let count): "at most \(characters(count))"
     case .pattern(let pattern): "must match \(pattern)"
     case nil: "must hold: \(validation.predicate.text)"
     }

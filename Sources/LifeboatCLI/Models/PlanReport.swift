@@ -32,7 +32,7 @@ struct PlanReport: Encodable {
     /// The first of ``mappings``.
     let mapping: String?
     let mappingPath: String?
-    /// The mapping models, in the order in which they are told to run.
+    /// The mapping models, in the order in which they are listed to run.
     let mappings: [MappingFile]
     let policies: [Policy]
     let conditions: [String]

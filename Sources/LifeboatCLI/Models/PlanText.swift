@@ -17,7 +17,8 @@ struct PlanText {
     let target = Self.name(plan.target)
     guard let steps = plan.steps else { return noWay(start, target) }
     if steps.isEmpty {
-      return "\(VisibleText.visible(store)) opens with \(target) as it is; nothing is to be done\n"
+      return
+        "\(VisibleText.visible(store)) opens with \(target) as it is; nothing needs to be done\n"
     }
     text += style.apply(VisibleText.visible(store), .bold)
     text += ": from \(start) to \(target), \(Quantity.count(steps.count)) "
@@ -52,7 +53,7 @@ struct PlanText {
     case .mappings(let items):
       lines.append("by \(models(items))")
       if items.count > 1 {
-        lines.append("each does its part of the entities; their order is the app's to say")
+        lines.append("each migrates its part of the entities; the app decides their order")
       }
       let entities = items.flatMap { $0.compiled?.entityMappings ?? [] }
         .filter { $0.migrationPolicyClassName != nil }
@@ -65,7 +66,7 @@ struct PlanText {
       lines.append("inferred, as lightweight migration does it")
       lines += conditions.map { "fails if \($0)" }
     case .uncertain(_, let doubts):
-      lines.append("inferred, if lightweight migration copes; this is not known:")
+      lines.append("inferred, if lightweight migration can do it; this is not known:")
       lines += doubts.map { "  \($0)" }
     }
     if let losses = losses(step.losses) { lines.append("leaves behind \(losses)") }
@@ -97,7 +98,7 @@ struct PlanText {
       text += "\(nearest.agreeing) of \(nearest.of) entities the same"
     }
     text += ".\n" + UnreadVersions.text(plan.unread)
-    // Where the store's version may be one that the app can read, nothing is known of what happens.
+    // If the app may have the store's version, it is not known what happens.
     if plan.unread.isEmpty, plan.start.model != nil, plan.steps != nil {
       text += "Core Data finds no source model then and stops with error 134130, unless the app is "
       text +=
@@ -110,16 +111,16 @@ struct PlanText {
   private func shortcut(_ steps: [MigrationPlan.Step]) -> String {
     guard steps.count > 1 else { return "" }
     guard let direct = plan.direct.step else {
-      return "\nCore Data cannot go there in one step by itself; the app has to go step by step.\n"
+      return "\nCore Data cannot do this in one step by itself; the app has to go step by step.\n"
     }
-    var text = "\nIn one step, as Core Data goes by itself, it would be "
+    var text = "\nIn one step, which Core Data does by itself, it would be "
     switch direct.way {
     case .mappings(let items): text += VisibleText.visible(Self.models(items))
     case .inferred: text += "inferred"
-    case .uncertain: text += "inferred, if it copes"
+    case .uncertain: text += "inferred, if lightweight migration can do it"
     }
     let passes = steps.contains { if case .mappings = $0.way { true } else { false } }
-    if passes { text += ", past the mapping models on the way" }
+    if passes { text += ", without the mapping models on the way" }
     if let losses = Self.losses(direct.losses) {
       text += "; it leaves behind \(VisibleText.visible(losses))"
     }

@@ -20,10 +20,10 @@ struct Check: ParsableCommand, RecordedCommand {
       Examples: lifeboat check Notes.sqlite
                 lifeboat check --depth full --format ndjson Notes.sqlite
 
-      Nothing is repaired or written. What SQLite's own integrity check finds is found, in files too that SQLite \
-      does not open; what is not looked at is named, and only a store of which nothing is left out is called sound.
+      Nothing is repaired or written. The check finds what SQLite's own integrity check finds, also in files that \
+      SQLite does not open. It names what it did not look at; a store is called sound only when nothing is left out.
 
-      Exit status: 1 when damage was found; 0 also with notes; 65 when the file is no store that is understood; 75 \
+      Exit status: 1 when damage was found; 0 also with notes; 65 when the file is not a readable store; 75 \
       when it changed while it was read.
       """)
 
@@ -66,13 +66,13 @@ struct Check: ParsableCommand, RecordedCommand {
 
 /// A check as a person reads it.
 struct CheckText {
-  /// What says that the file's header was not believed.
+  /// The findings that say that the file's header is wrong.
   static let layoutFindings: Set = [
     "file.headMissing", "file.headMoved", "header.unreadable", "header.otherPageSize",
     "header.otherEncoding", "header.otherReservedBytes",
   ]
   /// Findings shown without `-v`.
-  private static let most = 50
+  private static let maxShown = 50
   private let check: StoreCheck
   private let display: DisplayOptions
 
@@ -118,7 +118,7 @@ struct CheckText {
     let loose =
       counts.looseTrees == 0
       ? ""
-      : " and of " + words(counts.looseTrees, "b-tree", "b-trees") + " that nothing names"
+      : " and of " + words(counts.looseTrees, "b-tree", "b-trees") + " that no schema names"
     let entries =
       check.depth == .full
       ? "entries compared with the rows" : "entries counted, not compared (--depth full does)"
@@ -128,7 +128,7 @@ struct CheckText {
       + words(max(0, counts.tables - 1), "table", "tables") + loose
       + ", " + words(counts.indexEntries, "entry", "entries") + " of "
       + (counts.indexes == 0 && counts.indexEntries > 0
-        ? "indexes that nothing names" : words(counts.indexes, "index", "indexes"))
+        ? "indexes that no schema names" : words(counts.indexes, "index", "indexes"))
       + (counts.indexes > 0 ? "; \(entries)" : "")
   }
 
@@ -166,12 +166,12 @@ struct CheckText {
     let shown = check.findings.filter { !display.quiet || $0.severity == .damage }
     guard !shown.isEmpty else { return "" }
     var text = "\nFindings\n"
-    let most = display.verbose > 0 ? shown.count : Self.most
-    for finding in shown.prefix(most) {
+    let maxShown = display.verbose > 0 ? shown.count : Self.maxShown
+    for finding in shown.prefix(maxShown) {
       let mark = finding.severity == .note ? "note: " : ""
       text += FindingText.block(mark + FindingText.line(finding), display)
     }
-    let rest = shown.count - min(most, shown.count) + check.findingCount - check.findings.count
+    let rest = shown.count - min(maxShown, shown.count) + check.findingCount - check.findings.count
     if rest > 0 {
       text +=
         "  and \(Quantity.count(rest)) more (-v shows up to \(Quantity.count(FindingList.limit)))\n"

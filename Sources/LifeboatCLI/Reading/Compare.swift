@@ -16,8 +16,8 @@ struct Compare: ParsableCommand, RecordedCommand {
       Examples: lifeboat compare Old.sqlite New.sqlite
                 lifeboat compare Old.sqlite New.sqlite --entity Note --format ndjson
 
-      Exit status: 0 when nothing differs, 1 when something does or damage was met; 65 when a file is no store \
-      that is understood; 75 when one changed while it was read.
+      Exit status: 0 when nothing differs, 1 when something does or damage was met; 65 when a file is not a \
+      readable store; 75 when one changed while it was read.
       """)
 
   @Argument(help: "The older store.", completion: .file())

@@ -13,9 +13,9 @@ struct Extract: ParsableCommand, RecordedCommand {
       Examples: lifeboat extract Notes.sqlite -o Rows
                 lifeboat extract Notes.sqlite --format sqlite -o Rows.sqlite
 
-      For a sound store; of a damaged one lifeboat recover saves more.
+      For a sound store; lifeboat recover saves more of a damaged one.
 
-      Files of external binary data come along, into _EXTERNAL_DATA in the folder, under the names that rows give them.
+      Files of external binary data are copied into _EXTERNAL_DATA in the folder, under the names that rows give them.
 
       Exit status: 1 when damage was met (what can be read is saved), or an external file is missing, empty, zeroed or \
       named by no row; 73 when the output exists; 75 when the store \
@@ -59,7 +59,7 @@ struct Extract: ParsableCommand, RecordedCommand {
       try display.write(text(result))
     }
     display.note(result.findings)
-    // A file that no row names is no damage, but it is left behind.
+    // A file that no row names is not damage, but it is left behind.
     for stray in result.findings where stray.id == "recover.externalStray" {
       display.note("finding: " + FindingText.line(stray))
     }

@@ -8,14 +8,14 @@ import Terminal
 /// `lifeboat inspect`
 struct Inspect: ParsableCommand, RecordedCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Say on one screen what a store is and how it is.",
+    abstract: "Say on one screen what a store is and whether it is sound.",
     usage: "lifeboat inspect [<options>] <path> ...",
     discussion: """
       Example: lifeboat inspect Notes.sqlite
 
       Exit status: 0 also when the store is damaged (this command describes); 1 when files beside the store cannot be \
-      looked at, or a folder has what is or was a store and cannot be described, which is named; 65 when the file is no store that is understood; 66 when it is \
-      missing.
+      read, or when a folder holds a store, or what was one, that cannot be described (it is named); 65 when the \
+      file is not a readable store; 66 when it is missing.
       """,
     aliases: ["info"])
 
@@ -34,7 +34,7 @@ struct Inspect: ParsableCommand, RecordedCommand {
     let schema = "lifeboat.inspections"
     let version = 1
     let inspections: [StoreInspection]
-    /// What folders hold besides that is, was or may be a store; nil for nothing.
+    /// Other files in folders that are, were or may be stores; nil when there are none.
     let passedOver: [StoreFinder.PassedOver]?
   }
 
@@ -148,7 +148,7 @@ struct InspectionText {
         text += log.committedFrameCount > 0 ? ", applied" : ""
         if log.committedFramesBehindBreak > 0 {
           text +=
-            "; \(Quantity.count(log.committedFramesBehindBreak)) more behind a broken frame"
+            "; \(Quantity.count(log.committedFramesBehindBreak)) more after an invalid frame"
         } else if log.uncommittedFrameCount > 0 {
           text += "; \(Quantity.count(log.uncommittedFrameCount)) uncommitted ones ignored"
         }
@@ -207,7 +207,7 @@ struct InspectionText {
         : " on \(Quantity.count(pages)) \(pages == 1 ? "page" : "pages") (of \(Quantity.count(inspection.file.pageCount)))")
   }
 
-  /// What is to be said of a header that does not count; nil for one that does.
+  /// The text on a header that is not used; nil for one that is.
   private var header: String? {
     inspection.findings.first { CheckText.layoutFindings.contains($0.id) }?.message
   }
@@ -227,7 +227,7 @@ struct InspectionText {
     return isSchemaLost ? text + "; the schema is damaged, so tables are missing" : text
   }
 
-  /// Damage of a page that all its rows outlive.
+  /// Damage of a page that loses none of its rows.
   private static let losesNothing: Set = [
     "page.badFragments", "page.badContentStart", "cell.overlap", "tree.unevenDepth",
     "tree.keyOrder", "header.badCount", "record.trailingBytes", "record.affinity",
@@ -274,12 +274,12 @@ struct InspectionText {
       isCoreData
       ? inspection.entities.map { ($0.name, $0.rowCount) }
       : inspection.tables.map { ($0.name, $0.rowCount) }
-    let most = display.verbose > 0 ? rows.count : 20
-    for (name, count) in rows.prefix(most) { table.add([name, Quantity.count(count)]) }
+    let maxShown = display.verbose > 0 ? rows.count : 20
+    for (name, count) in rows.prefix(maxShown) { table.add([name, Quantity.count(count)]) }
     guard !rows.isEmpty else { return "" }
     var text = table.text(width: display.width, style: display.style)
-    if rows.count > most {
-      text += "and \(Quantity.count(rows.count - most)) more (-v shows all)\n"
+    if rows.count > maxShown {
+      text += "and \(Quantity.count(rows.count - maxShown)) more (-v shows all)\n"
     }
     return text
   }

@@ -23,7 +23,7 @@ struct PageDetailText {
     var kind = entry.kind.words
     if let owner = entry.owner { kind += " of \(owner)" }
     block.add("Kind", kind, tone: entry.kind == .unreadable ? .red : nil)
-    if let parent = entry.parent { block.add("Led to by", "page \(Quantity.count(parent))") }
+    if let parent = entry.parent { block.add("Referenced by", "page \(Quantity.count(parent))") }
     if let free = entry.freeBytes { block.add("Free", "\(Quantity.count(free)) bytes") }
     for field in detail.fields {
       block.add(

@@ -4,7 +4,7 @@ import Terminal
 
 /// The page map of a store, its pages gathered into runs.
 struct PageSummary {
-  /// Pages next to each other that are for the same thing.
+  /// Neighbouring pages of the same use.
   struct Run: Encodable {
     let firstPage: UInt32
     var pageCount: Int
@@ -26,13 +26,13 @@ struct PageSummary {
   }
 
   /// Runs shown without `-v`.
-  private static let most = 100
+  private static let maxShown = 100
 
   var owners: [PageOwner] = []
   private let pageSize: Int
   private let pageCount: UInt32
   /// What is wrong with the header; nil when nothing is.
-  private let headerTrouble: String?
+  private let headerProblem: String?
   private var kinds: [PageKind: Int] = [:]
   private var members: [Finding.Member: Int] = [:]
   private var runs: [Run] = []
@@ -40,7 +40,7 @@ struct PageSummary {
   init(_ database: SQLiteDatabase) {
     pageSize = database.header.pageSize
     pageCount = database.pageCount
-    headerTrouble =
+    headerProblem =
       database.votedLayout == nil
       ? nil
       : database.findings.kept.first { CheckText.layoutFindings.contains($0.id) }?.message
@@ -74,7 +74,7 @@ struct PageSummary {
     block.add(
       "Pages",
       "\(Quantity.count(pageCount)) of \(Quantity.count(pageSize)) bytes\(sources)")
-    if let headerTrouble { block.add("Header", headerTrouble, tone: .red) }
+    if let headerProblem { block.add("Header", headerProblem, tone: .red) }
     let parts = PageKind.allCases.filter { kinds[$0] != nil }
       .map { "\(Quantity.count(kinds[$0] ?? 0)) \($0.name)" }
     block.add("Kinds", parts.joined(separator: ", "))
@@ -105,8 +105,8 @@ struct PageSummary {
       .init("Pages", .trailing), .init("Count", .trailing), .init("Kind"),
       .init("Owner", isFlexible: true),
     ])
-    let most = display.verbose > 0 ? runs.count : Self.most
-    for run in runs.prefix(most) {
+    let maxShown = display.verbose > 0 ? runs.count : Self.maxShown
+    for run in runs.prefix(maxShown) {
       let last = UInt64(run.firstPage) + UInt64(run.pageCount) - 1
       let range =
         run.pageCount == 1
@@ -115,8 +115,8 @@ struct PageSummary {
       table.add([range, Quantity.count(run.pageCount), run.kind, run.owner ?? ""])
     }
     var text = table.text(width: display.width, style: display.style)
-    if runs.count > most {
-      text += "and \(Quantity.count(runs.count - most)) more runs (-v shows all)\n"
+    if runs.count > maxShown {
+      text += "and \(Quantity.count(runs.count - maxShown)) more runs (-v shows all)\n"
     }
     return text
   }

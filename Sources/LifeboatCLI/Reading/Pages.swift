@@ -21,10 +21,10 @@ struct Pages: ParsableCommand, RecordedCommand {
                 lifeboat pages --page 214 Notes.sqlite
                 lifeboat pages --format ndjson Notes.sqlite
 
-      Where the header is lost, the pages themselves tell their size.
+      If the header is lost, the page size is found from the pages themselves.
 
       Exit status: 0 also when pages are damaged (this command describes); 64 when there is no such page; 65 when \
-      the file is no store that is understood; 75 when it changed while it was read.
+      the file is not a readable store; 75 when it changed while it was read.
       """)
 
   @Argument(help: "The store.", completion: .file())
@@ -128,8 +128,8 @@ enum PageText {
     return text + "}\n"
   }
 
-  /// Bytes as a dump: offset, 16 bytes, and what of them is ASCII. Everything else is a dot, so that no byte of
-  /// evidence steers a terminal.
+  /// Bytes as a dump: offset, 16 bytes, and the printable ASCII among them. Every other byte is a dot, so that no
+  /// evidence controls a terminal.
   static func dump(_ bytes: [UInt8], from first: Int64) -> String {
     let digits = Array("0123456789abcdef".utf8)
     var text: [UInt8] = []

@@ -18,7 +18,7 @@ struct RecoveredRows {
   let display: DisplayOptions
 
   /// Prints the rows.
-  /// - Returns: what was found, and whether a live row is not whole.
+  /// - Returns: what was found, and whether a live row is partial.
   func run() throws -> (findings: FindingList, isPartial: Bool) {
     let damaged = try DamagedStore(
       path: path, logView: store.wal, like: likes.like, model: options.givenModel(display)
@@ -30,7 +30,7 @@ struct RecoveredRows {
     output.isSafeForSpreadsheets = options.output.isSafeForSpreadsheets
     var isRaw = raw
     if !raw, damaged.kind == .sqlite {
-      display.note("note: no Core Data store; the tables follow as they are (--raw)")
+      display.note("note: not a Core Data store; its tables follow as they are (--raw)")
       isRaw = true
     }
     var isPartial = false
@@ -53,7 +53,7 @@ struct RecoveredRows {
       let entity = try only(output.names ?? known, "usage.oneEntity", "entity")
       guard known.contains(entity) else {
         throw Failure(
-          64, "usage.oneEntity", "\(entity) is a table, and no entity", hint: "add --raw")
+          64, "usage.oneEntity", "\(entity) is a table, not an entity", hint: "add --raw")
       }
       isPartial = note(try output.writeCSV(selection, of: entity, to: 1))
     case (.text, true): isPartial = try writeTables(damaged, try output.tableNames())
@@ -69,7 +69,7 @@ struct RecoveredRows {
       let rest = names.count - shown.count
       let flags = (selection == .deleted ? "--deleted" : "--all") + (raw ? " --raw" : "")
       throw Failure(
-        64, code, "CSV holds one \(noun); \(names.count) are there",
+        64, code, "CSV holds one \(noun); there are \(names.count)",
         hint: "name one: \(shown.joined(separator: ", "))"
           + (rest > 0 ? " and \(Quantity.count(rest)) more" : "")
           + "; or write all of them as lines: lifeboat rows \(flags) --format ndjson \(ShellText.path(path))"
@@ -82,7 +82,7 @@ struct RecoveredRows {
   private func note(_ outcome: RecoveredRowOutput.Outcome) -> Bool {
     if outcome.unattributedCount > 0 {
       display.note(
-        "note: \(Quantity.count(outcome.unattributedCount)) rows of no certain table are left out; --raw shows them"
+        "note: \(Quantity.count(outcome.unattributedCount)) rows whose table is not certain are left out; --raw shows them"
       )
     }
     return outcome.partialCount > 0
@@ -92,7 +92,7 @@ struct RecoveredRows {
     var texts: [String: RowText] = [:]
     var order: [String] = []
     var output = output
-    // As text the limit is one of each entity.
+    // In text the limit counts for each entity.
     output.limit = nil
     let outcome = try output.forEachRow(selection) { row, columns, recovered in
       let name = row.entityName ?? "entity \(row.entityNumber.map { String($0) } ?? "?")"
@@ -119,7 +119,7 @@ struct RecoveredRows {
   private func writeTables(_ damaged: DamagedStore, _ names: Set<String>?) throws -> Bool {
     let tables = damaged.database.tables
     func hasNames(_ place: Int) -> Bool { place >= 0 && tables[place].isDescribed }
-    // Rows of no certain table come last, under -1.
+    // Rows of an uncertain table come last, under -1.
     var texts: [Int: RowText] = [:]
     var isPartial = false
     try damaged.database.forEachRow(selection, of: names) { row in
@@ -129,7 +129,7 @@ struct RecoveredRows {
           hasNames(place)
           ? tables[place].definition.columns.map(\.name) : (0..<16).map { "c\($0)" }
         texts[place] = RowText(
-          place < 0 ? "of no certain table" : tables[place].name, ["rowid", "state"] + columns,
+          place < 0 ? "of an uncertain table" : tables[place].name, ["rowid", "state"] + columns,
           limit: options.limit ?? 50)
       }
       if row.origin.state == nil, !row.partial.isEmpty { isPartial = true }
@@ -153,7 +153,7 @@ struct RecoveredRows {
     row.partial.first { $0.column == column }.map { value in
       let amount = "\(Quantity.count(value.have)) of \(Quantity.count(value.of)) bytes"
       guard value.isDoubtful else { return "(\(amount))" }
-      // All bytes are there, and nothing tells which of them are the value's.
+      // All bytes are there, but nothing shows which of them belong to the value.
       if value.of == 0 { return "(in doubt)" }
       return value.have == value.of
         ? "(\(Quantity.count(value.of)) bytes, in doubt)" : "(\(amount), the rest in doubt)"

@@ -23,14 +23,15 @@ struct Rows: ParsableCommand, RecordedCommand {
       Without --raw: the rows of entities, under the names of the model that the store carries. With --raw: the \
       rows of all tables as SQLite stores them.
 
-      Exit status: 1 when damage was met, the rows that can be read are printed all the same; 65 when the file \
-      is no store that is understood; 75 when it changed while it was read.
+      Exit status: 1 when damage was met (the rows that can be read are still printed); 65 when the file \
+      is not a readable store; 75 when it changed while it was read.
       """)
 
   @Argument(help: "The store.", completion: .file())
   var path: String
 
-  @Flag(name: .long, help: "Rows of tables as SQLite stores them, no names or types of the model.")
+  @Flag(
+    name: .long, help: "Rows of tables as SQLite stores them, without names or types of the model.")
   var raw = false
 
   @Flag(
@@ -91,7 +92,7 @@ struct Rows: ParsableCommand, RecordedCommand {
     case .csv:
       guard let table = tables.first, tables.count == 1 else {
         throw Failure(
-          64, "usage.oneTable", "CSV holds one table; \(tables.count) are asked for",
+          64, "usage.oneTable", "CSV holds one table; \(tables.count) were asked for",
           hint: try whichOne(tables.map(\.name)))
       }
       try database.writeCSV(
@@ -119,7 +120,7 @@ struct Rows: ParsableCommand, RecordedCommand {
   private func writeEntities(_ format: Format) throws -> FindingList {
     let coreData = try rows.open(path, store, display)
     guard coreData.kind != .sqlite else {
-      display.note("note: no Core Data store; the tables follow as they are (--raw)")
+      display.note("note: not a Core Data store; its tables follow as they are (--raw)")
       return try writeRaw(format)
     }
     var entities: [DescribedEntity] = []
@@ -139,7 +140,7 @@ struct Rows: ParsableCommand, RecordedCommand {
       let wanted = entities.filter { options.entityNames?.contains($0.name) ?? true }
       guard let only = wanted.first, wanted.count == 1 else {
         throw Failure(
-          64, "usage.oneEntity", "CSV holds one entity; \(wanted.count) are asked for",
+          64, "usage.oneEntity", "CSV holds one entity; \(wanted.count) were asked for",
           hint: try whichOne(wanted.map(\.name)))
       }
       _ = try RowOutput(options).writeCSV(of: only, in: coreData, to: 1)
@@ -151,7 +152,7 @@ struct Rows: ParsableCommand, RecordedCommand {
     return coreData.findings
   }
 
-  /// The names that can be asked for, those with rows and how many, and the command that writes all of them.
+  /// The names to choose from, with their numbers of rows, and the command that writes all of them.
   private func whichOne(_ names: [String]) throws -> String {
     let inspection = try StoreInspection(path: path, logView: store.wal, takesHashes: false)
     let counts = Dictionary(
@@ -211,8 +212,8 @@ struct RowText {
   private var rows: [[String]] = []
   private(set) var count = 0
 
-  /// Columns narrower than this say nothing.
-  private static let leastColumnWidth = 14
+  /// Columns narrower than this are of no use.
+  private static let minimumColumnWidth = 14
 
   init(_ title: String, _ names: [String], limit: Int) {
     self.title = title
@@ -229,7 +230,7 @@ struct RowText {
   func text(_ display: DisplayOptions) -> String {
     var text = display.style.apply(VisibleText.visible(title), .bold)
     text += count == 1 ? ", 1 row\n" : ", \(Quantity.count(count)) rows\n"
-    if names.count * Self.leastColumnWidth <= display.width {
+    if names.count * Self.minimumColumnWidth <= display.width {
       var table = TextTable(
         names.enumerated().map { .init($1, $0 == 0 ? .trailing : .leading, isFlexible: $0 > 0) })
       for row in rows { table.add(row) }

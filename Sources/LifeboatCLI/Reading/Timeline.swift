@@ -21,7 +21,7 @@ struct Timeline: ParsableCommand, RecordedCommand {
       The changes that Core Data's persistent history recorded, then the commits in the write-ahead log and \
       what each did to rows. With --dates the dates in rows too.
 
-      Exit status: 1 when damage was met; 65 when the file is no store that is understood; 75 when it changed \
+      Exit status: 1 when damage was met; 65 when the file is not a readable store; 75 when it changed \
       while it was read.
       """)
 

@@ -6,12 +6,12 @@ import SafeText
 import StoreExtraction
 import Terminal
 
-/// What tells of tables that a damaged file says nothing about.
+/// Sources for tables that a damaged file does not describe.
 struct LikeOptions: ParsableArguments {
   @Option(
     name: .long,
     help:
-      "A model, or a healthy store, that tells of tables which the file itself says nothing about; may be repeated.",
+      "A model, or a healthy store, that describes tables which the file itself does not; may be repeated.",
     completion: .file())
   var like: [String] = []
 }
@@ -20,7 +20,8 @@ struct LikeOptions: ParsableArguments {
 struct VerificationOptions: ParsableArguments {
   @Flag(
     name: .long,
-    help: "Have SQLite check a new SQLite file of more than 32 MB in full; smaller ones always are.")
+    help:
+      "Have SQLite check a new SQLite file of more than 32 MB in full, as smaller ones always are.")
   var verify = false
 }
 
@@ -33,10 +34,10 @@ struct Recover: ParsableCommand, RecordedCommand {
                 lifeboat recover Notes.sqlite --dry-run
                 lifeboat recover Notes.sqlite --like Notes.momd -o Saved.sqlite
 
-      The new file has the schema of the old one and its rows under their row ids. Rows that cannot stand in \
-      their table are kept in tables that begin with _lifeboat.
+      The new file has the schema of the old one and its rows under their row ids. Rows that do not fit \
+      into their table are kept in tables whose names begin with _lifeboat.
 
-      Exit status: 0 when nothing was lost; 1 with findings; 65 when the file is no database; 73 when the output \
+      Exit status: 0 when nothing was lost; 1 with findings; 65 when the file is not a database; 73 when the output \
       exists; 75 when the store changed while it was read.
       """)
 
@@ -56,7 +57,7 @@ struct Recover: ParsableCommand, RecordedCommand {
 
   @Option(
     name: .long,
-    help: "Of which rows the new file tells where they come from: notable or all.")
+    help: "The rows whose origin the new file records: notable or all.")
   var provenance: StoreRebuild.Provenance = .notable
 
   @OptionGroup var verification: VerificationOptions
@@ -156,7 +157,7 @@ struct RecoverText {
     var parts: [String] = []
     if result.missingPageCount > 0 {
       parts.append(
-        "\(Self.count(result.missingPageCount, "page")) behind the end of the file")
+        "\(Self.count(result.missingPageCount, "page")) past the end of the file")
     }
     if result.unreadablePageCount > 0 {
       parts.append(
@@ -184,13 +185,13 @@ struct RecoverText {
     var text =
       "\(Quantity.count(result.rowCount)) in \(Self.count(result.tables.count, "table"))"
     if result.partialRowCount > 0 {
-      text += ", \(Quantity.count(result.partialRowCount)) of them with values that are not whole"
+      text += ", \(Quantity.count(result.partialRowCount)) of them with missing or doubtful values"
     }
     if result.conflictCount > 0 {
       text += "; \(Quantity.count(result.conflictCount)) kept beside their tables"
     }
     if result.unattributedCount > 0 {
-      text += "; \(Quantity.count(result.unattributedCount)) of no certain table"
+      text += "; \(Quantity.count(result.unattributedCount)) of an uncertain table"
     }
     return text
   }
@@ -198,15 +199,15 @@ struct RecoverText {
   private var table: String {
     let hasDeleted = result.deletedCount != nil
     var columns: [TextTable.Column] = [
-      .init("Table", isFlexible: true), .init("Rows", .trailing), .init("Not whole", .trailing),
+      .init("Table", isFlexible: true), .init("Rows", .trailing), .init("Partial", .trailing),
       .init("Kept beside", .trailing),
     ]
     if hasDeleted { columns.append(.init("Deleted", .trailing)) }
     let hasAssumed = result.tables.contains { $0.isAssumed == true }
     if hasAssumed { columns.append(.init("")) }
     var table = TextTable(columns)
-    let most = display.verbose > 0 ? result.tables.count : 20
-    for part in result.tables.prefix(most) {
+    let maxShown = display.verbose > 0 ? result.tables.count : 20
+    for part in result.tables.prefix(maxShown) {
       var cells = [
         part.name, Quantity.count(part.rowCount), Quantity.count(part.partialRowCount),
         Quantity.count(part.conflictCount),
@@ -217,8 +218,8 @@ struct RecoverText {
     }
     guard !result.tables.isEmpty else { return "" }
     var text = table.text(width: display.width, style: display.style)
-    if result.tables.count > most {
-      text += "and \(Quantity.count(result.tables.count - most)) more (-v shows all)\n"
+    if result.tables.count > maxShown {
+      text += "and \(Quantity.count(result.tables.count - maxShown)) more (-v shows all)\n"
     }
     return text
   }

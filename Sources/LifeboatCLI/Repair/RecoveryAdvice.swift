@@ -2,8 +2,8 @@ import SQLiteFile
 import SafeText
 import Terminal
 
-/// What to do next with a damaged store. The commands that read as SQLite does stop at the damage, so these are named
-/// that read past it.
+/// What to do next with a damaged store. Commands that read as SQLite does stop at the damage, so the advice names
+/// those that read past it.
 enum RecoveryAdvice {
   /// The next steps, with what the log of the store may add to them.
   static func suggestions(for path: String, _ findings: [Finding]) -> [KeyValueBlock.Suggestion] {

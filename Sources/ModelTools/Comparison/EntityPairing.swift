@@ -1,6 +1,6 @@
 import ObjectModel
 
-/// Which entity of the old model is which of the new one, and where both stand in their hierarchies.
+/// Which entity of the old model is which of the new one, and where both are in their hierarchies.
 final class EntityPairing {
   let oldIndex: ModelIndex
   let newIndex: ModelIndex
@@ -36,20 +36,20 @@ final class EntityPairing {
   /// The old name of an entity of the new model; nil when it is new.
   func oldName(ofNew name: String) -> String? { oldNames[name] }
 
-  /// Another entity that was in another hierarchy before and is in the same one now; the argument is
-  /// a new name. Core Data does not merge hierarchies.
-  func stranger(to name: String) -> String? {
+  /// An entity of the same new hierarchy that comes from another old hierarchy; `name` is a new name.
+  /// Core Data does not merge hierarchies.
+  func entity(mergedWith name: String) -> String? {
     guard let root = hierarchies.oldRoots[name] else { return nil }
-    return hierarchies.strangers[Self.root(of: name, in: new)]?
+    return hierarchies.firstByOldRoot[Self.root(of: name, in: new)]?
       .first { hierarchies.oldRoots[$0] != root }
   }
 
   private struct Hierarchies {
     /// Per entity that both models have, by its new name: the old name of the topmost ancestor.
     var oldRoots: [String: String] = [:]
-    /// For the topmost ancestors in the new model: of the entities below them that the old model has
-    /// too, the first one of each of the first two hierarchies that they come from.
-    var strangers: [String: [String]] = [:]
+    /// For each topmost ancestor in the new model: of the entities below it that the old model has too,
+    /// the first one from each of the first two old hierarchies.
+    var firstByOldRoot: [String: [String]] = [:]
   }
 
   private lazy var hierarchies: Hierarchies = {
@@ -58,9 +58,9 @@ final class EntityPairing {
       let oldRoot = Self.root(of: oldEntity.name, in: old)
       found.oldRoots[newEntity.name] = oldRoot
       let root = Self.root(of: newEntity.name, in: new)
-      let known = found.strangers[root] ?? []
+      let known = found.firstByOldRoot[root] ?? []
       if known.count < 2, !known.contains(where: { found.oldRoots[$0] == oldRoot }) {
-        found.strangers[root] = known + [newEntity.name]
+        found.firstByOldRoot[root] = known + [newEntity.name]
       }
     }
     return found

@@ -1,8 +1,8 @@
 import ObjectModel
 
-/// An entity whose version hash is another than before, and why.
+/// An entity whose version hash changed, and why.
 public struct HashEffect: Sendable, Hashable {
-  /// Why the hash is another.
+  /// Why the hash changed.
   public enum Cause: Sendable, Hashable {
     /// The entity is new.
     case added
@@ -19,9 +19,9 @@ public struct HashEffect: Sendable, Hashable {
 
   /// The entity, by its new name; by its old one when it is gone.
   public let entityName: String
-  /// The name before, where it was another; nil otherwise.
+  /// The old name, if the entity was renamed; nil otherwise.
   public let oldName: String?
-  /// Why the hash is another.
+  /// Why the hash changed.
   public let cause: Cause
   /// Why no recorded hash confirms the rule for this entity, so that the effect is not certain; nil
   /// where it is.
@@ -34,13 +34,13 @@ public struct HashEffect: Sendable, Hashable {
   }
 
   private var plainSentence: String {
-    let subject = "`\(entityName)` has another version hash"
+    let subject = "`\(entityName)` has a different version hash"
     switch cause {
     case .added: return "`\(entityName)` is new."
     case .removed: return "`\(entityName)` is gone."
     case .renamed: return "\(subject), because it was called `\(oldName ?? "")` before."
     case .ownChanges: return "\(subject), because of its own changes."
-    case .ancestor(let name): return "\(subject), because `\(name)` above it changed."
+    case .ancestor(let name): return "\(subject), because its ancestor `\(name)` changed."
     }
   }
 
@@ -50,7 +50,7 @@ public struct HashEffect: Sendable, Hashable {
       .merging(entities.newIndex.hashes.unknown) { _, new in new }
     var changed: Set<String> = []
     for change in changes where change.affectsVersionHash {
-      // What is gone goes by its old name, which another entity may have now.
+      // A removed entity is listed by its old name, which another entity may have now.
       let isGone = change.part == .entity && change.action == .removed
       if !isGone, let name = change.entityName { changed.insert(name) }
     }

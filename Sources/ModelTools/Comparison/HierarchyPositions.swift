@@ -1,7 +1,7 @@
 import ObjectModel
 
 /// The entities of a model numbered so that each stands before its descendants, which follow it
-/// without a gap. A ring is entered at its first entity by name.
+/// without a gap. A cycle is entered at its first entity by name.
 struct HierarchyPositions {
   /// The names by position.
   private(set) var order: [String] = []

@@ -1,6 +1,6 @@
 import ObjectModel
 
-/// What Core Data's inferred migration copes with.
+/// What Core Data's inferred migration can do.
 ///
 /// Sources, in the order in which they count:
 /// - [M] Apple, "Migrating your data model automatically" (the former "Using lightweight migration"
@@ -16,7 +16,7 @@ import ObjectModel
 ///   incompatible"; 134110 "Validation error missing attribute values on mandatory destination
 ///   attribute"; 134111 for a uniqueness constraint that the data violate.
 /// - [A] Public apps, which infer steps that [M] does not name: to another destination and another
-///   inverse (Artsy Folio 1.4 and 2.0). That makes nothing certain, but shows that silence is no "no".
+///   inverse (Artsy Folio 1.4 and 2.0). That proves nothing, but shows that silence does not mean "no".
 ///
 /// Where these are silent the verdict is unknown.
 struct LightweightRules {
@@ -24,19 +24,19 @@ struct LightweightRules {
 
   // MARK: Entities
 
-  /// [M] A new parent is fine, and so is to leave a hierarchy, but two hierarchies stay two.
+  /// [M] A new parent is allowed, and so is leaving a hierarchy, but two hierarchies are not merged.
   func parentChange(of entity: Entity) -> LightweightVerdict {
-    guard let stranger = entities.stranger(to: entity.name) else { return .handled }
+    guard let other = entities.entity(mergedWith: entity.name) else { return .handled }
     return .notHandled(
-      reason: "`\(entity.name)` and `\(stranger)` had no common parent before and have one now")
+      reason: "`\(entity.name)` and `\(other)` had no common parent before and have one now")
   }
 
-  /// Not named by Apple. What has no objects of its own may become what has some; the other way
-  /// round there must be none.
+  /// Not named by Apple. An abstract entity may become concrete; a concrete one may become abstract
+  /// only if it has no objects.
   func abstractChange(of entity: Entity) -> LightweightVerdict {
     guard entity.isAbstract else { return .handled }
     return .handledIfDataAllows(
-      reason: "there are objects that are a `\(entity.name)` and no more special one")
+      reason: "there are objects of `\(entity.name)` itself, not of a subentity")
   }
 
   /// [E]
@@ -93,7 +93,7 @@ struct LightweightRules {
     if old.type == .composite || new.type == .composite {
       return .unknown(reason: "Apple's documentation does not name composite attributes")
     }
-    return .notHandled(reason: "values of one type are not turned into values of another")
+    return .notHandled(reason: "values of one type are not converted into values of the other")
   }
 
   /// Not named by Apple; losses are on record (S: nickkuh.com 2012).
@@ -148,18 +148,18 @@ struct LightweightRules {
       return .handled
     }
     return .unknown(
-      reason: "Apple's documentation does not name a relationship that gets another destination")
+      reason: "Apple's documentation does not name a relationship whose destination changes")
   }
 
-  /// The way back is a fact about both ends; where it only follows a rename, or appears or goes with
-  /// its relationship, nothing has to be inferred.
+  /// The inverse concerns both ends; if it only follows a rename, or is added or removed with its
+  /// relationship, nothing has to be inferred.
   func inverseChange(
     from old: Relationship, to new: Relationship, renamedTo: String?
   ) -> LightweightVerdict {
     guard old.inverseName != nil, new.inverseName != nil else { return .handled }
     if let renamedTo, renamedTo == new.inverseName { return .handled }
     return .unknown(
-      reason: "Apple's documentation does not name a relationship that gets another way back")
+      reason: "Apple's documentation does not name a relationship whose inverse changes")
   }
 
   /// [M] names to-one becoming to-many and is silent on the reverse.

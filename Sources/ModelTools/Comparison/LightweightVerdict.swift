@@ -1,19 +1,19 @@
 import ObjectModel
 
-/// Whether Core Data's inferred ("lightweight") migration copes with a change.
+/// Whether Core Data's inferred ("lightweight") migration can do a change.
 ///
 /// The rules are those of Apple's documentation, see ``LightweightRules``; where it is silent the
 /// verdict is ``unknown(reason:)``.
 public enum LightweightVerdict: Sendable, Hashable {
-  /// It copes with the change, whatever the data.
+  /// It can do the change, whatever the data.
   case handled
-  /// It copes unless the data stand against it; the reason completes "unless …".
+  /// It can do the change unless the data prevent it; the reason completes "unless …".
   case handledIfDataAllows(reason: String)
-  /// It does not cope; the reason is a clause of its own.
+  /// It cannot do the change; the reason is a clause of its own.
   case notHandled(reason: String)
   /// The change alters no version hash: a store opens as before, without any migration.
   case nothingToDo
-  /// Nothing that Apple documents decides it; the reason says what is missing.
+  /// Apple's documentation does not decide it; the reason says what is missing.
   case unknown(reason: String)
 
   /// The stable word for programs: `handled`, `handledIfDataAllows`, `notHandled`, `nothingToDo`
@@ -28,7 +28,7 @@ public enum LightweightVerdict: Sendable, Hashable {
     }
   }
 
-  /// The reason that belongs to the verdict; nil where it needs none.
+  /// The reason for the verdict; nil if it needs none.
   public var reason: String? {
     switch self {
     case .handled, .nothingToDo: nil

@@ -97,9 +97,9 @@ public struct ModelChange: Sendable, Hashable {
   /// Whether the change alters the entity's version hash, so that old stores do not open without
   /// migration. What follows for other entities is in ``ModelDifference/hashEffects``.
   public let affectsVersionHash: Bool
-  /// Whether lightweight migration copes with it.
+  /// Whether lightweight migration can do it.
   public let verdict: LightweightVerdict
-  /// Something a reader should know beside that, as a sentence; nil when there is nothing.
+  /// What else a reader should know, as a sentence; nil when there is nothing.
   public let remark: String?
 
   init(

@@ -43,7 +43,7 @@ extension ModelComparison {
     }
   }
 
-  /// The hash of a derived or composite attribute leaves its name out.
+  /// The hash of a derived or composite attribute does not include its name.
   private static func isNameless(_ attribute: Attribute) -> Bool {
     attribute.isDerived || attribute.type == .composite
   }
@@ -67,7 +67,7 @@ extension ModelComparison {
   private func newHome(of attribute: Attribute, from entity: Entity) -> String? {
     let names = [attribute.renamingIdentifier ?? attribute.name, attribute.name]
     let found = names.compactMap { entities.newIndex.newAttributes.find($0, from: entity.name) }
-    return (found.first { $0.isAbove } ?? found.first)?.home.entity
+    return (found.first { $0.isAbove } ?? found.first)?.declaration.entity
   }
 
   /// Where an attribute was before, up or down the hierarchy; nil when it is new.
@@ -78,7 +78,7 @@ extension ModelComparison {
     guard let found = entities.oldIndex.oldAttributes.find(name, from: entity.name) else {
       return nil
     }
-    return (found.home.entity, found.home.property, found.isAbove)
+    return (found.declaration.entity, found.declaration.property, found.isAbove)
   }
 
   // MARK: Traits
@@ -88,9 +88,9 @@ extension ModelComparison {
     _ old: Attribute, _ new: Attribute, in entity: Entity, path: String
   ) {
     let isStored = !(old.isTransient && new.isTransient)
-    // The hash of a derived attribute takes in its derivation and nothing else.
+    // The hash of a derived attribute includes its derivation and nothing else.
     let isPlain = isStored && !(old.isDerived && new.isDerived)
-    // Where one side stores nothing, there is nothing to carry over: that is an attribute added or
+    // If one side stores nothing, there is nothing to carry over: it counts as an attribute added or
     // removed.
     let isCarried = !old.isTransient && !new.isTransient
     var traits = TraitComparison(.attribute, entity: entity.name, name: path)
@@ -128,7 +128,7 @@ extension ModelComparison {
     compareUserInfo(old.userInfo, new.userInfo, entity: entity.name, owner: path)
   }
 
-  /// The traits that no hash takes in.
+  /// The traits that no hash includes.
   private func compareQuietTraits(
     _ old: Attribute, _ new: Attribute, _ traits: inout TraitComparison
   ) {

@@ -70,8 +70,8 @@ extension ModelComparison {
     }
   }
 
-  /// The indexes of an entity, but for those that only say that a property is indexed, which the
-  /// other entity says by the property's flag. The compiler turns `indexed="YES"` into an index of
+  /// The indexes of an entity, except those that only say that a property is indexed, if the other
+  /// entity says so by the property's flag. The compiler turns `indexed="YES"` into an index of
   /// the property's name (168 of real cached models).
   private static func indexes(
     of entity: Entity, besides other: Entity, _ scope: ComparisonScope
@@ -197,7 +197,7 @@ extension ModelComparison {
     return parts.isEmpty ? nil : parts.joined(separator: ", ")
   }
 
-  /// An empty identifier is no identifier.
+  /// An empty identifier does not count.
   private static func list(_ parts: [String]) -> String? {
     let parts = parts.filter { !$0.isEmpty }
     return parts.isEmpty ? nil : parts.joined(separator: ", ")

@@ -8,7 +8,7 @@ extension ModelComparison {
     for relationship in pairing.removed {
       let names = [relationship.renamingIdentifier ?? relationship.name, relationship.name]
       let found = names.compactMap { entities.newIndex.newRelationships.find($0, from: new.name) }
-      let place = (found.first { $0.isAbove } ?? found.first)?.home.entity
+      let place = (found.first { $0.isAbove } ?? found.first)?.declaration.entity
       add(
         ModelChange(
           .relationship, .removed, entity: new.name, name: relationship.name,
@@ -17,7 +17,7 @@ extension ModelComparison {
     }
     for relationship in pairing.added {
       let name = relationship.renamingIdentifier ?? relationship.name
-      let origin = entities.oldIndex.oldRelationships.find(name, from: old.name)?.home.entity
+      let origin = entities.oldIndex.oldRelationships.find(name, from: old.name)?.declaration.entity
       add(
         ModelChange(
           .relationship, .added, entity: new.name, name: relationship.name,
@@ -48,7 +48,7 @@ extension ModelComparison {
       .destination, old.destinationEntityName, new.destinationEntityName, affects: isStored,
       verdict: isCarried ? rules.destinationChange(from: old, to: new) : .handled,
       remark: follows ? "It is the same entity under its new name." : nil)
-    // A relationship that is its own way back is hashed without it.
+    // The hash of a relationship that is its own inverse does not include the inverse.
     let hashedInverses = (
       oldEntity.isSelfInverse(old) ? nil : old.inverseName,
       entity.isSelfInverse(new) ? nil : new.inverseName
@@ -85,7 +85,7 @@ extension ModelComparison {
     compareUserInfo(old.userInfo, new.userInfo, entity: entity.name, owner: new.name)
   }
 
-  /// The new name of the way back, when only its name changed.
+  /// The new name of the inverse, when only its name changed.
   private func newName(ofInverse relationship: Relationship) -> String? {
     let holder = relationship.inverseEntityName ?? relationship.destinationEntityName
     guard let inverse = relationship.inverseName, let old = entities.old.entities[holder],

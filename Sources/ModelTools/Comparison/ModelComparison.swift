@@ -54,7 +54,7 @@ struct ModelComparison {
   }
 
   private mutating func compare(_ old: Entity, _ new: Entity) {
-    // Nothing below asks for more than the two entities before it has found a difference.
+    // Equal entities have no change: everything below starts from a difference between the two.
     if old == new { return }
     let entity = new.name
     if old.name != new.name {
@@ -74,7 +74,7 @@ struct ModelComparison {
     if scope.hasSourceTraits {
       traits.compare(.className, old.className, new.className)
     } else {
-      // A class called as the entity is what a source may mean without naming it.
+      // A source may leave out the class if it has the entity's name.
       let before = old.className == old.name ? nil : old.className
       let after = new.className == new.name ? nil : new.className
       if before != after { traits.compare(.className, old.className, new.className) }

@@ -1,7 +1,7 @@
 import ObjectModel
 
 extension ModelDifference {
-  /// What the whole means for a store of the first version, as one sentence.
+  /// What the difference means for a store of the first version, as one sentence.
   public var outcome: String {
     guard affectsVersionHashes else {
       return isEmpty
@@ -23,7 +23,7 @@ extension ModelDifference {
     }
   }
 
-  /// The first few reasons; the others are told with their changes.
+  /// The first few reasons; the others are listed with their changes.
   private static func list(_ reasons: [String], joiner: String) -> String {
     let shown = reasons.prefix(3).joined(separator: joiner)
     let rest = reasons.count - 3

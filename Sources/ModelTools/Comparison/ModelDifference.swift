@@ -2,17 +2,17 @@ public import ObjectModel
 
 /// What changed from one version of a model to another.
 ///
-/// Renames are recognised as Core Data does, by renaming identifiers. Where something disappeared
-/// and something of the same shape appeared, that is told as a guess (``guesses``) beside the two
-/// changes; nothing is built on it.
+/// Renames are recognised as Core Data does, by renaming identifiers. If something disappeared and
+/// something of the same shape appeared, that is reported as a guess (``guesses``) beside the two
+/// changes; no mapping uses it.
 public struct ModelDifference: Sendable, Hashable {
   /// All changes: entity by entity in the order of their names, then those of the model itself.
   public let changes: [ModelChange]
 
-  /// The entities whose version hash is another than before, with why, sorted by name.
+  /// The entities whose version hash changed, with the reason, sorted by name.
   public let hashEffects: [HashEffect]
 
-  /// What may be a rename that no renaming identifier tells.
+  /// Possible renames that no renaming identifier confirms.
   public let guesses: [RenameGuess]
 
   /// Compares two versions.
@@ -43,7 +43,7 @@ public struct ModelDifference: Sendable, Hashable {
     Set(hashEffects.flatMap { [$0.entityName, $0.oldName ?? $0.entityName] })
   }
 
-  /// What holds of the whole: the worst verdict among the changes, with all of its reasons.
+  /// The verdict on the whole: the worst one among the changes, with all of its reasons.
   public var verdict: LightweightVerdict {
     let (worst, reasons) = worstVerdict
     switch worst {

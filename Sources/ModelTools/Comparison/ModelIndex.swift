@@ -19,18 +19,18 @@ final class ModelIndex {
 
   private lazy var positions = HierarchyPositions(model, children: model.subentityNames())
 
-  /// Where the properties are declared, by what the rule of renaming compares: those of an old model go by their
-  /// renaming identifiers and their names, those of a new one by their canonical names.
-  private(set) lazy var oldAttributes = PropertyHomes(model, positions, \.attributes) {
+  /// Where the properties are declared, by the names that the rule of renaming compares: renaming identifiers and names
+  /// in an old model, canonical names in a new one.
+  private(set) lazy var oldAttributes = PropertyDeclarations(model, positions, \.attributes) {
     [$0.renamingIdentifier ?? $0.name, $0.name]
   }
-  private(set) lazy var newAttributes = PropertyHomes(model, positions, \.attributes) {
+  private(set) lazy var newAttributes = PropertyDeclarations(model, positions, \.attributes) {
     [$0.renamingIdentifier ?? $0.name]
   }
-  private(set) lazy var oldRelationships = PropertyHomes(model, positions, \.relationships) {
+  private(set) lazy var oldRelationships = PropertyDeclarations(model, positions, \.relationships) {
     [$0.renamingIdentifier ?? $0.name, $0.name]
   }
-  private(set) lazy var newRelationships = PropertyHomes(model, positions, \.relationships) {
+  private(set) lazy var newRelationships = PropertyDeclarations(model, positions, \.relationships) {
     [$0.renamingIdentifier ?? $0.name]
   }
 }

@@ -55,15 +55,15 @@ public struct ModelTrait: RawRepresentable, Sendable, Hashable {
   public static let valueTransformer = ModelTrait(rawValue: "value transformer")
   /// The class of the values.
   public static let valueClass = ModelTrait(rawValue: "value class")
-  /// The entity a relationship, a fetched property or a template leads to.
+  /// The destination entity of a relationship, a fetched property or a template.
   public static let destination = ModelTrait(rawValue: "destination")
-  /// The name of the way back.
+  /// The name of the inverse.
   public static let inverse = ModelTrait(rawValue: "inverse")
-  /// The entity that declares the way back.
+  /// The entity that declares the inverse.
   public static let inverseEntity = ModelTrait(rawValue: "inverse entity")
-  /// The least number of objects.
+  /// The minimum number of objects.
   public static let minCount = ModelTrait(rawValue: "least count")
-  /// The greatest number of objects.
+  /// The maximum number of objects.
   public static let maxCount = ModelTrait(rawValue: "greatest count")
   /// Whether a to-many relationship keeps an order.
   public static let isOrdered = ModelTrait(rawValue: "ordered")
@@ -117,10 +117,10 @@ public struct ModelTrait: RawRepresentable, Sendable, Hashable {
     .isUsedWithCloudKit, .isUsedWithSwiftData,
   ]
 
-  /// The trait as it stands before a value: `the parent`.
+  /// The trait as it is written before a value: `the parent`.
   var phrase: String { "the \(name)" }
 
-  /// A value as it stands in a sentence: words as they are, names and texts between grave accents.
+  /// A value as it is written in a sentence: words as they are, names and texts between grave accents.
   func quoted(_ value: String) -> String { Self.inWords.contains(self) ? value : "`\(value)`" }
 
   private static let inWords: Set<ModelTrait> = [

@@ -4,11 +4,11 @@ import ObjectModel
 ///
 /// Core Data's rule (Apple, "Migrating your data model automatically"): the renaming identifier is
 /// the canonical name, and an element without one goes by its name. So a new element belongs to the
-/// old one with the same canonical name, else to the old one whose name its identifier gives; where
-/// neither is there, equal names count. What is guessed is not in here.
+/// @old one with the same canonical name, else to the old one whose name its identifier gives; if
+/// there is neither, equal names count. Guesses are not included.
 ///
-/// Archives may hold several elements of one name, such as indexes. Of these, equal ones belong
-/// together, and the others in their order.
+/// Archives may hold several elements of one name, such as indexes. Of these, equal ones are paired,
+/// and the others in their order.
 struct Pairing<Element: Hashable> {
   private(set) var pairs: [(old: Element, new: Element)] = []
   private(set) var added: [Element] = []
@@ -21,7 +21,7 @@ struct Pairing<Element: Hashable> {
     var byName: [String: [Int]] = [:]
     for (index, element) in old.enumerated() {
       let key = identifier(element) ?? name(element)
-      // Where an identifier is claimed twice, the first one of that very name has it.
+      // If an identifier is claimed twice, the first element with that name gets it.
       let isNamedSo = name(element) == key && byName[key] == nil
       if byCanonicalName[key] == nil || isNamedSo { byCanonicalName[key] = index }
       byName[name(element), default: []].append(index)
@@ -46,7 +46,7 @@ struct Pairing<Element: Hashable> {
     for (index, element) in new.enumerated() {
       if let identifier = identifier(element) { claim(index, byName[identifier]?.first) }
     }
-    // Reversed, so that each index is looked at once.
+    // Reversed, so that each index is visited once.
     var left = byName.mapValues { Array($0.reversed()) }
     for (index, element) in new.enumerated() where partners[index] == nil {
       while let partner = left[name(element)]?.popLast() {

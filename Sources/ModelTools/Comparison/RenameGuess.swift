@@ -1,7 +1,7 @@
 import ObjectModel
 
-/// Something that disappeared beside something of the same shape that appeared: it may be a rename
-/// that the model does not tell. A guess, on which no mapping is built.
+/// Something that disappeared and something of the same shape that appeared: it may be a rename that
+/// the model does not record. It is a guess, and no mapping uses it.
 public struct RenameGuess: Sendable, Hashable {
   /// What kind of thing: an entity, an attribute or a relationship.
   public let part: ModelChange.Part
@@ -105,7 +105,7 @@ private struct EntityShape: Hashable {
   let attributes: [String: AttributeType]
   let relationships: Set<String>
 
-  /// Nil for an entity without properties, which is like any other such one.
+  /// Nil for an entity without properties, because all such entities look the same.
   init?(_ entity: Entity) {
     guard !entity.attributes.isEmpty || !entity.relationships.isEmpty else { return nil }
     isAbstract = entity.isAbstract

@@ -7,7 +7,7 @@ extension MappingModel {
   public init(archive bytes: [UInt8]) throws(ModelError) {
     let archive = try KeyedArchive(
       bytes: bytes, orThrow: .notAMapping,
-      "This is no keyed archive, as every compiled mapping model is.")
+      "This is not a keyed archive, as every compiled mapping model is.")
     var reader = CompiledMappingReader(archive: archive)
     self = try reader.mapping()
   }
@@ -33,7 +33,7 @@ struct CompiledMappingReader {
   }
 
   private let archive: KeyedArchive
-  /// What was spent of ``maximumWork``.
+  /// How much of ``maximumWork`` was used.
   private(set) var work = 0
 
   init(archive: KeyedArchive) { self.archive = archive }
@@ -60,7 +60,7 @@ struct CompiledMappingReader {
       mappings.append(mapping)
       if let place = archive.index(stored) { places.insert(place) }
     }
-    // The same mappings by name; those that only stand here come last.
+    // The same mappings by name; those that are only here come last.
     let table = archive.namedEntries(archive.field("NSEntityMappingsByName", of: root)) ?? []
     try spend(table.count)
     for (name, stored) in table where archive.index(stored).map(places.contains) != true {

@@ -10,13 +10,13 @@ public struct EntityMapping: Sendable, Hashable {
     /// Wraps a number, known or not.
     public init(rawValue: Int) { self.rawValue = rawValue }
 
-    /// Not said (`NSUndefinedEntityMappingType`); Core Data handles it as ``custom``.
+    /// Undefined (`NSUndefinedEntityMappingType`); Core Data handles it as ``custom``.
     public static let undefined = Kind(rawValue: 0)
     /// As the policy class or the expressions say (`NSCustomEntityMappingType`).
     public static let custom = Kind(rawValue: 1)
     /// A new entity, without objects (`NSAddEntityMappingType`).
     public static let add = Kind(rawValue: 2)
-    /// An entity that goes, with its objects (`NSRemoveEntityMappingType`).
+    /// An entity that is removed, with its objects (`NSRemoveEntityMappingType`).
     public static let remove = Kind(rawValue: 3)
     /// Equal in both models: copied (`NSCopyEntityMappingType`).
     public static let copy = Kind(rawValue: 4)
@@ -72,7 +72,7 @@ public struct EntityMapping: Sendable, Hashable {
   public var migrationPolicyClassName: String?
   /// The user info (`userInfo`), by the entries whose keys are text.
   public var userInfo: [String: ArchivedValue]
-  /// What the file says besides, under the names that the file uses.
+  /// What else the file says, under the names that the file uses.
   public var others: [String: ArchivedValue]
 
   /// Makes an entity mapping.

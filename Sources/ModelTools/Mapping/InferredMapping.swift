@@ -4,9 +4,9 @@ import SafeText
 extension MappingModel {
   /// The mapping that Core Data infers between two versions of a model (lightweight migration).
   ///
-  /// The rules are those of ``LightweightVerdict``; what only the data decide does not stand against
-  /// a mapping, nor does what Apple does not document. Renames are followed where a renaming
-  /// identifier tells of them; guesses are not used.
+  /// The rules are those of ``LightweightVerdict``. A change that depends on the data, or that Apple does
+  /// not document, does not prevent a mapping. Renames are followed if a renaming identifier gives them;
+  /// guesses are not used.
   ///
   /// Each entity of the destination gets one mapping: `IEM_Add_…` for a new one, `IEM_Copy_…` where
   /// the version hash is the same, `IEM_Transform_…` otherwise; each entity that is gone gets
@@ -18,7 +18,7 @@ extension MappingModel {
   /// for relationships the instances that the destination's mapping made, or, where the
   /// destination has subentities and so more than one mapping, those of the source relationship.
   ///
-  /// - Throws: ``InferredMappingError`` with every change that stands against it.
+  /// - Throws: ``InferredMappingError`` with every change that prevents it.
   public static func inferred(
     from old: ManagedObjectModel, to new: ManagedObjectModel
   ) throws(InferredMappingError) -> MappingModel {
@@ -33,7 +33,7 @@ extension MappingModel {
   }
 }
 
-/// One run of inference over two versions; the mapping is meant only where their changes allow it.
+/// One run of inference over two versions; the mapping is valid only if their changes allow it.
 final class MappingInference {
   private let entities: EntityPairing
   /// What changed between the two.
@@ -85,7 +85,7 @@ final class MappingInference {
       entityMappings: mappings, sourceModel: entities.old, destinationModel: entities.new)
   }
 
-  /// What ``mappingModel()`` leaves behind, without making it: ``MappingModel/losses(of:)``.
+  /// What ``mappingModel()`` leaves behind, without making the mapping: ``MappingModel/losses(of:)``.
   func losses() -> [MappingLoss] {
     var losses: [String: [MappingLoss]] = [:]
     for entity in entities.removed where !entity.isAbstract {
@@ -102,7 +102,7 @@ final class MappingInference {
     return entities.oldIndex.entities.flatMap { losses[$0.name] ?? [] }
   }
 
-  /// Whether an entity and all above it are as they were.
+  /// Whether an entity and all of its ancestors are unchanged.
   private func isUntouched(_ old: Entity, _ new: Entity) -> Bool {
     old == new
       && (old.superentityName == nil

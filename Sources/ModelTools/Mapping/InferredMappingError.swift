@@ -10,14 +10,14 @@ public struct InferredMappingError: Error, Sendable, Hashable {
     /// Makes a code from its stable text.
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// Lightweight migration does not cope with some of the changes. Core Data's own error for it is
-    /// 134190, or 134140 without an underlying one.
+    /// Lightweight migration cannot do some of the changes. Core Data's own error for it is 134190, or
+    /// 134140 without an underlying one.
     public static let notInferable = Code(rawValue: "mapping.notInferable")
   }
 
   /// What went wrong.
   public let code: Code
-  /// Every change that stands against it, each with its reason in ``ModelChange/verdict``.
+  /// Every change that prevents it, each with its reason in ``ModelChange/verdict``.
   public let changes: [ModelChange]
 
   /// One sentence for a reader, with all reasons.

@@ -2,13 +2,13 @@ public import ObjectModel
 
 /// What inference (lightweight migration) says of a step between two models.
 public enum InferredStep: Sendable {
-  /// It can be done. The reasons tell what the data may have against it, each completing
-  /// "unless …"; the mapping is nil where only the verdict is known.
+  /// It can be done. The reasons say what in the data may prevent it, each completing "unless …"; the
+  /// mapping is nil if only the verdict is known.
   case possible(MappingModel?, unless: [String])
   /// It cannot be done, for these reasons.
   case impossible([String])
-  /// Nothing documented decides it; the reasons say what is missing. The mapping is what would be
-  /// inferred if it copes.
+  /// Apple's documentation does not decide it; the reasons say what is missing. The mapping is the one
+  /// that is inferred if lightweight migration can do it.
   case unknown(MappingModel?, [String])
 }
 
@@ -29,7 +29,7 @@ extension InferredStep {
       case .notHandled(let reason): obstacles.append("\(change.summary): \(reason)")
       case .unknown(let reason): doubts.append("\(change.summary): \(reason)")
       case .handledIfDataAllows(let reason):
-        // Most reasons name the place; what changed is told of the others only.
+        // Most reasons name the place; only the others need the change.
         let isPlaced = change.entityName.map { reason.contains("`\($0)`") } ?? true
         conditions.append(isPlaced ? reason : "\(reason) (\(change.summary))")
       case .handled, .nothingToDo: break

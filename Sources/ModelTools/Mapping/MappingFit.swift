@@ -12,7 +12,7 @@ public struct MappingFit: Sendable, Hashable {
     case destination
   }
 
-  /// An entity that stands against it.
+  /// An entity that does not fit.
   public struct Mismatch: Sendable, Hashable {
     /// Of which model.
     public let side: Side
@@ -22,7 +22,7 @@ public struct MappingFit: Sendable, Hashable {
     public let isMissing: Bool
   }
 
-  /// What stands against it, in the order of the mapping.
+  /// The entities that do not fit, in the order of the mapping.
   public let mismatches: [Mismatch]
   /// The entities that cannot be compared, as the mapping or the model names no hash of them.
   public let unverified: [String]
@@ -34,7 +34,7 @@ public struct MappingFit: Sendable, Hashable {
 
   /// Whether all agree.
   public var fits: Bool { mismatches.isEmpty && unverified.isEmpty && agreeing > 0 }
-  /// Whether nothing stands against it although not everything could be compared.
+  /// Whether nothing contradicts it although not everything could be compared.
   public var mayFit: Bool { mismatches.isEmpty }
   /// How many entities were to be compared.
   public var compared: Int { mismatches.count + unverified.count + agreeing }
@@ -46,10 +46,10 @@ struct HashedModel: Sendable {
   /// For each entity the hashes that it may have: as recorded, else as computed, with and without
   /// tombstone entries, confirmed or not.
   let candidates: [String: Set<VersionHash>]
-  /// The entities of which another hash proves nothing.
+  /// The entities for which a different hash proves nothing.
   let doubtful: Set<String>
 
-  /// The hashes computed of the model, without tombstone entries, may be at hand.
+  /// The hashes computed from the model, without tombstone entries, may be known already.
   init(
     model: ManagedObjectModel?, recorded: [String: VersionHash]?, computed: ModelHashes? = nil
   ) {
@@ -79,7 +79,7 @@ struct HashedModel: Sendable {
       model: version.model, recorded: version.recorded?.hashes, computed: version.hashes)
   }
 
-  /// Whether both are one version, as far as hashes tell: the same entities, each with a hash that the
+  /// Whether both are one version, as far as hashes show: the same entities, each with a hash that the
   /// other may have.
   func isSame(as other: HashedModel) -> Bool {
     candidates.count == other.candidates.count && !candidates.isEmpty

@@ -9,9 +9,9 @@ public struct MappingLoss: Sendable, Hashable {
 }
 
 extension MappingModel {
-  /// What of a source model this mapping takes nowhere: entities without a mapping, and persistent
-  /// properties that no value expression looks at. What a policy class does cannot be known, so
-  /// nothing is said of its entities.
+  /// What this mapping leaves behind of a source model: entities without a mapping, and persistent
+  /// properties that no value expression reads. What a policy class does cannot be known, so its
+  /// entities are left out.
   public func losses(of source: ManagedObjectModel) -> [MappingLoss] {
     var losses: [MappingLoss] = []
     let bySource = Dictionary(grouping: entityMappings.filter { $0.kind != .remove }) {

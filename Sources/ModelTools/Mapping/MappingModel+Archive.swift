@@ -15,7 +15,7 @@ extension MappingModel {
 }
 
 private struct CompiledMappingWriter {
-  /// Of what something is lost.
+  /// The mapping and the property that lose something.
   private struct Place {
     var mapping: String?
     var property: String?
@@ -35,7 +35,9 @@ private struct CompiledMappingWriter {
       lose(Place(), "A compiled mapping model holds no paths of models.")
     }
     if !mapping.isBound {
-      lose(Place(), "Some entity mappings name no version hash, so Core Data will not find it.")
+      lose(
+        Place(),
+        "Some entity mappings name no version hash, so Core Data will not find the mapping model.")
     }
     let root = builder.reserve()
     var entities: [(String, PropertyList)] = []
@@ -116,7 +118,7 @@ private struct CompiledMappingWriter {
     return builder.dictionary(written)
   }
 
-  /// What a `.cdm` had besides goes back; names of the source form mean nothing there.
+  /// Other fields of a `.cdm` are written back; names of the source form mean nothing in it.
   private mutating func others(
     _ others: [String: ArchivedValue], of subject: Place
   ) -> [String: PropertyList] {

@@ -40,15 +40,15 @@ enum GeneratedExpression {
       context: .keyPath("sourceContext", of: manager), countOnly: false)
   }
 
-  /// What became of some source objects under one entity mapping: those that a key path leads to, or
-  /// without one the object itself.
+  /// The destination objects that one entity mapping made of source objects: of those that a key path
+  /// leads to, or without a key path of the object itself.
   static func destinations(mappingName: String, keyPath: String?) -> ModelExpression {
     .function(
       target: manager, selector: "destinationInstancesForEntityMappingNamed:sourceInstances:",
       arguments: [.constant(.string(mappingName)), keyPath.map(sourceValue) ?? source])
   }
 
-  /// What became of the objects of a source relationship, under whichever mappings.
+  /// The destination objects of the objects of a source relationship, made by any mapping.
   static func destinations(relationshipName: String) -> ModelExpression {
     .function(
       target: manager, selector: "destinationInstancesForSourceRelationshipNamed:sourceInstances:",

@@ -13,11 +13,11 @@ public struct MappingModel: Sendable, Hashable {
   /// The model of the new store, where the mapping carries it
   /// (`destinationmodeldata` of `xcmapping.xml`); nil in a `.cdm`.
   public var destinationModel: ManagedObjectModel?
-  /// Where the old model stood on the developer's machine (`sourcemodelpath`): a hint only.
+  /// Where the old model was on the developer's machine (`sourcemodelpath`): a hint only.
   public var sourceModelPath: String?
-  /// Where the new model stood on the developer's machine (`destinationmodelpath`): a hint only.
+  /// Where the new model was on the developer's machine (`destinationmodelpath`): a hint only.
   public var destinationModelPath: String?
-  /// What the file says besides, under the names that the file uses.
+  /// What else the file says, under the names that the file uses.
   public var others: [String: ArchivedValue]
 
   /// Makes a mapping model.

@@ -1,37 +1,39 @@
 import ObjectModel
 
-/// Which mapping models lie between two places, so that a step from one to the other passes them over.
+/// Which mapping models are between two places, so that a step from one to the other skips them.
 struct MappingSpans {
   private let positions: [Int]
   private let goesBack: Bool
-  /// For each mapping model and each position, the position that a span of it ends at which begins there or
-  /// later, the nearest one; nil where none does. On the way back positions count down, here negated.
+  /// For each mapping model and each position: the nearest end of its spans that begin at this position or later;
+  /// nil when none does. On the way back, positions are counted from the last one.
   private let ends: [[Int?]]
 
   /// The positions are those of the places, by their numbers.
-  init(_ finds: MappingFinds, _ positions: [Int], goesBack: Bool) {
+  init(_ matches: MappingMatches, _ positions: [Int], goesBack: Bool) {
     self.positions = positions
     self.goesBack = goesBack
     let count = (positions.max() ?? 0) + 1
     func along(_ place: Int) -> Int { goesBack ? count - 1 - positions[place] : positions[place] }
-    ends = zip(finds.sources, finds.destinations).map { source, destination in
+    ends = zip(matches.sources, matches.destinations).map { source, destination in
       let begins = Set(source.places.map(along))
       let stops = Set(destination.places.map(along))
-      // From the last position down: the next stop behind each position, and the least stop of all spans
+      // From the last position down: the next stop after each position, and the nearest stop of all spans
       // that begin there or later.
       var nextStop: Int?
-      var least: Int?
+      var nearestStop: Int?
       var ends: [Int?] = Array(repeating: nil, count: count)
       for position in (0..<count).reversed() {
-        if begins.contains(position), let stop = nextStop { least = min(least ?? stop, stop) }
-        ends[position] = least
+        if begins.contains(position), let stop = nextStop {
+          nearestStop = min(nearestStop ?? stop, stop)
+        }
+        ends[position] = nearestStop
         if stops.contains(position) { nextStop = position }
       }
       return ends
     }
   }
 
-  /// How many mapping models a step from one place to another passes over.
+  /// How many mapping models a step from one place to another skips.
   func passed(_ from: Int, _ to: Int) -> Int {
     let last = (ends.first?.count ?? 1) - 1
     let low = goesBack ? last - positions[from] : positions[from]

@@ -11,7 +11,7 @@ public struct MigrationPlan: Sendable {
     /// The model; nil when only hashes are known.
     public internal(set) var model: ManagedObjectModel?
     let hashed: HashedModel
-    /// The hashes computed of the model, where they are at hand.
+    /// The hashes computed from the model, if they are known already.
     let computed: ModelHashes?
     /// The place in the order of versions; for a model that only the store has, that of the nearest.
     let position: Int
@@ -23,12 +23,12 @@ public struct MigrationPlan: Sendable {
   /// How a step is done.
   public enum Way: Sendable {
     /// By mapping models that someone made: one, or several that share the entities between them, each
-    /// to be run over the whole store. In which order the app runs several, no file says; those that
-    /// need no class of the app come first here, as what they make is there for the others then.
+    /// to be run over the whole store. No file says in which order the app runs several. Those that need
+    /// no class of the app come first here, so that the others find what they make.
     case mappings([MappingModelSet.Item])
     /// By inference; the reasons each complete "unless …".
     case inferred(MappingModel?, unless: [String])
-    /// By inference, if it copes: nothing documented decides it. The reasons say what is missing.
+    /// By inference, if that can do it: nothing documented decides it. The reasons say what is missing.
     case uncertain(MappingModel?, [String])
   }
 
@@ -40,11 +40,11 @@ public struct MigrationPlan: Sendable {
     public let to: Place
     /// How.
     public let way: Way
-    /// What is left behind on purpose or by oversight; see ``MappingModel/losses(of:)``.
+    /// What is left behind, on purpose or by mistake; see ``MappingModel/losses(of:)``.
     public let losses: [MappingLoss]
   }
 
-  /// What one step from a place to another comes to.
+  /// The outcome of one step from a place to another.
   public struct Attempt: Sendable {
     /// The model before.
     public let from: Place
@@ -62,9 +62,9 @@ public struct MigrationPlan: Sendable {
     public let item: MappingModelSet.Item
     /// The steps it is for, by the names of the versions; several where versions have equal hashes.
     public let fits: [(from: String, to: String)]
-    /// The version that comes nearest to its source; nil when none agrees in any entity.
+    /// The version nearest to its source; nil when none agrees in any entity.
     public let nearestSource: Nearest?
-    /// The version that comes nearest to its destination; nil when none agrees in any entity.
+    /// The version nearest to its destination; nil when none agrees in any entity.
     public let nearestDestination: Nearest?
 
     /// Whether it is for no step between the versions, as happens when a hash changed after it
@@ -72,7 +72,7 @@ public struct MigrationPlan: Sendable {
     public var isOrphaned: Bool { item.compiled != nil && fits.isEmpty }
   }
 
-  /// The version that comes nearest to some hashes.
+  /// The version nearest to some hashes.
   public struct Nearest: Sendable {
     /// The version's name.
     public let versionName: String
@@ -91,13 +91,13 @@ public struct MigrationPlan: Sendable {
   /// The versions of which nothing is known, as they could not be read. When no version fits the
   /// store, each may be the one that wrote it.
   public let unread: [ModelCollection.Version]
-  /// Where it shall go.
+  /// Where it should go.
   public let target: Place
   /// The steps; empty when the store opens as it is, nil when there is no way.
   public let steps: [Step]?
-  /// What one step straight to the target comes to: what Core Data does by itself.
+  /// The outcome of one step straight to the target, which is what Core Data does by itself.
   public let direct: Attempt
-  /// Without a way: the step that stands nearest to the target among those that fail.
+  /// If there is no way: the step nearest to the target among those that fail.
   public let obstacle: Attempt?
   /// All mapping models of the set.
   public let standings: [Standing]

@@ -2,13 +2,13 @@ public import ObjectModel
 
 /// Finds the way from a store's model to a version.
 ///
-/// A step is done by mapping models that fit or is an inferred one. The fewest steps win, after three things:
-/// a step that is certain goes before one that is not; a mapping model that someone made for a step
-/// on the way is not passed over; and less is left behind, where all objects of one entity weigh more
-/// than any number of properties. Back to an earlier version, no way that leaves something behind on
-/// its way goes before a direct step.
+/// A step uses mapping models that fit, or an inferred mapping. The plan has as few steps as possible,
+/// after three rules: a certain step is preferred to an uncertain one; a mapping model that someone
+/// made for a step on the way is not skipped; and a way that leaves less behind is preferred, where
+/// all objects of one entity weigh more than any number of properties. Back to an earlier version, a
+/// direct step is preferred to a way of several steps that leaves something behind.
 public struct MigrationPlanner: Sendable {
-  /// Asks for the inferred step between two models.
+  /// Gives the inferred step between two models.
   public typealias Inference =
     @Sendable (_ from: ManagedObjectModel, _ to: ManagedObjectModel) -> InferredStep
 
@@ -16,8 +16,8 @@ public struct MigrationPlanner: Sendable {
   private let mappings: MappingModelSet
   private let inference: Inference?
 
-  /// Makes a planner for the versions of some collections, in their order. The inferred steps are
-  /// those by Apple's documented rules, unless another way to ask is given.
+  /// Makes a planner for the versions of some collections, in their order. The inferred steps follow
+  /// Apple's documented rules, unless `inference` is given.
   public init(
     _ collections: [ModelCollection], mappings: MappingModelSet = MappingModelSet(),
     inference: Inference? = nil

@@ -5,7 +5,7 @@ import SafeText
 struct PlanMap {
   typealias Place = MigrationPlan.Place
 
-  /// The most places that are looked at.
+  /// The maximum number of places.
   static let maximumPlaces = 300
 
   private(set) var places: [Place] = []
@@ -17,7 +17,7 @@ struct PlanMap {
   let unread: [ModelCollection.Version]
   /// The version nearest to the store, when none fits.
   private(set) var nearest: MigrationPlan.Nearest?
-  /// Why the order of the places may be wrong, as a clause; nil where nothing speaks against it.
+  /// Why the order of the places may be wrong, as a clause; nil if nothing contradicts it.
   private(set) var doubt: String?
 
   init(
@@ -29,7 +29,7 @@ struct PlanMap {
     findStart(versions, hashes: hashes, model: model)
   }
 
-  /// Whether the names of the versions put the start behind the target.
+  /// Whether the names of the versions put the start after the target.
   var namesGoBack: Bool { places[start].position > places[target].position }
 
   /// The versions beside the target, those with equal hashes together.
@@ -78,8 +78,8 @@ struct PlanMap {
       return
     }
     isStartAmongVersions = false
-    doubt = "the store's model is none of the versions beside it"
-    // Of versions elsewhere, their model helps; else the store's own.
+    doubt = "the store's model is not among the versions beside the target"
+    // A version elsewhere gives the model; without one, the store's own model is used.
     let elsewhere = fitting.first { $0.model != nil } ?? fitting.first
     let known = elsewhere?.model ?? model
     let closest = places.max { left, right in

@@ -1,7 +1,7 @@
 import ObjectModel
 
-/// One search for the cheapest way. Steps are tried in the order of what they cost at least, and each is
-/// looked at only when its turn comes, since comparing two models is what takes the time.
+/// One search for the cheapest way. Steps are tried in the order of their minimum cost. The two models of a
+/// step are compared only when its turn comes, because the comparisons take the time.
 struct PlanSearch {
   typealias Place = MigrationPlan.Place
   typealias Attempt = MigrationPlan.Attempt
@@ -9,8 +9,8 @@ struct PlanSearch {
   /// Beyond this many places, those between are tried only with their neighbours, with the target and
   /// with where a mapping model begins.
   static let maximumComplete = 20
-  /// The most pairs of models that are compared freely; from then on only neighbours, and each place with
-  /// the target.
+  /// The maximum number of pairs of models that are compared freely; after that only neighbours, and each place
+  /// with the target.
   static let maximumComparisons = 400
 
   /// What a way costs; the parts weigh in their order.
@@ -50,8 +50,8 @@ struct PlanSearch {
     self.map = map
     self.finder = finder
     let positions = map.places.map(\.position)
-    spans = MappingSpans(finder.finds, positions, goesBack: map.namesGoBack)
-    begins = finder.finds.sources.reduce(into: []) { $0.formUnion($1.places) }
+    spans = MappingSpans(finder.matches, positions, goesBack: map.namesGoBack)
+    begins = finder.matches.sources.reduce(into: []) { $0.formUnion($1.places) }
   }
 
   /// The places where a mapping model begins.
@@ -105,7 +105,7 @@ struct PlanSearch {
 
   // MARK: Search
 
-  /// A step that waits for its turn: at least so much costs the way with it at its end.
+  /// A step that waits for its turn, with the minimum cost of a way that ends with it.
   private struct Waiting: Comparable {
     let cost: Cost
     let number: Int
@@ -124,7 +124,7 @@ struct PlanSearch {
   private mutating func search() -> (way: [(from: Int, to: Int)]?, reached: Set<Int>) {
     var previous: [Int: Int] = [:]
     var done: Set<Int> = []
-    var queue = SmallestFirst<Waiting>()
+    var queue = MinHeap<Waiting>()
     var number = 0
     func wait(_ from: Int, _ to: Int, _ before: Cost, _ step: Cost, isExact: Bool) {
       number += 1
@@ -152,7 +152,7 @@ struct PlanSearch {
       if next.to != start { previous[next.to] = next.from }
       if next.to == target { break }
       for other in places.indices where isTried(next.to, other) && !done.contains(other) {
-        wait(next.to, other, next.cost, least(next.to, other), isExact: false)
+        wait(next.to, other, next.cost, minimumCost(next.to, other), isExact: false)
       }
     }
     guard done.contains(target) else { return (nil, done) }
@@ -173,7 +173,7 @@ struct PlanSearch {
     if from == to || to == start || from == target { return false }
     if to == target { return true }
     let isMapped = begins.contains(to) || finder.hasMapping(from, to)
-    // An order that may be the wrong way round tells of no places between.
+    // An order that may be the wrong way round does not show which places are between.
     if map.namesGoBack, map.doubt != nil { return isMapped }
     guard isForward(from, to) else { return false }
     return isMapped || places.count <= Self.maximumComplete || isNear(from, to)
@@ -191,14 +191,14 @@ struct PlanSearch {
 
   // MARK: Costs
 
-  /// What a step costs at least, before the two models are compared.
-  private func least(_ from: Int, _ to: Int) -> Cost {
+  /// The minimum cost of a step, before the two models are compared.
+  private func minimumCost(_ from: Int, _ to: Int) -> Cost {
     if finder.hasMapping(from, to) { return Cost(steps: 1) }
     return Cost(passedOver: spans.passed(from, to), steps: 1, inferred: 1)
   }
 
   private func cost(of step: MigrationPlan.Step, _ from: Int, _ to: Int) -> Cost {
-    var cost = least(from, to)
+    var cost = minimumCost(from, to)
     switch step.way {
     case .mappings: return cost
     case .inferred: break
@@ -233,7 +233,9 @@ struct PlanSearch {
   private func standings() -> [MigrationPlan.Standing] {
     finder.mappings.items.indices.map { index in
       let item = finder.mappings.items[index]
-      let (sources, destinations) = (finder.finds.sources[index], finder.finds.destinations[index])
+      let (sources, destinations) = (
+        finder.matches.sources[index], finder.matches.destinations[index]
+      )
       var fits: [(from: String, to: String)] = []
       for from in sources.places.sorted() {
         for to in destinations.places.sorted() where from != to {

@@ -18,7 +18,7 @@ public struct PropertyMapping: Sendable, Hashable {
   /// Core Data's own list of steps (`NSPropertyTransforms`), present in inferred mappings; empty
   /// where there is none.
   public var transforms: [ArchivedValue]
-  /// What the file says besides, under the names that the file uses.
+  /// What else the file says, under the names that the file uses.
   public var others: [String: ArchivedValue]
 
   /// Makes a property mapping.

@@ -1,19 +1,19 @@
 import ObjectModel
 
-/// Finds what one step between two places comes to, and what it costs. Each step is looked at once.
+/// Finds the outcome of one step between two places, and its cost. Each step is examined once.
 struct StepFinder {
   typealias Place = MigrationPlan.Place
   typealias Attempt = MigrationPlan.Attempt
 
   let places: [Place]
   let mappings: MappingModelSet
-  let finds: MappingFinds
+  let matches: MappingMatches
   private let inference: MigrationPlanner.Inference?
   /// Whether mapping models lead from one place to another, by ``key(_:_:)``.
   private var mapped: [Bool]
   private var indexes: [Int: ModelIndex] = [:]
   private var attempts: [Int: Attempt] = [:]
-  /// The models that mapping models carry, by the place of the mapping model in the set.
+  /// The models that mapping models carry, by the index of the mapping model in the set.
   private var embedded: [Int: (source: HashedModel, destination: HashedModel)] = [:]
   /// How many pairs of models were compared.
   private(set) var comparisonCount = 0
@@ -24,9 +24,9 @@ struct StepFinder {
     self.places = places
     self.mappings = mappings
     self.inference = inference
-    finds = MappingFinds(mappings.items.map(\.compiled), among: places.map(\.hashed))
+    matches = MappingMatches(mappings.items.map(\.compiled), among: places.map(\.hashed))
     mapped = Array(repeating: false, count: places.count * places.count)
-    for (source, destination) in zip(finds.sources, finds.destinations) {
+    for (source, destination) in zip(matches.sources, matches.destinations) {
       for from in source.places {
         for to in destination.places { mapped[from * places.count + to] = true }
       }
@@ -36,20 +36,20 @@ struct StepFinder {
   /// Whether mapping models lead from one place to another.
   func hasMapping(_ from: Int, _ to: Int) -> Bool { mapped[key(from, to)] }
 
-  /// Whether a step was looked at already, or costs no comparison.
+  /// Whether a step was examined already, or costs no comparison.
   func isCheap(_ from: Int, _ to: Int) -> Bool {
     attempts[key(from, to)] != nil || hasMapping(from, to)
   }
 
   private func fits(_ item: Int, _ from: Int, _ to: Int) -> Bool {
-    finds.sources[item].places.contains(from) && finds.destinations[item].places.contains(to)
+    matches.sources[item].places.contains(from) && matches.destinations[item].places.contains(to)
   }
 
   private func key(_ from: Int, _ to: Int) -> Int { from * places.count + to }
 
   // MARK: Steps
 
-  /// What one step comes to. An inferred one has no mapping yet: ``whole(_:_:_:)`` adds it.
+  /// The outcome of one step. An inferred one has no mapping yet: ``whole(_:_:_:)`` adds it.
   mutating func attempt(_ from: Int, _ to: Int) -> Attempt {
     if let known = attempts[key(from, to)] { return known }
     let made = makeAttempt(from, to)
@@ -139,10 +139,10 @@ struct StepFinder {
 
   // MARK: Mapping models
 
-  /// The mapping models for a step. One that was made for exactly these two models, which it carries,
-  /// goes before one that only fits by the entities it names, and of those the one that names most of the
-  /// models' entities. Others of its rank join it where they take what it leaves, and nothing that it
-  /// takes: several may serve one step.
+  /// The mapping models for a step. One that carries exactly these two models is preferred to one that only
+  /// fits by the entities it names; of equals, the one that names the most of the models' entities is first.
+  /// Others of the same rank are added if they name none of the entities that are taken already: several
+  /// mapping models may do one step.
   private mutating func chosenMappings(_ from: Int, _ to: Int) -> [MappingModelSet.Item] {
     let fitting = mappings.items.indices.filter { fits($0, from, to) }
     guard let first = fitting.first else { return [] }

@@ -37,7 +37,7 @@ struct XMLMappingReader {
 
   private let store: XMLStore
   private var reached: Set<String> = []
-  /// What was spent of ``maximumWork``.
+  /// How much of ``maximumWork`` was used.
   private(set) var work = 0
 
   init(store: XMLStore) { self.store = store }
@@ -139,7 +139,7 @@ struct XMLMappingReader {
       guard let object = store[id], object.entityName == entityName else {
         throw ModelError(
           code: .malformed,
-          message: "The object \(owner.id) has \(id) among its \(name), which is none.",
+          message: "The object \(owner.id) lists \(id) under \(name), which is of another kind.",
           line: owner.line)
       }
       guard reached.insert(id).inserted else {

@@ -44,7 +44,7 @@ struct XMLStore {
     var reader = Reader()
     for event in document.events { try reader.take(event) }
     guard reader.isStore else {
-      throw ModelError(code: .notAMapping, message: "The XML is no store of Core Data.")
+      throw ModelError(code: .notAMapping, message: "The XML is not a Core Data store.")
     }
     objects = reader.objects
     places = reader.places
@@ -94,7 +94,7 @@ struct XMLStore {
       case (nil, "database"): isStore = true
       case (nil, _):
         throw ModelError(
-          code: .notAMapping, message: "The XML is a <\(name)>, no store of Core Data.",
+          code: .notAMapping, message: "The XML is a <\(name)>, not a Core Data store.",
           line: line)
       case ("database", "object"):
         guard let type = attributes["type"], let id = attributes["id"], !id.isEmpty else {
@@ -155,7 +155,8 @@ struct XMLStore {
       _ attribute: (name: String, type: String, line: Int)
     ) throws(ModelError) -> ArchivedValue {
       let damaged = ModelError(
-        code: .malformed, message: "The attribute \(attribute.name) is no \(attribute.type).",
+        code: .malformed,
+        message: "The attribute \(attribute.name) is not of type \(attribute.type).",
         line: attribute.line)
       switch attribute.type {
       case "string": return .string(text)

@@ -13,7 +13,7 @@ struct DiagramSVG {
     static let margin = 24
     static let titleCharacters = 33
     static let rowCharacters = 40
-    static let mostColumns = 4
+    static let maximumColumns = 4
   }
 
   private struct Frame {
@@ -68,7 +68,7 @@ struct DiagramSVG {
   private mutating func layOut() {
     let count = diagram.boxes.count
     var columns = 1
-    while columns < Measure.mostColumns, columns * columns < count { columns += 1 }
+    while columns < Measure.maximumColumns, columns * columns < count { columns += 1 }
     var bottoms = Array(repeating: Measure.margin, count: columns)
     for box in diagram.boxes {
       let column = bottoms.indices.min { bottoms[$0] < bottoms[$1] } ?? 0
@@ -88,7 +88,7 @@ struct DiagramSVG {
   var text: String {
     var text =
       "<svg viewBox=\"0 0 \(width) \(height)\" width=\"\(width)\" height=\"\(height)\" role=\"img\" "
-      + "aria-label=\"Entities and their relationships; the same is told in words below\">\n"
+      + "aria-label=\"Entities and their relationships; the text below says the same\">\n"
     text += """
       <defs><marker id="arrow" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="7" \
       markerHeight="7" orient="auto-start-reverse"><path d="M0 1L9 5L0 9" class="head"/></marker>

@@ -11,7 +11,7 @@ public struct ModelDiagram: Sendable {
     case added
     /// It is gone.
     case removed
-    /// It is another than before.
+    /// It changed.
     case changed
 
     /// A sign beside every colour, for readers who do not see it.
@@ -37,7 +37,7 @@ public struct ModelDiagram: Sendable {
   public struct Box: Sendable, Hashable {
     /// The entity's name; its new one where it was renamed.
     public let name: String
-    /// The name before, where it was another; nil otherwise.
+    /// The old name, if it was renamed; nil otherwise.
     public let oldName: String?
     /// Whether it has no objects of its own.
     public let isAbstract: Bool
@@ -65,7 +65,7 @@ public struct ModelDiagram: Sendable {
     public let target: Int
     /// What it stands for.
     public let kind: Kind
-    /// The relationship's name; with the inverse's, where both are drawn as one.
+    /// The relationship's name; with the inverse's, if both are drawn as one.
     public let label: String
     /// What happened to it.
     public let status: Status
@@ -219,7 +219,7 @@ private struct ModelSketch {
       let destination = relationship.destinationEntityName
       guard let target = new.entities[destination] else { continue }
       let inverse = target.relationships.first { $0.name == relationship.inverseName }
-      // Both ways are one line, drawn from the side that comes first.
+      // A relationship and its inverse are one line, drawn from the side that comes first.
       if let inverse, inverse.destinationEntityName == entity.name,
         (destination, inverse.name) < (entity.name, relationship.name)
       {

@@ -1,10 +1,10 @@
 import ObjectModel
 import SafeText
 
-/// Text from a model, made fit for a picture: what would be obeyed, hidden or reordered by is made
-/// visible, and what the format gives a meaning to is escaped.
+/// Text from a model, made safe for a picture: characters that control, hide or reorder text are made
+/// visible, and characters with a meaning in the format are escaped.
 enum PictureText {
-  /// For element content and for attribute values of HTML and SVG, cut behind `limit` scalars.
+  /// For element content and for attribute values of HTML and SVG, cut after `limit` scalars.
   static func html(_ text: String, limit: Int = 300) -> String {
     MarkupText.html(VisibleText.visible(text, limit: limit))
   }

@@ -17,7 +17,8 @@ extension ContentsWriter {
         for: attribute.elements, suggestion: attribute.compositeName ?? suggestion)
       attributes.add("composite", name)
       if name != attribute.compositeName {
-        lose(entity, attribute.name, "In the source its composite needs a name; it is \(name).")
+        lose(
+          entity, attribute.name, "The source needs a name for its composite; \(name) is written.")
       }
     }
     addLimits(attribute, of: entity, to: &attributes)
@@ -96,7 +97,7 @@ extension ContentsWriter {
     if DefaultValue(text: text, type: attribute.type) != value {
       lose(
         entity, attribute.name,
-        "The default \(value.text) is of another kind than the attribute's type, and is read back "
+        "The default \(value.text) does not have the attribute's type, and is read back "
           + "as that type.")
     }
     return text
@@ -142,12 +143,12 @@ extension ContentsWriter {
 
   private static func limit(_ form: AttributeValidation.Form) -> (name: String, value: String)? {
     switch form {
-    case .leastNumber(let limit): number(limit).map { ("minValueString", $0) }
-    case .greatestNumber(let limit): number(limit).map { ("maxValueString", $0) }
+    case .minimumNumber(let limit): number(limit).map { ("minValueString", $0) }
+    case .maximumNumber(let limit): number(limit).map { ("maxValueString", $0) }
     case .earliestDate(let date): ("minDateTimeInterval", text(date))
     case .latestDate(let date): ("maxDateTimeInterval", text(date))
-    case .leastLength(let count): ("minValueString", String(count))
-    case .greatestLength(let count): ("maxValueString", String(count))
+    case .minimumLength(let count): ("minValueString", String(count))
+    case .maximumLength(let count): ("maxValueString", String(count))
     case .pattern(let pattern): ("regularExpressionString", pattern)
     }
   }
@@ -168,7 +169,7 @@ extension ContentsWriter {
     if count == -1 {
       lose(
         entity, relationship.name,
-        "Its greatest count is -1, as code sets it for unbounded; the source stands for 0, which "
+        "Its maximum count is -1, which code uses for unbounded; the source can only say 0, which "
           + "changes the version hash.")
     }
     let rule = relationship.deleteRule
@@ -221,7 +222,7 @@ extension ContentsWriter {
     output.end()
   }
 
-  /// A fetch request of a template or of a fetched property, which losses are noted for.
+  /// A fetch request of a template or of a fetched property; losses are recorded for that one.
   mutating func write(
     _ request: FetchRequest, named name: String, of entity: String?, _ property: String
   ) {
@@ -236,7 +237,7 @@ extension ContentsWriter {
     add("fetchOffset", request.fetchOffset)
     add("fetchBatchSize", request.batchSize)
     add("resultType", request.resultType.rawValue)
-    // What is as Apple's defaults is not said.
+    // Apple's defaults are not written.
     let switches: [(name: String, option: FetchRequest.Options)] = [
       ("includeSubentities", .includesSubentities),
       ("includePropertyValues", .includesPropertyValues),

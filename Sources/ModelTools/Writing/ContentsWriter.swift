@@ -3,7 +3,7 @@ public import ObjectModel
 extension ManagedObjectModel {
   /// The model as the XML source that Xcode opens: the file `contents` inside of an `.xcdatamodel`.
   ///
-  /// Attributes stand in the order in which Xcode writes them, entities and properties in the order of
+  /// Attributes are in the order in which Xcode writes them, entities and properties in the order of
   /// their names, so that equal models give equal bytes. Reading back gives an equal model, apart from
   /// the losses.
   ///
@@ -162,7 +162,7 @@ struct ContentsWriter {
   // MARK: The rest of the model
 
   private mutating func writeComposites() {
-    // Writing one may bring in those nested in it.
+    // Writing one may add those nested in it.
     while let (name, elements) = composites.next() {
       var attributes = Attributes()
       attributes.add("name", name)

@@ -9,7 +9,7 @@ struct KeyedArchiveBuilder {
   private var scalars: [PropertyList: PropertyList] = [:]
   private var classes: [String: PropertyList] = [:]
 
-  /// A place for an object that is filled in later, for references that go round.
+  /// A place for an object that is filled in later, for cyclic references.
   mutating func reserve() -> PropertyList {
     objects.append(.null)
     return .uid(UInt64(objects.count - 1))
@@ -68,7 +68,7 @@ struct KeyedArchiveBuilder {
     add(["NSDate", "NSObject"], ["NS.time": .real(seconds)])
   }
 
-  /// A text that is no UUID is written as text.
+  /// A text that is not a UUID is written as text.
   mutating func uuid(_ text: String) -> PropertyList {
     guard let bytes = Hex.bytes(text.filter { $0 != "-" }), bytes.count == 16 else {
       return string(text)
@@ -80,7 +80,7 @@ struct KeyedArchiveBuilder {
     add(["NSURL", "NSObject"], ["NS.base": Self.null, "NS.relative": string(text)])
   }
 
-  /// Digits that are no decimal number are written as text.
+  /// Text that is not a decimal number is written as text.
   mutating func decimal(_ text: String) -> PropertyList {
     guard let parts = DecimalText.parts(text) else { return string(text) }
     let used = parts.mantissa.lastIndex { $0 != 0 } ?? -1
@@ -130,7 +130,7 @@ struct KeyedArchiveBuilder {
     return list
   }
 
-  /// Numbers and flags stand in the object itself, as archivers write them.
+  /// Numbers and flags are in the object itself, as archivers write them.
   private mutating func inline(_ value: ArchivedValue) -> PropertyList {
     switch value {
     case .bool(let flag): .bool(flag)

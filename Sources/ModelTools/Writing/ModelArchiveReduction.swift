@@ -61,7 +61,8 @@ struct ModelArchiveReduction {
     }
     if !model.fetchRequestTemplates.isEmpty {
       lose(
-        "Fetch request templates are written as no compiled model seen so far confirms it.")
+        "Fetch request templates are written in a form that no compiled model seen so far confirms."
+      )
     }
   }
 
@@ -84,7 +85,8 @@ struct ModelArchiveReduction {
     guard var entity = model.entities[name] else { return }
     entityName = name
     if let parent = entity.superentityName, model.entities[parent] == nil {
-      lose("The parent \(parent) is missing, so that the entity has none; its hash changes.")
+      lose(
+        "The parent \(parent) is missing, so the entity is written without one; its hash changes.")
       entity.superentityName = nil
     }
     if entity.codeGenerationType != nil {
@@ -121,7 +123,7 @@ struct ModelArchiveReduction {
       return
     }
     for name in entity.propertyNames where inherited.contains(name) {
-      lose("The property repeats an inherited one, which stands for it.", name)
+      lose("The property repeats an inherited one, which is written instead.", name)
     }
     entity.attributes.removeAll { inherited.contains($0.name) }
     entity.relationships.removeAll { inherited.contains($0.name) }
@@ -201,7 +203,7 @@ struct ModelArchiveReduction {
     }
     if let filter = derivation.filterPredicate, !note(filter, attribute.name) {
       attribute.derivation?.filterPredicate = nil
-      lose("Without the filter of the derivation the hash changes.", attribute.name)
+      lose("The filter of the derivation is lost, which changes the hash.", attribute.name)
     }
   }
 
@@ -221,7 +223,7 @@ struct ModelArchiveReduction {
     }
   }
 
-  /// The archive points at the inverse itself, which its topmost declaration holds.
+  /// The archive refers to the inverse itself, which is in its topmost declaration.
   private func archivedInverseEntity(of relationship: Relationship) -> String? {
     guard let inverse = relationship.inverseName else { return nil }
     let holder = relationship.inverseEntityName ?? relationship.destinationEntityName

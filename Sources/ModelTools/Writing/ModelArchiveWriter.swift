@@ -3,8 +3,8 @@ import ObjectModel
 /// Writes a model as a keyed archive with the classes and keys found in real `.mom` files and
 /// cached models.
 struct ModelArchiveWriter {
-  /// The most copies of inherited properties that are written; beyond, entities get their own
-  /// properties only, as in a compiled model.
+  /// The maximum number of copies of inherited properties that are written; after that, entities get
+  /// their own properties only, as in a compiled model.
   private static let maximumCopies = 200_000
   /// The reader follows composites no deeper.
   static let maximumCompositeDepth = 8

@@ -11,7 +11,7 @@ public struct ModelBundle: Sendable {
     public let model: ManagedObjectModel
     /// What a source is to say beyond the model.
     public let settings: SourceSettings
-    /// Hashes that were recorded beside the model: they stand in for those that cannot be computed.
+    /// Hashes that were recorded beside the model: they replace those that cannot be computed.
     public let recorded: RecordedHashes?
 
     /// Names a model.
@@ -65,7 +65,7 @@ public struct ModelBundle: Sendable {
   /// The folder `.momd`: a compiled model for each version, and `VersionInfo.plist` with the hashes, the
   /// checksums and the name of the current one.
   ///
-  /// An entity whose hash cannot be told is left out of `VersionInfo.plist`, and with it the checksum.
+  /// An entity whose hash is not known is left out of `VersionInfo.plist`, and the checksum with it.
   ///
   /// - Throws: ``ModelError`` when two versions have the same name, or one has a name that no file can
   ///   have, or is larger than what can be read again.
@@ -126,7 +126,8 @@ public struct ModelBundle: Sendable {
         version.name.utf8.count < 240
       else {
         throw ModelError(
-          code: .unfitName, message: "No file can be called \(version.name), as a version is.")
+          code: .unfitName,
+          message: "A version is called \(version.name), which no file can be called.")
       }
       // Names that differ only in case are one file on some systems.
       guard names.insert(version.name.lowercased()).inserted else {

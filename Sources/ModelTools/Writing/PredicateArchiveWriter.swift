@@ -127,7 +127,7 @@ struct PredicateArchiveWriter {
     return builder.array(parts)
   }
 
-  /// A key path of the object itself is told from any other by its number, and a single key of it
+  /// A key path of the object itself differs from any other by its number, and a single key of it
   /// has the shorter selector.
   private mutating func keyPath(_ path: String, of object: ModelExpression) -> PropertyList {
     let isOwn = object == .evaluatedObject

@@ -1,6 +1,6 @@
 public import ObjectModel
 
-/// What a `contents` file says that is no part of a managed object model: the tools it was saved with, and
+/// What a `contents` file says that is not part of a managed object model: the tools it was saved with, and
 /// what they write without a meaning for Core Data.
 public struct SourceSettings: Sendable, Hashable {
   /// The attributes of `<model>` apart from the version identifier, by name.
@@ -14,7 +14,7 @@ public struct SourceSettings: Sendable, Hashable {
 
   /// Settings as Xcode 15.4 writes them for a new model; nothing for its parts.
   ///
-  /// A `contents` file names the tools it was saved with, and Xcode asks for no particular ones.
+  /// A `contents` file names the tools it was saved with, and Xcode requires no particular ones.
   public init() {
     model = [
       "documentVersion": "1.0", "lastSavedToolsVersion": "22758", "systemVersion": "23E224",
@@ -38,7 +38,7 @@ public struct SourceSettings: Sendable, Hashable {
 extension SourceSettings {
   /// Reads the settings of a `contents` file.
   ///
-  /// - Throws: ``ModelError`` when the bytes are no such XML.
+  /// - Throws: ``ModelError`` when the bytes are not such XML.
   public init(contentsXML bytes: [UInt8]) throws(ModelError) {
     let document: HardenedXML
     do {
@@ -60,7 +60,7 @@ extension SourceSettings {
           entity = attributes["name"]
           guard let entity else { break }
           var settings = Self.picked(attributes, Self.entityAttributes)
-          // The model says the same without it.
+          // The model means the same without it.
           if attributes["representedClassName"] == "NSManagedObject" {
             settings["representedClassName"] = "NSManagedObject"
           }

@@ -4,7 +4,7 @@ import ObjectModel
 /// closed in place, no line end after the last tag.
 struct XMLOutput {
   private(set) var text = "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"yes\"?>\n"
-  /// How many characters could not be written: XML 1.0 has no place for most control characters
+  /// How many characters could not be written: XML 1.0 does not allow most control characters
   /// (clause 2.2), not even as references.
   private(set) var droppedCount = 0
   private var open: [String] = []

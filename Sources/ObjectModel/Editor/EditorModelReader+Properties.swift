@@ -109,19 +109,21 @@ extension EditorModelReader {
     let pattern = try text(tags["XD_PAttK_regularExpressionString"])
     switch type {
     case .string:
-      if let length = minimum.flatMap({ Int64($0) }) { forms.append(.leastLength(length)) }
-      if let length = maximum.flatMap({ Int64($0) }) { forms.append(.greatestLength(length)) }
+      if let length = minimum.flatMap({ Int64($0) }) { forms.append(.minimumLength(length)) }
+      if let length = maximum.flatMap({ Int64($0) }) { forms.append(.maximumLength(length)) }
       if let pattern { forms.append(.pattern(pattern)) }
     case .date:
       if let date = minimum.flatMap({ Double($0) }) { forms.append(.earliestDate(date)) }
       if let date = maximum.flatMap({ Double($0) }) { forms.append(.latestDate(date)) }
     default:
-      if let limit = minimum.flatMap({ Self.limit($0, type) }) { forms.append(.leastNumber(limit)) }
+      if let limit = minimum.flatMap({ Self.limit($0, type) }) {
+        forms.append(.minimumNumber(limit))
+      }
       if let limit = maximum.flatMap({ Self.limit($0, type) }) {
-        forms.append(.greatestNumber(limit))
+        forms.append(.maximumNumber(limit))
       }
     }
-    // A limit that is no number of the type, such as a date in words.
+    // A limit that is not a number of the type, such as a date in words.
     let texts = [minimum, maximum, type == .string ? pattern : nil].compactMap { $0 }
     if forms.count < texts.count { noteUnread("XDPMAttribute", "XD_PAttK_minValueString") }
     return forms.map(\.validation)

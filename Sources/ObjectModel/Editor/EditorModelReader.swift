@@ -7,7 +7,7 @@ extension ManagedObjectModel {
   /// - Throws: ``ModelError``; `model.notAModel` when it is another archive, or none.
   public init(editorArchive bytes: [UInt8]) throws(ModelError) {
     let archive = try KeyedArchive(
-      bytes: bytes, orThrow: .notAModel, "This is no keyed archive, as the editor's models are.")
+      bytes: bytes, orThrow: .notAModel, "This is not a keyed archive, as the editor's models are.")
     self = try EditorModelReader.model(in: archive).model
   }
 }
@@ -24,7 +24,7 @@ package struct EditorModelReader {
 
   package let archive: KeyedArchive
   private var work = 0
-  /// The tagged values that are not read, as "class.tag", with other values than none or NO.
+  /// The tagged values that are not read, as "class.tag"; those that are empty or NO are not listed.
   private(set) var unread: Set<String> = []
 
   private init(archive: KeyedArchive) { self.archive = archive }

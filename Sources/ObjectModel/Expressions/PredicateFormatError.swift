@@ -1,4 +1,4 @@
-/// Why a text is no expression or predicate of Apple's predicate format.
+/// Why a text is not an expression or predicate of Apple's predicate format.
 public struct PredicateFormatError: Error, Sendable, Hashable {
   /// What went wrong, as a stable string; more may be added.
   public struct Code: RawRepresentable, Sendable, Hashable {

@@ -104,7 +104,7 @@ struct PredicateParser {
     }
   }
 
-  /// Whether what follows a bracket makes its content an operand and no predicate.
+  /// Whether what follows a bracket makes its content an operand and not a predicate.
   private func startsOperator(at place: Int) -> Bool {
     guard place < tokens.count else { return false }
     if comparisonOperator(at: place) != nil { return true }
@@ -273,7 +273,7 @@ struct PredicateParser {
     case let word:
       guard !PredicateSyntax.reserved.contains(word), !PredicateSyntax.takesArgument(name) else {
         place -= 1
-        throw error("\(name) is no name; write #\(name) when a key is meant.")
+        throw error("\(name) is not a name; write #\(name) when a key is meant.")
       }
       return .path(name)
     }
@@ -324,7 +324,7 @@ struct PredicateParser {
       return .function(target: nil, selector: PredicateSyntax.cast, arguments: arguments)
     case let word:
       guard isEscaped || !PredicateSyntax.reserved.contains(word) else {
-        throw error("\(name) is no function.", at: start)
+        throw error("\(name) is not a function.", at: start)
       }
       return .function(target: nil, selector: name, arguments: try list(closedBy: ")"))
     }

@@ -222,7 +222,7 @@ struct PredicatePrinter {
     _ right: ModelExpression
   ) {
     // Left-associative: the right side needs brackets at the same level too. So does a negative
-    // number before a power, and an operand that is no simple one.
+    // number before a power, and an operand that is not simple.
     writeOperand(left, level: sign.level)
     text += " \(sign.sign) "
     writeOperand(right, level: sign.level + 1)

@@ -22,8 +22,8 @@ enum PredicateSyntax {
     "FALSEPREDICATE", "FUNCTION", "FETCH", "TERNARY", "UNION", "INTERSECT", "MINUS",
   ]
 
-  /// Functions of two arguments that are printed as operators, weakest first; whether the text
-  /// after the sign is the first argument never occurs: `from:subtract:` is `a - b`.
+  /// Functions of two arguments that are printed as operators, weakest first. The first argument is
+  /// always the one before the sign: `from:subtract:` is `a - b`.
   static let arithmetic: [(sign: String, selector: String, level: Int)] = [
     ("+", "add:to:", 1), ("-", "from:subtract:", 1), ("*", "multiply:by:", 2),
     ("/", "divide:by:", 2), ("**", "raise:toPower:", 3),
@@ -63,10 +63,10 @@ enum PredicateSyntax {
     return parts.allSatisfy { isName(String(Substring($0))) }
   }
 
-  /// Whether a text ends with a colon, as the selectors of methods do that take something.
+  /// Whether a text ends with a colon, as the selectors of methods with arguments do.
   static func takesArgument(_ name: String) -> Bool { name.utf8.last == colon }
 
-  /// The keys of a key path, empty ones too. Points are told by their bytes, as the tokens are.
+  /// The keys of a key path, empty ones too. Points are recognised by their bytes, as the tokens are.
   static func keys(of path: String) -> [String] {
     path.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
       .map { String(Substring($0)) }

@@ -88,7 +88,7 @@ struct PredicateTokens {
       return .name("@" + (try name()), isEscaped: true)
     case 48...57: return try number()
     case UInt8(ascii: ".") where index + 1 < bytes.count && (48...57).contains(bytes[index + 1]):
-      // `.5`, but not the point in `a.5`, which is no key path anyway.
+      // `.5`, but not the point in `a.5`, which is not a key path anyway.
       return try number()
     default: break
     }
@@ -193,7 +193,7 @@ struct PredicateTokens {
       throw error("A name must not begin with a digit.")
     }
     if !isReal, let value = Int64(text) { return .integer(value) }
-    // The least integer has no positive counterpart; the parser puts the sign before it.
+    // The smallest integer has no positive counterpart; the parser puts the sign before it.
     if !isReal, text == "9223372036854775808" { return .real(9_223_372_036_854_775_808) }
     guard isReal, let value = Double(text.utf8.first == UInt8(ascii: ".") ? "0" + text : text),
       value.isFinite

@@ -1,5 +1,5 @@
 extension Entity {
-  /// Whether a relationship declared here is its own way back.
+  /// Whether a relationship declared here is its own inverse.
   package func isSelfInverse(_ relationship: Relationship) -> Bool {
     relationship.inverseName == relationship.name
       && relationship.destinationEntityName == name
@@ -30,14 +30,14 @@ extension Entity {
       relationship.versionHashModifier ?? "",
     ]
     if !texts.allSatisfy(ByteOrder.isASCII) { return "a name is not ASCII" }
-    if relationship.destinationEntityName.isEmpty { return "it leads to no entity" }
+    if relationship.destinationEntityName.isEmpty { return "it has no destination entity" }
     return nil
   }
 
   /// The name of a persistent relationship declared here that is its own inverse; nil when there is none.
   ///
-  /// That its inverse's name is left out where it is declared is what both such entities record in a store of
-  /// framework 851 (`AircraftEntity`, `FlightRecord`). Of entities that inherit one, no hash is recorded.
+  /// Where it is declared, the inverse's name is left out of the hash: both such entities in a store of framework 851
+  /// (`AircraftEntity`, `FlightRecord`) confirm it. No hash is recorded of an entity that inherits one.
   var selfInverseName: String? {
     relationships.first { !$0.isTransient && isSelfInverse($0) }?.name
   }
@@ -74,7 +74,7 @@ extension Attribute {
     for element in elements {
       let doubt: String? =
         if element.type == .composite {
-          "it is a composite in a composite"
+          "it is a composite inside a composite"
         } else if element.isTransient {
           "it is transient"
         } else if element.isDerived {

@@ -13,7 +13,7 @@ package struct KnownEntities {
     let cost: ContentsReader.Cost
   }
 
-  /// The most bytes of elements that are kept: 16 MiB.
+  /// The maximum number of bytes of elements that are kept: 16 MiB.
   package static let maximumByteCount = 16 << 20
   /// What begins all of these elements.
   package static let opening = Array("<entity ".utf8)
@@ -26,7 +26,7 @@ package struct KnownEntities {
   private(set) var readCount = 0
   private(set) var knownCount = 0
 
-  /// The known element that stands at a place; nil where another does.
+  /// The known element at a place; nil if another element is there.
   package func element(at index: Int, of bytes: [UInt8]) -> Element? {
     guard let element = elements[Self.key(bytes[index...])],
       bytes[index...].starts(with: element.bytes)

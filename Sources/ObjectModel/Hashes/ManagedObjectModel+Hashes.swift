@@ -40,7 +40,7 @@ extension ManagedObjectModel {
 /// One run over a model. Parents are computed before their children; a property is hashed once,
 /// where it is declared.
 private struct HashComputation {
-  /// The most property hashes that are fed into entity hashes in one run. A model of 1,000 entities
+  /// The maximum number of property hashes that are fed into entity hashes in one run. A model of 1,000 entities
   /// with 100 properties each feeds 100,000.
   private static let maximumInputs = 8_000_000
 
@@ -93,7 +93,7 @@ private struct HashComputation {
     var next: String? = name
     while let current = next, states[current] == nil, let entity = model.entities[current] {
       guard met.insert(current).inserted else {
-        for entity in pending { fail(entity.name, "its ancestors form a ring") }
+        for entity in pending { fail(entity.name, "its ancestors form a cycle") }
         return
       }
       pending.append(entity)

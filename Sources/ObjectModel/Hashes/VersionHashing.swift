@@ -51,7 +51,7 @@ enum VersionHashing {
     return sha256(bytes)
   }
 
-  /// The persistent elements of a composite that are no composites themselves.
+  /// The persistent elements of a composite that are not composites themselves.
   private static func leaves(of composite: Attribute) -> [Attribute] {
     var found: [Attribute] = []
     var pending = composite.elements

@@ -3,7 +3,7 @@
 ///
 /// The rules are Core Data's as far as they are known: the same number of entities, and with hashes
 /// version 3 every hash equal; the configuration and the version identifiers play no part. What data
-/// have not confirmed is told as unknown and never as a difference.
+/// have not confirmed is reported as unknown, never as a difference.
 public struct ModelAgreement: Sendable, Hashable {
   /// Whether Core Data opens the store with the model, without migration.
   public enum Compatibility: Sendable, Hashable {
@@ -11,7 +11,7 @@ public struct ModelAgreement: Sendable, Hashable {
     case compatible
     /// It does not: an entity is missing on one side, or has another hash for certain.
     case incompatible
-    /// Nothing speaks against it, but a rule that decides is not confirmed; the reason says which.
+    /// Nothing contradicts it, but a rule that it depends on is not confirmed; the reason says which.
     case unknown(reason: String)
   }
 
@@ -21,16 +21,16 @@ public struct ModelAgreement: Sendable, Hashable {
   public let agreeing: [String]
   /// The entities with certainly different hashes, sorted by name.
   public let differing: [String]
-  /// The entities both have, of which it cannot be said, each with why.
+  /// The entities of both that cannot be compared, each with the reason.
   public let undecided: [String: String]
   /// The entities only the store has, sorted by name.
   public let onlyInStore: [String]
   /// The entities only the model has, sorted by name.
   public let onlyInModel: [String]
 
-  /// Compares what a store records with a version, each way in which Core Data may hash it: as
-  /// recorded beside the version, as computed, with tombstone entries, and for frameworks of about 2011
-  /// and before in the old style. The best one counts.
+  /// Compares what a store records with a version, in each way in which Core Data may hash the version:
+  /// as recorded beside it, as computed, with tombstone entries, and for frameworks of about 2011 and
+  /// before in the old style. The best result counts.
   public init(_ record: StoreModelRecord, _ version: ModelCollection.Version) {
     let derived = version.hashes?.entitiesWithDerivedAttributes ?? []
     var best: ModelAgreement?
@@ -79,8 +79,8 @@ public struct ModelAgreement: Sendable, Hashable {
         undecided[name] = doubt
       } else if derived.contains(name), record.hasUnstableDerivedHashes {
         undecided[name] =
-          "it has a derived attribute, and systems of that time recorded changing "
-          + "hashes for such"
+          "it has a derived attribute, for which systems of that time recorded "
+          + "hashes that change each time"
       } else if let doubt = record.doubt(hash) {
         undecided[name] = doubt
       } else {
@@ -121,11 +121,11 @@ public struct ModelAgreement: Sendable, Hashable {
 }
 
 extension StoreModelRecord {
-  /// Why a hash that is not equal proves nothing; nil when it does.
+  /// Why a different hash proves nothing; nil when it proves a difference.
   fileprivate func doubt(_ hash: VersionHash) -> String? {
     guard let version = hashesVersion, version != Self.confirmedHashesVersion else { return nil }
     return version < Self.confirmedHashesVersion
-      ? "of hashes version \(version) Core Data compares the names of the entities only"
+      ? "for hashes version \(version) Core Data compares only the names of the entities"
       : "the rules of hashes version \(version) are not known"
   }
 }

@@ -11,7 +11,7 @@ public struct ModelIdentification: Sendable {
     public let sharesIdentifier: Bool
   }
 
-  /// Where the store stands beside the app's current version.
+  /// The age of the store compared with the app's current version.
   public enum Age: Sendable, Hashable {
     /// It fits the current version.
     case current
@@ -28,15 +28,15 @@ public struct ModelIdentification: Sendable {
   /// All versions that fit: the store opens with each of them. Those that share a version identifier
   /// with the store come first. More than one when versions have equal hashes.
   public let matches: [Candidate]
-  /// The versions that nothing speaks against, but of which a hash cannot be judged.
+  /// The versions that nothing rules out, but that have a hash which cannot be judged.
   public let possible: [Candidate]
   /// All other versions with an entity in common, the nearest first: by the number of equal hashes,
   /// then by the fewest entities that the store does not have or that differ, then the latest.
   public let others: [Candidate]
-  /// The versions of which nothing is known, as they could not be read: each may be the one that wrote
-  /// the store. Its ``ModelCollection/Version/problem`` says why.
+  /// The versions that could not be read, so that nothing is known of them: each may be the one that
+  /// wrote the store. Its ``ModelCollection/Version/problem`` says why.
   public let unread: [ModelCollection.Version]
-  /// Where the store stands beside the current version.
+  /// The age of the store compared with the current version.
   public let age: Age
 
   /// The nearest version when none fits for certain; nil when one does, or when there is nothing in
@@ -126,7 +126,7 @@ public struct ModelIdentification: Sendable {
     }
     if let age = later(record, than: frameworkVersion) { return age }
     if let other { return other }
-    guard !matches.isEmpty else { return .unknown(reason: strangers(record, collections)) }
+    guard !matches.isEmpty else { return .unknown(reason: noMatchReason(record, collections)) }
     return .unknown(reason: "no version is marked as the current one")
   }
 
@@ -139,13 +139,13 @@ public struct ModelIdentification: Sendable {
   }
 
   /// No version fits: whether the store has entities that no version has, as a newer one would.
-  private static func strangers(
+  private static func noMatchReason(
     _ record: StoreModelRecord, _ collections: [ModelCollection]
   ) -> String {
     var known: Set<String> = []
     for version in collections.flatMap(\.versions) {
       known.formUnion(version.entityNames ?? [])
-      // Of an optimised model the strings tell of entities, and so does a hash that occurs.
+      // The strings of an optimised model name its entities, and a hash in it shows one too.
       guard let optimised = version.optimised else { continue }
       known.formUnion(optimised.entityStrings)
       known.formUnion(optimised.strings)
@@ -158,8 +158,8 @@ public struct ModelIdentification: Sendable {
     let list = names.prefix(5).map { "`\($0)`" }.joined(separator: ", ")
     let more = names.count > 5 ? " and others" : ""
     return isPartial
-      ? "\(fact); none of them has \(list)\(more), so it may be of one that could not be read, newer, "
-        + "or of another app"
-      : "\(fact); no version has \(list)\(more), so it may be newer, or of another app"
+      ? "\(fact); none of them has \(list)\(more), so the store may be of a version that could not be read, "
+        + "of a newer version, or of another app"
+      : "\(fact); no version has \(list)\(more), so the store may be newer, or of another app"
   }
 }

@@ -8,8 +8,8 @@ import SafeText
 /// 2. the marker of the current version, which is the newest one in an app that was released.
 /// 3. the entities' hashes: neighbours have more of them in common than versions further apart.
 ///
-/// The numbers give the order. The other two can only speak against it, and then the order is not known; nor is it
-/// where names are not numbered alike. Who names versions by anything else than their age gets no answer rather
+/// The numbers give the order. The other two can only contradict it, and then the order is not known. It is not known
+/// either where names are not numbered in the same way. Versions that are not named by their age get no answer rather
 /// than a wrong one.
 public struct ModelVersionOrder: Sendable {
   /// The versions in the natural order of their names: the oldest first, unless there is a ``doubt``.
@@ -24,7 +24,7 @@ public struct ModelVersionOrder: Sendable {
     doubt = Self.doubt(collection)
   }
 
-  /// Where a version stands in the order; nil when it is of another collection.
+  /// The position of a version in the order; nil when it is of another collection.
   func index(of version: ModelCollection.Version) -> Int? {
     versions.firstIndex { $0.path == version.path && $0.name == version.name }
   }
@@ -45,10 +45,10 @@ public struct ModelVersionOrder: Sendable {
 
   // MARK: Numbers
 
-  /// Names are numbered where all are one stem with a number each, as `Notes 1.2`; the stem itself may be the first.
+  /// Names are numbered if each is the same stem with a number, as `Notes 1.2`; the first may be the stem alone.
   private static func numberDoubt(_ names: [String]) -> String? {
     guard let first = names.first else { return nil }
-    // Of names in natural order a stem without a number is the first.
+    // In natural order a stem without a number comes first.
     let stem = Array(first.utf8)
     let odd = firstOdd(names.dropFirst()) { name in
       guard name.starts(with: stem), let number = VersionNumber(name[stem.count...]),
@@ -65,7 +65,7 @@ public struct ModelVersionOrder: Sendable {
   }
 
   private static func unlike(_ one: String, _ other: String) -> String {
-    "`\(one)` and `\(other)` are not numbered alike"
+    "`\(one)` and `\(other)` are not numbered in the same way"
   }
 
   /// The first name that has no number, or one that an earlier name has too; nil when there is none.
@@ -83,9 +83,9 @@ public struct ModelVersionOrder: Sendable {
   private struct VersionNumber {
     /// Its parts without leading zeros.
     let parts: [[UInt8]]
-    /// What stands before it.
+    /// What comes before it.
     let rest: [UInt8]
-    /// Whether nothing stands before it but what joins a number to a name: blanks, `-`, `_`, `.` and a `v`.
+    /// Whether only characters that join a number to a name come before it: blanks, `-`, `_`, `.` and a `v`.
     var isWhole: Bool {
       let joints = Set(" -_.".utf8)
       let bare = rest.filter { !joints.contains($0) }
@@ -134,8 +134,8 @@ public struct ModelVersionOrder: Sendable {
 }
 
 extension ModelCollection {
-  /// The bundles in it, each with its own order and marker: what lies in a folder with a version that
-  /// is marked as current. The collection as a whole, where no version is.
+  /// The bundles in it, each with its own order and marker: the versions of a folder in which one is
+  /// marked as current. The whole collection if no version is marked.
   var bundles: [ModelCollection] {
     var folders: [String] = []
     var members: [String: [Version]] = [:]

@@ -1,21 +1,21 @@
 /// Version hashes by themselves, as people send them: in a log, in a mail, in a property list of a store's metadata.
 ///
-/// It serves to say what such a file is where a store or a model is asked for.
+/// It is used to explain such a file where a store or a model is expected.
 public enum PastedHashes {
   /// The most bytes of a file that are looked at: 1 MiB.
   public static let maximumByteCount = 1 << 20
 
   /// The entities whose hashes the bytes hold, sorted; nil when they hold none.
   ///
-  /// Text holds a hash where a name stands before it on its line and the hash is written as Core Data's errors, a
-  /// debugger, JSON, base64 or our own tables have it, which cut it short.
+  /// Text holds a hash if a name comes before it on its line and it is written as in Core Data's errors, a debugger,
+  /// JSON, base64 or our own tables, which shorten it.
   public static func entityNames(in bytes: [UInt8]) -> [String]? {
     guard bytes.count <= maximumByteCount else { return nil }
     let names: Set<String>
     if let list = try? PropertyList(bytes: bytes) {
       names = entityNames(in: list)
     } else {
-      // Text in any encoding that people mail has no zeros; files of other kinds do.
+      // Text in the encodings that people mail has no zero bytes; files of other kinds have.
       guard !bytes.contains(0) else { return nil }
       var scan = TextScan(bytes: bytes)
       names = scan.entityNames()
@@ -39,10 +39,10 @@ private struct TextScan {
 
   /// How `Data` is described since 2019, with its middle left out.
   private static let described = Array("{length = 32, bytes = 0x".utf8)
-  /// What stands behind the first digits of a hash that is cut short, and how many of them there must be.
+  /// What follows the first digits of a shortened hash, and the minimum number of these digits.
   private static let ellipses = [Array("…".utf8), Array("...".utf8)]
-  private static let fewestDigits = 12
-  /// What stands between a name and its hash.
+  private static let minimumDigits = 12
+  /// What comes between a name and its hash.
   private static let between = Set(" \t\"'=:<".utf8)
   /// What names a hash of something else.
   private static let otherHashes: Set = ["sha", "sha256", "sha-256", "digest", "checksum", "hash"]
@@ -92,7 +92,7 @@ private struct TextScan {
     if length == 43, place < bytes.count, bytes[place] == UInt8(ascii: "=") { return true }
     guard isHexadecimal else { return false }
     return digits == 2 * VersionHash.byteCount
-      || digits >= Self.fewestDigits && isCutShort
+      || digits >= Self.minimumDigits && isCutShort
   }
 
   /// Whether the rest of a hash is left out here.

@@ -1,7 +1,7 @@
 /// What a store records about the model that it was written with: the part of its metadata that
 /// decides which version of a model fits.
 public struct StoreModelRecord: Sendable, Hashable {
-  /// The hash of each entity of the whole model, also where the store is of one configuration
+  /// The hash of each entity of the whole model, even if the store is of one configuration
   /// (`NSStoreModelVersionHashes`); empty when none are recorded.
   public let hashes: [String: VersionHash]
   /// The version of the hash rules (`NSStoreModelVersionHashesVersion`), 3 in every store seen; nil

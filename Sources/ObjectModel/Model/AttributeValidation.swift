@@ -16,21 +16,21 @@ public struct AttributeValidation: Sendable, Hashable {
 extension AttributeValidation {
   /// The rules that a model's source has its own words for.
   ///
-  /// The predicate and the code of a least number are as a real cached model has them. The others
+  /// The predicate and the code of a minimum number are as in a real cached model. The others
   /// follow it, with the codes of `NSValidationErrorCode` in Apple's documentation.
   public enum Form: Sendable, Hashable {
     /// `minValueString` of a number.
-    case leastNumber(ExpressionConstant)
+    case minimumNumber(ExpressionConstant)
     /// `maxValueString` of a number.
-    case greatestNumber(ExpressionConstant)
+    case maximumNumber(ExpressionConstant)
     /// `minDateTimeInterval`, in seconds since the start of 2001, UTC.
     case earliestDate(Double)
     /// `maxDateTimeInterval`, in seconds since the start of 2001, UTC.
     case latestDate(Double)
     /// `minValueString` of a text, in characters.
-    case leastLength(Int64)
+    case minimumLength(Int64)
     /// `maxValueString` of a text, in characters.
-    case greatestLength(Int64)
+    case maximumLength(Int64)
     /// `regularExpressionString`.
     case pattern(String)
 
@@ -39,13 +39,13 @@ extension AttributeValidation {
       let (left, sign, right, code):
         (ModelExpression, ModelPredicate.Operator, ExpressionConstant, Int64) =
           switch self {
-          case .leastNumber(let limit): (.evaluatedObject, .greaterThanOrEqual, limit, 1620)
-          case .greatestNumber(let limit): (.evaluatedObject, .lessThanOrEqual, limit, 1610)
+          case .minimumNumber(let limit): (.evaluatedObject, .greaterThanOrEqual, limit, 1620)
+          case .maximumNumber(let limit): (.evaluatedObject, .lessThanOrEqual, limit, 1610)
           case .earliestDate(let date): (.evaluatedObject, .greaterThanOrEqual, .date(date), 1640)
           case .latestDate(let date): (.evaluatedObject, .lessThanOrEqual, .date(date), 1630)
-          case .leastLength(let count):
+          case .minimumLength(let count):
             (.path("length"), .greaterThanOrEqual, .integer(count), 1670)
-          case .greatestLength(let count):
+          case .maximumLength(let count):
             (.path("length"), .lessThanOrEqual, .integer(count), 1660)
           case .pattern(let pattern): (.evaluatedObject, .matches, .string(pattern), 1680)
           }
@@ -63,12 +63,12 @@ extension AttributeValidation {
     switch (comparison.left, comparison.operator, limit) {
     case (.evaluatedObject, .greaterThanOrEqual, .date(let date)): form = .earliestDate(date)
     case (.evaluatedObject, .lessThanOrEqual, .date(let date)): form = .latestDate(date)
-    case (.evaluatedObject, .greaterThanOrEqual, _): form = .leastNumber(limit)
-    case (.evaluatedObject, .lessThanOrEqual, _): form = .greatestNumber(limit)
+    case (.evaluatedObject, .greaterThanOrEqual, _): form = .minimumNumber(limit)
+    case (.evaluatedObject, .lessThanOrEqual, _): form = .maximumNumber(limit)
     case (.keyPath("length", of: .evaluatedObject), .greaterThanOrEqual, .integer(let count)):
-      form = .leastLength(count)
+      form = .minimumLength(count)
     case (.keyPath("length", of: .evaluatedObject), .lessThanOrEqual, .integer(let count)):
-      form = .greatestLength(count)
+      form = .maximumLength(count)
     case (.evaluatedObject, .matches, .string(let pattern)): form = .pattern(pattern)
     default: return nil
     }

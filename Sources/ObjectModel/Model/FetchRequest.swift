@@ -14,9 +14,9 @@ public struct FetchRequest: Sendable, Hashable {
   public var batchSize: Int64
   /// What is fetched.
   public var resultType: ResultType
-  /// The switches; Apple's defaults where the request was archived with others, see ``archivedFlags``.
+  /// The switches; Apple's defaults if the request was archived with other flags, see ``archivedFlags``.
   public var options: Options
-  /// `NSFetchRequestFlags` of an archived request that has others than the defaults. Which bit stands for which switch is
+  /// `NSFetchRequestFlags` of an archived request, if they are not the defaults. Which bit stands for which switch is
   /// not documented, so they are kept as they are; nil for the defaults, and for a request from a source.
   public var archivedFlags: Int64?
   /// The names or key paths of the properties that are fetched; empty for all.
@@ -74,7 +74,7 @@ public struct FetchRequest: Sendable, Hashable {
     ]
   }
 
-  /// `NSFetchRequestFlags` of every archived request that was seen, all of them with Apple's defaults.
+  /// `NSFetchRequestFlags` of every archived request seen; all of these have Apple's defaults.
   package static let standardFlags: Int64 = 30
 
   /// Makes a request; what is left out is as in Apple's API.

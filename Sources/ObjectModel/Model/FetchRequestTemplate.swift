@@ -34,8 +34,8 @@ public struct FetchedProperty: Sendable, Hashable {
   public var name: String
   /// What it fetches.
   public var request: FetchRequest
-  /// The name that a model's source gives the request, when it is another than the one that Xcode
-  /// gives by itself; nil in compiled models.
+  /// The name that a model's source gives the request, if it is not the one that Xcode gives by
+  /// itself; nil in compiled models.
   public var requestName: String?
   /// Whether it may be empty.
   public var isOptional: Bool

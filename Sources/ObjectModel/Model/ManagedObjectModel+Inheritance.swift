@@ -1,5 +1,5 @@
 extension ManagedObjectModel {
-  /// The most ancestors that are followed. Real models stay below ten; a damaged one may be a ring.
+  /// The maximum number of ancestors that are followed. Real models stay below ten; a damaged one may have a cycle.
   public static let maximumInheritanceDepth = 128
 
   /// The ancestors of an entity, from the parent to the root; the given entity is not among them.
@@ -37,7 +37,7 @@ extension ManagedObjectModel {
   }
 
   /// The topmost ancestor that the model has, which owns the table; the entity itself when it has
-  /// no parent. Nil for an entity the model does not have, and for one whose ancestors form a ring.
+  /// no parent. Nil for an entity the model does not have, and for one whose ancestors form a cycle.
   public func rootEntity(of entityName: String) -> Entity? {
     guard let entity = entities[entityName] else { return nil }
     let root = ancestors(of: entityName).last ?? entity

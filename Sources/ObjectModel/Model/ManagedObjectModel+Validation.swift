@@ -52,7 +52,7 @@ private struct ModelValidation {
     } else if lineage.count >= ManagedObjectModel.maximumInheritanceDepth {
       add(.deepInheritance, entity, nil, "\(entity.name) has too many ancestors.")
     } else {
-      add(.cyclicInheritance, entity, nil, "The ancestors of \(entity.name) form a ring.")
+      add(.cyclicInheritance, entity, nil, "The ancestors of \(entity.name) form a cycle.")
     }
   }
 
@@ -63,7 +63,8 @@ private struct ModelValidation {
       add(
         .missingDestination, entity, relationship.name,
         destination.isEmpty
-          ? "\(place) leads to no entity." : "\(place) leads to \(destination), which is missing.")
+          ? "\(place) has no destination entity."
+          : "\(place) leads to \(destination), which is missing.")
       return
     }
     guard let inverse = relationship.inverseName else { return }

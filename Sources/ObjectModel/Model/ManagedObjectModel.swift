@@ -20,7 +20,7 @@ public struct ManagedObjectModel: Sendable, Hashable {
   /// The most entities, properties, templates, validation rules and parts of indexes that are read
   /// from one model. Real models have some thousand.
   public static let maximumPartCount = 150_000
-  /// The most bytes of predicates and expressions that are read from one model, as text: 2 MiB.
+  /// The maximum number of bytes of predicates and expressions, as text, that are read from one model: 2 MiB.
   public static let maximumPredicateLength = 2 << 20
 
   /// Makes a model; of entities with the same name the last one stays.

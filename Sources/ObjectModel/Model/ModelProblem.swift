@@ -10,13 +10,13 @@ public struct ModelProblem: Sendable, Hashable {
 
     /// The parent entity is not in the model.
     public static let missingParent = Kind(rawValue: "missingParent")
-    /// The ancestors form a ring.
+    /// The ancestors form a cycle.
     public static let cyclicInheritance = Kind(rawValue: "cyclicInheritance")
     /// More ancestors than ``ManagedObjectModel/maximumInheritanceDepth``.
     public static let deepInheritance = Kind(rawValue: "deepInheritance")
     /// A relationship leads to an entity that is not in the model, or to none.
     public static let missingDestination = Kind(rawValue: "missingDestination")
-    /// The way back that a relationship names does not exist.
+    /// The inverse that a relationship names does not exist.
     public static let missingInverse = Kind(rawValue: "missingInverse")
     /// A property repeats the name of another one, own or inherited.
     public static let duplicateProperty = Kind(rawValue: "duplicateProperty")
@@ -26,8 +26,8 @@ public struct ModelProblem: Sendable, Hashable {
     public static let missingProperty = Kind(rawValue: "missingProperty")
     /// A configuration names an entity that is not in the model.
     public static let missingMember = Kind(rawValue: "missingMember")
-    /// A value in the file is not understood, and what it stands for is as if it were absent. No version
-    /// hash and no table depends on it.
+    /// A value in the file is not understood and is treated as absent. No version hash and no table
+    /// depends on it.
     public static let unreadValue = Kind(rawValue: "unreadValue")
   }
 
@@ -35,7 +35,7 @@ public struct ModelProblem: Sendable, Hashable {
   public let kind: Kind
   /// The entity concerned; nil for a configuration.
   public let entityName: String?
-  /// The property concerned, when it is one.
+  /// The property concerned, if the problem concerns one.
   public let propertyName: String?
   /// One sentence for a reader.
   public let sentence: String

@@ -8,7 +8,7 @@ public struct DeleteRule: RawRepresentable, Sendable, Hashable, Codable {
 
   /// Nothing happens to them.
   public static let noAction = DeleteRule(rawValue: 0)
-  /// Their way back is set to null.
+  /// Their inverse is set to null.
   public static let nullify = DeleteRule(rawValue: 1)
   /// They are deleted too.
   public static let cascade = DeleteRule(rawValue: 2)
@@ -40,13 +40,13 @@ public struct Relationship: Sendable, Hashable {
   public var name: String
   /// The name of the entity it leads to; empty when the model names none, which is damage.
   public var destinationEntityName: String
-  /// The name of the way back; nil when there is none.
+  /// The name of the inverse; nil when there is none.
   public var inverseName: String?
-  /// The entity that declares the way back; nil when there is none.
+  /// The entity that declares the inverse; nil when there is none.
   public var inverseEntityName: String?
-  /// The least number of objects, as stored.
+  /// The minimum number of objects, as stored.
   public var minCount: Int32
-  /// The greatest number of objects, as stored: 1 for to-one; 0 from Xcode's compiler or -1 from
+  /// The maximum number of objects, as stored: 1 for to-one; 0 from Xcode's compiler or -1 from
   /// code for an unbounded to-many. The difference takes part in the version hash.
   public var maxCount: Int32
   /// Whether a to-many relationship keeps an order.

@@ -2,13 +2,13 @@ extension OptimisedModel {
   /// Whether a file starts as an optimised model does.
   public static func isOptimised(_ bytes: [UInt8]) -> Bool { bytes.starts(with: Layout.magic) }
 
-  /// Reads what can be told of an optimised model.
+  /// Reads an optimised model as far as its format is known.
   ///
   /// - Throws: ``ModelError``; `model.notAModel` when it is another file, `model.malformed` when the
   ///   header is not of a form that is known.
   public init(bytes: [UInt8]) throws(ModelError) {
     guard Self.isOptimised(bytes) else {
-      throw ModelError(code: .notAModel, message: "This is no optimised model.", offset: 0)
+      throw ModelError(code: .notAModel, message: "This is not an optimised model.", offset: 0)
     }
     let reader = OptimisedReader(bytes: bytes)
     let header = try reader.header()
@@ -74,7 +74,7 @@ private struct OptimisedReader {
     }
     guard isSentinel(place), OptimisedModel.Layout.headerCounts.contains(words.count) else {
       throw ModelError(
-        code: .malformed, message: "The header of this optimised model has no form that is known.",
+        code: .malformed, message: "The header of this optimised model has an unknown form.",
         offset: place)
     }
     // The newest compilers write a word more before the pairs of index records, data and strings.
@@ -118,7 +118,7 @@ private struct OptimisedReader {
 
   // MARK: Items
 
-  /// Items of the length in bytes, zero, and UTF-16LE units, each on a border of 4. The first is empty.
+  /// Items of the length in bytes, zero, and UTF-16LE units, each at a multiple of 4. The first is empty.
   func wideStrings(_ section: Section) -> (found: [String], problem: String?) {
     let (start, problem) = start(section, "UTF-16 strings")
     guard var place = start else { return ([], problem) }
@@ -137,7 +137,7 @@ private struct OptimisedReader {
   }
 
   /// Items of the length in bytes, two zero words and the bytes, with zeros between them that are not
-  /// understood: each item is looked for on the borders of 4. One of the announced items is empty.
+  /// understood: each item is searched for at multiples of 4. One of the announced items is empty.
   func strings(_ section: Section) -> (found: [String], problem: String?) {
     let (found, problem) = items(section, "strings", zeroWords: 2) { slice in
       slice.allSatisfy { $0 >= 0x20 }
@@ -178,7 +178,7 @@ private struct OptimisedReader {
     )
   }
 
-  /// The place behind a section's own count, which stands on the next border of 4.
+  /// The place after a section's own count, which is at the next multiple of 4.
   private func start(_ section: Section, _ what: String) -> (place: Int?, problem: String?) {
     // Offsets are 32-bit numbers, so that rounding up cannot overflow.
     let place = aligned(section.offset)
@@ -188,7 +188,7 @@ private struct OptimisedReader {
     return (place + 4, nil)
   }
 
-  /// Where a section ends: at the next sentinel, which stands anywhere, or at the end of the file.
+  /// Where a section ends: at the next sentinel, which may be at any offset, or at the end of the file.
   private func end(from place: Int) -> Int {
     var place = place
     while place <= bytes.count - 8 {

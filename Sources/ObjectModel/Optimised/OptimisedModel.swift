@@ -1,8 +1,8 @@
-/// What can be told of an optimised model (`.omo`), the second compiled form of a model's current version.
+/// What can be read from an optimised model (`.omo`), the second compiled form of a model's current version.
 ///
 /// The format is not documented. Five files showed the header, the sections and how strings and hashes are
-/// kept in them; the records of entities and properties are not read. The `.mom` of the same name, where it
-/// is at hand, has everything.
+/// kept in them; the records of entities and properties are not read. The `.mom` of the same name, if there
+/// is one, has everything.
 public struct OptimisedModel: Sendable, Hashable {
   /// How many entities the header announces.
   public let entityCount: Int
@@ -15,9 +15,9 @@ public struct OptimisedModel: Sendable, Hashable {
   public let strings: [String]
   /// The model's version identifiers, sorted; empty when there are none or they cannot be read.
   public let versionIdentifiers: [String]
-  /// Every hash in the file, those of entities and those of properties; nothing tells them apart.
+  /// Every hash in the file, those of entities and those of properties; nothing distinguishes them.
   public let hashes: Set<VersionHash>
-  /// What did not agree with what the header announces; empty when all did.
+  /// What does not agree with the header; empty when everything does.
   public let problems: [String]
 
   /// Whether a hash occurs in the file.
@@ -34,9 +34,9 @@ public struct OptimisedModel: Sendable, Hashable {
     hashes.values.count { self.hashes.contains($0) }
   }
 
-  /// The entity hashes as far as they can be told beside those of a store: a hash that occurs is that of
-  /// its entity, an entity that is named without it has another. A last one under no entity's name
-  /// stands for entities that the store does not have.
+  /// The entity hashes, as far as those of a store identify them: a hash that occurs here belongs to its
+  /// entity, and an entity that is named here without that hash has a different one. A last entry,
+  /// under no entity's name, stands for entities that the store does not have.
   func hashes(beside stored: [String: VersionHash]) -> [String: VersionHash] {
     let other = VersionHash(digest: [UInt8](repeating: 0, count: VersionHash.byteCount))
     var found: [String: VersionHash] = [:]
@@ -57,16 +57,16 @@ public struct OptimisedModel: Sendable, Hashable {
     /// After the magic come filler characters, another text for each generation of the compiler:
     /// `6eee…` and `[]qre…`, then `[]77y…` and `srsr…`.
     static let headerOffset = 64
-    /// Twice, it stands between sections.
+    /// Twice in a row it separates sections.
     static let sentinel: [UInt8] = [0xEF, 0xBE, 0xAD, 0xDE]
     /// The headers by generation, in words: those of 20 lack two words at their end, that of 23 has a
     /// word more within.
     static let headerCounts = [20, 22, 23]
-    /// The most strings and data items that are taken.
+    /// The maximum number of strings and data items that are read.
     static let maximumCount = 200_000
   }
 
-  /// What is said where a model is wanted.
+  /// The error where a model is expected.
   static var error: ModelError {
     ModelError(
       code: .optimisedFormat,

@@ -1,5 +1,4 @@
-/// An archived object of a class that this library does not decode: no such object is made, its
-/// fields are kept.
+/// An archived object of a class that this library does not decode: its fields are kept as they are.
 public struct ArchivedObject: Sendable, Hashable {
   /// The class and its superclasses, most derived first; never empty.
   public let classNames: [String]

@@ -28,7 +28,7 @@ public indirect enum ArchivedValue: Sendable, Hashable {
   case url(String)
   /// An object of a class that is not decoded, with its fields as they are.
   case object(ArchivedObject)
-  /// What lies deeper or is more than is decoded: the class name.
+  /// A value that is too deep, or one too many, to be decoded: the class name.
   case opaque(className: String)
 
   /// One entry of a dictionary.

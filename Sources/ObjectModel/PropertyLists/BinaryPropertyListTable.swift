@@ -108,7 +108,7 @@ struct BinaryPropertyListTable {
     return index
   }
 
-  /// The object's value, when it is no collection.
+  /// The object's value, when it is not a collection.
   func scalar(_ object: Object) throws(PropertyListError) -> PropertyList {
     let start = object.payload
     switch object.kind {
@@ -125,7 +125,7 @@ struct BinaryPropertyListTable {
     case .uid: return .uid(pattern(object))
     case .array, .set, .dictionary, .invalid:
       throw PropertyListError(
-        code: .malformed, message: "There is no such kind of object.", offset: object.offset)
+        code: .malformed, message: "The object is of an unknown kind.", offset: object.offset)
     }
   }
 }

@@ -33,7 +33,7 @@ package struct HardenedXML {
         code: .tooLarge, message: "The XML has \(bytes.count) bytes; 32 MiB is the most.")
     }
     guard Self.looksLikeXML(bytes) else {
-      throw PropertyListError(code: .notAPropertyList, message: "This is no XML.", offset: 0)
+      throw PropertyListError(code: .notAPropertyList, message: "This is not XML.", offset: 0)
     }
     var scanner = XMLScanner(bytes: bytes, known: known)
     events = try scanner.scan()

@@ -15,9 +15,9 @@ public struct KeyedArchive: Sendable, Hashable {
     try self.init(PropertyList(bytes: bytes))
   }
 
-  /// Reads the archive that a file of models is.
+  /// Reads a model file that must be a keyed archive.
   ///
-  /// - Throws: ``ModelError`` with `code` and `message` when it is none, else what is wrong with the property list.
+  /// - Throws: ``ModelError`` with `code` and `message` when it is not one, else with the property list's error.
   package init(bytes: [UInt8], orThrow code: ModelError.Code, _ message: String) throws(ModelError)
   {
     do {
@@ -37,7 +37,7 @@ public struct KeyedArchive: Sendable, Hashable {
   public init(_ list: PropertyList) throws(PropertyListError) {
     guard let objects = list["$objects"]?.elements, let top = list["$top"]?.entries else {
       throw PropertyListError(
-        code: .notAnArchive, message: "This property list is no keyed archive.")
+        code: .notAnArchive, message: "This property list is not a keyed archive.")
     }
     self.objects = objects
     self.top = top
@@ -58,7 +58,7 @@ public struct KeyedArchive: Sendable, Hashable {
 // MARK: - Following references
 
 extension KeyedArchive {
-  /// The value behind a reference, or the value itself when it is none. Nil for the archive's nil
+  /// The value that a reference leads to, or the value itself when it is not a reference. Nil for the archive's nil
   /// (index 0, `$null`), for a reference that leads nowhere, and for nil.
   public func resolve(_ value: PropertyList?) -> PropertyList? {
     guard let value else { return nil }
@@ -71,7 +71,7 @@ extension KeyedArchive {
   }
 
   /// The index of the object that a reference leads to, which identifies it; nil for nil and for
-  /// values that are no references.
+  /// values that are not references.
   public func index(_ value: PropertyList?) -> Int? {
     guard case .uid(let index)? = value, index != 0, index < UInt64(objects.count) else {
       return nil
@@ -203,7 +203,7 @@ extension KeyedArchive {
   }
 
   /// The keys and values of a dictionary object, as stored and in stored order; nil when it is
-  /// none, or has not as many values as keys.
+  /// not a dictionary, or when the numbers of keys and values differ.
   ///
   /// `NSKnownKeysDictionary1`, which Core Data uses in cached models, keeps its keys in a mapping
   /// beside the values.

@@ -119,7 +119,7 @@ private struct Expansion {
       for position in 0..<frame.object.count where position + frame.object.count < children.count {
         guard case .string(let name) = children[position] else {
           throw PropertyListError(
-            code: .malformed, message: "A dictionary key is no string.",
+            code: .malformed, message: "A dictionary key is not a string.",
             offset: frame.object.offset)
         }
         entries[name] = children[position + frame.object.count]

@@ -2,7 +2,7 @@ extension PropertyList {
   /// The binary form (`bplist00`).
   ///
   /// The same value always gives the same bytes: keys are sorted, equal scalars are stored once,
-  /// and objects stand in the order in which they are met. Nested up to any depth that can be
+  /// and objects are in the order in which they are met. Nested up to any depth that can be
   /// built; read back up to ``maximumDepth``.
   public func binaryBytes() -> [UInt8] {
     var writer = BinaryPropertyListWriter()
@@ -164,7 +164,7 @@ private struct BinaryPropertyListWriter {
     }
   }
 
-  /// The least of 1, 2, 4 and 8 bytes that holds a number.
+  /// The smallest of 1, 2, 4 and 8 bytes that holds a number.
   private static func size(of value: UInt64) -> Int {
     if value <= 0xFF { return 1 }
     if value <= 0xFFFF { return 2 }

@@ -23,7 +23,7 @@ private struct XMLPropertyListReader {
 
   private var stack: [Collection] = []
   private var openScalar: (name: String, text: String, line: Int)?
-  /// The enclosing `plist` elements, which are no values.
+  /// The enclosing `plist` elements, which are not values.
   private var wrapperDepth = 0
   private var root: PropertyList?
 
@@ -46,7 +46,7 @@ private struct XMLPropertyListReader {
 
   private mutating func start(_ name: String, _ line: Int) throws(PropertyListError) {
     guard openScalar == nil, root == nil else {
-      throw malformed("<\(name)> stands where no value belongs.", line)
+      throw malformed("<\(name)> is where no value may be.", line)
     }
     switch name {
     case "plist" where stack.isEmpty: wrapperDepth += 1
@@ -57,7 +57,7 @@ private struct XMLPropertyListReader {
     default:
       throw PropertyListError(
         code: stack.isEmpty && wrapperDepth == 0 ? .notAPropertyList : .malformed,
-        message: "<\(name)> is no element of a property list.", line: line)
+        message: "<\(name)> is not an element of a property list.", line: line)
     }
   }
 
@@ -66,7 +66,7 @@ private struct XMLPropertyListReader {
       openScalar = nil
       if scalar.name == "key" {
         guard case .dictionary(let entries, nil)? = stack.popLast() else {
-          throw malformed("A <key> stands where no key belongs.", scalar.line)
+          throw malformed("A <key> is where no key may be.", scalar.line)
         }
         stack.append(.dictionary(entries, key: scalar.text))
       } else {
@@ -133,7 +133,7 @@ private struct XMLPropertyListReader {
       if let data = Data(base64Encoded: base64) { return .data(Array(data)) }
     default: break
     }
-    throw malformed("<\(name)> holds no such value.", line)
+    throw malformed("<\(name)> holds a value that is not of its type.", line)
   }
 
   private func malformed(_ message: String, _ line: Int?) -> PropertyListError {

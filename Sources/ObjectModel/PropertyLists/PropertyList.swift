@@ -30,7 +30,7 @@ public indirect enum PropertyList: Sendable, Hashable {
   /// The most values, counted as if nothing were shared, that are read. Real archives of models
   /// stay below 100,000.
   public static let maximumCount = 1 << 20
-  /// The most bytes that are read: 64 MiB.
+  /// The maximum number of bytes that are read: 64 MiB.
   public static let maximumByteCount = 64 << 20
 
   /// Reads either form, told apart by the first bytes.
@@ -52,7 +52,7 @@ public indirect enum PropertyList: Sendable, Hashable {
 // MARK: - Looking inside
 
 extension PropertyList {
-  /// The value under a name; nil when this is no dictionary or has no such name.
+  /// The value under a name; nil when this is not a dictionary or has no such name.
   public subscript(name: String) -> PropertyList? {
     guard case .dictionary(let entries) = self else { return nil }
     return entries[name]

@@ -110,14 +110,16 @@ package struct XMLScanner {
       return
     }
     guard ["utf-8", "utf8", "us-ascii", "ascii"].contains(words[place + 1]) else {
-      throw error(.unsafeXML, "The XML is in another encoding than UTF-8.")
+      throw error(.unsafeXML, "The encoding of the XML is not UTF-8.")
     }
   }
 
   /// A document type may name an external file, which is not looked at. An internal subset
   /// (clause 2.8) is refused.
   private mutating func skipDocumentType() throws(PropertyListError) {
-    guard !hasRoot else { throw error(.malformed, "A document type stands inside of the XML.") }
+    guard !hasRoot else {
+      throw error(.malformed, "A document type declaration is inside the XML.")
+    }
     var quote: UInt8?
     while index < bytes.count {
       let byte = bytes[index]
@@ -141,7 +143,7 @@ package struct XMLScanner {
     let name = try scanName()
     skipBlanks()
     guard take(Token.close), open.popLast() == name else {
-      throw error(.malformed, "The end tag </\(name)> does not fit.")
+      throw error(.malformed, "The end tag </\(name)> does not match the open tag.")
     }
     events.append(.end)
     if open.count == 1, !entities.isEmpty, entities[entities.count - 1].end == 0 {
@@ -150,7 +152,7 @@ package struct XMLScanner {
     }
   }
 
-  /// Passes over an element that was read before; false where none stands here.
+  /// Skips an element that was read before; false if there is none here.
   private mutating func skipKnown() -> Bool {
     guard let known, open.count == 1, starts(with: KnownEntities.opening),
       let element = known.element(at: index, of: bytes)
@@ -202,7 +204,7 @@ package struct XMLScanner {
         throw error(.tooLarge, "The element <\(name)> has too many attributes for a model.")
       }
       guard attributes.updateValue(value, forKey: key) == nil else {
-        throw error(.malformed, "The attribute \(key) stands twice in <\(name)>.")
+        throw error(.malformed, "The attribute \(key) occurs twice in <\(name)>.")
       }
     }
     hasRoot = true

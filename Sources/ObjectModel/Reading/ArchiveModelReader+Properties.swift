@@ -8,8 +8,8 @@ extension ArchiveModelReader {
   ) throws(ModelError) -> Attribute {
     let type = AttributeType(
       rawValue: try neededInteger("NSAttributeType", value, in: 0...Int32.max))
-    // 4 external storage, 16 preserved in history on deletion. Models of before external storage may
-    // do without.
+    // 4 external storage, 16 preserved in history on deletion. Models from before external storage may
+    // lack it.
     let flags = try integer("NSFlagsKey", value, in: 0...Int32.max) ?? 0
     var derivation: Derivation?
     if archive.isKind(value, of: "NSDerivedAttributeDescription") {

@@ -10,7 +10,7 @@ extension ManagedObjectModel {
   public init(archive bytes: [UInt8]) throws(ModelError) {
     if OptimisedModel.isOptimised(bytes) { throw OptimisedModel.error }
     let archive = try KeyedArchive(
-      bytes: bytes, orThrow: .notAModel, "This is no keyed archive, as every compiled model is.")
+      bytes: bytes, orThrow: .notAModel, "This is not a keyed archive, as every compiled model is.")
     if EditorModelReader.isEditorArchive(archive) {
       self = try EditorModelReader.model(in: archive).model
       return
@@ -44,7 +44,7 @@ struct ArchiveModelReader {
   /// Names of all properties in each entity, inherited copies included.
   private(set) var names: [String: Set<String>] = [:]
   private(set) var parents: [String: String] = [:]
-  /// What was spent of ``maximumWork``.
+  /// How much of ``maximumWork`` was used.
   private(set) var work = 0
 
   init(archive: KeyedArchive) { self.archive = archive }
@@ -68,7 +68,7 @@ struct ArchiveModelReader {
       let parent = archive.field("NSSuperentity", of: value)
       parents[name] = try entityName(parent)
       guard parents[name] != nil || isNull(parent) else {
-        throw malformed("NSSuperentity of \(place(of: value)) is no entity.")
+        throw malformed("NSSuperentity of \(place(of: value)) is not an entity.")
       }
     }
     var entities: [Entity] = []
@@ -226,7 +226,7 @@ struct ArchiveModelReader {
   mutating func text(_ key: String, _ value: PropertyList?) throws(ModelError) -> String? {
     let field = archive.field(key, of: value)
     guard let text = try string(field) else {
-      guard isNull(field) else { throw malformed("\(key) of \(place(of: value)) is no text.") }
+      guard isNull(field) else { throw malformed("\(key) of \(place(of: value)) is not text.") }
       return nil
     }
     return text.isEmpty ? nil : text
@@ -238,7 +238,7 @@ struct ArchiveModelReader {
   ) throws(ModelError) -> [PropertyList] {
     let field = archive.field(key, of: value)
     guard isNull(field) || archive.elements(field) != nil else {
-      throw malformed("\(key) of \(place(of: value)) is no list.")
+      throw malformed("\(key) of \(place(of: value)) is not a list.")
     }
     return try elements(field)
   }
@@ -256,7 +256,7 @@ struct ArchiveModelReader {
     let field = archive.field(key, of: value)
     guard let entries = archive.namedEntries(field) else {
       guard isNull(field) else {
-        throw malformed("\(key) of \(place(of: value)) is no dictionary.")
+        throw malformed("\(key) of \(place(of: value)) is not a dictionary.")
       }
       return []
     }
@@ -269,11 +269,11 @@ struct ArchiveModelReader {
     _ key: String, _ value: PropertyList?
   ) throws(ModelError) -> [(name: String, value: PropertyList)] {
     guard let entries = archive.entries(archive.field(key, of: value)) else {
-      throw malformed("\(key) of \(place(of: value)) is missing or no dictionary.")
+      throw malformed("\(key) of \(place(of: value)) is missing or not a dictionary.")
     }
     let named = try named(key, value)
     guard named.count == entries.count else {
-      throw malformed("\(key) of \(place(of: value)) has a key that is no text.")
+      throw malformed("\(key) of \(place(of: value)) has a key that is not text.")
     }
     return named
   }
@@ -282,11 +282,11 @@ struct ArchiveModelReader {
     try text("NSEntityName", value)
   }
 
-  /// A flag, which archives have only where it is set.
+  /// A flag, which archives hold only if it is set.
   func flag(_ key: String, _ value: PropertyList?) throws(ModelError) -> Bool {
     guard let field = archive.field(key, of: value) else { return false }
     guard let flag = archive.bool(field) else {
-      throw malformed("\(key) of \(place(of: value)) is no boolean.")
+      throw malformed("\(key) of \(place(of: value)) is not a boolean.")
     }
     return flag
   }
@@ -302,7 +302,7 @@ struct ArchiveModelReader {
     case let object: number = archive.integer(object)
     }
     guard let number else {
-      throw malformed("\(key) of \(place(of: value)) is no integer.")
+      throw malformed("\(key) of \(place(of: value)) is not an integer.")
     }
     guard let narrow = Int32(exactly: number), range.contains(narrow) else {
       throw malformed("\(key) of \(place(of: value)) is \(number), which is out of range.")
@@ -351,7 +351,7 @@ struct ArchiveModelReader {
     var lists: [[String]] = []
     for tuple in try elements(key, of: value) {
       guard archive.elements(tuple) != nil else {
-        throw malformed("\(key) of \(place(of: value)) holds something that is no list.")
+        throw malformed("\(key) of \(place(of: value)) holds something that is not a list.")
       }
       var list: [String] = []
       for part in try elements(tuple) {
@@ -360,7 +360,7 @@ struct ArchiveModelReader {
         } else if let name = try text("NSPropertyName", part) {
           list.append(name)
         } else {
-          throw malformed("\(key) of \(place(of: value)) holds something that is no property.")
+          throw malformed("\(key) of \(place(of: value)) holds something that is not a property.")
         }
       }
       if !list.isEmpty { lists.append(list) }

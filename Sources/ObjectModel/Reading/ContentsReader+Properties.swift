@@ -49,7 +49,7 @@ extension ContentsReader {
     return read
   }
 
-  /// The limits that the source has words for, in the order least, greatest, pattern.
+  /// The limits that the source has words for, in the order minimum, maximum, pattern.
   private func validations(
     _ attributes: Attributes, _ type: AttributeType
   ) -> [AttributeValidation] {
@@ -57,24 +57,24 @@ extension ContentsReader {
     if let text = attributes["minValueString"] {
       let limit = limit(text, type)
       if type == .string, case .integer(let count) = limit {
-        forms.append(.leastLength(count))
+        forms.append(.minimumLength(count))
       } else {
-        forms.append(.leastNumber(limit))
+        forms.append(.minimumNumber(limit))
       }
     }
     if let text = attributes["minDateTimeInterval"] {
-      forms.append(Double(text).map { .earliestDate($0) } ?? .leastNumber(.string(text)))
+      forms.append(Double(text).map { .earliestDate($0) } ?? .minimumNumber(.string(text)))
     }
     if let text = attributes["maxValueString"] {
       let limit = limit(text, type)
       if type == .string, case .integer(let count) = limit {
-        forms.append(.greatestLength(count))
+        forms.append(.maximumLength(count))
       } else {
-        forms.append(.greatestNumber(limit))
+        forms.append(.maximumNumber(limit))
       }
     }
     if let text = attributes["maxDateTimeInterval"] {
-      forms.append(Double(text).map { .latestDate($0) } ?? .greatestNumber(.string(text)))
+      forms.append(Double(text).map { .latestDate($0) } ?? .maximumNumber(.string(text)))
     }
     if let pattern = nonEmpty(attributes["regularExpressionString"]) {
       forms.append(.pattern(pattern))
@@ -111,7 +111,7 @@ extension ContentsReader {
     (["includesPendingChanges", "includePendingChanges"], .includesPendingChanges),
   ]
 
-  /// The switches are absent where they are as Apple's defaults.
+  /// Switches with Apple's default are absent.
   func request(_ attributes: Attributes) -> FetchRequest {
     var options = FetchRequest.Options.standard
     for (names, option) in Self.requestSwitches {
@@ -232,7 +232,7 @@ extension ContentsReader {
   ) throws(ModelError) -> Int32? {
     guard let text = nonEmpty(attributes[key]) else { return nil }
     guard let value = Int32(text) else {
-      throw ModelError(code: .malformed, message: "\(key) is \(text), no number.", line: line)
+      throw ModelError(code: .malformed, message: "\(key) is \(text), not a number.", line: line)
     }
     return value
   }

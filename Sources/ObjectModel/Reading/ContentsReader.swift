@@ -3,15 +3,15 @@ extension ManagedObjectModel {
   ///
   /// Unknown elements and attributes are passed over. Entities are refused.
   ///
-  /// - Throws: ``ModelError`` when the bytes are no such XML, or two things have the same name.
+  /// - Throws: ``ModelError`` when the bytes are not such XML, or two things have the same name.
   public init(contentsXML bytes: [UInt8]) throws(ModelError) {
     var known = KnownEntities()
     self = try Self.read(contentsXML: bytes, knowing: &known).model
   }
 
-  /// Reads the XML source of a model, and tells which values it could not read. They are of traits that
-  /// neither a version hash nor the tables of a store depend on; the traits are as if they were absent. Entities
-  /// that are known are not read again, and those that are not become known.
+  /// Reads the XML source of a model, and reports the values that it could not read. Neither a version hash nor a
+  /// table of a store depends on these, and they are treated as absent. Known entities are not read again; the
+  /// others become known.
   static func read(
     contentsXML bytes: [UInt8], knowing known: inout KnownEntities
   ) throws(ModelError) -> (model: ManagedObjectModel, unread: [ModelProblem]) {
@@ -113,8 +113,8 @@ struct ContentsReader {
     State(entityCount: entities.count, unreadCount: unread.count, cost: cost)
   }
 
-  /// The entity that was read since, to be known from now on; nil where values of it were not read, which is to be
-  /// told each time.
+  /// The entity that was read since, to be known from now on; nil if some of its values were not read, because that
+  /// must be reported each time.
   func element(
     since before: State, at place: XMLScanner.Place, of bytes: [UInt8]
   ) -> KnownEntities.Element? {
@@ -147,7 +147,7 @@ struct ContentsReader {
     "isAbstract", "optional", "transient", "derived", "ordered", "toMany",
     "allowsExternalBinaryDataStorage", "preserveAfterDeletion",
   ]
-  /// The other switches, by element; those of a fetched property count as little as these.
+  /// The other switches, by element; no hash and no table depends on those of a fetched property either.
   private static let quietSwitches: [String: Set<String>] = [
     "model": ["usedWithCloudKit", "usedWithSwiftData"], "configuration": ["usedWithCloudKit"],
     "entity": [],
@@ -158,14 +158,14 @@ struct ContentsReader {
     "fetchedProperty": ["optional", "spotlightIndexingEnabled"],
     "fetchRequest": Set(requestSwitches.flatMap { $0.names }),
   ]
-  /// The numbers of an element that are as if absent where they cannot be read.
+  /// The numbers of an element that are treated as absent if they cannot be read.
   private static let quietNumbers: [String: Set<String>] = [
     "fetchRequest": ["fetchLimit", "fetchOffset", "fetchBatchSize", "resultType"]
   ]
 
   /// Values that were not read, see ``ModelProblem/Kind/unreadValue``.
   private(set) var unread: [ModelProblem] = []
-  /// The most of them that are told of.
+  /// The maximum number of them that is reported.
   private static let maximumUnread = 1_000
 
   /// Refuses a switch that says neither yes nor no where version hashes depend on what it means, and notes
@@ -190,7 +190,7 @@ struct ContentsReader {
     }
   }
 
-  /// Notes a value that is not read.
+  /// Records a value that is not read.
   mutating func note(_ key: String, _ element: String, _ text: String, _ name: String?) {
     guard unread.count < Self.maximumUnread else { return }
     let isProperty = ["attribute", "relationship", "fetchedProperty"].contains(element)
@@ -200,7 +200,7 @@ struct ContentsReader {
     unread.append(
       ModelProblem(
         kind: .unreadValue, entityName: entity?.name, propertyName: isProperty ? name : nil,
-        sentence: "\(key) of \(subject) is \"\(text)\", which is not understood and not read."))
+        sentence: "\(key) of \(subject) is \"\(text)\", which is not understood; it is ignored."))
   }
 
   /// Stops a source that asks for more than any real model.

@@ -1,6 +1,6 @@
 import Foundation
 
-// Collections of models that came from elsewhere than from files of models.
+// Collections of models that do not come from model files.
 
 extension ModelCollection.Version {
   /// A version that stands for a store's cached model, or for hashes that someone recorded.
@@ -27,7 +27,7 @@ extension ModelCollection {
   public init(of versions: [Version]) { self.init(versions: versions) }
 
   /// The same versions under another folder: what lay below `folder` is said to lie below `path`.
-  /// For versions that were read from a copy which the reader never sees.
+  /// For versions that were read from a copy that users never see.
   public func moved(from folder: String, to path: String) -> ModelCollection {
     func moved(_ text: String) -> String { Self.moved(text, from: folder, to: path) }
     return ModelCollection(

@@ -85,7 +85,7 @@ private struct ModelSearch {
     }
   }
 
-  /// Whether more is looked at; where nothing is any more, that is noted once.
+  /// Whether the search goes on; when it stops, that is recorded once.
   private mutating func hasRoom(in folder: String) -> Bool {
     let isFull =
       entryCount > ModelCollection.maximumEntries
@@ -195,7 +195,7 @@ private struct ModelSearch {
         addOptimised(path, Self.optimised(path))
       }
     case "plist" where name == "VersionInfo.plist" || isNamed:
-      // In a folder it was read with the versions beside it.
+      // In a folder it was read together with the versions beside it.
       if isNamed { takeVersionInfo(path) }
     case "" where name == "contents" || name == "elements":
       let parent = ModelFile.lastComponent(PathText.folder(of: path))
@@ -278,13 +278,13 @@ private struct ModelSearch {
         recorded: recorded, isMarkedCurrent: isMarked, problem: problem, unreadValues: unread))
   }
 
-  /// Takes an optimised model in a bundle. It is that of the version whose hashes are all in it; where no
-  /// version of the bundle is, it is one by itself.
+  /// Takes an optimised model in a bundle. It belongs to the version whose hashes are all in it; if there is
+  /// no such version in the bundle, it is a version by itself.
   private mutating func takeOptimised(_ path: String, in folder: String, _ info: VersionInfo?) {
     guard takenPaths.insert(Array(path.utf8)).inserted else { return }
     let read = Self.optimised(path)
     guard let model = try? read.get() else {
-      // Broken, it is not missed where the compiled model is there.
+      // A broken one is not reported if the compiled model is there.
       let compiled = String(Substring(path.utf8.dropLast(3))) + "mom"
       if ModelFile.kind(at: compiled) == nil { addOptimised(path, read) }
       return
@@ -293,7 +293,7 @@ private struct ModelSearch {
     where PathText.isInside(versions[index].path, folder) {
       let version = versions[index]
       let known = version.recorded?.hashes ?? version.hashes?.hashes ?? [:]
-      // A model without entities has no hashes that could tell; its name does.
+      // A model without entities has no hashes to compare; its name decides.
       let isNamed = version.name == ModelFile.baseName(path)
       if model.matches(known), isNamed || !known.isEmpty {
         versions[index].optimised = model
@@ -303,7 +303,7 @@ private struct ModelSearch {
     addOptimised(path, read)
   }
 
-  /// Adds an optimised model as a version of which the model is not read.
+  /// Adds an optimised model as a version whose model is not read.
   private mutating func addOptimised(_ path: String, _ read: Result<OptimisedModel, ModelError>) {
     let name = ModelFile.lastComponent(path)
     var problem = OptimisedModel.error
@@ -349,7 +349,7 @@ extension ModelError {
       path: path)
   }
 
-  /// A folder with more in it than a search looks at.
+  /// A folder with more in it than a search reads.
   package static func tooMany(_ path: String) -> ModelError {
     ModelError(
       code: .notEntered,
@@ -358,7 +358,7 @@ extension ModelError {
       path: path)
   }
 
-  /// A folder of which the names cannot be read.
+  /// A folder whose names cannot be read.
   package static func unreadable(folder path: String) -> ModelError {
     ModelError(code: .unreadable, message: "The folder cannot be read.", path: path)
   }

@@ -22,8 +22,8 @@ public struct ModelCollection: Sendable {
     /// The values in the model's file that could not be read, of kind
     /// ``ModelProblem/Kind/unreadValue``; empty where all could.
     public let unreadValues: [ModelProblem]
-    /// The optimised model (`.omo`) of this version beside it, or all that there is of it; nil when there
-    /// is none that can be told to be of this version.
+    /// The optimised model (`.omo`) of this version beside it, or all that there is of the version; nil
+    /// when no optimised model is known to be of this version.
     public internal(set) var optimised: OptimisedModel?
 
     init(
@@ -53,7 +53,7 @@ public struct ModelCollection: Sendable {
   /// current one; nil when there is no marker, or when several bundles name different ones.
   public let currentVersionName: String?
 
-  /// The folders that a search did not look into, or not to their end, each with the reason.
+  /// The folders that were not searched, or not to their end, each with the reason.
   public let notEntered: [ModelError]
 
   /// The current version: the one that a marker names, else the sole version, else nil.
@@ -124,7 +124,7 @@ extension ModelCollection {
     versions.filter { $0.matches(hashes) }
   }
 
-  /// The version with the most of these hashes; of equal ones that with the fewest entities of its
+  /// The version with the most of these hashes; of equals, the one with the fewest entities of its
   /// own, then the first. Nil when no version has any of them.
   public func nearest(to hashes: [String: VersionHash]) -> Nearness? {
     var best: Nearness?

@@ -6,14 +6,14 @@ package enum ModelFile {
   package enum Kind {
     case file
     case folder
-    /// A symbolic link, a pipe, a device: nothing that is opened.
+    /// A symbolic link, a pipe or a device, which are never opened.
     case other
   }
 
-  /// The most bytes of a model file that are read.
+  /// The maximum number of bytes of a model file that are read.
   package static let maximumByteCount = PropertyList.maximumByteCount
 
-  /// What stands at a path, without following a symbolic link; nil when nothing does.
+  /// What is at a path, without following a symbolic link; nil when nothing is.
   package static func kind(at path: String) -> Kind? {
     guard let attributes = try? FileManager.default.attributesOfItem(atPath: path) else {
       return nil
@@ -25,16 +25,16 @@ package enum ModelFile {
     }
   }
 
-  /// Why a path cannot be read at which there is no file and no folder.
+  /// Why a path that is neither a file nor a folder cannot be read.
   package static func absence(at path: String) -> ModelError {
     let attributes = try? FileManager.default.attributesOfItem(atPath: path)
     let message =
       switch attributes.map({ $0[.type] as? FileAttributeType }) {
       case nil: "There is no file or folder at this path."
       case .typeSymbolicLink: "This is a symbolic link that leads to nothing."
-      case .typeSocket: "This is a socket, and not a file or folder."
-      case .typeCharacterSpecial, .typeBlockSpecial: "This is a device, and not a file or folder."
-      default: "This is a pipe or another special file, and not an ordinary one."
+      case .typeSocket: "This is a socket, not a file or folder."
+      case .typeCharacterSpecial, .typeBlockSpecial: "This is a device, not a file or folder."
+      default: "This is a pipe or another special file, not an ordinary one."
       }
     return ModelError(code: .unreadable, message: message, path: path)
   }
@@ -54,7 +54,7 @@ package enum ModelFile {
   package static func bytes(at path: String) throws(ModelError) -> [UInt8] {
     guard kind(at: path) == .file else {
       throw ModelError(
-        code: .unreadable, message: "There is no such file, or it is no ordinary one.",
+        code: .unreadable, message: "There is no such file, or it is not an ordinary file.",
         path: path)
     }
     let data: Data
@@ -75,7 +75,7 @@ package enum ModelFile {
     return Array(data)
   }
 
-  /// Reads any single-file form of a model, told apart by content, and tells which values of it could not
+  /// Reads any single-file form of a model, recognised by its content, and reports the values that could not
   /// be read.
   package static func model(
     _ bytes: [UInt8], knowing known: inout KnownEntities

@@ -9,7 +9,7 @@ public struct VersionInfo: Sendable, Hashable {
   /// The version names, sorted.
   public var versionNames: [String] { ByteOrder.sorted(versions.keys) }
 
-  /// Gathers what is to be said of the versions of a model.
+  /// Makes the contents for the versions of a model.
   ///
   /// - Parameters:
   ///   - versions: the hashes of each version, by version name without extension.
@@ -42,21 +42,21 @@ public struct VersionInfo: Sendable, Hashable {
   public init(_ list: PropertyList) throws(ModelError) {
     guard let stored = list[Key.hashes]?.entries else {
       throw ModelError(
-        code: .notAModel, message: "This property list is no VersionInfo.plist of a model.")
+        code: .notAModel, message: "This property list is not the VersionInfo.plist of a model.")
     }
     let checksums = list[Key.checksums]?.entries ?? [:]
     var versions: [String: RecordedHashes] = [:]
     for (version, entities) in stored {
       guard let entities = entities.entries else {
         throw ModelError(
-          code: .malformed, message: "The hashes of version \(version) are no dictionary.")
+          code: .malformed, message: "The hashes of version \(version) are not a dictionary.")
       }
       var hashes: [String: VersionHash] = [:]
       for (entity, value) in entities {
         guard let bytes = value.dataValue, let hash = VersionHash(bytes: bytes) else {
           throw ModelError(
             code: .malformed,
-            message: "The hash of \(entity) in version \(version) has not 32 bytes.")
+            message: "The hash of \(entity) in version \(version) is not 32 bytes long.")
         }
         hashes[entity] = hash
       }

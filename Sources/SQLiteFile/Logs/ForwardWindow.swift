@@ -8,7 +8,7 @@ package struct ForwardWindow {
 
   package init(_ file: ByteFile) { self.file = file }
 
-  /// Sees to it that `count` bytes from `offset` on are in ``bytes``.
+  /// Makes sure that `count` bytes from `offset` on are in ``bytes``.
   /// - Returns: where in ``bytes`` they start; nil when the file ends before they do.
   package mutating func hold(_ offset: Int64, _ count: Int) throws(SQLiteFileError) -> Int? {
     guard offset >= 0, count >= 0, offset <= file.size, Int64(count) <= file.size - offset else {
@@ -19,7 +19,7 @@ package struct ForwardWindow {
     }
     start = offset
     bytes = ContiguousArray(try file.bytes(at: offset, count: max(count, Self.length)))
-    // A file that another process cuts short gives less than its size promised.
+    // A file that another process truncates gives less than its size promised.
     return bytes.count >= count ? 0 : nil
   }
 }

@@ -1,11 +1,11 @@
-/// What must be known of a write-ahead log before its frames can be read: from its header, or from the frames
-/// themselves where the header is lost.
+/// What must be known of a write-ahead log before its frames can be read. It comes from the header, or from the frames
+/// where the header is lost.
 package struct LogBasis {
   package let pageSize: Int
   package let isBigEndian: Bool
   /// Where the first frame starts: 32, unless the log's beginning is missing.
   package let firstFrame: Int64
-  /// The salts of the newest generation; nil when it cannot be told which that is.
+  /// The salts of the newest generation; nil when it is not known which generation that is.
   package let salts: UInt64?
   /// The first frame that counts; 0 unless the beginning of the log is ruined.
   package let firstLiveFrame: Int
@@ -44,13 +44,13 @@ package struct LogBasis {
   // MARK: - Without a header
 
   private static let order = [4096, 1024, 2048, 8192, 16_384, 32_768, 65_536, 512]
-  /// How much of a log's beginning may be ruined for its newest generation to be still known, in bytes: the
-  /// largest page.
+  /// How many bytes at the start of a log may be damaged before its newest generation is no longer certain: the largest
+  /// page.
   private static let largestHeadDamage: Int64 = 65_536
-  /// A restart counter past this is taken for chance.
+  /// A larger restart counter is taken for chance.
   private static let highestSequence: UInt32 = 1 << 24
 
-  /// What the frames say; nil when there is none that agrees with its checksum.
+  /// What the frames say; nil when no frame agrees with its checksum.
   package init?(guessing file: ByteFile, pageSize expected: Int?) throws(SQLiteFileError) {
     let sizes = (expected.map { [$0] } ?? []) + Self.order.filter { $0 != expected }
     let head = ContiguousArray(try file.bytes(at: 0, count: 4 * 65_560 + 65_536))
@@ -70,7 +70,8 @@ package struct LogBasis {
     return nil
   }
 
-  /// From the first frame alone: its checksum undone must give one that a header with its salts has.
+  /// Reads the basis from the first frame alone. Its checksum, undone, must give the checksum of a header with the same
+  /// salts.
   private static func fromFirstFrame(_ bytes: RawSpan, _ pageSize: Int) -> LogBasis? {
     let start = WriteAheadLog.headerLength
     let headerLength = WriteAheadLog.frameHeaderLength
@@ -85,7 +86,7 @@ package struct LogBasis {
       sum.remove(bytes.part(start, 8))
       let headerSum = sum
       sum.remove(bytes.part(start + 8, 8))
-      // Forwards from nothing: magic and version, page size and restart counter.
+      // Computed forwards from zero: magic and version, page size and restart counter.
       let magic = LogHeader.magic | (isBigEndian ? 1 : 0)
       let first = sum.counted(magic)
       let second = sum.counted(LogHeader.formatVersion) &+ first
@@ -100,8 +101,8 @@ package struct LogBasis {
     return nil
   }
 
-  /// From two frames of which the second's checksum goes on from the first's. The newest generation starts the
-  /// log, so the first such pair is of it.
+  /// Reads the basis from two frames, where the checksum of the second continues that of the first. The newest
+  /// generation starts the log, so the first such pair belongs to it.
   private static func fromPair(_ bytes: RawSpan, _ pageSize: Int) -> LogBasis? {
     let stride = pageSize + WriteAheadLog.frameHeaderLength
     var index = 0
@@ -120,10 +121,10 @@ package struct LogBasis {
     }
   }
 
-  /// From two frames at any place: the beginning of the log is missing.
+  /// Reads the basis from two frames at any place, for a log whose beginning is missing.
   private static func atAnyPlace(_ bytes: RawSpan, _ pageSize: Int) -> LogBasis? {
     let stride = pageSize + WriteAheadLog.frameHeaderLength
-    // Content that repeats from page to page looks like salts: 64 MiB of checksums are the most.
+    // Content that repeats from page to page looks like salts, so at most 64 MiB of checksums are computed.
     var tries = (64 << 20) / pageSize
     // A few strides: the first pair may be torn, or be of two generations.
     for start in 0..<8 * stride {
@@ -141,8 +142,8 @@ package struct LogBasis {
     return nil
   }
 
-  /// The byte order in which the checksum of the second of two frames goes on from the first's; nil when it does
-  /// in neither.
+  /// The byte order in which the checksum of the second frame continues that of the first; nil when it continues in
+  /// neither.
   private static func order(of bytes: RawSpan, _ start: Int, _ pageSize: Int) -> Bool? {
     let next = start + pageSize + WriteAheadLog.frameHeaderLength
     guard bytes.uint32(at: start) > 0, bytes.uint32(at: next) > 0,

@@ -1,41 +1,43 @@
-/// Whether a write-ahead log belongs to what the main file holds now.
+/// Whether a write-ahead log belongs to the content that the main file has now.
 ///
-/// No log names the file that it was written over: SQLite lays any log whose checksums hold over any main file beside
-/// it. Where the two are of different moments (a copy put together from two, a backup restored over a store whose log
-/// stayed, a log that came back after its content had been carried over and written on), their pages make a state
-/// together that never was.
+/// A log does not name the file that it was written for: SQLite applies any log with valid checksums to the main file
+/// beside it. Log and main file can be of different moments: a copy was put together from two, a backup was restored
+/// beside a newer log, or a log came back after its content had been checkpointed and the main file had been changed.
+/// Their pages together then make a state that never existed.
 ///
-/// A log that SQLite would use counts, unless one of these speaks against it:
+/// A log that SQLite would use counts unless one of these speaks against it:
 ///
-/// 1. Main's change counter is ahead of that in the log's newest page 1. A checkpoint copies page 1, so that main's
-///    may be the same, never greater. Both copies in main's header must agree, so that no flipped bit decides, and
-///    main alone must not be in worse order than both together.
-/// 2. Around the log's pages the b-trees of both together contradict themselves, and those of main alone do not, or in
-///    less than an eighth of as many places. What SQLite commits is whole, and a checksum holds each frame together: a
-///    log that belongs here cannot break what was whole.
-/// 3. Numbers that only grow are greater in main, and nowhere less: within one connection the change counter stays the
-///    same. They are a row's `Z_OPT` and the schema cookie, of which two are needed, and the last key handed out
-///    (`Z_MAX`, `sqlite_sequence`), of which one is enough that is more than a flipped bit apart.
+/// 1. The main file's change counter is ahead of the one in the log's newest page 1. A checkpoint copies page 1, so the
+///    main file's counter may be equal but never greater. Both copies of the counter in the main file's header must
+///    agree, so that one flipped bit does not decide, and the main file alone must not be in worse order than both
+///    together.
+/// 2. Around the log's pages, the b-trees of both files together contradict themselves, and those of the main file
+///    alone do not, or do in fewer than an eighth as many places. What SQLite commits is consistent, and a checksum
+///    protects each frame, so a log that belongs here cannot break a consistent b-tree.
+/// 3. Numbers that only grow are greater in the main file, and nowhere less. (Within one connection the change counter
+///    stays the same.) These numbers are the `Z_OPT` of a row and the schema cookie, of which two are needed, and the
+///    last key handed out (`Z_MAX`, `sqlite_sequence`), of which one is enough when it differs by more than a flipped
+///    bit.
 ///
-/// Where main alone cannot be read nothing speaks against the log.
+/// Nothing speaks against the log where the main file alone cannot be read.
 package struct LogGeneration {
   /// What speaks against a log.
   package enum Verdict: Equatable {
-    /// Main is newer.
+    /// The main file is newer.
     case older
-    /// Together the two make a state that never was, and main alone one that was.
+    /// Both files together make a state that never existed, and the main file alone makes one that did.
     case other
 
-    /// The finding; `isUsed` says whether the log's pages are read as the newest all the same, as SQLite does.
+    /// The finding; `isUsed` says whether the log's pages are still read as the newest, as SQLite reads them.
     package func finding(isUsed: Bool) -> Finding {
       let reason =
         self == .older
-        ? "the main file was written on since the log's last commit"
-        : "log and main file contradict each other, and the main file alone is whole"
+        ? "the main file was changed after the log's last commit"
+        : "the log contradicts the main file, and the main file alone is consistent"
       let use =
         isUsed
-        ? "SQLite lays one over the other all the same, as here (rows --all reads the main file, and the log as older versions)"
-        : "the main file alone is read as the newest state, the log as older versions"
+        ? "SQLite reads both together, and so does Lifeboat here (rows --all reads the main file alone as the newest state, the log as older versions)"
+        : "the main file alone is read as the newest state, and the log as older versions"
       return Finding(
         self == .older ? "wal.olderThanMain" : "wal.otherGeneration", "\(reason); \(use)",
         member: .wal, offset: 0)
@@ -48,10 +50,10 @@ package struct LogGeneration {
   private let pageCount: UInt32
   private let pageSize: Int
 
-  /// More pages than this of a log are not looked at: so much is in no log that anybody checkpoints.
-  private static let mostPages = 1 << 18
+  /// A log with more pages is not judged: logs are checkpointed long before.
+  private static let maxPages = 1 << 18
 
-  /// What speaks against a log; nil for nothing.
+  /// What speaks against a log; nil when nothing does.
   ///
   /// `offsets`: where each page's newest committed frame keeps its content.
   /// `pageCount`: the size of the database after the last commit.
@@ -59,7 +61,7 @@ package struct LogGeneration {
   package static func verdict(
     main: ByteFile, log: ByteFile, offsets: [UInt32: Int64], pageCount: UInt32?, pageSize: Int
   ) throws(SQLiteFileError) -> Verdict? {
-    guard !offsets.isEmpty, offsets.count <= mostPages, let pageCount, pageCount > 0,
+    guard !offsets.isEmpty, offsets.count <= maxPages, let pageCount, pageCount > 0,
       let header = try header(main, 0), header.pageSize == pageSize
     else { return nil }
     return try LogGeneration(main, log, offsets, pageCount, pageSize).judge(header)
@@ -105,12 +107,12 @@ package struct LogGeneration {
     return try hasGrown(header, newest, both) ? .older : .other
   }
 
-  /// Whether a counter is ahead of another; counters wrap, so the lesser distance counts.
+  /// Whether a counter is ahead of another. Counters wrap, so the shorter distance decides.
   package static func isGreater(_ one: UInt32, _ other: UInt32) -> Bool {
     Int32(bitPattern: one &- other) > 0
   }
 
-  /// The b-trees of a view of the database, walked where the log has changed them; nil where no schema can be read.
+  /// The b-trees of a view of the database, walked where the log changed them; nil when no schema can be read.
   private func trees(
     _ header: DatabaseHeader, _ overlays: [PageReader.Overlay], _ pageCount: UInt32
   ) throws(SQLiteFileError) -> ChangedTrees? {
@@ -133,8 +135,8 @@ package struct LogGeneration {
 
   // MARK: - Numbers that only grow
 
-  /// Leaves that are looked at: where nothing differs in so many, all has been carried over.
-  private static let mostLeaves = 4096
+  /// How many leaves are compared. When nothing differs in so many, the whole log was checkpointed.
+  private static let maxLeaves = 4096
 
   /// Whether numbers that only grow are greater in main, and nowhere less.
   private func hasGrown(
@@ -143,7 +145,7 @@ package struct LogGeneration {
     if Self.isGreater(newest.changeCounter, header.changeCounter) { return false }
     if Self.isGreater(newest.schemaCookie, header.schemaCookie) { return false }
     var greater = Self.isGreater(header.schemaCookie, newest.schemaCookie) ? 1 : 0
-    for (page, table) in trees.leaves.sorted(by: { $0.key < $1.key }).prefix(Self.mostLeaves) {
+    for (page, table) in trees.leaves.sorted(by: { $0.key < $1.key }).prefix(Self.maxLeaves) {
       guard let field = Self.growingField(of: table), let offset = offsets[page] else { continue }
       let old = ContiguousArray(
         try main.bytes(at: (Int64(page) - 1) * Int64(pageSize), count: pageSize))
@@ -169,7 +171,7 @@ package struct LogGeneration {
     }
   }
 
-  /// The column of a table whose values only grow as long as a row has its row id.
+  /// The column whose values only grow as long as a row keeps its row id.
   private static func growingName(in table: Table) -> String {
     if SQLName.isSame(table.name, "sqlite_sequence") { return "seq" }
     return SQLName.isSame(table.name, "Z_PRIMARYKEY") ? "Z_MAX" : "Z_OPT"
@@ -188,7 +190,7 @@ package struct LogGeneration {
       guard let start = leaf.cellStart(page, index),
         let cell = LeafCell.parse(
           page, at: start, limit: header.usableSize, usableSize: header.usableSize,
-          mostPayload: 1 << 31, &types), field < types.types.count
+          maxPayload: 1 << 31, &types), field < types.types.count
       else { continue }
       let body = cell.record + cell.payload - types.bodyLength
       let place = types.types[..<field].reduce(body) { $0 + RecordDecoder.length(ofType: $1) }
@@ -204,31 +206,31 @@ package struct LogGeneration {
   }
 }
 
-/// The b-trees of a database around some pages: all interior pages, and of the leaves those pages and what stands below
-/// one of them.
+/// The b-trees of a database around the changed pages: all interior pages, and as leaves the changed pages and those
+/// below one of them.
 private struct ChangedTrees {
   /// Places where b-trees contradict themselves or each other.
   private(set) var contradictions = 0
-  /// The tables of those pages that are leaves of one.
+  /// Changed pages that are leaves of a table, with their table.
   private(set) var leaves: [UInt32: Table] = [:]
 
   private let changed: Set<UInt32>
   private let pageCount: UInt32
   private var claimed: PageSet
 
-  /// A page that is to be walked, and between which row ids its rows must be.
+  /// A page to be walked, and the bounds of its row ids.
   private struct Branch {
     var page: UInt32
     var isTable: Bool
     var table: Table?
     var floor = Int64.min
     var ceiling = Int64.max
-    /// Whether its parent is one of the pages.
+    /// Whether its parent is one of the changed pages.
     var isBelowChanged = false
     var depth = 0
   }
 
-  /// How deep b-trees can be (BTCURSOR_MAX_DEPTH of SQLite's is 20).
+  /// How deep b-trees can be: SQLite's BTCURSOR_MAX_DEPTH is 20.
   private static let deepest = 20
 
   init(_ changed: Set<UInt32>, pageCount: UInt32) {
@@ -287,7 +289,7 @@ private struct ChangedTrees {
       }
       children.append((header.rightChild, nil))
     }
-    // All children of a page are of one kind: where those are leaves only the pages in question are read.
+    // All children of a page are of one kind. When they are leaves, only the pages in question are read.
     let areLeaves = try reader.kind(of: children[0].page)?.isLeaf ?? false
     let isChanged = changed.contains(branch.page)
     var below = Branch(
@@ -327,7 +329,7 @@ private struct ChangedTrees {
     return Int64(bitPattern: key.value)
   }
 
-  /// Goes along the freelist: what is in a b-tree is not free.
+  /// Walks the freelist: a page of a b-tree is not free.
   private mutating func walkFreelist(from first: UInt32, _ reader: inout PageReader)
     throws(SQLiteFileError)
   {

@@ -1,11 +1,11 @@
 /// The first 32 bytes of a write-ahead log (file format, section 4.1 "WAL File Format").
 @usableFromInline package struct LogHeader {
-  /// Both magic numbers without their lowest bit, which tells the byte order of the checksums.
+  /// Both magic numbers without their lowest bit, which gives the byte order of the checksums.
   package static let magic: UInt32 = 0x377f_0682
-  /// The only format version there has been.
+  /// The only format version that exists.
   package static let formatVersion: UInt32 = 3_007_000
 
-  /// Why bytes are no header.
+  /// Why bytes are not a log header.
   @usableFromInline package struct Defect: Error, Equatable {
     package let message: String
   }
@@ -14,29 +14,29 @@
   package let checkpointSequence: UInt32
   package let salt1: UInt32
   package let salt2: UInt32
-  /// The checksum after the header, from which that of the first frame goes on.
+  /// The checksum after the header; the checksum of the first frame continues it.
   package let checksum: LogChecksum
 
   /// Reads a header; `bytes` starts at the first byte of the log.
   package init(parsing bytes: RawSpan) throws(Defect) {
     guard bytes.byteCount >= WriteAheadLog.headerLength else {
-      throw Defect(message: "shorter than its header")
+      throw Defect(message: "it is shorter than a log header")
     }
     let magic = bytes.uint32(at: 0)
     guard magic & 0xffff_fffe == Self.magic else {
-      throw Defect(message: "no write-ahead log: its first four bytes are not the log's")
+      throw Defect(message: "it does not start with the magic number of a write-ahead log")
     }
     guard bytes.uint32(at: 4) == Self.formatVersion else {
-      throw Defect(message: "format version \(bytes.uint32(at: 4)) is not known")
+      throw Defect(message: "its format version \(bytes.uint32(at: 4)) is unknown")
     }
     let size = Int(bytes.uint32(at: 8))
     guard size >= 512, size <= 65_536, size & (size - 1) == 0 else {
-      throw Defect(message: "page size \(size) is impossible")
+      throw Defect(message: "its page size \(size) is not valid")
     }
     var sum = LogChecksum(isBigEndian: magic & 1 == 1)
     sum.add(bytes.part(0, 24))
     guard sum.first == bytes.uint32(at: 24), sum.second == bytes.uint32(at: 28) else {
-      throw Defect(message: "the header's checksum does not hold")
+      throw Defect(message: "the header does not match its checksum")
     }
     pageSize = size
     checkpointSequence = bytes.uint32(at: 12)
@@ -52,7 +52,7 @@
   package var first: UInt32 = 0
   package var second: UInt32 = 0
 
-  /// A checksum of nothing, or one that goes on from stored numbers.
+  /// A checksum of no bytes, or one that continues stored numbers.
   package init(isBigEndian: Bool, first: UInt32 = 0, second: UInt32 = 0) {
     self.isBigEndian = isBigEndian
     self.first = first
@@ -74,8 +74,8 @@
     }
   }
 
-  /// Takes the last bytes added away again. Each step of the sum can be undone, so a checksum and the bytes
-  /// that led to it give the checksum before them.
+  /// Takes away the bytes that were added last. Each step of the sum can be undone, so a checksum and the bytes that
+  /// led to it give the checksum before them.
   package mutating func remove(_ bytes: RawSpan) {
     var offset = (bytes.byteCount & ~7) - 8
     while offset >= 0 {

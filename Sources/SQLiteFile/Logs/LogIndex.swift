@@ -1,10 +1,10 @@
-/// Where the pages of a log are, as it was after any of its frames: every committed frame once, in order of its page.
+/// Where the pages of a log are, as of any of its frames: one entry for each committed frame, sorted by page.
 package struct LogIndex {
   /// Page number in the upper half, number of the frame in the lower; ascending.
   private let keys: ContiguousArray<UInt64>
   private let firstOffset: Int64
   private let stride: Int64
-  /// Frames from this one on do not count.
+  /// This frame and later ones do not count.
   package var frameLimit: UInt32 = 0
 
   /// The index of a log whose first frame starts at `firstOffset`, and whose frames have `stride` bytes.
@@ -17,7 +17,7 @@ package struct LogIndex {
   package var count: Int { keys.count }
   package var highestPage: UInt32 { UInt32(truncatingIfNeeded: (keys.last ?? 0) >> 32) }
 
-  /// Where the newest content of a page is; nil when none of the frames that count has it.
+  /// Where the newest content of a page is; nil when no frame that counts has the page.
   package func offset(of page: UInt32) -> Int64? {
     // The first key that is past the page or past the limit.
     let wanted = UInt64(page) << 32 | UInt64(frameLimit)

@@ -1,17 +1,17 @@
 /// The `-journal` beside a database (file format, section 3 "The Rollback Journal").
 ///
-/// A hot journal holds the pages as they were before a transaction that did not finish; read over the
-/// main file they give the last committed state, which is what SQLite itself would restore.
+/// A hot journal holds the pages as they were before a transaction that did not finish. Read over the main file, they
+/// give the last committed state, which SQLite itself would restore.
 public struct RollbackJournal: Sendable, Equatable {
   /// What state the journal is in.
   public enum State: String, Sendable {
     /// It must be applied: the main file is in the middle of a transaction.
     case hot
-    /// Its header is zeroed or it is empty: the last transaction was finished.
+    /// Its header is zeroed or the file is empty: the last transaction is finished.
     case finished
-    /// It names a super-journal that is not there: the transaction was finished.
+    /// It names a super-journal that does not exist: the transaction is finished.
     case superseded
-    /// It starts like no journal.
+    /// It does not start like a journal.
     case unreadable
   }
 
@@ -21,19 +21,19 @@ public struct RollbackJournal: Sendable, Equatable {
   public let sizeBytes: Int64
   /// What state the journal is in.
   public let state: State
-  /// Pages that the journal holds and that are applied.
+  /// Pages of the journal that are used.
   public let pageCount: Int
   /// Size of the database in pages before the transaction.
   public let databasePageCount: UInt32
-  /// Page size as the journal has it, 0 unless hot.
+  /// Page size that the journal gives; 0 unless it is hot.
   public let pageSize: Int
-  /// Why playing it back ended before its end; nil when it did not.
+  /// Why playback stopped early; nil when it did not.
   public let defect: Finding?
 
   package let pageOffsets: [UInt32: Int64]
   private let impossible: ImpossiblePages
 
-  /// What is to be said of the journal.
+  /// The findings about the journal.
   package var findings: [Finding] {
     var findings: [Finding] = []
     switch state {
@@ -46,13 +46,14 @@ public struct RollbackJournal: Sendable, Equatable {
     case .unreadable:
       findings.append(
         Finding(
-          "journal.unreadable", "the rollback journal starts like none and is not used",
+          "journal.unreadable",
+          "the rollback journal does not start like a journal and is not used",
           member: .journal, offset: 0))
     case .superseded:
       findings.append(
         Finding(
           "journal.superseded",
-          "the rollback journal names a super-journal that is not there, so its transaction was finished; it is not used",
+          "the rollback journal names a super-journal that does not exist, so its transaction is finished; the journal is not used",
           severity: .note, member: .journal))
     case .finished: break
     }
@@ -61,7 +62,7 @@ public struct RollbackJournal: Sendable, Equatable {
     return findings
   }
 
-  /// Reads the journal of a database; the size of its main file, in bytes, tells which page numbers can be meant.
+  /// Reads the journal of a database; `mainSize`, the size of the main file in bytes, bounds the page numbers.
   package init(parsing file: ByteFile, mainSize: Int64) throws(SQLiteFileError) {
     sizeBytes = file.size
     var playback = Playback(file: file, mainSize: mainSize)
@@ -75,7 +76,7 @@ public struct RollbackJournal: Sendable, Equatable {
     impossible = playback.impossible
   }
 
-  /// What to say of a journal whose pages have another size than the database's.
+  /// The finding for a journal whose page size differs from the database's.
   package static func otherPageSize(_ size: Int, _ databasePageSize: Int) -> Finding {
     Finding(
       "journal.otherPageSize",
@@ -123,7 +124,7 @@ public struct RollbackJournal: Sendable, Equatable {
           else {
             defect = Finding(
               "journal.badHeader",
-              "the journal's sector size \(sectorSize) or page size \(pageSize) is impossible",
+              "the journal's sector size \(sectorSize) or page size \(pageSize) is not valid",
               member: .journal, offset: 20)
             return .unreadable
           }
@@ -132,12 +133,12 @@ public struct RollbackJournal: Sendable, Equatable {
         let recordLength = Int64(pageSize) + 8
         let start = offset + sectorSize
         let room = max(0, (file.size - start) / recordLength)
-        // 0xFFFFFFFF: written without syncing; the size of the file tells the number (section 3).
+        // 0xFFFFFFFF: written without a sync; the number follows from the size of the file (section 3).
         let count = storedCount == .max ? room : min(Int64(storedCount), room)
         if storedCount != .max, Int64(storedCount) > room {
           defect = Finding(
             "journal.truncated",
-            "the journal promises \(storedCount) pages and holds \(room)", member: .journal,
+            "the journal counts \(storedCount) pages but holds only \(room)", member: .journal,
             offset: start + room * recordLength)
         }
         guard try play(count, from: start, nonce: nonce) else { break }
@@ -149,7 +150,7 @@ public struct RollbackJournal: Sendable, Equatable {
       return .hot
     }
 
-    /// Takes over the records of one segment; false when one of them ends the playback.
+    /// Takes the records of one segment; false when playback ends at one of them.
     private mutating func play(_ count: Int64, from start: Int64, nonce: UInt32)
       throws(SQLiteFileError) -> Bool
     {
@@ -171,11 +172,11 @@ public struct RollbackJournal: Sendable, Equatable {
         guard page > 0, sum == bytes.uint32(at: 4 + pageSize) else {
           defect = Finding(
             "journal.badRecord",
-            "a page in the journal does not agree with its checksum; it and what follows is not used",
+            "a page in the journal does not match its checksum; this page and all that follow are not used",
             member: .journal, page: page, offset: offset)
           return false
         }
-        // Pages past the old end go away with the roll-back, so their old content is not needed.
+        // Pages past the old end go away in the rollback, so their old content is not needed.
         guard page <= databasePageCount else { continue }
         if page <= limit {
           offsets[page] = offset + 4

@@ -1,5 +1,5 @@
-/// The frames of a write-ahead log as far as SQLite reads them (file format, section 4.4), and what of the same
-/// generation stands behind them.
+/// The frames of a write-ahead log up to where SQLite reads them (file format, section 4.4), and the later frames of
+/// the same generation.
 struct ValidFrames {
   private let file: ByteFile
   private let mainSize: Int64
@@ -10,31 +10,31 @@ struct ValidFrames {
   private(set) var validFrames = 0
   private(set) var committedFrames = 0
   private(set) var commits = 0
-  /// Size of the database after the last commit; 0 without one that can be true.
+  /// Size of the database after the last commit; 0 without a plausible one.
   private(set) var databasePageCount: UInt32 = 0
   private(set) var offsets: [UInt32: Int64] = [:]
   private(set) var defect: String?
-  /// Committed frames behind the one that ended the valid ones.
+  /// Committed frames after the one that ended the valid frames.
   private(set) var lostFrames = 0
 
   private var limit: UInt32 = 0
   private var pending: [(page: UInt32, offset: Int64)] = []
   private var isValid = true
   private var lastPageCount: UInt32 = 0
-  /// Frames of this generation behind the last commit, those that do not agree with their checksums too.
+  /// Frames of this generation after the last commit, also those that do not agree with their checksums.
   private var unfinishedFrames = 0
   private var impossible = ImpossiblePages()
   private var impossibleSize: UInt32?
-  // Behind the valid ones.
+  // After the valid frames.
   private var brokenFrame: (index: Int, offset: Int64)?
   private var index = 0
   private var behind: [(page: UInt32, offset: Int64)] = []
   private var behindPageCount: UInt32 = 0
   private var soundBehind = 0
-  /// Bytes without a frame of this generation.
+  /// Bytes that hold no frame of this generation.
   private var strangeBytes = 0
 
-  /// Past so many bytes of other generations nothing of this one is looked for.
+  /// The search for frames of this generation ends after so many bytes of other generations.
   private static let longestGap = 64 << 20
 
   init(file: ByteFile, mainSize: Int64) {
@@ -67,8 +67,8 @@ struct ValidFrames {
       index += 1
     }
     databasePageCount = plausible(lastPageCount)
-    // Without a commit behind it a frame that does not agree is the end of a transaction that was never finished:
-    // SQLite itself writes over such frames and leaves their checksums for the commit.
+    // When no commit follows, a frame that does not agree with its checksum is the end of an unfinished transaction:
+    // SQLite itself overwrites such frames and computes their checksums only at the commit.
     if lostFrames == 0 { brokenFrame = nil }
     guard includeUncommitted else { return }
     for entry in pending + behind {
@@ -80,7 +80,7 @@ struct ValidFrames {
     }
   }
 
-  /// What is to be said of the log.
+  /// The findings about the log.
   var findings: [Finding] {
     var findings: [Finding] = []
     if let brokenFrame {
@@ -119,7 +119,7 @@ struct ValidFrames {
       isValid = false
       brokenFrame = (index, offset)
     }
-    // Behind a broken frame each one is held against the checksum that is stored before it.
+    // After a broken frame, each frame is checked against the checksum stored before it.
     if !isValid { sum = stored }
     if isOurs { unfinishedFrames += 1 }
     guard isSound else { return }

@@ -7,41 +7,41 @@ public struct WriteAheadLog: Sendable, Equatable {
   public let sizeBytes: Int64
   /// Page size from the log's header; 0 when the header is not valid.
   public let pageSize: Int
-  /// Counts the restarts of the log.
+  /// The number of times that the log was restarted.
   public let checkpointSequence: UInt32
   /// First salt, copied into each frame that belongs to this generation.
   public let salt1: UInt32
   /// Second salt.
   public let salt2: UInt32
-  /// Frames up to and with the last commit.
+  /// Frames up to the last commit, that one included.
   public let committedFrameCount: Int
   /// Number of commits among them.
   public let commitCount: Int
   /// Valid frames after the last commit: a transaction that was never finished.
   public let uncommittedFrameCount: Int
-  /// Whole frames behind the valid ones: left over from an earlier generation, or damaged.
+  /// Whole frames after the valid ones: left over from an earlier generation, or damaged.
   public let staleFrameCount: Int
   /// Size of the database in pages after the last commit; 0 without one.
   public let databasePageCount: UInt32
-  /// Why the log as a whole could not be used; nil when its header is valid.
+  /// Why the whole log is not used; nil when its header is valid.
   public let defect: String?
 
-  /// Committed frames of this generation behind one that does not agree with its checksum: what SQLite does not
-  /// read although it was committed. 0 in a log that is whole.
+  /// Committed frames of this generation after a frame that does not agree with its checksum. SQLite does not read them
+  /// although they were committed. 0 in an intact log.
   public let committedFramesBehindBreak: Int
 
   /// Where each page's newest frame keeps its content, in bytes from the start of the log.
   package let pageOffsets: [UInt32: Int64]
-  /// What is to be said of the log; nothing of one that has a ``defect``.
+  /// The findings about the log; empty when it has a ``defect``.
   package let findings: [Finding]
 
   /// Reads the whole log once, checking salts and checksums.
   ///
   /// - Parameters:
   ///   - file: the log.
-  ///   - mainSize: size of the main file in bytes, for what page numbers can be meant.
-  ///   - includeUncommitted: also take the pages of frames after the last commit, those behind a broken one too.
-  /// - Throws: ``SQLiteFileError`` when the device fails; a log that is no log has a ``defect``.
+  ///   - mainSize: size of the main file in bytes, which bounds the page numbers.
+  ///   - includeUncommitted: whether pages of frames after the last commit, also those after a broken frame, are used.
+  /// - Throws: ``SQLiteFileError`` when the device fails; a file that is not a log has a ``defect``.
   package init(parsing file: ByteFile, mainSize: Int64, includeUncommitted: Bool)
     throws(SQLiteFileError)
   {
@@ -66,7 +66,7 @@ public struct WriteAheadLog: Sendable, Equatable {
     findings = scan.findings
   }
 
-  /// What to say of frames behind the last commit; nil when there are none.
+  /// The finding for frames after the last commit; nil when there are none.
   package static func uncommittedFinding(_ count: Int) -> Finding? {
     guard count > 0 else { return nil }
     return Finding(
@@ -74,7 +74,7 @@ public struct WriteAheadLog: Sendable, Equatable {
       severity: .note, member: .wal)
   }
 
-  /// What to say of a log whose pages have another size than the database's.
+  /// The finding for a log whose page size differs from the database's.
   package static func otherPageSize(_ size: Int, _ databasePageSize: Int) -> Finding {
     Finding(
       "wal.otherPageSize",
@@ -82,17 +82,17 @@ public struct WriteAheadLog: Sendable, Equatable {
       member: .wal, offset: 8)
   }
 
-  /// What to say of a frame that ends the valid ones although commits of the same generation stand behind it.
+  /// The finding for a frame that ends the valid ones although commits of the same generation follow.
   package static func brokenFinding(frame: Int, offset: Int64, committedBehind count: Int)
     -> Finding
   {
     Finding(
       "wal.brokenChain",
-      "frame \(frame) does not agree with its checksum, so the log ends there for SQLite; \(count) committed \(count == 1 ? "frame" : "frames") behind it with newer content \(count == 1 ? "does" : "do") not count (--wal all reads them, rows --deleted lists them)",
+      "frame \(frame) does not match its checksum, so SQLite reads the log only up to there; \(count) committed \(count == 1 ? "frame" : "frames") after it with newer content \(count == 1 ? "is" : "are") not read (--wal all reads them, rows --deleted lists them)",
       member: .wal, offset: offset)
   }
 
-  /// What to say of a commit that gives the database a size that it cannot have.
+  /// The finding for a commit that gives the database an impossible size.
   package static func impossibleSize(_ count: UInt32) -> Finding {
     Finding(
       "wal.badPageCount",

@@ -2,7 +2,7 @@ import SafeText
 
 /// Writes rows as CSV (RFC 4180): a header line, CRLF, quotes where a field needs them.
 ///
-/// NULL is an empty field and empty text is `""`, so that the two stay apart; blobs are hexadecimal.
+/// NULL is an empty field and empty text is `""`, so that the two differ; blobs are hexadecimal.
 struct CSVRowSink: RowSink, ~Copyable {
   private var output: OutputBuffer
   private var column = 0
@@ -11,8 +11,8 @@ struct CSVRowSink: RowSink, ~Copyable {
   private let limit: Int
   private let isSafe: Bool
 
-  /// Writes at most `limit` rows; all when it is nil. `isSafeForSpreadsheets`: text that would be taken for a
-  /// formula gets an apostrophe.
+  /// Writes at most `limit` rows; nil means all. `isSafeForSpreadsheets`: whether text that a spreadsheet would take
+  /// for a formula gets an apostrophe.
   init(output: consuming OutputBuffer, limit: Int?, isSafeForSpreadsheets: Bool = false) {
     self.output = output
     self.limit = limit ?? .max
@@ -61,15 +61,15 @@ struct CSVRowSink: RowSink, ~Copyable {
     rowCount &+= 1
   }
 
-  /// Writes what is left.
+  /// Writes the rest.
   mutating func finish() throws(SQLiteFileError) { try output.finish() }
 }
 
 extension OutputBuffer {
   /// Appends text as a CSV field, in quotes where it is empty or has a comma, a quote or a line end.
   ///
-  /// This is the only way text gets into CSV. With `isSafe` an apostrophe stands before what a spreadsheet would take
-  /// for a formula, also where it parts fields at semicolons or tabs; text with one of these is then in quotes too.
+  /// Text gets into CSV only this way. With `isSafe`, an apostrophe goes before what a spreadsheet would take for a
+  /// formula, also where a spreadsheet splits fields at semicolons or tabs; text with one of these is then quoted too.
   package mutating func append(csvField bytes: RawSpan, safeForSpreadsheets isSafe: Bool) {
     let isFormula =
       isSafe && CSVText.isFormula(count: bytes.byteCount) { bytes.byte(at: $0) }

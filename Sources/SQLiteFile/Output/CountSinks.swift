@@ -15,7 +15,7 @@ struct CountSink: RowSink, ~Copyable {
 
 /// Counts rows by the integer in one column.
 struct IntegerCountSink: RowSink, ~Copyable {
-  /// More different numbers than entities; the rest is not told apart.
+  /// More numbers than a store has entities; further numbers are not counted.
   private static let limit = 100_000
   private let wanted: Int
   private var column = 0

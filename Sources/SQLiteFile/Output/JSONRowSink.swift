@@ -1,7 +1,7 @@
 /// Writes an object of JSON for each row, the values as SQLite stores them.
 ///
-/// `{"table":"ZNOTE","rowid":17,"values":[null,4,"text",{"hex":"00ff"}]}`. Text that is not valid UTF-8 stands
-/// in `values` with U+FFFD in its bad places and once more, exact, under `"invalidText":{"COLUMN":{"hex":"…"}}`.
+/// `{"table":"ZNOTE","rowid":17,"values":[null,4,"text",{"hex":"00ff"}]}`. Text that is not valid UTF-8 is written in
+/// `values` with U+FFFD for its invalid bytes and again, exact, under `"invalidText":{"COLUMN":{"hex":"…"}}`.
 struct JSONRowSink: RowSink, ~Copyable {
   private var output: OutputBuffer
   private var names: [String] = []
@@ -27,23 +27,23 @@ struct JSONRowSink: RowSink, ~Copyable {
     }
   }
 
-  /// Moves the rows that another sink has gathered behind those of this one.
+  /// Appends the rows that another sink has gathered.
   mutating func take(_ other: inout JSONRowSink) {
     output.append(movingFrom: &other.output)
     rowCount &+= other.rowCount
     other.rowCount = 0
   }
 
-  /// Forgets the rows gathered, for a sink that gathered too many.
+  /// Drops the rows gathered, for a sink that gathered too many.
   mutating func forget() {
     output.removeAll()
     rowCount = 0
   }
 
-  /// Whether rows were lost because the output took no more.
+  /// Whether rows were lost because the output failed.
   var isBroken: Bool { output.isBroken }
 
-  /// The rows that follow are of this table.
+  /// The rows that follow belong to this table.
   mutating func begin(table: String, columns: [String]) {
     rowCount = 0
     names = columns
@@ -123,27 +123,27 @@ struct JSONRowSink: RowSink, ~Copyable {
     invalid.removeAll()
   }
 
-  /// Writes what is left.
+  /// Writes the rest.
   mutating func finish() throws(SQLiteFileError) {
     if form == .object { output.append(form.closing) }
     try output.finish()
   }
 }
 
-/// How rows are put together as JSON.
+/// The form of rows in JSON.
 public enum JSONForm: Sendable {
   /// A line for each row.
   case lines
   /// One object, the rows in an array.
   case object
 
-  /// What stands before the first row of an object.
+  /// The text before the first row of an object.
   package var opening: String { "{\"schema\":\"lifeboat.rows\",\"version\":1,\"rows\":[\n" }
-  /// What stands behind the last row of an object.
+  /// The text after the last row of an object.
   package var closing: String { "\n]}\n" }
 }
 
-/// JSON literals for what is rendered once rather than for each row.
+/// JSON literals that are rendered once rather than for each row.
 package enum JSONLiteral {
   package static func string(_ text: String) -> String {
     var literal = "\""

@@ -17,13 +17,14 @@ extension OutputBuffer {
   package mutating func append(jsonString bytes: RawSpan) -> Bool {
     append(UInt8(ascii: "\""))
     var isValid = true
-    // What is not ASCII is looked at once, from the first such byte on; if all is well it goes on in words like the rest.
+    // Text from its first non-ASCII byte on is validated once; when it is valid it is copied word by word like the
+    // rest.
     var passes: UInt64 = 0
     var isChecked = false
     var offset = 0
     let end = bytes.byteCount
     while offset < end {
-      // A byte becomes at most six, and a character may go on three bytes behind the part.
+      // A byte becomes at most six, and a character may extend three bytes past the part.
       let part = min(end &- offset, 4096)
       var cursor = room(for: part &* 6 &+ 24)
       let stop = offset &+ part
@@ -40,7 +41,8 @@ extension OutputBuffer {
         if offset == stop { break }
         var special: UInt8
         if end >= 8 {
-          // The last bytes are read with those before them, shifted out; spaces fill the rest of the word.
+          // The last bytes are read together with those before them, which are shifted out; spaces fill the rest of the
+          // word.
           let missing = max(0, 8 &- (end &- offset))
           var word = bytes.word(at: offset &- missing).littleEndian
           if missing > 0 {
@@ -92,14 +94,14 @@ extension OutputBuffer {
     return isValid
   }
 
-  /// Puts text between quotes at a position with room for six times its length and 64 more, and gives the position
-  /// behind it; nil where it is not valid UTF-8 or there is not that room.
+  /// Puts quoted text at a position with room for six times its length and 64 bytes more, and returns the position
+  /// after it; nil when it is not valid UTF-8 or there is not enough room.
   @inlinable @inline(__always)
   package mutating func put(
     jsonString bytes: RawSpan, _ start: Int, _ length: Int, at position: Int
   ) -> Int? {
-    // Most texts are short, and nothing in them is to be escaped: that shows when they have been put. They are put in two
-    // parts of one size, the second of which ends where they do.
+    // Most texts are short and need no escape, which shows once they have been put. They are put in two parts of one
+    // size; the second part ends where the text does.
     guard length <= 64, start &+ max(8, length) <= bytes.byteCount else {
       return put(anyString: bytes.part(start, length), at: position)
     }
@@ -133,7 +135,7 @@ extension OutputBuffer {
     } else {
       let word = bytes.word(at: start).littleEndian
       put(word, at: cursor)
-      // What is behind the text does not count.
+      // Bytes after the text do not count.
       let own = (1 &<< UInt64(truncatingIfNeeded: length &* 8)) &- 1
       hits = Self.specialBytes(word, Self.tops) & own
       all = word & own
@@ -155,13 +157,13 @@ extension OutputBuffer {
 
   @inlinable static var tops: UInt64 { 0x8080_8080_8080_8080 }
 
-  /// The top bit of each byte that is a control character, a quote, a backslash or, unless `passes` has all top bits, not
-  /// ASCII. Behind the lowest such byte others may be marked too.
+  /// The top bit of each byte that is a control character, a quote, a backslash or, unless `passes` has all top bits,
+  /// not ASCII. Bytes after the lowest such byte may be marked too.
   @inlinable @inline(__always)
   static func specialBytes(_ word: UInt64, _ passes: UInt64) -> UInt64 {
     let ones: UInt64 = 0x0101_0101_0101_0101
-    // Subtracting brings up the top bit of a byte that is less. With bit 1 turned over a quote is 0x20, and what is
-    // below stays below.
+    // The subtraction sets the top bit of a byte that is less. With bit 1 flipped, a quote is 0x20, and lower bytes
+    // stay lower.
     let controlOrQuote = (word ^ ones &* 2) &- ones &* 0x21
     let backslash = (word ^ ones &* 0x5c) &- ones
     return ((controlOrQuote | backslash) & ~word | word & ~passes) & tops
@@ -175,7 +177,7 @@ extension OutputBuffer {
     return ((controlOrQuote | backslash) & ~block | block & ~SIMD4(repeating: passes)) & tops
   }
 
-  /// What stands for an ASCII character, the first byte lowest, and its length.
+  /// The escape of an ASCII character, the first byte lowest, and its length.
   private static func escape(_ byte: UInt8) -> (text: UInt64, length: Int) {
     switch byte {
     case 0x22, 0x5c: return (UInt64(byte) << 8 | 0x5c, 2)

@@ -7,50 +7,50 @@ import SafeText
 /// ``finish()`` reports it, and ``isBroken`` lets a long loop end early.
 @usableFromInline @safe package struct OutputBuffer: ~Copyable {
   private let descriptor: Int32?
-  /// Bytes that can be gathered.
+  /// How many bytes the buffer can hold.
   @usableFromInline package let capacity: Int
   @usableFromInline var memory: UnsafeMutableRawPointer
   @usableFromInline var template = unsafe UnsafeMutableRawBufferPointer(start: nil, count: 0)
   @usableFromInline var templateCount = 0
-  /// Bytes that are gathered.
+  /// How many bytes the buffer holds.
   @usableFromInline package private(set) var count = 0
   private var failure: Int32 = 0
-  /// Nothing is written before the turn has come; nil for who writes alone.
-  private let turn: BlockTurn?
-  /// What a terminal may not have as it is; nil for any other descriptor.
+  /// The turn that must come before anything is written; nil for a buffer that writes alone.
+  private let turn: OutputTurn?
+  /// Escapes what a terminal must not receive; nil for any other descriptor.
   private var terminal: TerminalText?
   /// Bytes handed to the system so far.
   package private(set) var writtenCount: Int64 = 0
 
-  /// A buffer in front of an open descriptor, which it does not close. What would be obeyed or hidden on a terminal
-  /// is escaped there, and nowhere else; nil for `isTerminal` asks the system.
+  /// A buffer in front of an open descriptor, which it does not close. Characters that a terminal would obey or hide
+  /// are escaped on a terminal and nowhere else; nil for `isTerminal` asks the system.
   package init(descriptor: Int32, isTerminal: Bool? = nil) {
     self.init(
       descriptor: descriptor, capacity: 256 * 1024, turn: nil,
       isTerminal: isTerminal ?? (isatty(descriptor) == 1))
   }
 
-  /// A buffer that keeps its bytes until they are moved elsewhere. When more than `capacity` are appended it
-  /// ``isBroken``.
+  /// A buffer that keeps its bytes until they are moved elsewhere. It ``isBroken`` once more than `capacity` are
+  /// appended.
   package init(capacity: Int) {
     self.init(descriptor: nil, capacity: capacity, turn: nil, isTerminal: false)
   }
 
-  /// A buffer in front of the same descriptor that writes only when its turn has come, if it is given one. What is
-  /// appended before that waits in the buffer; when the buffer is full its thread waits.
-  package func another(capacity: Int, turn: BlockTurn?) -> OutputBuffer {
+  /// A buffer in front of the same descriptor; with a `turn` it writes only when the turn has come. Bytes that are
+  /// appended before that wait in the buffer; when it is full, its thread waits.
+  package func another(capacity: Int, turn: OutputTurn?) -> OutputBuffer {
     OutputBuffer(
       descriptor: descriptor, capacity: capacity, turn: turn, isTerminal: terminal != nil)
   }
 
-  /// Gives what is gathered for what another buffer of the same size has.
+  /// Exchanges the bytes with those of another buffer of the same size.
   package mutating func exchange(with other: inout OutputBuffer) {
     guard capacity == other.capacity else { return }
     unsafe swap(&memory, &other.memory)
     swap(&count, &other.count)
   }
 
-  private init(descriptor: Int32?, capacity: Int, turn: BlockTurn?, isTerminal: Bool) {
+  private init(descriptor: Int32?, capacity: Int, turn: OutputTurn?, isTerminal: Bool) {
     self.descriptor = descriptor
     terminal = isTerminal ? TerminalText() : nil
     self.turn = turn
@@ -58,13 +58,13 @@ import SafeText
     unsafe memory = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 64)
   }
 
-  /// Moves what a buffer without a descriptor holds behind what this one has.
+  /// Appends the bytes of a buffer without a descriptor and empties that one.
   package mutating func append(movingFrom other: inout OutputBuffer) {
     unsafe append(buffer: UnsafeRawBufferPointer(start: other.memory, count: other.count))
     other.removeAll()
   }
 
-  /// Forgets what is gathered, and any failure.
+  /// Drops the bytes and any failure.
   package mutating func removeAll() {
     count = 0
     failure = 0
@@ -75,7 +75,7 @@ import SafeText
     unsafe template.deallocate()
   }
 
-  /// Whether a write has failed; what is appended from then on goes nowhere.
+  /// Whether a write has failed; bytes appended later are dropped.
   package var isBroken: Bool { failure != 0 }
 
   /// Makes room for `bytes`, at most the capacity.
@@ -84,7 +84,7 @@ import SafeText
     if count &+ bytes > capacity { flush() }
   }
 
-  /// Makes room for `bytes`; the place to which ``takeBack(to:)`` leads, nil when that much never fits.
+  /// Makes room for `bytes` and returns the place for ``takeBack(to:)``; nil when they can never fit.
   @inlinable @inline(__always)
   package mutating func mark(for bytes: Int) -> Int? {
     guard bytes <= capacity else { return nil }
@@ -92,13 +92,13 @@ import SafeText
     return count
   }
 
-  /// Forgets what was appended since the mark.
+  /// Drops what was appended since the mark.
   package mutating func takeBack(to mark: Int) { count = mark }
 
-  // Where many small pieces follow each other the position is kept in a local variable: `room` makes sure of the
-  // space, `put` writes, `advance` settles.
+  // Where many small pieces follow each other, the position is kept in a local variable: `room` makes sure of the
+  // space, `put` writes, `advance` commits.
 
-  /// Makes room for `bytes` and the eight that a last `put` may overshoot by; the position of the next byte.
+  /// Makes room for `bytes` and the eight that a last `put` may overshoot by; returns the position of the next byte.
   @inlinable @inline(__always)
   package mutating func room(for bytes: Int) -> Int {
     reserve(bytes &+ 8)
@@ -121,7 +121,7 @@ import SafeText
     unsafe memory.storeBytes(of: ordered, toByteOffset: position, as: SIMD4<UInt64>.self)
   }
 
-  /// What was put up to `position` counts.
+  /// Commits what was put up to `position`.
   @inlinable @inline(__always)
   package mutating func advance(to position: Int) {
     count = min(position, capacity)
@@ -153,11 +153,11 @@ import SafeText
     unsafe bytes.withUnsafeBytes { unsafe append(buffer: $0) }
   }
 
-  /// Sets the bytes that ``appendTemplate()`` appends: what each row starts with.
+  /// Sets the bytes that ``appendTemplate()`` appends: the start of each row.
   package mutating func setTemplate(_ bytes: String) {
     let bytes = Array(bytes.utf8)
     unsafe template.deallocate()
-    // Filled up to whole words, so that it can be copied a word at a time.
+    // Padded to whole words, so that it can be copied a word at a time.
     unsafe template = UnsafeMutableRawBufferPointer.allocate(
       byteCount: (bytes.count + 7) & ~7, alignment: 8)
     unsafe template.copyBytes(from: bytes)
@@ -179,10 +179,10 @@ import SafeText
     count &+= templateCount
   }
 
-  /// Bytes that the template takes, a last word filled up; nil where it is not to be put in words.
+  /// Bytes that the template takes with its last word padded; nil when it is too long to be put in words.
   package var templateLength: Int? { templateCount < 256 ? templateCount &+ 8 : nil }
 
-  /// Puts the template at a position with room for ``templateLength`` bytes, and gives the position behind it.
+  /// Puts the template at a position with room for ``templateLength`` bytes, and returns the position after it.
   @inlinable @inline(__always)
   package mutating func putTemplate(at cursor: Int) -> Int {
     guard templateCount < 256, let source = unsafe template.baseAddress else { return cursor }
@@ -219,10 +219,10 @@ import SafeText
     advance(to: put(integer: value, at: room(for: Self.longestInteger)))
   }
 
-  /// Bytes that a decimal integer needs at most, eight that a last word may overshoot by included.
+  /// Bytes that a decimal integer needs at most, the eight included that a last word may overshoot by.
   @inlinable package static var longestInteger: Int { 32 }
 
-  /// Puts a decimal integer at a position with room for ``longestInteger`` bytes, and gives the position behind it.
+  /// Puts a decimal integer at a position with room for ``longestInteger`` bytes, and returns the position after it.
   @inlinable @inline(__always)
   package mutating func put(integer value: Int64, at cursor: Int) -> Int {
     let number = UInt64(bitPattern: value)
@@ -233,7 +233,7 @@ import SafeText
   /// The digits of an integer that is put more than once.
   @usableFromInline package struct Digits {
     @usableFromInline let value: Int64
-    /// The digits, the first in the lowest byte, and how many they are; 0 where they are too many for a word.
+    /// The digits, the first in the lowest byte, and their number; 0 when they do not fit into a word.
     @usableFromInline let word: UInt64
     @usableFromInline let count: Int
 
@@ -278,21 +278,21 @@ import SafeText
     return put(last: 8, of: low, at: cursor)
   }
 
-  /// Puts the last `count` of the eight digits that a number has with zeros in front, and gives the position behind them.
+  /// Puts the last `count` of a number's eight digits, leading zeros included, and returns the position after them.
   @inlinable @inline(__always)
   package mutating func put(last count: Int, of value: UInt64, at cursor: Int) -> Int {
     put(lastDigits: Self.digits(value), of: 8, count, at: cursor)
   }
 
-  /// Appends a point and millionths, without zeros at the end but one digit at least.
+  /// Appends a point and millionths, without trailing zeros but at least one digit.
   package mutating func append(fraction millionths: UInt64) {
     advance(to: put(fraction: millionths, at: room(for: 8)))
   }
 
-  /// Puts what ``append(fraction:)`` appends, and gives the position behind it.
+  /// Puts what ``append(fraction:)`` appends, and returns the position after it.
   @inlinable @inline(__always)
   package mutating func put(fraction millionths: UInt64, at cursor: Int) -> Int {
-    // Of the eight digits the first two are 0; the point takes the place of the second.
+    // The first two of the eight digits are 0; the point replaces the second.
     let digits = Self.digits(millionths) >> 8
     put((digits | Self.zeros) & ~0xff | 0x2e, at: cursor)
     return cursor &+ max(2, 8 &- digits.leadingZeroBitCount >> 3)
@@ -300,14 +300,15 @@ import SafeText
 
   @inlinable static var zeros: UInt64 { 0x3030_3030_3030_3030 }
 
-  /// Puts a number below 100,000,000 without leading zeros, and gives the position behind it.
+  /// Puts a number below 100,000,000 without leading zeros, and returns the position after it.
   @inlinable @inline(__always)
   mutating func putLeading(_ value: UInt64, at cursor: Int) -> Int {
     put(lastDigits: Self.digits(value), of: 8, Self.count(eight: value), at: cursor)
   }
 
-  /// How many digits a number has, at most four. Counted apart from the digits themselves, so that the position of what
-  /// follows is known early, and by the top bits of differences: nobody can foresee how long the next number is.
+  /// How many digits a number has, at most four. This is counted apart from the digits, so that the position of what
+  /// follows is known early, and from the top bits of differences, because the length of the next number cannot be
+  /// predicted.
   @inlinable @inline(__always)
   static func count(four value: UInt64) -> Int {
     Int(truncatingIfNeeded: 1 &+ (9 &- value) >> 63 &+ (99 &- value) >> 63 &+ (999 &- value) >> 63)
@@ -321,7 +322,7 @@ import SafeText
     return count(four: value) &+ Int(truncatingIfNeeded: more &+ most)
   }
 
-  /// Puts the last `used` of some digits, and gives the position behind them.
+  /// Puts the last `used` of some digits, and returns the position after them.
   @inlinable @inline(__always)
   mutating func put(
     lastDigits digits: UInt64, of count: Int, _ used: Int, at cursor: Int
@@ -356,8 +357,8 @@ import SafeText
     return (pairs &- tens &* 10) << 8 | tens
   }
 
-  /// Puts bytes as lower-case hexadecimal digits at a position with room for twice as many and 32 more, and gives the
-  /// position behind them.
+  /// Puts bytes as lower-case hexadecimal digits at a position with room for twice as many and 32 more, and returns the
+  /// position after them.
   @inlinable @inline(__always)
   package mutating func put(hexadecimal bytes: RawSpan, at start: Int) -> Int {
     let end = bytes.byteCount
@@ -376,13 +377,13 @@ import SafeText
     return cursor
   }
 
-  /// The digits of 16 bytes that have a zero behind each.
+  /// The digits of 16 bytes that have a zero after each.
   @inlinable @inline(__always)
   static func hexadecimal(_ pairs: SIMD4<UInt64>) -> SIMD4<UInt64> {
-    // Each byte and the zero behind it become its two nibbles.
+    // Each byte and the zero after it become its two nibbles.
     let nibbles = (pairs &>> 4 | pairs &<< 8) & 0x0f0f_0f0f_0f0f_0f0f
-    // Letters stand 39 places behind where digits would go on: the top bit of a byte that is to be one becomes
-    // 127, and of that 39 is kept.
+    // Letters come 39 places after where the digits would continue: the top bit of a byte that becomes a letter turns
+    // into 127, of which 39 is kept.
     let tops = (nibbles &+ 0x7676_7676_7676_7676) & 0x8080_8080_8080_8080
     let letters = (tops &- tops &>> 7) & 0x2727_2727_2727_2727
     return nibbles &+ 0x3030_3030_3030_3030 &+ letters
@@ -409,11 +410,11 @@ import SafeText
     }
   }
 
-  /// Writes what is gathered.
+  /// Writes the bytes.
   @inline(never)
   @usableFromInline package mutating func flush() {
     guard count > 0 else { return }
-    // Where another thread could not go on nothing may follow.
+    // Nothing may follow where another thread had to stop.
     if let turn, !turn.come() { count = 0 }
     guard let descriptor else {
       if count > 0 { failure = ENOBUFS }
@@ -454,7 +455,7 @@ import SafeText
     }
   }
 
-  /// Writes what is left.
+  /// Writes the rest.
   /// - Throws: ``SQLiteFileError`` when this or any earlier write failed.
   package mutating func finish() throws(SQLiteFileError) {
     flush()

@@ -1,19 +1,19 @@
 import Dispatch
 
-/// Writes the rows of a large table on two threads, in the order of one.
+/// Writes the rows of a large table with two threads, in the same order as one thread.
 ///
-/// The leaves are cut into blocks; two blocks are decoded at a time, each by a worker with a reader, a scan and a
-/// buffer of its own, and written in turn. A block that does not fit its buffer is decoded once more, straight to the
-/// output, and so is all that follows: with rows that large the output is the limit, not the decoding.
+/// The leaves are cut into blocks. Two blocks are decoded at a time, each by a worker with its own reader, scan and
+/// buffer, and written in order. A block that does not fit its buffer is decoded again straight to the output, and so
+/// are all that follow: with rows that large the output is the limit, not the decoding.
 struct ParallelJSON {
-  /// Fewer leaves are not worth a second thread.
-  static let leastLeafCount = 512
+  /// A table with fewer leaves is not worth a second thread.
+  static let minLeafCount = 512
   private static let workerCount = 2
   private static let blockBytes = 1 << 20
-  /// Rendered rows of a block; text and numbers take about twice the room that they have in a page.
+  /// The rendered rows of a block: text and numbers take about twice their room in a page.
   private static let bufferBytes = 4 << 20
 
-  /// One thread's own things. Only one thread at a time touches it: the rounds see to that.
+  /// What one thread works with. The rounds make sure that only one thread at a time uses it.
   private final class Worker: @unchecked Sendable {
     var reader: PageReader
     var scan: BTreeScan
@@ -68,7 +68,7 @@ struct ParallelJSON {
     }
   }
 
-  /// Writes all rows to `sink`; `scan` and `reader` serve what is written straight.
+  /// Writes all rows to `sink`; `scan` and `reader` serve blocks that are written straight.
   func write(to sink: inout JSONRowSink, scan: inout BTreeScan, reader: inout PageReader)
     throws(SQLiteFileError)
   {
@@ -85,7 +85,7 @@ struct ParallelJSON {
         workers[$0].read(leaves, blocks[$0])
       }
       for (worker, block) in zip(workers, blocks) {
-        // What is below a page in a leaf's place is for one scan alone: pages may come up twice.
+        // One scan alone must read below an interior page in a leaf's place, because pages may be referenced twice.
         guard !worker.sink.isBroken, !worker.scan.hasLeftPages else {
           straightFrom = block.lowerBound
           break

@@ -1,6 +1,6 @@
 extension OutputBuffer {
-  /// Appends a number with the fewest digits that read back as the same one. JSON has no infinity; 9e999 is
-  /// read as one by every reader that has it.
+  /// Appends a number with the fewest digits that read back as the same number. JSON has no infinity; 9e999 is read as
+  /// infinity by every reader that has it.
   package mutating func append(jsonReal value: Double) {
     advance(to: put(jsonReal: value, at: room(for: Self.longestReal)))
   }
@@ -8,12 +8,12 @@ extension OutputBuffer {
   /// Bytes that a number needs at most.
   package static let longestReal = 32
 
-  /// Puts a number as ``append(jsonReal:)`` does at a position with room for ``longestReal`` bytes, and gives the
-  /// position behind it.
+  /// Puts a number as ``append(jsonReal:)`` does at a position with room for ``longestReal`` bytes, and returns the
+  /// position after it.
   @inlinable @inline(__always)
   package mutating func put(jsonReal value: Double, at cursor: Int) -> Int {
     let size = value.magnitude
-    // Outside of this range numbers are rare.
+    // Numbers outside this range are rare.
     guard size >= 0.001, size < 0x1p33 else { return put(anyReal: value, at: cursor) }
     var cursor = cursor
     if value < 0 {
@@ -24,11 +24,10 @@ extension OutputBuffer {
     return put(longReal: size, at: cursor)
   }
 
-  /// Puts a number that has at most 15 digits, six of them behind the point, as most dates and amounts do; nil for any
-  /// other.
+  /// Puts a number of at most 15 digits, six of them after the point, as most dates and amounts are; nil for any other.
   ///
-  /// No two decimals of 15 digits read back as the same number, so one that does is the shortest. The quotient is the
-  /// number nearest to the decimal, because both of its parts are exact.
+  /// No two decimals of 15 digits read back as the same number, so a decimal that does is the shortest. The quotient is
+  /// the number nearest to the decimal because both of its parts are exact.
   @inlinable @inline(__always)
   mutating func put(shortReal size: Double, at cursor: Int) -> Int? {
     guard size < 1e9 else { return nil }
@@ -38,19 +37,20 @@ extension OutputBuffer {
     return put(fraction: UInt64(part), at: put(integer: whole, at: cursor))
   }
 
-  /// Puts a number from 0.001 to 2^33 with the fewest digits that lie between it and half the way to its neighbours, of
-  /// those the nearest to it.
+  /// Puts a number from 0.001 to 2^33 with the fewest digits that lie between it and half the distance to its
+  /// neighbours, and of those the nearest to it.
   ///
-  /// Such a number is `mantissa / 2^shift`, and all of the arithmetic on its fraction is exact in 128 bits: counted in
-  /// units of the `count`th place behind the point, which is the last one that can be needed, the fraction and the
-  /// ways to its neighbours have at most 118 bits. No decimal of so few digits is at the very end of that way: what is
+  /// Such a number is `mantissa / 2^shift`, and all arithmetic on its fraction is exact in 128 bits: counted in units
+  /// of the `count`th place after the point, the last one that can be needed, the fraction and the distances to its
+  /// neighbours have at most 118 bits. No decimal of so few digits lies exactly at half the distance: a number there
+  /// has more than `shift` digits.
   /// has more than `shift` of them.
   @inline(never)
   @usableFromInline mutating func put(longReal size: Double, at cursor: Int) -> Int {
     let bits = size.bitPattern
     let mantissa = bits & 0xf_ffff_ffff_ffff | 0x10_0000_0000_0000
     let shift = 1075 &- bits >> 52
-    // Below a power of two the next number is nearer than above.
+    // Below a power of two the neighbour is nearer than above.
     guard shift >= 20, shift <= 62, mantissa != 0x10_0000_0000_0000 else {
       return put(anyReal: size, at: cursor)
     }
@@ -82,7 +82,7 @@ extension OutputBuffer {
       power &*= 10
       count &-= 1
     }
-    // What the digits leave, against half of the last one's unit; a tie goes to the even digit.
+    // The remainder of the digits against half of the last digit's unit; a tie goes to the even digit.
     let half: UInt64 = 1 &<< (shift &- 1)
     let beyond = product.low & ((half &<< 1) &- 1)
     var (nearest, rest) = value.quotientAndRemainder(dividingBy: power)
@@ -99,7 +99,7 @@ extension OutputBuffer {
     return put(nearest, digits: count, at: end)
   }
 
-  /// Puts the last `count` digits (1 to 19) of a number, zeros in front too, and gives the position behind them.
+  /// Puts the last `count` digits (1 to 19) of a number, leading zeros included, and returns the position after them.
   @inlinable @inline(__always)
   mutating func put(_ number: UInt64, digits count: Int, at cursor: Int) -> Int {
     var cursor = cursor
@@ -139,7 +139,7 @@ extension OutputBuffer {
     }
   }
 
-  /// Puts any number as the standard library writes it.
+  /// Puts any number as the standard library formats it.
   @inline(never)
   @usableFromInline mutating func put(anyReal value: Double, at cursor: Int) -> Int {
     if value.isInfinite {
@@ -182,7 +182,7 @@ private struct DigitStream: TextOutputStream {
     for byte in string.utf8 { append(byte) }
   }
 
-  /// The standard library hands numbers over here when a stream has it, and to `write(_:)` otherwise.
+  /// The standard library calls this where a stream has it, and `write(_:)` otherwise.
   mutating func _writeASCII(_ buffer: UnsafeBufferPointer<UInt8>) {
     let bytes = unsafe RawSpan(_unsafeElements: buffer)
     guard count == 0, bytes.byteCount >= 16, bytes.byteCount <= 24 else {

@@ -1,8 +1,8 @@
-/// Where decoded rows go, value by value.
+/// Receives decoded rows, value by value.
 ///
-/// Conformers are structs: the scan and the decoder are generic over them, and the compiler makes a copy of each for
-/// each. There is no row object, no enum and no closure in the loop. The copy of the scan is made in this module only; a
-/// sink of another module has one of the decoder, which is inlinable.
+/// Conformers are structs: the scan and the decoder are generic over them, and the compiler specializes both for each
+/// sink. There is no row object, no enum and no closure in the loop. The scan is specialized in this module only; a
+/// sink of another module gets a specialized decoder, which is inlinable.
 @usableFromInline package protocol RowSink: ~Copyable {
   /// A cell is read next; `start` is its offset in its page.
   mutating func beginCell(at start: Int)
@@ -11,13 +11,13 @@
   mutating func null()
   mutating func integer(_ value: Int64)
   mutating func real(_ value: Double)
-  /// Text as UTF-8. What the file holds may be invalid; UTF-16 surrogates that stand alone come as their
-  /// three-byte form, so that nothing is lost on the way.
+  /// Text as UTF-8. The file's text may be invalid; lone UTF-16 surrogates come in their three-byte form, so that
+  /// nothing is lost.
   mutating func text(_ bytes: RawSpan)
   mutating func blob(_ bytes: RawSpan)
   /// The row is complete.
   mutating func endRow()
-  /// False when nobody wants further rows.
+  /// False when no more rows are wanted.
   var wantsMore: Bool { get }
 }
 

@@ -12,19 +12,19 @@
       guard let length = characterLength(bytes, at: offset) else { return false }
       offset &+= length
     }
-    // What is left behind the last whole block is judged by one that ends where the text does: those before it have been
-    // looked at, and may be once more.
+    // Bytes after the last whole block are judged by a block that ends where the text does; it may overlap bytes that
+    // were judged before.
     while offset &+ 32 <= end {
       guard isValidBlock(bytes, at: offset) else { return false }
       offset &+= 32
     }
     if offset < end, !isValidBlock(bytes, at: end &- 32) { return false }
-    // Nothing may be begun that the text does not end.
+    // The text must not end within a character.
     return bytes.byte(at: end &- 1) < 0xc0 && bytes.byte(at: end &- 2) < 0xe0
       && bytes.byte(at: end &- 3) < 0xf0
   }
 
-  /// Whether a part of the bytes is ASCII; asked of short texts, long ones are left to ``isValid(_:)``.
+  /// Whether a part of the bytes is ASCII. For short texts; long ones are left to ``isValid(_:)``.
   @inlinable @inline(__always)
   package static func isASCII(_ bytes: RawSpan, _ start: Int, _ count: Int) -> Bool {
     if count >= 8 {
@@ -43,7 +43,7 @@
     return bytes.uint64(at: start) >> UInt64(64 &- 8 &* count) & tops == 0
   }
 
-  /// The same, word for word: for texts that have hardly a block.
+  /// The same word by word, for texts that have hardly a block.
   private static func isValidShort(_ bytes: RawSpan) -> Bool {
     let end = bytes.byteCount
     var before: UInt64 = 0
@@ -53,7 +53,8 @@
       if offset &+ 8 <= end {
         word = bytes.word(at: offset).littleEndian
       } else if end >= 8 {
-        // The last bytes are read with those before them, shifted out; nothing may be begun that the text does not end.
+        // The last bytes are read together with those before them, which are shifted out; the text must not end within
+        // a character.
         word =
           bytes.word(at: end &- 8).littleEndian
           >> UInt64(truncatingIfNeeded: (offset &+ 8 &- end) &* 8)
@@ -76,16 +77,16 @@
     return length == 0 ? nil : length
   }
 
-  /// Whether eight bytes go on well from the three before them.
+  /// Whether eight bytes continue correctly from the three before them.
   @inlinable @inline(__always)
   static func isValidWord(_ bytes: RawSpan, at offset: Int) -> Bool {
     let before = bytes.word(at: offset &- 3).littleEndian << 40
     return isValidWord(bytes.word(at: offset).littleEndian, behind: before, bytes, at: offset)
   }
 
-  /// The same, of words with their first bytes lowest. What a byte must be follows from the three before it: a trail byte
-  /// exactly where one of them calls for it. In each word of eight lanes only the top bit of a lane counts, and a shift
-  /// brings a lower bit of the same lane there.
+  /// The same for words with their first bytes lowest. What a byte must be follows from the three before it: a trail
+  /// byte exactly where one of them requires it. In each word of eight lanes only the top bit of a lane counts, and a
+  /// shift moves a lower bit of the same lane there.
   @inlinable @inline(__always)
   static func isValidWord(
     _ word: UInt64, behind before: UInt64, _ bytes: RawSpan, at offset: Int
@@ -98,7 +99,7 @@
     let far = three & three << 1 & three << 2 & three << 3
     let wanted = leads | (two & two << 1 & two << 2) | far
     if (isTrail ^ wanted) & tops != 0 { return false }
-    // Leads after which not every trail byte will do: C0, C1, E0, ED, F0 and above.
+    // Lead bytes that do not allow every trail byte: C0, C1, E0, ED, F0 and above.
     let low = one << 4 | one << 5 | one << 6
     let isShort = ~(one << 2) & ~(one << 3 | low)
     let isLong = one << 2 & ~(one << 3)
@@ -108,8 +109,8 @@
     return special == 0 || areSecondsValid(bytes, special, at: offset)
   }
 
-  /// The same for 32 bytes at once. Adding brings up the top bit of a byte that is large enough, and what it carries
-  /// over reaches no top bit.
+  /// The same for 32 bytes at once. An addition sets the top bit of a byte that is large enough, and its carry reaches
+  /// no top bit.
   @inlinable @inline(__always)
   static func isValidBlock(_ bytes: RawSpan, at offset: Int) -> Bool {
     let block = bytes.block(at: offset)
@@ -125,8 +126,8 @@
       | three & ((three & sevens) &+ 0x1010_1010_1010_1010)
     let twice = block &+ block
     let wrong = (block & ~twice) ^ wanted
-    // Of a lead the low six bits tell; each sum has its top bit unless they are those of C0 or C1, E0, ED, F0. Behind
-    // F0 bit 4 or 5 of the second byte must be set.
+    // The low six bits tell the lead bytes apart: each sum has its top bit unless they are those of C0 or C1, E0, ED,
+    // F0. After F0, bit 4 or 5 of the second byte must be set.
     let low = one & 0x3f3f_3f3f_3f3f_3f3f
     let notC = (low & 0x3e3e_3e3e_3e3e_3e3e) &+ 0x7e7e_7e7e_7e7e_7e7e
     let notE0 = (low ^ 0x2020_2020_2020_2020) &+ sevens
@@ -138,8 +139,8 @@
     return hasNoTop(wrong | special) || areValidWords(bytes, at: offset)
   }
 
-  /// Whether each of four words goes on well. Apart from the block's own function, whose lanes would be taken apart
-  /// otherwise.
+  /// Whether each of four words continues correctly. A function of its own, because inlined into the block's function
+  /// it would split that one's lanes.
   @inline(never)
   @usableFromInline static func areValidWords(_ bytes: RawSpan, at offset: Int) -> Bool {
     isValidWord(bytes, at: offset) && isValidWord(bytes, at: offset &+ 8)
@@ -152,7 +153,7 @@
     return (half.x | half.y) & tops == 0
   }
 
-  /// Whether the bytes of the marked lanes may stand behind the leads before them.
+  /// Whether the bytes of the marked lanes are allowed after the lead bytes before them.
   @usableFromInline static func areSecondsValid(_ bytes: RawSpan, _ marked: UInt64, at offset: Int)
     -> Bool
   {

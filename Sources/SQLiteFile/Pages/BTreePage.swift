@@ -10,7 +10,7 @@
     package var isTable: Bool { self == .interiorTable || self == .leafTable }
   }
 
-  /// Why a page is no b-tree page.
+  /// Why a page is not a b-tree page.
   @usableFromInline package enum Defect: Error {
     case type(UInt8)
     case cellCount(Int)
@@ -29,11 +29,11 @@
   @usableFromInline package let cellCount: Int
   /// Offset of the cell pointer array in the page.
   @usableFromInline package let pointers: Int
-  /// The child right of all cells; 0 on a leaf.
+  /// The right-most child; 0 on a leaf.
   @usableFromInline package let rightChild: UInt32
   @usableFromInline package let usableSize: Int
 
-  /// Reads the header of page `number`; page 1 starts behind the database header.
+  /// Reads the header of page `number`; on page 1 it follows the database header.
   @inlinable @inline(__always)
   package init(parsing page: RawSpan, number: UInt32, usableSize: Int) throws(Defect) {
     let start = number == 1 ? DatabaseHeader.length : 0
@@ -50,7 +50,7 @@
     rightChild = kind.isLeaf ? 0 : page.uint32(at: start + 8)
   }
 
-  /// The first byte of a cell; nil when its pointer leads out of the cell area.
+  /// The first byte of a cell; nil when its pointer leads outside the cell area.
   @inlinable @inline(__always)
   package func cellStart(_ page: RawSpan, _ index: Int) -> Int? {
     let start = Int(page.uint16(at: pointers &+ 2 &* index))

@@ -1,9 +1,9 @@
 import CLibrary
 
-/// A file opened for reading and nothing else: evidence.
+/// A file opened only for reading, because it is evidence.
 ///
-/// A class because it owns a descriptor. It is never mapped: a mapped file that another process cuts short
-/// kills the reader.
+/// A class because it owns a descriptor. The file is never mapped: a process that reads a mapped file is killed when
+/// another process truncates the file.
 package final class ByteFile: Sendable {
   /// The path it was opened by.
   package let path: String
@@ -11,9 +11,10 @@ package final class ByteFile: Sendable {
   package let size: Int64
   private let descriptor: Int32
 
-  /// Opens the regular file at `path`. Symbolic links are refused, so that the file read is the file named.
+  /// Opens the regular file at `path`. Symbolic links are refused, so that the file that is read is the file that was
+  /// named.
   package init(_ path: String) throws(SQLiteFileError) {
-    // O_NONBLOCK: a pipe put in the place of a store must not stop us.
+    // O_NONBLOCK: opening a pipe in the place of a store must not block.
     let descriptor = unsafe open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else {
       throw Self.failure(opening: path, errno)
@@ -37,7 +38,8 @@ package final class ByteFile: Sendable {
       throw SQLiteFileError(.notRegular, kind, path: path)
     }
     self.path = path
-    // No database is longer than 2^48 bytes; a sparse file may say any size, and sums of sizes are to stay numbers.
+    // No database is longer than 2^48 bytes, but a sparse file may claim any size; the bound keeps sums of sizes from
+    // overflowing.
     size = min(Int64(status.st_size), 1 << 60)
     self.descriptor = descriptor
   }
@@ -52,7 +54,7 @@ package final class ByteFile: Sendable {
       SQLiteFileError(
         .notRegular, "a symbolic link, not the file that it leads to", path: path,
         systemError: number)
-    // What sockets, and devices without a driver, answer: the first on Linux, the second on Apple's systems.
+    // Sockets, and devices without a driver, give the first of these on Linux and the second on Apple's systems.
     case ENXIO, EOPNOTSUPP:
       SQLiteFileError(
         .notRegular, "a socket or a device, not an ordinary file", path: path,
@@ -65,7 +67,7 @@ package final class ByteFile: Sendable {
     }
   }
 
-  /// Whether anything at all is at the path, a dangling link included.
+  /// Whether anything is at the path, even a dangling link.
   package static func exists(_ path: String) -> Bool {
     var status = stat()
     return unsafe lstat(path, &status) == 0
@@ -93,8 +95,8 @@ package final class ByteFile: Sendable {
     return done
   }
 
-  /// The offset from `offset` on before which there is nothing but a hole: `offset` itself where that is not known, the
-  /// end of the file where nothing follows.
+  /// The next offset from `offset` on that is not in a hole: `offset` itself where that cannot be told, the end of the
+  /// file where only a hole follows.
   package func nextData(from offset: Int64) -> Int64 {
     #if canImport(Darwin)
       let seekData: Int32 = 4

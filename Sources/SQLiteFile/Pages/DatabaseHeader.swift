@@ -42,11 +42,11 @@ public struct DatabaseHeader: Sendable, Equatable {
   public let freelistPageCount: UInt32
   /// Changes with the schema (offset 40).
   public let schemaCookie: UInt32
-  /// Schema format, 1 to 4 (offset 44). SQLite looks at its lowest byte alone, and takes 0 for 1.
+  /// Schema format, 1 to 4 (offset 44). SQLite reads only its lowest byte, and takes 0 for 1.
   public let schemaFormat: UInt32
   /// Largest root page in auto-vacuum databases, else 0 (offset 52).
   public let largestRootPage: UInt32
-  /// How text is stored. SQLite looks at the two lowest bits of the number alone; none is UTF-8.
+  /// How text is stored. SQLite reads only the two lowest bits of the number, and takes 0 for UTF-8.
   public let textEncoding: TextEncoding
   /// The application's own version number (offset 60).
   public let userVersion: Int32
@@ -56,7 +56,7 @@ public struct DatabaseHeader: Sendable, Equatable {
   public let applicationID: UInt32
   /// The change counter for which ``pageCount`` holds (offset 92).
   public let versionValidFor: UInt32
-  /// SQLite's version that wrote last, as 3040001 for 3.40.1 (offset 96).
+  /// The version of SQLite that wrote last, as 3040001 for 3.40.1 (offset 96).
   public let sqliteVersion: UInt32
 
   /// Whether the recorded page count was written together with the change counter.
@@ -73,7 +73,7 @@ public struct DatabaseHeader: Sendable, Equatable {
     "\(sqliteVersion / 1_000_000).\(sqliteVersion / 1000 % 1000).\(sqliteVersion % 1000)"
   }
 
-  /// Why bytes are no header.
+  /// Why bytes are not a header.
   package enum Defect: Error, Equatable {
     case tooShort
     case magic
@@ -94,7 +94,7 @@ public struct DatabaseHeader: Sendable, Equatable {
     let reserved = Int(bytes.byte(at: 20))
     guard size - reserved >= 480 else { throw .usableSize(size - reserved) }
     let encoding = bytes.uint32(at: 56)
-    // SQLite looks at the two lowest bits alone, and takes none for UTF-8 (`sqlite3InitOne`).
+    // SQLite reads only the two lowest bits, and takes 0 for UTF-8 (`sqlite3InitOne`).
     let textEncoding = TextEncoding(rawValue: encoding & 3) ?? .utf8
     guard bytes.byte(at: 19) <= 2 else { throw .readVersion(bytes.byte(at: 19)) }
     self.init(
@@ -102,8 +102,8 @@ public struct DatabaseHeader: Sendable, Equatable {
       largestRootPage: bytes.uint32(at: 52))
   }
 
-  /// A header in place of one that is lost or contradicted: what must be known to read pages comes from `layout`,
-  /// the other fields from `bytes`, as many as a header has.
+  /// A header in place of a lost or contradicted one: what is needed to read pages comes from `layout`, the other
+  /// fields from `bytes`, which has the length of a header.
   package init(_ layout: FileLayout, remains bytes: RawSpan) {
     let stored = bytes.uint32(at: 52)
     self.init(

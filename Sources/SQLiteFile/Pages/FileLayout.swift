@@ -1,14 +1,14 @@
-/// What must be known of a file before its pages can be read, each fact by vote of all that can testify.
+/// What must be known of a file before its pages can be read. Header, pages and log vote on each fact.
 public struct FileLayout: Sendable, Equatable {
-  /// Who decided a fact.
+  /// What decided a fact.
   public enum Source: String, Sendable {
-    /// The file's header, and nothing contradicts.
+    /// The file's header, which nothing contradicts.
     case header
     /// The pages themselves.
     case pages
     /// The write-ahead log.
     case log
-    /// Nobody; the default of SQLite's.
+    /// Nothing; this is SQLite's default.
     case assumed
   }
 
@@ -18,20 +18,20 @@ public struct FileLayout: Sendable, Equatable {
   public package(set) var reservedBytes: Int
   /// The encoding of all text.
   public package(set) var textEncoding: DatabaseHeader.TextEncoding
-  /// Offset of page 1 in the file: 0 as a rule, more where something stands before it, less where the head is
-  /// cut off.
+  /// Offset of page 1 in the file: usually 0, more when other bytes precede it, less when the start of the file is cut
+  /// off.
   public package(set) var origin: Int64
   /// Whether the file has pointer-map pages (file format, section 1.8).
   public package(set) var hasPointerMap: Bool
   /// The header of page 1; nil when it is not readable.
   public package(set) var header: DatabaseHeader?
-  /// A header that reads well and that the pages contradict; nil as a rule.
+  /// A header that is valid but contradicted by the pages; usually nil.
   public package(set) var refusedHeader: DatabaseHeader?
-  /// Where bytes were lost or put in in the middle; nil as a rule.
+  /// Where bytes were lost or inserted in the middle; usually nil.
   package var shift: PageShift?
-  /// Who decided the page size.
+  /// What decided the page size.
   public package(set) var pageSizeSource: Source
-  /// Who decided the encoding.
+  /// What decided the encoding.
   public package(set) var encodingSource: Source
 
   package init(

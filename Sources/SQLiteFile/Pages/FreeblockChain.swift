@@ -1,7 +1,7 @@
-/// The freeblocks of a b-tree page (file format, section 1.6): in the first two bytes of each the offset of the next one,
-/// in the next two its size. They stand in the order of their offsets, so that a chain ends.
+/// The freeblocks of a b-tree page (file format, section 1.6). The first two bytes of each give the offset of the next
+/// one, the next two its size. They are in the order of their offsets, so that a chain ends.
 @usableFromInline package struct FreeblockChain {
-  /// A freeblock. Its size is as stored: less than 4 and past the page's end are for the caller to judge.
+  /// A freeblock. Its size is as stored; the caller judges a size that is less than 4 or reaches past the page's end.
   @usableFromInline package struct Block {
     /// Offset in the page.
     @usableFromInline package let offset: Int
@@ -14,29 +14,29 @@
       self.size = size
     }
 
-    /// Offset behind the last byte.
+    /// Offset after the last byte.
     @inlinable package var end: Int { offset &+ size }
   }
 
-  /// Where the next block is said to be; 0 at the chain's end.
+  /// The offset stored for the next block; 0 at the chain's end.
   @usableFromInline package private(set) var offset: Int
-  /// Where the block before it is; 0 before the first.
+  /// Offset of the block before it; 0 before the first.
   @usableFromInline package private(set) var last = 0
   @usableFromInline package let usableSize: Int
 
-  /// The chain from a page's header on: its field "start of the first freeblock" (bytes 1 and 2).
+  /// The chain that starts at the header's field "start of the first freeblock" (bytes 1 and 2).
   @inlinable
   package init(first: Int, usableSize: Int) {
     offset = first
     self.usableSize = usableSize
   }
 
-  /// Whether the chain leads back, or to where no block can be; ``next(_:)`` gives nil there.
+  /// Whether the chain leads back, or to a place where no block can be. ``next(_:)`` returns nil there.
   @inlinable package var isBroken: Bool {
     offset != 0 && (isBackwards || offset &+ 4 > usableSize)
   }
 
-  /// Whether the chain leads to a place that is not behind the block before.
+  /// Whether the chain leads to a place that is not after the previous block.
   @inlinable package var isBackwards: Bool { offset != 0 && offset <= last }
 
   /// The next block; nil at the end and where the chain is broken.
@@ -49,9 +49,10 @@
     return block
   }
 
-  /// Hands on the blocks of a chain that agrees with itself; false when it does not, and then some have been handed on.
+  /// Hands on the blocks of a consistent chain; false for an inconsistent one, of which some blocks may have been
+  /// handed on.
   ///
-  /// `floor`: no block stands before it.
+  /// `floor`: no block starts before it.
   @inlinable @inline(__always)
   package static func walk(
     _ page: RawSpan, first: Int, floor: Int, usableSize: Int, _ body: (Block) -> Void

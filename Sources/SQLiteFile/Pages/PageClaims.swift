@@ -1,22 +1,23 @@
-/// Whose each page is when rows are read.
+/// Which table each page is read for.
 ///
-/// In a sound file no page is part of two tables. A small file that leads thousands of tables to one page would have
-/// its rows given out thousands of times, so a page is read for one table only: for the one whose root the schema
-/// makes it, else for the one that came to it first. The same goes for the overflow pages of its rows.
+/// In an intact file no page is part of two tables. A small file that leads thousands of tables to one page would have
+/// its rows given out thousands of times. A page is therefore read for one table only: the one whose root it is by the
+/// schema, else the first that reached it. The same goes for the overflow pages of its rows.
 ///
-/// Scans look here while they run, on several threads too, and hand in what they have met when they end, on one.
+/// Scans look here while they run, also on several threads, and hand in the pages they met when they end, on one
+/// thread.
 package final class PageClaims {
   /// The number of the schema's own table.
   package static let schema: UInt32 = 1
 
-  /// The numbers of the tables that have pages, 0 for none, in blocks of 4,096 pages. One in which no page is anybody's
-  /// is empty: a sparse file may have any number of pages.
+  /// The numbers of the tables that own pages, 0 for none, in blocks of 4,096 pages. A block without an owned page is
+  /// empty, because a sparse file may have any number of pages.
   private var owners: ContiguousArray<ContiguousArray<UInt32>>
-  /// The same for pages past the main file's end, which only an overlay has.
+  /// The same for pages past the end of the main file, which only an overlay has.
   private var others: [UInt32: UInt32] = [:]
   private var names: [String] = ["sqlite_schema"]
-  /// Bytes of payload that may be read beyond those that the pages met can hold, for all tables together, and what
-  /// each has taken of them: cells of damaged pages overlap.
+  /// How many bytes of payload all tables together may read beyond what the pages met can hold, and how many each has
+  /// read: cells of damaged pages overlap.
   private var spare: Int
   private var taken: [UInt32: Int] = [:]
 
@@ -33,7 +34,7 @@ package final class PageClaims {
     table.place.map { UInt32(clamping: $0 + 2) } ?? schema
   }
 
-  /// Gives each root to the table that `choose` picks of those that the schema gives it to.
+  /// Gives each root page to one of the tables that the schema gives it to; `choose` picks the table.
   package func reserveRoots(
     of tables: [Table], _ choose: ([Table]) throws(SQLiteFileError) -> Table
   ) throws(SQLiteFileError) {
@@ -69,23 +70,23 @@ package final class PageClaims {
     owners[block][Int(page & 0xfff)] = owner
   }
 
-  /// Whether a page is another table's.
+  /// Whether a page belongs to another table.
   @inline(__always)
   package func isOthers(_ page: UInt32, than table: UInt32) -> Bool {
     let owner = owner(of: page)
     return owner != 0 && owner != table
   }
 
-  /// The name of the table that has a page.
+  /// The name of the table that owns a page.
   package func ownerName(of page: UInt32) -> String {
     let owner = Int(owner(of: page))
     return owner > 0 && owner <= names.count ? names[owner - 1] : ""
   }
 
-  /// Bytes that a table may take beyond what its pages can hold.
+  /// How many bytes a table may read beyond what its pages can hold.
   package func spare(of table: UInt32) -> Int { spare + (taken[table] ?? 0) }
 
-  /// Takes over what a scan for a table has met, and how many bytes it has read beyond what those pages can hold.
+  /// Takes the pages that a scan for a table met, and how many bytes it read beyond what they can hold.
   func settle(_ pages: borrowing PagesMet, of table: UInt32, beyond: Int) {
     pages.forEach { page in
       if owner(of: page) == 0 { set(page, table) }
@@ -97,10 +98,10 @@ package final class PageClaims {
   }
 }
 
-/// Page numbers met by a scan. Few are kept as they are: a file of a hundred thousand small tables costs no set of
-/// bits for each.
+/// Page numbers met by a scan. A few are kept as a list, so that a file of a hundred thousand small tables does not
+/// cost a set of bits for each.
 struct PagesMet: ~Copyable {
-  private static let mostFew = 64
+  private static let maxFew = 64
   private let pageCount: UInt32
   private var few: ContiguousArray<UInt32> = []
   private var many: PageSet?
@@ -112,7 +113,7 @@ struct PagesMet: ~Copyable {
     if many != nil { return many?.insert(page) ?? false }
     guard !few.contains(page) else { return false }
     few.append(page)
-    if few.count > Self.mostFew {
+    if few.count > Self.maxFew {
       var set = PageSet(pageCount: pageCount)
       for page in few { _ = set.insert(page) }
       few = []

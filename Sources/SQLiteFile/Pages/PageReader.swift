@@ -1,14 +1,14 @@
-/// Pages by number, from the main file or what overlays it, read through a few windows.
+/// Reads pages by number, from the main file or the overlays, through a few windows.
 ///
-/// Noncopyable, and a page borrows it exclusively: the compiler sees to it that nobody holds a page while
-/// the next read may replace its bytes.
+/// Noncopyable, and a page borrows it exclusively: the compiler makes sure that no page is in use when the next read
+/// may replace its bytes.
 package struct PageReader: ~Copyable {
   /// What is newer (write-ahead log) or older (hot journal) than the main file, by page number.
   package struct Overlay {
     package var file: ByteFile
     package var member: Finding.Member
     package var offsets: [UInt32: Int64]
-    /// A log as it was after some of its frames; in place of `offsets`.
+    /// A log as of one of its frames; replaces `offsets`.
     var history: LogIndex?
 
     package init(
@@ -20,14 +20,14 @@ package struct PageReader: ~Copyable {
       self.history = history
     }
 
-    /// Where the page is; nil when this overlay has none.
+    /// Where the page is; nil when this overlay does not have it.
     @inline(__always)
     package func offset(of page: UInt32) -> Int64? {
       if let history { return history.offset(of: page) }
       return offsets[page]
     }
 
-    /// The number of pages, of a history at most so many.
+    /// The number of pages; for a history, an upper bound.
     var count: Int { history?.count ?? offsets.count }
 
     /// The highest page number; 0 without pages.
@@ -40,20 +40,20 @@ package struct PageReader: ~Copyable {
   package let usableSize: Int
   /// Pages that may be asked for: those of the main file and of the overlays.
   package let pageLimit: UInt32
-  /// Pages that are there, those that both the main file and an overlay have counted twice.
+  /// The number of stored pages; pages that both the main file and an overlay have count twice.
   package let storedPageCount: Int
-  /// Offset of page 1 in the main file; not 0 where something stands before it (more) or the file's head is
-  /// cut off (less).
+  /// Offset of page 1 in the main file: more than 0 when other bytes precede it, less when the start of the file is cut
+  /// off.
   package let origin: Int64
-  /// Where bytes were lost or put in in the middle of the main file; nil as a rule.
+  /// Where bytes were lost or inserted in the middle of the main file; usually nil.
   private let shift: PageShift?
-  /// The first page that is not where it would be without.
+  /// The first page that a shift may have moved.
   private let firstDoubtful: UInt32
   private let overlays: [Overlay]
   private var windows: WindowCache
-  /// A shorter hole is read like anything else.
-  private static let leastHole = 1 << 20
-  /// The page from which on a hole is looked for.
+  /// A shorter hole is read like other bytes.
+  private static let minHole = 1 << 20
+  /// The page from which on a hole is looked for again.
   private var nextLook: UInt32 = 0
 
   package init(
@@ -80,8 +80,8 @@ package struct PageReader: ~Copyable {
       origin: origin, shift: shift, overlays: overlays)
   }
 
-  /// Tells that pages of a range are what is read next: so much is read ahead, and nothing behind them, which another
-  /// reader has for its own.
+  /// Announces that the pages of a range are read next. They are read ahead, and nothing after them, which another
+  /// reader reads.
   package mutating func expect(_ pages: Range<UInt32>) {
     let start = origin + (Int64(pages.lowerBound) - 1) * Int64(pageSize)
     windows.expect(start..<start + Int64(pages.count) * Int64(pageSize))
@@ -104,7 +104,7 @@ package struct PageReader: ~Copyable {
     }
   }
 
-  /// The bytes of a page, nil when the page number is impossible or the file ends before the page does.
+  /// The bytes of a page; nil when the page number is impossible or the file ends before the page does.
   @_lifetime(&self)
   package mutating func page(_ number: UInt32) throws(SQLiteFileError) -> RawSpan? {
     guard number >= 1, number <= pageLimit else { return nil }
@@ -129,8 +129,8 @@ package struct PageReader: ~Copyable {
     return unsafe span(bytes)
   }
 
-  /// Copies a page, so that others can be read while it is looked at.
-  /// - Returns: how many bytes of it are there, 0 for none. Where the file ends within the page the rest of the
+  /// Copies a page, so that other pages can be read while it is examined.
+  /// - Returns: how many of its bytes are there, 0 for none. Where the file ends within the page, the rest of the
   ///   buffer is zero.
   package mutating func copy(_ number: UInt32, into buffer: inout ContiguousArray<UInt8>)
     throws(SQLiteFileError) -> Int
@@ -154,11 +154,11 @@ package struct PageReader: ~Copyable {
     return count
   }
 
-  /// A page from `number` on before which all pages are in a hole of a sparse file, so that nobody need read them.
+  /// A page from `number` on; all pages before it are in a hole of a sparse file and need not be read.
   package mutating func nextStored(from number: UInt32) -> UInt32 {
-    // A hole is asked for now and then; the pages of those that are not seen are read as zeros.
+    // A hole is looked for only now and then; pages of holes that are not noticed are read as zeros.
     guard number >= nextLook, number >= 1 else { return number }
-    let step = UInt32(Self.leastHole / pageSize)
+    let step = UInt32(Self.minHole / pageSize)
     nextLook = number.addingReportingOverflow(step).partialValue
     let offset = origin + (Int64(number) - 1) * Int64(pageSize)
     guard offset >= 0, offset < main.size, shift == nil,
@@ -166,7 +166,7 @@ package struct PageReader: ~Copyable {
     else { return number }
     let next = (main.nextData(from: offset) - origin) / Int64(pageSize) + 1
     guard next > Int64(number) + Int64(step) else { return number }
-    // A log or journal may have pages of the hole.
+    // A log or journal may have pages within the hole.
     var stored = UInt32(clamping: next)
     for overlay in overlays {
       stored = min(stored, overlay.offsets.keys.filter { $0 >= number }.min() ?? stored)
@@ -175,7 +175,7 @@ package struct PageReader: ~Copyable {
     return stored
   }
 
-  /// What kind of b-tree page this is; nil when it is none or is not there.
+  /// The kind of a b-tree page; nil when the page is none or is not there.
   package mutating func kind(of number: UInt32) throws(SQLiteFileError) -> BTreePage.Kind? {
     let usableSize = usableSize
     guard let page = try page(number) else { return nil }
@@ -193,8 +193,8 @@ package struct PageReader: ~Copyable {
 
 /// Eight windows over the files of a store set, least recently used replaced first.
 ///
-/// Reading ahead pays only where reading is sequential, so a window starts small and grows while its
-/// successor keeps being asked for.
+/// Reading ahead pays only where reading is sequential, so a window starts small and grows as long as the bytes after
+/// it are requested next.
 @safe private struct WindowCache: ~Copyable {
   private static let slotCount = 8
   private static let slotLength = 128 * 1024
@@ -212,7 +212,7 @@ package struct PageReader: ~Copyable {
   private var slots = [Slot](repeating: Slot(), count: slotCount)
   private var current = 0
   private var clock: UInt64 = 0
-  /// The part of the main file that is known to be wanted, and the window for it.
+  /// The part of the main file that is read next, and the window for it.
   private var expected: Range<Int64> = 0..<0
   private var expectedSlot = 0
 
@@ -228,7 +228,7 @@ package struct PageReader: ~Copyable {
     throws(SQLiteFileError) -> UnsafeRawBufferPointer
   {
     if let found = unsafe find(source, offset, count, in: current) { return unsafe found }
-    // The window at hand was used until now; while it was, that was not noted.
+    // The current window was used until now, and its uses were not noted.
     noteUse(of: current)
     for index in 0..<Self.slotCount where index != current {
       if let found = unsafe find(source, offset, count, in: index) {
@@ -242,7 +242,7 @@ package struct PageReader: ~Copyable {
 
   mutating func expect(_ part: Range<Int64>) { expected = part }
 
-  /// A page that stands in no file as it is, in place of the window that was used least recently.
+  /// Keeps a page that no file contains in this form, in place of the window that was used least recently.
   mutating func hold(_ page: ContiguousArray<UInt8>) -> UnsafeRawBufferPointer {
     var victim = 0
     for index in 0..<Self.slotCount where slots[index].lastUse < slots[victim].lastUse {
@@ -288,9 +288,9 @@ package struct PageReader: ~Copyable {
       }
       if slot.lastUse < slots[victim].lastUse { victim = index }
     }
-    // Who reads on and on reads into the same memory, which the processor has at hand.
+    // A sequential reader reads into the same memory, which is in the processor's cache.
     if length == Self.slotLength, let predecessor { victim = predecessor }
-    // What is known to be wanted comes at once, into the same memory each time.
+    // The announced part is read at once, into the same memory each time.
     if source == 0, expected.contains(offset) {
       length = Int(min(expected.upperBound - offset, Int64(Self.slotLength)))
       victim = expectedSlot

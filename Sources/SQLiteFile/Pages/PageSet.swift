@@ -1,5 +1,5 @@
-/// Page numbers met, a bit each. Numbers past the main file's end, which only an overlay has, are kept apart,
-/// so that a hostile page number costs no memory.
+/// A set of page numbers, one bit each. Numbers past the main file's end, which only an overlay has, are kept apart, so
+/// that a hostile page number costs no memory.
 @usableFromInline package struct PageSet {
   @usableFromInline var bits: PageValues<UInt64>
   @usableFromInline var others: Set<UInt32> = []

@@ -1,12 +1,12 @@
-/// Where bytes were lost or put in in the middle of a file: pages behind that place stand elsewhere than their numbers say.
+/// A place in the middle of a file where bytes were lost or inserted: later pages are not where their numbers say.
 package struct PageShift: Sendable, Equatable {
-  /// How many bytes behind its old place a page stands; less than 0 where bytes were lost.
+  /// How many bytes after its old place a page is; negative where bytes were lost.
   package let distance: Int64
-  /// Where in the main file the first byte is that is not at its old place, as near as the pages tell.
+  /// Where in the main file the first displaced byte is, as nearly as the pages tell.
   package let place: Int64
-  /// The pages around the place: only those that are in ``torn`` are there, and only so much of them.
+  /// The pages around the place. Only those in ``torn`` can be read, and only the cells given there.
   package let doubtful: Range<UInt32>
-  /// What of the pages around the place is beyond doubt, as leaves that have these cells and no others.
+  /// What is certain of the pages around the place, as leaves that have only these cells.
   package let torn: [UInt32: TornLeaf]
 
   package init(distance: Int64, place: Int64, doubtful: Range<UInt32>, torn: [UInt32: TornLeaf]) {
@@ -23,7 +23,7 @@ package struct PageShift: Sendable, Equatable {
     case lost
   }
 
-  /// How a page is read that would be at `offset` in a file without shift.
+  /// How a page is read that would be at `offset` without the shift.
   package func reading(of page: UInt32, at offset: Int64) -> Reading {
     if page < doubtful.lowerBound { return .inFile(offset) }
     if page >= doubtful.upperBound { return .inFile(offset + distance) }

@@ -1,7 +1,7 @@
-/// Big-endian loads, the only place of this target that reads through an unsafe call.
+/// Big-endian loads; the only unsafe reads of this target.
 ///
-/// `RawSpan` traps on an offset outside itself, so nothing here can read foreign memory; callers check
-/// their offsets first, because a trap is not an answer to a damaged file.
+/// `RawSpan` traps on an offset outside itself, so nothing here can read foreign memory. Callers check their offsets
+/// first, because a damaged file must not cause a trap.
 extension RawSpan {
   @inlinable @inline(__always)
   package func byte(at offset: Int) -> UInt8 {
@@ -23,19 +23,19 @@ extension RawSpan {
     unsafe UInt64(bigEndian: unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
   }
 
-  /// Eight bytes as they lie in memory, for tests on all of them at once.
+  /// Eight bytes in memory order, for tests on all of them at once.
   @inlinable @inline(__always)
   package func word(at offset: Int) -> UInt64 {
     unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
   }
 
-  /// 32 bytes as they lie in memory.
+  /// 32 bytes in memory order.
   @inlinable @inline(__always)
   package func block(at offset: Int) -> SIMD4<UInt64> {
     unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: SIMD4<UInt64>.self)
   }
 
-  /// 16 bytes with a zero byte behind each, eight bytes in a lane, the first lowest.
+  /// 16 bytes with a zero byte after each, eight bytes in a lane, the first lowest.
   @inlinable @inline(__always)
   package func spread(at offset: Int) -> SIMD4<UInt64> {
     var spread = SIMD32<UInt8>()
@@ -46,7 +46,7 @@ extension RawSpan {
       UInt64(littleEndian: lanes.z), UInt64(littleEndian: lanes.w))
   }
 
-  /// A part of the span; the caller has checked that it lies inside.
+  /// A part of the span; the caller has checked that it is inside.
   @inlinable @inline(__always)
   @_lifetime(copy self)
   package func part(_ offset: Int, _ count: Int) -> RawSpan {
@@ -60,7 +60,7 @@ extension RawSpan {
 }
 
 extension ContiguousArray<UInt8> {
-  /// The bytes as a span. (`Array.span` needs a newer system than ours.)
+  /// The bytes as a span. (`Array.span` needs a newer system than the oldest supported one.)
   @usableFromInline package var rawSpan: RawSpan {
     @_lifetime(borrow self)
     get { unsafe span.bytes }

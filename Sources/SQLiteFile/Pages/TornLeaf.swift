@@ -1,7 +1,7 @@
-/// A leaf of a table of which a part was lost, made anew from the cells that are whole beyond doubt. They stand where they
-/// stood; all else is free, so that nobody takes the rest of a row, or a mix of two pages, for a value.
+/// A leaf of a table of which a part was lost, rebuilt from the cells that are certainly intact. The cells keep their
+/// places and all else is free, so that the rest of a row, or a mix of two pages, is never taken for a value.
 package struct TornLeaf: Sendable, Equatable {
-  /// A cell, as it stands in the file.
+  /// A cell as it is in the file.
   package struct Cell: Equatable {
     /// Its place on its page.
     package let place: Range<Int>
@@ -24,7 +24,7 @@ package struct TornLeaf: Sendable, Equatable {
   /// Where in the file its first cell is.
   package let offset: Int64
 
-  /// Nil without cells, and where they cannot stand on one page.
+  /// Nil without cells, or when they do not fit on one page.
   package init?(
     _ cells: [Cell], pageSize: Int, usableSize: Int,
     content: (Cell) throws(SQLiteFileError) -> ContiguousArray<UInt8>
@@ -40,12 +40,12 @@ package struct TornLeaf: Sendable, Equatable {
     }
     var last = first.place.lowerBound
     var fragments = 0
-    // Where the next free block is noted: in the header, then in the block before.
+    // Where the next freeblock is noted: in the header, then in the block before.
     var link = 1
     for index in 0...placed.count {
       let next = index < placed.count ? placed[index].place.lowerBound : usableSize
       guard next >= last else { return nil }
-      // What is too short for a free block is a fragment (file format, section 1.6).
+      // Space too short for a freeblock is a fragment (file format, section 1.6).
       if next - last >= 4 {
         put(last, at: link)
         put(next - last, at: last + 2)

@@ -1,9 +1,9 @@
-/// Sectors of a page that a disk has lost: all zero up to their very borders, as SQLite does not write them.
+/// Sectors of a page that a disk has lost: all zero up to their very borders, which SQLite does not write.
 package enum ZeroSectors {
-  /// What disks write at once, at least; in bytes.
+  /// The smallest unit that disks write, in bytes.
   private static let size = 512
 
-  /// Whether a sector that a range touches looks all zero, by three of its words.
+  /// Whether a sector that a range touches looks all zero, judged by three of its words.
   package static func touch(_ range: Range<Int>, of page: RawSpan) -> Bool {
     var sector = range.lowerBound / size * size
     while sector < range.upperBound, sector + size <= page.byteCount {
@@ -17,7 +17,7 @@ package enum ZeroSectors {
     return false
   }
 
-  /// Hands on the parts of a range that lost sectors have, in order.
+  /// Hands on the parts of a range that are in lost sectors, in order.
   package static func forEach(
     in range: Range<Int>, of page: RawSpan, _ receive: (Range<Int>) -> Void
   ) {
@@ -28,7 +28,7 @@ package enum ZeroSectors {
       var end = sector
       while end + 8 <= page.byteCount, page.word(at: end) == 0 { end += 8 }
       guard end >= sector + size else { continue }
-      // Zeros that begin before the sector, or end behind a border, may be content.
+      // Zeros that begin before the sector, or end after a border, may be content.
       let beginsAtBorder =
         sector == 0 || page.byte(at: sector - 1) != 0 || page.word(at: sector - 8) != 0
       while end < page.byteCount, page.byte(at: end) == 0 { end += 1 }
@@ -43,13 +43,13 @@ package enum ZeroSectors {
     }
   }
 
-  /// Whether a page is zero throughout, so that no value ends in its zeros but one that ends just before it.
+  /// Whether a page is all zero. A value that ends just before it may then continue in its zeros.
   package static func fill(_ page: RawSpan) -> Bool {
     for offset in 0..<page.byteCount where page.byte(at: offset) != 0 { return false }
     return true
   }
 
-  /// The first byte of a range of a page that a lost sector has; nil for none.
+  /// The first byte of a range of a page that is in a lost sector; nil for none.
   package static func firstLost(in range: Range<Int>, of page: RawSpan) -> Int? {
     var first: Int?
     forEach(in: range, of: page) { first = first ?? $0.lowerBound }
@@ -74,15 +74,15 @@ package enum ZeroSectors {
       && !goOn(behind: record.upperBound, of: page, usableSize: usableSize) ? .possible : .certain
   }
 
-  /// Whether zeros go on behind a record, where a cell or a free block begins, as none does with eight zeros.
+  /// Whether zeros continue after a record, where a cell or a freeblock begins; neither begins with eight zeros.
   package static func goOn(behind end: Int, of page: RawSpan, usableSize: Int) -> Bool {
     guard end + 8 <= usableSize else { return false }
     for offset in end..<end + 8 where page.byte(at: offset) != 0 { return false }
     return true
   }
 
-  /// Whether zeros that look like a lost sector may as well be what a record ends in: they go on to its end, and are all in
-  /// BLOBs, which may hold anything. No text has a U+0000 in it.
+  /// Whether zeros that look like a lost sector may be the content that a record ends in: they reach its end, and all
+  /// are in BLOBs, which may hold anything. Text does not contain U+0000.
   package static func areContent(from start: Int, of record: RawSpan) -> Bool {
     for offset in start..<record.byteCount where record.byte(at: offset) != 0 { return false }
     guard let header = Varint.read(record, at: 0, end: record.byteCount),

@@ -1,7 +1,7 @@
 /// Walks one b-tree in key order and decodes its rows.
 ///
-/// Damage on a page is a finding and the walk goes on with the next page; a page is visited once, so that no
-/// cycle of child pointers can keep the walk going, and for one table only (``PageClaims``).
+/// Damage on a page is a finding, and the walk continues with the next page. A page is visited once, so that a cycle of
+/// child pointers cannot keep the walk going, and for one table only (``PageClaims``).
 package struct BTreeScan: ~Copyable {
   /// The name for findings.
   package let table: String?
@@ -10,31 +10,31 @@ package struct BTreeScan: ~Copyable {
   package var findings = FindingList()
   /// Lost sectors that are none where the table pads its BLOBs with zeros; see ``SQLiteDatabase/padsBlobs(of:_:)``.
   package var possibleLosses = FindingList()
-  /// Rows that are there but could not be decoded.
+  /// Rows that exist but could not be decoded.
   package private(set) var lostRowCount = 0
-  /// The pages above those that ``leaves(below:reader:)`` gave.
+  /// The pages above those that ``leaves(below:reader:)`` returned.
   package private(set) var interiorPages: [UInt32] = []
   private var decoder: RecordDecoder
   private var visited: PagesMet
   private var payload = ContiguousArray<UInt8>()
-  /// Bytes of payload that may still be read. The cells of a sound b-tree do not overlap and share no overflow
-  /// page, so all of them fit into its pages: each page adds its size. What all tables of the file may take beyond
-  /// that, ``PageClaims/spare(of:)``, leaves room for damage and none for a file that makes gigabytes of a page by
-  /// pointing to the same cell again and again. Of values that rows have by default a quarter counts.
+  /// How many bytes of payload may still be read. The cells of an intact b-tree do not overlap and share no overflow
+  /// page, so all of them fit into its pages: each page adds its size. All tables of the file may read
+  /// ``PageClaims/spare(of:)`` more; that leaves room for damage, but not for a file that turns a page into gigabytes
+  /// by pointing to the same cell again and again. A quarter of the size of default values counts.
   private var allowance = 0
   private var spare = 0
   private let claims: PageClaims
   /// The table's number among the claims.
   private let owner: UInt32
-  /// Whether pages above leaves are left alone, as they are where several scans share the leaves of one table.
+  /// Whether interior pages are skipped, as they are where several scans share the leaves of one table.
   package var readsLeavesOnly = false
-  /// Whether such a page was left alone.
+  /// Whether such a page was skipped.
   package private(set) var hasLeftPages = false
-  /// What the cells of the page at hand come to.
+  /// The sums over the cells of the current page.
   private var leaf = LeafTally()
-  /// The last page that the database counts: SQLite reads none behind it, though the file may go on.
+  /// The last page by the database's page count: SQLite reads no later page, even if the file has some.
   package var lastPage = UInt32.max
-  /// Pages met behind it: how many, and the first.
+  /// Pages met after it: how many, and the first.
   private var behind: (count: Int, first: UInt32) = (0, .max)
 
   /// SQLite itself never goes deeper than 20 levels (BTCURSOR_MAX_DEPTH).
@@ -47,13 +47,13 @@ package struct BTreeScan: ~Copyable {
     var keys: KeyWalk
   }
 
-  /// A cell whose payload goes on in overflow pages; its local part is in `payload`.
+  /// A cell whose payload continues in overflow pages; its local part is in `payload`.
   private struct Spill {
     var rowID: Int64?
     var length: Int
     var firstPage: UInt32
     var cellOffset: Int
-    /// The first byte of the payload that a lost sector seems to have; nil for none.
+    /// The first byte of the payload that seems to be in a lost sector; nil for none.
     var firstLost: Int?
   }
 
@@ -87,12 +87,12 @@ package struct BTreeScan: ~Copyable {
     allowance = spare
   }
 
-  /// Hands in the pages met, which are this table's from now on.
+  /// Hands in the pages met, which belong to this table from now on.
   package func settle() {
     claims.settle(visited, of: owner, beyond: spare - allowance + decoder.defaultBytes / 4)
   }
 
-  /// Settles the claims, and the findings that count over a whole scan.
+  /// Settles the claims, and adds the findings about the whole scan.
   package mutating func end() {
     settle()
     if behind.count > 0 {
@@ -102,43 +102,43 @@ package struct BTreeScan: ~Copyable {
       findings.add(
         Finding(
           "tree.moreThanFile",
-          "the rows of this b-tree come to several times what its pages hold; the rest of it is not read",
+          "the rows of this b-tree add up to several times the size of its pages; the rest of the b-tree is not read",
           table: table))
     }
     if decoder.trailingCount > 0 {
       findings.add(
         Finding(
           "record.trailingBytes",
-          "\(decoder.trailingCount) records go on behind their last values", table: table))
+          "\(decoder.trailingCount) records continue after their last value", table: table))
     }
     if decoder.surplusCount > 0 {
       findings.add(
         Finding(
           "record.tooManyFields",
-          "\(decoder.surplusCount) records have more fields than the table has columns; what is behind the last column is not shown",
+          "\(decoder.surplusCount) records have more fields than the table has columns; the extra fields are not shown",
           table: table))
     }
     if decoder.reservedTypeCount > 0 {
       findings.add(
         Finding(
           "record.reservedType",
-          "\(decoder.reservedTypeCount) values have a serial type that no file may hold; shown as NULL",
+          "\(decoder.reservedTypeCount) values have a reserved serial type; they are shown as NULL",
           table: table))
     }
   }
 
-  /// Says that pages are in use behind the last that the database counts.
+  /// The finding for pages in use after the last one that the database counts.
   package static func badCount(_ count: Int, _ first: UInt32, _ last: UInt32, table: String?)
     -> Finding
   {
     let subject = count == 1 ? "1 page is" : "\(count) pages are"
     return Finding(
       "header.badCount",
-      "\(subject) in use behind the last of the \(last) pages that the database counts, first page \(first); SQLite reads nothing there",
+      "\(subject) in use after page \(last), where the database ends by its page count (the first is page \(first)); SQLite does not read them",
       page: first, table: table)
   }
 
-  /// Goes on below the pages of `levels` until all is read.
+  /// Continues below the pages of `levels` until all is read.
   private mutating func walk<Sink: RowSink & ~Copyable>(
     _ levels: inout [Level], _ layout: borrowing RowLayout, _ reader: inout PageReader,
     _ sink: inout Sink
@@ -164,7 +164,7 @@ package struct BTreeScan: ~Copyable {
 
   // MARK: - Leaf by leaf
 
-  /// The leaves of a table b-tree in key order, without reading them: all leaves of a b-tree are at one depth.
+  /// The leaves of a table's b-tree in key order, without reading them: all leaves of a b-tree are at one depth.
   package mutating func leaves(below root: UInt32, reader: inout PageReader) throws(SQLiteFileError)
     -> LeafList
   {
@@ -206,7 +206,7 @@ package struct BTreeScan: ~Copyable {
     return leaves
   }
 
-  /// Reads a page that ``leaves(below:reader:)`` gave, and in a b-tree out of balance what is below it.
+  /// Reads a page that ``leaves(below:reader:)`` returned, and, in an unbalanced b-tree, the pages below it.
   package mutating func read<Sink: RowSink & ~Copyable>(
     leaf: (page: UInt32, rowIDs: RowIDBounds), layout: borrowing RowLayout,
     reader: inout PageReader, sink: inout Sink
@@ -216,8 +216,8 @@ package struct BTreeScan: ~Copyable {
     try walk(&levels, layout, &reader, &sink)
   }
 
-  /// Reads the pages of a b-tree one after the other, but for those that are known: pages above leaves for what they
-  /// lead to, and the rows of all others into the sink.
+  /// Reads the pages of a b-tree one after the other, except those that are known: interior pages for their children,
+  /// and the rows of all others into the sink.
   ///
   /// `isKnown`: whether a page is a leaf whose rows are known.
   /// `beginPage`: is called before the rows of each page.
@@ -241,7 +241,7 @@ package struct BTreeScan: ~Copyable {
       }
       guard !page.kind.isLeaf else { continue }
       if depth >= Self.deepest {
-        report("tree.tooDeep", "deeper than any b-tree of SQLite's", number, reader)
+        report("tree.tooDeep", "the b-tree is deeper than SQLite allows", number, reader)
         continue
       }
       var keys = KeyWalk(rowIDs)
@@ -265,7 +265,7 @@ package struct BTreeScan: ~Copyable {
     try enter(number, rowIDs, &levels, layout, &reader, &sink)
   }
 
-  /// Whether a page is this table's and was not met before.
+  /// Whether a page belongs to this table and was not met before.
   private mutating func claim(_ page: UInt32, _ reader: borrowing PageReader) -> Bool {
     if page > lastPage, page <= reader.pageLimit {
       behind = (behind.count + 1, min(behind.first, page))
@@ -273,7 +273,7 @@ package struct BTreeScan: ~Copyable {
     guard !claims.isOthers(page, than: owner) else {
       report(
         "page.otherTable",
-        "a b-tree leads to this page, whose rows are read for the table \(claims.ownerName(of: page))",
+        "a b-tree leads to this page, but its rows are read for the table \(claims.ownerName(of: page))",
         page, reader)
       return false
     }
@@ -295,13 +295,13 @@ package struct BTreeScan: ~Copyable {
     } else if readsLeavesOnly {
       hasLeftPages = true
     } else if levels.count >= Self.deepest {
-      report("tree.tooDeep", "deeper than any b-tree of SQLite's", number, reader)
+      report("tree.tooDeep", "the b-tree is deeper than SQLite allows", number, reader)
     } else {
       levels.append(Level(page: number, next: 0, count: page.cellCount, keys: KeyWalk(rowIDs)))
     }
   }
 
-  /// The header of a page; nil, and a finding, where the page is not of the kind wanted.
+  /// The header of a page; nil, with a finding, when the page is not of the wanted kind.
   private mutating func header(of number: UInt32, of isTable: Bool, _ reader: inout PageReader)
     throws(SQLiteFileError) -> BTreePage?
   {
@@ -309,7 +309,7 @@ package struct BTreeScan: ~Copyable {
     guard page.kind.isTable == isTable else {
       report(
         "page.wrongKind",
-        isTable ? "an index page in a table's b-tree" : "a table page in an index b-tree",
+        isTable ? "an index page is in a table's b-tree" : "a table page is in an index b-tree",
         number, reader)
       return nil
     }
@@ -326,7 +326,7 @@ package struct BTreeScan: ~Copyable {
         report(
           "page.missing",
           number == 0
-            ? "a b-tree leads to page 0, which no file has" : "the file ends before this page",
+            ? "a b-tree leads to page 0, which does not exist" : "the file ends before this page",
           number, reader)
         return nil
       }
@@ -340,7 +340,7 @@ package struct BTreeScan: ~Copyable {
     return nil
   }
 
-  /// A child and the row ids that the keys leave to it; nil when the cell that holds it is out of place.
+  /// A child and the row ids that the keys allow it; nil when the cell that holds it is misplaced.
   private mutating func child(
     _ index: Int, of number: UInt32, _ keys: inout KeyWalk, _ reader: inout PageReader
   ) throws(SQLiteFileError) -> (page: UInt32, rowIDs: RowIDBounds)? {
@@ -374,8 +374,8 @@ package struct BTreeScan: ~Copyable {
     return (child, rowIDs)
   }
 
-  /// Decodes some cells of a page. A payload that goes on elsewhere is gathered in between, because the page
-  /// at hand may not be held while others are read.
+  /// Decodes some cells of a page. A payload that continues in other pages is gathered in between, because the current
+  /// page cannot be held while others are read.
   private mutating func cells<Sink: RowSink & ~Copyable>(
     of number: UInt32, _ range: Range<Int>, _ rowIDs: RowIDBounds, _ layout: borrowing RowLayout,
     _ reader: inout PageReader, _ sink: inout Sink
@@ -407,7 +407,7 @@ package struct BTreeScan: ~Copyable {
     try judgeLeaf(number, rowIDs, &reader)
   }
 
-  /// Says where a leaf contradicts itself although its cells can be read.
+  /// Reports contradictions of a leaf whose cells can be read.
   private mutating func judgeLeaf(
     _ number: UInt32, _ rowIDs: RowIDBounds, _ reader: inout PageReader
   ) throws(SQLiteFileError) {
@@ -423,7 +423,7 @@ package struct BTreeScan: ~Copyable {
     if leaf.loss != .none {
       let place = reader.location(of: number)
       let finding = Finding(
-        "page.zeroSector", "values of this page are zero where a disk has lost a sector",
+        "page.zeroSector", "values on this page are zero because the disk lost a sector",
         member: place.member, page: number, offset: place.offset, table: table)
       if leaf.loss == .certain {
         findings.add(finding)
@@ -443,11 +443,12 @@ package struct BTreeScan: ~Copyable {
     if !addsUp {
       report(
         "page.badFragments",
-        "the cells and the free space of this page are more or less than the page", number, reader)
+        "the cells and the free space of this page do not add up to the size of the page", number,
+        reader)
     }
   }
 
-  /// Decodes one cell, or hands back what its overflow pages must complete.
+  /// Decodes one cell, or returns what its overflow pages must complete.
   @inline(__always)
   private mutating func cell<Sink: RowSink & ~Copyable>(
     _ index: Int, _ page: RawSpan, _ header: BTreePage, _ limit: Int, _ layout: borrowing RowLayout,
@@ -533,7 +534,7 @@ package struct BTreeScan: ~Copyable {
   ) throws(SQLiteFileError) {
     let piece = reader.usableSize - 4
     var next = spill.firstPage
-    // Brent's way to notice a cycle: remember a page at each power of two.
+    // Brent's method to notice a cycle: remember a page at each power of two.
     var landmark: UInt32 = 0
     var steps = 0
     var firstLost = spill.firstLost
@@ -566,11 +567,11 @@ package struct BTreeScan: ~Copyable {
       steps += 1
       next = following
     }
-    // A chain that ends is no cycle. One that goes on behind the payload may have gone round before it was noticed.
+    // A chain that ends has no cycle. One that continues after the payload may have looped before that was noticed.
     if next != 0, try goesRound(from: spill.firstPage, count: steps, &reader) {
       let place = reader.location(of: number)
       return lose(
-        "overflow.broken", "an overflow chain goes round in a circle", number, place.member,
+        "overflow.broken", "an overflow chain leads back to itself", number, place.member,
         place.offset + Int64(spill.cellOffset))
     }
     let place = reader.location(of: number)
@@ -605,7 +606,7 @@ package struct BTreeScan: ~Copyable {
     return false
   }
 
-  /// Whether the eight bytes of payload that were gathered last are zeros.
+  /// Whether the last eight bytes of payload are zeros.
   private var endsInZeros: Bool { payload.count >= 8 && payload.suffix(8).allSatisfy { $0 == 0 } }
 
   private mutating func append(_ bytes: RawSpan) {

@@ -1,11 +1,11 @@
-/// A value small enough to be kept while rows are compared.
+/// A value that is small enough to be kept while rows are compared.
 package enum ComparedValue: Sendable, Hashable {
   /// The value itself.
   case stored(StoredValue)
   /// Text or bytes of which only the size and two sums are kept.
   case long(LongValue)
 
-  /// What stands for a long value.
+  /// Stands for a long value.
   package struct LongValue: Sendable, Hashable {
     /// Whether it is text; else it is a blob.
     package let isText: Bool
@@ -15,7 +15,7 @@ package enum ComparedValue: Sendable, Hashable {
     let second: UInt64
   }
 
-  /// Values longer than this are kept as sums, in bytes.
+  /// Longer values, in bytes, are kept as sums.
   package static let longest = 1024
 
   init(_ bytes: RawSpan, isText: Bool) {
@@ -24,7 +24,7 @@ package enum ComparedValue: Sendable, Hashable {
         isText ? .text(StoredText(utf8: bytes.array())) : .blob(bytes.array()))
       return
     }
-    // Two sums of 64 bits with unlike multipliers (FNV-1a's and Knuth's): equal by chance they will not be.
+    // Two sums of 64 bits with different multipliers (FNV-1a's and Knuth's): they will not be equal by chance.
     var first: UInt64 = 0xcbf2_9ce4_8422_2325
     var second: UInt64 = 0x9e37_79b9_7f4a_7c15
     var offset = 0

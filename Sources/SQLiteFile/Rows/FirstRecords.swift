@@ -1,17 +1,17 @@
-/// The first rows of a table, as a cheap witness of what its CREATE statement says.
+/// The first rows of a table, as cheap evidence for its CREATE statement.
 package enum FirstRecords {
-  private static let mostRows = 16
+  private static let maxRows = 16
 
-  /// The first rows of a leaf that have no overflow pages; empty where the b-tree is no table's, or a page on the way to the
-  /// leaf is not readable.
+  /// The first rows of a leaf that have no overflow pages; empty when the b-tree does not belong to a table, or a page
+  /// on the way to the leaf is not readable.
   ///
-  /// `part`: how much of the b-tree is before the leaf, of `parts`; 0 is its first one.
+  /// `part`: how much of the b-tree is before the leaf, of `parts`; 0 means the first leaf.
   package static func read(
     below root: UInt32, part: Int = 0, of parts: Int = 1, _ reader: inout PageReader
   ) throws(SQLiteFileError) -> [(rowID: Int64, payload: ContiguousArray<UInt8>)] {
     let usableSize = reader.usableSize
     var number = root
-    // No b-tree of SQLite's is deeper.
+    // No b-tree of SQLite is deeper.
     for _ in 0..<20 {
       guard let page = try reader.page(number),
         let header = try? BTreePage(parsing: page, number: number, usableSize: usableSize),
@@ -28,7 +28,7 @@ package enum FirstRecords {
         }
         continue
       }
-      return (0..<min(header.cellCount, mostRows)).compactMap { index in
+      return (0..<min(header.cellCount, maxRows)).compactMap { index in
         guard let start = header.cellStart(page, index),
           let length = Varint.read(page, at: start, end: usableSize),
           length.value <= UInt64(usableSize),
@@ -48,8 +48,7 @@ package enum FirstRecords {
     return []
   }
 
-  /// The number of fields that a record's header gives (file format, section 2.1); those at its beginning count that can
-  /// be read.
+  /// The number of fields that a record's header gives (file format, section 2.1), as far as its start can be read.
   package static func fieldCount(_ record: RawSpan) -> Int {
     guard let header = Varint.read(record, at: 0, end: record.byteCount) else { return 0 }
     let end = Int(clamping: min(header.value, UInt64(record.byteCount)))
@@ -64,11 +63,11 @@ package enum FirstRecords {
 }
 
 extension TableDefinition {
-  /// Whether the statement runs two columns into one, by a comma that has become another character: the rows have more
-  /// fields than it has columns, and the statement is one that SQLite refuses, or has a type of three words.
+  /// Whether the statement runs two columns together because a comma has become another character: the rows have more
+  /// fields than it has columns, and SQLite refuses the statement, or it has a type of three words.
   ///
-  /// SQLite writes no record with more fields than columns. But a page of another table may stand at the root, and then
-  /// nothing is wrong with the statement.
+  /// SQLite writes no record with more fields than columns. But a page of another table may be at the root, and then
+  /// the statement is right.
   ///
   /// - Throws: ``SQLiteFileError`` when the device fails.
   package func runsTogether(_ sql: String, root: UInt32, _ reader: inout PageReader)
@@ -78,7 +77,7 @@ extension TableDefinition {
     let stored = storedOrder.count
     var count = 0
     var surplus = 0
-    // Where the first leaf says nothing, or is damaged, others are asked.
+    // When the first leaf says nothing, or is damaged, others are tried.
     let parts = 8
     for part in 0..<parts {
       for record in try FirstRecords.read(below: root, part: part, of: parts, &reader) {
@@ -95,11 +94,11 @@ extension TableDefinition {
 }
 
 extension Finding {
-  /// A CREATE statement is not taken at its word.
+  /// The finding for a CREATE statement that is not used.
   package static func tooFewColumns(_ table: String) -> Finding {
     Finding(
       "schema.unreadable",
-      "the rows of \(table) have more fields than its CREATE statement has columns; it is not believed",
+      "the rows of \(table) have more fields than its CREATE statement has columns; the statement is not used",
       table: table)
   }
 }

@@ -1,8 +1,8 @@
-/// A cell of a table leaf (file format, section 1.6, "Table B-Tree Leaf Cell") as it stands on its page.
+/// A cell of a table leaf (file format, section 1.6, "Table B-Tree Leaf Cell") as it is on its page.
 @usableFromInline package struct LeafCell: BitwiseCopyable {
   /// Offset of the first byte in the page.
   @usableFromInline package var start: Int
-  /// Bytes on the page, the overflow page number among them.
+  /// Bytes on the page, the overflow page number included.
   @usableFromInline package var length: Int
   /// The row id; meaningless where ``hasRowID`` is false.
   @usableFromInline package var rowID: Int64
@@ -10,30 +10,30 @@
   @usableFromInline package var record: Int
   /// Bytes of the payload.
   @usableFromInline package var payload: Int
-  /// Bytes of the payload that stand on this page.
+  /// Bytes of the payload that are on this page.
   @usableFromInline package var local: Int
   /// Whether the row id is known.
   @usableFromInline package var hasRowID = true
-  /// Leading serial types that are lost: 0 for a whole cell. The types that are left start at ``record``.
+  /// How many leading serial types are lost: 0 for an intact cell. The types that are left start at ``record``.
   @usableFromInline package var lostTypes = 0
-  /// The type that the first, lost one must have been; only with ``lostTypes`` 1.
+  /// What the first type must have been when it is lost; only with ``lostTypes`` 1.
   @usableFromInline package var firstType: UInt64 = 0
-  /// Whether the cell's first four bytes are lost, so that not the record but its types start at ``record``.
-  @usableFromInline package var isHeadless = false
-  /// The length of the record's header, only where its bytes are lost; less than 128.
+  /// Whether the cell's first four bytes are lost, so that the types, not the record, start at ``record``.
+  @usableFromInline package var isStartLost = false
+  /// The length of the record's header where its bytes are lost; less than 128.
   @usableFromInline package var headerLength = 0
   /// Whether the record's header contradicts itself, so that no value is certain.
   @usableFromInline package var isWrecked = false
-  /// Whether the lengths of its record were added up and agree.
+  /// Whether the lengths of its record were added up and are consistent.
   @usableFromInline package var isMeasured = false
   /// Whether the first type is a guess that nothing confirms.
   @usableFromInline package var isFirstDoubtful = false
-  /// Whether nothing begins where a dead cell ends, so that its last value may have been written over.
+  /// Whether nothing begins where a deleted cell ends, so that its last value may have been overwritten.
   @usableFromInline package var isEndDoubtful = false
 
   @inlinable package init(
     start: Int, length: Int, rowID: Int64, record: Int, payload: Int, local: Int,
-    hasRowID: Bool = true, lostTypes: Int = 0, firstType: UInt64 = 0, isHeadless: Bool = false,
+    hasRowID: Bool = true, lostTypes: Int = 0, firstType: UInt64 = 0, isStartLost: Bool = false,
     headerLength: Int = 0, isWrecked: Bool = false, isMeasured: Bool = false,
     isFirstDoubtful: Bool = false, isEndDoubtful: Bool = false
   ) {
@@ -46,7 +46,7 @@
     self.hasRowID = hasRowID
     self.lostTypes = lostTypes
     self.firstType = firstType
-    self.isHeadless = isHeadless
+    self.isStartLost = isStartLost
     self.headerLength = headerLength
     self.isWrecked = isWrecked
     self.isMeasured = isMeasured
@@ -54,29 +54,29 @@
     self.isEndDoubtful = isEndDoubtful
   }
 
-  /// What stands before ``record`` in the payload of a beheaded cell.
+  /// The bytes before ``record`` in the payload of a cell whose start is lost.
   @inlinable package var lostHeader: [UInt8] {
-    guard isHeadless else { return [] }
+    guard isStartLost else { return [] }
     return lostTypes == 0 ? [UInt8(headerLength)] : [UInt8(headerLength), UInt8(firstType)]
   }
 
   @inlinable package var end: Int { start + length }
   package var spills: Bool { local < payload }
 
-  /// Parses the cell at `start`; nil unless all its lengths agree.
+  /// Parses the cell at `start`; nil unless all its lengths are consistent.
   ///
   /// `limit`: where the cell must end at the latest.
-  /// `mostPayload`: a payload that the file cannot hold is none.
-  /// `longestHeader`: a record's header that goes on in overflow pages, which nothing here can check, is taken
-  /// up to this length.
-  /// `keepsTypes`: whether the types are wanted; adding up their lengths alone takes half the time.
+  /// `maxPayload`: the largest payload that the file can hold.
+  /// `longestHeader`: up to this length a record's header is accepted that continues in overflow pages, which cannot be
+  /// checked here.
+  /// `keepsTypes`: whether the types are wanted; only adding up their lengths takes half the time.
   @inlinable @inline(__always)
   package static func parse(
-    _ page: RawSpan, at start: Int, limit: Int, usableSize: Int, mostPayload: Int,
+    _ page: RawSpan, at start: Int, limit: Int, usableSize: Int, maxPayload: Int,
     longestHeader: Int = 0, keepsTypes: Bool = true, _ types: inout RecordTypes
   ) -> LeafCell? {
     guard let payload = Varint.read(page, at: start, end: limit), payload.value >= 2,
-      payload.value <= UInt64(mostPayload)
+      payload.value <= UInt64(maxPayload)
     else { return nil }
     var offset = start &+ payload.length
     guard let key = Varint.read(page, at: offset, end: limit) else { return nil }
@@ -109,14 +109,14 @@
       payload: total, local: local, isMeasured: true)
   }
 
-  /// Parses a cell of an index b-tree, which is what a WITHOUT ROWID table is kept in (file format, section 2.4).
+  /// Parses a cell of an index b-tree, which is also how a WITHOUT ROWID table is kept (file format, section 2.4).
   @inlinable package static func parseIndex(
-    _ page: RawSpan, at start: Int, isInterior: Bool, usableSize: Int, mostPayload: Int,
+    _ page: RawSpan, at start: Int, isInterior: Bool, usableSize: Int, maxPayload: Int,
     longestHeader: Int = 0, _ types: inout RecordTypes
   ) -> LeafCell? {
     let lead = isInterior ? 4 : 0
     guard let payload = Varint.read(page, at: start + lead, end: usableSize), payload.value >= 2,
-      payload.value <= UInt64(mostPayload)
+      payload.value <= UInt64(maxPayload)
     else { return nil }
     let record = start + lead + payload.length
     let total = Int(payload.value)
@@ -139,9 +139,9 @@
     return cell
   }
 
-  /// Parses a cell whose payload length does not agree with its record: the record decides where it can.
+  /// Parses a cell whose payload length contradicts its record; the record decides where it can.
   @inlinable package static func parseRepairing(
-    _ page: RawSpan, at start: Int, limit: Int, usableSize: Int, mostPayload: Int,
+    _ page: RawSpan, at start: Int, limit: Int, usableSize: Int, maxPayload: Int,
     _ types: inout RecordTypes
   ) -> LeafCell? {
     guard let payload = Varint.read(page, at: start, end: limit) else { return nil }
@@ -154,7 +154,7 @@
     let headerEnd = offset &+ Int(header.value)
     guard types.read(page, offset &+ header.length..<headerEnd) else { return nil }
     let total = types.bodyLength &+ Int(header.value)
-    guard total <= mostPayload else { return nil }
+    guard total <= maxPayload else { return nil }
     let local = BTreePage.localLength(payload: total, usableSize: usableSize, isTableLeaf: true)
     let length = max(4, offset &- start &+ local &+ (local < total ? 4 : 0))
     guard start &+ length <= limit else { return nil }

@@ -1,12 +1,12 @@
-/// What the cells of a leaf of a table come to, gathered while they are read.
+/// Sums over the cells of a table leaf, gathered while they are read.
 struct LeafTally {
   var firstRowID: Int64 = 0
   var lastRowID: Int64 = 0
-  /// Whether a row id is not above the one before it: SQLite does not find what stands so.
+  /// Whether a row id is not higher than the one before it: SQLite does not find such rows.
   var isOutOfOrder = false
   /// Whether the first row has values that SQLite does not store in the table.
   var isOthers = false
-  /// Whether a sector of the page looks all zero, and whether a disk has lost one that a row has values in.
+  /// Whether a sector of the page looks all zero, and whether a disk has lost a sector that holds values.
   private(set) var mayHaveLostSector = false
   private(set) var loss = ZeroSectors.Loss.none
   private(set) var count = 0
@@ -33,7 +33,7 @@ struct LeafTally {
     if start < lowest { lowest = start }
   }
 
-  /// Whether cells, free blocks, fragments and the gap make up the page (file format, section 1.6).
+  /// Whether cells, freeblocks, fragments and the gap add up to the page (file format, section 1.6).
   func addsUp(_ page: RawSpan, _ header: BTreePage) -> Bool {
     let base = header.pointers - 8
     let floor = header.pointers + 2 * header.cellCount

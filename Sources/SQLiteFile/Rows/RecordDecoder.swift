@@ -1,6 +1,6 @@
-/// Takes records apart (file format, section 2.1 "Record Format") and hands their values to a sink.
+/// Decodes records (file format, section 2.1 "Record Format") and hands their values to a sink.
 ///
-/// A record is checked whole before its first value is handed on, so that a sink never sees half a row.
+/// The whole record is checked before its first value is handed on, so that a sink never sees half a row.
 @usableFromInline package struct RecordDecoder: ~Copyable {
   /// Why a record could not be decoded.
   @usableFromInline package enum Defect {
@@ -11,7 +11,7 @@
       switch self {
       case .header: ("record.badHeader", "a record's header is not readable")
       case .body(let needed, let have):
-        ("record.truncated", "a record's values need \(needed) bytes, \(have) are there")
+        ("record.truncated", "a record's values need \(needed) bytes, but only \(have) are there")
       }
     }
   }
@@ -26,7 +26,7 @@
   @usableFromInline package private(set) var trailingCount = 0
   /// Records with more fields than the table has columns.
   @usableFromInline package private(set) var surplusCount = 0
-  /// Bytes of text and blobs that rows have by default, without a field for them.
+  /// Bytes of text and blobs that rows have by default because they have no field for them.
   package private(set) var defaultBytes = 0
 
   package init(encoding: DatabaseHeader.TextEncoding) { self.encoding = encoding }
@@ -51,7 +51,7 @@
       offset &+= type.length
       let length = Self.length(ofType: type.value)
       if !layout.isInOrder { fields.append((type.value, body)) }
-      // A length past the record's end is enough to know; adding on could overflow.
+      // A length past the record's end is enough to know; further additions could overflow.
       guard length <= count else { return .body(needed: length, have: count &- headerEnd) }
       body &+= length
       if body > count &* 2 { break }
@@ -69,8 +69,8 @@
     return nil
   }
 
-  /// Decodes a record of which it is known that its lengths agree: that its types end where its header does, and its
-  /// values where it does.
+  /// Decodes a record whose lengths are known to be consistent: its types end where its header does, and its values
+  /// where the record does.
   @inlinable @inline(__always)
   package mutating func decodeMeasured<Sink: RowSink & ~Copyable>(
     _ payload: RawSpan, rowID: Int64?, layout: borrowing RowLayout, into sink: inout Sink
@@ -140,14 +140,14 @@
     }
   }
 
-  /// A column that the record has no field for.
+  /// Emits a column for which the record has no field.
   @inline(never)
   @usableFromInline mutating func emitDefault<Sink: RowSink & ~Copyable>(
     _ layout: borrowing RowLayout, _ column: Int, _ rowID: Int64?, _ sink: inout Sink
   ) {
     let rule = layout.rules[column]
     if rule.isRowID, let rowID { return sink.integer(rowID) }
-    // A virtual column is computed by whoever has SQL.
+    // A virtual column is computed when it is read with SQL.
     guard rule.field >= 0 else { return sink.null() }
     switch layout.defaults[column] {
     case nil, .null?: sink.null()
@@ -164,7 +164,7 @@
     }
   }
 
-  /// Bytes in the body of a value of this serial type; `Int.max` for what no record can hold.
+  /// Bytes in the body of a value of this serial type; `Int.max` for a length that no record can hold.
   @inlinable @inline(__always)
   package static func length(ofType type: UInt64) -> Int {
     if type >= 12 { return Int(truncatingIfNeeded: min((type &- 12) >> 1, UInt64(Int.max))) }
@@ -203,8 +203,8 @@
     }
   }
 
-  /// A big-endian two's-complement integer of 1, 2, 3, 4, 6 or 8 bytes: one load and a shift where eight
-  /// bytes are there to load.
+  /// A big-endian two's-complement integer of 1, 2, 3, 4, 6 or 8 bytes: one load and a shift where eight bytes can be
+  /// loaded.
   @inlinable @inline(__always)
   package static func integer(_ payload: RawSpan, _ offset: Int, _ length: Int) -> Int64 {
     if offset &+ 8 <= payload.byteCount {
@@ -219,7 +219,7 @@
     return value
   }
 
-  /// UTF-16 to UTF-8. An odd last byte is no character; a surrogate that stands alone keeps its three-byte form.
+  /// Converts UTF-16 to UTF-8. An odd last byte is no character; a lone surrogate keeps its three-byte form.
   @usableFromInline mutating func transcode(_ payload: RawSpan, _ offset: Int, _ length: Int) {
     utf8.removeAll(keepingCapacity: true)
     let isBigEndian = encoding == .utf16BigEndian

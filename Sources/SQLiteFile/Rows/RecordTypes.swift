@@ -1,7 +1,7 @@
-/// The serial types of one record, parsed into memory that is used again and again.
+/// The serial types of one record, parsed into memory that is reused.
 @usableFromInline package struct RecordTypes {
-  /// Most fields that a record of SQLite's can have (SQLITE_MAX_COLUMN's upper limit).
-  @inlinable package static var mostFields: Int { 32_767 }
+  /// How many fields a record of SQLite can have (upper limit of SQLITE_MAX_COLUMN).
+  @inlinable package static var maxFields: Int { 32_767 }
   /// No value is longer than 2 GiB (SQLITE_MAX_LENGTH).
   @inlinable static var longestType: UInt64 { 0x1_0000_0000 }
 
@@ -12,7 +12,8 @@
   @inlinable package var lengthWithoutFirst: Int {
     bodyLength - (types.first.map(RecordDecoder.length(ofType:)) ?? 0)
   }
-  /// Sixteen bits that differ where records have another count of fields, or fields of other storage classes, but for few.
+  /// Sixteen bits that almost always differ between records with another number of fields, or with fields of other
+  /// storage classes.
   @inlinable package var classHash: UInt16 {
     var hash: UInt32 = 0x811c_9dc5
     for type in types {
@@ -20,17 +21,17 @@
     }
     return UInt16(truncatingIfNeeded: hash ^ hash >> 16)
   }
-  /// Types that may still be read. A page made for it has thousands of places where a record of thousands of
-  /// types seems to begin.
+  /// How many types may still be read. A crafted page has thousands of places where a record of thousands of types
+  /// seems to begin.
   @usableFromInline var budget = Int.max
 
-  /// No types yet, and no bound.
+  /// No types yet, and no limit.
   @inlinable package init() {}
 
-  /// Sets the bound of what is read from one page.
+  /// Sets the limit for one page.
   @inlinable package mutating func renewBudget(usableSize: Int) { budget = usableSize * 128 }
 
-  /// Has bytes of values that were looked at count as well: a page may hold thousands of records over the same ones.
+  /// Counts bytes of values that were examined as well: thousands of records on a page may share the same values.
   @inlinable package mutating func spend(bytes: Int) { budget &-= max(0, bytes) / 4 }
 
   /// Reads the types in `range`; false when they do not end exactly at its end, or one is reserved.
@@ -39,14 +40,14 @@
     bodyLength = 0
     var offset = range.lowerBound
     while offset < range.upperBound {
-      guard types.count < Self.mostFields, append(bytes, &offset, end: range.upperBound) else {
+      guard types.count < Self.maxFields, append(bytes, &offset, end: range.upperBound) else {
         return false
       }
     }
     return true
   }
 
-  /// Reads the types of a whole cell; false where they contradict its payload.
+  /// Reads the types of an intact cell; false where they contradict its payload.
   @inlinable package mutating func read(_ cell: LeafCell, _ page: RawSpan) -> Bool {
     let limit = cell.record + cell.local
     guard let header = Varint.read(page, at: cell.record, end: limit),
@@ -79,11 +80,11 @@
     }
     budget &-= count
     bodyLength = sum
-    return budget > 0 && count <= Self.mostFields
+    return budget > 0 && count <= Self.maxFields
   }
 
   /// Reads `count` types from `offset` on.
-  /// - Returns: the offset behind them; nil when they run past `end`.
+  /// - Returns: the offset after them; nil when they run past `end`.
   @inlinable package mutating func read(_ bytes: RawSpan, at offset: Int, count: Int, end: Int)
     -> Int?
   {
@@ -96,7 +97,7 @@
     return offset
   }
 
-  /// Puts a type in front that the file has lost.
+  /// Adds a type at the front that the file has lost.
   @inlinable package mutating func prepend(_ type: UInt64) {
     types.insert(type, at: 0)
     bodyLength += RecordDecoder.length(ofType: type)

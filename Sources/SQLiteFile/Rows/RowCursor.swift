@@ -1,9 +1,9 @@
-/// Rows of a table one after another, for those who read two tables side by side. It holds the rows of one leaf.
+/// Hands out the rows of a table one by one, for reading two tables side by side. It holds the rows of one leaf.
 package final class RowCursor {
   private let list: LeafList
   /// Pages that hold the rows, in key order.
   package var leaves: [UInt32] { list.pages }
-  /// Pages above them; empty when the leaves were given.
+  /// Interior pages above them; empty when the leaves were given.
   package var interior: [UInt32] { scan.interiorPages }
   /// What was found on the way.
   package var findings: FindingList { scan.findings }
@@ -15,11 +15,11 @@ package final class RowCursor {
   private var nextLeaf = 0
   private var position = 0
 
-  /// A cursor in front of the first row.
+  /// A cursor before the first row.
   ///
   /// - Parameters:
   ///   - table: a table with row ids.
-  ///   - database: the database; it may go on being used.
+  ///   - database: the database; it may still be used.
   ///   - chosen: only these of its leaves; nil for all.
   /// - Throws: ``SQLiteFileError`` when the device fails.
   package init(
@@ -39,7 +39,7 @@ package final class RowCursor {
     self.scan = scan
   }
 
-  /// The next row; nil behind the last. Only a damaged table gives rows out of order.
+  /// The next row; nil after the last. Only a damaged table gives rows out of order.
   package func next() throws(SQLiteFileError) -> ComparedRow? {
     while position >= sink.rows.count {
       guard nextLeaf < list.count else {
@@ -58,7 +58,7 @@ package final class RowCursor {
 }
 
 extension SQLiteDatabase {
-  /// How many of these pages are no b-tree pages: they go on with long values, are free, or hold pointers.
+  /// How many of these pages are not b-tree pages: overflow, free or pointer-map pages.
   package func otherPageCount(_ pages: [UInt32]) throws(SQLiteFileError) -> Int {
     var reader = anotherReader()
     var count = 0
@@ -73,7 +73,7 @@ extension SQLiteDatabase {
     try layout(of: table).isRowIDTable
   }
 
-  /// The pages of a table with row ids: its leaves in key order, and those above them.
+  /// The pages of a table with row ids: its leaves in key order, and the interior pages.
   package func pages(of table: Table) throws(SQLiteFileError) -> (
     leaves: [UInt32], interior: [UInt32]
   ) {

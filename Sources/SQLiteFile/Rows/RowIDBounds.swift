@@ -1,20 +1,20 @@
-/// The row ids that the keys above a page leave to it (file format, section 1.6): none where `least` is above `most`.
+/// The row ids that the keys above a page allow it (file format, section 1.6): none where `least` is above `most`.
 package struct RowIDBounds {
   package var least = Int64.min
   package var most = Int64.max
 }
 
-/// The keys of an interior page of a table, met one after the other. Each is the highest row id that the page left of it
-/// may have.
+/// The keys of an interior page of a table, met one after the other. Each is the highest row id of the page to its
+/// left.
 struct KeyWalk {
-  /// What is right of the last key.
+  /// The bounds of the page after the last key.
   private(set) var rest: RowIDBounds
-  /// Whether the keys ascend within what is above the page. Where they do not they bound nothing.
+  /// Whether the keys ascend within the bounds of the page. Keys out of order bound nothing.
   private(set) var isInOrder = true
 
   init(_ rowIDs: RowIDBounds = RowIDBounds()) { rest = rowIDs }
 
-  /// The row ids of the page left of the next key.
+  /// The bounds of the page left of the next key.
   mutating func next(_ key: Int64) -> RowIDBounds {
     guard isInOrder, key >= rest.least, key <= rest.most else {
       isInOrder = false
@@ -27,14 +27,14 @@ struct KeyWalk {
   }
 }
 
-/// The leaves of a table in key order, with the row ids that each may have; twelve bytes for each.
+/// The leaves of a table in key order, with the bounds of their row ids; twelve bytes each.
 package struct LeafList {
   private(set) var pages: [UInt32] = []
   private var most: [Int64] = []
 
   package init() {}
 
-  /// Leaves of which no keys are known.
+  /// Leaves whose keys are not known.
   package init(unbounded pages: [UInt32]) {
     self.pages = pages
     most = Array(repeating: .max, count: pages.count)
@@ -42,7 +42,7 @@ package struct LeafList {
 
   package var count: Int { pages.count }
 
-  /// A leaf begins where the one before it ends.
+  /// A leaf's bounds begin where those of the leaf before it end.
   package subscript(index: Int) -> (page: UInt32, rowIDs: RowIDBounds) {
     let before = index > 0 ? most[index - 1] : .min
     return (

@@ -1,28 +1,28 @@
 /// How the fields of a record become the columns of a row.
 @usableFromInline package struct RowLayout {
-  /// Where a column's value comes from, small and plain: it is looked up for each value of each row.
+  /// Where a column's value comes from. It is small and plain because it is looked up for each value of each row.
   @usableFromInline package struct Rule: BitwiseCopyable {
-    /// The number of the field; less than 0 where no field holds the value.
+    /// The number of the field; negative where no field holds the value.
     package var field: Int32
     /// Whether the value is the row id; the field itself is NULL.
     @usableFromInline package var isRowID = false
-    /// Whether whole numbers stand for reals.
+    /// Whether integers stand for reals.
     @usableFromInline package var isReal = false
   }
 
   /// A rule for each column.
   @usableFromInline package let rules: ContiguousArray<Rule>
-  /// For each column what a row without the field has; nil when that is not known.
+  /// For each column, the value of a row without the field; nil when it is not known.
   package let defaults: [StoredValue?]
   /// The names of the columns.
   package let names: [String]
-  /// Whether the fields are the columns in order, so that one pass does.
+  /// Whether the fields are the columns in order, so that one pass is enough.
   @usableFromInline package let isInOrder: Bool
   /// The most fields that a record of the table has.
   package let fieldCount: Int
-  /// What the declaration asks of the fields.
+  /// The constraints that the declaration sets on the fields.
   package let demands: FieldDemands
-  /// Whether fields behind the last column are taken too.
+  /// Whether fields after the last column are taken too.
   @usableFromInline package let takesAllFields: Bool
 
   /// The layout of a table.
@@ -39,7 +39,7 @@
     takesAllFields = false
   }
 
-  /// The layout of records of which nothing is known: the fields as they are, however many there are.
+  /// The layout of records of an unknown table: all fields as they are.
   package init() {
     rules = []
     defaults = []

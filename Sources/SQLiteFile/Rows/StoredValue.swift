@@ -12,10 +12,10 @@ public enum StoredValue: Sendable, Hashable {
   case blob([UInt8])
 }
 
-/// Text as it stands in a file, valid or not.
+/// Text as it is in a file, valid or not.
 public struct StoredText: Sendable, Hashable {
-  /// The bytes as UTF-8. Surrogates of UTF-16 that stand alone are in their three-byte form, which is not
-  /// valid UTF-8, so ``isValid`` tells.
+  /// The bytes as UTF-8. Lone surrogates of UTF-16 are in their three-byte form, which is not valid UTF-8, so that
+  /// ``isValid`` is false.
   public let utf8: [UInt8]
 
   /// Text of these bytes.
@@ -24,7 +24,7 @@ public struct StoredText: Sendable, Hashable {
   /// Text of a string.
   public init(_ string: String) { utf8 = Array(string.utf8) }
 
-  /// The text, with U+FFFD in the place of what is not valid.
+  /// The text, with U+FFFD in place of invalid bytes.
   public var string: String { String(decoding: utf8, as: UTF8.self) }
 
   /// Whether the bytes are valid UTF-8, so that ``string`` is exact.

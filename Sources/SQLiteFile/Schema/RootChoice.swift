@@ -1,9 +1,9 @@
-/// Which of several tables that the schema gives one root page to has the rows below it.
+/// Chooses the table that owns the rows below a root page that the schema gives to several tables.
 package enum RootChoice {
   /// Tables whose declarations are held against the rows.
-  private static let mostTables = 4096
+  private static let maxTables = 4096
 
-  /// The table whose declaration the first rows fit best; of several the first in the schema.
+  /// The table whose declaration fits the first rows best; of several, the first in the schema.
   package static func choose(
     _ tables: [Table], encoding: DatabaseHeader.TextEncoding, _ reader: inout PageReader
   ) throws(SQLiteFileError) -> Table {
@@ -13,11 +13,11 @@ package enum RootChoice {
     let isTable = try reader.kind(of: root)?.isTable ?? true
     let records = isTable ? try FirstRecords.read(below: root, &reader) : []
     var types = RecordTypes()
-    for table in tables.prefix(mostTables) {
+    for table in tables.prefix(maxTables) {
       guard let definition = table.definition else { continue }
       var score = definition.isWithoutRowID == !isTable ? 1 << 16 : 0
       let demands = FieldDemands(definition)
-      // How many rows are what the declaration allows, and of those, how many have a field for each column.
+      // How many rows the declaration allows, and of those, how many have a field for each column.
       for record in records
       where allows(record.payload.rawSpan, demands, encoding, &types) {
         score += types.types.count == demands.fields.count ? 257 : 256
@@ -54,7 +54,7 @@ package enum RootChoice {
     return true
   }
 
-  /// Whether a text is a number: then a column of numeric affinity would have it as one.
+  /// Whether a text is a number: a column of numeric affinity would have converted it.
   private static func isNumber(_ text: RawSpan, _ encoding: DatabaseHeader.TextEncoding) -> Bool {
     var bytes = text.array()
     if encoding != .utf8 {

@@ -1,5 +1,5 @@
-/// A name as SQLite compares names: the bytes of ASCII letters have two cases, all others are what they are. Swift's own
-/// `==` and `lowercased()` take names for one that are two tables to SQLite.
+/// A name as SQLite compares names: only ASCII letters have two cases; all other bytes are compared as they are.
+/// Swift's own `==` and `lowercased()` would treat two different tables of SQLite as one.
 package struct SQLName: Hashable, Comparable, Sendable {
   private let folded: [UInt8]
 
@@ -15,7 +15,7 @@ package struct SQLName: Hashable, Comparable, Sendable {
     one.folded.lexicographicallyPrecedes(other.folded)
   }
 
-  /// Whether two names are one to SQLite.
+  /// Whether SQLite treats two names as one.
   package static func isSame(_ one: String, _ other: String) -> Bool {
     guard one.utf8.count == other.utf8.count else { return false }
     var rest = other.utf8.makeIterator()

@@ -1,4 +1,4 @@
-/// The words of a CREATE statement, as SQLite's own tokenizer takes them apart.
+/// A word of a CREATE statement, split as SQLite's own tokenizer does.
 package struct SQLToken: Equatable {
   package enum Kind: Equatable {
     /// A bare word: a keyword or an identifier.
@@ -19,10 +19,10 @@ package struct SQLToken: Equatable {
 
   package let kind: Kind
   package let text: String
-  /// Where the token stands in the statement's UTF-8.
+  /// Where the token is in the statement's UTF-8.
   package let range: Range<Int>
 
-  /// Whether this is the given keyword, which no quoted word ever is.
+  /// Whether this is the given keyword; a quoted word never is.
   package func isKeyword(_ keyword: String) -> Bool {
     kind == .word && SQLName.isSame(text, keyword)
   }
@@ -31,8 +31,8 @@ package struct SQLToken: Equatable {
     kind == .punctuation && text.utf8.elementsEqual(character.utf8)
   }
 
-  /// The words of the one statement that SQLite reads of an entry of the schema: it ends with a zero byte, and with a
-  /// semicolon unless that is a trigger's own.
+  /// The words of the one statement that SQLite reads from an entry of the schema: it ends at a zero byte or a
+  /// semicolon, except for semicolons inside a trigger.
   package static func statement(in sql: [UInt8]) -> [SQLToken] {
     all(in: Array(statementBytes(of: sql)))
   }
@@ -48,14 +48,15 @@ package struct SQLToken: Equatable {
     return text.prefix(end.range.lowerBound)
   }
 
-  /// Takes a statement apart; comments and white space go. An unfinished literal ends at the end of the text.
+  /// Splits a statement into words; comments and white space are dropped. An unfinished literal ends at the end of the
+  /// text.
   package static func all(in sql: [UInt8]) -> [SQLToken] {
     var tokens: [SQLToken] = []
     var index = 0
 
     func text(_ range: Range<Int>) -> String { String(decoding: sql[range], as: UTF8.self) }
 
-    /// The end of a quoted piece whose opening quote is at `start`, and its content with doubled quotes undone.
+    /// The end of a quoted piece whose opening quote is at `start`, and its content with doubled quotes reduced to one.
     func quoted(from start: Int, close: UInt8) -> (end: Int, content: String) {
       var content: [UInt8] = []
       var position = start + 1
@@ -134,7 +135,7 @@ package struct SQLToken: Equatable {
     return tokens
   }
 
-  /// Where a parameter ends that begins at `start`; nil when none does (tokenize.c, CC_VARNUM, CC_DOLLAR, CC_VARALPHA).
+  /// The end of a parameter that begins at `start`; nil when none does (tokenize.c, CC_VARNUM, CC_DOLLAR, CC_VARALPHA).
   private static func parameterEnd(_ sql: [UInt8], _ start: Int) -> Int? {
     var index = start + 1
     switch sql[start] {

@@ -8,7 +8,7 @@ public struct SchemaEntry: Sendable, Hashable {
   public let tableName: String
   /// The root page of its b-tree; 0 for views, triggers and virtual tables.
   public let rootPage: UInt32
-  /// The CREATE statement; nil for the indexes that SQLite makes by itself.
+  /// The CREATE statement; nil for the indexes that SQLite creates automatically.
   public let sql: String?
 
   /// An entry with all its columns.
@@ -52,8 +52,8 @@ public struct Table: Sendable, Hashable {
 public struct Schema: Sendable, Equatable {
   /// All entries, in the order of the file.
   public let entries: [SchemaEntry]
-  /// The tables with rows in the file, in the order of the file; virtual tables are not among them,
-  /// the tables that they keep their content in are.
+  /// The tables that have rows in the file, in the order of the file: not virtual tables, but the tables that these
+  /// keep their content in.
   public private(set) var tables: [Table]
 
   /// The table of this name, upper and lower case alike as in SQL.
@@ -77,17 +77,17 @@ public struct Schema: Sendable, Equatable {
       tables.enumerated().map { (SQLName($1.name), $0) }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// The places of tables whose statements are readable and deny their rows.
-  private var disbelieved: Set<Int> = []
+  /// The places of tables whose statements are readable but contradicted by their rows.
+  private var ignoredStatements: Set<Int> = []
 
-  package func isDisbelieved(_ table: Table) -> Bool {
-    table.place.map(disbelieved.contains) ?? false
+  package func isStatementIgnored(of table: Table) -> Bool {
+    table.place.map(ignoredStatements.contains) ?? false
   }
 
-  /// Takes the statement of a table for one that cannot be read.
-  package mutating func disbelieve(_ table: Table) {
+  /// Treats the statement of a table as unreadable.
+  package mutating func ignoreStatement(of table: Table) {
     guard let place = table.place else { return }
-    disbelieved.insert(place)
+    ignoredStatements.insert(place)
     tables[place] = Table(
       name: table.name, rootPage: table.rootPage, definition: nil, sql: table.sql, place: place)
   }
@@ -107,7 +107,7 @@ public struct Schema: Sendable, Equatable {
 }
 
 extension SchemaEntry {
-  /// Whether SQLite takes it for an entry: of a kind that there is, and a statement only where it begins as one.
+  /// Whether SQLite accepts the entry: it is of a known kind, and its statement, if any, begins as one.
   package var isReadable: Bool {
     guard ["table", "index", "view", "trigger"].contains(type) else { return false }
     guard let sql, !sql.isEmpty else { return true }
@@ -122,12 +122,13 @@ extension SchemaEntry {
     self.tableName = tableName.string
     switch row.values[3] {
     case .integer(let page): rootPage = UInt32(exactly: page) ?? 0
-    // SQLite reads the number from text in any case.
+    // SQLite reads the number also from text.
     case .text(let page): rootPage = UInt32(page.string) ?? 0
     default: rootPage = 0
     }
     if case .text(let text) = row.values[4] { sql = text.string } else { sql = nil }
-    // SQLite compares the word without case, and where there is no statement not at all: such an entry is an index.
+    // SQLite compares the type without case. Where there is no statement it ignores the type: such an entry is an
+    // index.
     let known = ["table", "index", "view", "trigger"].first { SQLName.isSame($0, type.string) }
     let isAutomatic = sql == nil && SQLName(name.string).hasPrefix("sqlite_autoindex_")
     self.type = known ?? (isAutomatic ? "index" : type.string)

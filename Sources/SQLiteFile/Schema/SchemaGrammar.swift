@@ -1,9 +1,9 @@
-/// Goes through a CREATE statement of the schema word by word, as strictly as SQLite's own grammar (parse.y) does.
+/// Parses a CREATE statement of the schema word by word, as strictly as SQLite's own grammar (parse.y).
 ///
-/// Expressions, queries and the bodies of triggers are not judged beyond their words and parentheses;
-/// ``hasUnjudged`` says that there were some.
+/// Of expressions, queries and trigger bodies only the words and parentheses are judged; ``hasUnjudged`` tells whether
+/// there were any.
 package struct SchemaGrammar {
-  /// Why a statement cannot be one of SQLite's.
+  /// Why SQLite cannot accept a statement.
   package struct Defect: Error {
     package let message: String
 
@@ -14,17 +14,17 @@ package struct SchemaGrammar {
 
   private let tokens: [SQLToken]
   private var position = 0
-  /// The columns of a table so far, with a type of one word.
+  /// The columns of a table so far, with the type where it is one word.
   private var columns: [(name: String, type: String?)] = []
   private var uniqueCount = 0
   /// The column with AUTOINCREMENT.
   private var numbered: (name: String, type: String?)?
-  /// Whether the statement has parts that were only passed over.
+  /// Whether parts of the statement were skipped.
   package private(set) var hasUnjudged = false
 
   package init(_ tokens: [SQLToken]) { self.tokens = tokens }
 
-  /// Whether SQLite refuses a CREATE TABLE statement for its words or their order.
+  /// Whether SQLite refuses a CREATE TABLE statement because of its words or their order.
   package static func refusesTable(_ sql: String) -> Bool {
     let bytes = Array(SQLToken.statementBytes(of: Array(sql.utf8)))
     guard SchemaLexis.defect(in: bytes) == nil else { return true }
@@ -37,7 +37,7 @@ package struct SchemaGrammar {
     }
   }
 
-  /// Words that are no names without quotes: those of SQLite's keywords that have no fallback to an identifier.
+  /// Words that are not names without quotes: SQLite's keywords that have no fallback to an identifier.
   private static let reserved: Set<String> = [
     "ADD", "ALL", "ALTER", "AND", "AS", "AUTOINCREMENT", "BETWEEN", "CASE", "CHECK", "COLLATE",
     "COMMIT", "CONSTRAINT", "CREATE", "DEFAULT", "DEFERRABLE", "DELETE", "DISTINCT", "DROP", "ELSE",
@@ -64,8 +64,8 @@ package struct SchemaGrammar {
   }
 
   private func unexpected(_ wanted: String) -> Defect {
-    guard let token = current else { return Defect(message: "it ends where \(wanted) is due") }
-    return Defect(message: "\"\(token.text.prefix(40))\" stands where \(wanted) is due")
+    guard let token = current else { return Defect(message: "it ends where \(wanted) is expected") }
+    return Defect(message: "\"\(token.text.prefix(40))\" stands where \(wanted) is expected")
   }
 
   private mutating func expect(_ keywords: String...) throws(Defect) {
@@ -76,7 +76,7 @@ package struct SchemaGrammar {
     guard take(punctuation: punctuation) else { throw unexpected(punctuation) }
   }
 
-  /// TEMP is taken and means nothing: what the schema of a file has is in that file.
+  /// TEMP is accepted and ignored: the schema of a file describes only that file.
   private mutating func create(_ what: String) throws(Defect) {
     try expect("CREATE")
     if !take("TEMP") { _ = take("TEMPORARY") }
@@ -97,7 +97,7 @@ package struct SchemaGrammar {
     return token.text
   }
 
-  /// Passes over an expression in parentheses.
+  /// Skips an expression in parentheses.
   private mutating func expression() throws(Defect) {
     try expect(punctuation: "(")
     hasUnjudged = true
@@ -141,12 +141,12 @@ package struct SchemaGrammar {
       if isTableConstraint { break }
       let column = try column(&keys)
       guard seen.insert(SQLName(column.name)).inserted else {
-        throw Defect(message: "it has two columns \(column.name)")
+        throw Defect(message: "it has two columns named \(column.name)")
       }
       table.columns.append(column.name)
       if !column.isGenerated { stored += 1 }
     } while take(punctuation: ",")
-    guard stored > 0 else { throw Defect(message: "it has no column that is stored") }
+    guard stored > 0 else { throw Defect(message: "it has no stored column") }
     while isTableConstraint {
       try tableConstraint(&keys, &used)
       _ = take(punctuation: ",")
@@ -155,11 +155,11 @@ package struct SchemaGrammar {
     guard keys <= 1 else { throw Defect(message: "it has two primary keys") }
     if let column = numbered {
       guard let type = column.type, SQLName.isSame(type, "INTEGER") else {
-        throw Defect(message: "AUTOINCREMENT is for an INTEGER PRIMARY KEY only")
+        throw Defect(message: "AUTOINCREMENT is allowed only on an INTEGER PRIMARY KEY")
       }
     }
     for name in used where !seen.contains(SQLName(name)) {
-      throw Defect(message: "a constraint is on \(name), and there is no such column")
+      throw Defect(message: "a constraint names the column \(name), which does not exist")
     }
     if current != nil, current?.isPunctuation(";") != true {
       repeat {
@@ -185,8 +185,8 @@ package struct SchemaGrammar {
   /// The types that a STRICT table may have ("STRICT Tables", section 2).
   private func judgeStrict() throws(Defect) {
     for column in columns where !Self.strictTypes.contains(SQLName(column.type ?? "")) {
-      throw Defect(
-        message: "a column of a STRICT table is \(column.type ?? "without a type"), \(column.name)")
+      let type = column.type.map { "the type \($0)" } ?? "no valid type"
+      throw Defect(message: "the column \(column.name) of a STRICT table has \(type)")
     }
   }
 
@@ -199,7 +199,7 @@ package struct SchemaGrammar {
     let column = try name("the name of a column")
     let typeStart = position
     try type()
-    // Several words, or a length, are no type of those that matter here.
+    // A type of several words, or with a length, is none of those that matter here.
     columns.append(
       (
         column,
@@ -291,7 +291,7 @@ package struct SchemaGrammar {
     position += 1
   }
 
-  /// ON CONFLICT, where it is.
+  /// ON CONFLICT, if present.
   private mutating func conflict() throws(Defect) {
     guard take("ON") else { return }
     try expect("CONFLICT")
@@ -370,7 +370,7 @@ package struct SchemaGrammar {
 
   // MARK: - Other statements
 
-  /// What a CREATE INDEX statement names; `columns` are those parts that are plain columns.
+  /// What a CREATE INDEX statement names; `columns` are the parts that are plain columns.
   package struct IndexNames {
     package var name: String
     package var table: String
@@ -399,7 +399,7 @@ package struct SchemaGrammar {
     return index
   }
 
-  /// A part of an index: the name of its column, or nil for an expression, which is passed over.
+  /// A part of an index: the name of its column, or nil for an expression, which is skipped.
   private mutating func indexedColumn() throws(Defect) -> String? {
     let start = position
     if let token = current, isName(token) {
@@ -407,7 +407,7 @@ package struct SchemaGrammar {
       if take("COLLATE") { _ = try name("the name of a collation") }
       if !take("ASC") { _ = take("DESC") }
       if current?.isPunctuation(",") == true || current?.isPunctuation(")") == true {
-        // SQLite takes a string, and what is in double quotes and no column, for a constant.
+        // SQLite takes a string, or a double-quoted word that is no column, for a constant.
         return token.kind == .word ? token.text : nil
       }
     }

@@ -1,4 +1,4 @@
-/// Looks for what SQLite's tokenizer refuses (tokenize.c): such a statement cannot be parsed whatever else it says.
+/// Looks for what SQLite's tokenizer refuses (tokenize.c). Such a statement cannot be parsed at all.
 package enum SchemaLexis {
   /// What is wrong with the words of a statement; nil when nothing is.
   package static func defect(in sql: [UInt8]) -> String? {
@@ -7,21 +7,21 @@ package enum SchemaLexis {
     for token in SQLToken.all(in: sql) {
       switch token.kind {
       case .number where !isNumber(token.text):
-        return "\(token.text) is no number"
+        return "\(token.text) is not a number"
       case .blob where token.text.utf8.count % 2 == 1 || !token.text.utf8.allSatisfy(isHexadecimal):
-        return "x'\(token.text)' is no blob"
+        return "x'\(token.text)' is not a blob literal"
       case .punctuation:
         if token.text == "(" { depth += 1 }
         if token.text == ")" { depth -= 1 }
         if depth < 0 { return "a closing parenthesis has no opening one" }
         let byte = sql[token.range.lowerBound]
         if byte == UInt8(ascii: "!"), !isFollowed(token.range, by: UInt8(ascii: "="), sql) {
-          return "a character that no statement has: !"
+          return "a character that SQL does not allow: !"
         }
         if !known.contains(byte) {
           return byte > 0x20 && byte < 0x7f
-            ? "a character that no statement has: \(token.text)"
-            : "a character that no statement has: byte \(byte)"
+            ? "a character that SQL does not allow: \(token.text)"
+            : "a character that SQL does not allow: byte \(byte)"
         }
       default: break
       }
@@ -47,7 +47,7 @@ package enum SchemaLexis {
     return SQLNumber.value(of: digits) != nil
   }
 
-  /// What a quoted piece that goes on to the end is called; nil without one.
+  /// The message about a quoted piece that is not closed; nil when there is none.
   package static func unfinished(_ sql: some RandomAccessCollection<UInt8>) -> String? {
     let sql = Array(sql)
     var index = 0

@@ -5,8 +5,8 @@ extension TableDefinition {
     SQLName("BLOB"): [.integer, .real, .text],
   ]
 
-  /// The classes that SQLite does not store in a column: what `PRAGMA integrity_check` calls a NUMERIC or non-INT value,
-  /// or a NULL value, in it (pragma.c). The column that stands for the row id is NULL in every record.
+  /// The classes that SQLite does not store in a column: `PRAGMA integrity_check` reports such a value as NUMERIC,
+  /// non-INT or NULL (pragma.c). The column that stands for the row id is NULL in every record.
   package func refusedClasses(ofColumn place: Int) -> StorageClasses {
     if rowIDColumn == place { return [.integer, .real, .text, .blob] }
     let column = columns[place]
@@ -16,31 +16,32 @@ extension TableDefinition {
     return refused
   }
 
-  /// Whether a column would have converted text that is a number into one.
+  /// Whether a column would have converted text that is a number.
   package func refusesNumericText(inColumn place: Int) -> Bool {
     !isStrict && columns[place].affinity != .text && columns[place].affinity != .blob
   }
 
-  /// Whether a record without a field for a column would have NULL where none may be. A row that is older than the column
-  /// has its default value; an expression is not computed.
+  /// Whether a record without a field for a column would have NULL where NULL is forbidden. A row that is older than
+  /// the column has its default value; an expression is not computed.
   package func requiresField(ofColumn place: Int) -> Bool {
     rowIDColumn != place && refusedClasses(ofColumn: place).contains(.null)
       && columns[place].defaultValue == .null
   }
 }
 
-/// What a declaration asks of the fields of a record. Made once for a table, which may have thousands of columns.
+/// The constraints that a declaration sets on the fields of a record. Made once for a table, which may have thousands
+/// of columns.
 package struct FieldDemands: Sendable {
   package struct Field: BitwiseCopyable, Sendable {
-    /// The classes that SQLite does not store there.
+    /// The classes that SQLite does not store in the field.
     package let refused: StorageClasses
     /// Whether text that is a number would have been converted.
     package let refusesNumericText: Bool
-    /// Whether a record without the field would have NULL where none may be.
+    /// Whether a record without the field would have NULL where NULL is forbidden.
     package let isRequired: Bool
   }
 
-  /// In the order of the fields; empty where nothing is known of the table.
+  /// In the order of the fields; empty for an unknown table.
   package let fields: ContiguousArray<Field>
 
   package init(_ table: TableDefinition) {
@@ -53,7 +54,7 @@ package struct FieldDemands: Sendable {
       })
   }
 
-  /// The demands of a table of which nothing is known: none.
+  /// No constraints, for an unknown table.
   package init() { fields = [] }
 
   /// Whether SQLite could have stored a record with these types.
@@ -68,8 +69,8 @@ package struct FieldDemands: Sendable {
     return !fields[count...].contains { $0.isRequired }
   }
 
-  /// Whether the header of a record, as much of it as is there, has a class that SQLite does not store in its field. A NULL
-  /// says nothing here: a column may have become NOT NULL later.
+  /// Whether the header of a record, as far as it is there, has a class that SQLite does not store in its field. NULL
+  /// says nothing here, because a column may have become NOT NULL later.
   package func contradict(_ record: RawSpan) -> Bool {
     let end = record.byteCount
     guard let header = Varint.read(record, at: 0, end: end) else { return false }

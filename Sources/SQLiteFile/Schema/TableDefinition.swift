@@ -1,6 +1,6 @@
 /// A table as its CREATE statement declares it.
 public struct TableDefinition: Sendable, Hashable {
-  /// What SQLite does to values on their way into a column ("Datatypes In SQLite", section 3).
+  /// How SQLite converts values that are stored in a column ("Datatypes In SQLite", section 3).
   public enum Affinity: String, Sendable, Hashable {
     /// Declared with CHAR, CLOB or TEXT.
     case text
@@ -32,18 +32,18 @@ public struct TableDefinition: Sendable, Hashable {
     public let declaredType: String
     /// The affinity that follows from the type.
     public let affinity: Affinity
-    /// The value that rows have which are older than the column, the affinity applied.
-    /// Nil when it is an expression that would have to be computed.
+    /// The value of rows that are older than the column, with the affinity applied. Nil when it is an expression that
+    /// would have to be computed.
     public let defaultValue: StoredValue?
     /// The collating sequence, BINARY when none is named.
     public let collation: String
     /// Whether the value is computed.
     public let generation: Generation
-    /// Whether NULL is forbidden by a NOT NULL of the column itself.
+    /// Whether the column itself forbids NULL with NOT NULL.
     public let isNotNull: Bool
   }
 
-  /// A part of a key: a column, and how its values are ordered.
+  /// A part of a key: a column and the order of its values.
   package struct KeyPart: Sendable, Hashable {
     package var column: Int
     package var collation: String
@@ -55,13 +55,13 @@ public struct TableDefinition: Sendable, Hashable {
       self.isDescending = isDescending
     }
 
-    /// Whether an index that has one part needs no other one to tell rows apart.
+    /// Whether an index that has one part needs no other part to tell rows apart.
     package func isStored(as other: KeyPart) -> Bool {
       column == other.column && SQLName.isSame(collation, other.collation)
     }
   }
 
-  /// An index that SQLite makes by itself for a constraint.
+  /// An index that SQLite creates automatically for a constraint.
   package struct AutomaticIndex: Sendable, Hashable {
     /// The number that ends its name.
     package var number: Int
@@ -78,31 +78,32 @@ public struct TableDefinition: Sendable, Hashable {
   public let isWithoutRowID: Bool
   /// Whether types are enforced.
   public let isStrict: Bool
-  /// Whether row ids are never used again ("SQLite Autoincrement").
+  /// Whether row ids are never reused ("SQLite Autoincrement").
   public let isAutoincrement: Bool
   /// The parts of the primary key, each once.
   package let keyParts: [KeyPart]
-  /// The indexes that SQLite makes for constraints; nil when a constraint was not understood.
+  /// The indexes that SQLite creates for constraints; nil when a constraint was not understood.
   package let automaticIndexes: [AutomaticIndex]?
-  /// Whether a CHECK constraint says more of the values.
+  /// Whether a CHECK constraint restricts the values further.
   package let hasChecks: Bool
 
-  /// The place of the column of this name.
+  /// The place of the column with this name.
   package func place(of name: String) -> Int? {
     columns.firstIndex { SQLName.isSame($0.name, name) }
   }
 
-  /// The order in which a row stores the columns: of a WITHOUT ROWID table the primary key comes first
-  /// (file format, section 2.4 "Representation Of SQL Tables"). Virtual columns are not among them.
+  /// The order in which a row stores the columns: the primary key comes first in a WITHOUT ROWID table (file format,
+  /// section 2.4 "Representation Of SQL Tables"). Virtual columns are left out.
   package var storedOrder: [Int] {
     let stored = columns.indices.filter { columns[$0].generation != .virtual }
     guard isWithoutRowID else { return stored }
     return primaryKey + stored.filter { !primaryKey.contains($0) }
   }
 
-  /// Reads a CREATE TABLE statement; nil when it is none, or one without columns.
+  /// Reads a CREATE TABLE statement; nil when it is something else or has no columns.
   public init?(sql: String) {
-    // A quote without an end swallows the columns behind it. One that a zero byte in a name cuts off has its end behind that.
+    // A quote without an end swallows the columns after it. When a zero byte in a name cuts the quote off, its end
+    // comes after that byte.
     let bytes = Array(sql.utf8)
     guard
       SchemaLexis.unfinished(SQLToken.statementBytes(of: bytes)) == nil
@@ -113,7 +114,7 @@ public struct TableDefinition: Sendable, Hashable {
       self = table
       return
     }
-    // SQLite refuses a statement that a zero byte in a name cuts off. What it means is clear, and so are its rows.
+    // SQLite refuses a statement that a zero byte in a name cuts off, but its meaning is clear, and so are its rows.
     parser = TableParser(sql, isWhole: true)
     guard let table = parser.parse() else { return nil }
     self = table
@@ -137,8 +138,8 @@ public struct TableDefinition: Sendable, Hashable {
 }
 
 extension TableDefinition.Affinity {
-  /// The affinity of a declared type ("Datatypes In SQLite", section 3.1, in its order of precedence). To SQLite types
-  /// are bytes, of which those of ASCII letters alone have two cases.
+  /// The affinity of a declared type ("Datatypes In SQLite", section 3.1, in its order of precedence). SQLite compares
+  /// types as bytes, in which only ASCII letters have two cases.
   public init(declaredType: String, isStrict: Bool = false) {
     let type = declaredType.utf8.map { UInt8(ascii: "a")...UInt8(ascii: "z") ~= $0 ? $0 - 32 : $0 }
     func contains(_ word: StaticString) -> Bool {
@@ -171,7 +172,7 @@ extension TableDefinition.Affinity {
       // Stored as the integer 0, which has no sign.
       return .real(0)
     case (.integer, .real(let number)), (.numeric, .real(let number)):
-      // SQLite leaves the two ends of the range alone, where a real may have been rounded.
+      // SQLite does not convert the two ends of the range, where a real may have been rounded.
       guard let integer = Int64(exactly: number), integer > .min, integer < .max else {
         return value
       }
@@ -185,9 +186,9 @@ extension TableDefinition.Affinity {
   }
 }
 
-/// Numbers in text, as SQLite's conversion recognises them.
+/// Recognizes numbers in text as SQLite's conversion does.
 package enum SQLNumber {
-  /// The value of text that is a decimal number and nothing else but white space around it; nil when it is not.
+  /// The value of text that is a decimal number with optional white space around it; nil for other text.
   package static func value(of text: [UInt8]) -> StoredValue? {
     var rest = text[...]
     while let last = rest.last, isSpace(last) { rest.removeLast() }

@@ -4,13 +4,13 @@ struct TableParser {
   private let tokens: [SQLToken]
   private var position = 0
 
-  /// With `isWhole` the statement goes on where SQLite takes it to end.
+  /// With `isWhole` the statement continues after the place where it ends for SQLite.
   init(_ sql: String, isWhole: Bool = false) {
     self.sql = Array(sql.utf8)
     tokens = isWhole ? SQLToken.all(in: self.sql) : SQLToken.statement(in: self.sql)
   }
 
-  /// A column while it is being read: what it is may be settled by a later constraint.
+  /// A column while it is being read; a later constraint may still change it.
   private struct Draft {
     var name: String
     var type = ""
@@ -24,7 +24,7 @@ struct TableParser {
     var isNotNull = false
     var isDescendingKey = false
 
-    /// Whether the type is this word, in any case of its letters, which are ASCII's own.
+    /// Whether the type is INTEGER, in any case of its ASCII letters.
     var isInteger: Bool {
       isOneWord && SQLName.isSame(type, "INTEGER")
     }
@@ -38,7 +38,7 @@ struct TableParser {
     var isExpression = false
   }
 
-  /// A constraint that SQLite makes an index for.
+  /// A constraint for which SQLite creates an index.
   private struct UniqueConstraint {
     var isPrimaryKey: Bool
     var isOfTable: Bool
@@ -76,7 +76,7 @@ struct TableParser {
       } else if let draft = column() {
         drafts.append(draft)
       }
-      // What is not understood is passed over, a word at a time.
+      // A part that is not understood is skipped word by word.
       if !takePunctuation(","), position == start { position += 1 }
     }
     _ = takePunctuation(")")
@@ -108,7 +108,7 @@ struct TableParser {
     var seen: Set<[SQLName]> = []
     let keyParts = parts.compactMap { part -> TableDefinition.KeyPart? in
       guard let key = Self.part(part, drafts, places) else { return nil }
-      // A column that stands twice in the key is stored once, unless its collation differs.
+      // A column that is in the key twice is stored once, unless its collation differs.
       return seen.insert([SQLName(part.column), SQLName(key.collation)]).inserted ? key : nil
     }
     let primaryKey = keyParts.map(\.column)
@@ -120,7 +120,7 @@ struct TableParser {
     }
     return TableDefinition(
       columns: drafts.map { draft in
-        // An empty name is a type like others.
+        // An empty name is a type like any other.
         let affinity =
           draft.hasType && draft.type.isEmpty
           ? .numeric : TableDefinition.Affinity(declaredType: draft.type, isStrict: isStrict)
@@ -132,7 +132,7 @@ struct TableParser {
       },
       rowIDColumn: rowIDColumn, primaryKey: primaryKey, isWithoutRowID: isWithoutRowID,
       isStrict: isStrict,
-      // Nothing else can have this name unless it is quoted.
+      // Nothing else can be called this unless it is quoted.
       isAutoincrement: rowIDColumn != nil
         && tokens.contains { $0.isKeyword("AUTOINCREMENT") },
       keyParts: keyParts,
@@ -150,8 +150,8 @@ struct TableParser {
       isDescending: part.isDescending)
   }
 
-  /// The indexes that SQLite makes for the constraints, numbered in their order; those that say the same share one
-  /// (`sqlite3CreateIndex`). The primary key of a table without row ids has a number and no index of its own.
+  /// The indexes that SQLite creates for constraints, numbered in their order; equal constraints share one index
+  /// (`sqlite3CreateIndex`). The primary key of a table without row ids has a number but no index of its own.
   private func automaticIndexes(
     _ drafts: [Draft], _ places: [SQLName: Int], isWithoutRowID: Bool
   ) -> [TableDefinition.AutomaticIndex]? {
@@ -161,18 +161,18 @@ struct TableParser {
       guard parts.count == constraint.parts.count, !constraint.parts.contains(where: \.isExpression)
       else { return nil }
       if constraint.isPrimaryKey {
-        // One column of integers gets its key when the table is complete, or is the row id.
+        // A key on one integer column is created when the table is complete, or is the row id.
         let isInteger =
           parts.count == 1 && drafts[parts[0].column].isInteger
           && (constraint.isOfTable || !parts[0].isDescending)
         if isInteger { continue }
       }
-      let twin = made.firstIndex { other in
+      let equal = made.firstIndex { other in
         other.parts.count == parts.count
           && zip(other.parts, parts).allSatisfy { $0.isStored(as: $1) }
       }
-      if let twin {
-        if constraint.isPrimaryKey { made[twin].isPrimaryKey = true }
+      if let equal {
+        if constraint.isPrimaryKey { made[equal].isPrimaryKey = true }
       } else {
         made.append((parts, constraint.isPrimaryKey))
       }
@@ -199,7 +199,7 @@ struct TableParser {
       let range = tokens[typeStart].range.lowerBound..<tokens[position - 1].range.upperBound
       draft.type = String(decoding: sql[range], as: UTF8.self)
       draft.hasType = true
-      // SQLite takes the quotes off, and drops what stands behind them (`sqlite3Dequote`).
+      // SQLite removes the quotes and drops what follows them (`sqlite3Dequote`).
       draft.isOneWord = position - typeStart == 1
       if draft.isOneWord || [.string, .quotedIdentifier].contains(tokens[typeStart].kind) {
         draft.type = tokens[typeStart].text
@@ -309,13 +309,13 @@ struct TableParser {
     return parts
   }
 
-  /// The constant that tokens of a DEFAULT clause stand for, the affinity applied; nil when it has to be
-  /// computed. What SQLite does with them is in its `valueFromExpr` (vdbemem.c).
+  /// The constant that the tokens of a DEFAULT clause stand for, with the affinity applied; nil when it has to be
+  /// computed. SQLite's own rules are in `valueFromExpr` (vdbemem.c).
   private static func constant(_ tokens: [SQLToken], _ affinity: TableDefinition.Affinity)
     -> StoredValue?
   {
     var tokens = tokens[...]
-    // A loop and not a call for each: a hostile statement has 50,000 parentheses.
+    // A loop instead of a recursion: a hostile statement has 50,000 parentheses.
     while let first = tokens.first, tokens.count > 1 {
       if first.isPunctuation("("), tokens.last?.isPunctuation(")") == true {
         tokens = tokens.dropFirst().dropLast()
@@ -348,8 +348,8 @@ struct TableParser {
     }
   }
 
-  /// A number in a DEFAULT clause. One that is no integer of 32 bits is taken as text first, so that in a text
-  /// column it keeps the form in which it is written: `TEXT DEFAULT 1.50` is '1.50'.
+  /// A number in a DEFAULT clause. A number that is not a 32-bit integer is first taken as text, so that a text column
+  /// keeps it as written: `TEXT DEFAULT 1.50` is '1.50'.
   private static func number(
     _ text: String, _ isNegative: Bool, _ affinity: TableDefinition.Affinity
   ) -> StoredValue {
@@ -413,7 +413,7 @@ struct TableParser {
     return true
   }
 
-  /// Passes over a parenthesised part, from its opening to its closing one or the end.
+  /// Skips a parenthesised part, from its opening parenthesis to its closing one or the end.
   private mutating func skipParentheses() {
     var depth = 0
     while let token = current {

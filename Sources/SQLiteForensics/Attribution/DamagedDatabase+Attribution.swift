@@ -1,12 +1,12 @@
 import SQLiteFile
 
 extension DamagedDatabase {
-  /// A b-tree, or what is left of one: pages that the same root leads to.
+  /// A b-tree, or what is left of one: the pages below one root.
   struct Group {
     private(set) var sample: [UInt32] = []
     private var pageCount = 0
 
-    /// Takes the first pages for the sample, then ever fewer: from all over the tree.
+    /// Samples the first pages, then ever fewer, so that the sample covers all of the tree.
     mutating func add(_ page: UInt32) {
       pageCount += 1
       if sample.count < DamagedDatabase.sampleCount || pageCount.nonzeroBitCount == 1 {
@@ -15,26 +15,26 @@ extension DamagedDatabase {
     }
   }
 
-  /// How deep b-trees can be (BTCURSOR_MAX_DEPTH of SQLite's is 20).
-  private static let deepest = 24
+  /// How deep a b-tree can be (SQLite's BTCURSOR_MAX_DEPTH is 20).
+  private static let maxDepth = 24
   private static let sampleCount = 12
-  private static let mostCompared = 512
-  /// B-trees with rows that look alike of which indexes are asked, and tables that one b-tree's rows can be of.
-  private static let mostAlike = 64
-  /// Tables whose roots can have been exchanged among each other.
-  private static let mostExchanged = 8
-  /// B-trees without a root that are told apart by their row ids.
-  private static let mostTrees = 1 << 14
+  private static let maxCompared = 512
+  /// Limit of b-trees with similar rows that indexes are asked about, and of tables that one b-tree's rows can be of.
+  private static let maxAlike = 64
+  /// Limit of tables whose roots may have been exchanged with each other.
+  private static let maxExchanged = 8
+  /// Limit of b-trees without a root that row ids are used to tell apart.
+  private static let maxTrees = 1 << 14
 
-  /// The root that leads to a page, as far up as anything leads.
+  /// The root above a page, or the highest page that can be reached from it.
   func root(of page: UInt32, _ roots: [UInt32: Int]) throws(SQLiteFileError) -> (
     page: UInt32, attribution: Attribution
   ) {
     var current = page
     var attribution = Attribution.root
-    // What leads to a page of that number means another one.
+    // Whatever leads to this page number means another page.
     if census.rejected.contains(page) { return (page, .root) }
-    for _ in 0..<Self.deepest {
+    for _ in 0..<Self.maxDepth {
       if roots[current] != nil { return (current, attribution) }
       let parent = census.parent(current)
       var entry: PointerMap.Entry?
@@ -68,13 +68,14 @@ extension DamagedDatabase {
       if try isChild(root) {
         findings.add(
           Finding(
-            "schema.badRoot", "the schema gives this page as a root; it is inside another b-tree",
+            "schema.badRoot",
+            "the schema names this page as a root page, but it is inside another b-tree",
             page: root, offset: reader.location(of: root).offset, table: table.name))
       } else if let first = roots[root], !SQLName.isSame(tables[first].name, table.name) {
         findings.add(
           Finding(
             "page.otherTable",
-            "the schema gives this page as the root of the table \(tables[first].name) too; its rows are read for one table",
+            "the schema names this page as the root page of several tables; its rows are read for the table \(tables[first].name)",
             page: root, offset: reader.location(of: root).offset, table: table.name))
       } else {
         roots[root] = index
@@ -84,9 +85,9 @@ extension DamagedDatabase {
     let schema = Set(schemaLeaves)
     var current = (root: UInt32(0), group: Group())
     try forEachLeaf(roots) { page, root, attribution in
-      // The schema's own rows are no table's.
+      // Rows of the schema table belong to no table of the user's.
       if root == 1 || schema.contains(page) { return }
-      // Leaves mostly follow others of the same tree.
+      // A leaf mostly follows another leaf of the same tree.
       if root != current.root {
         groups[current.root] = current.group
         current = (root, groups[root] ?? Group())
@@ -96,25 +97,25 @@ extension DamagedDatabase {
     groups[current.root] = current.group
     groups[0] = nil
     var owners: [UInt32: (table: Int, attribution: Attribution)] = [:]
-    // B-trees without root whose rows are of no table.
-    var strangers: Set<UInt32> = []
-    // The b-trees that the schema names first: their rows teach what those of the others may look like.
-    var testimonies: [UInt32: Testimony] = [:]
+    // B-trees without a root whose rows match no table.
+    var unmatched: Set<UInt32> = []
+    // First the b-trees that the schema names: their rows show what rows of the other b-trees may look like.
+    var matches: [UInt32: TableMatch] = [:]
     for root in groups.keys.sorted() where roots[root] != nil {
-      if let group = groups[root] { testimonies[root] = try testimony(of: group, roots[root]) }
+      if let group = groups[root] { matches[root] = try tableMatch(of: group, roots[root]) }
     }
-    // Leaves of tables are none of a table WITHOUT ROWID, whatever the schema says.
+    // A table leaf cannot belong to a WITHOUT ROWID table, whatever the schema says.
     for (root, named) in roots where groups[root] != nil && hasRowIDs(named) {
       owners[root] = (named, .root)
-      guard let heard = testimonies[root], heard.contradicts(named), let other = heard.best else {
+      guard let match = matches[root], match.contradicts(named), let other = match.best else {
         continue
       }
-      if owns(other, root, of: named, heard, roots, testimonies) {
+      if owns(other, root, of: named, match, roots, matches) {
         owners[root] = (other, .shape)
       }
     }
-    // Leaves none of whose rows look like the table's teach only when it is known that they stand where they should.
-    try learn(from: groups, owners, testimonies, strictly: true)
+    // Leaves without any row that looks like the table's are learned from only once they are known to be in place.
+    try learn(from: groups, owners, matches, strictly: true)
     for (page, root) in try misfits(roots.filter { owners[$0.key]?.attribution == .root }) {
       walks[root]?.lose(try place(of: page))
       census.expel(page)
@@ -125,31 +126,31 @@ extension DamagedDatabase {
       groups[page, default: Group()].add(page)
       if page == root { owners[root] = nil }
     }
-    try learn(from: groups, owners, testimonies, strictly: false)
+    try learn(from: groups, owners, matches, strictly: false)
     for root in groups.keys.sorted()
     where roots[root].map({ !hasRowIDs($0) }) ?? true || census.rejected.contains(root) {
       guard let group = groups[root] else { continue }
-      let heard = try testimony(of: group, nil)
-      testimonies[root] = heard
-      if let best = heard.best { owners[root] = (best, .shape) }
-      if heard.rows > 0, !heard.isLikeAny { strangers.insert(root) }
+      let match = try tableMatch(of: group, nil)
+      matches[root] = match
+      if let best = match.best { owners[root] = (best, .shape) }
+      if match.rows > 0, !match.fitsAnyTable { unmatched.insert(root) }
     }
     var alike: [UInt32: [Int]] = [:]
-    for root in testimonies.keys.sorted() where alike.count < Self.mostTrees {
-      guard let heard = testimonies[root] else { continue }
+    for root in matches.keys.sorted() where alike.count < Self.maxTrees {
+      guard let match = matches[root] else { continue }
       // Nothing is missing from a whole b-tree.
-      let tables = heard.alike.filter {
+      let tables = match.alike.filter {
         roots[root] != nil || self.tables[$0].rootPage.flatMap { walks[$0] }?.isWhole != true
       }
-      if tables.count > 1, tables.count <= Self.mostAlike { alike[root] = tables }
-      if tables.count == 1, heard.alike.count > 1, roots[root] == nil {
+      if tables.count > 1, tables.count <= Self.maxAlike { alike[root] = tables }
+      if tables.count == 1, match.alike.count > 1, roots[root] == nil {
         owners[root] = (tables[0], .shape)
       }
     }
-    if alike.count <= Self.mostAlike {
+    if alike.count <= Self.maxAlike {
       let judged = try judgedByIndexes(alike, roots)
       for (root, table) in judged.sorted(by: { $0.key < $1.key }) {
-        // Of two b-trees the one that the table's index knows is its own.
+        // Of two b-trees, the table's is the one that its index matches.
         if let own = tables[table].rootPage, own != root, alike[own] != nil, judged[own] != table {
           owners[own] = nil
         }
@@ -157,7 +158,7 @@ extension DamagedDatabase {
           findings.add(
             Finding(
               "schema.otherRoot",
-              "the schema gives this b-tree to \(tables[named].name); the index of \(tables[table].name) agrees with its rows",
+              "the schema gives this b-tree to \(tables[named].name), but an index of \(tables[table].name) matches its rows; they are read for the table \(tables[table].name)",
               page: root, offset: reader.location(of: root).offset, table: tables[table].name))
         }
         owners[root] = (table, .shape)
@@ -170,7 +171,7 @@ extension DamagedDatabase {
     }
     self.roots = roots
     self.owners = owners.mapValues(\.table)
-    try judgeOrphans(strangers: strangers)
+    try judgeOrphans(unmatched: unmatched)
     var owner: (table: Int, attribution: Attribution)?
     current.root = 0
     try forEachLeaf(roots) { page, root, attribution in
@@ -197,7 +198,7 @@ extension DamagedDatabase {
     [.indexLeaf, .indexInterior].contains(census.kind(page))
   }
 
-  /// Whether an interior page leads to a page by keys that agree with the page's own row ids.
+  /// Whether an interior page leads to a page with keys that agree with the page's own row ids.
   func isChild(_ page: UInt32) throws(SQLiteFileError) -> Bool {
     let parent = census.parent(page)
     guard parent != 0, !census.free.contains(parent), census.kind(page) == .tableLeaf else {
@@ -228,7 +229,7 @@ extension DamagedDatabase {
     return least > floor && bytes.uint32(at: 8) == page
   }
 
-  /// The table whose b-tree an interior page is of; nil when that is not known.
+  /// The table that an interior page belongs to; nil when that is not known.
   func owner(ofInterior page: UInt32) throws(SQLiteFileError) -> Int? {
     let root = try root(of: page, roots).page
     return owners[root] ?? roots[root]
@@ -241,13 +242,13 @@ extension DamagedDatabase {
     var page: UInt32 = 1
     var named = PageSet(pageCount: pageCount)
     for root in roots.keys { _ = named.insert(root) }
-    // Leaves mostly follow others that the same page leads to.
+    // A leaf mostly follows another leaf with the same parent.
     var last: (parent: UInt32, found: (page: UInt32, attribution: Attribution))?
     while page <= pageCount {
       page = census.next(from: page)
       defer { page += 1 }
       if census.kind(page) == .other,
-        census.parent(page) != 0 || trees.contains(page) || named.contains(page),
+        census.parent(page) != 0 || mappedTreePages.contains(page) || named.contains(page),
         try isRuinedLeaf(page, roots)
       {
         census.set(page, .ruinedLeaf)
@@ -267,10 +268,10 @@ extension DamagedDatabase {
     }
   }
 
-  /// Whether all that leads to a page says that it is a b-tree page, although its header does not.
+  /// Whether everything that leads to a page shows that it is a leaf, although its header does not say so.
   private func isRuinedLeaf(_ page: UInt32, _ roots: [UInt32: Int]) throws(SQLiteFileError) -> Bool
   {
-    if census.free.contains(page) || interiors.contains(page) { return false }
+    if census.free.contains(page) || mappedParents.contains(page) { return false }
     if let table = roots[page] {
       if tables[table].definition.isWithoutRowID { return false }
       return try !isRuinedInterior(page)
@@ -280,18 +281,18 @@ extension DamagedDatabase {
       guard census.kind(parent) == .tableInterior else { return false }
       return try !isRuinedInterior(page)
     }
-    guard trees.contains(page) else { return false }
+    guard mappedTreePages.contains(page) else { return false }
     return try !isRuinedInterior(page)
   }
 
-  /// Whether a page that cannot be read as one of a b-tree is an interior page by its header, or its last cells lead to
-  /// b-tree pages that nothing else leads to, or the pointer map has children of it: then rows on it are left over from before
-  /// that.
+  /// Whether a page that is not readable as a b-tree page was an interior page: by its header, because its last cells
+  /// lead to b-tree pages that nothing else leads to, or because the pointer map gives it children. Rows on such a page
+  /// are left over from an earlier use.
   private func isRuinedInterior(_ page: UInt32) throws(SQLiteFileError) -> Bool {
     var buffer = ContiguousArray<UInt8>()
     guard try reader.copy(page, into: &buffer) == layout.pageSize else { return false }
     if isInteriorByHeader(buffer.rawSpan, page) {
-      // Rows left over on it are looked for as on others.
+      // Its left-over rows are searched for as on other pages.
       census.set(page, .tableInterior)
       return true
     }
@@ -323,7 +324,7 @@ extension DamagedDatabase {
     return false
   }
 
-  /// Whether a page has the header and the cell pointers of an interior page, whatever its cells are.
+  /// Whether a page has the header and the cell pointers of an interior page; its cells are not looked at.
   private func isInteriorByHeader(_ page: RawSpan, _ number: UInt32) -> Bool {
     let count = Int(page.uint16(at: 3))
     let right = page.uint32(at: 8)
@@ -337,37 +338,37 @@ extension DamagedDatabase {
     }
   }
 
-  /// What the rows of a b-tree, or of what is left of one, say of their table.
-  private struct Testimony {
-    /// Rows that were looked at.
+  /// How well the rows of a b-tree, or of what is left of one, match the expected tables.
+  private struct TableMatch {
+    /// How many rows were compared.
     var rows = 0
-    /// Those that look like the rows of the table that the schema names, and those that can be, though they do not.
+    /// Rows that look like rows of the table that the schema names; and rows that it can hold, whether or not they do.
     var namedFits = 0
-    var namedCan = 0
-    /// The one table whose rows look most like these; nil when there is none, or several.
+    var namedPossible = 0
+    /// The one table that matches best; nil when no table does, or several match equally well.
     var best: Int?
-    /// The tables that each of the rows can be of.
+    /// The tables that all of the rows fit.
     var alike: [Int] = []
-    /// Whether half of the rows or more can be of one table.
-    var isLikeAny = false
+    /// Whether at least half of the rows fit one table.
+    var fitsAnyTable = false
 
-    /// Whether the rows are hardly any of `named`'s, and all but a few of one other table's.
+    /// Whether fewer than half of the rows fit `named`, and nearly all fit one other table.
     func contradicts(_ named: Int) -> Bool {
       rows > 0 && namedFits * 2 < rows && best != nil && best != named
     }
   }
 
-  private func testimony(of group: Group, _ named: Int?) throws(SQLiteFileError) -> Testimony {
+  private func tableMatch(of group: Group, _ named: Int?) throws(SQLiteFileError) -> TableMatch {
     var reading = newReading()
     var buffer = ContiguousArray<UInt8>()
     var fits = [Int](repeating: 0, count: shapes.count)
     var can = fits
     var types = RecordTypes()
-    var heard = Testimony()
-    // With very many tables only the one that the schema names is looked at.
+    var match = TableMatch()
+    // With very many tables, rows are compared only with the one that the schema names.
     let compared =
-      (shapes.count <= Self.mostCompared
-      ? Array(shapes.indices) : named.map { [$0] } ?? Array(0..<Self.mostCompared))
+      (shapes.count <= Self.maxCompared
+      ? Array(shapes.indices) : named.map { [$0] } ?? Array(0..<Self.maxCompared))
       .filter(hasRowIDs)
     let inPlace = group.sample.filter { !census.rejected.contains($0) }
     for page in inPlace.isEmpty ? group.sample : inPlace {
@@ -375,10 +376,10 @@ extension DamagedDatabase {
       guard available > 0 else { continue }
       reading.read(
         buffer.rawSpan, number: page, available: available, shape: named.map { shapes[$0] })
-      heard.rows += tally(reading.cells, buffer.rawSpan, compared, &types, &fits)
+      match.rows += tally(reading.cells, buffer.rawSpan, compared, &types, &fits)
       for cell in reading.cells where parse(cell, buffer.rawSpan, &types) {
         if let named {
-          heard.namedCan += shapes[named].canHold(types) ? 1 : 0
+          match.namedPossible += shapes[named].canHold(types) ? 1 : 0
         } else {
           for table in compared
           where types.types.count == shapes[table].fields.count && shapes[table].canHold(types) {
@@ -387,46 +388,46 @@ extension DamagedDatabase {
         }
       }
     }
-    guard heard.rows > 0 else { return heard }
-    if let named { heard.namedFits = fits[named] }
-    heard.alike = fits.indices.filter { fits[$0] == heard.rows }
-    heard.isLikeAny = shapes.count > Self.mostCompared || fits.contains { $0 * 2 >= heard.rows }
-    let good = fits.indices.filter { fits[$0] * 10 >= heard.rows * (named == nil ? 8 : 9) }
+    guard match.rows > 0 else { return match }
+    if let named { match.namedFits = fits[named] }
+    match.alike = fits.indices.filter { fits[$0] == match.rows }
+    match.fitsAnyTable = shapes.count > Self.maxCompared || fits.contains { $0 * 2 >= match.rows }
+    let good = fits.indices.filter { fits[$0] * 10 >= match.rows * (named == nil ? 8 : 9) }
     if let best = good.max(by: { weight($0, fits) < weight($1, fits) }),
       good.count(where: { weight($0, fits) == weight(best, fits) }) == 1
     {
-      // A table that asks nothing of its rows is not theirs for that, where one that lacks pages can hold them, too.
+      // An unconstrained table fits any row; it does not win over a table that lacks pages and can hold these rows too.
       let hasRival =
-        named == nil && shapes[best].isFormless
+        named == nil && shapes[best].isUnconstrained
         && compared.contains { other in
-          can[other] * 10 >= heard.rows * 9 && !shapes[other].isFormless
+          can[other] * 10 >= match.rows * 9 && !shapes[other].isUnconstrained
             && tables[other].rootPage.flatMap { walks[$0] }?.isWhole == false
         }
-      if !hasRival { heard.best = best }
+      if !hasRival { match.best = best }
     }
-    return heard
+    return match
   }
 
-  /// Whether a table is the owner of a b-tree that the schema gives to another one: only where its own root is the same,
-  /// or no b-tree, or where several tables' roots were exchanged among them. In SQLite any column can hold anything, so
-  /// the look of rows alone is no reason not to believe the schema.
+  /// Whether a table owns a b-tree that the schema gives to another table. It does only when its own root is the same
+  /// page, when its own root is not a b-tree, or when several tables have exchanged their roots. In SQLite any column
+  /// can hold anything, so the look of the rows alone does not overrule the schema.
   private func owns(
-    _ table: Int, _ root: UInt32, of named: Int, _ heard: Testimony, _ roots: [UInt32: Int],
-    _ testimonies: [UInt32: Testimony]
+    _ table: Int, _ root: UInt32, of named: Int, _ match: TableMatch, _ roots: [UInt32: Int],
+    _ matches: [UInt32: TableMatch]
   ) -> Bool {
     guard let own = tables[table].rootPage, !tables[table].isDropped else { return false }
     if own == root { return true }
-    // Beside it nothing but the look of the rows speaks for the other table.
-    let cannotBeNamed = heard.namedCan * 2 < heard.rows
+    // In these cases only the look of the rows speaks for the other table.
+    let cannotBeNamed = match.namedPossible * 2 < match.rows
     if roots[own] == nil { return cannotBeNamed }
     switch census.kind(own) {
     case .tableLeaf, .tableInterior, .ruinedLeaf: break
     default: return cannotBeNamed
     }
     var next = table
-    for _ in 0..<Self.mostExchanged {
-      guard let root = tables[next].rootPage, let heard = testimonies[root],
-        heard.contradicts(next), let best = heard.best
+    for _ in 0..<Self.maxExchanged {
+      guard let root = tables[next].rootPage, let match = matches[root],
+        match.contradicts(next), let best = match.best
       else { return false }
       if best == named { return true }
       next = best
@@ -434,20 +435,20 @@ extension DamagedDatabase {
     return false
   }
 
-  /// Widens the shapes of tables by rows of their own that they do not fit: those from before a column was added, and those
-  /// with values that its declaration does not call for.
+  /// Widens the shapes of tables by their own rows that do not fit: rows from before a column was added, and rows with
+  /// values of a storage class that the declaration does not suggest.
   ///
-  /// `strictly`: leaves out leaves of which no row fits.
+  /// `strictly`: skips leaves without any row that fits.
   private func learn(
     from groups: [UInt32: Group], _ owners: [UInt32: (table: Int, attribution: Attribution)],
-    _ testimonies: [UInt32: Testimony], strictly: Bool
+    _ matches: [UInt32: TableMatch], strictly: Bool
   ) throws(SQLiteFileError) {
     var reading = newReading()
     var buffer = ContiguousArray<UInt8>()
     var types = RecordTypes()
-    for root in testimonies.keys.sorted() {
+    for root in matches.keys.sorted() {
       guard let owner = owners[root], owner.attribution == .root, let group = groups[root],
-        let heard = testimonies[root], heard.rows == 0 || heard.namedFits * 10 < heard.rows * 9
+        let match = matches[root], match.rows == 0 || match.namedFits * 10 < match.rows * 9
       else { continue }
       let table = owner.table
       for page in group.sample where !census.rejected.contains(page) {
@@ -458,7 +459,8 @@ extension DamagedDatabase {
         if !isSound {
           reading.read(buffer.rawSpan, number: page, available: layout.pageSize, shape: nil)
         }
-        // Of a page that contradicts itself those teach that have a field for each column, where most are such.
+        // On a page that contradicts itself, only rows with a field for each column count, and only if most rows are
+        // such.
         let teachers = reading.cells.filter {
           parse($0, buffer.rawSpan, &types)
             && (isSound
@@ -479,9 +481,9 @@ extension DamagedDatabase {
     }
   }
 
-  /// Counts for each of some tables which cells of a page can be its rows.
+  /// Counts, for each of the compared tables, the cells of a page that can be its rows.
   ///
-  /// - Returns: the number of cells that are rows of anything.
+  /// - Returns: the number of cells that are valid rows.
   func tally(
     _ cells: ContiguousArray<LeafCell>, _ page: RawSpan, _ compared: [Int],
     _ types: inout RecordTypes, _ fits: inout [Int]
@@ -501,14 +503,14 @@ extension DamagedDatabase {
     return rows
   }
 
-  /// Whether leaves of tables can be this one's: the rows of a table without row ids are in the form of an index.
+  /// Whether a table is kept in table leaves; a WITHOUT ROWID table is kept in the form of an index.
   func hasRowIDs(_ table: Int) -> Bool { !tables[table].definition.isWithoutRowID }
 
   private func weight(_ table: Int, _ fits: [Int]) -> Int {
     fits[table] * 4 + shapes[table].weight
   }
 
-  /// The types of a whole cell; false where they contradict its payload.
+  /// Reads the serial types of a whole cell; false when they contradict its payload.
   func parse(_ cell: LeafCell, _ page: RawSpan, _ types: inout RecordTypes) -> Bool {
     types.read(cell, page)
   }

@@ -1,25 +1,25 @@
 import SQLiteFile
 
 extension DamagedDatabase {
-  /// Tables that such a page is held against, and pages that are.
-  private static let mostTornTables = 64
-  private static let mostHeaderless = 1 << 10
+  /// Limits of the tables that a page without header is compared with, and of such pages.
+  private static let maxTornTables = 64
+  private static let maxHeaderless = 1 << 10
 
-  /// Gives leaves that have lost their first sector, and to which nothing leads any more, to the one table whose rows fill them
-  /// to their ends and which lacks these row ids.
+  /// Gives orphan leaves that have lost their first sector to a table: the only one whose rows fill the page to its end
+  /// and that lacks these row ids.
   ///
-  /// Where there is a pointer map it tells of such pages.
+  /// Does nothing in a file with a pointer map, which names such pages itself.
   func claimHeaderless() throws(SQLiteFileError) {
     guard !map.isPresent else { return }
     let torn = tables.indices.filter { table in
       guard let root = tables[table].rootPage, roots[root] == table else { return false }
       return hasRowIDs(table) && walks[root]?.isWhole == false
     }
-    guard !torn.isEmpty, torn.count <= Self.mostTornTables else { return }
+    guard !torn.isEmpty, torn.count <= Self.maxTornTables else { return }
     var taken: [Int: RowIDRanges] = [:]
     var claims: [(page: UInt32, table: Int)] = []
     var buffer = ContiguousArray<UInt8>()
-    var left = Self.mostHeaderless
+    var left = Self.maxHeaderless
     var page: UInt32 = 1
     while page < pageCount, left > 0 {
       page += 1
@@ -45,7 +45,8 @@ extension DamagedDatabase {
     }
   }
 
-  /// The row ids of the cells that fill a page to its end; nil where none do, or they are not more than two small numbers.
+  /// The range of row ids of the cells that fill a page to its end; nil when no cells do, when they hold fewer than 16
+  /// bytes of payload, or when the table has two fields or fewer.
   private func rowIDs(toTheEndOf page: RawSpan, _ number: UInt32, as table: Int)
     -> ClosedRange<Int64>?
   {
@@ -60,7 +61,7 @@ extension DamagedDatabase {
     return least...most
   }
 
-  /// The row ids on the live leaves of some tables.
+  /// The row ids on the live leaves of the wanted tables.
   private func liveRowIDs(of wanted: [Int]) throws(SQLiteFileError) -> [Int: RowIDRanges] {
     var ranges: [Int: [ClosedRange<Int64>]] = [:]
     for table in wanted { ranges[table] = [] }

@@ -3,25 +3,25 @@ import SQLiteFile
 extension DamagedDatabase {
   private static let witnessCount = 32
 
-  /// How the entries of a table's indexes agree with the rows of a b-tree.
+  /// How well the entries of a table's indexes agree with the rows of a b-tree.
   private struct Agreement {
-    /// Rows that an entry names and that are there.
+    /// Rows that an index entry names and that are in the b-tree.
     var trials = 0
-    /// Those that hold the entry's value.
+    /// Those of them that hold the entry's value.
     var agreeing = 0
 
     var isFull: Bool { trials > 0 && agreeing == trials }
     var isRefuted: Bool { trials > 0 && agreeing * 2 < trials }
   }
 
-  /// Which of several tables with rows that look alike b-trees belong to, by their indexes: an index holds values and
-  /// the row ids that have them, so it tells which table it is of whatever root the schema names.
+  /// Decides by indexes which table a b-tree belongs to, where the rows fit several tables. An index holds values and
+  /// the row ids that have them, so it shows which b-tree its table is kept in, whatever root the schema names.
   ///
-  /// Small numbers agree by chance. So a b-tree that the schema names is taken from a table only where the other table's
-  /// index agrees with it and refutes the b-tree that the other table has by the schema.
+  /// Small numbers agree by chance. So a b-tree that the schema gives to one table is given to another only when an
+  /// index of the other table agrees with it and refutes the b-tree that the schema gives to the other table.
   ///
-  /// `alike`: the root pages in question, each with the tables in question.
-  /// Returns the tables of those roots that are not, or by the schema not, theirs.
+  /// `alike`: the root pages in question, each with the possible tables.
+  /// Returns a table for each root that the schema gives to another table or to none.
   func judgedByIndexes(_ alike: [UInt32: [Int]], _ roots: [UInt32: Int]) throws(SQLiteFileError)
     -> [UInt32: Int]
   {
@@ -60,12 +60,12 @@ extension DamagedDatabase {
     return found
   }
 
-  /// The column that an index begins with; nil when its statement does not say so plainly.
+  /// The first column of an index; nil when ``columns(of:_:)`` is nil.
   private func firstColumn(of index: SchemaEntry, _ table: Int) -> Int? {
     columns(of: index, table)?.first
   }
 
-  /// The columns of an index; nil when one is an expression, or its statement cannot be read.
+  /// The columns of an index; nil when one is an expression or the statement cannot be read.
   func columns(of index: SchemaEntry, _ table: Int) -> [Int]? {
     let definition = tables[table].definition
     let columns: [Int?]?
@@ -107,7 +107,7 @@ extension DamagedDatabase {
     return found
   }
 
-  /// The value of a column in the row of this row id, looked up in the b-tree of a root.
+  /// The value of a column in the row with this row id, looked up from a root page; nil when there is no such row.
   private func value(_ column: Int, _ rowID: Int64, in root: UInt32, _ table: Int)
     throws(SQLiteFileError) -> StoredValue?
   {

@@ -1,45 +1,45 @@
 import SQLiteFile
 
-/// What the indexes of one table say of its rows.
-private struct IndexTestimony {
-  /// An entry, which says what a row holds.
+/// The entries of all indexes of one table.
+private struct IndexEntries {
+  /// An index entry: a row id, and the values that this row should hold.
   struct Entry {
     let rowID: Int64
-    /// Of the values in the index.
+    /// A hash of the indexed values.
     let hash: UInt64
-    /// Which of the pages that entries were read from.
+    /// The index page that the entry was read from, counted in the order of reading.
     let page: Int32
-    /// Which of the indexes.
+    /// The index, counted in the order of reading.
     let index: Int32
   }
 
-  /// More are not kept: 24 MiB.
-  static let mostEntries = 1 << 20
-  /// Indexes of one table that are heard.
-  static let mostIndexes = 16
+  /// Limit of entries that are kept: 24 MiB.
+  static let maxEntries = 1 << 20
+  /// Limit of indexes of one table that are read.
+  static let maxIndexes = 16
 
-  /// In the order of row ids once all have been read.
+  /// Sorted by row id once all have been read.
   var entries: [Entry] = []
-  /// The fields that each index holds; -1 for the row id.
+  /// For each index, the fields that it holds; -1 for the row id.
   var fields: [[Int]] = []
-  /// For each page of the indexes whether it says of most rows what they do not hold, and so is itself another one's.
+  /// For each index page, whether it contradicts most rows, and so itself comes from somewhere else.
   var isRefuted: [Bool] = []
 
   /// The entries of a row.
   func entries(of rowID: Int64) -> ArraySlice<Entry> {
     let first = entries.firstPlace { $0.rowID >= rowID }
     var end = first
-    // Each index of a sound file has one.
+    // In a sound file each index has one entry of a row.
     while end < entries.count, entries[end].rowID == rowID, end - first < fields.count { end += 1 }
     return entries[first..<end]
   }
 }
 
 extension DamagedDatabase {
-  /// Finds leaves that stand where their b-tree means another page with the same row ids: one of another store of the same
-  /// app, or of an earlier state. Most of their rows are not what the table's indexes say of them.
+  /// Finds leaves that took the place of another leaf with the same row ids: pages of another store of the same app, or
+  /// of an earlier state. The table's indexes contradict most of their rows.
   ///
-  /// Only asked for files in which pages are not where they should be. Values that go on in overflow pages, and indexes of more
+  /// Only looks at files with damaged or misplaced pages. Values that continue on overflow pages, and indexes with more
   /// than a million entries, are not compared.
   func judgeByIndexes() throws(SQLiteFileError) {
     guard !isWhole || !narrowed.isEmpty else { return }
@@ -53,27 +53,27 @@ extension DamagedDatabase {
       else { continue }
       leaves[owner.table, default: []].append(page)
     }
-    // A page is of one index.
+    // A page belongs to one index only.
     var met = PageSet(pageCount: pageCount)
     for table in leaves.keys.sorted() where hasRowIDs(table) && tables[table].isDescribed {
       guard let pages = leaves[table] else { continue }
-      var testimony = try indexTestimony(table, &met)
-      guard !testimony.entries.isEmpty else { continue }
-      // Which pages of the indexes are to be believed shows when all leaves that b-trees lead to have been heard.
-      var balance = [Int](repeating: 0, count: testimony.isRefuted.count)
+      var known = try indexEntries(table, &met)
+      guard !known.entries.isEmpty else { continue }
+      // All leaves that b-trees lead to are compared first: they show which index pages can be believed.
+      var balance = [Int](repeating: 0, count: known.isRefuted.count)
       for page in pages where census.reached.contains(page) {
-        _ = try compare(page, table, testimony) { entry, agrees in
+        _ = try compare(page, table, known) { entry, agrees in
           balance[Int(entry.page)] += agrees ? 1 : -1
         }
       }
-      testimony.isRefuted = balance.map { $0 < 0 }
+      known.isRefuted = balance.map { $0 < 0 }
       for page in pages {
-        // Two indexes that both contradict a leaf are right, though each alone may be the one with another store's page.
-        var votes = [Int](repeating: 0, count: testimony.fields.count)
-        let found = try compare(page, table, testimony) { entry, agrees in
+        // One index that contradicts a leaf may itself have a page of another store; two such indexes are right.
+        var votes = [Int](repeating: 0, count: known.fields.count)
+        let found = try compare(page, table, known) { entry, agrees in
           votes[Int(entry.index)] += agrees ? -1 : 1
         }
-        // One row may be what is damaged, but not in the columns of two indexes.
+        // A single row may be damaged itself, but hardly in the columns of two indexes.
         let least = found.confirmed == 0 && found.contradicted == 1 ? 0 : 1
         guard
           found.contradicted > 1 && found.contradicted > found.confirmed
@@ -84,32 +84,32 @@ extension DamagedDatabase {
         findings.add(
           Finding(
             "page.misplaced",
-            "most rows of the page are not what the indexes say of them: it is another store's page, or an older one",
+            "the indexes contradict most rows of this page; it comes from another store, or from an earlier state of this one",
             member: place.member, page: page, offset: place.offset, table: tables[table].name))
       }
     }
   }
 
-  /// Reads the entries of all indexes of a table whose columns are named plainly.
-  private func indexTestimony(_ table: Int, _ met: inout PageSet) throws(SQLiteFileError)
-    -> IndexTestimony
+  /// Reads the entries of all indexes of a table that have no expression among their columns.
+  private func indexEntries(_ table: Int, _ met: inout PageSet) throws(SQLiteFileError)
+    -> IndexEntries
   {
-    var testimony = IndexTestimony()
+    var known = IndexEntries()
     for index in schemaEntries
     where index.type == "index" && SQLName.isSame(index.tableName, tables[table].name)
       && index.rootPage > 1
     {
-      guard testimony.fields.count < IndexTestimony.mostIndexes,
+      guard known.fields.count < IndexEntries.maxIndexes,
         let fields = fields(of: index, table)
       else { continue }
-      testimony.fields.append(fields)
-      guard try readEntries(index.rootPage, &testimony, &met) else { return IndexTestimony() }
+      known.fields.append(fields)
+      guard try readEntries(index.rootPage, &known, &met) else { return IndexEntries() }
     }
-    testimony.entries.sort { $0.rowID < $1.rowID }
-    return testimony
+    known.entries.sort { $0.rowID < $1.rowID }
+    return known
   }
 
-  /// The fields of a row that an index holds, -1 for the row id; nil where one is an expression.
+  /// The fields of a row that an index holds, -1 for the row id; nil when one is an expression.
   private func fields(of index: SchemaEntry, _ table: Int) -> [Int]? {
     guard let columns = columns(of: index, table) else { return nil }
     return columns.map { column in
@@ -118,12 +118,12 @@ extension DamagedDatabase {
     }
   }
 
-  /// Reads all entries of an index; false where there are too many.
+  /// Reads all entries of an index; false when there are too many.
   private func readEntries(
-    _ root: UInt32, _ testimony: inout IndexTestimony, _ met: inout PageSet
+    _ root: UInt32, _ known: inout IndexEntries, _ met: inout PageSet
   ) throws(SQLiteFileError) -> Bool {
-    let index = Int32(testimony.fields.count - 1)
-    let columnCount = testimony.fields[Int(index)].count
+    let index = Int32(known.fields.count - 1)
+    let columnCount = known.fields[Int(index)].count
     guard met.insert(root) else { return true }
     var pending = [root]
     var buffer = ContiguousArray<UInt8>()
@@ -143,25 +143,25 @@ extension DamagedDatabase {
         }
       }
       reading.readIndex(bytes, isInterior: kind == .indexInterior)
-      let place = Int32(testimony.isRefuted.count)
-      testimony.isRefuted.append(false)
+      let place = Int32(known.isRefuted.count)
+      known.isRefuted.append(false)
       for cell in reading.cells where !cell.spills && parse(cell, bytes, &types) {
         guard types.types.count == columnCount + 1,
           let rowID = Self.integer(columnCount, types, bytes, cell),
           let hash = Self.hash(Array(0..<columnCount), types, bytes, cell)
         else { continue }
-        guard testimony.entries.count < IndexTestimony.mostEntries else { return false }
-        testimony.entries.append(
-          IndexTestimony.Entry(rowID: rowID, hash: hash, page: place, index: index))
+        guard known.entries.count < IndexEntries.maxEntries else { return false }
+        known.entries.append(
+          IndexEntries.Entry(rowID: rowID, hash: hash, page: place, index: index))
       }
     }
     return true
   }
 
-  /// Holds the rows of a leaf against the entries of indexes that are to be believed.
+  /// Compares the rows of a leaf with the entries on index pages that can be believed. `hear` gets every entry.
   private func compare(
-    _ page: UInt32, _ table: Int, _ testimony: IndexTestimony,
-    _ hear: (IndexTestimony.Entry, _ agrees: Bool) -> Void
+    _ page: UInt32, _ table: Int, _ known: IndexEntries,
+    _ hear: (IndexEntries.Entry, _ agrees: Bool) -> Void
   ) throws(SQLiteFileError) -> (confirmed: Int, contradicted: Int) {
     var buffer = ContiguousArray<UInt8>()
     let available = try reader.copy(page, into: &buffer)
@@ -178,12 +178,12 @@ extension DamagedDatabase {
         types.read(bytes, cell.record + header.length..<cell.record + Int(header.value))
       else { continue }
       var agrees: Bool?
-      for entry in testimony.entries(of: cell.rowID) {
+      for entry in known.entries(of: cell.rowID) {
         guard
-          let hash = Self.hash(testimony.fields[Int(entry.index)], types, bytes, cell)
+          let hash = Self.hash(known.fields[Int(entry.index)], types, bytes, cell)
         else { continue }
         hear(entry, hash == entry.hash)
-        if testimony.isRefuted[Int(entry.page)] { continue }
+        if known.isRefuted[Int(entry.page)] { continue }
         agrees = (agrees ?? true) && hash == entry.hash
       }
       if agrees == true { confirmed += 1 }
@@ -192,7 +192,7 @@ extension DamagedDatabase {
     return (confirmed, contradicted)
   }
 
-  /// A hash of some fields of a record, whole numbers and reals alike; nil where one of them is not on the page.
+  /// A hash of some fields of a record; equal integers and reals hash alike. Nil when a field is not on the page.
   private static func hash(
     _ fields: [Int], _ types: borrowing RecordTypes, _ page: RawSpan, _ cell: LeafCell
   ) -> UInt64? {
@@ -215,7 +215,7 @@ extension DamagedDatabase {
         mix(UInt64(bitPattern: integer(type, page, range)))
       case 7:
         let real = Double(bitPattern: UInt64(bitPattern: integer(6, page, range)))
-        // SQLite keeps a real without fraction as a whole number.
+        // SQLite stores a real without fraction as an integer.
         let whole = Int64(exactly: real)
         mix(whole == nil ? 2 : 1)
         mix(whole.map { UInt64(bitPattern: $0) } ?? real.bitPattern)
@@ -227,7 +227,7 @@ extension DamagedDatabase {
     return hash
   }
 
-  /// A field that is a whole number; nil for any other.
+  /// The integer in a field; nil when the field holds anything else.
   private static func integer(
     _ field: Int, _ types: borrowing RecordTypes, _ page: RawSpan, _ cell: LeafCell
   ) -> Int64? {
@@ -242,7 +242,7 @@ extension DamagedDatabase {
     type >= 8 ? Int64(type - 8) : RecordDecoder.integer(page, range.lowerBound, range.count)
   }
 
-  /// Where a field stands; nil unless all of it is on the page.
+  /// The bytes of a field on the page; nil unless all of it is there.
   private static func range(
     of field: Int, _ types: borrowing RecordTypes, _ page: RawSpan, _ cell: LeafCell
   ) -> Range<Int>? {

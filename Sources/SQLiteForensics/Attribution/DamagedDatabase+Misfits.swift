@@ -1,47 +1,47 @@
 import SQLiteFile
 
 extension DamagedDatabase {
-  /// How the rows of a leaf stand to its table.
+  /// How the rows of a leaf fit its table.
   private enum Fit {
-    /// Some are its own.
+    /// At least one looks like a row of the table.
     case own
-    /// None can be its own: all have more fields, or values that SQLite does not store in them.
+    /// None can be a row of the table: all have too many fields, or values that SQLite does not store in these columns.
     case never
-    /// None looks like its own.
+    /// None looks like a row of the table.
     case odd
   }
 
-  /// Leaves without b-tree that are looked at.
-  private static let mostOrphans = 64
-  /// B-trees of one leaf for which they are.
-  private static let mostRoots = 64
+  /// Limit of orphan leaves that are looked at.
+  private static let maxOrphans = 64
+  /// Limit of b-trees that orphan leaves are compared with.
+  private static let maxRoots = 64
 
-  /// Leaves that b-trees lead to by keys that agree, and none of whose rows is one of the table's.
+  /// Leaves that b-trees lead to with matching keys, but without a row of the table.
   ///
-  /// In SQLite any column can hold anything. So rows that merely look odd stay where all pages are in their places: there it
-  /// takes more fields than the table has columns, or values that SQLite does not store in them, and rows of its own on
-  /// other leaves, led to or not.
+  /// In SQLite any column can hold anything. So, where all other pages are in place, a leaf is not taken out because
+  /// its rows look odd. There its rows must have more fields than the table has columns, or values that SQLite does not
+  /// store in them, and other leaves, orphans included, must hold rows of the table.
   ///
-  /// `tables`: the table that each root is of.
+  /// `roots`: the table of each root page.
   func misfits(_ roots: [UInt32: Int]) throws(SQLiteFileError) -> [(page: UInt32, root: UInt32)] {
     var candidates: [(page: UInt32, root: UInt32)] = []
-    // Leaves in use that nothing leads to: perhaps those to which a page led that is another one now.
+    // Leaves in use that nothing leads to: perhaps the page that led to them was overwritten.
     var orphans: [UInt32] = []
     try forEachLeaf(roots) { page, root, _ in
       if roots[root] != nil, !census.rejected.contains(page) { candidates.append((page, root)) }
-      if roots[root] == nil, !census.free.contains(page), orphans.count < Self.mostOrphans {
+      if roots[root] == nil, !census.free.contains(page), orphans.count < Self.maxOrphans {
         orphans.append(page)
       }
     }
     var types = RecordTypes()
     var fitting: Set<UInt32> = []
-    // What first rows look like that can be a table's: leaves whose first row looks so need not be read.
+    // Forms of first rows that fit a table: a leaf whose first row has such a form need not be read.
     var forms: [Int: Set<UInt16>] = [:]
     var sure: [(page: UInt32, root: UInt32)] = []
     var odd: [(page: UInt32, root: UInt32)] = []
     for (page, root) in candidates {
       guard let table = roots[root], tables[table].isDescribed, hasRowIDs(table),
-        !shapes[table].isFormless
+        !shapes[table].isUnconstrained
       else { continue }
       let form = census.outline(page).form
       var begins = form != 0 && forms[table]?.contains(form) == true
@@ -59,8 +59,7 @@ extension DamagedDatabase {
       case .odd: odd.append((page, root))
       }
     }
-    for root in Set(sure.map(\.root)).sorted().prefix(Self.mostRoots) where !fitting.contains(root)
-    {
+    for root in Set(sure.map(\.root)).sorted().prefix(Self.maxRoots) where !fitting.contains(root) {
       guard let table = roots[root] else { continue }
       for page in orphans where try holdsRows(of: table, page) { fitting.insert(root) }
     }
@@ -68,12 +67,12 @@ extension DamagedDatabase {
     return isCertain ? sure + odd : []
   }
 
-  /// Whether the first row of a leaf can be a table's; so are nearly all.
+  /// Whether the first row of a leaf fits a table. Nearly all do, so this cheap look comes first.
   private static func beginsAs(
     _ shape: RowShape, _ page: UInt32, _ usable: Int, _ types: inout RecordTypes,
     _ reader: inout PageReader
   ) throws(SQLiteFileError) -> Bool {
-    // What cannot be read as a page is judged elsewhere.
+    // A page that cannot be read is judged elsewhere.
     guard let bytes = try reader.page(page) else { return true }
     let start = Int(bytes.uint16(at: 8))
     guard start >= 8, start + 4 <= usable,
@@ -88,7 +87,7 @@ extension DamagedDatabase {
     return shape.fits(types)
   }
 
-  /// Whether any row of a leaf is one of a table's.
+  /// Whether any row of a leaf looks like a row of a table.
   func holdsRows(of table: Int, _ page: UInt32) throws(SQLiteFileError) -> Bool {
     try fit(of: page, table) == .own
   }

@@ -1,22 +1,22 @@
 import SQLiteFile
 
 extension DamagedDatabase {
-  /// A leaf that may be of a b-tree.
+  /// A leaf that may belong to a b-tree with holes.
   private struct Candidate {
     let page: UInt32
-    /// Its row ids; the first one and the last one may be too low or too high.
+    /// Its row ids; the first and the last one are not proven, and may be too low or too high.
     let rowIDs: ClosedRange<Int64>
-    /// Those between, where there are any.
+    /// The row ids without the first and the last one, where there are more than two.
     let inner: ClosedRange<Int64>
-    /// How many say so, the more trusted ones counted higher.
+    /// How much speaks for the leaf; more trusted witnesses add more.
     let rank: Int
-    /// How many leaves have row ids that it has.
+    /// How many leaves have row ids in its range.
     var rivalCount = 0
-    /// Ends at which another leaf goes on.
+    /// At how many of its ends (0, 1 or 2) the row ids of another leaf follow directly.
     var joinCount = 0
 
-    /// Another store's leaf is in the way of several, and goes on with none; of two states of one leaf the emptier one is the
-    /// newer one, as rows were deleted from it since.
+    /// A leaf of another store overlaps several leaves and adjoins none. Of two states of one leaf, the one with fewer
+    /// row ids is newer: rows were deleted from it since.
     func isBetter(than other: Candidate) -> Bool {
       if rank != other.rank { return rank > other.rank }
       if rivalCount != other.rivalCount { return rivalCount < other.rivalCount }
@@ -27,16 +27,16 @@ extension DamagedDatabase {
     private var span: UInt64 { UInt64(bitPattern: inner.upperBound &- inner.lowerBound) }
   }
 
-  /// Leaves of one table that are compared with each other.
-  private static let mostCompared = 1 << 19
+  /// Limit of leaves of one table that are compared with each other.
+  private static let maxCompared = 1 << 19
 
-  /// Decides which of the leaves that no walk came to are of the past: those of tables whose b-tree is whole, and those whose
+  /// Decides which of the leaves that no walk reached are stale: those of tables whose b-tree is whole, and those whose
   /// row ids are on other pages. See ``WalkedTree`` for the order of witnesses.
   ///
-  /// `strangers`: roots, or what is left without one, of b-trees whose rows are of no table.
-  func judgeOrphans(strangers: Set<UInt32>) throws(SQLiteFileError) {
+  /// `unmatched`: the topmost pages of b-trees whose rows match no table.
+  func judgeOrphans(unmatched: Set<UInt32>) throws(SQLiteFileError) {
     let schema = Set(schemaLeaves)
-    // The b-tree of each table; rows may have told of another one than the schema.
+    // The b-tree of each table; its rows may have decided for another one than the schema names.
     var trees: [Int: UInt32] = [:]
     for (index, table) in tables.enumerated() {
       if let root = table.rootPage, roots[root] == index { trees[index] = root }
@@ -44,8 +44,8 @@ extension DamagedDatabase {
     for root in owners.keys.sorted() where roots[root] != nil {
       if let table = owners[root], owners[trees[table] ?? 0] != table { trees[table] = root }
     }
-    // Where the schema lacks tables, what a whole b-tree has no place for may be a row of one of those; unless pages of another
-    // store are there.
+    // When the schema lacks tables, a leaf that a whole b-tree has no place for may belong to one of them; unless pages
+    // of another store are in the file.
     if !isSchemaWhole, isInPlace {
       for (root, table) in owners
       where roots[root] == nil && trees[table].flatMap({ walks[$0] })?.isWhole == true {
@@ -54,22 +54,22 @@ extension DamagedDatabase {
     }
     let knowsTables =
       isSchemaWhole && tables.allSatisfy { $0.isDescribed || $0.isDropped }
-    // Every page of a sound file is of a b-tree, an overflow page, or free.
+    // Every page of a sound file is a b-tree page, an overflow page, or free.
     let mustBeInUse =
-      isFreeListSound && !map.isPresent && layout.header?.isPageCountValid == true
+      isFreelistSound && !map.isPresent && layout.header?.isPageCountValid == true
       && layout.header?.pageCount == pageCount && sides == nil
     var stale: [UInt32] = []
     var doubtful: [Int: [UInt32]] = [:]
-    // Of leaves of no known table, by what their rows look like: those to which nothing leads, those of b-trees, and how many
-    // stand where others should.
+    // Leaves of no known table, by the form of their rows: orphans, pages below an interior page, and the number of
+    // those that took the place of other pages.
     var alone: [UInt16: [UInt32]] = [:]
     var led: [UInt16: [UInt32]] = [:]
     var misplacedCounts: [UInt16: Int] = [:]
     try forEachLeaf(roots) { page, root, _ in
       guard !census.reached.contains(page) else { return }
       guard let table = owners[root] else {
-        // Rows of no known table, on a page where another one should be, are not live.
-        if isWhole || (root == 1 && isSchemaWhole) || (knowsTables && strangers.contains(root))
+        // Rows of no known table, on a page that should be another one, are not live.
+        if isWhole || (root == 1 && isSchemaWhole) || (knowsTables && unmatched.contains(root))
           || isClaimed(page)
         {
           stale.append(page)
@@ -82,13 +82,13 @@ extension DamagedDatabase {
         return
       }
       guard let tree = trees[table].flatMap({ walks[$0] }) else {
-        // A whole schema names all tables that there are.
+        // A whole schema names all tables.
         if isSchemaWhole, tables[table].isDropped || tables[table].rootPage == nil {
           stale.append(page)
         }
         return
       }
-      // A root that is a leaf may be another page than the schema means; what it led to nothing claims then.
+      // A root that is a leaf may be the wrong page; then nothing claims the leaves of the true b-tree.
       let mayBeLost =
         mustBeInUse && tree.leafDepth == 0 && !census.free.contains(page) && !isClaimed(page)
       if tree.isWhole && !mayBeLost {
@@ -97,15 +97,15 @@ extension DamagedDatabase {
         doubtful[table, default: []].append(page)
       }
     }
-    // Where some pages are another store's, so are others whose rows look like theirs.
+    // When some pages come from another store, so do others with rows of the same form.
     for (form, count) in misplacedCounts where form != 0 {
       let others = led[form] ?? []
       if count >= others.count { stale += others + (alone[form] ?? []) }
     }
-    for (table, pages) in doubtful where pages.count <= Self.mostCompared {
+    for (table, pages) in doubtful where pages.count <= Self.maxCompared {
       guard let root = trees[table], let tree = walks[root] else { continue }
       var candidates: [UInt32] = []
-      // Where some leaves that stand elsewhere fill no hole, another store's pages got in between.
+      // When some of the misplaced leaves fill no hole, pages of another store are among them.
       var mayBeElsewhere = true
       for page in pages {
         if census.rejected.contains(page), try !holdsRows(of: table, page) {
@@ -113,7 +113,7 @@ extension DamagedDatabase {
           continue
         }
         candidates.append(page)
-        if mayBeElsewhere, census.rejected.contains(page), !denied.contains(page) {
+        if mayBeElsewhere, census.rejected.contains(page), !doubtfullyRejected.contains(page) {
           mayBeElsewhere = try fills(tree, page)
         }
       }
@@ -122,29 +122,30 @@ extension DamagedDatabase {
     for page in stale { census.setStale(page) }
   }
 
-  /// Whether something leads to a page that no walk of a table's b-tree came to: an index, a b-tree that means another page,
-  /// or an overflow chain.
+  /// Whether something else leads to a page that no walk of a table's b-tree reached: an index, a b-tree that means
+  /// another page, or an overflow chain.
   private func isClaimed(_ page: UInt32) -> Bool {
     let parent = census.parent(page)
     return census.followed.contains(page) || census.rejected.contains(page)
       || (census.reached.contains(parent) && parent != 0)
   }
 
-  /// Whether a leaf stands where an index, a row's overflow chain or the pointer map means a page that is no leaf of a table.
+  /// Whether an index, an overflow chain or the pointer map says that the place of a leaf belongs to another kind of
+  /// page.
   private func isOthers(_ page: UInt32) throws(SQLiteFileError) -> Bool {
     if census.followed.contains(page) { return true }
     let kind = try map.entry(of: page, &reader)?.kind
     if kind == .firstOverflow || kind == .laterOverflow { return true }
     let parent = census.parent(page)
     guard census.reached.contains(parent), census.kind(parent).isIndex else { return false }
-    // A page above those of an index may itself be another store's.
+    // The interior page of an index may itself come from another store.
     let children = try self.children(of: parent, true, .min ... .max).children
     return children.count { census.kind($0.page).isIndex } * 2 > children.count
   }
 
-  /// Of leaves that may fill the holes of a table's b-tree those that do not: they have row ids that are elsewhere.
+  /// Of the leaves that may fill the holes of a table's b-tree, those that do not: their row ids are on other pages.
   ///
-  /// `mayBeElsewhere`: whether a leaf that stands where another page is meant may be of the b-tree.
+  /// `mayBeElsewhere`: whether a leaf in the place of another page may belong to the b-tree.
   private func staleLeaves(
     among pages: [UInt32], _ tree: WalkedTree, _ root: UInt32, _ mayBeElsewhere: Bool
   ) throws(SQLiteFileError) -> [UInt32] {
@@ -164,25 +165,25 @@ extension DamagedDatabase {
     for page in pages {
       let isElsewhere = census.rejected.contains(page)
       guard let (rowIDs, inner) = try rowIDRanges(of: page) else {
-        // What nothing is known of stays as it is.
+        // A leaf of which nothing is known stays as it is.
         if isElsewhere { stale.append(page) }
         continue
       }
       let mayBeOwn =
-        denied.contains(page) ? try fills(tree, page) : !isElsewhere || mayBeElsewhere
+        doubtfullyRejected.contains(page) ? try fills(tree, page) : !isElsewhere || mayBeElsewhere
       let isOthers = try isOthers(page)
       if isOthers || !mayBeOwn {
         stale.append(page)
         continue
       }
-      // Of a page that is not the one that is meant its number says nothing.
+      // The number of a misplaced page says nothing about it.
       let entry = isElsewhere ? nil : try map.entry(of: page, &reader)
       let isFree = census.free.contains(page) || entry?.kind == .free
       let isNamed =
         entry.map { $0.kind == .bTree && !census.kind($0.parent).isIndex } == true && !isFree
       guard
-        tree.isWhole || tree.hasRoom(for: inner, isInUse: isNamed || (isFreeListSound && !isFree)),
-        taken.haveRoom(for: inner), !isFree || !isFreeListSound
+        tree.isWhole || tree.hasRoom(for: inner, isInUse: isNamed || (isFreelistSound && !isFree)),
+        taken.haveRoom(for: inner), !isFree || !isFreelistSound
       else {
         stale.append(page)
         continue
@@ -193,10 +194,10 @@ extension DamagedDatabase {
         (isNamed ? 8 : 0) + (isFree ? 0 : 4) + (isLedTo ? 2 : 0) + (isElsewhere ? 0 : 1)
       candidates.append(Candidate(page: page, rowIDs: rowIDs, inner: inner, rank: rank))
     }
-    return stale + outdone(&candidates, beside: own)
+    return stale + worseCandidates(&candidates, beside: own)
   }
 
-  /// Whether a leaf is just what is missing from a b-tree.
+  /// Whether the row ids of a leaf are just those that a b-tree lacks.
   private func fills(_ tree: WalkedTree, _ page: UInt32) throws(SQLiteFileError) -> Bool {
     guard let rowIDs = try rowIDs(of: page) else { return false }
     var buffer = ContiguousArray<UInt8>()
@@ -210,16 +211,16 @@ extension DamagedDatabase {
     }
     let taken = reading.cells.reduce(0) { $0 + $1.length }
     let free = layout.usableSize - reading.contentFloor - taken
-    // From a leaf without room for another row of its own hardly any were deleted.
+    // A leaf without room for another row has hardly lost any by deletion.
     return tree.isFilled(
       by: rowIDs, step: step, isEmptied: free * reading.cells.count > taken)
   }
 
-  /// Of leaves with the same row ids the worse ones; those that share only their first or last row id with others keep the
-  /// rest.
+  /// Of leaves with the same row ids, the worse ones. A leaf that shares only its first or last row id with others
+  /// keeps the rest.
   ///
   /// `own`: the row ids of leaves that the b-tree leads to.
-  private func outdone(_ candidates: inout [Candidate], beside own: [ClosedRange<Int64>])
+  private func worseCandidates(_ candidates: inout [Candidate], beside own: [ClosedRange<Int64>])
     -> [UInt32]
   {
     let all = own + candidates.map(\.rowIDs)

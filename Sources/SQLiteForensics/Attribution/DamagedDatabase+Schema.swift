@@ -1,8 +1,8 @@
 import SQLiteFile
 
 extension DamagedDatabase {
-  /// The entries of the schema table: from page 1 and the leaves below it, else from any leaf that looks as if
-  /// it were one of them.
+  /// The entries of the schema table: from page 1 and the leaves below it, else from any leaf that looks like a leaf of
+  /// the schema table.
   func readSchema() throws(SQLiteFileError) -> [SchemaEntry] {
     var entries: [SchemaEntry] = []
     var rowReader = RowReader(self)
@@ -13,7 +13,7 @@ extension DamagedDatabase {
     guard let expected = Self.schemaTable else { return [] }
     let shape = RowShape(expected, table: 0)
     let schemaLayout = RowLayout(expected.definition)
-    // A table of the user's may hold a copy of a schema, so other pages are only looked at where some are missing.
+    // A table may hold a copy of a schema, so other pages are only looked at when leaves of the schema are missing.
     let sound = try soundSchemaLeaves()
     var isWhole = sound != nil
     var isComplete = true
@@ -21,13 +21,13 @@ extension DamagedDatabase {
     for place in 0..<last {
       let page = sound?[place] ?? UInt32(place + 1)
       let kind = census.kind(page)
-      // A leaf of the schema's own whose header is ruined is no leaf by that.
+      // A leaf of the schema with a ruined header is not counted as a leaf by the census.
       guard kind == .tableLeaf || page == 1 || (kind == .other && census.parent(page) == 1),
         sound != nil || !census.free.contains(page)
       else { continue }
       let available = try reader.copy(page, into: &buffer)
       guard available > 0, kind != .tableInterior else { continue }
-      // A cheap look first: schema rows begin with one of four words.
+      // A cheap look first: a row of the schema begins with one of four words.
       guard
         page == 1 || sound != nil
           || Self.mayBeSchema(buffer.rawSpan, usableSize: layout.usableSize)
@@ -38,7 +38,7 @@ extension DamagedDatabase {
         var sink = RecoveredValueSink { row in
           var values = row.values
           for value in row.partial {
-            // A statement that is not valid text is there all the same.
+            // A statement that is not valid text is complete all the same.
             if value.of > 0, value.have == value.of, value.column < values.count {
               values[value.column] = .text(StoredText(utf8: value.bytes))
             } else {
@@ -54,13 +54,13 @@ extension DamagedDatabase {
       }
       let isOwn = page == 1 || sound != nil || census.parent(page) == 1
       let found = rows.compactMap(SchemaEntry.init(row:)).filter { entry in
-        // A root is one, whatever became of the statement.
+        // The root page counts even when the statement is lost.
         entry.isReadable || (isOwn && entry.type == "table" && entry.rootPage > 1)
       }
       if page > 1, sound != nil, found.isEmpty, !reading.cells.isEmpty,
         !reading.cells.contains(where: { types.read($0, buffer.rawSpan) && shape.fits(types) })
       {
-        // Keys may agree by chance with the row ids of another page.
+        // The keys may agree by chance with the row ids of a page of another table.
         walks[1]?.lose(try self.place(of: page))
         census.expel(page)
         reportMisplaced(page)
@@ -75,14 +75,13 @@ extension DamagedDatabase {
       findings.add(
         Finding(
           "schema.incomplete",
-          "not all of the schema table can be read; tables that it does not name are told by their rows",
+          "a part of the schema table cannot be read; tables that it does not name are recognised by their rows",
           page: 1))
     }
     return entries
   }
 
-  /// The leaves of the schema's b-tree in the order of pages; nil unless page 1 is sound and all pages that it leads to
-  /// are there.
+  /// The leaves of the schema's b-tree by page number; nil unless page 1 and all pages below it are sound.
   private func soundSchemaLeaves() throws(SQLiteFileError) -> [UInt32]? {
     var buffer = ContiguousArray<UInt8>()
     var reading = newReading()
@@ -97,7 +96,7 @@ extension DamagedDatabase {
         guard reading.method == .pointers else { return nil }
         leaves.append(page)
       case .tableInterior:
-        guard let children = children(buffer.rawSpan, page), met.count < Self.mostSchemaPages
+        guard let children = children(buffer.rawSpan, page), met.count < Self.maxSchemaPages
         else { return nil }
         for child in children {
           guard met.insert(child).inserted else { return nil }
@@ -109,10 +108,10 @@ extension DamagedDatabase {
     return leaves.sorted()
   }
 
-  /// A schema of more pages is searched for like a damaged one.
-  private static let mostSchemaPages = 1 << 16
+  /// A schema with more pages is searched for like a damaged one.
+  private static let maxSchemaPages = 1 << 16
 
-  /// The pages that an interior page leads to; nil when it leads out of the file.
+  /// The pages that an interior page leads to; nil when one is outside the file.
   private func children(_ page: RawSpan, _ number: UInt32) -> [UInt32]? {
     let base = number == 1 ? DatabaseHeader.length : 0
     let count = Int(page.uint16(at: base + 3))
@@ -126,16 +125,16 @@ extension DamagedDatabase {
     return children.allSatisfy { $0 >= 2 && $0 <= pageCount && $0 != number } ? children : nil
   }
 
-  /// Entries that were deleted from the schema table: what is left of them on its pages and in older versions of
+  /// Entries that were deleted from the schema table, as far as they are left on its pages and in older versions of
   /// page 1.
   func readDroppedSchema() throws(SQLiteFileError) -> [SchemaEntry] {
     guard let expected = Self.schemaTable else { return [] }
     var shape = RowShape(expected, table: 0)
-    // The type and the names are never left out.
+    // The type and the names are never NULL.
     for field in 0..<3 { shape.fields[field].classes = .text }
     let schemaLayout = RowLayout(expected.definition)
     var carver = Carver(
-      usableSize: layout.usableSize, mostPayload: mostPayload, encoding: layout.textEncoding)
+      usableSize: layout.usableSize, maxPayload: maxPayload, encoding: layout.textEncoding)
     // table, view, index, trigger
     carver.firstTypes = layout.textEncoding == .utf8 ? [[23, 21, 27]] : [[33, 29, 41]]
     var reading = newReading()
@@ -179,10 +178,10 @@ extension DamagedDatabase {
     return entries
   }
 
-  /// Whether the schema was changed more often than its entries tell, and those known to have been deleted: then tables
-  /// were dropped of which nothing is known any more. Each statement that changes the schema counts the cookie up
+  /// Whether the schema was changed more often than its entries and the known deleted ones account for: then tables
+  /// were dropped that nothing names any more. Each statement that changes the schema increments the schema cookie
   /// (file format, section 1.3.9).
-  func tellsOfUnknownTables(beside dropped: [SchemaEntry]) -> Bool {
+  func impliesUnknownTables(beside dropped: [SchemaEntry]) -> Bool {
     guard let header = layout.header, header.schemaCookie < 1 << 20 else { return false }
     let live = Set(schemaEntries.map { SQLName($0.name) })
     let gone = Dictionary(
@@ -210,10 +209,10 @@ extension DamagedDatabase {
     var types = RecordTypes()
     guard start + 4 <= usableSize,
       let cell = LeafCell.parse(
-        page, at: start, limit: usableSize, usableSize: usableSize, mostPayload: 1 << 31, &types),
+        page, at: start, limit: usableSize, usableSize: usableSize, maxPayload: 1 << 31, &types),
       types.types.count == 5
     else { return false }
-    // table, index, view or trigger, in one byte a character or two.
+    // table, index, view or trigger, with one or two bytes a character.
     let length = types.types[0]
     return cell.hasRowID
       && [23, 21, 27, 33, 35, 29, 41].contains(length)

@@ -1,17 +1,17 @@
 import SQLiteFile
 
 extension DamagedDatabase {
-  /// Most leaves whose row ids are compared.
-  private static let mostRanges = 1 << 19
+  /// Limit of leaves whose row ids are compared.
+  private static let maxRanges = 1 << 19
 
-  /// Gives b-trees, or what is left of them, to tables by their row ids, where the look of the rows leaves several.
+  /// Gives b-trees, or what is left of them, to tables by their row ids, where their rows fit several tables.
   ///
-  /// Row ids are unique in a table, and each of its leaves has a stretch of them to itself. So a leaf is none of a table
-  /// that has other leaves in its stretch; and of tables that have room for it, it is of the one whose rows end where its
-  /// own begin, or begin where they end.
+  /// Row ids are unique in a table, and each of its leaves has a range of them to itself. So a leaf cannot belong to a
+  /// table that has other leaves in its range. Of the tables with room for it, it belongs to the one with a leaf whose
+  /// range adjoins its own.
   ///
-  /// `undecided`: the topmost pages, each with the tables that its rows can be of.
-  /// `owners`: the topmost pages of which the table is known.
+  /// `undecided`: topmost pages, each with the tables that its rows fit.
+  /// `owners`: the topmost pages whose table is known.
   func siblings(
     of undecided: [UInt32: [Int]], _ roots: [UInt32: Int], _ owners: [UInt32: Int]
   ) throws(SQLiteFileError) -> [UInt32: Int] {
@@ -28,7 +28,7 @@ extension DamagedDatabase {
       // Row ids that are in doubt prove nothing.
       guard let own = try rowIDs(of: page) else { continue }
       count += 1
-      guard count <= Self.mostRanges else { return [:] }
+      guard count <= Self.maxRanges else { return [:] }
       if let table {
         settled[table, default: []].append(own)
       } else {
@@ -40,7 +40,7 @@ extension DamagedDatabase {
     var left = stretches.keys.sorted {
       (stretches[$0]?.first?.lowerBound ?? 0, $0) < (stretches[$1]?.first?.lowerBound ?? 0, $1)
     }
-    // What is decided may decide its neighbours, those with higher row ids in the same round.
+    // Each decision may decide the neighbours; those with higher row ids in the same round.
     for _ in 0..<4 where !left.isEmpty {
       let before = left.count
       var added: [Int: RowIDRanges] = [:]

@@ -1,23 +1,23 @@
 public import SQLiteFile
 
-/// A table as somebody expects it: the file's own schema, the cached model, a model or a healthy store.
+/// A table that rows can be given to, known from the file's own schema, the cached model, a model or a healthy store.
 public struct ExpectedTable: Sendable, Hashable {
   /// The name.
   public let name: String
-  /// The CREATE statement; nil when nobody has it.
+  /// The CREATE statement; nil when it is not known.
   public let sql: String?
   /// The columns.
   public let definition: TableDefinition
-  /// Columns declared NOT NULL, by their place.
+  /// Columns declared NOT NULL, by their index.
   public var notNull: Set<Int> = []
-  /// By the place of a column, the integers that it can hold: the entity numbers of Core Data's `Z_ENT`.
+  /// The integers that a column can hold, by the index of the column: the entity numbers of Core Data's `Z_ENT`.
   public var integers: [Int: ClosedRange<Int64>] = [:]
-  /// Whether only a deleted row of the schema table tells of it.
+  /// Whether only a deleted row of the schema table names it.
   public internal(set) var isDropped = false
   /// The root page that the schema gives; nil when it is not known.
   public var rootPage: UInt32?
 
-  /// A table by its CREATE statement; nil when that is no readable CREATE TABLE.
+  /// A table by its CREATE statement; nil when that is not a readable CREATE TABLE.
   ///
   /// - Parameters:
   ///   - name: the name, as the schema has it.
@@ -32,7 +32,7 @@ public struct ExpectedTable: Sendable, Hashable {
     notNull = Set(definition.columns.indices.filter { definition.columns[$0].isNotNull })
   }
 
-  /// A table that the schema names and whose CREATE statement cannot be read: its rows have their fields as they are.
+  /// A table that the schema names but whose CREATE statement cannot be read: fields of its rows are given as stored.
   init(undescribed name: String, rootPage: UInt32, isWithoutRowID: Bool) {
     self.name = name
     sql = nil
@@ -42,6 +42,6 @@ public struct ExpectedTable: Sendable, Hashable {
     self.rootPage = rootPage
   }
 
-  /// Whether anybody tells what columns it has.
+  /// Whether its columns are known.
   public var isDescribed: Bool { !definition.columns.isEmpty }
 }

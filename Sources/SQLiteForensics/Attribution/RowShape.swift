@@ -1,27 +1,27 @@
 import SQLiteFile
 
-/// What rows of a table look like: which storage class each stored field may have, and which integers.
+/// What rows of a table look like: the storage classes that each stored field may have, and the range of its integers.
 ///
-/// Affinity alone forbids nothing in SQLite, so a shape is evidence for attribution and for carving; it never
-/// decides about a row that its b-tree leads to.
+/// Affinity alone forbids nothing in SQLite, so a shape is evidence for attribution and for carving; it never decides
+/// about a row that a b-tree leads to.
 struct RowShape {
   struct Field: BitwiseCopyable {
     var classes: StorageClasses
-    /// Integers outside are no values of this field.
-    var least = Int64.min
-    var most = Int64.max
+    /// The field holds no integers outside this range.
+    var minInteger = Int64.min
+    var maxInteger = Int64.max
   }
 
-  /// Which table of the list this shape belongs to.
+  /// The index of the table in ``DamagedDatabase/tables``.
   let table: Int
   var fields: ContiguousArray<Field>
-  /// The fewest fields that rows have: older rows lack columns that were added later.
-  var leastFieldCount: Int
-  /// The field that is NULL because the row id stands for it.
+  /// The fewest fields that a row has: older rows lack columns that were added later.
+  var minFieldCount: Int
+  /// The field that is stored as NULL because the row id is its value.
   let rowIDField: Int?
-  /// What SQLite itself asks of the fields.
+  /// What SQLite itself demands of the fields.
   let demands: FieldDemands
-  /// Whether rows are Core Data's, which stores under each declared type what it stands for.
+  /// Whether the table is Core Data's, which stores in each column only what the declared type says.
   private let isCoreData: Bool
 
   init(_ expected: ExpectedTable, table: Int) {
@@ -42,19 +42,19 @@ struct RowShape {
         field.classes.remove(.null)
       }
       if let range = expected.integers[column] {
-        field.least = range.lowerBound
-        field.most = range.upperBound
+        field.minInteger = range.lowerBound
+        field.maxInteger = range.upperBound
       }
       fields.append(field)
     }
     self.fields = fields
     self.rowIDField = rowIDField
-    // A default tells of a column that may have been added to rows without it.
-    leastFieldCount = fields.count
+    minFieldCount = fields.count
   }
 
-  /// The classes of a column's values. Core Data stores numbers under TIMESTAMP and DECIMAL; others store what they like
-  /// under DATE, DATETIME or BOOLEAN, and NUMERIC affinity keeps text that is no number as it is.
+  /// The storage classes of a column's values. Core Data stores numbers in TIMESTAMP and DECIMAL columns; other
+  /// programs store anything in DATE, DATETIME or BOOLEAN columns, and NUMERIC affinity keeps text that is not a
+  /// number.
   private static func classes(
     of column: TableDefinition.Column, isStrict: Bool, isCoreData: Bool
   ) -> StorageClasses {
@@ -69,11 +69,11 @@ struct RowShape {
     }
   }
 
-  /// Widens the shape by what a row of the table really holds.
+  /// Widens the shape by the types of a row that belongs to the table.
   mutating func learn(_ types: borrowing RecordTypes) {
     let count = types.types.count
     guard count <= fields.count else { return }
-    if count < leastFieldCount { leastFieldCount = count }
+    if count < minFieldCount { minFieldCount = count }
     for index in 0..<count {
       fields[index].classes.insert(StorageClasses(serialType: types.types[index]))
     }
@@ -83,7 +83,7 @@ struct RowShape {
   @inline(__always)
   func fits(_ types: borrowing RecordTypes) -> Bool {
     let count = types.types.count
-    guard count <= fields.count, count >= leastFieldCount else { return false }
+    guard count <= fields.count, count >= minFieldCount else { return false }
     var index = 0
     while index < count {
       guard fields[index].classes.contains(StorageClasses(serialType: types.types[index])) else {
@@ -94,12 +94,13 @@ struct RowShape {
     return true
   }
 
-  /// Whether a row can have these types although they do not fit: in SQLite nearly any column can hold anything.
+  /// Whether a row can have these types, even if they do not fit: in SQLite nearly any column can hold anything.
   func canHold(_ types: borrowing RecordTypes) -> Bool {
     fits(types) || !isCoreData && demands.allow(types)
   }
 
-  /// How many fields fit the types that stand from `offset` on, those before field `first` taken as fitting.
+  /// How many fields, from the first one on, fit the serial types from `offset` on; fields before `first` count as
+  /// fitting.
   func fittingCount(_ page: RawSpan, at offset: Int, end: Int, from first: Int) -> Int {
     var offset = offset
     var field = first
@@ -113,8 +114,7 @@ struct RowShape {
     return field
   }
 
-  /// Whether the values that stand on the page can be values of a row: integers in their range, text that is
-  /// text.
+  /// Whether the values on the page can be values of a row: integers are in their range, and text is valid.
   func fitsValues(
     _ types: borrowing RecordTypes, _ page: RawSpan, body: Int, end: Int,
     encoding: DatabaseHeader.TextEncoding
@@ -125,12 +125,12 @@ struct RowShape {
       let length = RecordDecoder.length(ofType: type)
       if index < fields.count {
         let field = fields[index]
-        if field.least != .min || field.most != .max,
+        if field.minInteger != .min || field.maxInteger != .max,
           (1...6).contains(type) || type == 8 || type == 9
         {
           guard type >= 8 || offset + length <= end else { return true }
           let value = type >= 8 ? Int64(type - 8) : RecordDecoder.integer(page, offset, length)
-          guard value >= field.least, value <= field.most else { return false }
+          guard value >= field.minInteger, value <= field.maxInteger else { return false }
         }
       }
       if type >= 13, type & 1 == 1, offset < end {
@@ -145,28 +145,29 @@ struct RowShape {
     return true
   }
 
-  /// Whether nothing is known of any field, so that all types fit.
-  var isFormless: Bool { fields.allSatisfy { $0.classes == .any } }
+  /// Whether nothing is known of any field, so that every row fits.
+  var isUnconstrained: Bool { fields.allSatisfy { $0.classes == .any } }
 
-  /// Whether rows carry a number that tells whose they are: Core Data's `Z_ENT`.
-  var isSigned: Bool { fields.contains { $0.least != .min || $0.most != .max } }
+  /// Whether rows carry a number that identifies their table: Core Data's `Z_ENT`.
+  var hasEntityNumber: Bool { fields.contains { $0.minInteger != .min || $0.maxInteger != .max } }
 
-  /// How much a fit says: fields whose class the table prescribes, more for those that exclude NULL.
+  /// How much a fit proves: each field with prescribed classes counts, more when NULL is excluded or integers are
+  /// limited.
   var weight: Int {
     fields.reduce(0) { sum, field in
       sum + (field.classes == .any ? 0 : field.classes.contains(.null) ? 2 : 3)
-        + (field.least == .min && field.most == .max ? 0 : 4)
+        + (field.minInteger == .min && field.maxInteger == .max ? 0 : 4)
     }
   }
 }
 
-/// Whether bytes are text as people write it.
+/// Tells whether bytes are plausible text.
 enum TextCheck {
-  /// `whole`: false where the text goes on elsewhere, so that a broken last character is no fault.
+  /// `whole`: false when the text continues elsewhere, so that its last character may be incomplete.
   static func isText(_ bytes: RawSpan, whole: Bool, _ encoding: DatabaseHeader.TextEncoding) -> Bool
   {
     guard encoding == .utf8 else {
-      // UTF-16 without its zero bytes: control characters and lone surrogates tell.
+      // Control characters show that this is not UTF-16 text.
       if whole, bytes.byteCount & 1 == 1 { return false }
       var offset = 0
       while offset + 2 <= bytes.byteCount {

@@ -1,37 +1,37 @@
 public import SQLiteFile
 
-/// How deep a check goes.
+/// How much a check looks at.
 public enum CheckDepth: String, Sendable, Hashable, Codable, CaseIterable {
   /// Pages, b-trees, freelist, records, counts of index entries.
   case quick
-  /// Also whether the entries of each index are those that the rows call for, and whether they, and rows that have
-  /// no row ids, are in their order.
+  /// Also whether the entries of each index match the rows, and whether index entries and rows without row ids are in
+  /// order.
   case full
 }
 
-/// Something that `PRAGMA integrity_check` or a rule of Core Data's looks at, or a file beside the store, and a check does
-/// not look at.
+/// Something that a check did not look at: a part that `PRAGMA integrity_check` checks, a rule of Core Data's, or a
+/// file beside the store.
 public struct UncheckedPart: Sendable, Hashable, Codable {
   /// Stable identifier: `index.entries`, `index.order`, `table.checks`, `table.virtual` or `schema.expressions`; of
   /// Core Data's rules `coredata.keys`, `coredata.tables`, `coredata.hashes` or `coredata.values`; `store.filesUnread`.
   public var id: String
-  /// What was not looked at, in words that follow "not looked at:".
+  /// What was not looked at, worded to follow "not looked at:".
   public var message: String
 
-  /// A part with both.
+  /// Creates a part.
   public init(id: String, message: String) {
     self.id = id
     self.message = message
   }
 }
 
-/// What a check has found and what it has looked at.
+/// What a check found and what it looked at.
 public struct CheckReport: Sendable, Equatable {
-  /// What is wrong or noteworthy, in the order met.
+  /// What is wrong or noteworthy, in the order in which it was found.
   public internal(set) var findings = FindingList()
-  /// Pages of the database after the last commit, and those that are in use behind them.
+  /// Pages of the database after the last commit, and pages in use behind them.
   public internal(set) var pageCount = 0
-  /// Pages that were looked at, free ones and pointer maps included.
+  /// Pages that were checked, free pages and pointer maps included.
   public internal(set) var checkedPageCount = 0
   /// Pages on the freelist.
   public internal(set) var freePageCount = 0
@@ -39,8 +39,8 @@ public struct CheckReport: Sendable, Equatable {
   public internal(set) var overflowPageCount = 0
   /// B-trees of tables.
   public internal(set) var tableCount = 0
-  /// B-trees that no schema names, and pieces of such: only looked for where the schema is lost.
-  public internal(set) var looseTreeCount = 0
+  /// B-trees that no schema names, and pieces of such b-trees. Only searched for where the schema is lost.
+  public internal(set) var unnamedTreeCount = 0
   /// B-trees of indexes.
   public internal(set) var indexCount = 0
   /// Cells of all b-trees.
@@ -53,8 +53,8 @@ public struct CheckReport: Sendable, Equatable {
   /// CREATE statements with parts that only SQLite itself can judge: expressions, queries, bodies of triggers.
   public internal(set) var unjudgedStatementCount = 0
 
-  /// What `PRAGMA integrity_check`, or a rule of Core Data's, looks at and this check did not; nothing found is no
-  /// proof where there is any.
+  /// What `PRAGMA integrity_check`, or a rule of Core Data's, looks at and this check did not. Unless it is empty, a
+  /// check without findings does not prove that the file is sound.
   public internal(set) var unchecked: [UncheckedPart] = []
 
   mutating func note(
@@ -69,9 +69,9 @@ public struct CheckReport: Sendable, Equatable {
       UncheckedPart(id: id, message: "\(before) \(subject)\(words) (\(list))"))
   }
 
-  /// Adds what another check has found of the same file.
+  /// Adds a finding of another check of the same file.
   public mutating func add(_ finding: Finding) { findings.add(finding) }
 
-  /// Adds what another check has not looked at.
+  /// Adds a part that another check did not look at.
   public mutating func add(_ part: UncheckedPart) { unchecked.append(part) }
 }

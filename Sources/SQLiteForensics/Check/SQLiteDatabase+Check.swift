@@ -1,8 +1,8 @@
 public import SQLiteFile
 
-/// What a check with demands on values has found.
+/// What a check with demands on values found.
 package struct DemandingCheck {
-  /// What any check finds.
+  /// The report that every check makes.
   package var report: CheckReport
   /// The demands that were not met.
   package var breaches: [DemandBreach]
@@ -15,8 +15,8 @@ extension SQLiteDatabase {
   ///
   /// - Parameters:
   ///   - depth: whether the entries of indexes are compared with the rows too.
-  ///   - progress: told now and then how many pages have been looked at.
-  /// - Returns: what was found; damage is a finding in it.
+  ///   - progress: called from time to time with the number of pages checked so far.
+  /// - Returns: the report; damage is a finding in it.
   /// - Throws: ``SQLiteFileError`` when the device fails.
   public func check(depth: CheckDepth = .quick, progress: ((Int) -> Void)? = nil)
     throws(SQLiteFileError) -> CheckReport
@@ -24,7 +24,7 @@ extension SQLiteDatabase {
     try check(depth: depth, demands: [], progress: progress).report
   }
 
-  /// The same with demands on the values of columns.
+  /// The same check, with demands on the values of columns.
   package func check(
     depth: CheckDepth, demands: [ColumnDemand], progress: ((Int) -> Void)? = nil
   ) throws(SQLiteFileError) -> DemandingCheck {

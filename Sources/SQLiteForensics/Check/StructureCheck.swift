@@ -4,7 +4,7 @@ import SafeText
 /// Checks a whole database: header, freelist, b-trees and their records, pointer map, orphans, index counts.
 ///
 /// Memory: 9 bytes a page for the page map, the key sets of the tables that others refer to (``KeySet``), and the
-/// payload at hand.
+/// current payload.
 struct StructureCheck: ~Copyable {
   /// A b-tree of the schema.
   struct Owner {
@@ -20,7 +20,7 @@ struct StructureCheck: ~Copyable {
   private var reader: PageReader
   private(set) var tree: BTreeCheck
   private(set) var report = CheckReport()
-  /// The b-trees by the numbers that the page map has.
+  /// The b-trees, by their numbers in the page map.
   private(set) var owners: [Owner] = []
   private(set) var breaches: [DemandBreach] = []
   private let demands: [ColumnDemand]
@@ -29,9 +29,9 @@ struct StructureCheck: ~Copyable {
   private var rowCounts: [SQLName: BTreeCheck.Counts] = [:]
   /// The numbers of demands by table.
   private var demandsByTable: [SQLName: [Int]] = [:]
-  /// Indexes whose entries have values that were too long to be held against each other, by their place.
+  /// Indexes whose order is not known, because some values are too long to compare; by their place in the schema.
   private var undecided: Set<Int> = []
-  /// Indexes whose entries are not just the rows' values, and may be all the same by their collation, by their place.
+  /// Indexes whose entries differ from the rows, but may be equal to them by their collation; by their place.
   private var unsettled: Set<Int> = []
   private let pageLimit: UInt32
   /// Whether nothing is left that names tables.
@@ -68,7 +68,7 @@ struct StructureCheck: ~Copyable {
   /// - Throws: ``SQLiteFileError`` when the device fails; damage never throws.
   mutating func run() throws(SQLiteFileError) {
     report.pageCount = Int(database.pageCount)
-    // What opening has found of pages and rows is found again by the walk.
+    // Opening also found faults of pages and rows; the walk finds those again.
     let families = ["file.", "header.", "wal.", "journal."]
     for finding in database.findings.kept
     where finding.id != "header.badCount"
@@ -88,9 +88,9 @@ struct StructureCheck: ~Copyable {
     try freelist.run(database.header, pageCount: pageLimit, &tree, &reader)
     report.freePageCount = freelist.pageCount
     try walkTrees()
-    try checkLoosePages()
+    try checkUnreachedPages()
     checkCount()
-    // Causes before what follows from them.
+    // Causes come before their consequences.
     report.findings.add(tree.findings)
     tree.findings = FindingList()
     checkOrphans()
@@ -104,7 +104,7 @@ struct StructureCheck: ~Copyable {
   /// The highest row id of each table that has one.
   var highestRowIDs: [SQLName: Int64] { rowCounts.compactMapValues(\.highestRowID) }
 
-  /// Hands on the map, for a listing of pages.
+  /// Gives the page map away, for a listing of pages.
   consuming func finished() -> (map: PageMap, owners: [Owner]) { (tree.map, owners) }
 
   private mutating func claimFixedPages() {
@@ -129,12 +129,12 @@ struct StructureCheck: ~Copyable {
     let jobs = jobs(&plan)
     owners = jobs.map(\.owner)
     var results: [TreeResult]?
-    if pageLimit >= ParallelTrees.leastPageCount {
+    if pageLimit >= ParallelTrees.minPageCount {
       results = try ParallelTrees.run(jobs, &tree, reader)
-      // The b-trees share pages: once more, one after the other.
+      // The b-trees share pages: walk them again, one after the other.
       if results == nil { try startAgain() }
     }
-    // Gathered in one value that nobody else holds, so that nothing is copied for each b-tree.
+    // One value with a single owner, so that nothing is copied for each b-tree.
     var gathered = Gathered()
     for (number, job) in jobs.enumerated() {
       if let results, number < results.count {
@@ -159,7 +159,7 @@ struct StructureCheck: ~Copyable {
   /// The b-trees of the schema: its own, those of tables, those of indexes.
   private mutating func jobs(_ plan: inout IndexPlan) -> [TreeJob] {
     var rules = RecordRules(Schema.definition)
-    rules.mostFields = .max
+    rules.maxFields = .max
     let name = "sqlite_schema"
     var jobs = [
       TreeJob(
@@ -206,7 +206,7 @@ struct StructureCheck: ~Copyable {
       isTable: false, rules: rules)
   }
 
-  /// Forgets what a walk has claimed, and claims again what stands before the b-trees.
+  /// Forgets all claims of a walk, and claims the fixed pages and the freelist again.
   private mutating func startAgain() throws(SQLiteFileError) {
     let onPages = tree.onPages
     var fresh = tree.another()
@@ -250,20 +250,20 @@ struct StructureCheck: ~Copyable {
       !tree.records.incompleteSums.contains(sum.entries),
       tree.records.sums[sum.rows] != tree.records.sums[sum.entries]
     {
-      // To SQLite an entry is the row's where the collation says so; whether it is, a sum does not tell.
+      // By its collation an entry may be equal to the row's value; a sum of hashes cannot tell that.
       if plan.folding.contains(number) {
         unsettled.insert(number)
         return
       }
       gathered.findings.add(
         Finding(
-          "index.badEntries", "the entries of the index are not those that the rows call for",
+          "index.badEntries", "the index has entries that do not match the rows of its table",
           member: place.member, page: entry.rootPage, offset: place.offset, table: entry.name))
     }
   }
 
-  /// Holds the entries of indexes, and the rows of tables without row ids, against the order that they must be in: a
-  /// search goes by it, so that SQLite does not find what stands elsewhere. Reads them once more.
+  /// Checks the order of index entries, and of rows of tables without row ids: SQLite searches by that order and does
+  /// not find what is out of order. Reads the b-trees once more.
   private mutating func checkOrders(
     _ jobs: [TreeJob], _ plan: IndexPlan, _ gathered: inout Gathered
   ) throws(SQLiteFileError) {
@@ -278,7 +278,7 @@ struct StructureCheck: ~Copyable {
       case .index(let place): (order, counts) = (plan.orders[place], gathered.indexCounts[place])
       }
       guard let order, let counts, counts.isWhole, counts.entries > 1 else { continue }
-      // Text as it stands, whatever it is encoded in.
+      // Text is taken as stored, in any encoding.
       var scan = BTreeScan(
         of: Table(name: job.owner.name, rootPage: job.owner.root, definition: nil, sql: nil),
         isRowIDTable: false, encoding: .utf8, mainPageCount: database.mainPageCount,
@@ -301,16 +301,16 @@ struct StructureCheck: ~Copyable {
         ? "1 \(what) is" : "\(count) \(job.owner.isIndex ? "entries" : "rows") are"
       gathered.findings.add(
         Finding(
-          id, "\(subject) \(message), first \(what) \(fault.first)", member: place.member,
+          id, "\(subject) \(message) (first: \(what) \(fault.first))", member: place.member,
           page: job.owner.root, offset: place.offset, table: job.owner.name))
     }
     add(
       job.owner.isIndex ? "index.badOrder" : "table.badOrder", fault.misplaced,
-      "not behind the one before, so that SQLite does not find what is there")
-    add("index.notUnique", fault.repeated, "the same as the one before, where all must differ")
+      "out of order, so SQLite can miss rows")
+    add("index.notUnique", fault.repeated, "equal to the entry before, in a unique index")
   }
 
-  /// Says what `PRAGMA integrity_check` looks at and this check does not.
+  /// Reports what `PRAGMA integrity_check` looks at and this check does not.
   private mutating func noteUnchecked(_ plan: IndexPlan, _ gathered: Gathered) {
     var entries: [String] = []
     var orders: [String] = []
@@ -343,14 +343,14 @@ struct StructureCheck: ~Copyable {
     let virtual = database.schema.entries.filter { $0.type == "table" && $0.rootPage == 0 }
     report.note(
       unchecked: "index.entries", entries, "whether the entries of", "index", "indexes",
-      "are those that the rows call for")
+      "match the rows")
     report.note(
       unchecked: "index.order", orders, "the order of the entries of", "b-tree", "b-trees",
       "without row ids")
     report.note(
       unchecked: "table.checks", constrained, "the CHECK constraints of", "table", "tables", "")
     report.note(
-      unchecked: "table.virtual", virtual.map(\.name), "what is kept for", "virtual table",
+      unchecked: "table.virtual", virtual.map(\.name), "the content of", "virtual table",
       "virtual tables", "")
     if report.unjudgedStatementCount > 0 {
       let count = report.unjudgedStatementCount
@@ -384,7 +384,7 @@ struct StructureCheck: ~Copyable {
     }
   }
 
-  /// An entry without a root page: right for views, triggers and virtual tables (section 2.6).
+  /// Reports an entry without a root page, unless it is a view, a trigger or a virtual table (section 2.6).
   private mutating func checkRootless(_ entry: SchemaEntry) {
     let isVirtual =
       entry.sql.map {
@@ -400,25 +400,25 @@ struct StructureCheck: ~Copyable {
 
   // MARK: - The whole
 
-  /// Looks for free pages without a freelist, and for b-trees without a schema.
-  private mutating func checkLoosePages() throws(SQLiteFileError) {
+  /// Searches for free pages where the freelist is lost, and for b-trees where the schema is lost.
+  private mutating func checkUnreachedPages() throws(SQLiteFileError) {
     guard database.isHeaderLost || isSchemaLost else { return }
-    var loose = LoosePages(upTo: pageLimit)
+    var unreached = UnreachedPages(upTo: pageLimit)
     if database.isHeaderLost {
       let map = database.votedLayout.map { PointerMap(layout: $0, pageCount: pageLimit) }
-      try loose.claimFree(map, &tree, &reader)
-      report.freePageCount += loose.freePages
+      try unreached.claimFree(map, &tree, &reader)
+      report.freePageCount += unreached.freePages
     }
     if isSchemaLost {
-      try loose.walk(&tree, &reader)
-      report.checkedPageCount += loose.checkedPages
-      report.overflowPageCount += loose.overflowPages
-      report.cellCount += loose.cells
-      report.rowCount += loose.rows
-      report.indexEntryCount += loose.indexEntries
-      report.looseTreeCount = loose.trees
+      try unreached.walk(&tree, &reader)
+      report.checkedPageCount += unreached.checkedPages
+      report.overflowPageCount += unreached.overflowPages
+      report.cellCount += unreached.cells
+      report.rowCount += unreached.rows
+      report.indexEntryCount += unreached.indexEntries
+      report.unnamedTreeCount = unreached.trees
     }
-    // What stood before the file's first byte is no orphan but gone.
+    // Pages before the file's first byte are missing, not orphans.
     var page: UInt32 = 1
     while page <= pageLimit, reader.location(of: page).offset < 0 {
       _ = tree.map.claim(page, as: .unreadable, owner: PageMap.noOwner, parent: 0)
@@ -426,9 +426,9 @@ struct StructureCheck: ~Copyable {
     }
   }
 
-  /// Looks for pages that are in use behind the last that the database counts. SQLite reads none of them.
+  /// Reports pages in use behind the last page that the database counts. SQLite does not read them.
   private mutating func checkCount() {
-    // Frames of a transaction that was never finished may lead behind the last commit's pages.
+    // Frames of an unfinished transaction may lead behind the pages of the last commit.
     guard database.votedLayout == nil, !database.isHeaderLost, database.logView != .all,
       pageLimit >= 1, pageLimit < reader.pageLimit,
       let found = tree.map.claimed(from: pageLimit + 1, to: reader.pageLimit)
@@ -480,8 +480,8 @@ struct StructureCheck: ~Copyable {
     return "nothing leads to \(subject)\(free)"
   }
 
-  /// Finds the values that refer to rows that are not there. The key sets say whether there are any; only then are
-  /// the tables read once more.
+  /// Finds the values that refer to missing rows. The key sets tell whether there are any; only then the tables are
+  /// read once more.
   private mutating func checkReferences() throws(SQLiteFileError) {
     var broken: Set<Int> = []
     for (target, set) in keySets.sorted(by: { $0.value < $1.value }) {

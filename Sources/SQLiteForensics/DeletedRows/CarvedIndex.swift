@@ -1,13 +1,13 @@
 import SQLiteFile
 
-/// Rows found in free space, in 48 bytes each: enough to tell which of them live elsewhere, or were found before,
+/// Rows found in free space, in 48 bytes each: enough to tell which of them are live elsewhere or were found before,
 /// and to read the others again.
 struct CarvedIndex {
   struct Entry: BitwiseCopyable {
-    /// Over all that the record holds; over all but its first field where that one's type is lost.
+    /// The hash of the record's content; without its first field where the type of that field is lost.
     var content: UInt64
     var rowID: Int64
-    /// The page as the source has it: its number, or the place in the list of page versions.
+    /// The number of the page, or its place in the list of page versions, by ``source``.
     var page: UInt32
     var start: UInt16
     var record: UInt16
@@ -20,24 +20,24 @@ struct CarvedIndex {
     var headerLength: UInt8
     var source: UInt8
     var place: UInt8
-    /// Where on the page a newer cell was written over it; 0 for nowhere.
+    /// Where on the page a newer cell overwrites it; 0 for nowhere.
     var newer: UInt16
     /// The first page of its overflow chain; 0 for none.
     var overflow: UInt32
   }
 
-  /// Most entries that are held at a time.
+  /// The most entries held at a time.
   static let limit = 300_000
 
   static let hasRowID: UInt8 = 1
-  static let isHeadless: UInt8 = 2
+  static let isStartLost: UInt8 = 2
   static let lostFirst: UInt8 = 4
   static let isAmbiguous: UInt8 = 8
   static let isFirstDoubtful: UInt8 = 32
   static let isEndDoubtful: UInt8 = 64
 
   private(set) var entries: ContiguousArray<Entry> = []
-  /// Filters in front of the entries, by the highest bits of their content, and by the length of their values.
+  /// Filters that spare most lookups: by the highest bits of the content, and by the length of the values.
   private var filter = ContiguousArray<UInt64>(repeating: 0, count: 1 << 14)
   private var lengths = ContiguousArray<UInt64>(repeating: 0, count: 1 << 10)
 
@@ -55,7 +55,7 @@ struct CarvedIndex {
     for index in lengths.indices { lengths[index] = 0 }
   }
 
-  /// Sorts, and drops what stands several times: of equal rows the one of which most is known stays.
+  /// Sorts the entries and drops duplicates: of equal rows the one of which most is known stays.
   mutating func settle(_ seen: inout SeenRows) {
     entries.sort { one, two in
       if one.content != two.content { return one.content < two.content }
@@ -89,22 +89,22 @@ struct CarvedIndex {
   @inline(__always)
   private static func bit(_ content: UInt64) -> Int { Int(content >> 44) }
 
-  /// Whether any entry has so many bytes of values, the first one's not counted; true at times where none has.
+  /// Whether an entry may have this length of values, without the first value. May be true although no entry has it.
   @inline(__always)
   func mayHold(length: Int) -> Bool {
     lengths[length >> 6 & 0x3ff] & 1 << UInt64(length & 63) != 0
   }
 
-  /// Notes which entries a live row has the content of.
+  /// Notes the entries whose content a live row has.
   @inline(__always)
-  func meet(_ content: UInt64, rowID: Int64, _ living: inout Living) {
+  func meet(_ content: UInt64, rowID: Int64, _ live: inout LiveEntries) {
     let bit = Self.bit(content)
     guard filter[bit >> 6] & (1 << UInt64(bit & 63)) != 0 else { return }
-    mark(content, rowID, &living)
+    mark(content, rowID, &live)
   }
 
   @inline(never)
-  private func mark(_ content: UInt64, _ rowID: Int64, _ living: inout Living) {
+  private func mark(_ content: UInt64, _ rowID: Int64, _ live: inout LiveEntries) {
     var low = 0
     var high = entries.count
     while low < high {
@@ -113,14 +113,14 @@ struct CarvedIndex {
     }
     while low < entries.count, entries[low].content == content {
       if entries[low].flags & Self.hasRowID == 0 || entries[low].rowID == rowID {
-        living.bits[low >> 6] |= 1 << UInt64(low & 63)
+        live.bits[low >> 6] |= 1 << UInt64(low & 63)
       }
       low += 1
     }
   }
 
-  /// Which entries have been met among live rows.
-  struct Living {
+  /// The entries whose content live rows have.
+  struct LiveEntries {
     fileprivate var bits: ContiguousArray<UInt64>
 
     init(_ index: borrowing CarvedIndex) {
@@ -128,18 +128,18 @@ struct CarvedIndex {
     }
   }
 
-  /// The entries that none of these has met.
-  func entries(without living: [Living]) -> ContiguousArray<Entry> {
+  /// The entries that are in none of these sets.
+  func entries(without live: [LiveEntries]) -> ContiguousArray<Entry> {
     var kept: ContiguousArray<Entry> = []
     for index in entries.indices
-    where !living.contains(where: { $0.bits[index >> 6] & 1 << UInt64(index & 63) != 0 }) {
+    where !live.contains(where: { $0.bits[index >> 6] & 1 << UInt64(index & 63) != 0 }) {
       kept.append(entries[index])
     }
     return kept
   }
 }
 
-/// Hashes of rows that were handed out, so that none comes twice when there are more than fit at a time.
+/// Hashes of rows that were given out, so that no row is given twice when there are more than fit at a time.
 struct SeenRows {
   private var withRowID: Set<UInt64> = []
   private var withoutRowID: Set<UInt64> = []
@@ -166,12 +166,13 @@ struct SeenRows {
   }
 }
 
-/// A hash over what a record holds, the same for a whole cell and for what is left of a freed one.
+/// A hash of the content of a record, equal for a whole cell and for the remains of a freed one.
 enum ContentHash {
+  /// The hash of a record.
   ///
   /// `skipsFirst`: leaves the first field out, whose type a freed cell may have lost.
   /// `body`: where the values begin.
-  /// `end`: where what stands on the page ends, the number of the first overflow page included.
+  /// `end`: where the cell ends on the page, behind the number of the first overflow page.
   static func of(
     _ types: borrowing RecordTypes, _ page: RawSpan, body: Int, end: Int, skipsFirst: Bool
   ) -> UInt64 {

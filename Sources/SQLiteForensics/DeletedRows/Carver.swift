@@ -1,48 +1,48 @@
 import SQLiteFile
 
-/// Finds cells in space that no live cell holds: free blocks, gaps, trunk pages, pages nobody leads to.
+/// Finds cells in space that no live cell uses: freeblocks, gaps, trunk pages, pages that nothing leads to.
 ///
-/// A freed cell keeps its bytes but the first four, over which SQLite writes the free block's header (file format,
-/// section 1.6); where free blocks were joined only the first four bytes of the lowest one count, so that inside a
-/// block whole cells and beheaded ones follow each other without gaps.
+/// A freed cell keeps all bytes but its first four: SQLite writes the freeblock's header over these (file format,
+/// section 1.6). Where freeblocks were joined, only the header of the lowest one counts. So inside a freeblock, whole
+/// cells and cells without their start follow each other without gaps.
 struct Carver {
   /// A cell found in free space.
   struct Find {
     var cell: LeafCell
-    /// The table whose rows look like it.
+    /// The table whose rows it looks like.
     var shape: Int
-    /// Whether other tables have rows that look like it.
+    /// Whether it looks like rows of other tables too.
     var isAmbiguous = false
     var confidence: Int
-    /// Where on the page a newer cell was written over this one and freed in its turn; nil for nowhere.
+    /// Where on the page a newer cell, freed later, overwrites this one; nil for nowhere.
     var newer: Int?
   }
 
   let usableSize: Int
-  let mostPayload: Int
+  let maxPayload: Int
   let encoding: DatabaseHeader.TextEncoding
-  /// The first serial types that rows of each table have, the most frequent first.
+  /// The serial types that rows of each table begin with, the most frequent first.
   var firstTypes: [[UInt64]] = []
   private var types = RecordTypes()
-  /// For the search after newer cells, with a budget of its own: what it costs must cost no row.
+  /// The types in the search for newer cells. It has its own budget, so that its cost loses no row.
   private var newerTypes = RecordTypes()
-  /// The most fields that a beheaded cell can have, by where its header began.
-  private var mostFields = ContiguousArray<Int>(repeating: 0, count: 6)
+  /// The most fields that a cell without its start can have, by where its record's header began.
+  private var maxFieldCounts = ContiguousArray<Int>(repeating: 0, count: 6)
   private(set) var finds: [Find] = []
 
-  init(usableSize: Int, mostPayload: Int, encoding: DatabaseHeader.TextEncoding) {
+  init(usableSize: Int, maxPayload: Int, encoding: DatabaseHeader.TextEncoding) {
     self.usableSize = usableSize
-    self.mostPayload = mostPayload
+    self.maxPayload = maxPayload
     self.encoding = encoding
   }
 
   /// Carves a region of a page.
   ///
-  /// `freeBlocks`: those inside the region, by their start.
+  /// `freeBlocks`: the freeblocks inside the region, by their start.
   /// `shapes`: what rows may look like.
-  /// `wholeOnly`: leaves cells without their heads out, for pages that were no leaves.
-  /// `own`: the table of the page, whose rows are looked for first and also without their heads; nil when it is
-  /// not known.
+  /// `wholeOnly`: skips cells without their start, for pages that were not leaves.
+  /// `own`: the table of the page, whose rows are searched for first, also without their start; nil when it is not
+  /// known.
   mutating func carve(
     _ page: RawSpan, _ region: Range<Int>, freeBlocks: [Range<Int>], shapes: [RowShape], own: Int?,
     wholeOnly: Bool = false
@@ -52,7 +52,7 @@ struct Carver {
     newerTypes.renewBudget(usableSize: usableSize)
     var offset = region.lowerBound
     var block = 0
-    // Where a cell must begin if cells lie here without gaps.
+    // Whether a cell must begin here if the cells have no gaps between them.
     var isBoundary = false
     let firstFind = finds.count
     while offset + 4 <= region.upperBound {
@@ -71,7 +71,7 @@ struct Carver {
       }
       let stale = exact == nil && !wholeOnly ? staleBlock(page, offset) : nil
       if let stale,
-        let find = headless(
+        let find = findWithoutStart(
           page, offset, region.upperBound, stale, isStale: true, shapes, own),
         own != nil || find.cell.end == offset + stale
       {
@@ -80,7 +80,7 @@ struct Carver {
         continue
       }
       if isBoundary, !wholeOnly,
-        let find = headless(page, offset, region.upperBound, exact, shapes, own)
+        let find = findWithoutStart(page, offset, region.upperBound, exact, shapes, own)
       {
         offset = keep(find, page, region.upperBound, exact, shapes)
         continue
@@ -91,9 +91,10 @@ struct Carver {
     confirm(page, region, freeBlocks, from: firstFind)
   }
 
-  /// Confirms the ends of finds, and what was guessed of their beginnings, by what begins there.
+  /// Confirms the ends of finds, and guesses about their starts, by what begins there.
   ///
-  /// Bytes that look like the header of a block stand anywhere, so that one tells only where its block ends at a border, too.
+  /// Bytes that look like a freeblock's header may be anywhere, so a header counts only if its block also ends at a
+  /// border.
   private mutating func confirm(
     _ page: RawSpan, _ region: Range<Int>, _ freeBlocks: [Range<Int>], from first: Int
   ) {
@@ -118,7 +119,7 @@ struct Carver {
   }
 
   /// Keeps a find.
-  /// - Returns: where the next one may begin: behind it, or where it was written over.
+  /// - Returns: where the next one may begin: behind this one, or where this one was overwritten.
   private mutating func keep(
     _ find: Find, _ page: RawSpan, _ limit: Int, _ exact: Int?, _ shapes: [RowShape]
   ) -> Int {
@@ -127,7 +128,7 @@ struct Carver {
     swap(&types, &newerTypes)
     find.newer = newer(in: find.cell, page, limit, shape)
     swap(&types, &newerTypes)
-    // A block that is as long as the cell says where that ended.
+    // A block as long as the cell confirms the end of the cell.
     let size = exact ?? 0
     find.cell.isEndDoubtful =
       find.newer == nil && !(find.cell.length...find.cell.length + 3).contains(size)
@@ -135,7 +136,7 @@ struct Carver {
     return find.newer ?? find.cell.end
   }
 
-  /// The size of a free block that was, whose header stands in space that is free as a whole now.
+  /// The size of a former freeblock whose header is still in space that is free as a whole now; nil for other bytes.
   private func staleBlock(_ page: RawSpan, _ offset: Int, least: Int = 8) -> Int? {
     let next = Int(page.uint16(at: offset))
     let size = Int(page.uint16(at: offset + 2))
@@ -155,13 +156,13 @@ struct Carver {
   ) -> Find? {
     guard
       let cell = LeafCell.parse(
-        page, at: offset, limit: limit, usableSize: usableSize, mostPayload: mostPayload, &types)
+        page, at: offset, limit: limit, usableSize: usableSize, maxPayload: maxPayload, &types)
     else { return nil }
     let bodyLength = types.bodyLength
     let body = cell.record + cell.payload - bodyLength
     let end = min(cell.record + cell.local, limit)
     guard let (shape, count) = best(page, body, end, shapes, own) else { return nil }
-    // Outside the page's own table, and where no cell was expected, a few small integers prove nothing; nor do NULLs.
+    // A few small integers or NULLs prove nothing outside the page's own table, or where no cell is expected.
     guard
       shape == own
         ? atBoundary || types.types.contains(where: { $0 != 0 })
@@ -174,21 +175,21 @@ struct Carver {
 
   // MARK: - Newer cells inside older ones
 
-  /// Where in a cell a newer one of the same table was written, which was freed in its turn; nil for nowhere.
+  /// Where in a cell a newer cell of the same table was written and later freed; nil for nowhere.
   ///
-  /// SQLite takes the space of a new cell from the end of a free block (`pageFindSlot`), and so from the end of an
-  /// older cell whose beginning stays as it was. The newer one's own end may have gone the same way, and its first four
-  /// bytes to the header of a free block. Its lengths must lead to the end of the older one: any bytes may look like
-  /// the types of a record.
+  /// SQLite takes the space of a new cell from the end of a freeblock (`pageFindSlot`), and so from the end of an
+  /// older cell, whose start stays as it was. The end of the newer cell may be overwritten in the same way, and its
+  /// first four bytes by the header of a freeblock. Its lengths must lead to the end of the older cell: any bytes may
+  /// look like the types of a record.
   private mutating func newer(
     in cell: LeafCell, _ page: RawSpan, _ limit: Int, _ shape: RowShape
   ) -> Int? {
-    guard !shape.isFormless else { return nil }
-    // The record of a cell that begins on the last bytes of this one stands behind it.
+    guard !shape.isUnconstrained else { return nil }
+    // A cell that begins in the last bytes of this one has its record behind it.
     for offset in cell.start + 5..<max(cell.start + 5, min(cell.end + Self.longestPrefix, limit)) {
       if let whole = newerWhole(page, record: offset, cell, limit, shape) { return whole }
       guard offset < cell.end else { continue }
-      if let newer = newerBeheaded(page, offset, cell.end, limit, shape),
+      if let newer = newerCellWithoutStart(page, offset, cell.end, limit, shape),
         leads(page, from: newer.end, to: cell.end, limit, shape)
       {
         return offset
@@ -198,19 +199,19 @@ struct Carver {
     return nil
   }
 
-  /// Where a cell began whose record's header stands inside another cell, though what stood before that header has gone to
-  /// still another one: cells of several times lie over each other where SQLite moved them within the page.
+  /// Where a cell began whose record's header is inside another cell, although the bytes before that header belong to a
+  /// third one: cells of several states overlap where SQLite moved them within the page.
   private mutating func strayRecord(
     _ page: RawSpan, at record: Int, _ older: LeafCell, _ limit: Int, _ shape: RowShape
   ) -> Int? {
     let body =
       older.record
-      + (older.isHeadless
+      + (older.isStartLost
         ? older.headerLength - older.lostHeader.count : Int(page.byte(at: older.record)))
     let header = Int(page.byte(at: record))
-    guard record >= body, header > shape.leastFieldCount, header < 128, record + header <= limit,
+    guard record >= body, header > shape.minFieldCount, header < 128, record + header <= limit,
       shape.fittingCount(page, at: record + 1, end: record + header, from: 0)
-        >= shape.leastFieldCount,
+        >= shape.minFieldCount,
       types.read(page, record + 1..<record + header), shape.fits(types), areTelling(3, shape),
       types.bodyLength >= 6
     else { return nil }
@@ -220,17 +221,17 @@ struct Carver {
       shape.fitsValues(types, page, body: record + header, end: end, encoding: encoding)
     else { return nil }
     // The length of the payload and the row id take about as many bytes as the older cell's.
-    let lead = older.isHeadless ? 4 : max(4, older.record - older.start)
+    let lead = older.isStartLost ? 4 : max(4, older.record - older.start)
     return max(older.start + 5, record - lead)
   }
 
-  /// The start of a newer whole cell with its record at an offset.
+  /// The start of a newer whole cell whose record is at an offset.
   private mutating func newerWhole(
     _ page: RawSpan, record: Int, _ older: LeafCell, _ limit: Int, _ shape: RowShape
   ) -> Int? {
-    // The lengths of header and payload are only looked at where the header's first two bytes may be its.
+    // The lengths of header and payload are only read where the first two bytes of a header are plausible.
     let header = Int(page.byte(at: record))
-    guard header > shape.leastFieldCount, header < 128, record + header < limit,
+    guard header > shape.minFieldCount, header < 128, record + header < limit,
       let field = shape.fields.first
     else { return nil }
     let first = UInt64(page.byte(at: record + 1))
@@ -239,12 +240,12 @@ struct Carver {
     }
     let least = max(older.start + 5, record - Self.longestPrefix)
     for start in least..<max(least, min(older.end, record - 1)) {
-      // SQLite writes no number with zeros in front: those are the older cell's last byte.
+      // SQLite writes no number with leading zeros: such a byte is the last one of the older cell.
       guard page.byte(at: start) != 0x80, let payload = Varint.read(page, at: start, end: record),
         let key = Varint.read(page, at: start + payload.length, end: record),
         start + payload.length + key.length == record,
         let cell = LeafCell.parse(
-          page, at: start, limit: usableSize, usableSize: usableSize, mostPayload: mostPayload,
+          page, at: start, limit: usableSize, usableSize: usableSize, maxPayload: maxPayload,
           &types), shape.fits(types), types.bodyLength >= 4, areTelling(2, shape),
         holds(page, cell.record + cell.payload - types.bodyLength, cell, limit, shape),
         leads(page, from: cell.end, to: older.end, limit, shape)
@@ -254,21 +255,21 @@ struct Carver {
     return nil
   }
 
-  /// Lengths of payload and row id before a record, of no more than four and nine bytes.
+  /// The longest payload length and row id before a record: four and nine bytes.
   private static let longestPrefix = 13
 
-  /// A cell that lost its first four bytes to the header of a block that it is in.
-  private mutating func newerBeheaded(
+  /// A newer cell whose first four bytes the header of a freeblock overwrote.
+  private mutating func newerCellWithoutStart(
     _ page: RawSpan, _ start: Int, _ goal: Int, _ limit: Int, _ shape: RowShape
   ) -> LeafCell? {
     guard start + 8 <= limit, let size = staleBlock(page, start) else { return nil }
     for header in start + 2...start + 7 {
       let most = fieldCount(page, start, header, limit, shape)
-      guard most >= shape.leastFieldCount else { continue }
-      for count in shape.leastFieldCount...most {
-        // A block is longer where it was joined with those behind it, or took in bytes that were in none.
+      guard most >= shape.minFieldCount else { continue }
+      for count in shape.minFieldCount...most {
+        // A block is longer where it was joined with the blocks behind it, or with bytes that were in no block.
         guard
-          let cell = beheaded(
+          let cell = cellWithoutStart(
             page, start, header, limit, nil, shape, fieldCount: count, mayBeCut: true),
           cell.length <= size, types.bodyLength >= 6, areTelling(3, shape),
           holds(page, header + cell.payload - types.bodyLength, cell, limit, shape),
@@ -282,16 +283,17 @@ struct Carver {
     return nil
   }
 
-  /// Whether a record is that of the whole cell that follows, so that what stands before it is no block's header.
+  /// Whether a record belongs to the whole cell that follows; then the bytes before it are not a freeblock's header.
   private mutating func isRecord(_ page: RawSpan, at header: Int, ofCellBehind end: Int) -> Bool {
     (end...end + 3).contains { start in
       LeafCell.parse(
-        page, at: start, limit: usableSize, usableSize: usableSize, mostPayload: mostPayload,
+        page, at: start, limit: usableSize, usableSize: usableSize, maxPayload: maxPayload,
         &types)?.record == header
     }
   }
 
-  /// Whether the values at hand that stand on the page can be those of a row. What is behind `limit` was written over.
+  /// Whether the current values, as far as they are on the page, can be values of a row. Bytes behind `limit` were
+  /// overwritten.
   private mutating func holds(
     _ page: RawSpan, _ body: Int, _ cell: LeafCell, _ limit: Int, _ shape: RowShape
   ) -> Bool {
@@ -300,22 +302,22 @@ struct Carver {
     return shape.fitsValues(types, page, body: body, end: end, encoding: encoding)
   }
 
-  /// Whether cells follow each other from `end` to where the older cell ended.
+  /// Whether cells follow each other from `end` to the end of the older cell.
   private mutating func leads(
     _ page: RawSpan, from end: Int, to goal: Int, _ limit: Int, _ shape: RowShape
   ) -> Bool {
     var end = end
-    for _ in 0..<Self.mostSteps {
+    for _ in 0..<Self.maxSteps {
       // Up to three bytes behind a cell are in no block.
       if end >= goal - 3 { return true }
       var next: Int?
       for start in end...end + 3 where next == nil && start + 8 <= limit {
         if let cell = LeafCell.parse(
-          page, at: start, limit: usableSize, usableSize: usableSize, mostPayload: mostPayload,
+          page, at: start, limit: usableSize, usableSize: usableSize, maxPayload: maxPayload,
           &types), shape.fits(types), areTelling(2, shape)
         {
           next = cell.end
-        } else if let cell = newerBeheaded(page, start, goal, limit, shape) {
+        } else if let cell = newerCellWithoutStart(page, start, goal, limit, shape) {
           next = cell.end
         }
       }
@@ -325,11 +327,11 @@ struct Carver {
     return false
   }
 
-  /// Most cells that may follow each other in the space of one.
-  private static let mostSteps = 64
+  /// The most cells that may follow each other in the space of one.
+  private static let maxSteps = 64
 
-  /// Whether the types at hand are more than the NULLs that zeros look like: `count` of them, or all where the table has
-  /// fewer columns.
+  /// Whether enough of the current types are not NULL, which zeros look like: `count` of them, or all where the table
+  /// has fewer columns.
   private func areTelling(_ count: Int, _ shape: RowShape) -> Bool {
     let columns = shape.fields.count - (shape.rowIDField == nil ? 0 : 1)
     return types.types.count(where: { $0 != 0 }) >= min(count, columns)
@@ -337,7 +339,7 @@ struct Carver {
 
   // MARK: - Tables
 
-  /// The shape that the types at hand fit, the page's own first; and how many fit as well.
+  /// The shape that the current types fit, the page's own table first; and how many shapes fit equally well.
   private mutating func best(
     _ page: RawSpan, _ body: Int, _ end: Int, _ shapes: [RowShape], _ own: Int?
   ) -> (shape: Int, count: Int)? {
@@ -365,48 +367,48 @@ struct Carver {
     return found.map { ($0, count) }
   }
 
-  // MARK: - Beheaded cells
+  // MARK: - Cells without their start
 
   /// A cell at `start` whose first four bytes are lost.
   ///
-  /// `exact`: the size of the free block that starts here, which is that of the cell unless it was
-  ///   joined with others.
-  private mutating func headless(
+  /// `exact`: the size of the freeblock that starts here. It is the size of the cell unless the freeblock was joined
+  ///   with others.
+  private mutating func findWithoutStart(
     _ page: RawSpan, _ start: Int, _ limit: Int, _ exact: Int?, isStale: Bool = false,
     _ shapes: [RowShape], _ own: Int?
   ) -> Find? {
     var fallback: Find?
-    // Without a page's own table only shapes with some columns tell enough.
+    // Where the page's own table is not known, only shapes with several columns tell enough.
     let order = own.map { [$0] } ?? shapes.indices.filter { shapes[$0].fields.count > 2 }
     for index in order {
       let shape = shapes[index]
-      // Lengths of payload and row id that leave the header where bytes are left: see the cell's form.
+      // The record's header follows payload length and row id, and so begins 2 to 7 bytes behind the cell's start.
       for place in 0..<6 {
-        mostFields[place] = fieldCount(page, start, start + 2 + place, limit, shape)
+        maxFieldCounts[place] = fieldCount(page, start, start + 2 + place, limit, shape)
       }
-      guard let most = mostFields.max(), most >= shape.leastFieldCount else { continue }
-      for count in (shape.leastFieldCount...most).reversed() {
-        for place in 0..<6 where count <= mostFields[place] {
+      guard let most = maxFieldCounts.max(), most >= shape.minFieldCount else { continue }
+      for count in (shape.minFieldCount...most).reversed() {
+        for place in 0..<6 where count <= maxFieldCounts[place] {
           guard
-            let cell = beheaded(
+            let cell = cellWithoutStart(
               page, start, start + 2 + place, limit, exact, shape, fieldCount: count)
           else { continue }
-          // A few bytes look like a row of small integers all too often: then a free block must say so.
+          // A few bytes often look like a row of small integers: then a freeblock must confirm it.
           if cell.payload - cell.headerLength < (own == nil ? 16 : exact == nil || isStale ? 6 : 0)
           {
             continue
           }
-          // Zeros look like a row of NULLs anywhere, and where any column holds anything so do all bytes: then only
-          // a block of just this length says that there was a cell.
+          // Zeros look like a row of NULLs, and all bytes look like rows of a table whose columns take anything. Then
+          // only a block of exactly this length proves that there was a cell.
           if Self.isBlank(page, start + 4..<cell.end)
-            || (shape.isFormless && exact.map { cell.end != start + $0 } ?? true)
+            || (shape.isUnconstrained && exact.map { cell.end != start + $0 } ?? true)
           {
             continue
           }
           let find = Find(
             cell: cell, shape: index, isAmbiguous: own == nil && order.count > 1, confidence: 70)
           if lands(page, cell.end, start, limit, exact, shape) { return find }
-          // The two small numbers of a row that joins two others stand anywhere, in old cell pointers for one.
+          // Two small numbers, as a row of a join table has them, are found anywhere, for example in old cell pointers.
           let body = cell.record + cell.headerLength - 1 - cell.lostTypes
           if fallback == nil, shape.fields.count > 2, body < cell.end,
             !Self.isBlank(page, body..<cell.end)
@@ -425,19 +427,18 @@ struct Carver {
     range.allSatisfy { page.byte(at: $0) == 0 }
   }
 
-  /// How many fields of a shape the types fit where those of a beheaded cell would stand.
+  /// How many fields of a shape fit the types at the place where those of a cell without its start would be.
   private func fieldCount(
     _ page: RawSpan, _ start: Int, _ header: Int, _ limit: Int, _ shape: RowShape
   ) -> Int {
-    // With the header's length the types' own place is lost as well, and at last the first of them.
+    // With a short prefix the header's length is among the lost bytes, and with the shortest one the first type too.
     shape.fittingCount(
       page, at: max(start + 4, header + 1), end: limit, from: header == start + 2 ? 1 : 0)
   }
 
-  /// Whether a cell that begins at `start` and ends at `end` does so where another one begins, or where the block ends.
+  /// Whether a cell from `start` to `end` ends where another cell begins, or where the block ends.
   ///
-  /// `mayBeCut`: whether it is enough that the other one begins there, though its own end was written over, or
-  /// nothing but its block's header is left.
+  /// `mayBeCut`: accepts another cell whose own end was overwritten, or of which only the freeblock's header is left.
   private mutating func lands(
     _ page: RawSpan, _ end: Int, _ start: Int, _ limit: Int, _ exact: Int?, _ shape: RowShape,
     mayBeCut: Bool = false
@@ -447,10 +448,10 @@ struct Carver {
     if staleBlock(page, end, least: mayBeCut ? 4 : 8) != nil { return true }
     return LeafCell.parse(
       page, at: end, limit: mayBeCut ? usableSize : limit, usableSize: usableSize,
-      mostPayload: mostPayload, &types) != nil && shape.fits(types)
+      maxPayload: maxPayload, &types) != nil && shape.fits(types)
   }
 
-  /// Whether anything begins where a cell ends, or up to three bytes behind: so many SQLite leaves that are in no block
+  /// Whether anything begins where a cell ends, or up to three bytes behind it: SQLite leaves so many bytes in no block
   /// (file format, section 1.6).
   private mutating func isFollowed(
     _ page: RawSpan, _ end: Int, _ start: Int, _ limit: Int, _ exact: Int?, _ shape: RowShape
@@ -458,10 +459,10 @@ struct Carver {
     (0...3).contains { lands(page, end + $0, start, limit, exact, shape, mayBeCut: true) }
   }
 
-  /// A cell at `start` of which the record's header began at `header`; its types are at hand afterwards.
+  /// A cell at `start` whose record's header began at `header`. Afterwards ``types`` has its types.
   ///
-  /// `mayBeCut`: whether its end may lie behind `limit`; then its values are not looked at.
-  private mutating func beheaded(
+  /// `mayBeCut`: whether its end may lie behind `limit`; then its values are not checked.
+  private mutating func cellWithoutStart(
     _ page: RawSpan, _ start: Int, _ header: Int, _ limit: Int, _ exact: Int?, _ shape: RowShape,
     fieldCount: Int, mayBeCut: Bool = false
   ) -> LeafCell? {
@@ -490,7 +491,7 @@ struct Carver {
         else { continue }
         let cell = LeafCell(
           start: start, length: max(4, 2 + payload), rowID: 0, record: lost, payload: payload,
-          local: payload, hasRowID: false, lostTypes: 1, firstType: first, isHeadless: true,
+          local: payload, hasRowID: false, lostTypes: 1, firstType: first, isStartLost: true,
           headerLength: headerLength)
         if found == nil { found = cell }
         if lands(page, cell.end, start, limit, exact, shape) {
@@ -498,7 +499,7 @@ struct Carver {
           break
         }
       }
-      // Other candidates and what follows have been read since; the types at hand are to be the cell's.
+      // Other candidates were read since: read the types of the cell again.
       guard let found, types.read(page, at: lost, count: fieldCount - 1, end: limit) != nil else {
         return nil
       }
@@ -508,10 +509,10 @@ struct Carver {
       guard let body = types.read(page, at: lost, count: fieldCount, end: limit) else { return nil }
       return sized(page, start, header, body, types: lost, limit, exact, shape, mayBeCut)
     default:
-      // What is left of a block may be as short as its header, and stand right before a whole cell.
+      // A freeblock may be as short as its header, and lie right before a whole cell.
       for whole in start + 4..<max(start + 4, header - 1)
       where LeafCell.parse(
-        page, at: whole, limit: usableSize, usableSize: usableSize, mostPayload: mostPayload,
+        page, at: whole, limit: usableSize, usableSize: usableSize, maxPayload: maxPayload,
         &types)?.record == header
       {
         return nil
@@ -525,7 +526,7 @@ struct Carver {
     }
   }
 
-  /// A beheaded cell all of whose types are there.
+  /// A cell without its start whose types are all there.
   private mutating func sized(
     _ page: RawSpan, _ start: Int, _ header: Int, _ body: Int, types typesStart: Int, _ limit: Int,
     _ exact: Int?, _ shape: RowShape, _ mayBeCut: Bool
@@ -534,7 +535,7 @@ struct Carver {
     // The payload's length takes one to three bytes, and the row id at least one.
     let prefix = header - start
     let payloadBytes = payload < 128 ? 1 : payload < 16_384 ? 2 : payload < 2_097_152 ? 3 : 4
-    guard payload >= 2, payload <= mostPayload, prefix > payloadBytes, body - header < 128,
+    guard payload >= 2, payload <= maxPayload, prefix > payloadBytes, body - header < 128,
       shape.fits(types)
     else {
       return nil
@@ -551,10 +552,10 @@ struct Carver {
     }
     return LeafCell(
       start: start, length: length, rowID: 0, record: typesStart, payload: payload, local: local,
-      hasRowID: false, lostTypes: 0, isHeadless: true, headerLength: body - header)
+      hasRowID: false, lostTypes: 0, isStartLost: true, headerLength: body - header)
   }
 
-  /// What the first, lost type can have been.
+  /// The candidates for the lost first type.
   private func firstCandidates(_ shape: RowShape, exact: Int?, rest: Int, header: Int) -> [UInt64] {
     guard let field = shape.fields.first else { return [] }
     if field.classes == .null { return [0] }

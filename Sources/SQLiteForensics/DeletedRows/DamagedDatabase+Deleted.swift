@@ -1,14 +1,14 @@
 import SQLiteFile
 
 extension DamagedDatabase {
-  /// Where a page that is looked at for dead rows comes from.
+  /// Where a page that is searched for deleted rows comes from.
   private enum Source: UInt8 {
     case live = 0
     case version = 1
     case shadowed = 2
   }
 
-  /// What is done with each dead row that is found.
+  /// What collects the deleted rows that are found.
   private struct Collection {
     var index = CarvedIndex()
     var seen = SeenRows()
@@ -17,14 +17,14 @@ extension DamagedDatabase {
     var types = RecordTypes()
   }
 
-  /// Hands dead rows to the sink: those in free space, on free pages and in older versions of pages, each once,
-  /// and none that lives elsewhere.
+  /// Gives deleted rows to the sink: those in free space, on free pages and in older versions of pages. Each is given
+  /// once, and none that is live elsewhere.
   func emitDeleted<Sink: RecoverySink & ~Copyable>(_ wanted: Set<Int>?, _ sink: inout Sink)
     throws(SQLiteFileError)
   {
     var collection = Collection(
       carver: Carver(
-        usableSize: layout.usableSize, mostPayload: mostPayload, encoding: layout.textEncoding),
+        usableSize: layout.usableSize, maxPayload: maxPayload, encoding: layout.textEncoding),
       reading: newReading())
     collection.carver.firstTypes = try learn()
     var buffer = ContiguousArray<UInt8>()
@@ -32,7 +32,7 @@ extension DamagedDatabase {
     while page <= pageCount, sink.wantsMore {
       page = census.next(from: page)
       defer { page += 1 }
-      guard mayHoldDeadRows(page) else { continue }
+      guard mayHoldDeletedRows(page) else { continue }
       let available = try reader.copy(page, into: &buffer)
       if available > 0 { try look(at: page, buffer.rawSpan, available, &collection) }
       if collection.index.isFull { try flush(&collection, wanted, &sink) }
@@ -58,7 +58,7 @@ extension DamagedDatabase {
     return buffer.count == layout.pageSize
   }
 
-  /// Widens the shapes of the tables by what their rows really hold, and counts the types that rows begin with.
+  /// Widens the shapes of the tables by what their rows hold, and counts the types that rows begin with.
   func learn() throws(SQLiteFileError) -> [[UInt64]] {
     // How many rows of each table begin with each type below 128.
     var counts = [Int](repeating: 0, count: tables.count * 128)
@@ -93,13 +93,13 @@ extension DamagedDatabase {
     return found
   }
 
-  // MARK: - Looking
+  // MARK: - Search
 
-  /// Whether a page is one of those that ``look(at:_:_:_:)`` looks at.
-  private func mayHoldDeadRows(_ page: UInt32) -> Bool {
+  /// Whether ``look(at:_:_:_:)`` searches a page.
+  private func mayHoldDeletedRows(_ page: UInt32) -> Bool {
     switch census.kind(page) {
     case .tableLeaf, .ruinedLeaf:
-      page > 1 && (!barren.contains(page) || narrowed[page] != nil)
+      page > 1 && (!withoutDeletedRows.contains(page) || narrowed[page] != nil)
     case .trunk, .tableInterior: true
     case .other: census.free.contains(page)
     case .missing, .zero, .indexLeaf, .indexInterior, .pointerMap: false
@@ -117,17 +117,18 @@ extension DamagedDatabase {
         collection.reading.read(
           page, number: number, available: available, shape: own.map { shapes[$0] })
         guard own != nil || !shapes.isEmpty else { return }
-        let strangers = own.map { collection.reading.strangers(page, shapes[$0]) } ?? []
+        let ofOtherTables =
+          own.map { collection.reading.cellsOfOtherTables(page, shapes[$0]) } ?? []
         let displaced = collection.reading.displaced(page)
         for (index, cell) in collection.reading.cells.enumerated() {
-          let isStrangers = strangers.contains(index)
-          // Of a page that contradicts itself the ordinary reader has given them.
+          let isOfOtherTable = ofOtherTables.contains(index)
+          // On a page that contradicts itself, the ordinary reader gives these rows.
           let isEarlier =
             (collection.reading.method == .pointers || plainInPlace == nil)
             && narrowed[number].map { !$0.contains(cell.rowID) } ?? false
-          guard isStrangers || isEarlier || displaced.contains(index) else { continue }
+          guard isOfOtherTable || isEarlier || displaced.contains(index) else { continue }
           add(
-            cell, page, isStrangers ? nil : own, number, .live, .cell, confidence: 90,
+            cell, page, isOfOtherTable ? nil : own, number, .live, .cell, confidence: 90,
             &collection)
         }
         carveGaps(page, limit, own, number, &collection)
@@ -135,7 +136,7 @@ extension DamagedDatabase {
         let own = vote(page, number, available, &collection) ?? formerOwner(number)
         let place = census.free.contains(number) ? RowOrigin.Place.freePage : .orphan
         let isAmbiguous = own.map { mayBeUnknown($0) && $0 != formerOwner(number) } ?? false
-        // The ordinary reader may have given them, each as contradicted.
+        // The ordinary reader may have given these rows, marked as contradicted.
         let rows = contradicted.contains(number) ? [] : collection.reading.cells
         for cell in rows {
           add(
@@ -179,20 +180,22 @@ extension DamagedDatabase {
     }
   }
 
-  /// The dropped table whose root a page was.
+  /// The dropped table that had a page as its root.
   private func formerOwner(_ page: UInt32) -> Int? {
     tables.firstIndex { $0.isDropped && $0.rootPage == page }
   }
 
-  /// Whether rows that look like a table's may be of one of which nothing is known.
-  private func mayBeUnknown(_ table: Int) -> Bool { hasUnknownTables && !shapes[table].isSigned }
+  /// Whether rows that look like rows of a table may be of an unknown table.
+  private func mayBeUnknown(_ table: Int) -> Bool {
+    hasUnknownTables && !shapes[table].hasEntityNumber
+  }
 
-  /// Whether what stands below the cells of a page may be from before it came to its table.
+  /// Whether the bytes below the cells of a page may be from before the page came to its table.
   ///
-  /// SQLite leaves what stood on a page when it gives it to another table. The new rows fill it from its end in order,
-  /// and the last of them begins in the midst of an older one. Where rows of the page's own table were deleted they end
-  /// where the live ones begin, or left free blocks between those; and where SQLite has put a page's cells together
-  /// anew, copies of them stand there.
+  /// SQLite leaves the content of a page when it gives the page to another table. New rows fill the page from its end
+  /// in order, and the last of them begins in the middle of an older one. Deleted rows of the page's own table end
+  /// where the live rows begin, or left freeblocks between those. Where SQLite has rearranged the cells of a page,
+  /// copies of them remain there.
   private func mayBeFormer(
     _ gap: Range<Int>, _ finds: [Carver.Find], _ page: RawSpan, _ reading: borrowing LeafReading
   ) -> Bool {
@@ -200,15 +203,15 @@ extension DamagedDatabase {
       return false
     }
     var above = layout.usableSize
-    var living: [Int64: LeafCell] = [:]
+    var live: [Int64: LeafCell] = [:]
     for cell in reading.cells {
       if cell.start > above { return false }
       above = cell.start
-      living[cell.rowID] = cell
+      live[cell.rowID] = cell
     }
     guard above == layout.usableSize || last.cell.end != above else { return false }
     return !finds.contains { find in
-      guard find.cell.hasRowID, let cell = living[find.cell.rowID], cell.length == find.cell.length
+      guard find.cell.hasRowID, let cell = live[find.cell.rowID], cell.length == find.cell.length
       else { return false }
       return (0..<cell.length).allSatisfy {
         page.byte(at: cell.start + $0) == page.byte(at: find.cell.start + $0)
@@ -216,7 +219,7 @@ extension DamagedDatabase {
     }
   }
 
-  /// Whether a whole cell, its types at hand, can be a row of a table.
+  /// Whether a whole cell can be a row of a table; `types` are those of the cell.
   private func fits(
     _ cell: LeafCell, _ page: RawSpan, _ table: Int, _ types: borrowing RecordTypes
   ) -> Bool {
@@ -226,9 +229,9 @@ extension DamagedDatabase {
         end: cell.record + cell.local, encoding: layout.textEncoding)
   }
 
-  /// Reads a leaf that belongs to no tree, and decides by its rows which table it was of.
+  /// Reads a leaf that belongs to no b-tree, and decides by its rows which table it was of.
   ///
-  /// `former`: the table that the page is of otherwise; nil where it is of none.
+  /// `former`: the table that the page belongs to in its current version; nil where there is none.
   private func vote(
     _ page: RawSpan, _ number: UInt32, _ available: Int, former: Int? = nil,
     _ collection: inout Collection
@@ -277,13 +280,13 @@ extension DamagedDatabase {
     for find in collection.carver.finds {
       var (table, isAmbiguous) = (find.shape, find.isAmbiguous)
       if mayBeFormer, table == own {
-        let isWhole = !find.cell.isHeadless && parse(find.cell, page, &collection.types)
+        let isWhole = !find.cell.isStartLost && parse(find.cell, page, &collection.types)
         if isWhole, let former = formerOwner(number),
           fits(find.cell, page, former, collection.types)
         {
           table = former
         } else if mayBeUnknown(table)
-          || isWhole && hasTwin(find.cell, page, table, collection.types)
+          || isWhole && fitsOtherTable(find.cell, page, table, collection.types)
         {
           isAmbiguous = true
         }
@@ -296,21 +299,21 @@ extension DamagedDatabase {
     }
   }
 
-  /// Whether a cell on a page of one table, its types at hand, can be a row of another one as well.
-  private func hasTwin(
+  /// Whether a cell on a page of one table can be a row of another table too; `types` are those of the cell.
+  private func fitsOtherTable(
     _ cell: LeafCell, _ page: RawSpan, _ table: Int, _ types: borrowing RecordTypes
   ) -> Bool {
-    if shapes[table].isSigned { return false }
+    if shapes[table].hasEntityNumber { return false }
     let weight = shapes[table].weight
-    for other in shapes.indices.prefix(Self.mostTwins)
+    for other in shapes.indices.prefix(Self.maxComparedTables)
     where other != table && shapes[other].weight >= weight {
       if fits(cell, page, other, types) { return true }
     }
     return false
   }
 
-  /// Tables that a row is held against for that.
-  private static let mostTwins = 64
+  /// The most tables that a row is compared with.
+  private static let maxComparedTables = 64
 
   private func add(
     _ cell: LeafCell, _ page: RawSpan, _ table: Int?, _ number: UInt32, _ source: Source,
@@ -320,7 +323,7 @@ extension DamagedDatabase {
     guard let content = hash(cell, page, table, &collection.types) else { return }
     var flags: UInt8 = 0
     if cell.hasRowID { flags |= CarvedIndex.hasRowID }
-    if cell.isHeadless { flags |= CarvedIndex.isHeadless }
+    if cell.isStartLost { flags |= CarvedIndex.isStartLost }
     if cell.lostTypes > 0 { flags |= CarvedIndex.lostFirst }
     if isAmbiguous { flags |= CarvedIndex.isAmbiguous }
     if cell.isFirstDoubtful { flags |= CarvedIndex.isFirstDoubtful }
@@ -342,13 +345,13 @@ extension DamagedDatabase {
     .cell, .freeBlock, .gap, .freePage, .trunk, .orphan,
   ]
 
-  /// The hash of what a cell holds; nil when it holds nothing that is to be read.
+  /// The hash of a cell's content; nil when the cell cannot be read.
   private func hash(
     _ cell: LeafCell, _ page: RawSpan, _ table: Int?, _ types: inout RecordTypes
   ) -> UInt64? {
     let end = cell.end
     var body: Int
-    if cell.isHeadless {
+    if cell.isStartLost {
       let length = cell.headerLength - cell.lostHeader.count
       guard length >= 0, types.read(page, cell.record..<cell.record + length) else { return nil }
       body = cell.record + length
@@ -363,19 +366,19 @@ extension DamagedDatabase {
     return ContentHash.of(types, page, body: body, end: end, skipsFirst: skipsFirst)
   }
 
-  // MARK: - Handing out
+  // MARK: - Output
 
   private func flush<Sink: RecoverySink & ~Copyable>(
     _ collection: inout Collection, _ wanted: Set<Int>?, _ sink: inout Sink
   ) throws(SQLiteFileError) {
     guard !collection.index.entries.isEmpty else { return }
     collection.index.settle(&collection.seen)
-    var entries = try entriesThatDoNotLive(collection.index)
+    var entries = try entriesWithoutLiveRow(collection.index)
     entries.sort { ($0.source, $0.page, $0.start) < ($1.source, $1.page, $1.start) }
     var buffer = ContiguousArray<UInt8>()
     let unknown = RowLayout()
     var rowReader = RowReader(self)
-    try rowReader.noteDead(
+    try rowReader.noteDeletedChains(
       entries.lazy.filter { $0.overflow > 0 }.map {
         ($0.overflow, Int($0.payload) - self.localLength($0))
       })
@@ -398,7 +401,7 @@ extension DamagedDatabase {
         record: Int(entry.record), payload: Int(entry.payload),
         local: localLength(entry))
       cell.hasRowID = hasRowID
-      cell.isHeadless = entry.flags & CarvedIndex.isHeadless != 0
+      cell.isStartLost = entry.flags & CarvedIndex.isStartLost != 0
       cell.lostTypes = entry.flags & CarvedIndex.lostFirst != 0 ? 1 : 0
       cell.firstType = UInt64(entry.firstType)
       cell.headerLength = Int(entry.headerLength)

@@ -1,17 +1,17 @@
 import SQLiteFile
 
-/// A page version that is not the live one.
+/// A version of a page that is not the live one.
 struct PageVersion: Equatable {
-  /// How a page came to be superseded.
+  /// Why a version is not the live one.
   enum Origin: Equatable {
-    /// Committed, and replaced by a later commit of the log; the first commit is 1. 0: the main file's own page, under
+    /// Committed, and replaced by a later commit of the log. The first commit is 1; 0 is the main file's own page under
     /// the log.
     case superseded(commit: Int)
-    /// Of a transaction that was never finished.
+    /// From a transaction that was never finished.
     case uncommitted
-    /// Left in the log by an earlier generation, or behind the frame where the valid ones end.
+    /// Left in the log by an earlier generation, or behind the last valid frame.
     case stale
-    /// As it was before a transaction, in a rollback journal.
+    /// The page before a transaction, in a rollback journal.
     case beforeImage
   }
 
@@ -21,9 +21,9 @@ struct PageVersion: Equatable {
   let member: Finding.Member
   /// Where its content starts, in bytes from the start of that file.
   let offset: Int64
-  /// How it came to be superseded.
+  /// Why it is not the live version.
   package let origin: Origin
-  /// Whether it agrees with its checksum; the main file has none.
+  /// Whether it agrees with its checksum; false for pages of the main file, which have none.
   package let isVerified: Bool
 }
 
@@ -31,9 +31,9 @@ struct PageVersion: Equatable {
 struct PageVersions: RandomAccessCollection, Equatable {
   private struct Packed: BitwiseCopyable, Equatable {
     let page: UInt32
-    /// Three bits kind, one bit verified, 28 bits commit number.
+    /// From the highest bit: three bits for the kind, one bit for verified, 28 bits for the commit number.
     let state: UInt32
-    /// Two bits member, 62 bits offset.
+    /// From the highest bit: two bits for the member, 62 bits for the offset.
     let place: UInt64
   }
 

@@ -1,14 +1,14 @@
 import SQLiteFile
 
 extension FileSurvey {
-  private static let mostSamples: UInt32 = 4096
+  private static let maxSamples: UInt32 = 4096
 
-  /// Whether the file is a database beyond doubt: pages of it are leaves whose every cell is a whole record. Text,
-  /// images and noise have no such page but by a chance of one in many millions.
+  /// Whether the file is certainly a database: at least two records are on leaves whose every cell is a whole record.
+  /// The chance that text, images or noise have such a page is one in many millions.
   func isProven() throws(SQLiteFileError) -> Bool {
     var reader = reader()
     var types = RecordTypes()
-    let step = max(1, pageCount / Self.mostSamples)
+    let step = max(1, pageCount / Self.maxSamples)
     let (last, size) = (pageCount, layout.usableSize)
     var proofs = 0
     var number: UInt32 = 1
@@ -24,7 +24,7 @@ extension FileSurvey {
     return false
   }
 
-  /// How many whole records a leaf holds; 0 for any other page, and where one of its cells is none.
+  /// How many whole records a leaf holds; 0 for any other page, and when one of its cells is not a whole record.
   private static func wholeRecords(
     _ page: RawSpan, _ number: UInt32, _ usableSize: Int, _ types: inout RecordTypes
   ) -> Int {
@@ -36,9 +36,9 @@ extension FileSurvey {
       let cell =
         header.kind == .leafTable
         ? LeafCell.parse(
-          page, at: start, limit: usableSize, usableSize: usableSize, mostPayload: 1 << 31, &types)
+          page, at: start, limit: usableSize, usableSize: usableSize, maxPayload: 1 << 31, &types)
         : LeafCell.parseIndex(
-          page, at: start, isInterior: false, usableSize: usableSize, mostPayload: 1 << 31, &types)
+          page, at: start, isInterior: false, usableSize: usableSize, maxPayload: 1 << 31, &types)
       guard cell != nil else { return 0 }
     }
     return header.cellCount

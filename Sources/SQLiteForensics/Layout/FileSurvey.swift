@@ -1,14 +1,14 @@
 import SQLiteFile
 
-/// The files of a database with the layout that all of them together testify to.
+/// The files of a database, and the layout that all of them together show.
 struct FileSurvey {
   let main: ByteFile
   let layout: FileLayout
-  /// What is beside the main file; nil when that is not to count.
+  /// The log and the journal beside the main file; nil when they are to be ignored.
   let sides: SideFiles?
-  /// Pages of the main file, those before a head that is cut off counted, and a last one that is not whole.
+  /// Number of pages of the main file, including pages lost before its beginning and an incomplete last page.
   let mainPageCount: UInt32
-  /// The highest page of the main file and of what overlays it.
+  /// The highest page number in the main file and its overlays.
   let pageCount: UInt32
 
   /// Votes on the layout of a file; nil when nothing in it looks like a database.
@@ -29,7 +29,7 @@ struct FileSurvey {
     self.main = main
     self.sides = sides
     let overlays = sides?.overlays ?? []
-    // A newer page 1 knows better.
+    // A newer page 1 in an overlay takes precedence.
     for overlay in overlays.reversed() {
       guard let offset = overlay.offset(of: 1) else { continue }
       let bytes = ContiguousArray(
@@ -55,7 +55,7 @@ struct FileSurvey {
       origin: layout.origin, shift: layout.shift, overlays: sides?.overlays ?? [])
   }
 
-  // MARK: - What is wrong with the file's own facts
+  // MARK: - Findings
 
   /// A number with commas between its thousands, as the commands print them.
   private static func grouped(_ number: some BinaryInteger) -> String {
@@ -66,30 +66,31 @@ struct FileSurvey {
     }
   }
 
-  /// Says that nothing names the tables.
+  /// The finding that nothing names the tables.
   static var schemaLost: Finding {
     Finding(
-      "schema.lost", "the schema table is not readable; tables are told by their rows", page: 1)
+      "schema.lost", "the schema table cannot be read; tables are recognised by their rows",
+      page: 1)
   }
 
-  /// Says where bytes were lost or put in, how many, and what that cost.
+  /// The finding that bytes were lost or inserted: how many, where, and which pages are affected.
   private static func shifted(_ shift: PageShift) -> Finding {
     let bytes = "\(grouped(abs(shift.distance))) bytes"
     let place = "near byte \(grouped(shift.place))"
     let count = shift.doubtful.count
     return Finding(
       "file.shifted",
-      "\(bytes) \(shift.distance < 0 ? "are missing" : "were put in") \(place); what stood behind is read where it is now, and of \(count == 1 ? "the page" : "\(count) pages") around that place only what is whole beyond doubt",
+      "\(bytes) \(shift.distance < 0 ? "are missing" : "were inserted") \(place); later pages are read from where they are now, and only intact cells are read from \(count == 1 ? "the page" : "\(count) pages") around that place",
       page: shift.doubtful.lowerBound, offset: shift.place)
   }
 
-  /// Where the file's own header was not believed.
+  /// What is wrong with the header, the beginning and the length of the file.
   var findings: [Finding] {
     var findings: [Finding] = []
     if main.size == 0 { findings.append(.mainEmpty) }
     if let shift = layout.shift { findings.append(Self.shifted(shift)) }
     let facts =
-      "pages of \(Self.grouped(layout.pageSize)) bytes, text in \(layout.textEncoding.name), by what the pages themselves say"
+      "its pages show a page size of \(Self.grouped(layout.pageSize)) bytes and text in \(layout.textEncoding.name)"
     if layout.origin < 0 {
       findings.append(
         Finding(
@@ -106,25 +107,26 @@ struct FileSurvey {
       findings.append(
         Finding(
           "header.otherPageSize",
-          "the database header says that pages have \(Self.grouped(refused.pageSize)) bytes; \(facts)",
+          "the database header names a page size of \(Self.grouped(refused.pageSize)) bytes; \(facts)",
           offset: 16
         ))
     } else if layout.header == nil {
       findings.append(
         Finding(
-          "header.unreadable", "the database header is not readable as one; \(facts)", offset: 0))
+          "header.unreadable", "the database header is not valid; \(facts)", offset: 0))
     } else if let header = layout.header, header.reservedBytes != layout.reservedBytes {
       findings.append(
         Finding(
           "header.otherReservedBytes",
-          "the database header says that \(header.reservedBytes) bytes at the end of each page are reserved, and the pages use all but \(layout.reservedBytes)",
+          "the database header reserves \(header.reservedBytes) bytes at the end of each page, but the pages leave \(layout.reservedBytes) bytes unused there",
           offset: 20))
     } else if layout.encodingSource == .pages,
       layout.header?.textEncoding != layout.textEncoding
     {
       findings.append(
         Finding(
-          "header.otherEncoding", "the header names another text encoding; \(facts)", offset: 56))
+          "header.otherEncoding", "the database header names another text encoding; \(facts)",
+          offset: 56))
     }
     if let header = layout.header, layout.shift == nil, header.isPageCountValid,
       sides?.overlays.isEmpty ?? true,
@@ -133,7 +135,7 @@ struct FileSurvey {
       findings.append(
         Finding(
           "file.truncated",
-          "the header counts \(header.pageCount) pages, the file ends after \(main.size / Int64(layout.pageSize))",
+          "the header counts \(header.pageCount) pages, but the file ends after \(main.size / Int64(layout.pageSize))",
           offset: main.size))
     }
     return findings

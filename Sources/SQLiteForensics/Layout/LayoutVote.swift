@@ -8,19 +8,19 @@ struct LayoutVote {
 
   init(_ file: ByteFile) { self.file = file }
 
-  /// `sidePageSize`: the page size that the files beside it have; nil when they tell none.
+  /// `sidePageSize`: the page size of the log or the journal; nil when neither shows one.
   /// Returns nil when nothing in the file looks like a database.
   func decide(sidePageSize: Int?) throws(SQLiteFileError) -> FileLayout? {
     let first = ContiguousArray(try file.bytes(at: 0, count: DatabaseHeader.length))
     let header = try? DatabaseHeader(parsing: first.rawSpan)
-    // Reserved bytes are rare: the header's number of them counts only where the pages agree.
+    // Reserved bytes are rare: the number in the header counts only when the pages agree.
     let reserved = min(header?.reservedBytes ?? 0, 255)
     var base: Int64 = 0
     var best: Score?
     var own: Score?
     if let size = header?.pageSize { own = try score(size, base, orReserved: reserved) }
     if let own, own.score > 0.97 {
-      // Nobody can say it more clearly.
+      // Clear enough: no other size can do better.
       best = own
     } else {
       for size in Self.sizes {
@@ -37,14 +37,14 @@ struct LayoutVote {
         encodingSource: .header)
     }
     if (best?.score ?? 0) < 0.5, header == nil {
-      // Little at page boundaries counted from the file's start: look for another start.
+      // Few pages begin at multiples of the page size: look for another beginning.
       if let shifted = try findBase(), shifted.score.score > (best?.score ?? 0) * 1.5 {
         base = shifted.base
         best = shifted.score
       }
     }
     var layout: FileLayout
-    // A header is overruled by several pages that agree, and not by one that happens to look like a larger one.
+    // Several pages that agree overrule the header; a single page that happens to look like a larger one does not.
     let isOverruled =
       best.map { $0.count >= 3 && $0.score > 2 * (own?.score ?? 0) && $0.score >= 0.02 } ?? false
     if let header, !isOverruled {
@@ -96,14 +96,14 @@ struct LayoutVote {
     var size: Int
     /// The share of sampled pages that are whole b-tree pages of this size.
     var score = 0.0
-    /// The bytes that most of them leave free at their end, and how many leave how many.
+    /// The number of bytes that most of these pages leave free at their end; and a count of pages for each such number.
     var reserved = 0
     var ends: [Int: Int] = [:]
-    /// How many pages they are.
+    /// How many pages leave `reserved` bytes free.
     var count = 0
   }
 
-  /// The better of two scores: without reserved bytes, and with as many as the header says.
+  /// The better of two scores: without reserved bytes, and with the number that the header names.
   private func score(_ size: Int, _ base: Int64, orReserved reserved: Int) throws(SQLiteFileError)
     -> Score
   {
@@ -126,7 +126,7 @@ struct LayoutVote {
       let offset = base + index * Int64(size)
       let isFirst = index == 0 && base == 0
       index += step
-      // Most of what is no page shows it in its first byte.
+      // Most blocks that are not pages show it in their first byte.
       guard try file.read(at: offset, into: &bytes, 0..<128) == 128 else { continue }
       sampled += 1
       let start = isFirst && Self.isPageOne(bytes.rawSpan) ? 100 : 0
@@ -145,10 +145,10 @@ struct LayoutVote {
       count: most.value)
   }
 
-  /// Bytes of a page that are looked at first. Most of what is no page of some size shows it there.
+  /// Bytes of a page that are read first. Most blocks that are not pages of the size in question show it there.
   private static let headLength = 4096
 
-  /// Whether the first bytes of a page leave open that ``contentEnd(_:_:reserved:)`` takes it for one of this size.
+  /// Whether the first bytes of a page allow that ``contentEnd(_:_:reserved:)`` accepts it as a page of this size.
   private static func mayBePage(_ head: RawSpan, _ base: Int, _ size: Int, reserved: Int) -> Bool {
     guard base + 12 <= size, let kind = BTreePage.Kind(rawValue: head.byte(at: base)) else {
       return false
@@ -157,13 +157,13 @@ struct LayoutVote {
     let pointers = base + (kind.isLeaf ? 8 : 12)
     let floor = pointers + 2 * count
     guard count > 0, floor + 4 * count <= size else { return false }
-    // Where nothing is free among the cells or behind them, the last one's end is the content's.
+    // Without free space among or after the cells, the content ends where the last cell does.
     guard size > head.byteCount, floor <= head.byteCount, head.uint16(at: base + 1) == 0,
       head.byte(at: base + 7) == 0
     else { return true }
     var last = 0
     for index in 0..<count { last = max(last, Int(head.uint16(at: pointers + 2 * index))) }
-    // The lengths before a payload take 22 bytes at most.
+    // What precedes a payload in a cell takes at most 22 bytes.
     guard last + 22 <= head.byteCount else { return true }
     guard let end = cellEnd(head, at: last, kind, size, reserved: reserved) else { return false }
     return end <= size && size - end <= 255
@@ -173,8 +173,8 @@ struct LayoutVote {
     BTreePage.Kind(rawValue: page.byte(at: 0)) == nil
   }
 
-  /// Where the content of a b-tree page ends, counted from its start; nil when it is none. The lengths of
-  /// cells are not looked at beyond what tells where the last one ends.
+  /// Where the content of a b-tree page ends, counted from the start of the page; nil when it is not a b-tree page.
+  /// Lengths of cells are only looked at as far as needed to find the end of the last one.
   static func contentEnd(_ page: RawSpan, _ base: Int, reserved: Int) -> Int? {
     let size = page.byteCount
     guard base + 12 <= size, let kind = BTreePage.Kind(rawValue: page.byte(at: base)) else {
@@ -195,7 +195,7 @@ struct LayoutVote {
     }
     guard let lastEnd = cellEnd(page, at: last, kind, size, reserved: reserved) else { return nil }
     var end = lastEnd
-    // A free block may stand behind the last cell.
+    // A freeblock may follow the last cell.
     var blocks = 0
     var chain = FreeblockChain(first: Int(page.uint16(at: base + 1)), usableSize: size)
     while let block = chain.next(page) {
@@ -203,7 +203,7 @@ struct LayoutVote {
       blocks += block.size
     }
     if chain.isBackwards { return nil }
-    // Where no payload spills, cells, free blocks and fragments make up the page: fragments may be at its end.
+    // When no payload spills, cells, freeblocks and fragments fill the page; fragments may be at its end.
     if kind == .leafTable, end < size, lastEnd < size, page.byte(at: base + 7) > 0,
       let cells = cellsLength(page, pointers, count)
     {
@@ -215,7 +215,7 @@ struct LayoutVote {
     return end
   }
 
-  /// Where the cell at `start` of a page of this size ends, of which `page` has the first bytes; nil when it is none.
+  /// Where the cell at `start` ends on a page of `size` bytes, whose first bytes are `page`; nil when it is not a cell.
   private static func cellEnd(
     _ page: RawSpan, at start: Int, _ kind: BTreePage.Kind, _ size: Int, reserved: Int
   ) -> Int? {
@@ -230,8 +230,8 @@ struct LayoutVote {
         offset += key.length
       }
       guard payload.value <= 1 << 31 else { return nil }
-      // Of a payload that spills the local part depends on the usable size, so that one with another number of
-      // reserved bytes bears no witness.
+      // The local part of a spilling payload depends on the usable size, so it proves nothing when the number of
+      // reserved bytes is another one.
       let total = Int(payload.value)
       let local = BTreePage.localLength(
         payload: total, usableSize: size - reserved, isTableLeaf: kind == .leafTable)
@@ -242,7 +242,7 @@ struct LayoutVote {
     }
   }
 
-  /// Looks for a header with a page behind it at every offset of the file's first 4 MiB.
+  /// Looks for a header followed by a b-tree page at every offset of the file's first 4 MiB.
   private func findHeader() throws(SQLiteFileError) -> (offset: Int64, header: DatabaseHeader)? {
     let block = ContiguousArray(try file.bytes(at: 0, count: 4 << 20))
     let bytes = block.rawSpan
@@ -258,7 +258,7 @@ struct LayoutVote {
     return nil
   }
 
-  /// Bytes of all cells of a table leaf; nil when one of them spills or is none.
+  /// Bytes of all cells of a table leaf; nil when one of them spills or is not valid.
   private static func cellsLength(_ page: RawSpan, _ pointers: Int, _ count: Int) -> Int? {
     let size = page.byteCount
     var sum = 0
@@ -275,7 +275,7 @@ struct LayoutVote {
     return sum
   }
 
-  /// Looks for page starts at every offset.
+  /// Looks for beginnings of pages at every offset of the file's first 4 MiB.
   private func findBase() throws(SQLiteFileError) -> (base: Int64, score: Score)? {
     let block = ContiguousArray(try file.bytes(at: 0, count: 4 << 20))
     let bytes = block.rawSpan
@@ -302,7 +302,7 @@ struct LayoutVote {
 
   // MARK: - Encoding
 
-  /// What the text of sampled table leaves is written in; nil without text.
+  /// The encoding of the text on sampled table leaves; nil when they have no text, or it does not decide.
   private func votedEncoding(_ layout: FileLayout) throws(SQLiteFileError)
     -> DatabaseHeader.TextEncoding?
   {
@@ -311,11 +311,11 @@ struct LayoutVote {
     let count = (file.size - base) / size
     let step = max(1, count / Int64(Self.sampleCount))
     var types = RecordTypes()
-    // Zero bytes at even and odd places of texts, and all bytes.
+    // Zero bytes at even and at odd offsets of texts, and the total of bytes.
     var even = 0
     var odd = 0
     var total = 0
-    // Texts, and those of them that are valid UTF-8.
+    // The number of texts, and of those that are valid UTF-8.
     var texts = 0
     var valid = 0
     var index: Int64 = 0
@@ -333,7 +333,7 @@ struct LayoutVote {
         guard place + 4 <= layout.usableSize,
           let found = LeafCell.parse(
             bytes, at: place, limit: layout.usableSize, usableSize: layout.usableSize,
-            mostPayload: 1 << 31, &types)
+            maxPayload: 1 << 31, &types)
         else { continue }
         var offset = found.record + found.payload - types.bodyLength
         for type in types.types {
@@ -352,26 +352,26 @@ struct LayoutVote {
       }
     }
     guard total > 0 else { return nil }
-    // UTF-16 of scripts that are not Latin has few zeros; then nothing is said of the two byte orders.
+    // UTF-16 text in scripts other than Latin has few zeros; it does not show its byte order.
     guard (even + odd) * 10 > total else { return valid * 2 > texts ? .utf8 : nil }
-    // Zeros in both halves of units are characters themselves, as they may be of UTF-8, if a header says so.
+    // Zeros at even and odd offsets alike are characters (U+0000): believe a header that says UTF-8.
     if layout.header?.textEncoding == .utf8, max(even, odd) <= 4 * min(even, odd) { return nil }
     return odd > even ? .utf16LittleEndian : .utf16BigEndian
   }
 
-  // MARK: - Position of the head
+  // MARK: - Position of page 1
 
-  /// How many pages may be missing before a file of so many.
-  private static func mostLostPages(_ count: Int64) -> Int64 { 16 * count + 1024 }
+  /// How many pages may be missing before a file with `count` pages.
+  private static func maxLostPages(_ count: Int64) -> Int64 { 16 * count + 1024 }
 
-  /// Where page 1 was, when the file does not start with it: the page numbers in the file tell.
+  /// Finds where page 1 was in a file that does not begin with it, by the page numbers in the file.
   private func placeHead(_ layout: inout FileLayout) throws(SQLiteFileError) {
     let size = Int64(layout.pageSize)
     let base = layout.origin
     let count = (file.size - base) / size
-    // How far each page would be from the place that its number gives it. What is lost before the file costs time and
-    // memory for each of its pages, so a number in the file is believed only as far as the file's own size goes.
-    let believed = -count...Self.mostLostPages(count)
+    // How many pages may be missing at the beginning. Each missing page costs time and memory, so page numbers in the
+    // file are believed only up to a limit that depends on the size of the file.
+    let believed = -count...Self.maxLostPages(count)
     var votes: [Int64: Int] = [:]
     var keys: [Int64: Int64] = [:]
     var children: [(page: Int64, key: Int64)] = []
@@ -388,7 +388,7 @@ struct LayoutVote {
       if bytes.byte(at: 0) == DatabaseHeader.magic[0],
         let header = try? DatabaseHeader(parsing: bytes), header.pageSize == layout.pageSize
       {
-        // Page 1 itself: a database inside a value does not begin where a page does.
+        // Page 1 itself: a database stored in a value does not begin at the beginning of a page.
         votes[-index, default: 0] += 1000
       }
       if kind == .leafTable, cells > 0, 8 + 2 * cells <= layout.usableSize, keys.count < 200_000 {
@@ -396,9 +396,9 @@ struct LayoutVote {
         if place + 4 <= layout.usableSize,
           let cell = LeafCell.parse(
             bytes, at: place, limit: layout.usableSize, usableSize: layout.usableSize,
-            mostPayload: 1 << 31, &types)
+            maxPayload: 1 << 31, &types)
         {
-          // A key of two tables says nothing.
+          // A key that occurs twice proves nothing.
           keys[cell.rowID] = keys[cell.rowID] == nil ? index : -1
         }
       } else if kind == .interiorTable, 12 + 2 * cells <= layout.usableSize {
@@ -410,7 +410,7 @@ struct LayoutVote {
           children.append((Int64(bytes.uint32(at: place)), Int64(bitPattern: key.value)))
         }
       } else if kind == nil {
-        // The next page of an overflow chain mostly follows at once.
+        // The next page of an overflow chain mostly follows directly.
         let next = Int64(bytes.uint32(at: 0))
         if next >= 2, believed.contains(next - (index + 2)) {
           votes[next - (index + 2), default: 0] += 1
@@ -426,20 +426,20 @@ struct LayoutVote {
     if votes.values.allSatisfy({ $0 < 8 }), let found = overflow.distance() {
       votes[found.distance, default: 0] += found.count
     }
-    // Of two that are as likely and as near, pages are rather missing than no part of the database.
+    // Of two equal votes at the same distance, missing pages are likelier than foreign bytes before the database.
     guard
       let winner = votes.max(by: {
         ($0.value, -abs($0.key), $0.key) < ($1.value, -abs($1.key), $1.key)
       }), winner.value >= 3
     else { return }
-    // More lost than left: one page that leads there may be chance.
+    // When more pages are lost than left, a single vote may be chance.
     guard winner.key <= count || winner.value >= 8 else { return }
     layout.origin = base - winner.key * size
   }
 
   // MARK: - Pointer map
 
-  /// Whether the pages that would be pointer-map pages are some.
+  /// Whether the pages in the places of pointer-map pages are such pages.
   private func votedPointerMap(_ layout: FileLayout) throws(SQLiteFileError) -> Bool {
     let stride = Int64(layout.usableSize / 5 + 1)
     let most = (file.size - layout.origin) / Int64(layout.pageSize)
@@ -459,7 +459,7 @@ struct LayoutVote {
         let parent = Int64(page.rawSpan.uint32(at: index * 5 + 1))
         if (1...5).contains(type), parent <= most, (parent == 0) == (type <= 2) { entries += 1 }
       }
-      // Pages behind the map page have an entry each, so far as there are any.
+      // Each page after the map page has an entry, as far as the file goes.
       let due = min(Int64(min(32, layout.usableSize / 5)), most - (number - stride))
       if entries * 2 > due { held += 1 }
     }

@@ -1,41 +1,42 @@
 import SQLiteFile
 
-/// Where the overflow pages stand that rows end on, and where their cells say that they do: how far the two are from each
-/// other tells how many pages are missing before a file whose interior pages are all lost.
+/// Where the last overflow pages of rows are in the file, and which page numbers their cells name. The difference shows
+/// how many pages are missing before a file that has lost all interior pages.
 struct OverflowPlaces {
-  /// The page numbers that cells lead to, of payloads that end on that page.
+  /// The page numbers that cells lead to, for payloads that end on that page.
   private var numbers: [Int64] = []
-  /// For each page of the file whether a chain can end there: its number for the next page is 0 (file format, section 1.6).
+  /// For each page of the file, whether an overflow chain can end there: its next page number is 0 (file format,
+  /// section 1.6).
   private var areEnds: [Bool] = []
 
-  private static let mostPages = 1 << 16
-  private static let mostNumbers = 1 << 10
-  private static let leastNumbers = 8
+  private static let maxPages = 1 << 16
+  private static let maxNumbers = 1 << 10
+  private static let minNumbers = 8
 
   /// Takes the next page of the file.
   mutating func add(_ page: RawSpan, _ usableSize: Int) {
-    guard areEnds.count <= Self.mostPages else { return }
+    guard areEnds.count <= Self.maxPages else { return }
     areEnds.append(page.uint32(at: 0) == 0)
     let count = Int(page.uint16(at: 3))
     guard page.byte(at: 0) == BTreePage.Kind.leafTable.rawValue, 8 + 2 * count <= usableSize else {
       return
     }
     var types = RecordTypes()
-    for index in 0..<count where numbers.count < Self.mostNumbers {
+    for index in 0..<count where numbers.count < Self.maxNumbers {
       let place = Int(page.uint16(at: 8 + 2 * index))
       guard place >= 8 + 2 * count, place + 4 <= usableSize,
         let cell = LeafCell.parse(
-          page, at: place, limit: usableSize, usableSize: usableSize, mostPayload: 1 << 31, &types),
+          page, at: place, limit: usableSize, usableSize: usableSize, maxPayload: 1 << 31, &types),
         cell.spills, cell.payload - cell.local <= usableSize - 4
       else { continue }
       numbers.append(Int64(page.uint32(at: cell.record + cell.local)))
     }
   }
 
-  /// How many pages are missing before the first one, and how many cells say so; nil where none of them or several
-  /// distances are likely.
+  /// How many pages are missing before the first one, and how many cells agree; nil when no number of pages is likely,
+  /// or more than one is.
   func distance() -> (distance: Int64, count: Int)? {
-    guard areEnds.count <= Self.mostPages else { return nil }
+    guard areEnds.count <= Self.maxPages else { return nil }
     let pageCount = Int64(areEnds.count)
     var best: (distance: Int64, count: Int)?
     for distance in -pageCount...pageCount {
@@ -47,7 +48,7 @@ struct OverflowPlaces {
         if areEnds[Int(index)] { agreeing += 1 } else { contrary += 1 }
         if contrary > 4 { break }
       }
-      guard contrary * 20 <= agreeing, agreeing >= max(Self.leastNumbers, numbers.count / 2) else {
+      guard contrary * 20 <= agreeing, agreeing >= max(Self.minNumbers, numbers.count / 2) else {
         continue
       }
       guard best == nil else { return nil }

@@ -1,9 +1,9 @@
 import SQLiteFile
 
-/// What the roots that the schema names testify about where pages are: each has a kind, and rows that its table's
-/// declaration allows. In a small database hardly any page leads to another one, and they are all there is to ask.
+/// What the root pages that the schema names show about where pages are: each has a known kind, and rows that the
+/// declaration of its table allows. In a small database hardly any page leads to another, so only root pages can tell.
 struct RootWitnesses {
-  /// A root, and how well the pages at its old and at its new place agree with the schema.
+  /// A root page, and how well the pages at its old and at its new place agree with the schema.
   private struct Root {
     let page: UInt32
     let old: Int
@@ -12,24 +12,24 @@ struct RootWitnesses {
 
   private let roots: [Root]
 
-  /// What a page says: the more, the surer.
-  private enum Evidence {
+  /// How well a page agrees with the schema; higher is better.
+  private enum Agreement {
     static let against = -2
     static let kind = 1
     static let row = 2
   }
 
-  /// So much more than in a file without shift the pages must agree.
-  private static let least = 4
-  private static let mostRoots = 4096
+  /// The total with a shift must exceed the total without one by at least this much.
+  private static let minGain = 4
+  private static let maxRoots = 4096
 
-  /// `distance`: how far from its old place a page behind the place stands, whole pages.
+  /// `distance`: how many bytes later pages have moved, a multiple of the page size.
   init?(_ file: ByteFile, _ layout: FileLayout, _ distance: Int64) throws(SQLiteFileError) {
     guard let database = try? SQLiteDatabase(path: file.path, logView: .ignore) else { return nil }
     var tables: [UInt32: TableDefinition?] = [:]
     for table in database.schema.tables { tables[table.rootPage] = table.definition }
     var roots: [Root] = []
-    for entry in database.schema.entries.prefix(Self.mostRoots) where entry.rootPage > 1 {
+    for entry in database.schema.entries.prefix(Self.maxRoots) where entry.rootPage > 1 {
       let demands: FieldDemands?
       switch entry.type {
       case "table":
@@ -39,37 +39,37 @@ struct RootWitnesses {
       default: continue
       }
       let place = Int64(entry.rootPage - 1) * Int64(layout.pageSize)
-      let new = try Self.evidence(file, layout, at: place + distance, demands)
-      // What the end of the file has cut off says nothing of what stands before it.
+      let new = try Self.agreement(file, layout, at: place + distance, demands)
+      // A page past the end of the file says nothing about the pages before it.
       let isThere = place + Int64(layout.pageSize) <= file.size
-      let old = isThere ? try Self.evidence(file, layout, at: place, demands) : new
+      let old = isThere ? try Self.agreement(file, layout, at: place, demands) : new
       roots.append(Root(page: entry.rootPage, old: old, new: new))
     }
     self.roots = roots.sorted { $0.page < $1.page }
   }
 
   /// How well a page agrees with what the schema says of a root; `demands`: nil for an index.
-  private static func evidence(
+  private static func agreement(
     _ file: ByteFile, _ layout: FileLayout, at offset: Int64, _ demands: FieldDemands?
   ) throws(SQLiteFileError) -> Int {
-    guard offset >= 0, offset < file.size else { return Evidence.against }
+    guard offset >= 0, offset < file.size else { return Agreement.against }
     let bytes = ContiguousArray(try file.bytes(at: offset, count: layout.pageSize))
     guard bytes.count == layout.pageSize, let kind = BTreePage.Kind(rawValue: bytes[0]),
       kind.isTable == (demands != nil)
-    else { return Evidence.against }
-    guard let demands, kind.isLeaf else { return Evidence.kind }
+    else { return Agreement.against }
+    guard let demands, kind.isLeaf else { return Agreement.kind }
     var reading = LeafReading(
-      usableSize: layout.usableSize, mostPayload: 1 << 31, encoding: layout.textEncoding)
+      usableSize: layout.usableSize, maxPayload: 1 << 31, encoding: layout.textEncoding)
     reading.read(bytes.rawSpan, number: 2, available: layout.pageSize, shape: nil)
     var types = RecordTypes()
     guard let cell = reading.cells.first, types.read(cell, bytes.rawSpan) else { return 0 }
-    guard demands.allow(types) else { return Evidence.against }
-    return types.types.count == demands.fields.count ? Evidence.row : 0
+    guard demands.allow(types) else { return Agreement.against }
+    return types.types.count == demands.fields.count ? Agreement.row : 0
   }
 
-  /// The last root at its old place and the first one at its new place; nil where they do not agree about a place.
+  /// The last root at its old place and the first one at its new place; nil when the roots do not show a shift.
   func bounds() -> (lastOld: UInt32, firstNew: UInt32)? {
-    // With none at its new place, then with ever more of them from the last one on.
+    // The totals with no root at its new place, then with the last one, the last two, and so on.
     var sum = roots.reduce(0) { $0 + $1.old }
     let unshifted = sum
     var sums = [sum]
@@ -77,7 +77,7 @@ struct RootWitnesses {
       sum += root.new - root.old
       sums.append(sum)
     }
-    guard let best = sums.max(), best >= unshifted + Self.least else { return nil }
+    guard let best = sums.max(), best >= unshifted + Self.minGain else { return nil }
     let counts = sums.indices.filter { sums[$0] == best }
     guard let fewest = counts.first, let most = counts.last, fewest > 0 else { return nil }
     let firstNew = roots[roots.count - fewest].page

@@ -1,12 +1,12 @@
 public import SQLiteFile
 
 extension SQLiteDatabase {
-  /// Opens a database by its header, or by what its pages say where the header is lost or they contradict it.
+  /// Opens a database by its header, or by its pages when the header is lost or they contradict it.
   ///
-  /// ``votedLayout`` tells which of the two it was. What was wrong is among the ``findings``.
+  /// ``votedLayout`` shows which of the two was used. What is wrong with the header is in ``findings``.
   ///
-  /// - Throws: ``SQLiteFileError`` when the file cannot be opened, and when nothing in it is beyond doubt a page of
-  ///   a database: then the error is that of ``init(path:logView:)``.
+  /// - Throws: ``SQLiteFileError`` when the file cannot be opened, or when no page of it is certainly a database page;
+  /// then   the error is that of ``init(path:logView:)``.
   public static func surveyed(path: String, logView: LogView = .committed) throws(SQLiteFileError)
     -> SQLiteDatabase
   {
@@ -27,8 +27,8 @@ extension SQLiteDatabase {
     return voted
   }
 
-  /// Whether anything speaks against the header's page size, reserved bytes or encoding. Cheap, so that it can be
-  /// asked of any file; the vote looks at pages from all over it.
+  /// Whether anything contradicts the header's page size, reserved bytes or encoding. This is cheap enough for every
+  /// file; the vote reads pages from all over it.
   private func isLayoutDoubtful() throws(SQLiteFileError) -> Bool {
     var reader = anotherReader()
     guard try reader.kind(of: 1) != nil, header.reservedBytes == 0, try !hasOddEncoding(&reader)
@@ -62,12 +62,12 @@ extension SQLiteDatabase {
     return header.cellCount
   }
 
-  /// Whether a file that does not open by its header is a database all the same, by its pages.
+  /// Whether a file that cannot be opened by its header is a database by its pages.
   package static func isRuinedDatabase(path: String) -> Bool {
     ((try? voted(path, .committed)) ?? nil) != nil
   }
 
-  /// The database that the pages speak of; nil when there is no proof that it is one.
+  /// The database as its pages show it; nil when nothing proves that the file is a database.
   private static func voted(_ path: String, _ logView: LogView) throws(SQLiteFileError)
     -> SQLiteDatabase?
   {
@@ -99,9 +99,9 @@ extension SQLiteDatabase {
 }
 
 extension FileSurvey {
-  /// What can be believed of a header that as a whole cannot: its fields, when those that have the same value in
-  /// every database have it (sections 1.3.5 and 1.3.15) and its freelist is one that the file could have. Nil when
-  /// nothing can.
+  /// The header bytes of a header that is not valid as a whole, when its fields can still be believed: those that are
+  /// the same in every database have their value (sections 1.3.5 and 1.3.15), and the file could have its freelist.
+  /// Else nil.
   fileprivate func headerRemains() throws(SQLiteFileError) -> ContiguousArray<UInt8>? {
     var place = (file: main, offset: layout.origin)
     for overlay in sides?.overlays ?? [] {

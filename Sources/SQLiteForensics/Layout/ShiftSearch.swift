@@ -1,11 +1,12 @@
 import SQLiteFile
 
-/// Finds out whether bytes were lost or put in in the middle of a file.
+/// Finds out whether bytes were lost from the middle of a file, or inserted there.
 ///
-/// Only a file whose length is not what its header or whole pages make it is looked at. Then all leaves are asked
-/// which pages they are by the row ids that interior pages give these. A shift is one only where leaves before some
-/// place are at their old places, those behind it all are as far away from theirs, and next to none contradicts. Where
-/// leaves do not tell and whole pages are missing, or too many, the roots that the schema names are asked.
+/// Only looks at files whose length does not match the page count of the header, or is not a multiple of the page size.
+/// The row ids of each leaf show which page it is, by the keys on interior pages. A shift is accepted when the leaves
+/// before some place are where they should be, all leaves after it have moved by the same distance, and hardly any leaf
+/// contradicts. When leaves do not decide, and whole pages are missing or in excess, the root pages that the schema
+/// names decide.
 struct ShiftSearch {
   private let file: ByteFile
   private let layout: FileLayout
@@ -17,13 +18,13 @@ struct ShiftSearch {
     size = Int64(layout.pageSize)
   }
 
-  /// Leaves at new places, where the file is longer or shorter by just that distance.
-  private static let leastProofs = 3
-  /// Leaves at new places by which a distance is believed that the file's length does not confirm.
-  private static let leastProofsAlone = 12
-  /// For one leaf that contradicts, so many must agree.
+  /// How many leaves must be at new places when the file's length differs by just that distance.
+  private static let minProofs = 3
+  /// How many leaves must be at new places when the file's length does not confirm the distance.
+  private static let minProofsAlone = 12
+  /// How many leaves must agree for each one that contradicts.
   private static let majority = 8
-  private static let mostDistances = 4
+  private static let maxDistances = 4
 
   func find() throws(SQLiteFileError) -> PageShift? {
     guard layout.origin == 0, file.size > 2 * size else { return nil }
@@ -35,12 +36,12 @@ struct ShiftSearch {
     guard rest != 0 || (due ?? 0) != 0 else { return nil }
     let starts = rest == 0 ? [0] : [0, rest]
     let witnesses = try ShiftWitnesses(file, layout, starts: starts)
-    let votes = witnesses.distances().filter { $0.key != 0 && $0.value >= Self.leastProofs }
+    let votes = witnesses.distances().filter { $0.key != 0 && $0.value >= Self.minProofs }
       .sorted { ($0.value, $0.key) > ($1.value, $1.key) }
-    for (distance, _) in votes.prefix(Self.mostDistances) where abs(distance) < file.size {
+    for (distance, _) in votes.prefix(Self.maxDistances) where abs(distance) < file.size {
       let isDue = distance == due || (due == nil && distance % size != 0)
-      let least = isDue ? Self.leastProofs : Self.leastProofsAlone
-      guard let bounds = split(by: distance, witnesses, least: least) else { continue }
+      let minimum = isDue ? Self.minProofs : Self.minProofsAlone
+      guard let bounds = split(by: distance, witnesses, minimum: minimum) else { continue }
       return try TornPages(file, layout, witnesses, distance).shift(
         between: bounds.lastOld, and: bounds.firstNew)
     }
@@ -52,15 +53,15 @@ struct ShiftSearch {
       doubtful: bounds.lastOld + 1..<bounds.firstNew, torn: [:])
   }
 
-  /// The last page that is known to be at its old place and the first one that is known to be at its new one; nil unless
-  /// leaves agree about it.
-  private func split(by distance: Int64, _ witnesses: ShiftWitnesses, least: Int) -> (
+  /// The last page known to be at its old place, and the first page known to be at its new place; nil when the leaves
+  /// do not agree on them.
+  private func split(by distance: Int64, _ witnesses: ShiftWitnesses, minimum: Int) -> (
     lastOld: UInt32, firstNew: UInt32
   )? {
     let leaves = witnesses.leaves
     let old = leaves.map { witnesses.confirms($0, at: 0) }
     let new = leaves.map { witnesses.confirms($0, at: distance) }
-    // Where most agree: those before it are at their old places, those behind it at the new ones.
+    // The split with the most agreement: leaves before it are at their old places, leaves after it at the new ones.
     var agreeing = new.count { $0 }
     var best = (agreeing: agreeing, first: 0)
     for index in leaves.indices {
@@ -70,10 +71,10 @@ struct ShiftSearch {
     let proofs = new[best.first...].count { $0 }
     let contrary = old[best.first...].count { $0 }
     let early = new[..<best.first].count { $0 }
-    guard proofs >= least, proofs >= Self.majority * contrary,
+    guard proofs >= minimum, proofs >= Self.majority * contrary,
       old[..<best.first].count(where: { $0 }) >= Self.majority * early
     else { return nil }
-    // Of pages behind the place that have a last row id most must have been met.
+    // Most pages after the split with a known last row id must have been found.
     guard let first = new[best.first...].firstIndex(of: true),
       let firstNew = UInt32(exactly: (leaves[first].offset - distance) / size + 1)
     else { return nil }

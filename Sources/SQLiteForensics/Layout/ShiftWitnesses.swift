@@ -1,12 +1,13 @@
 import SQLiteFile
 
-/// What pages testify about where pages are: each leaf has a last row id, and interior pages say which page has which.
+/// What leaves and interior pages show about where pages are: each leaf has a last row id, and interior pages name the
+/// page for each.
 struct ShiftWitnesses {
-  /// A page that an interior page leads to, and the row ids that it can have.
+  /// A page that an interior page leads to, and the row ids that it may have.
   struct Link {
     let page: UInt32
     let rowIDs: ClosedRange<Int64>
-    /// Whether the page was the last one when it was written about, so that its last row id is not known.
+    /// Whether it is the rightmost child, so that no key gives its last row id.
     let isLast: Bool
   }
 
@@ -17,17 +18,17 @@ struct ShiftWitnesses {
   }
 
   private(set) var links: [UInt32: Link] = [:]
-  /// The leaves in the order in which they stand in the file.
+  /// The leaves in file order.
   private(set) var leaves: [Leaf] = []
-  /// Pages by the row id that is to be their last.
+  /// Page numbers by their expected last row id.
   private var pages: [Int64: [UInt32]] = [:]
   private let size: Int64
 
-  private static let mostLinks = 1 << 20
-  /// Tables whose row ids end alike.
-  private static let mostAlike = 16
+  private static let maxLinks = 1 << 20
+  /// Limit of pages with the same last row id.
+  private static let maxAlike = 16
 
-  /// `starts`: the places of pages within pages that come into question, each less than a page.
+  /// `starts`: the possible offsets of page beginnings modulo the page size.
   init(_ file: ByteFile, _ layout: FileLayout, starts: [Int64]) throws(SQLiteFileError) {
     size = Int64(layout.pageSize)
     var buffer = ContiguousArray<UInt8>(repeating: 0, count: layout.pageSize)
@@ -35,7 +36,7 @@ struct ShiftWitnesses {
       var offset = start
       while offset + size <= file.size {
         defer { offset += size }
-        // Most of what is no page of a table shows it in its first byte.
+        // Most blocks that are not table pages show it in their first byte.
         guard try file.read(at: offset, into: &buffer, 0..<1) == 1,
           buffer[0] == BTreePage.Kind.leafTable.rawValue
             || buffer[0] == BTreePage.Kind.interiorTable.rawValue,
@@ -49,19 +50,19 @@ struct ShiftWitnesses {
 
   private mutating func take(_ page: RawSpan, at offset: Int64, _ layout: FileLayout) {
     if page.byte(at: 0) == BTreePage.Kind.leafTable.rawValue {
-      guard leaves.count < Self.mostLinks,
+      guard leaves.count < Self.maxLinks,
         let rowIDs = TornPages.rowIDs(ofWhole: page, layout)
       else { return }
       leaves.append(Leaf(offset: offset, rowIDs: rowIDs))
       return
     }
-    guard links.count < Self.mostLinks,
+    guard links.count < Self.maxLinks,
       let interior = InteriorPage(page, number: 2, usableSize: layout.usableSize), interior.isSound
     else { return }
     var least = Int64.min
     for cell in interior.cells where cell.key >= least {
       links[cell.page] = Link(page: cell.page, rowIDs: least...cell.key, isLast: false)
-      if pages[cell.key, default: []].count < Self.mostAlike {
+      if pages[cell.key, default: []].count < Self.maxAlike {
         pages[cell.key, default: []].append(cell.page)
       }
       guard cell.key < .max else { return }
@@ -70,7 +71,8 @@ struct ShiftWitnesses {
     links[interior.right] = Link(page: interior.right, rowIDs: least ... .max, isLast: true)
   }
 
-  /// How far from their old places leaves stand that have the last row id of a page, and how often that is so.
+  /// How far leaves are from the old place of the page with the same last row id: each distance with its number of
+  /// leaves.
   func distances() -> [Int64: Int] {
     var votes: [Int64: Int] = [:]
     for leaf in leaves {
@@ -81,13 +83,13 @@ struct ShiftWitnesses {
     return votes
   }
 
-  /// Whether a leaf is the page that some page leads to, if it stands so far from its old place.
+  /// Whether a leaf has the last row id of the page that it would be if it had moved by `distance`.
   func confirms(_ leaf: Leaf, at distance: Int64) -> Bool {
     guard let link = link(to: leaf.offset, distance) else { return false }
     return link.rowIDs.upperBound == leaf.rowIDs.upperBound
   }
 
-  /// Whether a leaf can be that page.
+  /// Whether the leaf with these row ids can be that page.
   func allows(_ rowIDs: ClosedRange<Int64>, on page: UInt32) -> Bool {
     guard let link = links[page] else { return false }
     return link.rowIDs.contains(rowIDs.lowerBound) && link.rowIDs.contains(rowIDs.upperBound)

@@ -1,11 +1,10 @@
 import SQLiteFile
 
-/// Says of the pages around the place where bytes were lost or put in which of them are whole, and what is left of the
-/// others.
+/// Decides which pages around the place where bytes were lost or inserted are whole, and what is left of the others.
 ///
-/// The page that the cut goes through has its first part at its old place and its last part at the new one, and nothing
-/// says where the one ends. So cells are followed from both sides as far as they hold. Where both ways come to the same bytes
-/// neither is believed; and the last cell before the cut may have lost its end, which its lengths do not show.
+/// The page with the cut has its first part at its old place and its last part at the new one, and nothing marks where
+/// the first part ends. So cells are followed from both sides as long as they are valid. Bytes that both sides claim
+/// are not believed. The last cell before the cut may have lost its end, which its lengths do not show.
 struct TornPages {
   private let file: ByteFile
   private let layout: FileLayout
@@ -25,16 +24,16 @@ struct TornPages {
 
   // MARK: - Which pages are whole
 
-  /// What a page says of itself at one of its two places.
+  /// What is found at one of the two places of a page.
   private enum Standing {
     case none
-    /// By its first bytes it is the page that it should be there.
+    /// The first bytes are those of the expected page.
     case head
     case whole
   }
 
-  /// Looks more closely at the pages between the last one that is known to be at its old place and the first one that is
-  /// known to be at its new one.
+  /// Looks more closely at the pages between the last one known to be at its old place and the first one known to be at
+  /// its new place.
   func shift(between lastKnown: UInt32, and firstKnown: UInt32) throws(SQLiteFileError)
     -> PageShift
   {
@@ -50,7 +49,7 @@ struct TornPages {
       page -= 1
     }
     if start(of: first, distance) <= start(of: last.page, 0) {
-      // They contradict each other; what is known stays.
+      // They contradict each other: keep the known bounds.
       last = (lastKnown, .whole)
       first = firstKnown
     }
@@ -65,7 +64,7 @@ struct TornPages {
     let bytes = try self.bytes(of: page, distance)
     guard bytes.count == layout.pageSize else { return .none }
     guard let kind = BTreePage.Kind(rawValue: bytes[0]) else {
-      // An overflow chain mostly goes on in the next page.
+      // An overflow chain mostly continues on the next page.
       return bytes.rawSpan.uint32(at: 0) == page + 1 ? .head : .none
     }
     guard LayoutVote.contentEnd(bytes.rawSpan, 0, reserved: layout.reservedBytes) != nil else {
@@ -73,8 +72,8 @@ struct TornPages {
     }
     let rowIDs = Self.rowIDs(ofWhole: bytes.rawSpan, layout)
     if kind == .leafTable, rowIDs == nil { return .none }
-    // A whole page that begins where none did in a file without shift is at its new place; among pages that all begin
-    // at the same places only what leads to one tells which it is.
+    // When the distance is not a multiple of the page size, no offset is both an old and a new place, so a whole page is
+    // enough. Otherwise only the page that leads to it shows which page it is.
     if self.distance % size != 0 { return .whole }
     guard let rowIDs else { return .none }
     return witnesses.allows(rowIDs, on: page) ? .whole : .none
@@ -88,7 +87,7 @@ struct TornPages {
     return ContiguousArray(try file.bytes(at: offset, count: layout.pageSize))
   }
 
-  /// The row ids of a leaf of a table whose every cell is a whole record, in order; nil for any other page.
+  /// The row ids of a table leaf whose every cell is a whole record, in ascending order; nil for any other page.
   static func rowIDs(ofWhole page: RawSpan, _ layout: FileLayout) -> ClosedRange<Int64>? {
     guard page.byte(at: 0) == BTreePage.Kind.leafTable.rawValue,
       LayoutVote.contentEnd(page, 0, reserved: layout.reservedBytes) != nil
@@ -101,7 +100,7 @@ struct TornPages {
       guard
         let cell = LeafCell.parse(
           page, at: Int(page.uint16(at: 8 + 2 * index)), limit: layout.usableSize,
-          usableSize: layout.usableSize, mostPayload: 1 << 31, longestHeader: .max,
+          usableSize: layout.usableSize, maxPayload: 1 << 31, longestHeader: .max,
           keepsTypes: false, &types), first == nil || cell.rowID > last
       else { return nil }
       first = first ?? cell.rowID
@@ -116,7 +115,7 @@ struct TornPages {
     throws(SQLiteFileError) -> PageShift
   {
     let lastEnd = start(of: last, 0) + size
-    // With less than nothing between them the last page at its old place has lost its own end.
+    // When this is before `lastEnd`, the last page at its old place has lost its own end.
     let end = start(of: first, distance)
     var torn: [UInt32: TornLeaf] = [:]
     var doubtful = last + 1..<max(last + 1, first)
@@ -124,16 +123,16 @@ struct TornPages {
     var old = TornRun()
     if end > lastEnd, head < first { old = try run(of: head, before: end) }
     if !old.knowsPointers {
-      // Nothing behind it is at its old place: so it may have lost its own end.
+      // No later page is at its old place, so the last one may have lost its own end.
       head = last
       old = try run(of: last, before: min(end, lastEnd))
       doubtful = last..<doubtful.upperBound
     }
-    // What is left of the page before the first one that is whole at its new place.
+    // What is left of the page before the first whole one at its new place.
     let tail = max(first - 1, head)
     let begin = old.cells.first?.offset ?? min(lastEnd, end)
     var new = try run(upTo: tail, behind: begin, pointers: tail == head ? old.pointers : [])
-    // Where both ways come to the same bytes neither is believed.
+    // Bytes that both sides claim are not believed.
     let (oldEnd, newStart) = (old.cells.last?.end ?? 0, new.cells.first?.offset ?? .max)
     let isContested = newStart < oldEnd
     if isContested {
@@ -141,7 +140,7 @@ struct TornPages {
       new.cells.removeAll { $0.offset < oldEnd }
     }
     if !old.isEndKnown || isContested, !old.cells.isEmpty { old.cells.removeLast() }
-    // A cell right behind the last one may be that one's end with another's beginning.
+    // A cell directly after the last one may be a cell's end joined to another cell's beginning.
     if isContested || newStart == oldEnd, !new.cells.isEmpty { new.cells.removeFirst() }
     if tail == head {
       // Each row id is on a page once.
@@ -153,7 +152,7 @@ struct TornPages {
       torn[tail] = try leaf(new.cells)
     }
     if head == last, last < 2 || standing == .whole && !old.knowsPointers {
-      // Page 1, and pages that lead to others, are checked by what they lead to.
+      // Page 1 and interior pages are checked by the pages that they lead to.
       doubtful = last + 1..<doubtful.upperBound
       torn[head] = nil
     }
@@ -168,18 +167,18 @@ struct TornPages {
     }
   }
 
-  /// Cells of a page that are at one of its two places, in the order in which they stand.
+  /// Cells of a page at one of its two places, in file order.
   private struct TornRun {
     var cells: [TornLeaf.Cell] = []
-    /// Where the page's cells are by its head, each at the place of its row id among all of them.
+    /// The cell pointers of the page, in the order of row ids.
     var pointers: [Int] = []
-    /// Whether another cell begins behind the last one, so that that one is whole.
+    /// Whether another cell begins after the last one, so that the last one is whole.
     var isEndKnown = false
 
     var knowsPointers: Bool { !pointers.isEmpty }
   }
 
-  /// The cells of a page with its head at its old place, from the first one on as far as they hold.
+  /// The cells of a page whose beginning is at its old place, from the first one on as long as they are valid.
   private func run(of page: UInt32, before end: Int64) throws(SQLiteFileError) -> TornRun {
     var run = TornRun()
     let bytes = try self.bytes(of: page, 0)
@@ -207,10 +206,10 @@ struct TornPages {
     return run
   }
 
-  /// The last cells of a page that are at its new place, from the page's end on as far as they hold.
+  /// The last cells of a page at its new place, backwards from the end of the page as long as they are valid.
   ///
-  /// `begin`: the place in the file behind which they are.
-  /// `pointers`: where cells begin, if that is known.
+  /// `begin`: the offset in the file from which on they are.
+  /// `pointers`: where cells begin; empty when that is not known.
   private func run(upTo page: UInt32, behind begin: Int64, pointers: [Int])
     throws(SQLiteFileError) -> TornRun
   {
@@ -243,11 +242,11 @@ struct TornPages {
     return run
   }
 
-  /// The most cells one behind the other that end where the page does, of a page without head.
+  /// The longest row of adjoining cells that ends where the page does, for a page without header.
   private func cellsInARow(
     _ page: RawSpan, _ floor: Int, _ number: UInt32, _ types: inout RecordTypes
   ) -> [TornLeaf.Cell] {
-    // How many cells in a row there are from a place on to the end of the page.
+    // For each offset, how many adjoining cells there are from there to the end of the page.
     var counts: [Int: Int] = [layout.usableSize: 0]
     var best = layout.usableSize
     for start in stride(from: layout.usableSize - 4, through: floor, by: -1) {
@@ -271,7 +270,7 @@ struct TornPages {
     return cells
   }
 
-  /// Where the cells of a leaf of a table are by its head, of which all must be before `limit`; nil where it has none.
+  /// The cell pointers of a table leaf, which must all be before `limit`; nil when they are not valid.
   private func pointers(_ page: RawSpan, _ limit: Int) -> [Int]? {
     guard limit > 12, page.byte(at: 0) == BTreePage.Kind.leafTable.rawValue else { return nil }
     let count = Int(page.uint16(at: 3))
@@ -287,13 +286,13 @@ struct TornPages {
     return starts
   }
 
-  /// A whole cell with text that is text.
+  /// A whole cell with valid text; nil when there is none at `start`.
   private func cell(_ page: RawSpan, at start: Int, _ limit: Int, _ types: inout RecordTypes)
     -> LeafCell?
   {
     guard start + 4 <= limit,
       let cell = LeafCell.parse(
-        page, at: start, limit: limit, usableSize: layout.usableSize, mostPayload: 1 << 31, &types)
+        page, at: start, limit: limit, usableSize: layout.usableSize, maxPayload: 1 << 31, &types)
     else { return nil }
     let body = cell.record + cell.payload - types.bodyLength
     return RowShape.anyText(
@@ -305,7 +304,7 @@ struct TornPages {
     witnesses.links[page]?.rowIDs.contains(rowID) ?? true
   }
 
-  /// Whether the row id of a cell fits among those that are known: they ascend in the order of the pointers.
+  /// Whether the row id of a cell fits among the known ones: row ids ascend in the order of the pointers.
   private func isInOrder(
     _ rowID: Int64, at index: Int, _ cells: [TornLeaf.Cell], _ pointers: [Int], _ page: UInt32
   ) -> Bool {
@@ -318,7 +317,7 @@ struct TornPages {
     }
   }
 
-  /// Whether a cell that does not hold begins as it should, so that what stands before it is whole.
+  /// Whether a cell that is not valid begins as it should, so that the cell before it is whole.
   private func isHead(
     _ page: RawSpan, at start: Int, _ limit: Int, _ index: Int, _ cells: [TornLeaf.Cell],
     _ pointers: [Int], _ number: UInt32
@@ -328,7 +327,7 @@ struct TornPages {
       let key = Varint.read(page, at: start + payload.length, end: limit),
       isInOrder(Int64(bitPattern: key.value), at: index, cells, pointers, number)
     else { return false }
-    // Row ids of neighbours are near each other.
+    // Row ids of neighbouring cells are close to each other.
     let nearest = cells.map { Int64(bitPattern: key.value).subtractingReportingOverflow($0.rowID) }
       .filter { !$0.overflow }.map { $0.partialValue.magnitude }.min()
     return nearest.map { $0 <= UInt64(4 * pointers.count) } ?? false

@@ -1,10 +1,10 @@
 import SQLiteFile
 
-/// Which of several links that lead to one overflow page is right, in a file without pointer map.
+/// Decides which of several links to one overflow page is right, in a file without a pointer map.
 ///
-/// In a sound file one link leads to each page. Where several do, the row whose chain ends exactly where it must has the
-/// page, and of two such rows the one that comes to it in the order in which SQLite takes pages. Nobody has a page for
-/// which that decides nothing.
+/// In a sound file one link leads to each overflow page. Where several do, the page belongs to the row whose chain
+/// ends exactly where it must. Of two such rows, the one whose link follows the order in which SQLite takes pages has
+/// the page. Where that decides nothing, the page belongs to no row.
 struct ChainClaims {
   /// What leads to an overflow page: the page before it in its chain, or a cell.
   struct Link: Hashable {
@@ -22,56 +22,56 @@ struct ChainClaims {
       self.cell = Int32(cell.start)
     }
 
-    /// The page that a chain goes on in where SQLite can take that; nil for what a cell leads to.
+    /// The page behind this one, where SQLite continues a chain if it can; nil for a link from a cell.
     var behind: UInt32? { cell == 0 ? page &+ 1 : nil }
 
     func isInOrder(_ next: UInt32) -> Bool { next == behind }
 
-    /// How much speaks for the number that leads to a page: most where it is the one in order, as no slip makes that; least
-    /// where a chain leaves its order.
+    /// How credible the link to a page is: most where the page is next in order, since no damage causes that; least
+    /// where a chain leaves the order.
     func order(_ next: UInt32) -> Int { isInOrder(next) ? 2 : behind == nil ? 1 : 0 }
   }
 
   /// How well a chain ends.
   private enum Ending: Int {
-    /// A link on the way passes over a page to which nothing else leads, and so is not the one that SQLite wrote.
+    /// A link on the way passes over a page to which nothing else leads, so SQLite did not write this link.
     case astray
-    /// Too early, or on a page that goes on to one that nothing else leads to.
+    /// The chain ends too early, or on a page that leads on to a page to which nothing else leads.
     case wrong
-    /// Where it must, though the last page's number is none.
+    /// The chain ends where it must, but its last page does not say so.
     case full
-    /// Where it must, by the last page's number too.
+    /// The chain ends where it must, and its last page says so.
     case exact
   }
 
   private struct Claim {
-    /// Nil where two are as good as each other.
+    /// Nil where two links are equally credible.
     var link: Link?
     var ending: Ending
     var order: Int
   }
 
   private var claims: [UInt32: Claim] = [:]
-  /// Overflow pages that entries of indexes lead to.
+  /// Overflow pages to which index entries lead.
   private var indexed: PageSet
   private let knowsFree: Bool
 
-  /// Walks the chains of all live rows and of all entries of indexes; only asked where a page is led to twice, or a
-  /// chain leaves the order in which SQLite takes pages where nothing leads to the next one.
+  /// Walks the chains of all live rows and of all index entries. Only needed where two links lead to a page, or where a
+  /// chain leaves the order in which SQLite takes pages although nothing leads to the next page.
   ///
-  /// `shapes`: what rows of each table look like, so that the same cells are met as when rows are read.
-  /// `knowsFree`: whether a page that is not free is in use.
+  /// `shapes`: what rows of each table look like, so that the cells are the same as when rows are read.
+  /// `knowsFree`: whether the freelist is reliable, so that a page not on it is in use.
   init(
     _ census: borrowing PageCensus, _ shapes: [RowShape], encoding: DatabaseHeader.TextEncoding,
-    mostPayload: Int, knowsFree: Bool, _ reader: inout PageReader
+    maxPayload: Int, knowsFree: Bool, _ reader: inout PageReader
   ) throws(SQLiteFileError) {
     self.knowsFree = knowsFree
     indexed = PageSet(pageCount: census.pageCount)
-    // As each page is some row's in a sound file, and those of a hostile one may all lead to the same long chain.
+    // In a sound file each page belongs to one row; in a hostile file all rows may lead to the same long chain.
     var allowance = 4 * Int(census.pageCount)
     let reading = LeafReading(
-      usableSize: reader.usableSize, mostPayload: mostPayload, encoding: encoding)
-    // What entries of indexes lead to must be known before it is told which chains go astray.
+      usableSize: reader.usableSize, maxPayload: maxPayload, encoding: encoding)
+    // The pages of index entries must be known before wrong links can be recognised.
     for ofIndexes in [true, false] {
       try walkCells(ofIndexes, shapes, reading, &allowance, census, &reader)
     }
@@ -106,10 +106,10 @@ struct ChainClaims {
     }
   }
 
-  /// The link that a page to which several lead belongs to.
+  /// The right one of several links to a page; nil where nothing decides.
   func holder(of page: UInt32) -> Link? { claims[page]?.link }
 
-  /// Whether nothing leads to a page, no entry of an index either.
+  /// Whether nothing leads to a page, not even an index entry.
   func isLost(_ page: UInt32, _ census: borrowing PageCensus) -> Bool {
     census.isOrphan(page) && !indexed.contains(page)
   }
@@ -120,7 +120,7 @@ struct ChainClaims {
   ) throws(SQLiteFileError) {
     let piece = reader.usableSize - 4
     var met: [(page: UInt32, link: Link)] = []
-    // Those of them before the chain went astray.
+    // How many of them come before the first wrong link.
     var sureCount: Int?
     var own: Set<UInt32> = []
     var link = cell
@@ -134,7 +134,7 @@ struct ChainClaims {
       }
       if census.contested.contains(next) {
         met.append((next, link))
-        // A chain that comes back to a page of its own took a wrong turn.
+        // A chain that returns to one of its own pages has a wrong link.
         guard own.insert(next).inserted else { break }
       }
       guard let content = try reader.page(next) else { break }
@@ -143,7 +143,8 @@ struct ChainClaims {
       left -= piece
     }
     let goesOn = census.canBeOverflow(next) && !census.contested.contains(next)
-    // A full chain whose last page goes on to one that nothing else leads to is a longer row's, perhaps.
+    // Where the last page of a full chain leads on to a page to which nothing else leads, the chain may be a longer
+    // row's.
     let ending: Ending =
       left > 0 || goesOn || sureCount != nil ? .wrong : next == 0 ? .exact : .full
     for (index, (page, link)) in met.enumerated() {
@@ -164,7 +165,7 @@ struct ChainClaims {
     if ending >= 0, order >= 0, ending + order > 0 {
       claims[page] = claim
     } else if ending > 0 || order > 0 || ending == 0 && order == 0 {
-      // What speaks for the one does not for the other.
+      // Each link is better than the other in one respect.
       claims[page]?.link = nil
       claims[page]?.ending = ending > 0 ? claim.ending : other.ending
       claims[page]?.order = max(claim.order, other.order)
@@ -173,13 +174,13 @@ struct ChainClaims {
 }
 
 extension PageCensus {
-  /// Whether nothing leads to a page that has no header of a b-tree page. In a sound file those are the first overflow
-  /// pages of entries of indexes.
+  /// Whether nothing leads to a page, and it is not a b-tree page. In a sound file only first overflow pages of index
+  /// entries are such.
   func isOrphan(_ page: UInt32) -> Bool {
     kind(page) == .other && !followed.contains(page) && !free.contains(page)
   }
 
-  /// Whether a page can be one of the chain of a live row.
+  /// Whether a page can be in the overflow chain of a live row.
   func canBeOverflow(_ page: UInt32) -> Bool {
     guard page >= 2 else { return false }
     switch kind(page) {

@@ -1,10 +1,10 @@
 import SQLiteFile
 
-/// The rows that the reading of one page gave, as far as they must be told from others: whole ones by their content, those
-/// with values in doubt by where they stand.
+/// The rows given so far for one page, to recognise them again: whole rows by their content, rows with values in doubt
+/// by their offset.
 private final class GivenRows {
   private var contents: [Int: Int] = [:]
-  /// By where they stand: which values are in doubt, and what the others are.
+  /// By offset: which values are in doubt, and the hash of the others.
   private var doubtful: [Int64: (hasRowID: Bool, columns: Set<Int>, content: Int)] = [:]
   private var read: Set<Int64> = []
 
@@ -14,7 +14,8 @@ private final class GivenRows {
     read.removeAll(keepingCapacity: true)
   }
 
-  /// Notes a cell that the ordinary reader has read; false where it has done so before, as two pointers lead to it.
+  /// Notes a cell that the ordinary reader reads; false where it has read the cell before, because two pointers lead
+  /// to it.
   func begin(at offset: Int64) -> Bool { read.insert(offset).inserted }
 
   func add(_ row: borrowing RecoveredRowBuffer) {
@@ -29,7 +30,7 @@ private final class GivenRows {
     }
   }
 
-  /// Takes a row out; false where it is not among them.
+  /// Takes a row out; false where it was not given.
   func take(_ row: borrowing RecoveredRowBuffer, at offset: Int64) -> Bool {
     if let other = doubtful[offset] {
       return row.contentHash(without: other.columns, hasRowID: other.hasRowID) == other.content
@@ -41,7 +42,7 @@ private final class GivenRows {
   }
 }
 
-/// Takes rows from the ordinary reader, each with the place of its cell.
+/// Takes rows from the ordinary reader, each with the start of its cell.
 private struct PlainRowSink: RowSink, ~Copyable {
   private let receive: (_ row: borrowing RecoveredRowBuffer, _ cellStart: Int) -> Bool
   private var row = RecoveredRowBuffer()
@@ -63,28 +64,28 @@ private struct PlainRowSink: RowSink, ~Copyable {
 }
 
 extension DamagedDatabase {
-  /// Reads what the ordinary reader, and SQLite, reads on pages that are not plainly as they should be, so that its findings
-  /// are here too.
+  /// Reads unusual pages as the ordinary reader and SQLite do, so that their rows and findings are reported here too.
   ///
   /// `comparesRows`: whether rows are wanted, not only findings.
-  /// `isForFreshFile`: whether those are, too, that the page has from an earlier state and that come with the deleted ones, and
-  /// not those that are given as another table's.
-  /// `give`: takes the rows that the reading of their page has not given, which something in the file speaks against; it
-  /// returns false when it wants no more. Values that a lost sector has are `lost`.
+  /// `isForFreshFile`: whether the rows go into a new file. Then rows from an earlier state of the page are given
+  /// too, which otherwise come with the deleted ones, but not rows that are given as those of another table.
+  /// `give`: takes the rows that the reading of their page did not give, because something in the file contradicts
+  /// them. It returns false when it wants no more. `lost` are the values in a lost sector.
   /// - Throws: ``SQLiteFileError`` when the device fails.
   func readPlainly(
     _ wanted: Set<Int>?, comparesRows: Bool = true, isForFreshFile: Bool = false,
     give: (_ row: borrowing RecoveredRowBuffer, _ origin: RowOrigin, _ lost: [PartialValue]) -> Bool
   ) throws(SQLiteFileError) {
     guard let plain else { return }
-    // A log that one of them does not lay over the file is history to the other: its rows are, and what is wrong stays wrong.
+    // Where only one of the two readers applies the log, their rows are of different states; then only findings are
+    // compared.
     let isSameState = plain.hasOverlays == (sides?.overlays.isEmpty == false)
     let comparesRows = comparesRows && isSameState
     let isSameLayout =
       isSameState && plain.header.pageSize == layout.pageSize
       && plain.header.usableSize == layout.usableSize
       && plain.header.textEncoding == layout.textEncoding
-    // Of a schema that is damaged a table may have come twice.
+    // A damaged schema may name a table twice.
     let names = tables.map { SQLName($0.name) }
     let places = Dictionary(
       tables.indices.filter { !tables[$0].isDropped }.map { (names[$0], $0) },
@@ -97,7 +98,7 @@ extension DamagedDatabase {
     }
     var origin = RowOrigin()
     origin.state = .contradicted
-    // The rest of the page speaks against it, and nothing for it.
+    // The rest of the page contradicts the row, and nothing confirms it.
     origin.confidence = 0
     var isDone = false
     for table in plain.schema.tables where !isDone {
@@ -113,7 +114,7 @@ extension DamagedDatabase {
       var isOthers = false
       func take(_ row: borrowing RecoveredRowBuffer, _ start: Int) -> Bool {
         guard comparesRows, !isOthers else { return true }
-        // Of an earlier state of the page: it comes as a deleted row unless it lives elsewhere.
+        // A row from an earlier state of the page comes as a deleted row, unless it is live elsewhere.
         if !isForFreshFile, let own = earlier, let rowID = row.rowID, !own.contains(rowID) {
           return true
         }
@@ -128,7 +129,7 @@ extension DamagedDatabase {
         }
         return !isDone
       }
-      // A leaf that was read as it stands holds the same rows either way.
+      // A leaf that was read without any doubt gives the same rows to both readers.
       let isKnown = { [sound, census, falselyKeyed] (page: UInt32) in
         guard isSameLayout, let page = self.numberHere(of: page), sound.contains(page),
           !falselyKeyed.contains(page)
@@ -148,7 +149,7 @@ extension DamagedDatabase {
           guard comparesRows else { return }
           let here = numberHere(of: page)
           if let here {
-            // Behind the place where bytes are missing it is another page, whose rows are given as those of its own table.
+            // Behind the place of missing bytes it is another page, whose rows are given as those of its own table.
             isOthers =
               isForFreshFile && here != page
               && census.owner(here).map { names[$0.table] != names[number] } ?? false
@@ -157,7 +158,7 @@ extension DamagedDatabase {
             if earlier != nil, try rowIDs(of: here) == nil { earlier = nil }
             if !census.isLiveLeaf(here) { _ = contradicted.insert(here) }
           }
-          // What is left of the pages around the place where bytes are missing may be a part of this one.
+          // The remains of the pages around the place of missing bytes may be a part of this page.
           let torn = layout.shift?.torn.keys.sorted() ?? []
           for page in (here.map { [$0] } ?? []) + torn {
             guard isSameLayout, let owner = census.owner(page)?.table,
@@ -168,9 +169,9 @@ extension DamagedDatabase {
         }
       }
     }
-    // With pages elsewhere than their numbers say, most of what it finds is that.
+    // Where pages are shifted, most findings of the ordinary reader only repeat that.
     guard layout.shift == nil else { return }
-    // A page of which something is told needs no other words for the same.
+    // A page that has a finding already needs no second one for the same damage.
     let told = Set(findings.kept.filter { $0.severity == .damage }.map(\.page))
     for finding in plain.findings.kept {
       if finding.severity == .note || told.isEmpty
@@ -181,10 +182,10 @@ extension DamagedDatabase {
     }
   }
 
-  /// The number under which the bytes that the ordinary reader takes for a page are read here; nil where they are not.
+  /// The number of a page here whose bytes the ordinary reader reads as `page`; nil where they are not read here.
   private func numberHere(of page: UInt32) -> UInt32? {
     guard let shift = layout.shift, reader.location(of: page).member == .main else { return page }
-    // A false cell leads to page 0, which no file has.
+    // A damaged cell may lead to page 0, which does not exist.
     guard page > 0 else { return nil }
     let offset = (Int64(page) - 1) * Int64(layout.pageSize)
     let moved = (offset - shift.distance) / Int64(layout.pageSize) + 1
@@ -194,11 +195,12 @@ extension DamagedDatabase {
     }
   }
 
-  /// How far behind the last cell that is whole beyond doubt the one begins, at most, that the place goes through.
-  private static let mostBehind: Int64 = 1024
+  /// How far behind ``PageShift/place``, at most, a cell may begin that the displacement cuts; the place is
+  /// approximate.
+  private static let maxDistance: Int64 = 1024
 
-  /// The texts and blobs of a row, where they may go on elsewhere than the ordinary reader reads on: in overflow pages, which
-  /// are others with pages elsewhere than their numbers say, or in the cell that the place goes through.
+  /// The texts and blobs of a row of a shifted file, where the ordinary reader may continue them with wrong bytes: in
+  /// overflow pages, whose numbers no longer fit, or in the cell that the place of missing bytes cuts.
   private static func strayValues(
     _ row: borrowing RecoveredRowBuffer, at offset: Int64, _ layout: FileLayout
   ) -> [PartialValue] {
@@ -206,7 +208,7 @@ extension DamagedDatabase {
     let local = BTreePage.localLength(
       payload: payload, usableSize: layout.usableSize, isTableLeaf: true)
     let place = layout.shift?.place ?? .max
-    guard local < payload || offset >= place && offset - place < mostBehind else { return [] }
+    guard local < payload || offset >= place && offset - place < maxDistance else { return [] }
     return row.values.indices.compactMap { column in
       let value = row.values[column]
       guard value.kind == .text || value.kind == .blob, value.count > 0 else { return nil }
@@ -214,9 +216,9 @@ extension DamagedDatabase {
     }
   }
 
-  /// The values of a cell of which a lost sector has a part, or the type.
+  /// The values of a cell of which a part, or the type, is in a lost sector.
   ///
-  /// `columnCount`: of the table; 0 where its fields are not its columns in order.
+  /// `columnCount`: the number of columns of the table; 0 where its fields are not its columns in order.
   private static func lostValues(
     _ page: RawSpan, at start: Int, _ layout: FileLayout, columnCount: Int
   ) -> [PartialValue] {

@@ -1,16 +1,16 @@
 import SQLiteFile
 
-/// What the sound rows of a page look like, field by field: which serial types occur, how long texts are, what
-/// characters they begin and end with, which integers and reals there are.
+/// What the sound rows of a page look like, field by field: the serial types, the lengths of texts, the characters that
+/// texts begin and end with, the integers and reals.
 ///
-/// It answers how surprising a value is as the next one, in sixteenths of a bit: 0 for what most rows have.
+/// It tells how surprising a value would be in the next row, in sixteenths of a bit: 0 for what most rows have.
 struct FieldHabits {
   /// One bit of surprise.
   static let bit = 16
   /// More than any reading may cost.
   static let impossible = 1 << 20
 
-  /// What there is to see of a text at a glance.
+  /// The characters of a text, in brief.
   struct Look: BitwiseCopyable {
     /// Classes of the first and of the last character; 0 for none.
     var first: UInt8 = 0
@@ -25,7 +25,7 @@ struct FieldHabits {
     private static let sign: UInt8 = 5
     private static let other: UInt8 = 6
 
-    /// Takes in the next character; anything above 127 stands for all characters beyond ASCII.
+    /// Adds the next character; any number above 127 stands for all characters beyond ASCII.
     mutating func append(_ scalar: UInt16) {
       let kind: UInt8 =
         switch scalar {
@@ -47,7 +47,7 @@ struct FieldHabits {
 
   /// What one field holds.
   private struct Field: BitwiseCopyable {
-    /// Rows by serial type: 0 to 9 as they are, 10 for texts, 11 for blobs.
+    /// The number of rows by serial type: 0 to 9 as they are, 10 for texts, 11 for blobs.
     var types = SIMD16<UInt32>()
     var commonest: UInt32 = 0
     var lengths = (least: Int.max, most: 0)
@@ -56,7 +56,7 @@ struct FieldHabits {
     var exponents = (least: Int.max, most: 0)
     var firsts = SIMD8<UInt32>()
     var lasts = SIMD8<UInt32>()
-    /// Texts with each of the marks of a look.
+    /// The number of texts with each of the marks of a look.
     var marks = SIMD4<UInt32>()
   }
 
@@ -76,16 +76,16 @@ struct FieldHabits {
     field < shape.fields.count ? shape.fields[field].classes : .any
   }
 
-  /// The longest text or blob that is worth a thought in a field.
-  func mostLength(_ field: Int) -> Int {
+  /// The longest text or blob that is considered for a field, in bytes.
+  func maxLength(_ field: Int) -> Int {
     max(64, 4 * max(fields[field].lengths.most, fields[field].blobLengths.most))
   }
 
   // MARK: - Learning
 
-  /// Takes in a sound row.
+  /// Learns from a sound row.
   ///
-  /// `end`: where the part of it that stands on the page ends.
+  /// `end`: where the part of it on the page ends.
   mutating func learn(_ types: borrowing RecordTypes, _ page: RawSpan, body: Int, end: Int) {
     rowCount += 1
     var offset = body
@@ -138,7 +138,7 @@ struct FieldHabits {
 
   // MARK: - Surprise
 
-  /// How surprising a value is; a text's bytes are looked at.
+  /// How surprising a value is; reads the bytes of a text.
   func surprise(
     _ field: Int, _ type: UInt64, _ page: RawSpan, _ offset: Int, _ length: Int
   ) -> Int {
@@ -148,7 +148,7 @@ struct FieldHabits {
     var look = Look()
     var place = offset
     while place < offset + length {
-      // SQLite takes any bytes for a text, so some are no characters.
+      // SQLite accepts any bytes as text, so some are not characters.
       guard let next = next(page, place, offset + length) else {
         return surprise(field, length, look) + 10 * Self.bit
       }
@@ -158,7 +158,7 @@ struct FieldHabits {
     return surprise(field, length, look)
   }
 
-  /// How surprising a text is of which the look is known.
+  /// How surprising a text with a known look is.
   func surprise(_ field: Int, _ length: Int, _ look: Look) -> Int {
     let habits = fields[field]
     var cost = Self.surprise(habits.types[10], habits.commonest) + forbidden(field, .text)
@@ -194,7 +194,7 @@ struct FieldHabits {
       // SQLite takes the shortest type that an integer fits.
       if !Self.isShortest(type, value) { cost += 8 * Self.bit }
       let known = shape.fields[field]
-      if value < known.least || value > known.most { cost += 8 * Self.bit }
+      if value < known.minInteger || value > known.maxInteger { cost += 8 * Self.bit }
       let (least, most) = habits.integers
       if least <= most {
         let span = most.subtractingReportingOverflow(least)
@@ -209,7 +209,7 @@ struct FieldHabits {
     case 7:
       let bits = page.uint64(at: offset)
       let exponent = Int(bits >> 52 & 0x7ff)
-      // SQLite stores NULL for what is no number.
+      // SQLite stores NULL instead of NaN.
       if exponent == 0x7ff { return bits << 12 == 0 ? cost + 10 * Self.bit : Self.impossible }
       if habits.exponents.least <= habits.exponents.most, exponent != 0 {
         let away = max(
@@ -244,7 +244,7 @@ struct FieldHabits {
     return logarithm(count &+ 1) / 2 + min(6 * bit, logarithm(UInt32(clamping: away)))
   }
 
-  /// The logarithm of a count to the base 2, in sixteenths; straight between powers of two.
+  /// The logarithm of a count to the base 2, in sixteenths; linear between powers of two.
   static func logarithm(_ count: UInt32) -> Int {
     guard count > 1 else { return 0 }
     let whole = 31 - count.leadingZeroBitCount
@@ -279,7 +279,7 @@ struct FieldHabits {
     return value < least || value > -(least + 1)
   }
 
-  /// The character at an offset, and its bytes; nil when there is none that a text would have.
+  /// The character at an offset and its length in bytes; nil when the bytes are not a character that texts have.
   @inline(__always)
   func next(_ page: RawSpan, _ offset: Int, _ end: Int) -> (scalar: UInt16, length: Int)? {
     guard encoding == .utf8 else {

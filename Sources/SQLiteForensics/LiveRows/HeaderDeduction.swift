@@ -1,87 +1,87 @@
 import SQLiteFile
 
-/// Tells what the values of a record are whose header does not say so, or not credibly.
+/// Deduces the values of a record whose header is wrong or not credible.
 ///
-/// All ways to cut the record's body into values are weighed: each costs what it distrusts of the header, and what
-/// its values are unlike those of sound rows. A value is certain only where all readings that come near the best one
-/// have the same; what a likely reading has otherwise is in doubt.
+/// It weighs all readings: all ways to cut the record's body into values. A reading costs more the more types of the
+/// header it distrusts, and the less its values are like those of sound rows. A value is certain only where all
+/// readings near the best one agree; where a likely reading differs, the value is in doubt.
 struct HeaderDeduction {
-  /// A reading that costs so much more than the best one is not likely.
+  /// A reading that costs more than the best one by more than this is not likely.
   static let margin = 13 * FieldHabits.bit / 2
-  /// Fields that a record can have to be deduced.
-  static let mostFields = 64
+  /// The most fields of a record that can be deduced.
+  static let maxFields = 64
 
   /// A value of a reading.
   private struct Step: BitwiseCopyable {
     var field: Int32
     var cost: Int32
-    /// Where it begins and ends in the body.
+    /// Where the value begins and ends in the body.
     var start: Int32
     var end: Int32
     var type: UInt64
     var isDistrusted: Bool
   }
 
-  /// One field as the likely readings have it.
+  /// One field in the likely readings.
   struct Field: BitwiseCopyable {
-    /// The type that all of them have; nil where they differ.
+    /// The type that all likely readings give it; nil where they differ.
     var type: UInt64?
-    /// Where all of them have it begin and end, from the start of the body on; nil where they differ.
+    /// Where it begins and ends in all of them, in bytes from the start of the body; nil where they differ.
     var start: Int?
     var end: Int?
-    /// Whether a reading that is as good as the best distrusts the header here.
+    /// Whether a reading as good as the best one distrusts the header here.
     var isDistrusted = false
   }
 
-  /// What is asked about: the types of a header and the body behind it.
+  /// The input: the types of a header and the body behind it.
   struct Question {
     var types: ContiguousArray<UInt64>
     /// Where the body starts in the page, and its length.
     var body: Int
     var length: Int
-    /// What it costs to distrust each type, in sixteenths of a bit.
+    /// The cost of distrusting each type, in sixteenths of a bit.
     var distrust: ContiguousArray<Int>
-    /// What it costs beside that when the value is as long as the header has it: a false type rarely is.
+    /// The extra cost when the value is as long as the header says: with a wrong type it rarely is.
     var exchange: ContiguousArray<Int>
   }
 
   private(set) var fields: ContiguousArray<Field> = []
-  /// What the best reading costs.
+  /// The cost of the best reading.
   private(set) var cost = 0
 
   private var steps: ContiguousArray<Step> = []
   private var forward: ContiguousArray<Int32> = []
   private var backward: ContiguousArray<Int32> = []
-  /// Bytes of the body that the header gives to the fields from each one on.
+  /// For each field, the bytes of the body that the header gives to it and all fields behind it.
   private var rest: ContiguousArray<Int> = []
-  /// The least that distrust costs from each field on.
+  /// For each field, the lowest cost of distrust in it and all fields behind it.
   private var cheapest: ContiguousArray<Int> = []
   private var work = 0
 
-  /// Readings that cost more are none.
-  private static let mostCost = 60 * FieldHabits.bit
-  /// Work that one record may take.
-  private static let mostWork = 1 << 17
-  private static let mostSteps = 1 << 15
-  private static let mostStates = 1 << 16
+  /// Readings that cost more are ignored.
+  private static let maxCost = 60 * FieldHabits.bit
+  /// The most work for one record.
+  private static let maxWork = 1 << 17
+  private static let maxSteps = 1 << 15
+  private static let maxStates = 1 << 16
   private static let unreached = Int32(FieldHabits.impossible)
 
   /// Weighs the readings of a record.
   ///
-  /// `budget`: the work that may still be done; what is done is taken from it.
-  /// - Returns: whether there is an answer: at least one reading, and not more of them than can be weighed.
+  /// `budget`: the work that may still be done; the work of this call is subtracted.
+  /// - Returns: whether there is an answer: at least one reading, and no more readings than can be weighed.
   mutating func weigh(
     _ question: Question, _ page: RawSpan, _ habits: FieldHabits, _ budget: inout Int
   ) -> Bool {
     let count = question.types.count
-    guard count > 0, count <= Self.mostFields, question.length >= 0,
-      (count + 1) * (question.length + 1) <= Self.mostStates
+    guard count > 0, count <= Self.maxFields, question.length >= 0,
+      (count + 1) * (question.length + 1) <= Self.maxStates
     else { return false }
     prepare(question)
-    // What is rarely needed is looked at only when the likelier does not do.
+    // Costly readings are only weighed when cheap ones do not suffice.
     var bound = Self.margin + (cheapest.first ?? 0) + FieldHabits.bit
-    while bound <= Self.mostCost {
-      work = min(budget, Self.mostWork)
+    while bound <= Self.maxCost {
+      work = min(budget, Self.maxWork)
       let before = work
       let isDone = gather(question, page, habits, bound)
       budget -= before - work
@@ -102,7 +102,7 @@ struct HeaderDeduction {
     rest = ContiguousArray(repeating: 0, count: count + 1)
     cheapest = ContiguousArray(repeating: FieldHabits.impossible, count: count + 1)
     for field in (0..<count).reversed() {
-      // A length beyond the body is as good as any other.
+      // All lengths beyond the body count the same.
       let length = min(RecordDecoder.length(ofType: question.types[field]), question.length + 1)
       rest[field] = min(rest[field + 1] + length, 1 << 30)
       cheapest[field] = min(cheapest[field + 1], question.distrust[field])
@@ -111,7 +111,7 @@ struct HeaderDeduction {
 
   // MARK: - Readings
 
-  /// Finds all values that stand in readings which do not cost more than `bound`; false when that is too much work.
+  /// Finds all values of readings that cost at most `bound`; false when that is too much work.
   private mutating func gather(
     _ question: Question, _ page: RawSpan, _ habits: FieldHabits, _ bound: Int
   ) -> Bool {
@@ -122,8 +122,8 @@ struct HeaderDeduction {
     forward.append(contentsOf: repeatElement(Self.unreached, count: (count + 1) * width))
     forward[0] = 0
     work -= forward.count >> 4
-    // Where the header adds up, two of its types must be false at once for a value to be longer or shorter; that they
-    // add up all the same would be chance.
+    // Where the header adds up, a value can only be longer or shorter if two types are wrong at once; that they still
+    // add up would be chance.
     let chance = rest[0] == question.length ? 2 * FieldHabits.bit : 0
     for field in 0..<count {
       for start in 0..<width where forward[field * width + start] < Self.unreached {
@@ -141,15 +141,15 @@ struct HeaderDeduction {
         addOthers(
           field, spent, start, type, distrust, isReserved ? -1 : length, chance, question, page,
           habits, bound)
-        if work < 0 || steps.count > Self.mostSteps { return false }
+        if work < 0 || steps.count > Self.maxSteps { return false }
       }
     }
     return true
   }
 
-  /// Adds the values that a field may have other than the header says.
+  /// Adds the values of a field that differ from the header.
   ///
-  /// `length`: that of the value by the header; less than 0 when its type is none.
+  /// `length`: the length of the value by the header; less than 0 when its type is reserved.
   private mutating func addOthers(
     _ field: Int, _ spent: Int, _ start: Int, _ type: UInt64, _ distrust: Int, _ length: Int,
     _ chance: Int, _ question: Question, _ page: RawSpan, _ habits: FieldHabits, _ bound: Int
@@ -170,7 +170,7 @@ struct HeaderDeduction {
       add(
         field, spent, start, size, other, price(size) + surprise, isDistrusted: true, width, bound)
     }
-    let most = min(left, habits.mostLength(field))
+    let most = min(left, habits.maxLength(field))
     if classes.contains(.text) {
       var look = FieldHabits.Look()
       var size = 0
@@ -207,7 +207,7 @@ struct HeaderDeduction {
   ) {
     let total = spent + cost
     let end = start + length
-    // What the header says of the fields behind must come out even, or one more is false.
+    // The types of the fields behind must fill the rest of the body, or one more of them is wrong.
     let ahead = end + rest[field + 1] == width - 1 ? 0 : cheapest[field + 1]
     guard total + ahead <= bound else { return }
     steps.append(
@@ -220,7 +220,7 @@ struct HeaderDeduction {
 
   // MARK: - Agreement
 
-  /// Compares the readings that cost up to the margin more than the best.
+  /// Compares the best reading with those that cost at most the margin more.
   private mutating func judge(_ question: Question, _ best: Int) {
     let width = question.length + 1
     let count = question.types.count

@@ -1,9 +1,9 @@
 import SQLiteFile
 
 extension LeafCell {
-  /// Parses a cell whose record header contradicts its payload length or what rows of the table look like.
+  /// Parses a cell whose record header contradicts its payload length or the look of the table's rows.
   ///
-  /// Its borders are taken from the payload's length; what its values are has to be deduced from the rows beside it.
+  /// The payload length gives its borders; its values must be deduced from the rows beside it.
   ///
   /// `room`: where the cell must end at the latest.
   static func parseMisfit(
@@ -28,7 +28,7 @@ extension LeafCell {
     return cell
   }
 
-  /// The types of a record whose header is no more than as long as one of the table's.
+  /// The types of a record, from a header that is only known to have a length possible for the table.
   static func fieldTypes(_ page: RawSpan, _ cell: LeafCell, _ shape: RowShape)
     -> ContiguousArray<UInt64>?
   {
@@ -44,12 +44,12 @@ extension LeafCell {
       types.append(type.value)
       place += type.length
     }
-    if place == headerEnd, types.count >= shape.leastFieldCount, types.count <= shape.fields.count {
+    if place == headerEnd, types.count >= shape.minFieldCount, types.count <= shape.fields.count {
       return types
     }
-    // A false byte may have made two types one.
+    // A wrong byte may have joined two types into one.
     let count = Int(header.value) - 1
-    guard count >= shape.leastFieldCount, count <= shape.fields.count else { return nil }
+    guard count >= shape.minFieldCount, count <= shape.fields.count else { return nil }
     return ContiguousArray(
       (1...count).map { UInt64(page.byte(at: cell.record + $0)) })
   }

@@ -1,53 +1,53 @@
 import SQLiteFile
 
-/// Reads the cells of one table leaf, whatever state its header and cell pointers are in.
+/// Reads the cells of one table leaf, in any state of its header and cell pointers.
 ///
-/// A sound page is read by its pointers. Where pointers or the header are ruined the cells themselves tell: they
-/// fill the page from its end without gaps, and each one's lengths must agree.
+/// A sound page is read by its pointers. Where pointers or header are damaged, the cells are found by themselves: they
+/// fill the page from its end without gaps, and the lengths within each cell must agree.
 struct LeafReading {
   /// How the cells of a page were found.
   enum Method {
-    /// By the page's header and its cell pointers, nothing contradicting.
+    /// By the page's header and its cell pointers, without contradictions.
     case pointers
-    /// By the pointers that hold and by the cells where they do not.
+    /// By the valid pointers, and by the cells themselves where pointers are wrong.
     case mended
-    /// By the cell pointers alone; the page's header is ruined.
+    /// By the cell pointers alone; the page's header is damaged.
     case pointersAlone
     /// By the cells alone.
     case cells
-    /// There are none to be found.
+    /// No cells were found.
     case nothing
   }
 
   let usableSize: Int
-  let mostPayload: Int
+  let maxPayload: Int
   let encoding: DatabaseHeader.TextEncoding
   private(set) var method = Method.nothing
-  /// The cells that the page holds as its own, by place in the pointer array or else by offset.
+  /// The cells of the page, in the order of the pointer array or else by offset.
   private(set) var cells: ContiguousArray<LeafCell> = []
-  /// Free blocks of the page, as its chain has them (file format, section 1.6 "freeblock").
+  /// The freeblocks of the page's chain (file format, section 1.6 "freeblock").
   private(set) var freeBlocks: [Range<Int>] = []
-  /// Cells whose pointers led nowhere and that were not found otherwise.
+  /// Cells whose pointers lead nowhere and that were not found in another way.
   private(set) var lostCount = 0
   /// Whether there are cells whose records contradict themselves.
   private(set) var hasMisfits = false
-  /// Whether the cells and the free space of a page of an index make up the page.
+  /// Whether the cells and the free space of an index page add up to the page.
   private(set) var addsUp = true
   /// Offset behind the cell pointer array.
   private(set) var contentFloor = 8
-  /// The cell pointers of a page whose header is believed.
+  /// The number of cell pointers, on a page whose header is believed.
   private(set) var pointerCount = 0
   private(set) var types = RecordTypes()
 
-  init(usableSize: Int, mostPayload: Int, encoding: DatabaseHeader.TextEncoding) {
+  init(usableSize: Int, maxPayload: Int, encoding: DatabaseHeader.TextEncoding) {
     self.usableSize = usableSize
-    self.mostPayload = mostPayload
+    self.maxPayload = maxPayload
     self.encoding = encoding
   }
 
   /// Reads a page.
   ///
-  /// `available`: how many bytes of the page are there.
+  /// `available`: how many bytes of the page exist in the file.
   /// `shape`: what rows of its table look like; nil when the table is not known.
   mutating func read(
     _ page: RawSpan, number: UInt32, available: Int, shape: RowShape?
@@ -66,7 +66,7 @@ struct LeafReading {
     }
     let count = Int(page.uint16(at: base + 3))
     let pointersEnd = base + 8 + 2 * count
-    // A cell has four bytes at least, and its pointer two.
+    // A cell has at least four bytes, and its pointer two.
     guard pointersEnd + 4 * count <= usableSize else {
       return readWithoutHeader(page, base, limit, shape)
     }
@@ -109,17 +109,17 @@ struct LeafReading {
     mend(page, base + 8, count, limit, chainHolds ? contentStart : pointersEnd, shape)
   }
 
-  /// Whether a sound page has nothing free but the gap between its pointers and its cells.
+  /// Whether the page is sound, and only the gap between its pointers and its cells is free.
   var isTight: Bool { method == .pointers && freeBlocks.isEmpty }
 
-  /// The part of a tight page's gap in which something was written once; nil when there is none.
+  /// The part of a tight page's gap that was written once; nil when there is none.
   func usedGap(_ page: RawSpan, _ limit: Int) -> Range<Int>? {
     var content = limit
     for cell in cells where cell.start < content { content = cell.start }
     return Self.usedGap(page, from: contentFloor, to: content)
   }
 
-  /// The part of a gap in which something was written once; nil when there is none.
+  /// The part of a gap that was written once; nil when there is none.
   static func usedGap(_ page: RawSpan, from floor: Int, to content: Int) -> Range<Int>? {
     var offset = floor
     while offset &+ 8 <= content, page.word(at: offset) == 0 { offset &+= 8 }
@@ -127,7 +127,7 @@ struct LeafReading {
       while offset < content, page.byte(at: offset) == 0 { offset &+= 1 }
       if offset >= content { return nil }
     }
-    // A free block's header may begin with zeros.
+    // A freeblock's header may begin with zeros.
     let from = max(floor, offset - 4)
     return from + 4 < content ? from..<content : nil
   }
@@ -150,7 +150,7 @@ struct LeafReading {
       if start >= contentFloor, start + 4 <= usableSize,
         let cell = LeafCell.parseIndex(
           page, at: start, isInterior: isInterior, usableSize: usableSize,
-          mostPayload: mostPayload, longestHeader: longestHeader, &types)
+          maxPayload: maxPayload, longestHeader: longestHeader, &types)
       {
         cells.append(cell)
       } else {
@@ -165,8 +165,8 @@ struct LeafReading {
       && adds(up: page, 0, contentFloor, contentStart)
   }
 
-  /// Whether the pointers are in the order of row ids but for two that have changed places. Of neighbours a row id that is
-  /// another looks the same, unless there is no room for what it was.
+  /// Whether the pointers are in the order of row ids except for two that are exchanged. Two neighbours out of order
+  /// may also come from one wrong row id, unless the row ids around them leave no room for that.
   private var isTwoExchanged: Bool {
     let keys = cells.map(\.rowID)
     let order = keys.sorted()
@@ -179,11 +179,12 @@ struct LeafReading {
       && order[second + 1] &- order[second] == 1
   }
 
-  /// Pointers are in the order of row ids: those that are not in every longest ascending run are not to be trusted.
+  /// Takes the row ids from cells that are out of order: pointers are in the order of row ids, so a row id that is
+  /// not in every longest ascending run is not trusted.
   private mutating func doubtOutOfOrder() {
     let keys = cells.map(\.rowID)
     let before = Self.runLengths(keys)
-    // The longest run that begins at a cell is the one that ends at it when all is read backwards and negated.
+    // The longest run that begins at a cell ends at it when the keys are reversed and negated.
     let after = Array(Self.runLengths(keys.reversed().map { ~$0 }).reversed())
     guard let most = before.max(), most < cells.count else { return }
     var level = [Int](repeating: 0, count: most + 1)
@@ -213,8 +214,8 @@ struct LeafReading {
 
   // MARK: - By pointers
 
-  /// The longest header of a record that is taken unseen where it goes on in overflow pages. A type takes nine bytes at
-  /// most, and mostly one or two.
+  /// The longest record header that is accepted unchecked where it goes on in overflow pages. A type takes at most nine
+  /// bytes, and mostly one or two.
   private static func longestHeader(_ shape: RowShape?) -> Int {
     shape.map { $0.fields.count * 5 + 9 } ?? 0
   }
@@ -229,7 +230,7 @@ struct LeafReading {
       index &+= 1
       guard start >= contentFloor, start &+ 4 <= limit else { continue }
       if let cell = LeafCell.parse(
-        page, at: start, limit: limit, usableSize: usableSize, mostPayload: mostPayload,
+        page, at: start, limit: limit, usableSize: usableSize, maxPayload: maxPayload,
         longestHeader: longestHeader, keepsTypes: false, &types)
       {
         cells.append(cell)
@@ -237,8 +238,8 @@ struct LeafReading {
     }
   }
 
-  /// How many pointers from the first one on lead to cells that make up the page with its free blocks: then that is
-  /// their count, whatever the header says. Nil when no number of them does.
+  /// How many pointers, from the first one on, lead to cells that add up to the page together with its freeblocks. That
+  /// is the true count, whatever the header says. Nil when no number of pointers adds up.
   private mutating func trueCount(
     _ page: RawSpan, _ base: Int, _ contentStart: Int, _ limit: Int
   ) -> Int? {
@@ -250,7 +251,7 @@ struct LeafReading {
       let start = Int(page.uint16(at: offset))
       guard start >= contentStart, start + 4 <= limit,
         let cell = LeafCell.parse(
-          page, at: start, limit: limit, usableSize: usableSize, mostPayload: mostPayload, &types),
+          page, at: start, limit: limit, usableSize: usableSize, maxPayload: maxPayload, &types),
         last.map({ $0 < cell.rowID }) ?? true
       else { return nil }
       last = cell.rowID
@@ -269,14 +270,14 @@ struct LeafReading {
     return true
   }
 
-  /// Follows the chain of free blocks; false when it is no chain.
+  /// Follows the chain of freeblocks; false when it is broken.
   private mutating func readFreeBlocks(_ page: RawSpan, _ first: Int, _ floor: Int) -> Bool {
     FreeblockChain.walk(
       page, first: first, floor: floor, usableSize: usableSize,
       { freeBlocks.append($0.offset..<$0.end) })
   }
 
-  /// Whether cells, free blocks, fragments and the gap make up the page.
+  /// Whether cells, freeblocks, fragments and the gap add up to the page.
   private func adds(up page: RawSpan, _ base: Int, _ floor: Int, _ contentStart: Int) -> Bool {
     guard contentStart >= floor, contentStart <= usableSize else { return cells.isEmpty }
     var sum = contentStart + Int(page.byte(at: base + 7))
@@ -290,9 +291,9 @@ struct LeafReading {
 
   // MARK: - Mended
 
-  /// The cells that stand one behind the other from where the first one must begin to the page's very end, with nothing
-  /// between them but free blocks and fragments; nil where they do not end there. Each one's length says where the next
-  /// begins, so that no pointer is needed, and hardly anything else ends just there.
+  /// The cells that follow each other from the start of the first one to the end of the page, with only freeblocks and
+  /// fragments between them; nil where they do not end at the end of the page. The length of each cell tells where the
+  /// next one begins, so no pointers are needed, and other bytes hardly ever end exactly there.
   private mutating func cellsInARow(
     _ page: RawSpan, from start: Int, fragments: Int, _ shape: RowShape?
   ) -> ContiguousArray<LeafCell>? {
@@ -308,7 +309,7 @@ struct LeafReading {
       if offset == room {
         offset = freeBlocks[block].upperBound
       } else if let cell = LeafCell.parse(
-        page, at: offset, limit: room, usableSize: usableSize, mostPayload: mostPayload,
+        page, at: offset, limit: room, usableSize: usableSize, maxPayload: maxPayload,
         longestHeader: longestHeader, keepsTypes: false, &types)
       {
         row.append(cell)
@@ -323,7 +324,7 @@ struct LeafReading {
     return row
   }
 
-  /// Whether these are the cells that the pointers lead to.
+  /// Whether these are the cells to which the pointers lead.
   private func isSame(as row: ContiguousArray<LeafCell>) -> Bool {
     row.count == cells.count && row.map(\.start) == cells.map(\.start).sorted()
   }
@@ -334,7 +335,7 @@ struct LeafReading {
   ) {
     method = .mended
     if limit == usableSize, 2 * cells.count < count {
-      // Of pointers most of which lead nowhere the others do so by chance.
+      // Where most pointers lead nowhere, the others lead to cells by chance.
       let pointed = cells
       cells.removeAll()
       readTiles(page, max(contentFloor, contentStart), limit, shape)
@@ -349,13 +350,13 @@ struct LeafReading {
     dropOverlaps(page, shape)
     guard cells.count < count else { return markUnordered() }
     var lost = count - cells.count
-    // A pointer that holds may lead to a cell whose payload length does not; the record tells the true one.
+    // A right pointer may lead to a cell with a wrong payload length; the record tells the right one.
     for index in 0..<count where lost > 0 {
       let start = Int(page.uint16(at: pointers + 2 * index))
       guard start >= contentFloor, start + 4 <= limit, !covers(start..<start + 1),
         let room = room(at: start, limit: limit),
         let cell = LeafCell.parseRepairing(
-          page, at: start, limit: room, usableSize: usableSize, mostPayload: mostPayload, &types),
+          page, at: start, limit: room, usableSize: usableSize, maxPayload: maxPayload, &types),
         isPlausible(cell, page, limit, shape),
         cell.end == room || freeBlocks.contains(where: { $0.lowerBound == cell.end })
       else { continue }
@@ -375,7 +376,7 @@ struct LeafReading {
         lost -= 1
       }
     }
-    // What the end of the file has cut off stands nowhere else on the page.
+    // Cells that the end of the file cuts off are nowhere else on the page.
     let cutOff = (0..<count).count { Int(page.uint16(at: pointers + 2 * $0)) + 4 > limit }
     if limit == usableSize || cutOff < lost {
       let most = limit == usableSize ? lost : lost - cutOff
@@ -385,7 +386,8 @@ struct LeafReading {
     markUnordered()
   }
 
-  /// Takes whole cells out of what neither cells nor free blocks cover, at most `most` of them.
+  /// Takes at most `most` whole cells from the space that neither cells nor freeblocks cover.
+  /// - Returns: how many of `most` were not found.
   private mutating func takeUnpointed(
     _ page: RawSpan, from floor: Int, _ limit: Int, _ most: Int, _ shape: RowShape?
   ) -> Int {
@@ -397,7 +399,7 @@ struct LeafReading {
       while offset + 4 <= gap.upperBound {
         if let cell = LeafCell.parse(
           page, at: offset, limit: gap.upperBound, usableSize: usableSize,
-          mostPayload: mostPayload, &types), isPlausible(cell, page, limit, shape),
+          maxPayload: maxPayload, &types), isPlausible(cell, page, limit, shape),
           shape.map(isTelling) ?? false
             || ((shape == nil || offset == border)
               && (cell.end == gap.upperBound || startsCell(page, cell.end, gap.upperBound)))
@@ -410,7 +412,7 @@ struct LeafReading {
         }
       }
     }
-    // Cells are laid down from the page's end, so the last ones are the surest.
+    // SQLite places cells from the page's end, so the last ones are the most certain.
     for cell in found.reversed() where left > 0 {
       insert(cell)
       left -= 1
@@ -420,7 +422,7 @@ struct LeafReading {
 
   private mutating func startsCell(_ page: RawSpan, _ offset: Int, _ limit: Int) -> Bool {
     LeafCell.parse(
-      page, at: offset, limit: limit, usableSize: usableSize, mostPayload: mostPayload, &types)
+      page, at: offset, limit: limit, usableSize: usableSize, maxPayload: maxPayload, &types)
       != nil
   }
 
@@ -429,14 +431,14 @@ struct LeafReading {
   private mutating func readWithoutHeader(
     _ page: RawSpan, _ base: Int, _ limit: Int, _ shape: RowShape?
   ) {
-    // The pointer array goes on as long as its entries lead to whole cells that do not overlap.
+    // The pointer array ends where an entry does not lead to a whole cell, or to one that overlaps another.
     var offset = base + 8
     var met: Set<Int> = []
     while offset + 2 < limit {
       let start = Int(page.uint16(at: offset))
       guard start > offset + 1, start + 4 <= limit, met.insert(start).inserted,
         let cell = LeafCell.parse(
-          page, at: start, limit: limit, usableSize: usableSize, mostPayload: mostPayload, &types),
+          page, at: start, limit: limit, usableSize: usableSize, maxPayload: maxPayload, &types),
         isPlausible(cell, page, limit, shape), !covers(cell.start..<cell.end)
       else { break }
       insert(cell)
@@ -454,10 +456,10 @@ struct LeafReading {
     markUnordered()
   }
 
-  /// The cells that fill the page up to its end without gaps; with a shape also those that stand apart.
+  /// Reads the cells that fill the page up to its end without gaps; with a shape also cells apart from these.
   private mutating func readTiles(_ page: RawSpan, _ floor: Int, _ limit: Int, _ shape: RowShape?) {
     guard limit - floor >= 4 else { return }
-    // reaches[o]: cells from offset o on tile the page to its end, with free blocks between them.
+    // reaches[o]: cells from offset o on fill the page to its end, with freeblocks between them.
     var reaches = [Bool](repeating: false, count: limit + 1)
     reaches[limit] = limit == usableSize
     var offset = limit - 4
@@ -468,7 +470,7 @@ struct LeafReading {
       if let end = blocks[offset] {
         reaches[offset] = reaches[end]
       } else if let cell = LeafCell.parse(
-        page, at: offset, limit: limit, usableSize: usableSize, mostPayload: mostPayload, &types),
+        page, at: offset, limit: limit, usableSize: usableSize, maxPayload: maxPayload, &types),
         reaches[cell.end], isPlausible(cell, page, limit, shape)
       {
         reaches[offset] = true
@@ -476,14 +478,14 @@ struct LeafReading {
       }
       offset -= 1
     }
-    // Of several tilings the longest counts.
+    // Of several ways to fill the page the longest counts.
     offset = first
     var tiled: [LeafCell] = []
     while offset < limit {
       if let end = blocks[offset] {
         offset = end
       } else if let cell = LeafCell.parse(
-        page, at: offset, limit: limit, usableSize: usableSize, mostPayload: mostPayload, &types)
+        page, at: offset, limit: limit, usableSize: usableSize, maxPayload: maxPayload, &types)
       {
         tiled.append(cell)
         offset = cell.end
@@ -497,7 +499,7 @@ struct LeafReading {
     offset = floor
     while offset + 4 <= first {
       if let cell = LeafCell.parse(
-        page, at: offset, limit: first, usableSize: usableSize, mostPayload: mostPayload, &types),
+        page, at: offset, limit: first, usableSize: usableSize, maxPayload: maxPayload, &types),
         isPlausible(cell, page, limit, shape), isTelling(shape),
         !freeBlocks.contains(where: { $0.overlaps(cell.start..<cell.end) })
       {
@@ -511,14 +513,14 @@ struct LeafReading {
 
   // MARK: - Common
 
-  /// Whether the types that were parsed last are more than the two small numbers of a row that joins two others: such
-  /// bytes stand anywhere.
+  /// Whether the types parsed last are more than two small numbers, as a row of a join table has them: such bytes are
+  /// found anywhere.
   private func isTelling(_ shape: RowShape) -> Bool {
     shape.fields.count > 2 && types.bodyLength >= 8
   }
 
-  /// Whether a cell can be a row of the table, or of any table where that is not known. The types of the cell
-  /// are those that were parsed last.
+  /// Whether a cell can be a row of the table, or of any table where the table is not known. The types parsed last
+  /// must be those of the cell.
   private func isPlausible(_ cell: LeafCell, _ page: RawSpan, _ limit: Int, _ shape: RowShape?)
     -> Bool
   {
@@ -531,7 +533,7 @@ struct LeafReading {
       && shape.fitsValues(types, page, body: body, end: end, encoding: encoding)
   }
 
-  /// The place of the first cell that begins behind an offset; the cells are in that order here.
+  /// The place of the first cell that begins behind an offset; the cells must be in the order of offsets.
   private func place(behind offset: Int) -> Int {
     var low = 0
     var high = cells.count
@@ -552,14 +554,15 @@ struct LeafReading {
     return next < cells.count && cells[next].start < range.upperBound
   }
 
-  /// Where the next cell begins behind an offset.
+  /// Where the next cell behind an offset begins.
   private func room(at start: Int, limit: Int) -> Int? {
     let next = place(behind: start)
     let end = next < cells.count ? cells[next].start : limit
     return end > start ? end : nil
   }
 
-  /// Two cells that overlap cannot both be right: the one that is no row of the table goes, else the later one.
+  /// Drops one of two overlapping cells, since only one can be right: the one that is not a row of the table, else
+  /// the later one.
   private mutating func dropOverlaps(_ page: RawSpan, _ shape: RowShape?) {
     var kept: ContiguousArray<LeafCell> = []
     for cell in cells {
@@ -578,14 +581,14 @@ struct LeafReading {
   private mutating func holds(_ cell: LeafCell, _ page: RawSpan, _ shape: RowShape) -> Bool {
     guard
       LeafCell.parse(
-        page, at: cell.start, limit: usableSize, usableSize: usableSize, mostPayload: mostPayload,
+        page, at: cell.start, limit: usableSize, usableSize: usableSize, maxPayload: maxPayload,
         &types) != nil
     else { return false }
     return isPlausible(cell, page, usableSize, shape)
   }
 
-  /// The row ids of a page ascend with the pointers, so those of cells found by offset need not. A row id that
-  /// stands twice is certain in neither row.
+  /// Takes the row id from cells that share it, since it is certain in neither. The row ids of cells found by offset
+  /// need not ascend, as only pointers are in their order.
   private mutating func markUnordered() {
     var met: [Int64: Int] = [:]
     for index in cells.indices {
@@ -596,15 +599,15 @@ struct LeafReading {
     }
   }
 
-  /// Whether a cell ends where the next one begins, or what is free; cells are in the order of offsets here.
+  /// Whether a cell ends where the next cell or a freeblock begins; the cells must be in the order of offsets.
   func isBordered(_ place: Int, limit: Int) -> Bool {
     let end = cells[place].end
     let next = place + 1 < cells.count ? cells[place + 1].start : limit
-    // Less than four bytes are a fragment (file format, section 1.6).
+    // Fewer than four bytes are a fragment (file format, section 1.6).
     return next >= end && next - end < 4 || freeBlocks.contains { $0.lowerBound == end }
   }
 
-  /// What neither the cells nor `others` cover.
+  /// The space that neither the cells nor `others` cover.
   func gaps(from floor: Int, to limit: Int, without others: [Range<Int>]) -> [Range<Int>] {
     var taken = cells.map { $0.start..<$0.end } + others
     taken.sort { $0.lowerBound < $1.lowerBound }
@@ -621,7 +624,7 @@ struct LeafReading {
 }
 
 extension RowShape {
-  /// Whether all text of a record is text.
+  /// Whether all texts of a record are readable text.
   static func anyText(
     _ types: borrowing RecordTypes, _ page: RawSpan, body: Int, end: Int,
     encoding: DatabaseHeader.TextEncoding

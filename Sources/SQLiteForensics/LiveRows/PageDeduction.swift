@@ -1,42 +1,42 @@
 import SQLiteFile
 
-/// Deduces the rows of one page whose records' headers are false, from the rows of the page that are sound.
+/// Deduces the rows of one page whose record headers are wrong, from the sound rows of the page.
 ///
-/// Whoever falsifies headers does it column by column, and what ruins a disk does it to few of them. So how far a type
-/// of a failing header is believed is learned from the page: from the columns in which its failing headers are false.
+/// Deliberate changes to headers affect the same columns in many rows, and disk damage affects few headers. So the page
+/// itself tells how far to believe a type of a failing header: by the columns in which its failing headers are wrong.
 struct PageDeduction {
-  /// A row as far as it could be deduced.
+  /// A row, as far as it can be deduced.
   struct Row {
-    /// A record of the values that are certain, NULL in place of all others.
+    /// A record of the certain values, with NULL for all others.
     var record: ContiguousArray<UInt8>
     /// The values in doubt, by field.
     var partial: [PartialValue]
-    /// Fields of the record.
+    /// The number of fields.
     var count: Int
-    /// Whether the header adds up, so that it is only unlikely.
+    /// Whether the lengths in the header add up, so that the header is unlikely but possible.
     var addsUp: Bool
   }
 
-  /// Other pages of the table that are asked, and how far away they may be.
-  static let mostNeighbours = 4
-  static let mostDistance: UInt32 = 64
-  /// Work that all pages of a file may take, in values looked at and bytes of text, some seconds' worth; and what a page may
-  /// take of it. Each page has its share, so that it does not matter which is read first.
-  private static let mostFileWork = 1 << 31
-  private static let mostPageWork = 1 << 19
-  private static let leastPageWork = 1 << 14
-  /// Failing cells of which the columns are learned that are false.
+  /// The most other pages of the table that are read for comparison, and the greatest distance to them in pages.
+  static let maxNeighbours = 4
+  static let maxDistance: UInt32 = 64
+  /// The most work for all pages of a file, in values and bytes of text: some seconds. And the most and least work for
+  /// one page. Each page has its share, so the order of pages does not matter.
+  private static let maxFileWork = 1 << 31
+  private static let maxPageWork = 1 << 19
+  private static let minPageWork = 1 << 14
+  /// The most failing cells from which the wrong columns are learned.
   private static let witnessCount = 48
-  /// A sound row that is less usual is looked at, too, where others of the page fail.
+  /// Where rows of the page fail, sound rows that are more surprising than this are checked too.
   private static let usual = 5 * FieldHabits.bit
-  /// Sound rows without which nothing is known about the values of a column that is false.
-  private static let leastSoundRows = 4
-  /// Sound rows that are as good as any more.
+  /// With fewer sound rows nothing is known about the values of a wrong column.
+  private static let minSoundRows = 4
+  /// More sound rows than this are not needed.
   private static let enoughSoundRows = 16
-  /// Rows from which on failing ones throw doubt on those that are not, where they are most.
-  private static let leastWitnesses = 8
-  /// Never so much that a second false type is not thought of.
-  private static let mostDistrust = 11 * FieldHabits.bit / 2
+  /// The fewest failing rows that put the others in doubt, where most rows fail.
+  private static let minWitnesses = 8
+  /// The limit of distrust, low enough for a second wrong type to be considered.
+  private static let maxDistrust = 11 * FieldHabits.bit / 2
 
   private let shape: RowShape
   private let encoding: DatabaseHeader.TextEncoding
@@ -44,21 +44,21 @@ struct PageDeduction {
   private var types = RecordTypes()
   private var deduction = HeaderDeduction()
   private var budget: Int
-  /// The failing cells by their place, and whether they add up all the same.
+  /// The places of the failing cells, and whether their lengths still add up.
   private var failing: [(place: Int, addsUp: Bool)] = []
-  /// Whether all failing rows add up but for reserved types.
+  /// Whether the lengths of all failing rows add up, and only reserved types are wrong.
   private var isReservedAlone = false
-  /// The places of all others of the table.
+  /// The places of all other cells of the table.
   private var sound: [Int] = []
   private var distrust: ContiguousArray<Int>
   private var exchange: ContiguousArray<Int>
-  /// For each column whether it is false in many rows.
+  /// For each column whether it is wrong in many rows.
   private var isSuspect: ContiguousArray<Bool>
 
   init(
     _ shape: RowShape, _ encoding: DatabaseHeader.TextEncoding, usableSize: Int, pageCount: UInt32
   ) {
-    budget = min(Self.mostPageWork, max(Self.leastPageWork, Self.mostFileWork / Int(pageCount)))
+    budget = min(Self.maxPageWork, max(Self.minPageWork, Self.maxFileWork / Int(pageCount)))
     self.shape = shape
     self.encoding = encoding
     habits = FieldHabits(shape, encoding)
@@ -68,13 +68,13 @@ struct PageDeduction {
     isSuspect = ContiguousArray(repeating: false, count: shape.fields.count)
   }
 
-  /// Looks at the cells of the page.
+  /// Reads the cells of the page.
   ///
-  /// - Returns: how many more sound rows it takes to know what rows of the table look like.
+  /// - Returns: how many more sound rows are needed to know what rows of the table look like.
   mutating func look(at reading: borrowing LeafReading, _ page: RawSpan, limit: Int) -> Int {
-    guard shape.fields.count <= HeaderDeduction.mostFields else { return 0 }
+    guard shape.fields.count <= HeaderDeduction.maxFields else { return 0 }
     for (place, cell) in reading.cells.enumerated() {
-      // What a sector of zeros has swallowed is missing, and no other value.
+      // Values in a sector of zeros are missing, not different.
       if ZeroSectors.touch(cell.start..<cell.end, of: page) { continue }
       if cell.isWrecked {
         if reading.isBordered(place, limit: limit) { failing.append((place, false)) }
@@ -83,7 +83,7 @@ struct PageDeduction {
       }
     }
     guard !failing.isEmpty else { return 0 }
-    // Where most fail, those that do not may well add up by chance, and are alike for no other reason.
+    // Where most rows fail, the others may add up by chance.
     if sound.count * 3 <= failing.count * 2 {
       failing += sound.map { ($0, true) }
     } else {
@@ -95,9 +95,9 @@ struct PageDeduction {
     return max(0, Self.enoughSoundRows - habits.rowCount)
   }
 
-  /// Learns from another page of the table, on which nothing is wrong.
+  /// Learns from another, sound page of the table.
   ///
-  /// - Returns: how many more sound rows it takes.
+  /// - Returns: how many more sound rows are needed.
   mutating func learn(from reading: borrowing LeafReading, _ page: RawSpan) -> Int {
     guard reading.method == .pointers else { return Self.enoughSoundRows - habits.rowCount }
     for cell in reading.cells
@@ -116,7 +116,7 @@ struct PageDeduction {
         isAlone =
           question(reading.cells[place], page).map { unreservedRow($0, page) != nil } ?? false
       }
-      isReservedAlone = isAlone && count >= Self.leastWitnesses
+      isReservedAlone = isAlone && count >= Self.minWitnesses
     }
     learnFaults(reading, page)
     var rows: [Int: Row] = [:]
@@ -129,9 +129,9 @@ struct PageDeduction {
 
   // MARK: - Cells
 
-  /// Reads the types of a sound cell; false when they are none of this table.
+  /// Reads the types of a sound cell; false when they are not those of a row of this table.
   private mutating func read(_ cell: LeafCell, _ page: RawSpan) -> Bool {
-    guard !cell.isHeadless,
+    guard !cell.isStartLost,
       let header = Varint.read(page, at: cell.record, end: cell.record + cell.local),
       header.value <= UInt64(cell.local), header.value > UInt64(header.length)
     else { return false }
@@ -144,7 +144,7 @@ struct PageDeduction {
     habits.learn(types, page, body: body(of: cell), end: cell.record + cell.local)
   }
 
-  /// Where the body of the cell begins whose types were read last.
+  /// Where the body of a cell begins; the types read last must be those of the cell.
   private func body(of cell: LeafCell) -> Int { cell.record + cell.payload - types.bodyLength }
 
   private mutating func isUnusual(_ cell: LeafCell, _ page: RawSpan) -> Bool {
@@ -152,7 +152,7 @@ struct PageDeduction {
     return cost >= Self.usual && budget > 0
   }
 
-  /// How surprising a row is as its header has it; nil where not all of it stands on the page.
+  /// How surprising a row is as its header says; nil where not all of it is on the page.
   private mutating func surprise(_ cell: LeafCell, _ page: RawSpan) -> Int? {
     guard !cell.spills, read(cell, page) else { return nil }
     var offset = body(of: cell)
@@ -179,7 +179,7 @@ struct PageDeduction {
 
   // MARK: - Columns
 
-  /// Learns in which columns the headers of failing rows are false.
+  /// Learns in which columns the headers of failing rows are wrong.
   private mutating func learnFaults(_ reading: borrowing LeafReading, _ page: RawSpan) {
     for _ in 0..<2 {
       var faults = ContiguousArray(repeating: 0, count: shape.fields.count)
@@ -194,13 +194,13 @@ struct PageDeduction {
         }
       }
       guard witnesses > 0 else { return }
-      // Only some were asked, of which fewer sound ones are the like.
+      // Only some failing rows were weighed; scale the number of sound rows accordingly.
       let sound = sound.count * witnesses / failing.count
       for field in faults.indices {
         let rate =
           FieldHabits.logarithm(UInt32(clamping: witnesses + sound + 2))
           - FieldHabits.logarithm(UInt32(clamping: faults[field] + 1))
-        distrust[field] = max(FieldHabits.bit, min(Self.mostDistrust, rate))
+        distrust[field] = max(FieldHabits.bit, min(Self.maxDistrust, rate))
         suspect(field, faults[field] * 4 > witnesses)
       }
     }
@@ -217,11 +217,11 @@ struct PageDeduction {
     guard let question = question(cell, page) else { return nil }
     if isBlind {
       if !addsUp { return isReservedAlone ? unreservedRow(question, page) : nil }
-      // Few rows that fail say little of one that does not.
-      if failing.count < Self.leastWitnesses { return nil }
+      // A few failing rows say little about a row that does not fail.
+      if failing.count < Self.minWitnesses { return nil }
     }
     guard deduction.weigh(question, page, habits, &budget) else { return nil }
-    // An unusual row is one all the same unless its header being false explains it better.
+    // An unusual row is accepted, unless a wrong header explains it better.
     if addsUp, !isBlind, let cost = surprise(cell, page),
       cost <= deduction.cost + 2 * FieldHabits.bit
     {
@@ -229,7 +229,7 @@ struct PageDeduction {
     }
     var values = deduction.fields
     for field in values.indices where values[field].type != nil {
-      // Nothing is known of a column that is false all over, and a row that adds up is not made another.
+      // A column that is wrong everywhere stays unknown, and values of a row that adds up are not changed.
       if isSuspect[field] && isBlind || addsUp && values[field].type != question.types[field] {
         values[field].type = nil
       }
@@ -241,14 +241,13 @@ struct PageDeduction {
     return row.partial.count < values.count || addsUp ? row : nil
   }
 
-  /// Whether no sound row says what rows of the table look like.
-  private var isBlind: Bool { habits.rowCount < Self.leastSoundRows }
+  /// Whether too few sound rows show what rows of the table look like.
+  private var isBlind: Bool { habits.rowCount < Self.minSoundRows }
 
-  /// A row that adds up but for reserved types, where no other row tells more: what is false stands there, and all of
-  /// it takes no bytes.
+  /// A row whose lengths add up and that has reserved types, where no other row tells more: the reserved types are the
+  /// wrong ones, and they take no bytes.
   ///
-  /// A column that is false in all rows may seem to be any other, so nothing else is to be had, and not where some
-  /// of the failing rows are not like that.
+  /// Only used where all failing rows are like that: a column that is wrong in all rows may look like any other column.
   private func unreservedRow(_ question: HeaderDeduction.Question, _ page: RawSpan) -> Row? {
     var values = ContiguousArray<HeaderDeduction.Field>()
     var offset = 0
@@ -266,7 +265,7 @@ struct PageDeduction {
     return row.partial.count < values.count ? row : nil
   }
 
-  /// Makes a record of the values that are certain.
+  /// Makes a record of the certain values.
   private static func record(
     _ values: ContiguousArray<HeaderDeduction.Field>, _ question: HeaderDeduction.Question,
     _ page: RawSpan, addsUp: Bool
@@ -275,7 +274,7 @@ struct PageDeduction {
     var body = ContiguousArray<UInt8>()
     var partial: [PartialValue] = []
     var run: (first: Int, start: Int?)?
-    // The bytes of neighbours in doubt stand under the first of them: only their outer borders are certain.
+    // The bytes of neighbouring values in doubt go to the first of them: only their outer borders are certain.
     func close(_ end: Int?) {
       if let start = run?.start, let end, start < end, let first = run?.first {
         partial[first].have = end - start
@@ -300,7 +299,7 @@ struct PageDeduction {
       body.append(contentsOf: page.part(question.body + start, end - start).array())
     }
     close(question.length)
-    // The length of a header counts its own bytes.
+    // The length of a header includes its own bytes.
     var record = ContiguousArray<UInt8>()
     var length: [UInt8] = []
     append(UInt64(header.count + (header.count < 127 ? 1 : 2)), to: &length)

@@ -3,31 +3,32 @@ import Dispatch
 
 /// Writes all live rows as NDJSON on two threads, in the order of one.
 ///
-/// Pages are cut into blocks, which the threads take by turns. Each has a reader and a buffer of its own, and writes a
-/// block when the one before it is written; a block that does not fit the buffer waits for that and goes on.
+/// The pages are divided into blocks, which the threads take in turn. Each thread has its own reader and buffer, and
+/// writes a block when the block before it is written. A block that does not fit the buffer waits for that, then
+/// continues.
 struct ParallelRecovery {
-  /// Fewer pages are not worth a second thread.
-  static let leastPageCount: UInt32 = 1024
+  /// The pages from which on a second thread is worth it.
+  static let minPageCount: UInt32 = 1024
   private static let workerCount = 2
   /// Small enough that rows stay in the processor's cache until they are written.
   private static let blockBytes = 256 << 10
   private static let bufferBytes = 1 << 20
-  /// Blocks that are done before their turn.
+  /// The most blocks that may be finished before their turn.
   private static let spareCount = 2
 
-  /// What the threads have in common. Only touched by who has the turn.
+  /// What the threads share. Only accessed by the thread whose turn it is.
   private final class Results: @unchecked Sendable {
     var findings = FindingList()
     var failure: SQLiteFileError?
   }
 
-  /// One thread's own things.
+  /// The reader and the sink of one thread.
   private final class Worker: @unchecked Sendable {
-    let turn: BlockTurn
+    let turn: OutputTurn
     var rows: RowReader
     var sink: RecoveredJSONSink
 
-    init(turn: BlockTurn, rows: consuming RowReader, sink: consuming RecoveredJSONSink) {
+    init(turn: OutputTurn, rows: consuming RowReader, sink: consuming RecoveredJSONSink) {
       self.turn = turn
       self.rows = rows
       self.sink = sink
@@ -50,7 +51,7 @@ struct ParallelRecovery {
     }
   }
 
-  /// The pages that are more than zeros, in blocks.
+  /// The pages that are not all zero, in blocks.
   private static func blocks(of database: DamagedDatabase) -> [Range<UInt32>] {
     let end = database.pageCount + 1
     let length = UInt32(max(1, blockBytes / database.layout.pageSize))
@@ -75,10 +76,10 @@ struct ParallelRecovery {
     let spares = (0..<spareCount).map { _ in
       BlockOutput(output: sink.output.another(capacity: bufferBytes, turn: nil))
     }
-    let turns = BlockTurns(blockCount: blocks.count, spares: spares)
+    let turns = OrderedOutput(blockCount: blocks.count, spares: spares)
     let results = Results()
     let workers = (0..<workerCount).map { _ in
-      let turn = BlockTurn(turns)
+      let turn = OutputTurn(turns)
       return Worker(
         turn: turn, rows: RowReader(database),
         sink: sink.another(capacity: bufferBytes, turn: turn))

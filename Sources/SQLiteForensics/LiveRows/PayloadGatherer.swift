@@ -1,45 +1,45 @@
 import SQLiteFile
 
-/// Puts the payload of a cell together from its page and its overflow pages, and says which bytes of it are
-/// missing or in doubt (file format, section 1.6 "Cell Payload Overflow Pages").
+/// Gathers the payload of a cell from its page and its overflow pages, and tells which bytes are missing or in doubt
+/// (file format, section 1.6 "Cell Payload Overflow Pages").
 struct PayloadGatherer: ~Copyable {
   private(set) var payload = ContiguousArray<UInt8>()
-  /// The highest number of an overflow page of the payload; 0 without one.
+  /// The highest number of the payload's overflow pages; 0 without any.
   private(set) var highestPage: UInt32 = 0
-  /// Bytes of the payload that are not to be trusted, in order: content of pages that look overwritten.
+  /// Bytes of the payload in doubt, in order: content of pages that look overwritten.
   private(set) var doubts: [Range<Int>] = []
-  /// Whether one of them is for another reason than zeros that look like a lost sector.
+  /// Whether some bytes are in doubt for another reason than zeros that look like a lost sector.
   private var hasOtherDoubts = false
-  /// Bytes from the start that are there at all.
+  /// How many bytes from the start of the payload are present.
   private(set) var have = 0
-  /// Steps of the chain that were taken against the number that the page before has.
+  /// Steps of the chain that did not follow the number on the page before.
   private(set) var mendedCount = 0
-  /// Whether the chain ends on the very page on which the payload does. Hardly anything but the cell's own number, which is
-  /// its end, leads to such a one.
+  /// Whether the chain ends on the page on which the payload ends. That confirms the end of the cell: wrong bytes in
+  /// place of the overflow page's number, with which the cell ends, hardly ever lead to such a chain.
   private(set) var endsExactly = false
-  /// Whether the page on which the payload ends leads on, as none does that SQLite writes.
+  /// Whether the page on which the payload ends leads on. SQLite never writes such a page.
   private(set) var isTooLong = false
-  /// Overflow pages that live rows hold.
+  /// Overflow pages of live rows.
   private(set) var claimed: PageSet
   private var successors: ContiguousArray<(parent: UInt32, page: UInt32)>?
-  /// Pages that the chains of two dead rows go through, as noted.
+  /// Pages that are in the chains of two deleted rows, by ``noteDeletedChains(_:_:_:)``.
   private var shared: PageSet?
-  /// Who has the pages to which several lead; nil before the first one is met, in a file without pointer map.
+  /// Decides between several links to one page, in a file without a pointer map; nil before the first such page.
   private var claims: ChainClaims?
   private let map: PointerMap
   private let shapes: [RowShape]
   private let encoding: DatabaseHeader.TextEncoding
-  private let mostPayload: Int
-  /// Whether the free list is the one that the header counts.
+  private let maxPayload: Int
+  /// Whether the freelist has as many pages as the header counts.
   private let knowsFree: Bool
-  /// Bytes that may still be read from overflow pages.
+  /// How many bytes may still be read from overflow pages.
   private var allowance: Int
 
   init(_ database: DamagedDatabase) {
     map = database.map
     shapes = database.shapes
     encoding = database.layout.textEncoding
-    mostPayload = database.mostPayload
+    maxPayload = database.maxPayload
     claimed = database.claimed
     var freeCount: UInt32 = 0
     database.census.free.forEach { _ in freeCount += 1 }
@@ -48,10 +48,9 @@ struct PayloadGatherer: ~Copyable {
     allowance = 4 * database.reader.storedPageCount * database.layout.pageSize + 1 << 20
   }
 
-  /// Puts the payload of a cell together.
+  /// Gathers the payload of a cell.
   ///
-  /// `isLive`: whether the row is live, so that its pages are its own from now on; the pages of a dead row
-  /// must be nobody's.
+  /// `isLive`: whether the row is live. A live row claims its overflow pages; those of a deleted row must be unclaimed.
   mutating func gather(
     _ cell: LeafCell, of page: UInt32, bytes: RawSpan, isLive: Bool, census: borrowing PageCensus,
     reader: inout PageReader
@@ -77,7 +76,7 @@ struct PayloadGatherer: ~Copyable {
       return
     }
     let first = payload.count
-    // Where the chain leaves the order in which SQLite takes pages, so that it may be another's from there on.
+    // Where the chain leaves the order in which SQLite takes pages. From there on it may be the chain of another row.
     var jump: Int?
     let (last, next) = try follow(
       cell, of: page, leadingTo: bytes.uint32(at: cell.record + local), isLive, &jump, census,
@@ -89,16 +88,16 @@ struct PayloadGatherer: ~Copyable {
     if have < cell.payload {
       if let jump { doubt(from: jump) }
     } else if let jump {
-      // A chain that does not end where the row does may be another row's from where it leaves its order.
+      // A chain that does not end where the row ends may be another row's from where it leaves the order.
       if next != 0 { doubt(from: jump) }
     } else if next == last + 1, census.canBeOverflow(next), !census.contested.contains(next) {
-      // The chain goes on behind the row's end, and nothing else leads there: it is a longer row's.
+      // The chain goes on behind the row's end, and nothing else leads there: it belongs to a longer row.
       doubt(from: first)
     }
   }
 
-  /// Appends the pages of a chain as far as they can be told.
-  /// - Returns: the last page, and the number that it has for the next one; 0 where another row has that.
+  /// Appends the pages of a chain as far as they are known.
+  /// - Returns: the last page, and its number for the next page; 0 where that page is another row's.
   private mutating func follow(
     _ cell: LeafCell, of page: UInt32, leadingTo head: UInt32, _ isLive: Bool, _ jump: inout Int?,
     _ census: borrowing PageCensus, _ reader: inout PageReader
@@ -110,7 +109,7 @@ struct PayloadGatherer: ~Copyable {
     var isFirst = true
     var steps = 0
     var landmark: UInt32 = 0
-    // Where a page may be another row's, so that what it leads to is, too.
+    // Where a page may be another row's; then the pages behind it may be so too.
     var astray: Int?
     defer { if let astray { doubt(from: astray) } }
     while payload.count < cell.payload {
@@ -133,26 +132,26 @@ struct PayloadGatherer: ~Copyable {
       guard let content = try reader.page(next) else { return (previous, next) }
       let following = content.uint32(at: 0)
       let start = payload.count
-      // Zeros that go on are content; a value may well end in a page of them.
+      // Zeros that continue from the page before are content; a value may end in a page of zeros.
       let goesOn = endsInZeros(start) && doubts.last?.upperBound != start
       append(content.part(4, wanted))
-      // Page numbers of the free list were written over the first bytes of its trunk pages (file format, section 1.5).
+      // The first bytes of a trunk page were overwritten with page numbers of the freelist (file format, section 1.5).
       if shared?.contains(next) == true || (!isLive && census.trunks.contains(next)) {
         astray = astray ?? start
       }
       let isLast = payload.count >= cell.payload
       if !isLast, following == 0, census.kind(next) == .zero {
-        // Only the last page of a chain has 0 for the next one.
+        // Only the last page of a chain has 0 as the number of the next page.
         doubts.append(start..<payload.count)
         hasOtherDoubts = true
       } else if !goesOn || content.byte(at: 4) != 0 {
         if start > 0, payload[start - 1] != 0, census.kind(next) == .zero { hasOtherDoubts = true }
         addZeroSectors(content, 4..<4 + wanted, at: start)
       }
-      // The last page of a chain says 0. Another page number is a slip of that number; what is no page number
-      // at all says that the page is no overflow page any more.
+      // The last page of a chain has the number 0. Another page number may be damage of that number alone; a number
+      // beyond the file shows that the page is no longer an overflow page.
       if following > census.pageCount { astray = astray ?? start }
-      // The pages of a dead row may have gone to another one since: then they end too early or too late.
+      // The pages of a deleted row may belong to another row now: then the chain ends too early or too late.
       if !isLive, isLast != (following == 0) { doubt(from: first) }
       if isLive { _ = claimed.insert(next) }
       highestPage = max(highestPage, next)
@@ -166,26 +165,26 @@ struct PayloadGatherer: ~Copyable {
     return (previous, next)
   }
 
-  /// Whether nothing speaks against a link of a live row's chain, where there is no pointer map.
+  /// Whether nothing contradicts a link of a live row's chain, in a file without a pointer map.
   private mutating func isRightful(
     _ link: ChainClaims.Link, to next: UInt32, _ census: borrowing PageCensus,
     _ reader: inout PageReader
   ) throws(SQLiteFileError) -> Bool {
     let isContested = census.contested.contains(next)
-    // A chain that passes over the page behind, though nothing else leads there, has lost its way.
+    // A chain that passes over the next page, although nothing else leads there, has a wrong link.
     let passedOver = link.isInOrder(next) ? nil : link.behind
     let mayBeAstray = knowsFree && passedOver.map { census.isOrphan($0) } ?? false
     guard isContested || mayBeAstray else { return true }
     if claims == nil {
       claims = try ChainClaims(
-        census, shapes, encoding: encoding, mostPayload: mostPayload, knowsFree: knowsFree, &reader)
+        census, shapes, encoding: encoding, maxPayload: maxPayload, knowsFree: knowsFree, &reader)
     }
     if mayBeAstray, let passedOver, claims?.isLost(passedOver, census) == true { return false }
     return !isContested || claims?.holder(of: next) == link
   }
 
-  /// Doubts all of the payload that stands behind an offset of the cell's page, overflow pages too: another cell was
-  /// written there.
+  /// Puts all of the payload behind an offset of the cell's page in doubt, overflow pages too: another cell was written
+  /// there.
   mutating func doubt(_ cell: LeafCell, from offset: Int) {
     doubt(from: cell.lostHeader.count + max(0, offset - cell.record))
   }
@@ -197,16 +196,16 @@ struct PayloadGatherer: ~Copyable {
     hasOtherDoubts = true
   }
 
-  /// Notes which pages the chains of several dead rows go through; none of them is live rows'.
+  /// Notes which pages are in the chains of several deleted rows and of no live row.
   ///
-  /// `chains`: their first pages, and how many bytes each one holds.
-  mutating func noteDead(
+  /// `chains`: the first page of each chain, and the bytes in it.
+  mutating func noteDeletedChains(
     _ chains: some Sequence<(first: UInt32, bytes: Int)>, _ census: borrowing PageCensus,
     _ reader: inout PageReader
   ) throws(SQLiteFileError) {
     var met = PageSet(pageCount: census.pageCount)
     var shared = PageSet(pageCount: census.pageCount)
-    // As each page is some row's in a sound file, and those of a hostile one may all lead to the same long chain.
+    // In a sound file each page belongs to one row; in a hostile file all rows may lead to the same long chain.
     var allowance = 4 * Int(census.pageCount)
     let piece = reader.usableSize - 4
     var pages: ContiguousArray<UInt32> = []
@@ -221,19 +220,19 @@ struct PayloadGatherer: ~Copyable {
         next = content.uint32(at: 0)
         left -= piece
       }
-      // A chain that does not end where its row does is in doubt anyway, and puts no other one there.
+      // A chain that does not end where its row ends is in doubt anyway, and puts no other chain in doubt.
       guard left <= 0, next == 0 else { continue }
       for page in pages where !met.insert(page) { _ = shared.insert(page) }
     }
     self.shared = shared
   }
 
-  /// Whether a page can be one of the chain of a row.
+  /// Whether a page can be in the overflow chain of a row.
   private func isOverflow(_ page: UInt32, _ isLive: Bool, _ census: borrowing PageCensus) -> Bool {
     census.canBeOverflow(page) && (isLive || !claimed.contains(page))
   }
 
-  /// The page that really follows, as the pointer map has it where it contradicts the chain.
+  /// The page that follows: by the pointer map where it contradicts the chain; 0 where another row has it.
   private mutating func confirmed(
     _ next: UInt32, after previous: UInt32, isFirst: Bool, _ census: borrowing PageCensus,
     _ reader: inout PageReader
@@ -245,7 +244,7 @@ struct PayloadGatherer: ~Copyable {
     {
       return next
     }
-    // A leaf has many chains that start on it, and nothing tells which of them this is.
+    // Many chains may start on one leaf, and nothing tells which of them this is.
     if isFirst { return try isTaken(next, census, &reader) ? 0 : next }
     if successors == nil { successors = try map.successors(&reader) }
     guard let all = successors else { return next }
@@ -261,7 +260,7 @@ struct PayloadGatherer: ~Copyable {
     return all[low].page
   }
 
-  /// Whether the pointer map gives an overflow page to somebody who can have it.
+  /// Whether the pointer map gives an overflow page to an owner that can have it.
   private func isTaken(_ page: UInt32, _ census: borrowing PageCensus, _ reader: inout PageReader)
     throws(SQLiteFileError) -> Bool
   {
@@ -279,14 +278,14 @@ struct PayloadGatherer: ~Copyable {
     }
   }
 
-  /// Whether a cell of a leaf goes on in an overflow page; where not all cells can be read, whether its number stands
-  /// anywhere on the leaf.
+  /// Whether a cell of a leaf goes on in an overflow page; where not all cells can be read, whether the number of the
+  /// page is anywhere on the leaf.
   private func holds(_ number: UInt32, on leaf: UInt32, _ reader: inout PageReader)
     throws(SQLiteFileError) -> Bool
   {
     let usableSize = reader.usableSize
     guard let page = try reader.page(leaf) else { return false }
-    var reading = LeafReading(usableSize: usableSize, mostPayload: mostPayload, encoding: encoding)
+    var reading = LeafReading(usableSize: usableSize, maxPayload: maxPayload, encoding: encoding)
     if BTreePage.Kind(rawValue: page.byte(at: 0)) == .leafIndex {
       reading.readIndex(page, isInterior: false)
     } else {
@@ -305,7 +304,7 @@ struct PayloadGatherer: ~Copyable {
     place >= 8 && payload[place - 8..<place].allSatisfy { $0 == 0 }
   }
 
-  /// Doubts what lost sectors of a page have of the payload.
+  /// Puts the part of the payload in doubt that is in lost sectors of a page.
   private mutating func addZeroSectors(_ page: RawSpan, _ range: Range<Int>, at offset: Int) {
     ZeroSectors.forEach(in: range, of: page) { lost in
       let start = offset + lost.lowerBound - range.lowerBound
@@ -313,13 +312,14 @@ struct PayloadGatherer: ~Copyable {
     }
   }
 
-  /// Whether nothing is in doubt but zeros that the record ends in, which are content where its table pads BLOBs with zeros.
+  /// Whether nothing is in doubt but zeros that the record ends in, which are content where its table pads BLOBs with
+  /// zeros.
   func doubtsPaddingAlone(of cell: LeafCell) -> Bool {
     guard let first = doubts.first, !hasOtherDoubts, have >= cell.payload else { return false }
     return ZeroSectors.areContent(from: first.lowerBound, of: payload.rawSpan)
   }
 
-  /// Doubts no zeros any more.
+  /// Clears the doubt about zeros.
   mutating func trustPadding() { doubts.removeAll(keepingCapacity: true) }
 
   private mutating func append(_ bytes: RawSpan) {

@@ -1,14 +1,14 @@
 import SQLiteFile
 import Dispatch
 
-/// Reads live rows on one thread while another takes those that were read before, in the order of one thread.
+/// Reads live rows on one thread while another thread takes the rows read before, in the order of a single thread.
 ///
-/// They work in rounds of a batch each. The rows of a page that do not fit a batch are read straight by whoever takes them.
+/// They work in rounds of one batch each. Where the rows of a page do not fit into a batch, they are read without one.
 struct RowPipeline {
-  private static let mostBytes = 512 << 10
-  private static let mostValues = 16_384
-  /// Pages read in a round where they hold little.
-  private static let mostPages: UInt32 = 128
+  private static let maxBytes = 512 << 10
+  private static let maxValues = 16_384
+  /// The most pages that are read in a round.
+  private static let maxPages: UInt32 = 128
 
   /// Gathers rows in a batch until it is full.
   private struct BatchSink: RecoverySink, ~Copyable {
@@ -55,8 +55,8 @@ struct RowPipeline {
 
     @inline(__always)
     private func hasRoom(_ size: Int, _ values: Int) -> Bool {
-      batch.size + size <= RowPipeline.mostBytes
-        && batch.valueCount + values <= RowPipeline.mostValues
+      batch.size + size <= RowPipeline.maxBytes
+        && batch.valueCount + values <= RowPipeline.maxValues
     }
 
     mutating func begin(_ origin: RowOrigin, partial: [PartialValue]) { row.begin(origin, partial) }
@@ -79,7 +79,7 @@ struct RowPipeline {
     }
   }
 
-  /// What the reading thread has to itself. Only one thread at a time touches it: the rounds see to that.
+  /// The state of the reading thread. The rounds ensure that only one thread at a time accesses it.
   private final class Reading: @unchecked Sendable {
     var rows: RowReader
     var sink: BatchSink
@@ -119,7 +119,7 @@ struct RowPipeline {
   /// Takes a stretch of records; false ends all.
   typealias Records = (borrowing RecordBatch, RecordBatch.Stretch) -> Bool
 
-  /// The same for the thread that takes the rows.
+  /// The state of the thread that takes the rows.
   private final class Taking: @unchecked Sendable {
     var sink: BufferedRowSink
     var batch = RowBatch()
@@ -130,7 +130,7 @@ struct RowPipeline {
       self.records = records
     }
 
-    /// Hands on what is in the batch, in order.
+    /// Passes on the rows of the batch, in order.
     func take() {
       var next = 0
       var index = 0
@@ -144,8 +144,8 @@ struct RowPipeline {
     }
   }
 
-  /// Hands all live rows to `receive`, and those whose records are of the form of their table as they are to `records`,
-  /// until one of them returns false; returns whether none ever did.
+  /// Gives all live rows to `receive`, and those whose records have the form of their table to `records` as they are,
+  /// until one of them returns false. Returns whether none did.
   static func read(
     _ database: DamagedDatabase, _ wanted: Set<Int>?, as forms: [RecordForm?] = [],
     records: @escaping Records = { _, _ in true },
@@ -155,10 +155,10 @@ struct RowPipeline {
     let end = database.pageCount + 1
     let reading = Reading(RowReader(database), forms, from: 2)
     let taking = Taking(BufferedRowSink(receive: receive), records)
-    // Rarely needed, and its windows take memory.
+    // Made when needed: that is rare, and its windows take memory.
     var straight: RowReader?
     while reading.next < end || !taking.batch.isEmpty, taking.sink.wantsMore {
-      let stop = min(end, reading.next + min(mostPages, end - reading.next))
+      let stop = min(end, reading.next + min(maxPages, end - reading.next))
       DispatchQueue.concurrentPerform(iterations: 2) { index in
         if index == 0 {
           taking.take()

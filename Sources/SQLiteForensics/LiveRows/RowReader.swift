@@ -1,6 +1,6 @@
 import SQLiteFile
 
-/// Reads rows page by page, with windows and memory of its own, so that two can work side by side.
+/// Reads rows page by page, with its own windows and memory, so that two readers can work side by side.
 struct RowReader: ~Copyable {
   private let layout: FileLayout
   private let census: PageCensus
@@ -14,7 +14,7 @@ struct RowReader: ~Copyable {
   private let roots: Set<UInt32>
   /// The last page that the database counts.
   private let lastPage: UInt32
-  /// The row ids of leaves that hold others, too.
+  /// The row ids that belong to a leaf, for leaves that also hold rows with others.
   private let narrowed: [UInt32: ClosedRange<Int64>]
   /// The ordinary reader of the same pages; nil where it reads none.
   private let plain: SQLiteDatabase?
@@ -28,11 +28,11 @@ struct RowReader: ~Copyable {
   private var buffer = ContiguousArray<UInt8>()
   private let unknown = RowLayout()
   private(set) var findings = FindingList()
-  /// Pages that have no room in which a dead row could stand.
-  private(set) var barren: PageSet
-  /// Leaves whose rows were read as they stand, without any doubt.
+  /// Pages without free space that may hold a deleted row.
+  private(set) var withoutDeletedRows: PageSet
+  /// Leaves whose rows were read without any doubt.
   private(set) var sound: PageSet
-  /// Whether anything of the page at hand is in doubt.
+  /// Whether anything on the current page is in doubt.
   private var isInDoubt = false
 
   init(_ database: DamagedDatabase) {
@@ -52,33 +52,34 @@ struct RowReader: ~Copyable {
     gatherer = PayloadGatherer(database)
     reading = database.newReading()
     leaf = SoundLeaf(
-      usableSize: database.layout.usableSize, mostPayload: database.mostPayload)
+      usableSize: database.layout.usableSize, maxPayload: database.maxPayload)
     decoder = RecordDecoder(encoding: database.layout.textEncoding)
-    barren = PageSet(pageCount: database.pageCount)
+    withoutDeletedRows = PageSet(pageCount: database.pageCount)
     sound = PageSet(pageCount: database.pageCount)
   }
 
-  /// What was found since the last call.
+  /// Returns and clears the findings since the last call.
   mutating func takeFindings() -> FindingList {
     let found = findings
     findings = FindingList()
     return found
   }
 
-  /// Forgets what was found since; for pages that are read once more.
+  /// Restores earlier findings, for pages that are read once more.
   mutating func takeBack(to findings: FindingList) { self.findings = findings }
 
-  /// Tells that pages of a range are what is read next.
+  /// Announces the pages that are read next.
   mutating func expect(_ pages: Range<UInt32>) { reader.expect(pages) }
 
-  /// Notes the overflow chains of the dead rows that are read next: their first pages, and the bytes they hold.
-  mutating func noteDead(_ chains: some Sequence<(first: UInt32, bytes: Int)>)
+  /// Notes the overflow chains of the deleted rows that are read next: the first page of each chain, and the bytes in
+  /// it.
+  mutating func noteDeletedChains(_ chains: some Sequence<(first: UInt32, bytes: Int)>)
     throws(SQLiteFileError)
   {
-    try gatherer.noteDead(chains, census, &reader)
+    try gatherer.noteDeletedChains(chains, census, &reader)
   }
 
-  /// Hands the rows of some pages to the sink, in the order of pages.
+  /// Gives the rows of some pages to the sink, in the order of pages.
   ///
   /// `wanted`: the places of the tables wanted; nil for all rows.
   mutating func read<Sink: RecoverySink & ~Copyable>(
@@ -106,7 +107,7 @@ struct RowReader: ~Copyable {
     if let wanted {
       guard let owner, wanted.contains(owner.table) else { return }
     }
-    // The schema table's own rows are no table's.
+    // The rows of the schema table belong to no other table.
     if owner == nil, schemaLeaves.contains(page) { return }
     let own = narrowed[page]
     if let owner, own == nil, kind == .tableLeaf, page <= lastPage,
@@ -115,13 +116,13 @@ struct RowReader: ~Copyable {
       layouts[owner.table].isInOrder, !layouts[owner.table].takesAllFields
     {
       let done = try Self.take(page, layouts[owner.table], owner, &reader, &leaf, &sink)
-      if done.isBarren { _ = barren.insert(page) }
+      if done.hasNoDeletedRows { _ = withoutDeletedRows.insert(page) }
       if done.isTaken {
         _ = sound.insert(page)
         return
       }
     }
-    // The page's own memory, so that others can be read while it is looked at.
+    // The page gets its own memory, so that other pages can be read meanwhile.
     var bytes = ContiguousArray<UInt8>()
     swap(&bytes, &buffer)
     defer { swap(&bytes, &buffer) }
@@ -135,7 +136,7 @@ struct RowReader: ~Copyable {
         bytes.rawSpan, number: page, available: available,
         shape: owner.flatMap { layouts[$0.table].takesAllFields ? nil : shapes[$0.table] })
       if reading.isTight, reading.usedGap(bytes.rawSpan, min(available, layout.usableSize)) == nil {
-        _ = barren.insert(page)
+        _ = withoutDeletedRows.insert(page)
       }
     }
     let deduced =
@@ -162,16 +163,16 @@ struct RowReader: ~Copyable {
       finding.severity = severity(of: page)
       findings.add(finding)
     }
-    let strangers =
+    let foreign =
       isIndex
       ? []
       : reading.displaced(bytes.rawSpan).union(
-        owner.map { reading.strangers(bytes.rawSpan, shapes[$0.table]) } ?? [])
+        owner.map { reading.cellsOfOtherTables(bytes.rawSpan, shapes[$0.table]) } ?? [])
     let surplusCount = decoder.surplusCount
     for index in reading.cells.indices where sink.wantsMore {
       let cell = reading.cells[index]
-      // They come with what is deleted.
-      if strangers.contains(index) || own.map({ !$0.contains(cell.rowID) }) ?? false {
+      // These come with the deleted rows.
+      if foreign.contains(index) || own.map({ !$0.contains(cell.rowID) }) ?? false {
         isInDoubt = true
         continue
       }
@@ -185,14 +186,14 @@ struct RowReader: ~Copyable {
     if !isInDoubt, decoder.surplusCount == surplusCount { _ = sound.insert(page) }
   }
 
-  /// Hands all rows of a leaf over at once, where nothing about it is unusual; else none.
+  /// Gives all rows of a leaf to the sink at once where nothing about the leaf is unusual; else none.
   ///
-  /// - Returns: whether it did, and whether there is no room on the page in which a dead row could stand.
+  /// - Returns: whether it did, and whether the page has no free space that may hold a deleted row.
   private static func take<Sink: RecoverySink & ~Copyable>(
     _ page: UInt32, _ layout: borrowing RowLayout,
     _ owner: (table: Int, evidence: Attribution), _ reader: inout PageReader,
     _ leaf: inout SoundLeaf, _ sink: inout Sink
-  ) throws(SQLiteFileError) -> (isTaken: Bool, isBarren: Bool) {
+  ) throws(SQLiteFileError) -> (isTaken: Bool, hasNoDeletedRows: Bool) {
     guard let bytes = try reader.page(page), leaf.read(bytes), !leaf.spills,
       leaf.cells.first.map({
         !layout.demands.contradict(bytes.part(Int($0.record), Int($0.end - $0.record)))
@@ -200,10 +201,10 @@ struct RowReader: ~Copyable {
       !ZeroSectors.touch(leaf.contentStart..<leaf.usableSize, of: bytes),
       sink.take(leaf, bytes, number: page, layout, owner.evidence, table: owner.table)
     else { return (false, false) }
-    return (true, leaf.isBarren(bytes))
+    return (true, leaf.hasNoDeletedRows(bytes))
   }
 
-  /// Says what state a page was read in.
+  /// Reports the state of a page that was read.
   private mutating func report(_ page: UInt32, _ table: Int?) {
     let name = table.map { names[$0] }
     let place = reader.location(of: page)
@@ -212,15 +213,15 @@ struct RowReader: ~Copyable {
     case .pointers: break
     case .mended:
       told.append(
-        ("page.mended", "the page contradicts itself; its rows are those that hold by themselves"))
+        ("page.mended", "the page contradicts itself; only its consistent rows are read"))
     case .pointersAlone:
       told.append(
-        ("page.headerLost", "the page's header is ruined; its rows were found by their pointers"))
+        ("page.headerLost", "the page's header is damaged; its rows are found by cell pointers"))
     case .cells:
       told.append(
-        ("page.headerLost", "the page's header is ruined; its rows were found by themselves"))
+        ("page.headerLost", "the page's header is damaged; its rows are found by their bytes"))
     case .nothing:
-      told.append(("page.unreadable", "a page of a table holds no row that can be read"))
+      told.append(("page.unreadable", "no row of this table page can be read"))
     }
     if reading.lostCount > 0 {
       told.append(
@@ -237,15 +238,16 @@ struct RowReader: ~Copyable {
     }
   }
 
-  /// What nothing leads to SQLite would not read either; where a b-tree has lost it, that is told.
+  /// Damage where a b-tree has the page or has lost it; a note where nothing leads to it, since SQLite would not read
+  /// it.
   private func severity(of page: UInt32) -> Finding.Severity {
     census.reached.contains(page) || census.reached.contains(census.parent(page))
       || roots.contains(page) || layout.header == nil ? .damage : .note
   }
 
-  /// A page that cannot be read is damage only where something leads to it.
+  /// Reports a page that cannot be read, but only where something leads to it.
   private mutating func reportUnreadable(_ page: UInt32, _ kind: PageCensus.Kind) {
-    // An overflow page of nothing but zeros may be the end of a value; the row it is of knows.
+    // An overflow page of zeros may be the end of a value; its row tells.
     guard census.parent(page) != 0 || trees.contains(page), !census.free.contains(page) else {
       return
     }
@@ -254,21 +256,21 @@ struct RowReader: ~Copyable {
       Finding(
         "page.unreadable",
         kind == .zero
-          ? "the page is all zero, although a b-tree leads to it"
-          : "a page of a b-tree is not readable as one",
+          ? "the page is all zeros, although a b-tree leads to it"
+          : "the page is not readable as a b-tree page, although a b-tree leads to it",
         member: place.member, page: page, offset: place.offset))
   }
 
-  /// Decodes one cell and hands its row to the sink. A cell that is measured was so in these very bytes.
+  /// Decodes one cell and gives its row to the sink. A measured cell must have been measured in these bytes.
   ///
-  /// `newer`: where on the page another cell was written over this one; nil for nowhere.
+  /// `newer`: where on the page another cell overwrites this one; nil for nowhere.
   mutating func emit<Sink: RecoverySink & ~Copyable>(
     _ cell: LeafCell, of page: UInt32, _ bytes: RawSpan, _ origin: RowOrigin,
     _ layout: borrowing RowLayout,
     isLive: Bool, newer: Int? = nil, _ sink: inout Sink
   ) throws(SQLiteFileError) {
     let rowID = cell.hasRowID ? cell.rowID : nil
-    if !cell.spills, !cell.isHeadless, !cell.isWrecked, !cell.isEndDoubtful, newer == nil,
+    if !cell.spills, !cell.isStartLost, !cell.isWrecked, !cell.isEndDoubtful, newer == nil,
       !ZeroSectors.touch(cell.start..<cell.end, of: bytes)
     {
       let record = bytes.part(cell.record, cell.payload)
@@ -289,7 +291,7 @@ struct RowReader: ~Copyable {
     }
     var cell = cell
     if gatherer.endsExactly { cell.isEndDoubtful = false }
-    // The number of the overflow page is what a cell ends with.
+    // A cell ends with the number of its overflow page.
     if let doubtful = newer ?? (cell.isEndDoubtful && cell.spills ? cell.end - 4 : nil) {
       gatherer.doubt(cell, from: doubtful)
     }
@@ -299,7 +301,7 @@ struct RowReader: ~Copyable {
     }
     let partial = partialValues(cell, &record, layout)
     if !partial.isEmpty { isInDoubt = true }
-    // With its header gone hardly a value is left that could be told from any other row's.
+    // A row whose header is lost has hardly any value that tells it from other rows.
     if isLive, partial.count(where: { $0.of == 0 }) * 2 > layout.rules.count {
       findings.add(
         Finding(
@@ -313,7 +315,7 @@ struct RowReader: ~Copyable {
       findings.add(
         Finding(
           "overflow.mended",
-          "an overflow chain led astray; the pointer map told where it goes on",
+          "a link of an overflow chain is wrong; the pointer map gives the right page",
           member: origin.member, page: page, offset: origin.offset,
           table: origin.table.map { names[$0] }))
     }
@@ -327,7 +329,7 @@ struct RowReader: ~Copyable {
       findings.add(
         Finding(
           "row.partial",
-          "\(partial.count) value\(partial.count == 1 ? " is" : "s are") not whole in \(rowID.map { "row \($0)" } ?? "a row")",
+          "\(partial.count) value\(partial.count == 1 ? " is" : "s are") missing or in doubt in \(rowID.map { "row \($0)" } ?? "a row")",
           member: origin.member, page: page, offset: origin.offset,
           table: origin.table.map { names[$0] }))
     }
@@ -350,7 +352,7 @@ struct RowReader: ~Copyable {
     return pads
   }
 
-  /// A row no value of which is certain: its bytes, under the first column.
+  /// Gives a row without any certain value: its bytes, under the first column.
   private func emitWrecked<Sink: RecoverySink & ~Copyable>(
     _ cell: LeafCell, _ bytes: RawSpan, _ origin: RowOrigin, _ layout: borrowing RowLayout,
     _ sink: inout Sink
@@ -372,7 +374,7 @@ struct RowReader: ~Copyable {
     sink.endRow()
   }
 
-  /// The rows of a page that other rows of the table tell more of than their own headers.
+  /// The rows of a page whose values are deduced from other rows of the table, by the places of their cells.
   private mutating func deduce(_ page: UInt32, _ table: Int?, _ bytes: RawSpan, _ available: Int)
     throws(SQLiteFileError) -> [Int: PageDeduction.Row]
   {
@@ -383,12 +385,12 @@ struct RowReader: ~Copyable {
     let limit = min(available, layout.usableSize)
     var wanted = deduction.look(at: reading, bytes, limit: limit)
     var near = LeafReading(
-      usableSize: layout.usableSize, mostPayload: reading.mostPayload, encoding: layout.textEncoding
+      usableSize: layout.usableSize, maxPayload: reading.maxPayload, encoding: layout.textEncoding
     )
     var buffer = ContiguousArray<UInt8>()
-    var left = PageDeduction.mostNeighbours
-    // Whichever thread reads the page asks the same neighbours.
-    for distance in 1...PageDeduction.mostDistance where wanted > 0 && left > 0 {
+    var left = PageDeduction.maxNeighbours
+    // The neighbours are the same on every thread.
+    for distance in 1...PageDeduction.maxDistance where wanted > 0 && left > 0 {
       for other in [page &- distance, page &+ distance]
       where wanted > 0 && left > 0 && census.isSoundLeaf(other, of: table) {
         left -= 1
@@ -412,8 +414,8 @@ struct RowReader: ~Copyable {
       Finding(
         row.addsUp ? "row.partial" : "row.deduced",
         row.addsUp
-          ? "\(row.partial.count) of \(row.count) values of \(name) are in doubt, as those of others on its page"
-          : "the record of \(name) has a false header; \(certain) of \(row.count) values could be told all the same",
+          ? "\(row.partial.count) of \(row.count) values of \(name) are in doubt, as in other rows of the page"
+          : "the record of \(name) has a wrong header; \(certain) of \(row.count) values are deduced",
         member: origin.member, page: origin.page, offset: origin.offset,
         table: origin.table.map { names[$0] }))
     var origin = origin
@@ -428,8 +430,8 @@ struct RowReader: ~Copyable {
     _ = decoder.decode(row.record.rawSpan, rowID: rowID, layout: layout, into: &sink)
   }
 
-  /// Bytes before a doubtful end that are in doubt: as many as the beginning of a small cell takes, of which the rest is
-  /// gone.
+  /// How many bytes before a doubtful end are in doubt: as many as the start of a small cell takes whose rest is
+  /// overwritten.
   private static let doubtfulEndLength = 32
 
   /// The values of a gathered record that are not whole. What is missing of the record is filled with zeros so
@@ -441,7 +443,7 @@ struct RowReader: ~Copyable {
     let doubts = gatherer.doubts
     let length = Varint.read(record.rawSpan, at: 0, end: record.count)
     let header = Int(clamping: length?.value ?? 0)
-    // A header that goes on in overflow pages was held against no length yet.
+    // A header that goes on in overflow pages was not yet compared with the payload length.
     let isMeasured = header <= cell.local
     if isMeasured, have >= cell.payload, doubts.isEmpty, !cell.isFirstDoubtful,
       !cell.isEndDoubtful
@@ -452,7 +454,7 @@ struct RowReader: ~Copyable {
       record.append(contentsOf: repeatElement(0, count: cell.payload - record.count))
     }
     var types = RecordTypes()
-    // A doubt in the record's header makes all values from there on doubtful, NULLs too.
+    // A doubt in the record's header puts all values from there on in doubt, NULLs too.
     let end = min(doubts.map(\.lowerBound).min() ?? have, have)
     var firstDoubtfulField = Int.max
     if let length, header > length.length, header <= record.count,
@@ -470,13 +472,13 @@ struct RowReader: ~Copyable {
       layout.rules.firstIndex { Int($0.field) == field } ?? field
     }
     var partial: [PartialValue] = []
-    // Where nothing begins behind a dead cell another one was written over its end, perhaps.
+    // Where nothing begins behind a deleted cell, another cell may have overwritten its end.
     let doubtfulEnd =
       cell.isEndDoubtful
       ? types.types.lastIndex { RecordDecoder.length(ofType: $0) > 0 } : nil
     let certainEnd = cell.isEndDoubtful ? cell.payload - Self.doubtfulEndLength : .max
     var offset = header
-    // A header in doubt may have lost types, or seem to have more.
+    // A header in doubt may have lost or gained types.
     let fields =
       firstDoubtfulField == .max || layout.rules.isEmpty
       ? types.types.count : max(layout.rules.count, firstDoubtfulField)
@@ -526,7 +528,7 @@ struct RowReader: ~Copyable {
     return true
   }
 
-  /// Fields of a record whose types stand before an offset in its header.
+  /// How many fields of a record have their types before an offset in its header.
   private func fieldCount(_ record: RawSpan, until end: Int, _ header: Int) -> Int {
     guard var offset = Varint.read(record, at: 0, end: header)?.length else { return 0 }
     var count = 0
@@ -542,9 +544,9 @@ struct RowReader: ~Copyable {
 
 extension DamagedDatabase {
   /// Pages that the schema or the pointer map calls pages of b-trees.
-  var namedTrees: PageSet { roots.keys.reduce(into: trees) { _ = $0.insert($1) } }
+  var namedTrees: PageSet { roots.keys.reduce(into: mappedTreePages) { _ = $0.insert($1) } }
 
-  /// Hands all live rows to the sink, in the order of pages.
+  /// Gives all live rows to the sink, in the order of pages.
   ///
   /// `wanted`: the places of the tables wanted; nil for all rows.
   func emitLive<Sink: RecoverySink & ~Copyable>(_ wanted: Set<Int>?, _ sink: inout Sink)
@@ -560,18 +562,18 @@ extension DamagedDatabase {
     try result.get()
   }
 
-  /// Where cells are found by what rows look like, older rows with fewer fields must be known.
+  /// Learns what rows look like, where a damaged leaf needs that: older rows with fewer fields must be known.
   func learnBeforeMending() throws(SQLiteFileError) {
     var page: UInt32 = 2
     while page <= pageCount, census.kind(page) != .ruinedLeaf { page = census.next(from: page + 1) }
     if page <= pageCount { _ = try learn() }
   }
 
-  /// Takes over what a reader of live rows has found.
+  /// Takes over the results of a reader of live rows.
   func take(_ live: borrowing RowReader) {
     findings.add(live.findings)
     claimed.formUnion(live.gatherer.claimed)
-    barren.formUnion(live.barren)
+    withoutDeletedRows.formUnion(live.withoutDeletedRows)
     sound.formUnion(live.sound)
   }
 
@@ -588,6 +590,6 @@ extension DamagedDatabase {
 
   func newReading() -> LeafReading {
     LeafReading(
-      usableSize: layout.usableSize, mostPayload: mostPayload, encoding: layout.textEncoding)
+      usableSize: layout.usableSize, maxPayload: maxPayload, encoding: layout.textEncoding)
   }
 }

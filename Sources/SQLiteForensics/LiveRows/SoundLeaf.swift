@@ -1,57 +1,56 @@
 import SQLiteFile
 
-/// The cells of a table leaf that contradicts itself nowhere, read by their lengths alone.
+/// The cells of a table leaf without contradictions, read by their lengths alone.
 ///
-/// Nearly all leaves of most files are such, and of each cell no more than where it is need be kept. ``LeafReading``
-/// comes to the same cells, and reads all other pages.
+/// Nearly all leaves of most files are such, and only the place of each cell needs to be kept. ``LeafReading`` finds
+/// the same cells, and reads all other pages.
 struct SoundLeaf {
   struct Cell: BitwiseCopyable {
     var rowID: Int64
-    /// Offset of the record in the page, and of what is behind the part of it that stands there, the number of the first
-    /// overflow page included.
+    /// Offset of the record in the page, and of the cell's end, behind the number of the first overflow page.
     var record: Int32
     var end: Int32
     var payload: Int32
   }
 
   let usableSize: Int
-  let mostPayload: Int
+  let maxPayload: Int
   private(set) var cells: ContiguousArray<Cell> = []
   /// Offset behind the cell pointer array, and of the first cell's first byte.
   private(set) var contentFloor = 8
   private(set) var contentStart = 0
-  /// Whether there is a chain of free blocks.
+  /// Whether the page has freeblocks.
   private(set) var hasFreeBlocks = false
   /// Whether any cell goes on in overflow pages.
   private(set) var spills = false
-  /// Overflow pages to which cells lead; only gathered with ``measure(_:)``.
+  /// Overflow pages to which cells lead; only set by ``measure(_:)``.
   private(set) var overflow: ContiguousArray<UInt32> = []
   private var types = RecordTypes()
 
   /// Bytes from the first cell's first byte on.
   var contentSize: Int { usableSize - contentStart }
 
-  init(usableSize: Int, mostPayload: Int) {
+  init(usableSize: Int, maxPayload: Int) {
     self.usableSize = usableSize
-    self.mostPayload = min(mostPayload, Int(Int32.max))
+    self.maxPayload = min(maxPayload, Int(Int32.max))
   }
 
-  /// Reads a page; false unless all of its cells are where they must be. Whether the types of a record agree with its
-  /// length remains to be seen.
+  /// Reads a page; false unless all of its cells are where they must be. Does not check whether the types of a record
+  /// agree with its length.
   @inline(__always)
   mutating func read(_ page: RawSpan) -> Bool {
     walk(page, measures: false)
   }
 
-  /// Reads a page but for the places of its cells, and adds up the types of all records too: then the page is one that
-  /// ``LeafReading`` reads by its pointers without doubt.
+  /// Checks a page without keeping its cells, and also adds up the types of all records. When true, ``LeafReading``
+  /// reads the page by its pointers, without doubt.
   mutating func measure(_ page: RawSpan) -> Bool {
     overflow.removeAll(keepingCapacity: true)
     types.renewBudget(usableSize: usableSize)
     return walk(page, measures: true)
   }
 
-  /// The page begins with its header: it is not page 1.
+  /// Reads a page that is not page 1, so that it begins with its header.
   @inline(__always)
   private mutating func walk(_ page: RawSpan, measures: Bool) -> Bool {
     let usable = usableSize
@@ -67,7 +66,7 @@ struct SoundLeaf {
     if !measures { cells.removeAll(keepingCapacity: true) }
     contentFloor = floor
     spills = false
-    // Cells, free blocks, fragments and what is before them make up the page.
+    // Cells, freeblocks, fragments and the bytes before them add up to the page.
     var sum = least &+ Int(page.byte(at: 7))
     var first = usable
     var last: Int64 = 0
@@ -76,7 +75,7 @@ struct SoundLeaf {
       let start = Int(page.uint16(at: pointer))
       guard start >= least, start &+ 4 <= usable,
         let payload = Varint.read(page, at: start, end: usable), payload.value >= 2,
-        payload.value <= UInt64(mostPayload)
+        payload.value <= UInt64(maxPayload)
       else { return false }
       var record = start &+ payload.length
       guard let key = Varint.read(page, at: record, end: usable) else { return false }
@@ -122,8 +121,8 @@ struct SoundLeaf {
       && sum == usable
   }
 
-  /// Whether nothing is free but the gap between pointers and cells, and nothing was ever written there.
-  func isBarren(_ page: RawSpan) -> Bool {
+  /// Whether only the gap between pointers and cells is free, and was never written.
+  func hasNoDeletedRows(_ page: RawSpan) -> Bool {
     if hasFreeBlocks { return false }
     return LeafReading.usedGap(page, from: contentFloor, to: contentStart) == nil
   }

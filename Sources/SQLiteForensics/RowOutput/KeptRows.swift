@@ -1,13 +1,13 @@
 import SQLiteFile
 
-/// Rows that are kept in memory for later, as they came.
+/// Rows kept in memory for later, in the order in which they came.
 public struct KeptRows: ~Copyable {
   private var batch = RowBatch()
 
-  /// None yet.
+  /// Creates an empty list.
   public init() {}
 
-  /// Bytes that they take, about.
+  /// The memory that they take, in bytes, approximately.
   public var sizeBytes: Int {
     batch.size + batch.heads.count * MemoryLayout<RowBatch.Head>.stride
       + batch.values.count * MemoryLayout<RecoveredRowBuffer.Value>.stride
@@ -16,7 +16,7 @@ public struct KeptRows: ~Copyable {
   /// Keeps a copy of a row.
   public mutating func append(_ row: borrowing RecoveredRowBuffer) { batch.append(row) }
 
-  /// Hands them on in the order in which they came.
+  /// Calls `body` with each row, in the order in which they came.
   /// - Throws: what `body` throws.
   public func forEach(_ body: (borrowing RecoveredRowBuffer) throws -> Void) rethrows {
     var row = RecoveredRowBuffer()

@@ -1,6 +1,6 @@
 import SQLiteFile
 
-/// Records of rows as they stand in a file, one behind the other in memory that is used again.
+/// Records of rows with the bytes that they have in a file, one behind the other in reused memory.
 public struct RecordBatch: ~Copyable {
   /// A record.
   public struct Record: BitwiseCopyable, Sendable {
@@ -12,7 +12,7 @@ public struct RecordBatch: ~Copyable {
     public let count: Int
   }
 
-  /// Records of one leaf, in its order, with no other row of it between them.
+  /// Consecutive records of one leaf, in its order.
   public struct Stretch: Sendable {
     /// The place of the table in the list of tables.
     public let table: Int
@@ -60,7 +60,7 @@ public struct RecordBatch: ~Copyable {
     extendStretch()
   }
 
-  /// Has the last stretch go on to the last record.
+  /// Extends the last stretch to the last record.
   @inline(__always)
   private mutating func extendStretch() {
     let first = stretches[stretches.count - 1].records.lowerBound
@@ -82,8 +82,8 @@ public struct RecordBatch: ~Copyable {
     stretches.removeSubrange(place...)
   }
 
-  /// Reads the first values of a record, of which all is known to be well (``RecordForm``). The row id's own column has
-  /// NULL.
+  /// Reads the first `count` values of a record that has the form of its table (``RecordForm``). The row id's own
+  /// column has NULL.
   public func read(
     _ record: Record, _ count: Int, into values: inout ContiguousArray<RecoveredRowBuffer.Value>
   ) {

@@ -1,9 +1,9 @@
 import SQLiteFile
 
-/// What the record of a row must be so that SQLite would store that row, in a table of this definition, in just these
-/// bytes. Such a record can go over into another file as it stands.
+/// The form of the records of a table: a record has it when SQLite would store the row in exactly these bytes. Such a
+/// record can be copied into another file unchanged.
 public struct RecordForm: Sendable {
-  /// What a column takes.
+  /// What a column accepts.
   private struct Column {
     let affinity: TableDefinition.Affinity
     let takesNull: Bool
@@ -13,18 +13,19 @@ public struct RecordForm: Sendable {
   private let columns: ContiguousArray<Column>
   private let namesFiles: Bool
 
-  /// SQLite's own limit for a row unless built otherwise (https://sqlite.org/limits.html), less a header.
-  private static let mostBytes = 1_000_000_000 - (1 << 20)
-  /// What a real column stores as an integer when it can: six bytes.
+  /// SQLite's default limit for a row (https://sqlite.org/limits.html), less a header, in bytes.
+  private static let maxBytes = 1_000_000_000 - (1 << 20)
+  /// The whole numbers that a REAL column stores as integers: those of up to six bytes.
   public static let compact: ClosedRange<Int64> = -(1 << 47)...(1 << 47) - 1
-  /// A reference to an external file, as Core Data stores it: 2, and a name of 36 characters with a zero behind it.
+  /// The length of a reference to an external file, as Core Data stores it: a 2, a name of 36 characters and a zero.
   private static let referenceBytes = 38
 
-  /// The form of a table that has row ids, computes nothing and enforces no types.
+  /// Creates the form of a table that has row ids and no generated columns, and is not STRICT.
   ///
   /// - Parameters:
   ///   - table: the table.
-  ///   - namesFiles: whether values may name files beside the store; rows with one that looks so are not of the form.
+  ///   - namesFiles: whether values may name files beside the store; then rows with a value that looks like such a
+  ///     name do not have the form.
   public init(_ table: ExpectedTable, namesFiles: Bool) {
     let definition = table.definition
     columns = ContiguousArray(
@@ -71,7 +72,8 @@ public struct RecordForm: Sendable {
     }
   }
 
-  /// The integer that SQLite stores for a real in a column; nil where it stores none, or nothing that reads as this real.
+  /// The integer that SQLite stores for a real in a column; nil where it does not store an integer that reads as this
+  /// real.
   public func integer(for real: Double, in column: Int) -> Int64? {
     guard columns[column].affinity == .real, let whole = Int64(exactly: real),
       Self.compact.contains(whole)
@@ -84,18 +86,18 @@ public struct RecordForm: Sendable {
   public func takesText(_ first: UInt8?, in column: Int) -> Bool {
     switch columns[column].affinity {
     case .text, .blob: true
-    // No number begins with a letter, so none is made of it.
+    // No number begins with a letter, so such text is not converted.
     case .numeric, .integer, .real: first.map { $0 >= UInt8(ascii: "A") } ?? true
     }
   }
 
-  /// Whether a row of so many bytes is none that SQLite refuses.
-  public static func takes(byteCount: Int) -> Bool { byteCount < mostBytes }
+  /// Whether SQLite accepts a row of so many bytes.
+  public static func takes(byteCount: Int) -> Bool { byteCount < maxBytes }
 
   // MARK: - Records
 
-  /// Whether a record is of this form (file format, section 2.1): each number in the shortest way there is, text in
-  /// UTF-8, nothing missing and nothing left over.
+  /// Whether a record has this form (file format, section 2.1): each number in its shortest encoding, text in UTF-8,
+  /// nothing missing and nothing left over.
   func takes(_ record: RawSpan) -> Bool {
     let count = record.byteCount
     guard Self.takes(byteCount: count), let header = shortest(record, 0, count),

@@ -3,8 +3,8 @@ import SQLiteFile
 extension RecoveredJSONSink {
   func takesLeaves(of table: Int) -> Bool { isUnlimited }
 
-  /// Renders all rows of a leaf in one go: each record is checked while it is rendered, and what has been rendered of
-  /// the page is taken back where one contradicts itself or has a value that takes more than that.
+  /// Renders all rows of a leaf in one go, and checks each record meanwhile. Where a record contradicts itself or has a
+  /// value that needs more work, takes back all that was rendered of the page.
   mutating func take(
     _ leaf: borrowing SoundLeaf, _ page: RawSpan, number: UInt32, _ layout: borrowing RowLayout,
     _ attribution: Attribution, table: Int
@@ -12,13 +12,13 @@ extension RecoveredJSONSink {
     setTemplate(table)
     guard let start = output.templateLength else { return false }
     let columns = layout.rules.count
-    // An estimate with much to spare; the bound of each row is checked.
+    // A generous estimate; the bound of each row is checked.
     let room = 2 &* page.byteCount &+ leaf.cells.count &* (start &+ 128 &+ 8 &* columns)
     guard let mark = output.mark(for: min(room, output.capacity)) else { return false }
     var cursor = mark
     for index in leaf.cells.indices {
       let cell = leaf.cells[index]
-      // A byte of text becomes six at most; what is put may overshoot by 32.
+      // A byte of text becomes at most six bytes, and writes may overshoot by 32.
       let most = start &+ 192 &+ 48 &* columns &+ 6 &* Int(cell.end &- cell.record)
       guard cursor &+ most <= output.capacity,
         let end = put(cell, page, layout, attribution, at: cursor)
@@ -32,7 +32,7 @@ extension RecoveredJSONSink {
     return true
   }
 
-  /// Puts a row, and gives the position behind it; nil where its record contradicts itself, or takes more than that.
+  /// Puts a row and returns the position behind it; nil where its record contradicts itself or needs more work.
   @inline(__always)
   private mutating func put(
     _ cell: SoundLeaf.Cell, _ page: RawSpan, _ layout: borrowing RowLayout,
@@ -105,7 +105,7 @@ extension RecoveredJSONSink {
       }
       body &+= length
     }
-    // A table has a column for each field.
+    // All fields must have a column.
     guard offset == headerEnd, body == end else { return nil }
     while column < rules.count {
       output.put(separator, at: cursor)

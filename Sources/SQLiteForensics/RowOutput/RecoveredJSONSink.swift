@@ -1,7 +1,7 @@
 import SQLiteFile
 
 extension OutputBuffer {
-  /// `],"attribution":"…"`, in words where it is what nearly all rows say.
+  /// Appends `],"attribution":"…"`; in machine words for the value that nearly all rows have.
   @inline(__always)
   fileprivate mutating func append(attribution: Attribution) {
     guard attribution == .root else {
@@ -13,8 +13,8 @@ extension OutputBuffer {
   }
 }
 
-/// Writes recovered rows as NDJSON: `table`, `rowid` and `values` as an ordinary row has them, then what makes
-/// it no ordinary one.
+/// Writes recovered rows as NDJSON: `table`, `rowid` and `values` as for an ordinary row, then what is special about
+/// the row.
 struct RecoveredJSONSink: RecoverySink, ~Copyable {
   var output: OutputBuffer
   private let names: [(table: String, columns: [String])]
@@ -26,7 +26,7 @@ struct RecoveredJSONSink: RecoverySink, ~Copyable {
   let isUnlimited: Bool
   private let form: JSONForm
   private var isFirst = true
-  /// The start of a line for each table, rendered once, and which of them the output has at hand.
+  /// The start of a line for each table, rendered once, and the table whose start the output has as its template.
   private let starts: [String]
   private var templateTable = Int.min
 
@@ -64,7 +64,7 @@ struct RecoveredJSONSink: RecoverySink, ~Copyable {
     column = 0
   }
 
-  /// Has the start of a line at hand for rows of a table; less than 0 for none.
+  /// Sets the start of a line for rows of a table; less than 0 for no table.
   @inline(__always)
   mutating func setTemplate(_ table: Int) {
     guard table != templateTable else { return }
@@ -73,7 +73,7 @@ struct RecoveredJSONSink: RecoverySink, ~Copyable {
       table >= 0 && table < starts.count ? starts[table] : "{\"table\":null,\"rowid\":")
   }
 
-  /// Whether the value of this column is one to be shown.
+  /// Begins the next value. Returns whether it is shown; else NULL is written.
   @inline(__always)
   private mutating func starts(_ length: Int = 0) -> Bool {
     if column > 0 { output.append(UInt8(ascii: ",")) }
@@ -161,8 +161,8 @@ struct RecoveredJSONSink: RecoverySink, ~Copyable {
     output.append("}")
   }
 
-  /// Another sink for the same tables and the same output, which writes its lines when it is its turn.
-  func another(capacity: Int, turn: BlockTurn) -> RecoveredJSONSink {
+  /// Another sink for the same tables and the same output, which writes its lines in its turn.
+  func another(capacity: Int, turn: OutputTurn) -> RecoveredJSONSink {
     RecoveredJSONSink(
       output: output.another(capacity: capacity, turn: turn), names: names, starts: starts)
   }

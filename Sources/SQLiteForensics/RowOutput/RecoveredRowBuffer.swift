@@ -1,6 +1,6 @@
 public import SQLiteFile
 
-/// A recovered row in memory that is used again for the next one: for whoever has millions of them to pass on.
+/// A recovered row in memory that is reused for the next row: for callers that pass on millions of rows.
 public struct RecoveredRowBuffer: ~Copyable {
   /// A storage class.
   public enum Kind: UInt8, BitwiseCopyable, Sendable {
@@ -43,7 +43,7 @@ public struct RecoveredRowBuffer: ~Copyable {
   /// Whether any text is not valid UTF-8.
   public private(set) var hasInvalidText = false
 
-  /// Memory for longer rows than this is given back.
+  /// Memory for rows of more bytes is released.
   private static let keptBytes = 1 << 20
 
   init() { bytes.reserveCapacity(1 << 16) }
@@ -93,9 +93,9 @@ public struct RecoveredRowBuffer: ~Copyable {
     bytes.append(contentsOf: batch.bytes[head.bytes])
   }
 
-  /// Hands the row on under another origin.
+  /// Passes the row on with another origin.
   ///
-  /// `lost`: the values of it that are not whole.
+  /// `lost`: its values that are not whole.
   func send<Sink: RecoverySink & ~Copyable>(
     as origin: RowOrigin, without lost: [PartialValue], to sink: inout Sink
   ) {
@@ -114,7 +114,7 @@ public struct RecoveredRowBuffer: ~Copyable {
     sink.endRow()
   }
 
-  /// A number for the row id, if it counts, and all values but some, the same for the same.
+  /// A hash of the row id, where wanted, and of all values but those of `columns`.
   func contentHash(without columns: Set<Int> = [], hasRowID: Bool = true) -> Int {
     var hasher = Hasher()
     if hasRowID { hasher.combine(rowID) }
@@ -136,7 +136,7 @@ public struct RecoveredRowBuffer: ~Copyable {
   }
 }
 
-/// Gathers each row in a buffer and hands it on.
+/// Gathers each row in a buffer and passes it on.
 struct BufferedRowSink: RecoverySink, ~Copyable {
   private let receive: (borrowing RecoveredRowBuffer) -> Bool
   private var row = RecoveredRowBuffer()
@@ -160,7 +160,7 @@ struct BufferedRowSink: RecoverySink, ~Copyable {
   }
   mutating func stop() { wantsMore = false }
 
-  /// Hands on rows of a batch.
+  /// Passes on rows of a batch.
   mutating func receive(_ batch: borrowing RowBatch, _ places: Range<Int>) {
     var index = places.lowerBound
     while index < places.upperBound, wantsMore {
@@ -172,8 +172,8 @@ struct BufferedRowSink: RecoverySink, ~Copyable {
 }
 
 extension DamagedDatabase {
-  /// Hands rows to `receive` until it returns false, each in the same memory: those of the tables named, or all,
-  /// then also those of no known table.
+  /// Calls `receive` with each row until it returns false, always in the same memory. Without names, rows of all tables
+  /// and of no known table are given.
   /// - Throws: ``SQLiteFileError`` when the device fails.
   public func forEachBufferedRow(
     _ selection: Selection, of names: Set<String>? = nil,
@@ -182,7 +182,7 @@ extension DamagedDatabase {
     if selection != .deleted, names == nil { forgetClaims() }
     try withoutActuallyEscaping(receive) { receive throws(SQLiteFileError) in
       var sink = BufferedRowSink(receive: receive)
-      guard selection != .deleted, pageCount >= ParallelRecovery.leastPageCount else {
+      guard selection != .deleted, pageCount >= ParallelRecovery.minPageCount else {
         return try emit(selection, places(names), &sink)
       }
       if try !RowPipeline.read(self, places(names), receive) { sink.stop() }
@@ -190,14 +190,14 @@ extension DamagedDatabase {
     }
   }
 
-  /// Hands on all readable rows until one of the closures returns false: the live ones in the order of pages, then those
-  /// that their pages contradict. Those whose records are of the form of their table go to `records` as they stand, a
-  /// stretch at a time, the others to `others`. Both are called on a thread while another reads on.
+  /// Passes on all readable rows until one of the closures returns false: live rows in the order of pages, then rows
+  /// that their pages contradict. Rows whose records have the form of their table go to `records` unchanged, a
+  /// stretch at a time; all others go to `others`. Both are called on one thread while another thread reads on.
   ///
   /// - Parameters:
-  ///   - forms: for each table its form; nil where each row is wanted with its values.
-  ///   - records: what takes records.
-  ///   - others: what takes all other rows, each in the same memory.
+  ///   - forms: the form of each table; nil where each row is wanted with its values.
+  ///   - records: takes records.
+  ///   - others: takes all other rows, always in the same memory.
   /// - Throws: ``SQLiteFileError`` when the device fails.
   public func forEachReadableRow(
     as forms: [RecordForm?], records: (borrowing RecordBatch, RecordBatch.Stretch) -> Bool,
@@ -214,6 +214,6 @@ extension DamagedDatabase {
     }
   }
 
-  /// What all rows claim is known only when all have been read; whoever starts over starts over.
+  /// Clears the claimed overflow pages before all rows are read again: only after that all claims are known.
   private func forgetClaims() { claimed = PageSet(pageCount: pageCount) }
 }

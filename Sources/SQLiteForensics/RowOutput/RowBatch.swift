@@ -1,8 +1,8 @@
 import SQLiteFile
 
-/// Rows one after the other in memory that is used again.
+/// Rows one after the other in reused memory.
 struct RowBatch: ~Copyable {
-  /// Where a row is in the batch, and what else there is to know of it.
+  /// Where a row is in the batch, and all else that is known about it.
   struct Head {
     let origin: RowOrigin
     let rowID: Int64?
@@ -17,14 +17,14 @@ struct RowBatch: ~Copyable {
   private(set) var values: ContiguousArray<RecoveredRowBuffer.Value> = []
   private(set) var bytes = ContiguousArray<UInt8>()
   private(set) var partials: [[PartialValue]] = []
-  /// Rows of which the records stand for the values, and for each stretch of them how many others come before it.
+  /// Rows kept as records instead of values, and for each stretch of them how many other rows come before it.
   private(set) var records = RecordBatch()
   private(set) var places: ContiguousArray<Int> = []
   /// Bytes of all values, partial ones too.
   private(set) var size = 0
 
   var isEmpty: Bool { heads.isEmpty && places.isEmpty }
-  /// Values, and records, each of which has some.
+  /// The number of values, with an estimate of four for each record.
   var valueCount: Int { values.count + 4 * records.records.count }
 
   @inline(__always)
@@ -43,7 +43,7 @@ struct RowBatch: ~Copyable {
     size += leaf.contentSize
   }
 
-  /// Has records of a page go on, or begins with them.
+  /// Continues the stretch of a page's records, or begins a new one.
   @inline(__always)
   private mutating func open(_ table: Int, _ page: UInt32) {
     guard places.last != heads.count || !records.isOpen(page) else { return }
@@ -77,7 +77,7 @@ struct RowBatch: ~Copyable {
     size = 0
   }
 
-  /// Where a batch was at some time.
+  /// The state of a batch at some point.
   struct Mark {
     fileprivate let heads: Int
     fileprivate let stretches: Int
@@ -87,7 +87,7 @@ struct RowBatch: ~Copyable {
 
   var mark: Mark { Mark(heads: heads.count, stretches: places.count) }
 
-  /// Drops what came since then; what was added next was of another page.
+  /// Drops all rows added since then. The first of them must be of another page.
   mutating func takeBack(to mark: Mark) {
     if mark.heads < heads.count {
       values.removeSubrange(heads[mark.heads].values.lowerBound...)

@@ -1,10 +1,10 @@
 public import SQLiteFile
 
-/// Where a row comes from, and what that makes of it.
+/// Where a row comes from, and what that says about it.
 public struct RowOrigin: Sendable, Hashable {
-  /// What a row is that is not an ordinary live one.
+  /// The state of a row that is not an ordinary live row.
   public enum State: String, Sendable, Hashable, CaseIterable {
-    /// It was deleted, or is an older version of a row: what is left of it stands in space that is free.
+    /// A deleted row, or an older version of a row: its remains are in free space.
     case deleted
     /// An older version of a row, from a frame of the log that a later one replaced.
     case superseded
@@ -12,9 +12,9 @@ public struct RowOrigin: Sendable, Hashable {
     case uncommitted
     /// From a frame of the log left over from an earlier generation.
     case stale
-    /// As the rollback journal has it from before the last transaction.
+    /// As it was before the last transaction, from the rollback journal.
     case beforeImage
-    /// A pointer of its page leads to it, as SQLite would read it; the rest of the page speaks against that.
+    /// SQLite would read it, because a pointer of its page leads to it, but the rest of the page contradicts it.
     case contradicted
   }
 
@@ -22,13 +22,13 @@ public struct RowOrigin: Sendable, Hashable {
   public enum Place: String, Sendable, Hashable {
     /// A cell of the page's b-tree.
     case cell
-    /// A free block.
+    /// A freeblock.
     case freeBlock
     /// Space between the cell pointers and the cells, or between cells.
     case gap
-    /// A page on the free list that was a leaf.
+    /// A page on the freelist that was a leaf.
     case freePage
-    /// A trunk page of the free list.
+    /// A trunk page of the freelist.
     case trunk
     /// A page that nothing leads to.
     case orphan
@@ -50,27 +50,27 @@ public struct RowOrigin: Sendable, Hashable {
   public var page: UInt32 = 0
   /// Offset of the row's first byte in that file.
   public var offset: Int64 = 0
-  /// How sure it is that these bytes were a row, in hundredths.
+  /// How certain it is that these bytes were a row, from 0 to 100.
   public var confidence = 100
 }
 
 /// A value that is not whole.
 ///
-/// Where neither its type nor its length is certain, ``of`` is 0. The bytes of neighbours of which only the outer
-/// borders are certain stand under the first of them.
+/// Where neither its type nor its length is certain, ``of`` is 0. Where only the outer borders of several neighbouring
+/// values are certain, the first of them has the bytes of all.
 public struct PartialValue: Sendable, Hashable {
   /// The place of the column.
   public var column: Int
-  /// Bytes from its start that are there and not in doubt; all of them where nothing tells which are in doubt.
+  /// How many bytes from its start are present and not in doubt; all bytes where it is not known which are in doubt.
   public var have: Int
-  /// Bytes that it had.
+  /// The length of the whole value in bytes.
   public var of: Int
-  /// Whether bytes are there that cannot be trusted, rather than missing.
+  /// Whether bytes are in doubt, and not just missing.
   public var isDoubtful: Bool
-  /// Those that ``have`` counts.
+  /// The bytes that ``have`` counts.
   public var bytes: [UInt8]
 
-  /// A value of which so much is known.
+  /// Creates a partial value.
   public init(column: Int, have: Int, of: Int, isDoubtful: Bool, bytes: [UInt8]) {
     self.column = column
     self.have = have
@@ -80,17 +80,17 @@ public struct PartialValue: Sendable, Hashable {
   }
 }
 
-/// Takes recovered rows: before each one where it comes from, then its values as any other sink. A column of
-/// which a partial value was told gets NULL.
+/// Takes recovered rows: first the origin of a row, then its values as in any other sink. A column with a partial value
+/// gets NULL.
 protocol RecoverySink: RowSink, ~Copyable {
   mutating func begin(_ origin: RowOrigin, partial: [PartialValue])
-  /// Takes the whole record of a live row as it stands; false to be given its values.
+  /// Takes the whole record of a live row unchanged; false to get its values instead.
   mutating func take(_ record: RawSpan, rowID: Int64, _ origin: RowOrigin) -> Bool
-  /// Texts met so far that are none in the encoding of the file.
+  /// How many texts so far are not valid in the encoding of the file.
   var undecodableCount: Int { get }
-  /// Takes all rows of a leaf at once: those of a table with its columns in order, in a file with UTF-8.
+  /// Takes all rows of a leaf at once, for a table with its columns in order in a file with UTF-8.
   ///
-  /// - Returns: false when it does not, or when a record contradicts itself; then none of the rows has been taken.
+  /// - Returns: false when the sink does not do that, or when a record contradicts itself; then no row is taken.
   mutating func take(
     _ leaf: borrowing SoundLeaf, _ page: RawSpan, number: UInt32, _ layout: borrowing RowLayout,
     _ attribution: Attribution, table: Int
@@ -113,7 +113,7 @@ extension RecoverySink where Self: ~Copyable {
   mutating func take(_ record: RawSpan, rowID: Int64, _ origin: RowOrigin) -> Bool { false }
 }
 
-/// A row with values and all that is known about it.
+/// A row with its values and all that is known about it.
 public struct RecoveredRow: Sendable, Hashable {
   /// Where it comes from.
   public var origin: RowOrigin

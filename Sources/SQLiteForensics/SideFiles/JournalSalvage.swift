@@ -1,17 +1,17 @@
 import SQLiteFile
 
-/// Every page that a rollback journal holds, its headers whole or not.
+/// Every page that a rollback journal holds, with intact headers or without.
 ///
 /// A finished transaction zeroes the journal's first header (journal modes PERSIST and, under an exclusive lock,
-/// DELETE); damage may do the same to one that was not finished. The records stay, and each gives the nonce of its
-/// checksum away: what is stored less the sum of every 200th byte (file format, section 3). Records of one segment
-/// must agree on it.
+/// DELETE); damage may do the same to an unfinished one. The records remain, and each reveals the nonce of its
+/// checksum: the stored checksum less the sum of every 200th byte (file format, section 3). All records of a segment
+/// have the same nonce.
 struct JournalSalvage {
-  /// What the journal says of the last transaction.
+  /// What the journal says about the last transaction.
   enum Verdict: String {
-    /// The header is whole: SQLite itself would roll back.
+    /// The header is intact: SQLite itself would roll back.
     case hot
-    /// Finished: what the journal holds is history.
+    /// The transaction was finished: the journal holds older versions only.
     case finished
     /// The header is lost, and the transaction was not finished: it must be rolled back.
     case headerLost
@@ -23,15 +23,15 @@ struct JournalSalvage {
   struct Image: BitwiseCopyable {
     /// The page's number, from 1.
     let page: UInt32
-    /// How many transactions back: 0 for the last one; more for what older ones have left behind it.
+    /// How many transactions back: 0 for the last one, more for remains of older ones behind it.
     let age: UInt16
-    /// Whether the record agrees with its checksum, which covers every 200th byte only.
+    /// Whether the record agrees with its checksum, which only covers every 200th byte.
     let isVerified: Bool
     /// Where the page's content starts, in bytes from the start of the journal.
     let offset: Int64
   }
 
-  /// What the journal says of the last transaction.
+  /// What the journal says about the last transaction.
   package let verdict: Verdict
   /// Page size in bytes; 0 when no record could be recognised.
   let pageSize: Int
@@ -39,7 +39,7 @@ struct JournalSalvage {
   let images: ContiguousArray<Image>
   /// Size of the database in pages before the transaction; nil when it is not known.
   let databasePageCount: UInt32?
-  /// The pages to be read from here, when the transaction must be rolled back.
+  /// The offsets of the pages to read from the journal when the transaction must be rolled back.
   package let pageOffsets: [UInt32: Int64]
   /// What is wrong with the journal.
   let findings: [Finding]
@@ -94,7 +94,7 @@ struct JournalSalvage {
       findings.append(
         Finding(
           "journal.undecided",
-          "the journal's header is zero and nothing tells whether its transaction was finished; the main file is read as it stands",
+          "the journal's header is zero and nothing tells whether its transaction was finished; the main file is read without the journal",
           member: .journal, offset: 0))
     }
     pageOffsets = offsets
@@ -102,12 +102,12 @@ struct JournalSalvage {
   }
 }
 
-/// Says whether the transaction of a journal without header was finished.
+/// Decides whether the transaction of a journal without a header was finished.
 ///
-/// A commit in a rollback mode writes page 1 with a new change counter, and journals page 1 before. So page 1 as it
-/// was and as it is tell. A transaction under an exclusive lock may leave page 1 alone. Then a segment that was never
-/// synced tells that it had not got to the end, and so does a page that is still as it was before: a commit first syncs
-/// all segments, then writes all pages.
+/// A commit in a rollback mode first journals page 1, then writes it with a new change counter. So the old and the
+/// new page 1 tell. A transaction under an exclusive lock may leave page 1 alone. Then it is not finished if a
+/// segment was never synced, or if a page is still as it was before: a commit first syncs all segments, then writes
+/// all pages.
 struct JournalJudge {
   private let file: ByteFile
   private let main: ByteFile
@@ -151,7 +151,7 @@ struct JournalJudge {
     return .undecided
   }
 
-  /// The database's size before the transaction: as a later segment's header has it, or page 1 as it was.
+  /// The database's size before the transaction: from a later segment's header, or from page 1 as it was.
   func databasePageCount() throws(SQLiteFileError) -> UInt32? {
     if let count = scanned.databasePageCount { return count }
     let before = try header(pageOne == nil ? main : file, at: pageOne?.offset ?? 0)

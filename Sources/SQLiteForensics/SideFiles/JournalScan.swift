@@ -1,14 +1,14 @@
 import SQLiteFile
 
-/// Goes through the segments of a rollback journal, whatever is left of their headers.
+/// Reads the segments of a rollback journal, with intact headers or without.
 struct JournalScan {
-  /// What the records of a journal are.
+  /// The records of a journal.
   struct Result {
     let pageSize: Int
     let images: ContiguousArray<JournalSalvage.Image>
-    /// From a whole header of the last transaction; nil when all of them are lost.
+    /// The database's size from an intact header of the last transaction; nil when all of its headers are lost.
     let databasePageCount: UInt32?
-    /// Whether the last transaction ends in a segment with records that was never synced.
+    /// Whether the last transaction ends in a segment that has records and was never synced.
     let endsUnsynced: Bool
   }
 
@@ -41,9 +41,9 @@ struct JournalScan {
   }
 
   private static let sectorSizes: [Int64] = [512, 4096, 1024, 2048, 8192, 16_384, 32_768, 65_536]
-  /// Ruined records in a row past which the segment is taken to have ended.
-  private static let mostRuinedRecords = 8
-  /// How far behind a record the next one is looked for, in bytes: a hole in a file may be as large as you like.
+  /// The most damaged records in a row; after more, the segment counts as ended.
+  private static let maxDamagedRecords = 8
+  /// How far behind a record the next one is searched for, in bytes: a hole in a file may have any size.
   private static let farthestSearch: Int64 = 64 << 20
   private static let pageSizes = [4096, 1024, 2048, 8192, 16_384, 32_768, 65_536, 512]
 
@@ -56,7 +56,7 @@ struct JournalScan {
   private var databasePageCount: UInt32?
   private var age: UInt16 = 0
   private var endsUnsynced = false
-  /// Pages of the transaction being read: it journals each only once.
+  /// Pages of the current transaction, which journals each page only once.
   private var pages: Set<UInt32> = []
 
   private var recordLength: Int { pageSize + 8 }
@@ -65,9 +65,9 @@ struct JournalScan {
   ///
   /// - Parameters:
   ///   - file: the journal.
-  ///   - expected: the page size of the database, tried first.
-  ///   - pageLimit: the highest page number that is believed.
-  /// - Returns: nil when no record can be recognised.
+  ///   - expected: the page size of the database, which is tried first.
+  ///   - pageLimit: the highest page number that is accepted.
+  /// - Returns: the records; nil when none can be recognised.
   /// - Throws: ``SQLiteFileError`` when the device fails.
   static func scan(_ file: ByteFile, expected: Int, pageLimit: UInt32) throws(SQLiteFileError)
     -> Result?
@@ -89,13 +89,13 @@ struct JournalScan {
     window = ForwardWindow(file)
   }
 
-  // MARK: - Where records stand
+  // MARK: - Places of records
 
   private static func isPageSize(_ size: Int) -> Bool {
     size >= 512 && size <= 65_536 && size & (size - 1) == 0
   }
 
-  /// Page and sector size: from the first header, else those with which most records agree on their nonce.
+  /// Page and sector size: from the first header, else the sizes with which most records agree on their nonce.
   private static func geometry(of file: ByteFile, _ expected: Int, _ pageLimit: UInt32)
     throws(SQLiteFileError) -> (pageSize: Int, sectorSize: Int64)?
   {
@@ -113,7 +113,7 @@ struct JournalScan {
           guard start + pageSize + 8 <= bytes.byteCount else { break }
           let nonce = nonce(bytes, start, pageSize, pageLimit)
           if let nonce, nonce == last { score += 2 }
-          // One record alone proves nothing: it counts for the page size that the database has.
+          // One record alone proves nothing, but it counts for the page size of the database.
           if nonce != nil, index == 0, pageSize == expected, sectorSize == 512 { score += 1 }
           last = nonce
         }
@@ -123,7 +123,7 @@ struct JournalScan {
     return best.map { ($0.pageSize, $0.sectorSize) }
   }
 
-  /// What the checksum of a record was started with if the record is whole; nil when its page number is none.
+  /// The value with which the checksum of an intact record was started; nil when its page number is not valid.
   private static func nonce(
     _ bytes: RawSpan, _ start: Int, _ pageSize: Int, _ pageLimit: UInt32
   ) -> UInt32? {
@@ -154,7 +154,7 @@ struct JournalScan {
   // MARK: - Segments
 
   private mutating func run() throws(SQLiteFileError) {
-    // The first header, whole or not, takes a sector.
+    // The first header, intact or not, takes a sector.
     let first = try header(at: 0)
     if let first { databasePageCount = first.databasePageCount }
     var offset = try segment(from: sectorSize, nonce: first?.nonce)
@@ -162,7 +162,7 @@ struct JournalScan {
       let boundary = (offset + sectorSize - 1) / sectorSize * sectorSize
       if let header = try header(at: boundary) {
         if age == 0 {
-          // Segments of one transaction agree on the size that the database had.
+          // Segments of one transaction agree on the size of the database.
           if let known = databasePageCount, known != header.databasePageCount { nextTransaction() }
           if age == 0 { databasePageCount = header.databasePageCount }
         }
@@ -171,7 +171,7 @@ struct JournalScan {
         if age == 0 { endsUnsynced = !header.isSynced && images.count > count }
         continue
       }
-      // Behind the last segment: what an older and longer journal has left.
+      // Behind the last segment: remains of an older and longer journal.
       if age == 0 { nextTransaction() }
       guard let next = try nextRun(from: offset) else { return }
       offset = next.isHeader ? next.offset : try segment(from: next.offset, nonce: nil)
@@ -194,7 +194,7 @@ struct JournalScan {
     var isSure = known != nil
     while offset + length <= file.size {
       guard let next = try self.nonce(at: offset), next == nonce ?? next else {
-        // A ruined record in the middle: those behind it still agree.
+        // A damaged record in the middle: the records behind it still agree.
         guard let nonce, let sound = try soundRecord(after: offset, nonce) else { break }
         offset = sound
         continue
@@ -222,19 +222,19 @@ struct JournalScan {
     return offset
   }
 
-  /// The next of a few records that agrees with the nonce of its segment.
+  /// Where the next record is that agrees with the nonce of its segment, among a few; nil when none does.
   private mutating func soundRecord(after offset: Int64, _ nonce: UInt32) throws(SQLiteFileError)
     -> Int64?
   {
-    for step in 1...Self.mostRuinedRecords {
+    for step in 1...Self.maxDamagedRecords {
       let next = offset + Int64(step) * Int64(recordLength)
       if try self.nonce(at: next) == nonce { return next }
     }
     return nil
   }
 
-  /// The next segment header, or the next two records that agree on a nonce, at any place a multiple of eight away:
-  /// sectors and records have such lengths.
+  /// The next segment header, or the next two records that agree on a nonce, at a distance of a multiple of eight: the
+  /// lengths of sectors and records are such multiples.
   private mutating func nextRun(from start: Int64) throws(SQLiteFileError)
     -> (offset: Int64, isHeader: Bool)?
   {

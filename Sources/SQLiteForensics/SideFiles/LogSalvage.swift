@@ -1,22 +1,22 @@
 import SQLiteFile
 
-/// Every frame of a write-ahead log, those that SQLite would not look at too, and without its header if need be.
+/// Every frame of a write-ahead log, also those that SQLite ignores, with or without the log's header.
 ///
-/// A frame's checksum goes on from that of the frame before it (file format, section 4.2), and that is stored there.
-/// So each frame but the first can be checked without the header. The first frame's checksum, undone byte for byte,
-/// gives the header's, and of the 24 bytes that led to it all are known but the restart counter: 32 bits remain that
-/// must agree, and the counter comes out.
+/// A frame's checksum continues the checksum stored in the frame before it (file format, section 4.2). So each frame
+/// but the first can be checked without the header. Undoing the first frame's checksum byte for byte gives the
+/// header's checksum. Of the 24 bytes behind that, all are known but the restart counter: 32 bits remain that must
+/// agree, and they give the counter.
 struct LogSalvage {
   /// What a frame is to the database.
   enum Status: Equatable {
     /// Part of a transaction that was committed; the first commit of the log is 1.
     case committed(Int)
-    /// Behind the last commit: a transaction that was never finished.
+    /// Behind the last commit: part of a transaction that was never finished.
     case uncommitted
-    /// Left over from an earlier generation, all of which had been carried into the main file.
+    /// Left over from an earlier generation, which had been checkpointed.
     case stale
-    /// Of this generation, but it, one before it or one of its transaction does not agree with its checksum, and a
-    /// commit stands behind.
+    /// Of this generation, with a commit behind it; but the frame, one before it or one of its transaction does not
+    /// agree with its checksum.
     case unverified
   }
 
@@ -30,11 +30,11 @@ struct LogSalvage {
     let page: UInt32
     /// The size of the database in pages, in a frame that commits; else 0.
     let commitPageCount: UInt32
-    /// Both salts: what tells generations apart.
+    /// Both salts, which tell generations apart.
     let salts: UInt64
     /// What the frame is to the database.
     let status: Status
-    /// Whether the frame agrees with its checksum, as far as the frame before it can be trusted.
+    /// Whether the frame agrees with its checksum, which relies on the frame before it.
     let isVerified: Bool
   }
 
@@ -42,19 +42,19 @@ struct LogSalvage {
   let pageSize: Int
   /// Whether the header is not valid, so that SQLite ignores the log.
   let headerLost: Bool
-  /// Whether more than the header is missing from the start: which generation is the newest is not known then.
+  /// Whether more than the header is missing from the start. Then it is not known which generation is the newest.
   let headLost: Bool
-  /// Whether checksums count big-endian words.
+  /// Whether checksums add up big-endian words.
   let isBigEndian: Bool
-  /// How often the log had been restarted; nil when that cannot be told.
+  /// How often the log was restarted; nil when that is not known.
   let checkpointSequence: UInt32?
   /// The number of commits.
   let commitCount: Int
   /// Size of the database in pages after the last commit; nil without one.
   let databasePageCount: UInt32?
-  /// Where each page's newest committed frame keeps its content.
+  /// The offset of each page's content in its newest committed frame.
   let pageOffsets: [UInt32: Int64]
-  /// The highest page number that is believed.
+  /// The highest page number that is accepted.
   let pageLimit: UInt32
   /// What is wrong with the log.
   let findings: [Finding]
@@ -85,9 +85,9 @@ struct LogSalvage {
   /// - Parameters:
   ///   - file: the log.
   ///   - expected: the page size of the database, tried first where the header is lost; nil when it is not known.
-  ///   - mainSize: size of the main file in bytes, for what page numbers can be meant.
-  ///   - includeUncommitted: whether ``pageOffsets`` has also what stands behind the last commit and agrees with its
-  ///     checksum.
+  ///   - mainSize: size of the main file in bytes, which limits page numbers.
+  ///   - includeUncommitted: whether ``pageOffsets`` also has frames behind the last commit that agree with their
+  ///     checksums.
   /// - Throws: ``SQLiteFileError`` when the device fails.
   init(
     _ file: ByteFile, pageSize expected: Int?, mainSize: Int64 = 0, includeUncommitted: Bool = false
@@ -118,7 +118,7 @@ struct LogSalvage {
         ? []
         : [
           Finding(
-            "wal.noFrames", "the log is not used: \(defect), and no frame can be recognised",
+            "wal.noFrames", "the log is not used: \(defect), and no frame is recognisable",
             member: .wal, offset: 0)
         ]
       return
@@ -167,7 +167,7 @@ struct PackedFrame: BitwiseCopyable {
   let commitPageCount: UInt32
   private let salt1: UInt32
   private let salt2: UInt32
-  /// Lowest bit: verified; two bits: the kind; the rest: the commit's number.
+  /// From the lowest bit: one bit for verified, two bits for the kind, the rest for the commit's number.
   private var state: UInt32
 
   init(page: UInt32, commitPageCount: UInt32, salts: UInt64, kind: UInt32, isVerified: Bool) {
@@ -181,7 +181,7 @@ struct PackedFrame: BitwiseCopyable {
   var salts: UInt64 { UInt64(salt1) << 32 | UInt64(salt2) }
   var isVerified: Bool { state & 1 == 1 }
 
-  /// The same frame as one of another kind, which is not committed.
+  /// The same frame with another kind; not for committed frames.
   func marked(_ kind: UInt32) -> PackedFrame {
     PackedFrame(
       page: page, commitPageCount: commitPageCount, salts: salts, kind: kind,

@@ -1,11 +1,11 @@
 import SQLiteFile
 
-/// Goes through the frames of a log once and says of each what it is.
+/// Reads the frames of a log once and decides the status of each.
 struct LogScan {
   private(set) var frames = ContiguousArray<PackedFrame>()
   private(set) var pageOffsets: [UInt32: Int64] = [:]
   private(set) var commits = 0
-  /// Size of the database after the last commit; 0 where none tells one that can be true.
+  /// Size of the database in pages after the last commit; 0 where no commit has a possible one.
   private(set) var databasePageCount: UInt32 = 0
 
   private let file: ByteFile
@@ -13,9 +13,9 @@ struct LogScan {
   private var isLive: Bool
   /// The first frame behind the last commit.
   private var pendingStart = 0
-  /// The frame that ends the valid ones, where a commit of their generation stands behind it.
+  /// The first invalid frame, where a commit of its generation is behind it.
   private var brokenFrame: Int?
-  /// Committed frames behind it.
+  /// Committed frames behind the broken one.
   private var lostFrames = 0
   private var unfinishedFrames = 0
   private var emptyCount = 0
@@ -23,7 +23,7 @@ struct LogScan {
   private var impossible = ImpossiblePages()
   private var impossibleSize: UInt32?
 
-  /// Zeros past which nothing more is looked for, in bytes.
+  /// The most zeros that are read; after more, the log counts as ended, in bytes.
   private static let longestHole = 16 << 20
 
   init(_ file: ByteFile, _ basis: LogBasis, pageLimit: UInt32) {
@@ -43,7 +43,7 @@ struct LogScan {
       let bytes = window.bytes.rawSpan
       take(bytes.part(start, stride), &before)
       offset += Int64(stride)
-      // A hole that is as large as you like costs nothing on disk.
+      // A hole of any size costs nothing on disk.
       let isEmpty = frames.last.map { $0.page == 0 && $0.salts == 0 } ?? false
       emptyCount = isEmpty ? emptyCount + 1 : 0
       if emptyCount * stride > Self.longestHole { break }
@@ -60,9 +60,9 @@ struct LogScan {
     return 0
   }
 
-  /// Says what the frames behind the last commit are. A frame that does not agree with its checksum breaks the log
-  /// only where a commit of its generation stands behind it: within a transaction SQLite itself writes over frames
-  /// and leaves their checksums for the commit.
+  /// Decides the status of the frames behind the last commit. A frame that does not agree with its checksum breaks
+  /// the log only where a commit of its generation is behind it: within a transaction SQLite itself overwrites frames
+  /// and leaves their checksums to the commit.
   private mutating func judgeRemainder(_ includeUncommitted: Bool) {
     let start = max(pendingStart, basis.firstLiveFrame)
     var sound = 0
@@ -82,7 +82,7 @@ struct LogScan {
       }
     }
     if let brokenFrame, start < brokenFrame {
-      // Of the transaction that the broken frame is of, so it was finished.
+      // These frames are of the transaction of the broken frame, which was finished.
       for number in start..<brokenFrame {
         frames[number] = frames[number].marked(PackedFrame.unverified)
       }
@@ -104,7 +104,7 @@ struct LogScan {
       + Int64(WriteAheadLog.frameHeaderLength)
   }
 
-  /// Takes one frame; `before` is the checksum that the frame before it has stored.
+  /// Takes one frame; `before` is the checksum stored in the frame before it.
   private mutating func take(_ bytes: RawSpan, _ before: inout LogChecksum?) {
     let index = frames.count
     let page = bytes.uint32(at: 0)
@@ -162,14 +162,14 @@ struct LogScan {
         findings.append(
           Finding(
             "wal.headerLost",
-            "the log's header is lost (\(defect)); its frames have been read by their own checksums, with pages of \(basis.pageSize) bytes",
+            "the log's header is lost (\(defect)); its frames are read by their own checksums, with pages of \(basis.pageSize) bytes",
             member: .wal, offset: 0))
       }
       if basis.firstLiveFrame > 0 {
         findings.append(
           Finding(
             "wal.framesLost",
-            "the first \(basis.firstLiveFrame) frames are ruined too; pages that only they had are older than the rest",
+            "the first \(basis.firstLiveFrame) frames are damaged too; pages that only these frames held are older than the rest",
             member: .wal, offset: Int64(WriteAheadLog.headerLength)))
       }
     }

@@ -1,6 +1,6 @@
 package import SQLiteFile
 
-/// The states of a database that its write-ahead log still holds: before the log, and after each of its commits.
+/// The states of a database that its write-ahead log holds: before the log, and after each of its commits.
 package final class LogStates {
   /// A transaction in the log.
   package struct Commit: Sendable {
@@ -12,7 +12,7 @@ package final class LogStates {
     package let pages: [UInt32]
     /// Size of the database in pages after it.
     package let databasePageCount: UInt32
-    /// The frames of the log up to and with the commit.
+    /// How many frames of the log there are up to the commit, which is included.
     let endFrame: UInt32
   }
 
@@ -20,11 +20,11 @@ package final class LogStates {
   package struct Remainder: Sendable {
     /// What they are.
     package enum Kind: String, Sendable {
-      /// Of a transaction that was never finished.
+      /// From a transaction that was never finished.
       case uncommitted
-      /// Of an earlier generation of the log.
+      /// From an earlier generation of the log.
       case stale
-      /// Of this generation, behind a frame that does not agree with its checksum.
+      /// From this generation, behind a frame that does not agree with its checksum.
       case unverified
     }
 
@@ -42,7 +42,8 @@ package final class LogStates {
 
   /// The commits, oldest first.
   package let commits: [Commit]
-  /// Frames that belong to no state, in the order of the file; of a log with very many generations the first.
+  /// Frames that belong to no state, in the order of the file; for a log with very many generations only the first
+  /// ones.
   package let remainders: [Remainder]
   /// What is wrong with log and journal.
   package let findings: FindingList
@@ -55,7 +56,7 @@ package final class LogStates {
   private let under: [PageReader.Overlay]
   private let journalPageCount: UInt32?
 
-  private static let mostRemainders = 1000
+  private static let maxRemainders = 1000
 
   /// Reads log and journal of a database that can be opened.
   package init(of database: SQLiteDatabase) throws(SQLiteFileError) {
@@ -100,12 +101,12 @@ package final class LogStates {
   ) {
     var before: Remainder?
     if let last = remainders.last, last.kind == kind,
-      last.salts == frame.salts || remainders.count >= mostRemainders
+      last.salts == frame.salts || remainders.count >= maxRemainders
     {
       before = last
       remainders.removeLast()
     }
-    guard before != nil || remainders.count < mostRemainders else { return }
+    guard before != nil || remainders.count < maxRemainders else { return }
     remainders.append(
       Remainder(
         kind: kind, salts: before?.salts ?? frame.salts, frameCount: (before?.frameCount ?? 0) + 1,
@@ -115,7 +116,8 @@ package final class LogStates {
 
   /// The database as it was after a commit; 0 for the state without the log.
   ///
-  /// - Throws: ``SQLiteFileError`` also when there was no database yet, or its page 1 cannot be read.
+  /// - Throws: ``SQLiteFileError`` when the device fails, when there was no database yet, or when its page 1 cannot
+  ///   be read.
   package func database(after commit: Int) throws(SQLiteFileError) -> SQLiteDatabase {
     var pageCount = journalPageCount
     var overlays = under
@@ -133,7 +135,7 @@ package final class LogStates {
     guard let header = try? DatabaseHeader(parsing: bytes.rawSpan), header.pageSize == pageSize
     else {
       throw SQLiteFileError(
-        .badHeader, "after commit \(commit) of the log there is no readable page 1", path: path)
+        .badHeader, "there is no readable page 1 after commit \(commit) of the log", path: path)
     }
     let mainPages = UInt32(clamping: (main.size + Int64(pageSize) - 1) / Int64(pageSize))
     return try SQLiteDatabase(

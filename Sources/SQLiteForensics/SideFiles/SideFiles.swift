@@ -1,17 +1,17 @@
 import SQLiteFile
 
-/// Everything that the files beside a database hold: what belongs to its live state, and every older or unfinished
-/// version of a page.
+/// All that the files beside a database hold: what belongs to its live state, and every older or unfinished version
+/// of a page.
 struct SideFiles {
-  /// What is to be laid over the main file for the live state; the first one that has a page wins.
+  /// What lies over the main file in the live state; the first overlay that has a page wins.
   package let overlays: [PageReader.Overlay]
-  /// Versions in the side files that are not live: before-images, then older generations of the log, then
-  /// superseded commits, then what was never committed; each in the order of its file.
+  /// Versions in the side files that are not live: before-images, then older generations of the log, then superseded
+  /// commits, then uncommitted pages; each in the order of its file.
   package let versions: PageVersions
-  /// The main file's own pages under an overlay, by page number: of commit 0 under the log, uncommitted under a
+  /// The main file's own pages under an overlay, by page number: as commit 0 under the log, as uncommitted under a
   /// journal.
   package let shadowed: PageVersions
-  /// Size of the database in pages as the overlays have it; nil without an overlay that tells.
+  /// Size of the database in pages by the overlays; nil where none gives it.
   package let databasePageCount: UInt32?
   /// What is wrong with the side files.
   package let findings: FindingList
@@ -19,7 +19,7 @@ struct SideFiles {
   let log: LogSalvage?
   /// The rollback journal; nil when there is none or it is empty.
   package let journal: JournalSalvage?
-  /// The files that ``versions`` count in, by member.
+  /// The files to which ``versions`` refer, by member.
   let files: [Finding.Member: ByteFile]
 
   /// Reads the `-wal` and the `-journal` beside a database.
@@ -28,14 +28,16 @@ struct SideFiles {
   ///   - path: the path of the main file.
   ///   - main: the main file.
   ///   - pageSize: the page size of the database, a power of two from 512 to 65,536.
-  ///   - includeUncommitted: also lay over what stands behind the log's last commit, behind a broken frame too.
-  /// - Throws: ``SQLiteFileError`` when a side file is there and cannot be read: without it the rows would be
-  ///   wrong in silence.
+  ///   - includeUncommitted: whether the frames behind the log's last commit are laid over too, also those behind a
+  ///     broken frame.
+  /// - Throws: ``SQLiteFileError`` when a side file exists and cannot be read: without it the rows would be silently
+  ///   wrong.
   init(
     beside path: String, main: ByteFile, pageSize: Int, includeUncommitted: Bool = false
   ) throws(SQLiteFileError) {
     guard pageSize >= 512, pageSize <= 65_536, pageSize & (pageSize - 1) == 0 else {
-      throw SQLiteFileError(.badHeader, "impossible page size of \(pageSize) bytes", path: path)
+      throw SQLiteFileError(
+        .badHeader, "the page size of \(pageSize) bytes is impossible", path: path)
     }
     var build = Build(main: main, pageSize: pageSize)
     if let file = try Self.companion(path + "-journal") { try build.addJournal(file) }
@@ -50,11 +52,11 @@ struct SideFiles {
     shadowed = build.shadowed()
   }
 
-  /// The page sizes that the side files have by themselves, for a vote on that of a database without header.
+  /// The page sizes by the side files alone, for a vote on the page size of a database without a header.
   ///
   /// - Parameter path: the path of the main file.
   /// - Returns: a size for each side file that has one, that of the log first.
-  /// - Throws: ``SQLiteFileError`` when a side file is there and cannot be read.
+  /// - Throws: ``SQLiteFileError`` when a side file exists and cannot be read.
   static func pageSizes(beside path: String) throws(SQLiteFileError) -> [Int] {
     var sizes: [Int] = []
     if let file = try companion(path + "-wal") {
@@ -136,7 +138,7 @@ struct SideFiles {
         findings.add(
           Finding(
             "wal.olderThanMain",
-            "the log's header is lost and the main file is newer than its last commit; the log is history only",
+            "the log's header is lost and the main file is newer than its last commit; the log holds older versions only",
             severity: .note, member: .wal, offset: 0))
       } else if isApplied,
         let verdict = try LogGeneration.verdict(
@@ -164,7 +166,7 @@ struct SideFiles {
         let origin: PageVersion.Origin
         switch frame.status {
         case .committed(let number):
-          // All of a log that is not of this generation is left over.
+          // A log that is not applied is of an earlier generation.
           origin = isApplied ? .superseded(commit: number) : .stale
         case .uncommitted: origin = .uncommitted
         case .stale, .unverified: origin = .stale
@@ -176,8 +178,8 @@ struct SideFiles {
       }
     }
 
-    /// Whether a transaction without the log came after its last one: each that writes page 1 counts up the
-    /// change counter (file format, section 1.3.6).
+    /// Whether a transaction without the log came after the log's last one: each transaction that writes page 1
+    /// increments the change counter (file format, section 1.3.6).
     private func isOlderThanMain(_ log: LogSalvage, _ file: ByteFile) throws(SQLiteFileError)
       -> Bool
     {
@@ -187,7 +189,7 @@ struct SideFiles {
       guard let newest = try? DatabaseHeader(parsing: inLog.rawSpan),
         let here = try? DatabaseHeader(parsing: inMain.rawSpan)
       else { return false }
-      // The counter wraps, so that the lesser distance counts.
+      // The counter wraps, so the shorter distance counts.
       return Int32(bitPattern: here.changeCounter &- newest.changeCounter) > 0
     }
 

@@ -4,19 +4,20 @@ import Dispatch
 extension DamagedDatabase {
   /// Looks at every page: what it is, and which pages it leads to.
   func takeCensus() throws(SQLiteFileError) {
-    try readFreeList()
-    // Where there is no header a page may turn out a trunk of the free list, and speak about others.
-    let isAlone = pageCount < ParallelRecovery.leastPageCount || layout.header == nil
+    try readFreelist()
+    // Without a header, a page may turn out to be a freelist trunk, which lists other pages; so one thread reads them
+    // all.
+    let isAlone = pageCount < ParallelRecovery.minPageCount || layout.header == nil
     let count: UInt32 = isAlone ? 1 : 2
     let parts = (0..<count).map { part in
       PageJudgement(
         judge: PageJudge(
-          census: census, layout: layout, map: map, mostPayload: mostPayload,
+          census: census, layout: layout, map: map, maxPayload: maxPayload,
           reading: newReading(),
-          leaf: SoundLeaf(usableSize: layout.usableSize, mostPayload: mostPayload)),
+          leaf: SoundLeaf(usableSize: layout.usableSize, maxPayload: maxPayload)),
         reader: reader.another(), pages: partBound(part, count)..<partBound(part + 1, count))
     }
-    // The judges alone have it now.
+    // From here on only the judges hold the census.
     census = PageCensus(pageCount: 0)
     if isAlone {
       parts[0].run()
@@ -33,19 +34,19 @@ extension DamagedDatabase {
     try readMap()
   }
 
-  /// The first page of one of several parts of the file.
+  /// The first page of a part when the file is split into `count` parts.
   private func partBound(_ part: UInt32, _ count: UInt32) -> UInt32 {
     part == count ? pageCount + 1 : pageCount / count * part + 1
   }
 
-  /// Walks the free list as the header of page 1 begins it (file format, section 1.5).
-  private func readFreeList() throws(SQLiteFileError) {
+  /// Follows the freelist from the header of page 1 (file format, section 1.5).
+  private func readFreelist() throws(SQLiteFileError) {
     guard let header = layout.header else { return }
     var trunk = header.firstFreelistTrunk
     var total = 0
     var buffer = ContiguousArray<UInt8>()
     let most = layout.usableSize / 4 - 2
-    // Of a file that was cut off the list may lead behind its end.
+    // In a file that was cut off, the freelist may name pages past the end.
     let last = header.isPageCountValid ? max(pageCount, header.pageCount) : pageCount
     while trunk >= 2, trunk <= pageCount, !census.free.contains(trunk) {
       guard try reader.copy(trunk, into: &buffer) == layout.pageSize else { return }
@@ -54,39 +55,39 @@ extension DamagedDatabase {
       let count = Int(page.uint32(at: 4))
       census.setTrunk(trunk)
       let leaves = (0..<min(count, most)).map { page.uint32(at: 8 + 4 * $0) }
-      // Else it is any page; what it is it says itself.
+      // Otherwise this is some other page, and its own content decides what it is.
       guard count <= most, next <= last, leaves.allSatisfy({ $0 >= 2 && $0 <= last }) else {
         findings.add(
           Finding(
             "freelist.badTrunk",
             count <= most
-              ? "a trunk page of the free list leads out of the file"
-              : "a trunk page of the free list counts \(count) pages, more than fit",
+              ? "a freelist trunk names a page outside the file"
+              : "a freelist trunk lists \(count) pages, which is more than fit on it",
             severity: .note, page: trunk, offset: reader.location(of: trunk).offset))
         return
       }
-      // The last overflow page of a row may begin as a trunk without leaves does.
+      // The last overflow page of a row may begin like a trunk without leaves.
       if !leaves.isEmpty { census.set(trunk, .trunk) }
       for leaf in leaves { census.setFree(leaf) }
       total += count + 1
       trunk = next
     }
-    isFreeListSound = trunk == 0 && total == Int(header.freelistPageCount)
+    isFreelistSound = trunk == 0 && total == Int(header.freelistPageCount)
   }
 
-  /// Pages that the pointer map calls free are; which it calls pages of b-trees is kept.
+  /// Takes over the pointer map: marks the pages that it calls free, and keeps those that it calls b-tree pages.
   private func readMap() throws(SQLiteFileError) {
-    // Entries that can be true, of the map page at hand.
+    // The number of valid entries on the current map page.
     var good = 0
     var lost: [UInt32] = []
     try map.forEachEntry(&reader) { page, entry in
       good += 1
       switch entry.kind {
       case .free: census.setFree(page)
-      case .root: _ = trees.insert(page)
+      case .root: _ = mappedTreePages.insert(page)
       case .bTree:
-        _ = trees.insert(page)
-        _ = interiors.insert(entry.parent)
+        _ = mappedTreePages.insert(page)
+        _ = mappedParents.insert(entry.parent)
       case .firstOverflow, .laterOverflow: break
       }
     } endPage: { map, last in
@@ -96,13 +97,13 @@ extension DamagedDatabase {
     for page in lost {
       findings.add(
         Finding(
-          "ptrmap.unreadable", "no entry of this pointer-map page can be true", severity: .note,
+          "ptrmap.unreadable", "no entry of this pointer-map page is valid", severity: .note,
           page: page, offset: reader.location(of: page).offset))
     }
   }
 }
 
-/// One thread's part of the census. Only that thread touches it.
+/// One thread's part of the census. Only that thread uses it.
 private final class PageJudgement: @unchecked Sendable {
   var judge: PageJudge
   private var reader: PageReader
@@ -124,12 +125,12 @@ private final class PageJudgement: @unchecked Sendable {
   }
 }
 
-/// Decides of each page what it is, and notes which pages it leads to.
+/// Decides what each page is, and records which pages it leads to.
 private struct PageJudge {
   var census: PageCensus
   let layout: FileLayout
   let map: PointerMap
-  let mostPayload: Int
+  let maxPayload: Int
   var reading: LeafReading
   var leaf: SoundLeaf
 
@@ -170,7 +171,7 @@ private struct PageJudge {
     let count = Int(page.uint16(at: base + 3))
     switch kind {
     case .leafTable:
-      // Without a pointer map each cell that goes on must be seen, for the overflow page that it leads to.
+      // Without a pointer map, every cell that continues on an overflow page must be read to record that page.
       let outline = outline(page, base, count)
       if let outline, map.isPresent || !mayGoOn(page, base, count) {
         return census.setLeaf(number, outline)
@@ -207,8 +208,7 @@ private struct PageJudge {
     }
   }
 
-  /// What a page that reads as a table leaf at first sight says of itself; nil unless its first, middle and last cells are
-  /// whole.
+  /// The outline of a page that looks like a table leaf; nil unless its first, middle and last cells are whole.
   private func outline(_ page: RawSpan, _ base: Int, _ count: Int) -> LeafOutline? {
     let usable = layout.usableSize
     let floor = base + 8 + 2 * count
@@ -217,7 +217,7 @@ private struct PageJudge {
       let start = Int(page.uint16(at: base + 8 + 2 * index))
       guard start >= floor, start + 4 <= usable else { return nil }
       return LeafCell.parse(
-        page, at: start, limit: usable, usableSize: usable, mostPayload: mostPayload,
+        page, at: start, limit: usable, usableSize: usable, maxPayload: maxPayload,
         longestHeader: .max, keepsTypes: keepsTypes, &types)
     }
     var first = RecordTypes()
@@ -229,7 +229,7 @@ private struct PageJudge {
     return LeafOutline(rowIDs: least.rowID, last.rowID, first)
   }
 
-  /// Whether any cell of a table leaf has a payload for which there is no room on it.
+  /// Whether any cell of a table leaf may have a payload that does not fit on the page.
   private func mayGoOn(_ page: RawSpan, _ base: Int, _ count: Int) -> Bool {
     let usable = layout.usableSize
     var pointer = base + 8
@@ -249,11 +249,11 @@ private struct PageJudge {
     let usable = layout.usableSize
     let pointers = base + 12
     guard pointers + 2 * count <= usable else { return false }
-    // Children may lie behind the end of a file that was cut off, so they prove the page but their absence
-    // disproves nothing; keys in order do as well.
+    // Children inside the file prove the page. Children past the end disprove nothing, since the file may have been cut
+    // off; then keys in ascending order prove the page.
     var good = 0
     var ordered = 0
-    // Cells of nothing but zeros: a sector of the page is lost.
+    // Cells that are all zero: a sector of the page is lost.
     var lost = 0
     var last = Int64.min
     for index in 0..<count {
@@ -281,11 +281,11 @@ private struct PageJudge {
     return true
   }
 
-  /// Notes which page a cell of an interior page leads to.
+  /// Records which page a cell of an interior page leads to.
   private mutating func setChild(
     _ page: RawSpan, _ base: Int, _ pointers: Int, _ index: Int, _ count: Int, _ number: UInt32
   ) {
-    // What leads on from a page that is free is of the past.
+    // The children of a free page are stale.
     if census.free.contains(number) { return }
     if index == count { return census.setParent(of: page.uint32(at: base + 8), number) }
     let start = Int(page.uint16(at: pointers + 2 * index))
@@ -302,7 +302,7 @@ private struct PageJudge {
     return true
   }
 
-  /// Whether a page reads as a trunk of the free list; only asked where no list leads to it.
+  /// Whether a page looks like a freelist trunk; only asked when the freelist itself is lost.
   private mutating func isTrunk(_ page: RawSpan, _ number: UInt32) -> Bool {
     guard layout.header == nil, !map.isPresent else { return false }
     let next = page.uint32(at: 0)

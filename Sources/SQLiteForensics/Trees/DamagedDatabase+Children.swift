@@ -1,37 +1,38 @@
 import SQLiteFile
 
-/// What a page that an interior page leads to turns out to be.
+/// Whether a page belongs where an interior page leads to it.
 enum ChildPlace {
-  /// All that is known of it agrees with the keys around it.
+  /// Everything known about the page agrees with the keys around it.
   case right
-  /// Some of its rows may have row ids that belong elsewhere: it is an older state of the page, or part of it is another's.
+  /// Some of its row ids may belong elsewhere: it is an earlier state of the page, or a part of it is from another
+  /// page.
   case partly
-  /// It is another page than the b-tree means.
+  /// It is not the page that the b-tree means.
   case wrong
 }
 
 /// A page that an interior page leads to.
 struct ChildPage {
   let page: UInt32
-  /// The row ids that the keys around it leave to it.
+  /// The row ids that the keys around it allow.
   var rowIDs: ClosedRange<Int64>
   var place = ChildPlace.right
 }
 
 extension DamagedDatabase {
-  /// What a child says of itself.
-  private struct Own {
+  /// The content of a child, by its own cells.
+  private struct OwnContent {
     let isLeaf: Bool
-    /// Row ids of a leaf from its first to its last row; keys of an interior page.
+    /// From the first to the last row id of a leaf, or key of an interior page.
     let rowIDs: ClosedRange<Int64>
   }
 
-  /// The pages that an interior page leads to, with the row ids of each, and whether all of it agrees with itself and
-  /// with the row ids that are the page's own; no pages where it leads mostly to those that other pages must lead to, or
-  /// to none of a table, and so is itself not the one that the b-tree means.
+  /// The pages that an interior page leads to, with the row ids of each; and whether the page agrees with itself and
+  /// with `rowIDs`, the row ids that it may have. There are no children when most of them belong to other pages or are
+  /// not table pages: then the interior page itself is not the one that the b-tree means.
   ///
-  /// What a page of a table holds is compared with the keys around it. Where a page and its keys disagree the pages before
-  /// and behind it decide: one that fits between them was led to by a false key.
+  /// The content of a table page is compared with the keys around it. Where they disagree, the neighbouring pages
+  /// decide: a page that fits between its neighbours is in place, and the key is wrong.
   func children(of number: UInt32, _ isIndex: Bool, _ rowIDs: ClosedRange<Int64>)
     throws(SQLiteFileError) -> (children: [ChildPage], isSound: Bool)
   {
@@ -42,33 +43,33 @@ extension DamagedDatabase {
         ?? InteriorPage(buffer.rawSpan, number: number, usableSize: layout.usableSize)
     else { return ([], false) }
     let pages = page.cells.map(\.page) + [page.right]
-    // The keys of an index are its rows, which the walk does not compare.
+    // The keys of an index are its entries, which the walk does not compare.
     if isIndex { return (pages.map { ChildPage(page: $0, rowIDs: rowIDs) }, true) }
     if try isDeniedByMap(number, pages) { return ([], false) }
     var (children, isSound) = Self.ranges(page, rowIDs)
-    // So are nearly all.
+    // Nearly all pages have only right leaves, so this is checked first.
     var areRight = true
     for child in children where areRight { areRight = try isRightLeaf(child) }
     if areRight { return (children, isSound) }
     let own = try children.map { child throws(SQLiteFileError) in try self.own(child.page) }
     let leafCount = own.count { $0?.isLeaf == true }
     let otherCount = own.count { $0?.isLeaf == false }
-    // All leaves of a b-tree are equally deep.
+    // All leaves of a b-tree are at the same depth.
     let areLeaves: Bool? = leafCount == otherCount ? nil : leafCount > otherCount
     func fits(_ place: Int) -> Bool {
       guard let one = own[place] else { return false }
       return children[place].rowIDs.contains(one.rowIDs) && areLeaves != !one.isLeaf
     }
     var fitting = children.indices.filter(fits)
-    // Keys that are the last row ids of several pages are those of the b-tree. Else pages that agree with each other and not
-    // with the keys between them were led to by the keys of another page.
+    // Keys that are the last row ids of several children are right. Otherwise, when the children agree with each other
+    // but not with the keys, the keys are from another page.
     let exactCount = fitting.count {
       $0 < children.count - 1 && own[$0]?.rowIDs.upperBound == children[$0].rowIDs.upperBound
     }
     let rowCount = fitting.compactMap { own[$0]?.rowIDs }.reduce(0.0) {
       $0 + Double($1.upperBound) - Double($1.lowerBound) + 1
     }
-    // By chance a key is the last row id once in as many times as a page has rows.
+    // The chance that a key is the last row id of its page is one in as many as the page has row ids.
     let bits = Int(max(1, rowCount / Double(max(1, fitting.count))).exponent)
     let chain = Self.ascending(
       children.indices.compactMap { place in
@@ -102,7 +103,7 @@ extension DamagedDatabase {
         children[place].place = .wrong
         continue
       }
-      // A key that is false contradicts the pages on both sides of it, and is so told by the one that stands there.
+      // A wrong key contradicts the pages on both sides of it, so the neighbour shows that the key is wrong.
       let last =
         before > 0 && fitting[before - 1] == place - 1
         ? own[fitting[before - 1]]?.rowIDs.upperBound : nil
@@ -127,9 +128,9 @@ extension DamagedDatabase {
     return (children, isSound)
   }
 
-  /// Whether the pointer map gives a page other children than the page itself does: none of these, and as many others, to
-  /// which nothing else leads. Then another page stood there when the map was written. What agrees with itself is SQLite's
-  /// word against the map's, and stays: one child must be no page of a table.
+  /// Whether the pointer map contradicts an interior page: it gives the page none of these children, but at least as
+  /// many others that nothing else leads to. Then another page was here when the map was written. A page that agrees
+  /// with itself is believed over the map, so one of its children must be something other than a table page.
   private func isDeniedByMap(_ number: UInt32, _ children: [UInt32]) throws(SQLiteFileError) -> Bool
   {
     guard map.isPresent else { return false }
@@ -153,7 +154,7 @@ extension DamagedDatabase {
     return others > 1 && others >= children.count
   }
 
-  /// The row ids between two pages; where there is no page those of `usual`, where there are none those of `all`.
+  /// The row ids between two pages. A bound without a page is taken from `usual`; if nothing is between them, `all`.
   private static func between(
     _ last: Int64?, _ next: Int64?, _ usual: ClosedRange<Int64>, _ all: ClosedRange<Int64>
   ) -> ClosedRange<Int64> {
@@ -162,9 +163,9 @@ extension DamagedDatabase {
     return least <= most ? least...most : all
   }
 
-  /// The places of the longest run of ranges that ascend without overlap, by patience sorting.
+  /// The places of the longest subsequence of ranges that ascend without overlap, by patience sorting.
   private static func ascending(_ ranges: [(place: Int, rowIDs: ClosedRange<Int64>)]) -> [Int] {
-    // For each length the range that ends lowest of those that end a run of it.
+    // For each length, the lowest-ending range that ends a subsequence of that length.
     var tails: [Int] = []
     var before = [Int](repeating: -1, count: ranges.count)
     for (index, range) in ranges.enumerated() {
@@ -187,7 +188,7 @@ extension DamagedDatabase {
     return chain.reversed()
   }
 
-  /// The row ids that the page above a leaf leaves to it; all of them for a root.
+  /// The row ids that the parent's keys allow a leaf; all row ids for a root.
   func place(of page: UInt32) throws(SQLiteFileError) -> ClosedRange<Int64> {
     var buffer = ContiguousArray<UInt8>()
     let parent = census.parent(page)
@@ -198,8 +199,7 @@ extension DamagedDatabase {
     return children.first { $0.page == page }?.rowIDs ?? .min ... .max
   }
 
-  /// The row ids that the keys of a page leave to each of its children: where keys contradict each other, all of the
-  /// page's own.
+  /// The row ids that the keys of a page allow each of its children; where keys contradict each other, all of `rowIDs`.
   private static func ranges(_ page: InteriorPage, _ rowIDs: ClosedRange<Int64>) -> (
     children: [ChildPage], isSound: Bool
   ) {
@@ -217,33 +217,35 @@ extension DamagedDatabase {
     return (children, page.isSound)
   }
 
-  /// 1 for a page of a table, in whatever state, -1 for one of something else; 0 for zeros and what is not in the file.
+  /// 1 for a page of a table, even a damaged one; -1 for another kind of page; 0 for zeros and for pages outside the
+  /// file.
   private func tableVote(_ page: UInt32) throws(SQLiteFileError) -> Int {
     switch census.kind(page) {
     case .indexLeaf, .indexInterior, .pointerMap, .trunk: return -1
     case .tableLeaf, .tableInterior, .ruinedLeaf: return 1
     case .zero: return 0
     case .missing:
-      // The file may have been cut off, but never had pages behind those that its header counts.
+      // The file may have been cut off, but never had more pages than its header counts.
       guard let header = layout.header, header.isPageCountValid else { return 0 }
       return page > max(pageCount, header.pageCount) ? -1 : 0
     case .other:
-      // A page of a table whose cells are ruined still has its kind.
+      // A table page with ruined cells still has its page type.
       var buffer = ContiguousArray<UInt8>()
       guard try reader.copy(page, into: &buffer) > 0 else { return 0 }
       return BTreePage.Kind(rawValue: buffer[0])?.isTable == true ? 1 : -1
     }
   }
 
-  /// Whether a child is a leaf with the row ids that the keys around it leave to it.
+  /// Whether a child is a leaf with only row ids that the keys around it allow.
   private func isRightLeaf(_ child: ChildPage) throws(SQLiteFileError) -> Bool {
     guard census.kind(child.page) == .tableLeaf else { return false }
     if census.outline(child.page).isWithin(child.rowIDs) { return true }
     return try own(child.page).map { child.rowIDs.contains($0.rowIDs) } ?? false
   }
 
-  /// What a page says of itself at first sight; nil where it is no page of a table, or holds nothing in order.
-  private func own(_ number: UInt32) throws(SQLiteFileError) -> Own? {
+  /// The content of a table page by its first and last cell; nil for any other page, and when these two contradict each
+  /// other.
+  private func own(_ number: UInt32) throws(SQLiteFileError) -> OwnContent? {
     let isLeaf: Bool
     switch census.kind(number) {
     case .tableLeaf: isLeaf = true
@@ -255,12 +257,12 @@ extension DamagedDatabase {
 
   private static func own(
     _ number: UInt32, _ isLeaf: Bool, _ layout: FileLayout, _ reader: inout PageReader
-  ) throws(SQLiteFileError) -> Own? {
+  ) throws(SQLiteFileError) -> OwnContent? {
     guard let page = try reader.page(number) else { return nil }
     return own(page, isLeaf, layout.usableSize)
   }
 
-  private static func own(_ page: RawSpan, _ isLeaf: Bool, _ usable: Int) -> Own? {
+  private static func own(_ page: RawSpan, _ isLeaf: Bool, _ usable: Int) -> OwnContent? {
     let pointers = isLeaf ? 8 : 12
     let count = Int(page.uint16(at: 3))
     guard count > 0, pointers + 2 * count <= usable else { return nil }
@@ -276,10 +278,10 @@ extension DamagedDatabase {
       return Varint.read(page, at: offset, end: usable).map { Int64(bitPattern: $0.value) }
     }
     guard let first = key(0), let last = key(count - 1), first <= last else { return nil }
-    return Own(isLeaf: isLeaf, rowIDs: first...last)
+    return OwnContent(isLeaf: isLeaf, rowIDs: first...last)
   }
 
-  /// How a page whose first or last row id is not between its keys stands to these.
+  /// Whether a page belongs in its place although its first or last row id is not between the keys around it.
   private func place(of place: Int, among children: [ChildPage], isLeaf: Bool)
     throws(SQLiteFileError) -> ChildPlace
   {
@@ -290,17 +292,17 @@ extension DamagedDatabase {
       let page = InteriorPage(
         buffer.rawSpan, number: children[place].page, usableSize: layout.usableSize)
       let keys = page?.cells.map(\.key) ?? []
-      // An interior page that is led to by false keys leads on all the same.
+      // An interior page below wrong keys is still the right page.
       return keys.count(where: rowIDs.contains) * 2 >= keys.count ? .right : .wrong
     }
     var isTorn = false
     var rows = try records(of: children[place].page, &isTorn)
     let count = rows.count
     for rowID in rows.keys where rowIDs.contains(rowID) { rows[rowID] = nil }
-    // A part of the page is another one's.
+    // A part of the page is from another page.
     if rows.isEmpty || (isTorn && count - rows.count > 1) { return .partly }
-    // Rows that went over to the next page stand on an older state of this one too; those of another store are others. One may
-    // have a row id that is false.
+    // Rows that were moved to a neighbouring page are also on an earlier state of this page; rows of another store
+    // differ from those there. One row may have a wrong row id.
     var same = 0
     var other = 0
     for next in [place - 1, place + 1] where children.indices.contains(next) {
@@ -315,9 +317,9 @@ extension DamagedDatabase {
     return rows.count * 2 < count ? .partly : .wrong
   }
 
-  /// The records of a leaf by their row ids, as much of each as stands on the page.
+  /// The records of a leaf by row id, as much of each as is on the page.
   ///
-  /// `isTorn`: is set to whether they are found by other means than the page's pointers.
+  /// `isTorn`: set to whether they were found by other means than the cell pointers.
   func records(of page: UInt32, _ isTorn: inout Bool) throws(SQLiteFileError) -> [Int64:
     ContiguousArray<UInt8>]
   {
@@ -334,13 +336,13 @@ extension DamagedDatabase {
     return records
   }
 
-  /// The lowest and the highest row id of a leaf; nil where it has no rows, or they are in doubt.
+  /// The lowest and the highest row id of a leaf; nil when it has no rows or they are in doubt.
   func rowIDs(of page: UInt32) throws(SQLiteFileError) -> ClosedRange<Int64>? {
     try rowIDRanges(of: page)?.all
   }
 
-  /// The row ids of a leaf, and those without the first one and the last one, of which nothing proves that they are not too
-  /// low or too high; nil where it has no rows, or they are in doubt.
+  /// The range of a leaf's row ids, and the range without the first and the last one, which may be too low or too high;
+  /// nil when the leaf has no rows or they are in doubt.
   func rowIDRanges(of page: UInt32) throws(SQLiteFileError) -> (
     all: ClosedRange<Int64>, inner: ClosedRange<Int64>
   )? {
@@ -362,7 +364,7 @@ extension DamagedDatabase {
 }
 
 extension ClosedRange {
-  /// Whether all of another range is in this one.
+  /// Whether this range contains all of another range.
   func contains(_ other: ClosedRange) -> Bool {
     lowerBound <= other.lowerBound && other.upperBound <= upperBound
   }

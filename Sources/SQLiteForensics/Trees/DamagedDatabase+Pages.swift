@@ -1,16 +1,16 @@
 public import SQLiteFile
 
 extension DamagedDatabase {
-  /// Pages that something leads to and that are no page of a b-tree: what stood on them is lost, or is left
-  /// only in part. Pages of indexes are not among them: an index says nothing that rows do not say.
+  /// Pages that something leads to but that are not readable as b-tree pages: their content is lost in whole or in
+  /// part. Pages of indexes are left out, because an index holds nothing that the rows do not hold.
   ///
-  /// - Returns: the page numbers in order, at most `limit` of them, and how many there are.
+  /// - Returns: at most `limit` page numbers in ascending order, and the number of all such pages.
   public func unreadablePages(limit: Int = 1000) -> (pages: [UInt32], count: Int) {
     var pages: [UInt32] = []
     var count = 0
     let roots = Set(schemaEntries.map(\.rootPage))
     let indexes = Set(schemaEntries.filter { $0.type == "index" }.map(\.rootPage))
-    // Where a table WITHOUT ROWID has lost its root, any page of an index may be its.
+    // When a WITHOUT ROWID table has lost its root, any page of an index may be one of its pages.
     let mayBeTable = tables.contains { $0.definition.isWithoutRowID && $0.rootPage == nil }
     var page: UInt32 = 1
     while page <= pageCount {
@@ -33,7 +33,7 @@ extension DamagedDatabase {
     var page = page
     var root = page
     var kind: PageCensus.Kind?
-    // No tree is deeper than this: even with one child a page it would have more pages than there can be.
+    // No b-tree is as deep as this (SQLite's BTCURSOR_MAX_DEPTH is 20).
     for _ in 0..<40 {
       root = page
       let parent = census.parent(page)
@@ -46,7 +46,7 @@ extension DamagedDatabase {
     return mayBeTable || tables.contains { $0.rootPage == root }
   }
 
-  /// Offset of a page in the file that holds it, and which file that is.
+  /// The file that holds a page, and the offset of the page in it, in bytes.
   public func place(of page: UInt32) -> (member: Finding.Member, offset: Int64) {
     let place = reader.location(of: page)
     return (place.member, place.offset)

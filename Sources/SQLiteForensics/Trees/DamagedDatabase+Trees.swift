@@ -1,8 +1,8 @@
 import SQLiteFile
 
 extension DamagedDatabase {
-  /// Where the schema gives one root to several tables, the rows below it are those of the table that the ordinary reader
-  /// reads them for.
+  /// Where the schema gives one root page to several tables, its rows are given to the table that the ordinary reader
+  /// chooses.
   func settleSharedRoots(of tables: inout [ExpectedTable]) throws(SQLiteFileError) {
     var places: [UInt32: [Int]] = [:]
     for (place, table) in tables.enumerated() where !table.isDropped {
@@ -22,7 +22,7 @@ extension DamagedDatabase {
         findings.add(
           Finding(
             "page.otherTable",
-            "the schema gives this page as the root of the table \(chosen.name) too; its rows are read for that one",
+            "the schema names this page as the root page of several tables; its rows are read for the table \(chosen.name)",
             member: location.member, page: root, offset: location.offset, table: tables[place].name)
         )
       }

@@ -2,14 +2,14 @@ import SQLiteFile
 
 /// An interior page of a table's b-tree, and whether it agrees with itself (file format, section 1.6).
 struct InteriorPage {
-  /// The pages that cells lead to, in the order of the pointers, each with the highest row id below it.
+  /// The pages that cells lead to, in the order of the cell pointers, each with the highest row id below it.
   private(set) var cells: [(page: UInt32, key: Int64)] = []
-  /// The page right of all cells.
+  /// The rightmost child.
   let right: UInt32
-  /// Whether pointers, cells and what is free make up the page, and keys ascend.
+  /// Whether pointers, cells and free space exactly fill the page, and keys ascend.
   private(set) var isSound = false
 
-  /// Nil where there is no room for the pointers.
+  /// Nil when the page has no room for the cell pointers.
   init?(_ page: RawSpan, number: UInt32, usableSize: Int) {
     let base = number == 1 ? DatabaseHeader.length : 0
     guard base + 12 <= usableSize else { return nil }
@@ -19,14 +19,14 @@ struct InteriorPage {
     read(page, base, count, usableSize)
     guard !isSound else { return }
     let asStored = cells
-    // The number of cells that make up the page is the true one, whatever the header says.
+    // The number of cells that exactly fill the page is the true one, whatever the header says.
     if let wholeCount = Self.wholeCount(page, base, usableSize), wholeCount != count {
       read(page, base, wholeCount, usableSize)
     }
     if !isSound { cells = asStored }
   }
 
-  /// Reads as many cells.
+  /// Reads the first `count` cells.
   private mutating func read(_ page: RawSpan, _ base: Int, _ count: Int, _ usableSize: Int) {
     cells.removeAll()
     let floor = base + 12 + 2 * count
@@ -39,7 +39,7 @@ struct InteriorPage {
         { sum += $0.size })
     for index in 0..<count {
       let start = Int(page.uint16(at: base + 12 + 2 * index))
-      // No page has the number 0: such a cell is lost, and its key with it.
+      // No page has the number 0: such a cell is lost together with its key.
       guard start >= floor, start + 5 <= usableSize, page.uint32(at: start) != 0,
         let key = Varint.read(page, at: start + 4, end: usableSize)
       else {
@@ -59,7 +59,8 @@ struct InteriorPage {
     return content == 0 ? 65_536 : content
   }
 
-  /// How many cells from the first one on make up the page with what is free; nil where no number of them does.
+  /// How many cells, from the first one on, exactly fill the page together with its free space; nil when no number
+  /// does.
   private static func wholeCount(_ page: RawSpan, _ base: Int, _ usableSize: Int) -> Int? {
     let content = contentStart(page, base)
     guard content <= usableSize else { return nil }
@@ -81,14 +82,15 @@ struct InteriorPage {
     return sum == usableSize && count > 0 ? count : nil
   }
 
-  /// What is left of a page whose first sectors are zero, the header among them: the cells that follow one another to the end
-  /// of the page, in the order of their keys. Nil where there are fewer than two.
+  /// What is left of a page whose first sectors, with the header, are zero: the adjoining cells at the end of the page,
+  /// in the order of their keys. Nil when there are fewer than two.
   init?(torn page: RawSpan, usableSize: Int, pageCount: UInt32) {
     right = 0
     guard let first = (0..<usableSize).first(where: { page.byte(at: $0) != 0 }), first >= 512,
       first / 512 * 512 < usableSize - 4
     else { return nil }
-    // Where the next cell begins, and how many follow, of each place at which a cell can begin.
+    // For each offset at which a cell can begin, the number of adjoining cells from there on, and where the next one
+    // begins.
     var counts: [Int: Int] = [usableSize: 0]
     var starts: [Int: Int] = [:]
     var best = usableSize

@@ -1,56 +1,56 @@
 import SQLiteFile
 
-/// What each page of a file is, as far as the page itself and those that point to it tell.
+/// What each page of a file is, as far as the page itself and the pages that lead to it show.
 ///
-/// Seventeen bytes for each page, so that a file of 10 GB with pages of 4 KB needs 44 MB; none for long runs of zeros, which
-/// is what the holes of a sparse file are.
+/// It takes seventeen bytes for each page, so a file of 10 GB with pages of 4 KB needs 44 MB; long runs of zeros, such
+/// as the holes of a sparse file, take none.
 struct PageCensus {
   /// What a page is.
   enum Kind: UInt8 {
     /// Not in the file.
     case missing
-    /// All zero.
+    /// All bytes are zero.
     case zero
     case tableLeaf
     case tableInterior
     case indexLeaf
     case indexInterior
-    /// A trunk page of the free list (file format, section 1.5).
+    /// A trunk page of the freelist (file format, section 1.5).
     case trunk
     case pointerMap
-    /// Overflow content, or what cannot be told.
+    /// An overflow page, or a page of unknown kind.
     case other
-    /// No b-tree page by its header, but by all that leads to it.
+    /// A leaf by everything that leads to it, but not by its own header.
     case ruinedLeaf
   }
 
   let pageCount: UInt32
   private var kinds: PageValues<UInt8>
-  /// The interior page that leads to a page; 0 for none.
+  /// The interior page that leads to each page; 0 for none.
   private var parents: PageValues<UInt32>
-  /// Which table a page belongs to, counted from 1; 0 for none.
+  /// The table that each page belongs to, counted from 1; 0 for none.
   private var owners: PageValues<UInt16>
   private var evidence: PageValues<UInt8>
   private var outlines: PageValues<LeafOutline>
-  /// Pages on the free list, and those that are its trunk pages.
+  /// Pages on the freelist, and those of them that are its trunks.
   private(set) var free: PageSet
   private(set) var trunks: PageSet
-  /// Pages to which a cell or an overflow page leads, and those to which several do.
+  /// Pages that an overflow chain leads to, and those that several chains lead to.
   private(set) var followed: PageSet
   private(set) var contested: PageSet
-  /// Pages to which two interior pages lead.
+  /// Pages that more than one interior page leads to.
   private(set) var disputed: PageSet
-  /// Pages of b-trees to which sound pages lead from a root that the schema names.
+  /// B-tree pages that sound pages lead to from a root that the schema names.
   private(set) var reached: PageSet
-  /// Pages that stand where b-trees mean others.
+  /// Pages that took the place of other pages: whatever leads to their number means another page.
   private(set) var rejected: PageSet
-  /// Leaves of the past: no b-tree leads to them, and the one of their table has no place for them.
+  /// Stale leaves: no b-tree leads to them, and the b-tree of their table has no place for them.
   private(set) var stale: PageSet
 
   init(pageCount: UInt32) {
     self.pageCount = pageCount
     let count = Int(pageCount) + 1
-    // What nobody looks at is a hole.
+    // Pages that are not looked at are holes of the file.
     kinds = PageValues(repeating: Kind.zero.rawValue, count: count)
     parents = PageValues(repeating: 0, count: count)
     owners = PageValues(repeating: 0, count: count)
@@ -83,8 +83,8 @@ struct PageCensus {
     if page <= pageCount { outlines[Int(page)] = outline }
   }
 
-  /// A page from `page` on before which all are zeros that nothing leads to, nor are any of `others`; for loops over all
-  /// pages.
+  /// The next page to look at, from `page` on, in a loop over all pages. Pages before it are zero, nothing leads to
+  /// them, and they are not among `others`.
   func next(from page: UInt32, or others: PageSet? = nil) -> UInt32 {
     let index = Int(page)
     let next = kinds.nextMade(from: index)
@@ -102,7 +102,7 @@ struct PageCensus {
     parents[Int(page)] = parent
   }
 
-  /// The place in the list of tables of the one that owns a page, and how that was decided.
+  /// The index of the table that owns a page, and how that was decided; nil when no table owns it.
   func owner(_ page: UInt32) -> (table: Int, evidence: Attribution)? {
     guard page <= pageCount, owners[Int(page)] > 0 else { return nil }
     return (
@@ -116,9 +116,9 @@ struct PageCensus {
     evidence[Int(page)] = attribution.rawValue
   }
 
-  /// Notes that a sound page, or the schema where `parent` is 0, leads to a page: then it is free by no list's word.
+  /// Records that a sound page, or the schema when `parent` is 0, leads to a page. Then the page is not free.
   ///
-  /// - Returns: whether a list or the pointer map says so.
+  /// - Returns: whether the freelist or the pointer map called it free.
   mutating func reach(_ page: UInt32, from parent: UInt32) -> Bool {
     guard page >= 1, page <= pageCount, reached.insert(page) else { return false }
     parents[Int(page)] = parent
@@ -128,26 +128,26 @@ struct PageCensus {
     return true
   }
 
-  /// Notes which page leads to one that is not to be read.
+  /// Records the parent of a page that the walk does not read.
   mutating func miss(_ page: UInt32, from parent: UInt32) {
     guard page >= 1, page <= pageCount, !reached.contains(page) else { return }
     parents[Int(page)] = parent
   }
 
-  /// Notes that what leads to a page means another one, so that nothing leads to it.
+  /// Records that whatever leads to a page means another page, so that nothing leads to this one.
   mutating func reject(_ page: UInt32) {
     guard page >= 1, page <= pageCount, !reached.contains(page) else { return }
     parents[Int(page)] = 0
     _ = rejected.insert(page)
   }
 
-  /// Takes back that b-trees lead to a page: they mean another one.
+  /// Takes back that a b-tree leads to a page: it means another page.
   mutating func expel(_ page: UInt32) {
     reached.remove(page)
     reject(page)
   }
 
-  /// Forgets what pages of the past lead to: for a file whose b-trees all are whole.
+  /// Forgets where stale pages lead, in a file whose b-trees are all whole.
   mutating func forgetUnreachedParents() {
     for index in parents.indices where parents[index] != 0 && !reached.contains(parents[index]) {
       parents[index] = 0
@@ -164,7 +164,7 @@ struct PageCensus {
     stale = PageSet(pageCount: pageCount)
   }
 
-  /// Whether a page is read as a leaf of a live table: one that is free by the free list may still be reached.
+  /// Whether a page is read as a leaf with live rows. A page on the freelist is one when something leads to it.
   func isLiveLeaf(_ page: UInt32) -> Bool {
     switch kind(page) {
     case .tableLeaf, .ruinedLeaf:
@@ -173,20 +173,20 @@ struct PageCensus {
     }
   }
 
-  /// Whether a page is a leaf of a table with a header that can be read.
+  /// Whether a page is a live leaf of a table with a readable header.
   func isSoundLeaf(_ page: UInt32, of table: Int) -> Bool {
     page > 1 && page <= pageCount && kind(page) == .tableLeaf && isLiveLeaf(page)
       && owner(page)?.table == table
   }
 
-  /// Notes that an overflow chain goes on at a page.
+  /// Records that an overflow chain leads to a page.
   mutating func follow(_ page: UInt32) {
     guard page >= 2, page <= pageCount else { return }
     if !followed.insert(page) { _ = contested.insert(page) }
   }
 
-  /// Takes over what another census, which began as this one did, says of pages from `first` on, and what these lead to:
-  /// as if they had been looked at after those before them.
+  /// Adds the results of a second census that started from the same state: its pages from `first` on, and the pages
+  /// that these lead to. The result is the same as if one census had looked at all pages in order.
   mutating func append(_ later: borrowing PageCensus, from first: UInt32) {
     guard later.pageCount == pageCount else { return }
     later.kinds.forEachMade(from: Int(first)) { kinds[$0] = $1 }
@@ -216,13 +216,13 @@ struct PageCensus {
 public enum Attribution: UInt8, Sendable, CaseIterable {
   /// The b-tree that the schema names leads to the row's page.
   case root = 1
-  /// The pointer map leads from the page to the table's b-tree (file format, section 1.8).
+  /// The pointer map leads from the page to the b-tree of the table (file format, section 1.8).
   case pointerMap
-  /// Of the tables that the row can be of, this one's row ids leave room for it, or go on where it ends.
+  /// The row fits several tables; of these, only this one lacks its row id, or has row ids next to those of its page.
   case sibling
-  /// The row has the columns and storage classes of this table and of no other.
+  /// The row fits the columns and storage classes of this table better than those of any other.
   case shape
-  /// Nothing decides.
+  /// Nothing decides: the table is not known.
   case unknown
 
   /// The name in output.

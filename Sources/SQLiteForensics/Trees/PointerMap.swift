@@ -1,9 +1,9 @@
 import SQLiteFile
 
-/// The pointer map of a file with auto-vacuum (file format, section 1.8 "Pointer Map or Ptrmap Pages"): what each
-/// page is and which page leads to it, kept apart from the b-trees and so a witness of its own.
+/// The pointer map of a file with auto-vacuum (file format, section 1.8 "Pointer Map or Ptrmap Pages"): what each page
+/// is and which page leads to it. It is stored apart from the b-trees, so it is an independent source.
 struct PointerMap {
-  /// What the map says of a page.
+  /// What the map says about a page.
   struct Entry: BitwiseCopyable {
     enum Kind: UInt8 {
       case root = 1
@@ -30,19 +30,19 @@ struct PointerMap {
     isPresent = layout.hasPointerMap && entriesPerPage > 0
   }
 
-  /// The pointer-map page that has the entry of a page.
+  /// The pointer-map page with the entry of a page.
   func mapPage(of page: UInt32) -> UInt32 {
     PointerMapCheck.mapPage(of: page, usableSize: usableSize, pageSize: pageSize)
   }
 
-  /// Whether a page is a pointer-map page by its place.
+  /// Whether a page is a pointer-map page by its number.
   func isMap(_ page: UInt32) -> Bool { isPresent && page >= 2 && mapPage(of: page) == page }
 
-  /// What the map says of a page; nil when it says nothing that can be true.
+  /// The entry of a page; nil when there is none or it is not valid.
   func entry(of page: UInt32, _ reader: inout PageReader) throws(SQLiteFileError) -> Entry? {
     guard isPresent, page > 2, !isMap(page) else { return nil }
     let map = mapPage(of: page)
-    // The page of the lock bytes has no entry, and may stand before its map page.
+    // The lock-byte page has no entry, and may come before its map page.
     guard map < page else { return nil }
     let offset = Int(page - map - 1) * 5
     guard offset + 5 <= reader.usableSize, let bytes = try reader.page(map) else { return nil }
@@ -59,9 +59,9 @@ struct PointerMap {
     return Entry(kind: kind, parent: parent)
   }
 
-  /// Hands out every entry that can be true, one page of the map after the other.
+  /// Hands out every valid entry, map page by map page.
   ///
-  /// `endPage` is called behind the last entry of each page of the map, with its number and that of the last page that it
+  /// `endPage` is called after the last entry of each map page, with its number and the number of the last page that it
   /// describes.
   func forEachEntry(
     _ reader: inout PageReader, _ visit: (_ page: UInt32, _ entry: Entry) -> Void,
@@ -84,8 +84,8 @@ struct PointerMap {
     }
   }
 
-  /// All pages that the map calls overflow pages, by the page that leads to each. For a chain that is broken:
-  /// built once when the first one is met, eight bytes for each overflow page.
+  /// All pages that the map calls overflow pages, sorted by the page that leads to each. It is needed for broken
+  /// chains: it is made once, when the first one is met, and takes eight bytes for each overflow page.
   func successors(_ reader: inout PageReader) throws(SQLiteFileError) -> ContiguousArray<
     (parent: UInt32, page: UInt32)
   > {

@@ -1,19 +1,19 @@
 import SQLiteFile
 
-/// The row ids of leaves of one table, a range for each leaf: those of a sound table do not overlap.
+/// The row ids of the leaves of one table, a range for each leaf. In a sound table the ranges do not overlap.
 struct RowIDRanges {
   private(set) var ranges: [ClosedRange<Int64>] = []
 
-  /// Takes ranges over, in any order.
+  /// Adds ranges, in any order.
   mutating func add(_ others: [ClosedRange<Int64>]) {
-    // Nearly always one that belongs to the end.
+    // Nearly always a single range that belongs at the end.
     let isInOrder =
       others.count == 1 && ranges.last.map { $0.lowerBound <= others[0].lowerBound } ?? true
     ranges += others
     if !isInOrder { ranges.sort { $0.lowerBound < $1.lowerBound } }
   }
 
-  /// Where a range belongs among the others.
+  /// The index at which a range belongs among the others.
   private func place(of range: ClosedRange<Int64>) -> Int {
     ranges.firstPlace { $0.lowerBound >= range.lowerBound }
   }
@@ -25,7 +25,7 @@ struct RowIDRanges {
     return next == ranges.count || ranges[next].lowerBound > range.upperBound
   }
 
-  /// Whether a range begins right behind one of the others, or ends right before one.
+  /// Whether a range begins directly after one of the others, or ends directly before one.
   func touch(_ range: ClosedRange<Int64>) -> Bool {
     let next = place(of: range)
     if next > 0, ranges[next - 1].upperBound < .max,
@@ -39,7 +39,7 @@ struct RowIDRanges {
 }
 
 extension Array {
-  /// The first place of which a condition holds; it holds for all behind that and for none before.
+  /// The first index for which a condition holds; it must hold for all later ones and for none before.
   func firstPlace(where holds: (Element) -> Bool) -> Int {
     var low = 0
     var high = count
@@ -52,7 +52,7 @@ extension Array {
 }
 
 extension Array where Element: Comparable {
-  /// Whether an element is in an array in ascending order.
+  /// Whether an element is in the array, which must be in ascending order.
   func hasSorted(_ element: Element) -> Bool {
     let place = firstPlace { $0 >= element }
     return place < count && self[place] == element

@@ -1,56 +1,57 @@
 import SQLiteFile
 
-/// A b-tree as far as a walk down from its root came, by pages that agree with those that lead to them.
+/// A b-tree as far as a walk down from its root got, over pages that agree with the pages that lead to them.
 ///
-/// The order in which witnesses are heard: the schema names a root; what whole pages lead to from there is live,
-/// whatever else is said of it. Where pages on the way are missing or ruined, the tree has holes: row ids that it says
-/// nothing about. Only leaves with row ids in a hole may be of the tree still, by the word of the pointer map, of the
-/// free list, and of their rows, in this order. A tree without holes has all its leaves: what else looks like
-/// one of them is of the past.
+/// Witnesses count in this order. The schema names a root; whatever whole pages lead to from there is live, no matter
+/// what else contradicts it. Where pages on the way are missing or ruined, the tree has holes: ranges of row ids that
+/// it does not cover. Only leaves with row ids in a hole can still belong to the tree; the pointer map, the freelist
+/// and their rows decide, in this order. A tree without holes has all its leaves, so any other page that looks like one
+/// of them is stale.
 struct WalkedTree {
-  /// A page that is missing or ruined.
+  /// The range of row ids of a page that is missing, ruined or misplaced.
   private struct Hole {
     let rowIDs: ClosedRange<Int64>
-    /// The steps that the page is away from the root.
+    /// The depth of the page; the root has depth 0.
     let depth: Int
-    /// Whether the page is another one than that which the tree means, which may be anywhere.
-    let isMisled: Bool
+    /// Whether another page is there; the right one may be anywhere in the file.
+    let isMisplaced: Bool
   }
 
   private var holes: [Hole] = []
   private var isFull = false
-  /// The steps that leaves are away from the root; nil where none was met.
+  /// The depth of the leaves; nil when none was met.
   var leafDepth: Int?
-  /// Row ids of all that is missing, in order.
+  /// The row ids of all that is missing, in ascending order.
   private(set) var lost: [ClosedRange<Int64>] = []
-  /// Those of which leaves may be left that only lost pages led to. A single leaf stood on the very page that is ruined.
+  /// Those whose leaves may be left elsewhere in the file: a lost interior page led to them, or another page took their
+  /// place. When a single leaf is ruined, its rows were on that page and are nowhere else.
   private(set) var open: [ClosedRange<Int64>] = []
 
-  /// Holes that are told apart.
-  private static let mostHoles = 1 << 16
+  /// Limit of holes that are kept apart.
+  private static let maxHoles = 1 << 16
 
   var isWhole: Bool { lost.isEmpty }
 
-  mutating func addHole(_ rowIDs: ClosedRange<Int64>, depth: Int, isMisled: Bool) {
-    isFull = isFull || holes.count == Self.mostHoles
-    if !isFull { holes.append(Hole(rowIDs: rowIDs, depth: depth, isMisled: isMisled)) }
+  mutating func addHole(_ rowIDs: ClosedRange<Int64>, depth: Int, isMisplaced: Bool) {
+    isFull = isFull || holes.count == Self.maxHoles
+    if !isFull { holes.append(Hole(rowIDs: rowIDs, depth: depth, isMisplaced: isMisplaced)) }
   }
 
-  /// Notes, when the walk has ended, that a leaf is another one than the tree means.
+  /// Records, after the walk, that a leaf is not the one that the tree means.
   mutating func lose(_ rowIDs: ClosedRange<Int64>) {
     lost = Self.joined(lost + [rowIDs])
     open = Self.joined(open + [rowIDs])
   }
 
-  /// Ends the walk.
+  /// Ends the walk and joins the holes.
   mutating func close() {
-    if isFull { holes = [Hole(rowIDs: .min ... .max, depth: 0, isMisled: true)] }
+    if isFull { holes = [Hole(rowIDs: .min ... .max, depth: 0, isMisplaced: true)] }
     lost = Self.joined(holes.map(\.rowIDs))
-    open = Self.joined(holes.filter { $0.isMisled || $0.depth != leafDepth }.map(\.rowIDs))
+    open = Self.joined(holes.filter { $0.isMisplaced || $0.depth != leafDepth }.map(\.rowIDs))
     holes = []
   }
 
-  /// Ranges in order, those that overlap as one.
+  /// The ranges in ascending order, overlapping ones joined.
   private static func joined(_ ranges: [ClosedRange<Int64>]) -> [ClosedRange<Int64>] {
     var joined: [ClosedRange<Int64>] = []
     for range in ranges.sorted(by: { $0.lowerBound < $1.lowerBound }) {
@@ -63,7 +64,7 @@ struct WalkedTree {
     return joined
   }
 
-  /// Whether a leaf with such row ids may be one that pages of the tree led to before they were lost.
+  /// Whether a leaf with these row ids may have been in the tree before pages of it were lost.
   ///
   /// `isInUse`: whether the page is known not to be free.
   func hasRoom(for rowIDs: ClosedRange<Int64>, isInUse: Bool) -> Bool {
@@ -72,15 +73,15 @@ struct WalkedTree {
     return place < holes.count && holes[place].lowerBound <= rowIDs.lowerBound
   }
 
-  /// Whether a leaf's row ids begin and end where something missing from the tree does.
+  /// Whether the row ids of a leaf begin and end where a hole does.
   ///
-  /// `step`: how far a row id of the leaf is from the next one at most.
-  /// `isEmptied`: whether rows may have been deleted from the leaf; then one of both is enough.
+  /// `step`: the largest distance between neighbouring row ids of the leaf.
+  /// `isEmptied`: whether rows may have been deleted from the leaf; then one matching end is enough.
   func isFilled(by rowIDs: ClosedRange<Int64>, step: UInt64, isEmptied: Bool) -> Bool {
     let place = lost.firstPlace { $0.upperBound >= rowIDs.upperBound }
     guard place < lost.count, lost[place].lowerBound <= rowIDs.lowerBound else { return false }
     let (least, most) = (lost[place].lowerBound, lost[place].upperBound)
-    // A key is the last row id before it; the next one is a step away.
+    // The hole begins after a key, which is a row id; the next row id is at most a step away.
     let begins = least == .min || UInt64(bitPattern: rowIDs.lowerBound &- least) < step
     let ends = most == rowIDs.upperBound || most == .max
     return isEmptied ? begins || ends : begins && ends
@@ -88,21 +89,21 @@ struct WalkedTree {
 }
 
 extension DamagedDatabase {
-  /// A page that the walk comes to.
+  /// A page that the walk reaches.
   private struct Step {
     let page: UInt32
     let parent: UInt32
     let depth: Int
-    /// The row ids that the page has for its own.
+    /// The row ids that the keys above allow the page.
     let rowIDs: ClosedRange<Int64>
-    /// Whether it may hold others, too.
+    /// Whether the page may also hold other row ids.
     var isNarrowed = false
   }
 
-  /// How deep b-trees can be (BTCURSOR_MAX_DEPTH of SQLite's is 20).
-  private static let deepestWalk = 24
-  /// Leaves below a page without header that are read to confirm its keys.
-  private static let mostAsked = 16
+  /// How deep a b-tree can be (SQLite's BTCURSOR_MAX_DEPTH is 20).
+  private static let maxWalkDepth = 24
+  /// Limit of leaves that are read to confirm the keys of a page without header.
+  private static let maxLeavesRead = 16
 
   /// Walks the schema's own b-tree.
   func walkSchemaTree() throws(SQLiteFileError) -> WalkedTree {
@@ -112,13 +113,12 @@ extension DamagedDatabase {
     return tree
   }
 
-  /// Walks the b-trees that the schema names. Only pages above leaves are read, and leaves of which something
-  /// else is said.
+  /// Walks the b-trees that the schema names. Only interior pages are read, and leaves about which sources disagree.
   func walkTrees() throws(SQLiteFileError) {
     var named: Set<UInt32> = []
     for entry in schemaEntries where entry.rootPage > 1 { named.insert(entry.rootPage) }
     var contradictions: [UInt32] = []
-    // A root inside another b-tree is none; whether that b-tree leads to it shows when it is walked.
+    // A page inside another b-tree is not a root; the walk of that b-tree shows whether it leads there.
     var later: [SchemaEntry] = []
     for entry in schemaEntries where entry.rootPage > 1 && walks[entry.rootPage] == nil {
       if entry.type == "table", try isChild(entry.rootPage) {
@@ -136,17 +136,17 @@ extension DamagedDatabase {
     isWhole = isSchemaWhole && walks[1]?.isWhole == true && areTablesWhole
     if isWhole {
       census.forgetUnreachedParents()
-      trees = PageSet(pageCount: pageCount)
-      interiors = PageSet(pageCount: pageCount)
+      mappedTreePages = PageSet(pageCount: pageCount)
+      mappedParents = PageSet(pageCount: pageCount)
     } else {
-      try walkRemains()
+      try walkOrphanedTrees()
     }
     report(contradictions)
     census.rejected.forEach(reportMisplaced)
   }
 
-  /// Compares the pages below the interior pages that nothing leads to any more with the keys there.
-  private func walkRemains() throws(SQLiteFileError) {
+  /// Compares the pages below orphan interior pages with the keys on these.
+  private func walkOrphanedTrees() throws(SQLiteFileError) {
     var met = PageSet(pageCount: pageCount)
     var page: UInt32 = 2
     while page <= pageCount {
@@ -161,7 +161,7 @@ extension DamagedDatabase {
           switch child.place {
           case .wrong:
             census.reject(child.page)
-            _ = denied.insert(child.page)
+            _ = doubtfullyRejected.insert(child.page)
           case .partly: narrowedByKeys[child.page] = child.rowIDs
           case .right: if isLostInterior(child.page) { pending.append((child.page, child.rowIDs)) }
           }
@@ -170,7 +170,7 @@ extension DamagedDatabase {
     }
   }
 
-  /// Whether a page is one above leaves of a table to which no walk came.
+  /// Whether a page is an interior page of a table that no walk reached.
   private func isLostInterior(_ page: UInt32) -> Bool {
     page > 1 && census.kind(page) == .tableInterior && !census.reached.contains(page)
       && !census.free.contains(page) && !census.rejected.contains(page)
@@ -180,7 +180,7 @@ extension DamagedDatabase {
     findings.add(
       Finding(
         "page.misplaced",
-        "the page is not the one that the b-tree means: its rows or keys are none that belong there",
+        "a b-tree leads to this page, but its rows or keys do not belong there",
         page: page, offset: reader.location(of: page).offset))
   }
 
@@ -191,8 +191,8 @@ extension DamagedDatabase {
       Finding(
         "page.notFree",
         count == 1
-          ? "the page is free by the free list or the pointer map, but a b-tree leads to it; it is read as the b-tree's"
-          : "\(count) pages are free by the free list or the pointer map, but b-trees lead to them; they are read as the b-trees'",
+          ? "the freelist or the pointer map calls this page free, but a b-tree leads to it; it is read as a page of the b-tree"
+          : "the freelist or the pointer map calls \(count) pages free, but b-trees lead to them; they are read as pages of the b-trees",
         severity: .note, page: first, offset: reader.location(of: first).offset))
   }
 
@@ -207,8 +207,9 @@ extension DamagedDatabase {
     return try walk(from: entry.rootPage, isIndex, named, &contradictions)
   }
 
-  /// What a page is that a b-tree leads to: one of an index b-tree is what its header says even where few of its cells hold.
-  /// A page of a table that is none by its cells is asked about again where rows are read: a bit makes a leaf an interior one.
+  /// The kind of a page that a b-tree leads to. A page of an index is what its header says, even when few of its cells
+  /// are valid. A page of a table whose cells are not valid is judged again when rows are read, because one flipped bit
+  /// makes a leaf an interior page.
   private func kind(of page: UInt32, _ isIndex: Bool) throws(SQLiteFileError) -> PageCensus.Kind {
     let kind = census.kind(page)
     guard kind == .pointerMap || kind == .other else { return kind }
@@ -227,14 +228,14 @@ extension DamagedDatabase {
     return census.kind(page)
   }
 
-  /// Whether a page has lost its header and still leads to leaves of a table, by keys that agree with their row ids.
+  /// Whether a page that has lost its header still leads to leaves of a table, with keys that agree with their row ids.
   private func isTornInterior(_ page: RawSpan) throws(SQLiteFileError) -> Bool {
     guard
       let torn = InteriorPage(
         torn: page, usableSize: layout.usableSize, pageCount: pageCount)
     else { return false }
     let leaves = torn.cells.filter { census.kind($0.page) == .tableLeaf }
-    for cell in leaves.prefix(Self.mostAsked) {
+    for cell in leaves.prefix(Self.maxLeavesRead) {
       guard let last = try rowIDs(of: cell.page)?.upperBound, last <= cell.key else { return false }
     }
     return leaves.count * 2 > torn.cells.count
@@ -242,9 +243,9 @@ extension DamagedDatabase {
 
   /// Walks one b-tree.
   ///
-  /// `isIndex`: whether it has the form of an index, as that of a table WITHOUT ROWID has.
+  /// `isIndex`: whether it has the form of an index, as a WITHOUT ROWID table has.
   /// `named`: the roots of all b-trees.
-  /// `contradictions`: pages that something calls free.
+  /// `contradictions`: gets the pages that the freelist or the pointer map calls free.
   private func walk(
     from root: UInt32, _ isIndex: Bool, _ named: Set<UInt32>, _ contradictions: inout [UInt32]
   ) throws(SQLiteFileError) -> WalkedTree {
@@ -255,8 +256,8 @@ extension DamagedDatabase {
       let isLeaf = kind == (isIndex ? .indexLeaf : .tableLeaf)
       let isInterior = kind == (isIndex ? .indexInterior : .tableInterior)
       let isOthers = census.reached.contains(step.page)
-      guard isLeaf || isInterior, !isOthers, step.depth < Self.deepestWalk else {
-        tree.addHole(step.rowIDs, depth: step.depth, isMisled: isOthers)
+      guard isLeaf || isInterior, !isOthers, step.depth < Self.maxWalkDepth else {
+        tree.addHole(step.rowIDs, depth: step.depth, isMisplaced: isOthers)
         if step.depth > 0 {
           census.miss(step.page, from: step.parent)
           if step.isNarrowed, !isOthers { narrowedByKeys[step.page] = step.rowIDs }
@@ -269,24 +270,24 @@ extension DamagedDatabase {
           || named.contains(step.page))
       if isLeaf {
         if isDoubtful, !isIndex, try !hasRows(step.page, in: step.rowIDs) {
-          tree.addHole(step.rowIDs, depth: step.depth, isMisled: true)
+          tree.addHole(step.rowIDs, depth: step.depth, isMisplaced: true)
           continue
         }
         tree.leafDepth = step.depth
       } else {
         let found = try children(of: step.page, isIndex, step.rowIDs)
         if !found.isSound {
-          tree.addHole(step.rowIDs, depth: step.depth, isMisled: true)
+          tree.addHole(step.rowIDs, depth: step.depth, isMisplaced: true)
           if found.children.isEmpty { census.reject(step.page) }
           if isDoubtful || found.children.isEmpty { continue }
         }
-        // A page that mostly leads astray may itself be the one that is not in its place.
+        // When more than a third of the children are wrong, the interior page itself may be the wrong one.
         let isDoubted = found.children.count { $0.place == .wrong } * 3 > found.children.count
         for child in found.children {
           if child.place == .wrong {
-            tree.addHole(child.rowIDs, depth: step.depth + 1, isMisled: true)
+            tree.addHole(child.rowIDs, depth: step.depth + 1, isMisplaced: true)
             census.reject(child.page)
-            if isDoubted { _ = denied.insert(child.page) }
+            if isDoubted { _ = doubtfullyRejected.insert(child.page) }
           } else {
             pending.append(
               Step(

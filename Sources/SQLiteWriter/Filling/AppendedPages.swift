@@ -2,7 +2,7 @@ import CLibrary
 
 /// Pages that are put behind those that SQLite wrote, and the pointer map's entries for them.
 ///
-/// Nothing here reads what a stranger wrote: the file is one that the writer has just made.
+/// Nothing here reads a file of unknown origin: the writer has just made this one.
 struct AppendedPages: ~Copyable {
   /// What the pointer map says of a page (file format, section 1.8).
   enum Role: UInt8 {
@@ -18,7 +18,7 @@ struct AppendedPages: ~Copyable {
   private let path: String
   private var descriptor: Int32
   private let hasPointerMap: Bool
-  private let mostPages: UInt32
+  private let maxPages: UInt32
   /// The page in which the byte at 1 GiB is, which SQLite locks and never uses (file format, section 1.4).
   private let lockPage: UInt32
   /// The last page that is there or in the buffer.
@@ -28,7 +28,7 @@ struct AppendedPages: ~Copyable {
 
   private static let bufferBytes = 256 << 10
   /// Pages of the pointer map that are held, each of which covers as many pages as a fifth of its bytes.
-  private static let mostMaps = 32
+  private static let maxMaps = 32
 
   /// Opens the file, in which no transaction may be under way.
   init(to file: NewFile, _ options: SQLiteWriter.Options) throws(SQLiteWriterError) {
@@ -36,7 +36,7 @@ struct AppendedPages: ~Copyable {
     pageSize = options.pageSize
     hasPointerMap = options.autoVacuum != .none
     lockPage = UInt32((1 << 30) / pageSize + 1)
-    mostPages = options.mostPages.flatMap { UInt32(exactly: $0) } ?? 0xffff_fffe
+    maxPages = options.maxPages.flatMap { UInt32(exactly: $0) } ?? 0xffff_fffe
     let size: Int64
     (descriptor, size) = try file.opened(O_RDWR)
     last = UInt32(clamping: size / Int64(pageSize))
@@ -62,9 +62,9 @@ struct AppendedPages: ~Copyable {
       buffer.append(contentsOf: repeatElement(0, count: pageSize))
       last += 1
     }
-    guard last < mostPages else {
+    guard last < maxPages else {
       throw SQLiteWriterError(
-        .full, "the new file would have more than \(mostPages) pages", path: path)
+        .full, "the new file would have more than \(maxPages) pages", path: path)
     }
     write(&buffer)
     last += 1
@@ -83,7 +83,7 @@ struct AppendedPages: ~Copyable {
     guard hasPointerMap else { return }
     let map = mapPage(for: page)
     if maps[map] == nil {
-      if maps.count >= Self.mostMaps { try flushMaps() }
+      if maps.count >= Self.maxMaps { try flushMaps() }
       maps[map] = try read(map)
     }
     let place = 5 * Int(page - map - 1)

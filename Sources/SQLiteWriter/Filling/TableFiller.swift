@@ -24,7 +24,7 @@ public struct TableFiller: ~Copyable {
   /// Whether a row id came twice in a stretch.
   private var hasTwice = false
   /// So many bytes of leaves are held at most.
-  private static let mostLeafBytes = 4 << 20
+  private static let maxLeafBytes = 4 << 20
 
   fileprivate init(_ writer: SQLiteWriter) throws(SQLiteWriterError) {
     self.writer = writer
@@ -38,7 +38,7 @@ public struct TableFiller: ~Copyable {
   /// - Returns: what ``add(to:_:isNext:_:of:)`` calls it; nil when it is none that can be filled, or there are too many already.
   /// - Throws: what SQLite reports.
   public mutating func begin(_ name: String) throws(SQLiteWriterError) -> Int? {
-    guard tables.count < max(16, Self.mostLeafBytes / pageSize),
+    guard tables.count < max(16, Self.maxLeafBytes / pageSize),
       case .integer(let root)? = try writer.rows(
         "SELECT rootpage FROM sqlite_schema WHERE type = 'table' AND name = ?", [.string(name)]
       ).first?.first, root >= 2, root <= Int64(pages.last)
@@ -101,20 +101,20 @@ public struct TableFiller: ~Copyable {
   // MARK: - Indexes
 
   /// The longest record that an index filled here takes, in bytes.
-  public var mostIndexRecordBytes: Int { TreeLevels.mostRecordBytes(pageSize: pageSize) }
+  public var maxIndexRecordBytes: Int { TreeLevels.maxRecordBytes(pageSize: pageSize) }
 
   /// Bytes that are left free before a record of an index, for its length.
   public static let recordStart = 9
 
   /// Makes something that puts the entries of an index in order.
   ///
-  /// - Parameter mostBytes: the memory that it may take, about; what is more waits in a file.
+  /// - Parameter maxBytes: the memory that it may take, about; what is more waits in a file.
   /// - Throws: `cannotCreate`.
   /// - Returns: it, still empty.
-  public mutating func sorter(mostBytes: Int) throws(SQLiteWriterError) -> KeySorter {
+  public mutating func sorter(maxBytes: Int) throws(SQLiteWriterError) -> KeySorter {
     if waiting == nil { waiting = try WaitingKeys(beside: writer.path) }
     guard let waiting else { throw writer.closedError }
-    return KeySorter(waiting, mostBytes: mostBytes)
+    return KeySorter(waiting, maxBytes: maxBytes)
   }
 
   /// Fills an index, which must be empty.
@@ -122,7 +122,7 @@ public struct TableFiller: ~Copyable {
   /// - Parameters:
   ///   - root: its root page.
   ///   - keys: what sorts like its entries.
-  ///   - make: puts the record of an entry, of at most ``mostIndexRecordBytes``, behind the first ``recordStart`` bytes of
+  ///   - make: puts the record of an entry, of at most ``maxIndexRecordBytes``, behind the first ``recordStart`` bytes of
   ///     the array, or anywhere further on, and returns where it is; nil ends all, for a key that may not stand behind
   ///     the one before. The array is the same each time.
   /// - Returns: false when `make` ended it; the file is of no use then.

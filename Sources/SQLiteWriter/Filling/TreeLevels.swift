@@ -49,7 +49,7 @@ struct TreeLevels {
   }
 
   /// The longest record of an index that stands whole in its cell, of which a page has room for four.
-  static func mostRecordBytes(pageSize: Int) -> Int { (pageSize - 12) * 64 / 255 - 23 }
+  static func maxRecordBytes(pageSize: Int) -> Int { (pageSize - 12) * 64 / 255 - 23 }
 
   /// Adds a cell behind all others, whose content is a part of `bytes`; `child`: the page that it leads to, 0 on a leaf.
   @inline(__always)

@@ -1,12 +1,12 @@
 /// Calls of `printf` and `format` in a definition.
 ///
-/// Beyond the limit of a value's length these two give NULL and report nothing. An index over such a call would then
-/// hold other keys than those that a reader with another limit computes, and be corrupt for it.
+/// When the result is longer than the limit of a value, these two return NULL without an error. An index on such a call
+/// would then hold other keys than a reader with another limit computes, and that reader would find it corrupt.
 enum FormatCalls {
   static let names: Set<String> = ["printf", "format"]
 
-  /// Whether each call has a format of its own in the text that pads nothing to a length which the data decides, or to
-  /// a thousand characters and more.
+  /// Whether each call has a literal format that pads nothing to a length decided by the data, or to a thousand
+  /// characters or more.
   static func areBounded(in sql: String) -> Bool {
     let bytes = Array(sql.lowercased().utf8)
     for name in names {
@@ -24,12 +24,12 @@ enum FormatCalls {
     return true
   }
 
-  /// Whether what follows a name is no call, or one with a harmless format.
+  /// Whether a name is not followed by a call, or by a call with a harmless format.
   private static func isBounded(_ rest: ArraySlice<UInt8>) -> Bool {
     func isSpace(_ byte: UInt8) -> Bool { byte == 32 || (9...13).contains(byte) }
     var rest = rest.drop(while: isSpace)
     guard let next = rest.first else { return true }
-    // Quotes around the name, and comments: whoever writes so may have a reason.
+    // Quotes around the name, and comments, are refused: they may hide something.
     let odd: [UInt8] = [0x22, 0x60, 0x5d, 0x2f, 0x2d]
     if odd.contains(next) { return false }
     guard next == 0x28 else { return true }
@@ -40,7 +40,7 @@ enum FormatCalls {
     while let byte = rest.popFirst() {
       if byte == 0x27 {
         guard rest.first == 0x27 else {
-          // The format has to be this text alone, and not the beginning of an expression.
+          // The format must be this text alone, not the start of an expression.
           let after = rest.drop(while: isSpace).first
           return after == 0x2c || after == 0x29
         }

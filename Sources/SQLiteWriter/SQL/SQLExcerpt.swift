@@ -1,4 +1,4 @@
-/// Makes SQL and SQLite's messages fit for a log: values are masked, names are kept.
+/// Makes SQL and SQLite's messages safe for a log: values are masked, names are kept.
 enum SQLExcerpt {
   /// The longest excerpt, in Unicode scalars.
   static let maximumLength = 160
@@ -25,7 +25,7 @@ enum SQLExcerpt {
         break
       }
       if scalar == "'" {
-        // '' inside a literal ends one literal and starts the next: the mask is the same.
+        // A doubled quote inside a literal ends one literal and starts the next: the mask is the same.
         pending = scalars.next()
         while let inner = pending, inner != "'" { pending = scalars.next() }
         pending = scalars.next()

@@ -1,8 +1,7 @@
 /// Names of tables, columns and indexes in SQL.
 public enum SQLIdentifier {
-  /// The name between double quotes, with each double quote in it doubled, as
-  /// <https://sqlite.org/lang_keywords.html> asks for. Any name can be quoted but one with a NUL, which would
-  /// end the SQL early.
+  /// The name between double quotes, with each double quote in it doubled, as <https://sqlite.org/lang_keywords.html>
+  /// asks for. Any name can be quoted except one with a NUL, which would end the SQL early.
   ///
   /// - Parameter name: the name as it stands in the schema, unquoted.
   /// - Returns: the name as SQL takes it, quotes included.

@@ -2,23 +2,23 @@ import CSQLite
 
 /// What SQL may do, decided as SQLite compiles it (<https://sqlite.org/c3ref/set_authorizer.html>).
 @safe final class SchemaGate {
-  /// Ordinary SQL may do anything but the few things that could harm the process or the schema.
-  /// While a definition from a file is compiled, it may only define.
+  /// Ordinary SQL may do anything except the few things that could harm the process or the schema. A definition from a
+  /// file may only define while it is compiled.
   private var definesOnly = false
   /// Whether the schema table itself may be written.
   private var opensSchema = false
-  /// The virtual table that the last statement compiled would make.
+  /// The virtual table that the last compiled statement would make.
   private(set) var virtualTable: String?
-  /// What a definition from a file may call, in lower case.
+  /// The functions that a definition from a file may call, in lower case.
   private var functions: Set<String> = []
 
   /// Whether the definition that is being compiled may call `printf`.
   private var allowsFormats = false
 
-  /// Names the functions that definitions may call; before that they may call none.
+  /// Sets the functions that definitions may call; until then they may call none.
   func allow(functions: Set<String>) { self.functions = functions }
 
-  /// The gate must outlive the connection: `SQLiteWriter` holds both and closes before it lets go.
+  /// The gate must outlive the connection: `SQLiteWriter` holds both and closes the connection first.
   func install(on handle: OpaquePointer) {
     _ = unsafe sqlite3_set_authorizer(
       handle,
@@ -31,7 +31,7 @@ import CSQLite
       }, Unmanaged.passUnretained(self).toOpaque())
   }
 
-  /// Runs a compilation during which only definitions pass.
+  /// Runs a compilation in which only definitions are allowed.
   func definingOnly<R>(_ sql: String, _ body: () throws(SQLiteWriterError) -> R)
     throws(SQLiteWriterError) -> R
   {
@@ -41,10 +41,10 @@ import CSQLite
     return try body()
   }
 
-  /// Forgets the virtual table before another statement is compiled.
+  /// Clears the virtual table before another statement is compiled.
   func forgetVirtualTable() { virtualTable = nil }
 
-  /// Runs SQL of the program's own that writes to the schema table.
+  /// Runs the program's own SQL that writes to the schema table.
   func openingSchema<R>(_ body: () throws(SQLiteWriterError) -> R) throws(SQLiteWriterError) -> R {
     opensSchema = true
     defer { opensSchema = false }
@@ -72,8 +72,8 @@ import CSQLite
       SQLITE_READ, SQLITE_REINDEX:
       true
     case SQLITE_INSERT, SQLITE_UPDATE:
-      // The row that a definition adds to the schema. SQLITE_SELECT is left out on purpose:
-      // CREATE TABLE … AS SELECT could run for ever.
+      // The row that a definition adds to the schema. SQLITE_SELECT is left out on purpose: CREATE TABLE … AS SELECT
+      // could run for ever.
       name == "sqlite_master" || name == "sqlite_schema"
     default: false
     }

@@ -9,7 +9,7 @@
   /// Fewer are compared with each other.
   private static let fewest = 128
   /// Bytes of a word that are looked at; entries that are equal in them are few, or alike further on.
-  private static let mostBytes = 4
+  private static let maxBytes = 4
 
   /// `spare`: memory for as many entries; `rest`: the bytes that entries do not hold themselves.
   static func sort(
@@ -76,7 +76,7 @@
     for index in range { unsafe differing |= word(entries[index]) ^ one }
     var shifts: [UInt64] = []
     for shift in stride(from: 56 as UInt64, through: 0, by: -8)
-    where differing >> shift & 0xff != 0 && shifts.count < Self.mostBytes {
+    where differing >> shift & 0xff != 0 && shifts.count < Self.maxBytes {
       shifts.append(shift)
     }
     var isSpare = false

@@ -27,15 +27,15 @@ struct KeyMerge {
   private var hasBegun = false
 
   private static let memoryBytes = 512 << 10
-  private static let fewestPartBytes = 4 << 10
-  private static let mostPartBytes = 64 << 10
+  private static let minPartBytes = 4 << 10
+  private static let maxPartBytes = 64 << 10
 
   /// `longest`: bytes of the longest string.
   init(_ pieces: [Range<Int64>], _ last: KeyPiece, longest: Int, _ waiting: WaitingKeys)
     throws(SQLiteWriterError)
   {
     let room = KeyPiece.lengthBytes + max(longest, KeyEntry.inlineBytes)
-    let least = max(Self.fewestPartBytes, room)
+    let least = max(Self.minPartBytes, room)
     let most = Self.memoryBytes / least
     // Where they are too many for the memory, several become one.
     var pieces = pieces
@@ -48,7 +48,7 @@ struct KeyMerge {
       }
       pieces = fewer
     }
-    let part = min(Self.mostPartBytes, Self.memoryBytes / (pieces.count + 1))
+    let part = min(Self.maxPartBytes, Self.memoryBytes / (pieces.count + 1))
     self.init(pieces[...], last, part: max(least, part), waiting)
   }
 

@@ -16,17 +16,17 @@ struct KeyPiece {
   /// Memory that it takes, about.
   var byteCount: Int { restCount + entries.count * MemoryLayout<KeyEntry>.stride }
 
-  /// Adds the first `count` bytes of memory that has sixteen more. `mostBytes`: what it may take before it is put aside.
+  /// Adds the first `count` bytes of memory that has sixteen more. `maxBytes`: what it may take before it is put aside.
   @inline(__always)
   mutating func add(
-    _ key: borrowing ContiguousArray<UInt8>, _ count: Int, mostBytes: Int
+    _ key: borrowing ContiguousArray<UInt8>, _ count: Int, maxBytes: Int
   ) {
     let entry = KeyEntry(key, 0..<count, offset: restCount)
     if count > KeyEntry.inlineBytes { keep(key, KeyEntry.inlineBytes..<count) }
     if isSorted, let last = entries.last, entry.isLess(last, rest, rest) { isSorted = false }
     // Memory that grows again and again leaves holes behind.
     if entries.count == Self.some {
-      entries.reserveCapacity(mostBytes / MemoryLayout<KeyEntry>.stride + 1)
+      entries.reserveCapacity(maxBytes / MemoryLayout<KeyEntry>.stride + 1)
     }
     entries.append(entry)
   }

@@ -5,27 +5,27 @@ public struct KeySorter {
   private var pieces: [Range<Int64>] = []
   private var longest = 0
   private let waiting: WaitingKeys
-  private let mostBytes: Int
+  private let maxBytes: Int
 
   /// The longest string that it takes.
-  public static let mostKeyBytes = 32 << 10
+  public static let maxKeyBytes = 32 << 10
   /// A string is handed over in memory that has so many bytes more.
   public static let spareBytes = KeyEntry.inlineBytes
 
-  init(_ waiting: WaitingKeys, mostBytes: Int) {
+  init(_ waiting: WaitingKeys, maxBytes: Int) {
     self.waiting = waiting
-    self.mostBytes = max(mostBytes, 2 * Self.mostKeyBytes)
+    self.maxBytes = max(maxBytes, 2 * Self.maxKeyBytes)
   }
 
-  /// Adds the first `count` bytes, at most ``mostKeyBytes``, of memory that has ``spareBytes`` more.
+  /// Adds the first `count` bytes, at most ``maxKeyBytes``, of memory that has ``spareBytes`` more.
   /// - Throws: `full`, `inputOutput`.
   public mutating func add(_ key: borrowing ContiguousArray<UInt8>, count: Int)
     throws(SQLiteWriterError)
   {
-    precondition(count <= Self.mostKeyBytes)
+    precondition(count <= Self.maxKeyBytes)
     longest = max(longest, count)
-    held.add(key, count, mostBytes: mostBytes)
-    if held.byteCount >= mostBytes { try putAside() }
+    held.add(key, count, maxBytes: maxBytes)
+    if held.byteCount >= maxBytes { try putAside() }
   }
 
   /// Hands on all strings in order, until `body` returns false; nothing can be added any more.

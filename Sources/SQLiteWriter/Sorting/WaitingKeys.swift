@@ -27,12 +27,13 @@ final class WaitingKeys {
       folder, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode_t(0o600))
     guard descriptor >= 0 else {
       throw SQLiteWriterError(
-        .cannotCreate, "a file for sorting cannot be made", path: self.path, systemError: errno)
+        .cannotCreate, "the temporary file for sorting cannot be created", path: self.path,
+        systemError: errno)
     }
     var made = stat()
     guard unsafe fstat(descriptor, &made) == 0 else { return }
     let whole = self.path
-    _ = OwnName.remove(name, in: folder) { now in
+    _ = SafeRemoval.remove(name, in: folder) { now in
       var status = stat()
       guard unsafe fstatat(folder, now, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return false }
       if PathText.isSame(now, name) { between?(whole) }
@@ -43,7 +44,7 @@ final class WaitingKeys {
   deinit { _ = close(descriptor) }
 
   var lost: SQLiteWriterError {
-    SQLiteWriterError(.inputOutput, "what was put aside for sorting cannot be read", path: path)
+    SQLiteWriterError(.inputOutput, "the temporary file for sorting cannot be read", path: path)
   }
 
   /// Writes behind all else what `fill` puts into the memory that it is given, from its start on; it returns how much,

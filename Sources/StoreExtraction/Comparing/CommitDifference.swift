@@ -12,19 +12,19 @@ public struct CommittedChange: Sendable, Equatable {
   public private(set) var changed = 0
   /// Rows that were removed.
   public private(set) var removed = 0
-  /// Their row ids, the first ``keyLimit`` of each kind.
+  /// Row ids of added rows, at most ``keyLimit``.
   public private(set) var addedKeys: [Int64] = []
-  /// Their row ids, the first ``keyLimit`` of each kind.
+  /// Row ids of changed rows, at most ``keyLimit``.
   public private(set) var changedKeys: [Int64] = []
-  /// Their row ids, the first ``keyLimit`` of each kind.
+  /// Row ids of removed rows, at most ``keyLimit``.
   public private(set) var removedKeys: [Int64] = []
 
-  /// The most row ids of each kind that are kept.
+  /// How many row ids of each kind are kept.
   public static let keyLimit = 20
 
-  /// What became of the table itself.
+  /// What happened to the table itself.
   public enum TableChange: String, Sendable {
-    /// It is in both states.
+    /// The table is in both states.
     case none
     /// The commit made it.
     case created
@@ -58,13 +58,13 @@ public struct CommittedChange: Sendable, Equatable {
 struct CommitDifference {
   /// The changes by table, in the order of the schema.
   private(set) var changes: [CommittedChange] = []
-  /// Tables without row ids that the commit may have changed; their rows are not compared.
+  /// Tables without row ids that the commit may have changed. Their rows are not compared.
   private(set) var tablesNotCompared: [String] = []
-  /// What was found on the way.
+  /// What was found while comparing.
   private(set) var findings = FindingList()
   private var trees: Trees
 
-  /// The b-trees of the newer state, by name of the table in lower case: the older ones for the next commit.
+  /// The b-trees of the newer state, by table name in lower case. For the next commit they are the older ones.
   struct Trees {
     fileprivate struct Tree {
       let root: UInt32
@@ -74,7 +74,7 @@ struct CommitDifference {
 
     fileprivate var byTable: [String: Tree] = [:]
 
-    /// None known.
+    /// No known b-trees.
     init() {}
   }
 
@@ -84,7 +84,7 @@ struct CommitDifference {
   ///   - old: the state before; nil when there was none.
   ///   - new: the state after.
   ///   - pages: the pages that the commit wrote.
-  ///   - trees: those of the older state, as far as they are known; then those of the newer one.
+  ///   - trees: the known b-trees of the older state; afterwards those of the newer state.
   /// - Throws: `SQLiteFileError` when the device fails.
   init(
     from old: SQLiteDatabase?, to new: SQLiteDatabase, pages: [UInt32], trees: inout Trees
@@ -145,7 +145,7 @@ struct CommitDifference {
     if !change.isEmpty { changes.append(change) }
   }
 
-  /// The leaves of a table, from memory where they are known.
+  /// The leaves of a table, from memory when they are known.
   private mutating func leaves(of table: Table, in database: SQLiteDatabase)
     throws(SQLiteFileError) -> [UInt32]
   {
@@ -156,14 +156,14 @@ struct CommitDifference {
     return pages.leaves
   }
 
-  /// Whether the commit left the known tree of a table as it was, apart from what its leaves hold.
+  /// Whether the commit left the known b-tree of a table as it was, except for the content of its leaves.
   private func isSameTree(_ table: Table, _ written: Set<UInt32>) -> Bool {
     guard let known = trees.byTable[table.name.lowercased()] else { return false }
     return known.root == table.rootPage && !written.contains(known.root)
       && !known.interior.contains { written.contains($0) }
   }
 
-  /// A column that the commit added shows its default in each row, which changes no row.
+  /// A column that the commit added shows its default in each row, which is not a change of the row.
   private static func equality(_ before: Table?, _ after: Table?) -> (ComparedRow, ComparedRow) ->
     Bool
   {

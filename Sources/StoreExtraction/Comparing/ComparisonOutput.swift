@@ -4,12 +4,12 @@ public import SQLiteFile
 extension StoreComparison {
   /// Compares and writes the differences as JSON.
   ///
-  /// As lines: one for each row that differs, and a last one with the report, whose `change` is `summary`. As an
-  /// object: the report, with the rows under `rows`.
+  /// In lines form, each row that differs is a line, and the last line is the report, with `summary` as its `change`.
+  /// In object form, the report is the object, with the rows under `rows`.
   ///
   /// - Parameters:
   ///   - form: lines, or one object.
-  ///   - limit: the most rows that are written; nil for all. All are counted.
+  ///   - limit: how many rows are written at most; nil for all. All are counted.
   ///   - descriptor: an open file descriptor; it is not closed.
   /// - Returns: the report.
   /// - Throws: `SQLiteFileError` when the device fails or the output cannot be written.
@@ -29,7 +29,7 @@ extension StoreComparison {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     let text = String(decoding: try encoder.encode(report), as: UTF8.self)
-    // The report's own members go on where the rows end.
+    // The report's own members follow the rows.
     output.append(form == .object ? "\n]," : "{\"change\":\"summary\",")
     output.append(String(text.dropFirst()))
     output.append("\n")

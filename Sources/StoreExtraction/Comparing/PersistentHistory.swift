@@ -3,10 +3,10 @@ import SQLiteFile
 
 /// Core Data's persistent history (ATRANSACTION, ACHANGE, ATRANSACTIONSTRING).
 ///
-/// Newer stores keep texts in a table of their own and point at it from the `Z…TS` columns; older ones keep them in
-/// the transaction.
+/// Newer stores keep texts in a separate table, and the `Z…TS` columns refer to it; older ones keep them in the
+/// transaction.
 struct PersistentHistory {
-  /// A transaction, its texts by their keys.
+  /// A transaction, with its texts as numbers of ``text(_:)``.
   struct Transaction {
     let key: Int64
     let seconds: Double?
@@ -24,10 +24,10 @@ struct PersistentHistory {
   private let changes: Table?
   private let database: SQLiteDatabase
 
-  /// The most transactions and texts that are kept.
+  /// How many transactions and texts are kept.
   private static let limit = 4_000_000
 
-  /// Reads transactions and texts; the changes are streamed later.
+  /// Reads transactions and texts; the changes are read later, one by one.
   init(_ database: SQLiteDatabase) throws(SQLiteFileError) {
     self.database = database
     changes = database.schema.table(named: "ACHANGE")
@@ -88,7 +88,7 @@ struct PersistentHistory {
   /// The transaction with this key; nil when it is not there.
   func transaction(_ key: Int64) -> Transaction? { positions[key].map { transactions[$0] } }
 
-  /// Hands on each change in the order in which they were written.
+  /// Hands on the changes in the order in which they were written.
   func forEachChange(
     _ receive: (
       _ transaction: Int64?, _ entity: Int64?, _ key: Int64?, _ type: Int64?,

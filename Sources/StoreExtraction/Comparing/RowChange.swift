@@ -1,18 +1,18 @@
 package import SQLiteFile
 
-/// A row that one state of a table has and another has not, or has with other values.
+/// A row that differs between two states of a table: it is in only one of them, or has other values.
 package struct RowChange: Sendable {
-  /// What happened to it from the old state to the new one.
+  /// What happened to the row between the old state and the new one.
   package enum Kind: String, Sendable {
-    /// Only the new state has it.
+    /// Only the new state has the row.
     case added
-    /// Only the old state has it.
+    /// Only the old state has the row.
     case removed
-    /// Both have it, with values that differ.
+    /// Both states have the row, with different values.
     case changed
   }
 
-  /// What happened to it.
+  /// What happened to the row.
   package let kind: Kind
   /// The row as it was; nil when it was added.
   package let old: ComparedRow?
@@ -28,8 +28,8 @@ package struct RowChange: Sendable {
   ///   - old: the rows of the old state; nil for none.
   ///   - new: the rows of the new state; nil for none.
   ///   - isEqual: whether two rows with one key are the same.
-  ///   - receive: gets each change and says whether it wants the next.
-  /// - Returns: how many rows each side has, as far as they were read.
+  ///   - receive: receives each change and returns whether it wants the next.
+  /// - Returns: how many rows each side has, as far as both were read.
   /// - Throws: ``SQLiteFileError`` when the device fails.
   @discardableResult
   static func forEach(

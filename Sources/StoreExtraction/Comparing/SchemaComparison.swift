@@ -65,7 +65,7 @@ enum SchemaComparison {
   }
 }
 
-/// Differences of what two stores say of themselves, and of their pages.
+/// Differences of the metadata of two stores and of their page layout.
 enum MetadataComparison {
   static func changes(_ old: CoreDataStore, _ new: CoreDataStore)
     -> [StoreComparison.MetadataChange]

@@ -2,16 +2,16 @@ public import CoreDataStore
 public import SQLiteFile
 import SafeText
 
-/// What differs between two stores, row by row.
+/// The differences between two stores, row by row.
 ///
-/// Tables are compared by name and columns by name. Tables with row ids are read side by side in key order, so that
-/// memory stays flat; of others the sums of the rows are kept.
+/// Tables and columns are compared by name. Tables with row ids are read side by side in key order, so that memory use
+/// stays constant; of others, checksums of the rows are kept.
 public final class StoreComparison {
-  /// What differs, without the rows themselves.
+  /// The differences without the rows themselves.
   public struct Report: Sendable, Codable {
     /// The name of the schema of the JSON form.
     public var schema = "lifeboat.comparison"
-    /// The version of that schema; it only grows.
+    /// The version of that schema; it only increases.
     public var version = 1
     /// The first store.
     public var old: Side
@@ -31,7 +31,7 @@ public final class StoreComparison {
     public var removedCount = 0
     /// Rows changed in all tables.
     public var changedCount = 0
-    /// How many findings of damage were met in both; rows may differ only because of them.
+    /// How many findings of damage both stores have; rows may differ only because of damage.
     public var damageCount = 0
   }
 
@@ -77,15 +77,15 @@ public final class StoreComparison {
   public struct TableDifference: Sendable, Codable, Equatable {
     /// The table.
     public var table: String
-    /// Rows that only the second store has.
+    /// Rows that only the new store has.
     public var addedCount = 0
-    /// Rows that only the first store has.
+    /// Rows that only the old store has.
     public var removedCount = 0
-    /// Rows with the same key and other values.
+    /// Rows with the same key but other values.
     public var changedCount = 0
-    /// Rows of the first store.
+    /// Rows of the old store.
     public var oldRowCount = 0
-    /// Rows of the second store.
+    /// Rows of the new store.
     public var newRowCount = 0
     /// Why rows were not compared; nil when they were.
     public var problem: String?
@@ -98,10 +98,10 @@ public final class StoreComparison {
     let change: RowChange
     /// The table.
     public let table: String
-    /// The entity; nil for rows that are no entity's.
+    /// The entity; nil for rows that do not belong to an entity.
     public let entity: String?
-    /// The columns that differ, with their places in the old and the new row; of a row that was added or removed
-    /// all of them.
+    /// The columns that differ, with their places in the old and the new row; all columns of a row that was added or
+    /// removed.
     let columns: [(name: String, old: Int?, new: Int?)]
     /// `added`, `removed` or `changed`.
     public var kind: String { change.kind.rawValue }
@@ -118,7 +118,7 @@ public final class StoreComparison {
   private let entityNames: Set<String>?
   private var wanted: (old: Set<String>, new: Set<String>)?
 
-  /// The most rows of a table without row ids that are compared; each takes about 64 bytes.
+  /// How many rows of a table without row ids are compared; each takes about 64 bytes.
   static let keylessLimit = 2_000_000
 
   /// Opens both stores.
@@ -126,7 +126,7 @@ public final class StoreComparison {
   /// - Parameters:
   ///   - oldPath: the first store.
   ///   - newPath: the second store.
-  ///   - entityNames: only rows of these entities and of those that inherit from them, or of these tables; nil for all.
+  ///   - entityNames: only rows of these entities and their descendants, or of these tables; nil for all.
   ///   - logView: which part of the write-ahead logs counts.
   /// - Throws: `SQLiteFileError` when a file cannot be opened or is no database; ``ExtractionError`` for a name that
   ///   neither store has.
@@ -156,9 +156,9 @@ public final class StoreComparison {
     }
   }
 
-  /// Compares, and hands on each row that differs.
+  /// Compares the stores and hands on each row that differs.
   ///
-  /// - Parameter receive: gets a row and says whether it wants to see further ones; all are counted in any case.
+  /// - Parameter receive: receives a row and returns whether it wants more; all are counted in any case.
   /// - Returns: the report.
   /// - Throws: `SQLiteFileError` when the device fails.
   public func run(_ receive: (Row) -> Bool) throws -> Report {
@@ -184,14 +184,14 @@ public final class StoreComparison {
     return report
   }
 
-  /// What was found while reading both.
+  /// What was found in both stores.
   public var findings: [(path: String, list: FindingList)] {
     [(old.database.path, old.findings), (new.database.path, new.findings)]
   }
 
   // MARK: - Tables
 
-  /// A table of both stores, or of one.
+  /// A table of both stores, or of one of them.
   private struct Pair {
     let name: String
     let old: Table?
@@ -257,7 +257,7 @@ public final class StoreComparison {
     if let to { new.database.add(to.findings) }
   }
 
-  /// Rows of a table without row ids: each is its own key, so that there are no changed ones.
+  /// Compares rows of a table without row ids. Each row is its own key, so no row counts as changed.
   private func compareKeyless(
     _ pair: Pair, _ columns: ColumnPairs, _ difference: inout TableDifference,
     _ receive: (Row) -> Void
@@ -315,8 +315,8 @@ public final class StoreComparison {
 
   // MARK: - Rows
 
-  /// Whether two values are the same. Entity numbers count as the entities that they stand for, since another
-  /// version of the model numbers them otherwise.
+  /// Whether two values are the same. Entity numbers are compared by the entities they stand for, because another
+  /// version of the model may number them differently.
   private func isSame(
     _ one: ComparedRow, _ oldPlace: Int, _ other: ComparedRow, _ newPlace: Int,
     _ columns: ColumnPairs
@@ -376,7 +376,7 @@ public final class StoreComparison {
   }
 }
 
-/// What stands for a row without a key: two keyed sums of its values.
+/// Stands for a row without a key: two keyed hashes of its values.
 private struct RowSum: Hashable {
   private let first: Int
   private let second: Int
@@ -410,7 +410,7 @@ struct ColumnPairs {
     newEntity = Self.entityColumn(newNames)
     let (one, other) = (old ?? new, new ?? old)
     guard one?.definition != nil, other?.definition != nil else {
-      // Without a readable statement columns have places only; no table has more than 32,767.
+      // Without a readable statement the columns have only places; no table has more than 32,767.
       common = (0..<2000).map { ("column \($0 + 1)", $0, $0) }
       return
     }
@@ -424,7 +424,7 @@ struct ColumnPairs {
 }
 
 extension ColumnPairs {
-  /// The column that tells a row's entity; Z_PRIMARYKEY has one of the same name that does not.
+  /// The column that holds a row's entity number; the column of the same name in Z_PRIMARYKEY does not.
   private static func entityColumn(_ names: [String]) -> Int? {
     guard names.contains(where: { $0.uppercased() == "Z_PK" }) else { return nil }
     return names.firstIndex { $0.uppercased() == "Z_ENT" }
@@ -440,13 +440,13 @@ extension StoreComparison.Side {
 }
 
 extension [ComparedValue] {
-  /// The value at a place; NULL behind the last, as SQLite has it.
+  /// The value at a place; NULL after the last one, as in SQLite.
   subscript(safe index: Int) -> ComparedValue {
     indices.contains(index) ? self[index] : .stored(.null)
   }
 }
 
 extension [String] {
-  /// The name at a place; nil behind the last.
+  /// The name at a place; nil after the last one.
   fileprivate subscript(safe index: Int) -> String? { indices.contains(index) ? self[index] : nil }
 }

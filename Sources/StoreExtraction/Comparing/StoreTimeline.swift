@@ -2,14 +2,14 @@ public import CoreDataStore
 public import SQLiteFile
 import SQLiteForensics
 
-/// What happened to a store, as far as it tells: its persistent history, the commits in its write-ahead log, what is
-/// left there of others, and on request the dates in its rows.
+/// The events of a store that it records itself: its persistent history, the commits in its write-ahead log, the other
+/// frames that are left there, and on request the dates in its rows.
 public final class StoreTimeline {
-  /// Something that happened.
+  /// An event.
   public enum Event: Sendable {
     /// A change that the persistent history recorded.
     case change(HistoryChange)
-    /// A transaction of the persistent history of which no change is recorded any more.
+    /// A transaction of the persistent history whose changes are no longer recorded.
     case transaction(HistoryTransaction)
     /// A date in a row.
     case date(RowDate)
@@ -21,9 +21,9 @@ public final class StoreTimeline {
 
   /// A transaction of the persistent history.
   public struct HistoryTransaction: Sendable {
-    /// Its primary key; nil when the change does not say.
+    /// Its primary key; nil when the change does not give it.
     public let key: Int64?
-    /// When it was; nil when the store does not say.
+    /// Its date; nil when the store does not give it.
     public let date: ReferenceDate?
     /// The author that the app gave.
     public let author: String?
@@ -39,13 +39,13 @@ public final class StoreTimeline {
   public struct HistoryChange: Sendable {
     /// `insert`, `update`, `delete`, or the number of an unknown kind.
     public let change: String
-    /// The entity; nil when its number is that of none.
+    /// The entity; nil when its number belongs to no entity.
     public let entity: String?
     /// The number of the entity.
     public let entityNumber: Int64?
     /// The primary key of the row.
     public let primaryKey: Int64?
-    /// What the app asked to keep of a deleted row, in the store's order.
+    /// What the app asked to keep of a deleted row, in the order of the store.
     public let tombstones: [StoredValue]
     /// The transaction.
     public let transaction: HistoryTransaction
@@ -63,24 +63,24 @@ public final class StoreTimeline {
     public let property: String
   }
 
-  /// A commit in the write-ahead log. It has an order and no time.
+  /// A commit in the write-ahead log. It has a place in the order of commits but no time.
   public struct LogCommit: Sendable {
     /// Its number, from 1.
     public let number: Int
     /// Frames that it wrote.
     public let frameCount: Int
-    /// Different pages among them.
+    /// Different pages among these frames.
     public let pageCount: Int
     /// Size of the database in pages after it.
     public let databasePageCount: UInt32
-    /// Pages among them that are no b-tree pages: they go on with long values, are free, or hold pointers. A change
-    /// that only they show is not among ``tables``. Nil when the state cannot be read.
+    /// Pages among them that are not b-tree pages: overflow, free and pointer-map pages. A change that only they show
+    /// is not among ``tables``. Nil when the state cannot be read.
     public let otherPageCount: Int?
     /// What it did to rows, by table; nil when a state cannot be read.
     public let tables: [CommittedChange]?
-    /// Tables that it may have changed and whose rows have no row ids to compare by.
+    /// Tables that it may have changed and that cannot be compared because their rows have no row ids.
     public let tablesNotCompared: [String]
-    /// When the persistent history dates it: the transaction that was committed with it.
+    /// The date of the transaction in the persistent history that was committed with it, if any.
     public let date: ReferenceDate?
   }
 
@@ -98,32 +98,32 @@ public final class StoreTimeline {
 
   /// The store.
   public let store: CoreDataStore
-  /// What was found on the way.
+  /// What was found while reading.
   public private(set) var findings = FindingList()
-  /// Dates that were left out because there are too many to be put in order.
+  /// Dates that were left out because there are too many to sort.
   public private(set) var omittedDateCount = 0
 
   private let includesDates: Bool
 
-  /// The most dates that are put in order, of 24 bytes each.
+  /// How many dates are sorted, of 24 bytes each.
   private static let dateLimit = 2_000_000
 
   /// Opens a store.
   ///
   /// - Parameters:
   ///   - path: the main file.
-  ///   - includesDates: whether the dates in rows are events too.
+  ///   - includesDates: whether the dates in rows are also events.
   /// - Throws: `SQLiteFileError` when the file cannot be opened or is no database.
   public init(path: String, includesDates: Bool = false) throws {
     store = try CoreDataStore(path: path)
     self.includesDates = includesDates
   }
 
-  /// Hands on the events: those with a date in its order, then those of the log from oldest to newest.
+  /// Hands on the events: those with a date sorted by date, then those of the log from oldest to newest.
   ///
-  /// Changes of the persistent history come in the order in which they were written, also where a clock was set back.
+  /// Changes of the persistent history come in the order in which they were written, even where a clock was set back.
   ///
-  /// - Parameter receive: gets an event and says whether it wants the next.
+  /// - Parameter receive: receives an event and returns whether it wants the next.
   /// - Throws: `SQLiteFileError` when the device fails.
   public func forEachEvent(_ receive: (Event) -> Bool) throws {
     var goesOn = true
@@ -157,7 +157,7 @@ public final class StoreTimeline {
 
   // MARK: - Dates
 
-  /// A date that is yet to be put in order: a row's, or that of a transaction without changes.
+  /// A date to be sorted: the date of a row, or of a transaction without changes.
   private struct Entry: BitwiseCopyable {
     let seconds: Double
     let key: Int64
@@ -235,7 +235,7 @@ public final class StoreTimeline {
     var trees = CommitDifference.Trees()
     for commit in states.commits {
       let after = try? states.database(after: commit.number)
-      // The first commit of a store that had nothing before it is compared with nothing.
+      // The first commit of a store is compared with an empty state.
       var difference: CommitDifference?
       if after == nil { trees = CommitDifference.Trees() }
       if let after, before != nil || commit.number == 1 {
@@ -269,7 +269,7 @@ extension StoreTimeline.LogRemainder {
 }
 
 extension Array {
-  /// The element at a place that came from a file; nil when there is none.
+  /// The element at a place that a file gives; nil when there is none.
   fileprivate subscript(checked index: Int64?) -> Element? {
     guard let index, let place = Int(exactly: index), indices.contains(place) else { return nil }
     return self[place]

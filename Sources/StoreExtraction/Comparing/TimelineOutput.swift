@@ -10,7 +10,7 @@ public enum TimelineForm: String, Sendable, CaseIterable {
 }
 
 extension StoreTimeline.Event {
-  /// When it was; nil when that is not known.
+  /// The date; nil when it is not known.
   public var date: ReferenceDate? {
     switch self {
     case .change(let change): change.transaction.date
@@ -74,8 +74,8 @@ extension StoreTimeline.LogCommit {
       }
       parts += tablesNotCompared.map { "\($0) written" }
       if tables.isEmpty, tablesNotCompared.isEmpty {
-        // Bytes far behind the beginning of a long value may have changed, in pages of their own.
-        parts.append(otherPageCount ?? 0 > 0 ? "no row is seen to change" : "no rows changed")
+        // Bytes far into a long value may have changed, on overflow pages.
+        parts.append(otherPageCount ?? 0 > 0 ? "no change of a row is visible" : "no rows changed")
       }
     } else {
       parts.append("its state cannot be read")
@@ -91,17 +91,17 @@ extension StoreTimeline.LogRemainder {
     case "stale":
       "\(frameCount) frames of an earlier generation of the log, \(commitCount) commits among them"
     default:
-      "\(frameCount) frames of a broken transaction and behind it, \(commitCount) commits among them"
+      "\(frameCount) frames of a broken transaction and after it, \(commitCount) commits among them"
     }
   }
 }
 
 extension StoreTimeline {
-  /// How many events were written, and how many left out because they have no date.
+  /// How many events were written, and how many were left out because they have no date.
   public struct Written: Sendable {
     /// Events written.
     public var eventCount = 0
-    /// Events left out because the form asks for a date.
+    /// Events left out because the form requires a date.
     public var undatedCount = 0
   }
 
@@ -109,7 +109,7 @@ extension StoreTimeline {
   ///
   /// - Parameters:
   ///   - form: the form.
-  ///   - limit: the most events; nil for all.
+  ///   - limit: how many events are written at most; nil for all.
   ///   - descriptor: an open file descriptor; it is not closed.
   /// - Returns: how many events were written.
   /// - Throws: `SQLiteFileError` when the device fails or the output cannot be written.
@@ -127,7 +127,7 @@ extension StoreTimeline {
           }
           output.append("{\"message\":")
           output.append(jsonString: event.sentence)
-          // Timesketch wants an offset, which Z does not give everywhere.
+          // Timesketch requires an offset and does not accept Z everywhere.
           output.append(",\"datetime\":\"" + text.dropLast() + "+00:00\",\"timestamp_desc\":")
           output.append(jsonString: event.timestampDescription)
           output.append(",\"data_type\":")
@@ -248,14 +248,14 @@ extension OutputBuffer {
     append("}")
   }
 
-  /// Appends a member behind others; nothing for nil.
+  /// Appends a member after others; nothing for nil.
   mutating func member(_ name: String, _ text: String?) {
     guard let text else { return }
     append(",\"" + name + "\":")
     append(jsonString: text)
   }
 
-  /// Appends a member behind others; nothing for nil.
+  /// Appends a member after others; nothing for nil.
   mutating func member(_ name: String, _ number: Int64?) {
     guard let number else { return }
     append(",\"" + name + "\":")

@@ -1,17 +1,17 @@
 import CoreDataStore
 
-/// Notices when a store set changes while it is read.
+/// Detects changes of a store set while it is read.
 public struct EvidenceWatch: Sendable {
   private let path: String
   private let before: [String: FileStatus?]
 
-  /// Takes down size, modification time and inode of each file of the set.
+  /// Notes size, modification time and inode of each file of the set.
   public init(_ path: String) {
     self.path = path
     before = Self.states(of: StoreSet(at: path))
   }
 
-  /// The names of the members that came, went or changed since.
+  /// The names of the members that were added, removed or changed since.
   public func changes() -> [String] {
     let after = Self.states(of: StoreSet(at: path))
     return Set(before.keys).union(after.keys)
@@ -22,7 +22,7 @@ public struct EvidenceWatch: Sendable {
       .sorted()
   }
 
-  /// The -shm is left out: it holds no data, and a reader of SQLite's may make it at any time.
+  /// The -shm is left out: it holds no data, and a reader that uses SQLite may create it at any time.
   private static func states(of set: StoreSet) -> [String: FileStatus?] {
     let files = set.members.filter { $0.kind == .file && $0.role != .sharedMemory }
     return Dictionary(

@@ -3,26 +3,26 @@ import CoreDataStore
 import Foundation
 import SafeText
 
-/// The files and folders that a run has made so far, so that they can be taken back: by the run that fails, or from
-/// another thread by whoever interrupts it.
+/// The files and folders that a run has made so far, so that they can be removed again: by the run when it fails, or
+/// from another thread that interrupts it.
 ///
-/// Things are known by the folder that they were made in, their name and their inode, and nothing else is ever
-/// removed. Making and taking back exclude each other.
+/// Each is known by the folder in which it was made, its name and its inode, and nothing else is ever removed. Making
+/// and removing exclude each other.
 public final class MadeFiles: @unchecked Sendable {
   private struct Thing {
     let folder: OpenFolder
     let name: String
-    /// nil for what was only announced, in a folder of ours.
+    /// Nil for what was only announced, in a folder of ours.
     let identity: FileIdentity?
   }
 
   /// Guards `things`, which is what makes this sendable.
   private let lock = NSLock()
   private var things: [Thing] = []
-  /// Folders that were noted or made in, so that each is open once.
+  /// Folders that were noted or that something was made in; each is opened only once.
   private var folders: [FileIdentity.Key: OpenFolder] = [:]
 
-  /// Nothing is made yet.
+  /// Nothing was made yet.
   public init() {}
 
   // MARK: - Making
@@ -43,7 +43,7 @@ public final class MadeFiles: @unchecked Sendable {
     return folder
   }
 
-  /// Makes a file and opens it for reading and writing; the caller closes it.
+  /// Makes a file and opens it for reading and writing. The caller closes it.
   func makeFile(
     _ name: String, in parent: OpenFolder, mode: mode_t = 0o600
   ) throws(SystemCallError) -> Int32 {
@@ -60,7 +60,7 @@ public final class MadeFiles: @unchecked Sendable {
     return descriptor
   }
 
-  /// Has something made by `body`, which returns it with the path of the file.
+  /// Lets `body` make something, which it returns with the path of the file.
   func making<T>(_ body: () throws -> (made: T, path: String)) rethrows -> T {
     lock.lock()
     defer { lock.unlock() }
@@ -69,21 +69,21 @@ public final class MadeFiles: @unchecked Sendable {
     return made
   }
 
-  /// Has something made at a path by `make`, which tells whether it is there then.
+  /// Lets `make` make something at a path; it returns whether it exists afterwards.
   public func making(_ path: String, _ make: () -> Bool) {
     lock.lock()
     defer { lock.unlock() }
     if make() { add(path) }
   }
 
-  /// Notes a file or folder that the caller has made, or is about to make in a folder noted before.
+  /// Notes a file or folder that the caller has made, or is about to make in a folder that was noted before.
   public func note(_ path: String) {
     lock.lock()
     defer { lock.unlock() }
     add(path)
   }
 
-  /// Whether what has a name now was made, and noted so far.
+  /// Whether the file that has a name now was made in this run and noted.
   public func hasMade(_ path: String) -> Bool {
     guard let folder = try? OpenFolder(PathText.folder(of: path)),
       let now = folder.identity(of: PathText.lastComponent(of: path))
@@ -106,14 +106,14 @@ public final class MadeFiles: @unchecked Sendable {
 
   // MARK: - Taking back
 
-  /// How much there is by now, for ``takeBack(to:)`` and ``keep(to:while:)``.
+  /// How many things were made so far, for ``takeBack(to:)`` and ``keep(to:while:)``.
   var count: Int { lock.withLock { things.count } }
 
-  /// Removes what was made since there was so much of it, the last first. A folder in which something else is by now
-  /// stays.
+  /// Removes what was made after the first `count` things, the last first. A folder stays when something else is in it
+  /// by now.
   func takeBack(to count: Int) { lock.withLock { remove(to: count) } }
 
-  /// Does what completes the work, after which what was made since there was so much of it is to stay.
+  /// Runs the step that completes the work. Afterwards, what was made after the first `count` things stays.
   func keep(to count: Int, while body: () throws -> Void) rethrows {
     lock.lock()
     defer { lock.unlock() }
@@ -122,13 +122,14 @@ public final class MadeFiles: @unchecked Sendable {
     if things.isEmpty { folders = [:] }
   }
 
-  /// Notes by `body` that all of it is to stay. Waits for ever where it was taken back for good.
+  /// Runs `body`, after which everything stays. Waits for ever when ``takeBackForGood()`` was called.
   public func keepAll(while body: () -> Void) { keep(to: 0, while: body) }
 
-  /// Removes all of it.
+  /// Removes everything.
   public func takeBack() { takeBack(to: 0) }
 
-  /// Removes all of it, and lets nothing more be made: who tries waits for ever. For a process that is about to end.
+  /// Removes everything and allows nothing more to be made: a thread that tries waits for ever. For a process that is
+  /// about to end.
   public func takeBackForGood() {
     lock.lock()
     remove(to: 0)

@@ -3,13 +3,13 @@ import CoreDataStore
 import SafeFiles
 import SafeText
 
-/// An open folder. What is done in it by name stays in it, whatever becomes of its path meanwhile.
+/// An open folder. What is done in it by name stays in it, even when its path leads elsewhere meanwhile.
 final class OpenFolder: Sendable {
   /// The path that led to it, for messages.
   let path: String
   let descriptor: Int32
 
-  /// Opens the folder at a path that a person chose, which may lead through links.
+  /// Opens the folder at a path that the user chose, which may lead through links.
   convenience init(_ path: String) throws(SystemCallError) {
     let descriptor = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else {
@@ -25,20 +25,20 @@ final class OpenFolder: Sendable {
 
   deinit { close(descriptor) }
 
-  /// The folder of a name in this one; a link is none.
+  /// Opens the folder with this name in this one; links are refused.
   func folder(_ name: some StringProtocol) throws(SystemCallError) -> OpenFolder {
     try folder(named: Array(name.utf8))
   }
 
-  /// The same by the bytes of a name, which need not be text.
+  /// The same by the bytes of a name, which may not be text.
   func folder(named name: [UInt8]) throws(SystemCallError) -> OpenFolder {
     let path = path(of: name)
     let descriptor = try entry(named: name, O_RDONLY | O_DIRECTORY)
     return OpenFolder(descriptor: descriptor, path: path)
   }
 
-  /// Opens what has a name in the folder for reading; the caller closes it. Links are refused, and a pipe does not
-  /// stop us.
+  /// Opens the file with this name in the folder for reading; the caller closes it. Links are refused, and a pipe does
+  /// not block.
   func file(_ name: String) throws(SystemCallError) -> Int32 { try file(named: Array(name.utf8)) }
 
   /// The same by the bytes of a name.
@@ -56,7 +56,8 @@ final class OpenFolder: Sendable {
     return opened
   }
 
-  /// Who a name is in the folder, itself and not what a link leads to; nil when it is nobody.
+  /// The identity of the file with this name in the folder, of a link itself and not its target; nil when there is
+  /// none.
   func identity(of name: String) -> FileIdentity? { identity(named: Array(name.utf8)) }
 
   /// The same by the bytes of a name.
@@ -68,18 +69,18 @@ final class OpenFolder: Sendable {
     return result == 0 ? FileIdentity(raw) : nil
   }
 
-  /// Removes the name of a file, or of an empty folder, as long as it is that one's.
+  /// Removes the name of a file, or of an empty folder, as long as it belongs to `thing`.
   func remove(_ name: String, of thing: FileIdentity) {
     if thing.kind == .folder {
       if identity(of: name)?.isSame(as: thing) == true {
         unsafe _ = unlinkat(descriptor, name, AT_REMOVEDIR)
       }
     } else {
-      _ = OwnName.remove(name, in: descriptor) { identity(of: $0)?.isSame(as: thing) == true }
+      _ = SafeRemoval.remove(name, in: descriptor) { identity(of: $0)?.isSame(as: thing) == true }
     }
   }
 
-  /// The names in the folder as bytes, without "." and "..", in no order, and whether there are more than `limit`.
+  /// The names in the folder as bytes, without "." and "..", unsorted, and whether there are more than `limit`.
   func names(limit: Int) throws(SystemCallError) -> (names: [[UInt8]], isCut: Bool) {
     let copy = try entry(named: [UInt8(ascii: ".")], O_RDONLY | O_DIRECTORY)
     guard let stream = unsafe fdopendir(copy) else {
@@ -130,7 +131,7 @@ final class OpenFolder: Sendable {
   }
 }
 
-/// What makes a file that file, under whatever name.
+/// What identifies a file, under whatever name.
 struct FileIdentity: Sendable {
   /// The volume and the place on it.
   struct Key: Sendable, Hashable {
@@ -165,9 +166,9 @@ struct FileIdentity: Sendable {
   }
 }
 
-/// Reading by an open descriptor.
+/// Reads by an open descriptor.
 enum FileBytes {
-  /// The bytes from a place on, fewer at the end.
+  /// The bytes from a place on, fewer at the end of the file.
   static func read(
     _ descriptor: Int32, _ path: String, at offset: Int64, _ count: Int
   ) throws(SystemCallError) -> [UInt8] {

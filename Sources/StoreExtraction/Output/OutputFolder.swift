@@ -2,17 +2,17 @@ import CLibrary
 import CoreDataStore
 import SafeText
 
-/// A new folder for output. What is in it was made by us, and goes again when the work fails.
+/// A new folder for output. Its content was made by this run and is removed when the run fails.
 final class OutputFolder {
   let path: String
   private let folder: OpenFolder
   private let made: MadeFiles
-  /// What was made before the folder.
+  /// How many things were made before the folder.
   private let count: Int
   private var names: Set<String> = []
   private var opened: Set<Int32> = []
 
-  /// Makes the folder, or takes an empty one that is there; a link to one is something else.
+  /// Makes the folder, or takes an existing empty one; a link to a folder is refused.
   init(_ path: String, _ made: MadeFiles) throws(ExtractionError) {
     self.path = path
     self.made = made
@@ -65,7 +65,7 @@ final class OutputFolder {
       "the \(what) cannot be made: \(unsafe String(cString: strerror(error.errno)))", path: path)
   }
 
-  /// A name for a file: letters, digits, `-`, `_` and `.` as they are, others as `_`, and never one twice.
+  /// A unique name for a file: letters, digits, `-`, `_` and `.` are kept, other characters become `_`.
   func fileName(for name: String, extension ending: String) -> String {
     var stem = ""
     for scalar in name.unicodeScalars.prefix(100) {
@@ -75,7 +75,7 @@ final class OutputFolder {
           || ["-", "_", "."].contains(scalar))
       stem.unicodeScalars.append(isPlain ? scalar : "_")
     }
-    // A dot would hide the file, and a command would take a hyphen for an option.
+    // A leading dot would hide the file, and a command would take a leading hyphen for an option.
     if stem.utf8.first.map({ $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "-") }) ?? true {
       stem = "_" + stem
     }
@@ -99,7 +99,7 @@ final class OutputFolder {
     return descriptor
   }
 
-  /// Copies external files into a folder within.
+  /// Copies external files into a folder inside this one.
   func take(_ external: ExternalFiles) throws {
     try external.copy(into: folder, as: ExternalFiles.folderName, made)
   }
@@ -116,10 +116,10 @@ final class OutputFolder {
     }
   }
 
-  /// Lets what was made stay.
+  /// Keeps what was made.
   func keep() { made.keep(to: count) {} }
 
-  /// Removes what was made, for a run that failed.
+  /// Removes what was made, after a run that failed.
   func discard() {
     for descriptor in opened { close(descriptor) }
     opened = []

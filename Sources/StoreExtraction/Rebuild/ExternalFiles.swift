@@ -14,17 +14,17 @@ final class ExternalFiles {
 
   /// Names in live rows, and in which table or entity each was met first.
   private var live: [String: String] = [:]
-  /// Names in deleted rows: whether their files are still there is nobody's promise.
-  private var dead: Set<String> = []
+  /// Names in deleted rows; their files may no longer exist.
+  private var deleted: Set<String> = []
   private let storePath: String
   /// False for a file that is no store of Core Data's.
   let isOn: Bool
 
   /// More names than this are not kept apart.
-  private static let most = 5_000_000
-  private static let mostTold = 20
+  private static let maxNames = 5_000_000
+  private static let maxTold = 20
   /// Entries of the folder that are looked at for files that no row names.
-  private static let mostEntries = 1_000_000
+  private static let maxEntries = 1_000_000
 
   init(ofStore path: String, isOn: Bool) {
     self.isOn = isOn
@@ -46,7 +46,7 @@ final class ExternalFiles {
         let name = ExternalBlob.identifier(in: row.content(of: value))
       else { continue }
       if row.origin.state != nil {
-        if dead.count < Self.most { dead.insert(name) }
+        if deleted.count < Self.maxNames { deleted.insert(name) }
       } else {
         note(name, in: table())
       }
@@ -61,7 +61,7 @@ final class ExternalFiles {
   }
 
   private func note(_ name: String, in table: String) {
-    if live[name] == nil, live.count < Self.most { live[name] = table }
+    if live[name] == nil, live.count < Self.maxNames { live[name] = table }
   }
 
   // MARK: - Looking
@@ -70,10 +70,10 @@ final class ExternalFiles {
   ///
   /// - Parameters:
   ///   - namesAll: whether all rows were noted; only then it can be told which files no row names.
-  ///   - mostBytes: larger files do not fit where their content is to go; nil for no limit.
+  ///   - maxBytes: larger files do not fit where their content is to go; nil for no limit.
   /// - Returns: the files in numbers, nil where there are none; and the findings.
   /// - Throws: an error of the file system.
-  func survey(namesAll: Bool = true, mostBytes: Int64? = nil) throws -> (
+  func survey(namesAll: Bool = true, maxBytes: Int64? = nil) throws -> (
     RebuildResult.ExternalFiles?, [Finding]
   ) {
     guard isOn else { return (nil, []) }
@@ -103,14 +103,14 @@ final class ExternalFiles {
       } else if try file.isZeroed() {
         result.zeroedCount += 1
         findings.add(.zeroed, name, table)
-      } else if let mostBytes, file.size > mostBytes {
+      } else if let maxBytes, file.size > maxBytes {
         findings.add(.tooLarge, name, table)
       }
     }
     if namesAll, let source {
-      let present = try source.names(limit: Self.mostEntries).names
+      let present = try source.names(limit: Self.maxEntries).names
       for name in present.map({ String(decoding: $0, as: UTF8.self) }).sorted()
-      where live[name] == nil && !dead.contains(name) {
+      where live[name] == nil && !deleted.contains(name) {
         result.strayCount += 1
         findings.add(.stray, name, nil)
       }
@@ -124,7 +124,7 @@ final class ExternalFiles {
     let folder = PathText.joined(Self.supportName(for: storePath), Self.folderName)
     return Finding(
       Findings.Kind.unread.rawValue,
-      "this user may not look into \(folder), so none of the files is taken along that rows name: \(live.count)",
+      "this user may not read the folder \(folder), so the external files that rows name are not copied: \(live.count)",
       severity: live.isEmpty ? .note : .damage)
   }
 
@@ -167,7 +167,7 @@ final class ExternalFiles {
 
     mutating func add(_ kind: Kind, _ name: String, _ table: String?) {
       counts[kind, default: 0] += 1
-      guard told[kind, default: []].count < mostTold else { return }
+      guard told[kind, default: []].count < maxTold else { return }
       told[kind, default: []].append(
         Finding(
           kind.rawValue, kind.sentence(name), severity: kind == .stray ? .note : .damage,
@@ -188,7 +188,7 @@ final class ExternalFiles {
     }
   }
 
-  private var names: [String] { Set(live.keys).union(dead).sorted() }
+  private var names: [String] { Set(live.keys).union(deleted).sorted() }
 
   /// The folder of the files; nil when there is none. Nothing behind a link is looked at. Throws only where this user
   /// may not look.
@@ -223,7 +223,7 @@ final class ExternalFiles {
     }
     throw ExtractionError(
       .outputExists,
-      "external files of a store of that name are there already; choose another name",
+      "external files of a store with that name already exist; choose another name",
       path: PathText.joined(target.folder.path, target.name))
   }
 
@@ -248,7 +248,7 @@ final class ExternalFiles {
       findings.append(
         Finding(
           "recover.externalShared",
-          "the new file has the external files of the old one, because their names differ only in the extension",
+          "the new file shares the external files of the old one, because their names differ only in the extension",
           severity: .note))
       return (result, findings)
     }
@@ -346,7 +346,7 @@ private final class ExternalFile {
     }
     guard isEqual, try FileStatus.of(descriptor: output, path: target).sizeBytes == size else {
       throw ExtractionError(
-        .writeFailed, "the copy of an external file has other bytes than the file", path: target)
+        .writeFailed, "the copy of an external file differs from the file", path: target)
     }
     guard try FileStatus.of(descriptor: descriptor, path: path) == status else {
       throw ExtractionError(

@@ -28,12 +28,12 @@ final class FilledIndex {
   /// Whether it has been given up.
   var isLeftToSQLite: Bool { entries.keys == nil }
 
-  func begin(_ filler: inout TableFiller, mostBytes: Int) throws {
+  func begin(_ filler: inout TableFiller, maxBytes: Int) throws {
     // A key is twice as long at most.
-    let mostRecordBytes = min(filler.mostIndexRecordBytes, KeySorter.mostKeyBytes / 4)
-    entries.key = IndexKey(mostRecordBytes: mostRecordBytes)
-    entries.mostRecordBytes = mostRecordBytes
-    entries.keys = try filler.sorter(mostBytes: mostBytes)
+    let maxRecordBytes = min(filler.maxIndexRecordBytes, KeySorter.maxKeyBytes / 4)
+    entries.key = IndexKey(maxRecordBytes: maxRecordBytes)
+    entries.maxRecordBytes = maxRecordBytes
+    entries.keys = try filler.sorter(maxBytes: maxBytes)
   }
 
   /// Columns of the table that it has.
@@ -53,7 +53,7 @@ final class FilledIndex {
     entries.keys = KeySorter?.none
     defer { entries.keys = sorted }
     var record = IndexRecord(
-      entries.columns, isUnique: isUnique, mostRecordBytes: entries.mostRecordBytes)
+      entries.columns, isUnique: isUnique, maxRecordBytes: entries.maxRecordBytes)
     return try filler.fillIndex(rootPage, &sorted) { record.make($0, in: &$1) }
   }
 }
@@ -64,8 +64,8 @@ private struct Entries {
   let rowIDColumn: Int
   /// Nil before the filling begins, and once an entry came that only SQLite can put in its place.
   var keys: KeySorter?
-  var key = IndexKey(mostRecordBytes: 0)
-  var mostRecordBytes = 0
+  var key = IndexKey(maxRecordBytes: 0)
+  var maxRecordBytes = 0
 
   @inline(__always)
   mutating func add(

@@ -15,7 +15,7 @@ struct IndexKey {
   private(set) var count = 0
   /// Bytes of its record, at most.
   private var recordBytes = 0
-  private let mostRecordBytes: Int
+  private let maxRecordBytes: Int
 
   /// Integers that have a double of their own ("IEEE 754").
   private static let exact: ClosedRange<Int64> = -(1 << 53)...(1 << 53)
@@ -25,8 +25,8 @@ struct IndexKey {
   static let text: UInt64 = 0xfffe << 48
   static let blob: UInt64 = 0xffff << 48
 
-  init(mostRecordBytes: Int) {
-    self.mostRecordBytes = mostRecordBytes
+  init(maxRecordBytes: Int) {
+    self.maxRecordBytes = maxRecordBytes
     reserve(0)
   }
 
@@ -129,7 +129,7 @@ struct IndexKey {
   @inline(__always)
   private mutating func grow(_ size: Int) -> Bool {
     recordBytes += size
-    return recordBytes <= mostRecordBytes
+    return recordBytes <= maxRecordBytes
   }
 
   /// Makes room for so many bytes, and for a word that is written over what follows.
@@ -153,14 +153,14 @@ struct IndexRecord {
   private var last = ContiguousArray<UInt8>()
 
   /// Bytes of a type or of the header's length at most: a record has a few thousand bytes.
-  private static let mostTypeBytes = 3
+  private static let maxTypeBytes = 3
 
-  init(_ columns: [FilledIndex.Column], isUnique: Bool, mostRecordBytes: Int) {
+  init(_ columns: [FilledIndex.Column], isUnique: Bool, maxRecordBytes: Int) {
     self.columns = columns
     self.isUnique = isUnique
-    typesStart = TableFiller.recordStart + Self.mostTypeBytes
-    bodyStart = typesStart + Self.mostTypeBytes * (columns.count + 1)
-    byteCount = bodyStart + mostRecordBytes + 8
+    typesStart = TableFiller.recordStart + Self.maxTypeBytes
+    bodyStart = typesStart + Self.maxTypeBytes * (columns.count + 1)
+    byteCount = bodyStart + maxRecordBytes + 8
   }
 
   /// Puts the record into `bytes`, returns where; nil when the same columns stand in the one before and may not.

@@ -11,10 +11,10 @@ struct LostPages {
   private var last: UInt32 = 0
   private let missing: Int
 
-  private static let most = 100_000
+  private static let maxPages = 100_000
 
   init(_ database: DamagedDatabase) {
-    let (pages, count) = database.unreadablePages(limit: Self.most)
+    let (pages, count) = database.unreadablePages(limit: Self.maxPages)
     candidates = Set(pages)
     uncounted = count - pages.count
     let counted = database.layout.header.map { $0.isPageCountValid ? $0.pageCount : 0 } ?? 0

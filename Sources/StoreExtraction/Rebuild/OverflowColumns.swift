@@ -9,7 +9,7 @@ enum OverflowColumns {
   /// The name of the column.
   static let name = "_more"
   /// How many columns a table gets before the rest goes there: SQLite's own limit, less what we add to a table.
-  static let most = 1990
+  static let maxColumns = 1990
 
   private enum Value: Encodable {
     case integer(Int64)

@@ -3,7 +3,7 @@ import SQLiteForensics
 
 /// What the new file tells of the old one.
 enum RebuildFindings {
-  private static let mostPages = 1000
+  private static let maxPages = 1000
 
   /// The findings of reading, then what the rows add up to.
   static func all(of store: DamagedStore, _ result: RebuildResult, _ pages: LostPages)
@@ -12,24 +12,26 @@ enum RebuildFindings {
     var list = store.database.findings
     let lost = pages.lost
     let told = Set(list.kept.compactMap(\.page))
-    for page in lost.prefix(mostPages) where !told.contains(page) {
+    for page in lost.prefix(maxPages) where !told.contains(page) {
       let place = store.database.place(of: page)
       list.add(
         Finding(
-          "page.unreadable", "something leads to this page, and it is no page of a b-tree",
+          "page.unreadable", "this page is in use, but it is not a b-tree page",
           member: place.member, page: page, offset: place.offset))
     }
-    if result.unreadablePageCount > mostPages {
-      let more = result.unreadablePageCount - mostPages
+    if result.unreadablePageCount > maxPages {
+      let more = result.unreadablePageCount - maxPages
       list.add(
         Finding(
-          "page.unreadable", "\(Counted.pages(more)) more \(more == 1 ? "is" : "are") like that"))
+          "page.unreadable",
+          "\(more) more \(more == 1 ? "page is" : "pages are") in use but not readable as b-tree pages"
+        ))
     }
     if result.unattributedCount > 0 {
       list.add(
         Finding(
           "recover.unattributed",
-          "\(Counted.rows(result.unattributedCount)) may be of any of several tables"))
+          "\(Counted.rows(result.unattributedCount)) may belong to any of several tables"))
     }
     let empty = Set(result.tables.filter { $0.rowCount == 0 }.map(\.name))
     for expected in store.database.tables
@@ -39,14 +41,14 @@ enum RebuildFindings {
       list.add(
         Finding(
           "recover.withoutRowID",
-          "rows of a table WITHOUT ROWID are only found through its root page, which is not known",
+          "rows of a WITHOUT ROWID table can be found only through its root page, which is not known",
           table: expected.name))
     }
     for table in result.tables where table.isAssumed == true {
       list.add(
         Finding(
           "recover.tableAssumed",
-          "nothing in the store tells of this table; it is made empty because what --like names has it",
+          "nothing in the store mentions this table; it is created empty because the model or store given with --like has it",
           severity: .note, table: table.name))
     }
     for table in result.tables {
@@ -62,15 +64,15 @@ enum RebuildFindings {
           Finding(
             "recover.conflict",
             table.conflictCount == 1
-              ? "1 row cannot stand in its table and is kept beside it"
-              : "\(table.conflictCount) rows cannot stand in their table and are kept beside it",
+              ? "1 row does not fit into its table and is kept in a table beside it"
+              : "\(table.conflictCount) rows do not fit into their table and are kept in a table beside it",
             table: table.name))
       }
       if table.repeatedCount > 0 {
         list.add(
           Finding(
             "recover.repeated",
-            "\(Counted.rows(table.repeatedCount, "was", "were")) met twice, equal in every value",
+            "\(Counted.rows(table.repeatedCount, "was", "were")) found twice with the same values",
             severity: .note, table: table.name))
       }
       if table.renumberedCount > 0 {
@@ -94,7 +96,4 @@ enum Counted {
     let verb = count == 1 ? one : several
     return "\(count) row\(count == 1 ? "" : "s")\(verb.isEmpty ? "" : " " + verb)"
   }
-
-  /// `1 page`, `2 pages`.
-  static func pages(_ count: Int) -> String { "\(count) page\(count == 1 ? "" : "s")" }
 }

@@ -30,8 +30,8 @@ enum RebuildLimits {
   }
 }
 
-/// The rebuild cannot go on with a table as it is defined, and has to start again without its definition.
-struct RebuildConcession: Error {
+/// Says that the rebuild cannot use the definition of a table and has to start again without it.
+struct UnusableDefinition: Error {
   /// The place of the table.
   let place: Int
   let reason: String

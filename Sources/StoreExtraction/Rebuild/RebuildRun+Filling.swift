@@ -6,12 +6,12 @@ import SQLiteWriter
 struct FillingGivenUp: Error {}
 
 extension RebuildRun {
-  private static let mostKeptBytes = 2 << 20
+  private static let maxKeptBytes = 2 << 20
   /// Memory for the entries of all indexes.
   private static let keyBytes = 2 << 20
-  private static let mostIndexes = 32
+  private static let maxIndexes = 32
   /// Memory for the order of leaves; merging them takes twice as much more.
-  private static let mostOrderBytes = 4 << 20
+  private static let maxOrderBytes = 4 << 20
 
   /// Reads all live rows. Those that SQLite would store as they are go straight into pages of their tables and indexes;
   /// the others are kept for it, to be inserted when the tables stand.
@@ -23,7 +23,7 @@ extension RebuildRun {
     let (indexes, others) = try makeIndexesToFill()
     try writer.execute("COMMIT")
     var filler = try writer.filler()
-    for index in indexes { try index.begin(&filler, mostBytes: Self.keyBytes / indexes.count) }
+    for index in indexes { try index.begin(&filler, maxBytes: Self.keyBytes / indexes.count) }
     for table in targets {
       guard let table, table.filled == nil else { continue }
       try table.begin(&filler)
@@ -32,11 +32,11 @@ extension RebuildRun {
     var values: ContiguousArray<RecoveredRowBuffer.Value> = []
     try read(as: targets.map { $0?.form }) { batch, stretch in
       try fill(batch, stretch, &values, &filler)
-      if filler.orderBytes > Self.mostOrderBytes { throw FillingGivenUp() }
+      if filler.orderBytes > Self.maxOrderBytes { throw FillingGivenUp() }
     } _: { row in
       if try fill(row, &filler) { return }
       kept.append(row)
-      if kept.sizeBytes > Self.mostKeptBytes { throw FillingGivenUp() }
+      if kept.sizeBytes > Self.maxKeptBytes { throw FillingGivenUp() }
     }
     guard try filler.finishTables() else { throw FillingGivenUp() }
     for index in indexes {
@@ -103,7 +103,7 @@ extension RebuildRun {
       for row in try writer.rows(
         "SELECT name FROM pragma_index_list(?)", [.string(table.target)])
       {
-        guard found.count < Self.mostIndexes,
+        guard found.count < Self.maxIndexes,
           let index = try filledIndex(row[0].string, of: table)
         else {
           others.append(row[0].string)
@@ -113,7 +113,7 @@ extension RebuildRun {
         found.append(index)
       }
     }
-    for entry in store.companions where entry.type == "index" && found.count < Self.mostIndexes {
+    for entry in store.companions where entry.type == "index" && found.count < Self.maxIndexes {
       // Whether rows keep a unique index from being made is known when all of them are there.
       guard let sql = entry.sql, SQLName(sql).hasPrefix("create index "),
         !filledIndexes.contains(sql),

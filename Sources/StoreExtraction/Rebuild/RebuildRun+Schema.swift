@@ -36,7 +36,7 @@ extension RebuildRun {
         findings.add(
           Finding(
             "recover.tableNotMade",
-            "the table cannot be made, its rows are kept beside: \(error.message)",
+            "the table cannot be created, its rows are kept in another table: \(error.message)",
             table: expected.name))
         targets.append(nil)
       }
@@ -54,19 +54,19 @@ extension RebuildRun {
       let name = freeName(expected.name)
       findings.add(
         Finding(
-          "recover.tableRenamed", "a table cannot have its name and is called \(name)",
+          "recover.tableRenamed", "the table cannot keep its name and is called \(name)",
           severity: isTaken ? .damage : .note, table: expected.name))
       return try makeSimple(expected, name, place)
     }
     var reason = "its CREATE statement is not known"
-    if let concession = concessions[place] {
-      reason = concession
+    if let known = unusableDefinitions[place] {
+      reason = known
     } else if let sql = expected.sql {
       do throws(SQLiteWriterError) {
         if try define(sql, as: expected) {
           return try target(expected, expected.name, TargetColumns(of: expected.definition), place)
         }
-        reason = "its CREATE statement has other columns to SQLite, or another name"
+        reason = "SQLite reads other columns or another name from its CREATE statement"
       } catch {
         guard error.isRefusal, writer.isInTransaction else { throw error }
         reason = error.message
@@ -124,21 +124,21 @@ extension RebuildRun {
   private func makeSimple(_ expected: ExpectedTable, _ name: String, _ place: Int)
     throws(SQLiteWriterError) -> RebuildTable
   {
-    let shape = TargetColumns(simplified: expected.definition, most: writer.mostColumns - 10)
+    let shape = TargetColumns(simplified: expected.definition, maxColumns: writer.maxColumns - 10)
     try writer.execute(
       "CREATE TABLE \(try SQLIdentifier.quoted(name))(\(shape.declaration()))")
     if let first = shape.overflow {
       findings.add(
         Finding(
           "recover.columnsFolded",
-          "the table has \(expected.definition.columns.count) columns, more than SQLite allows here; those from number \(first + 1) on are in \(OverflowColumns.name) as JSON",
+          "the table has \(expected.definition.columns.count) columns, more than SQLite allows; the columns from number \(first + 1) on are in \(OverflowColumns.name) as JSON",
           table: expected.name))
     }
     if !shape.leftOut.isEmpty {
       findings.add(
         Finding(
           "recover.computedLeftOut",
-          "columns that are computed when read, and stand in no row, are left out: \(shape.leftOut.prefix(5).joined(separator: ", "))\(shape.leftOut.count > 5 ? " …" : "")",
+          "virtual generated columns are left out: \(shape.leftOut.prefix(5).joined(separator: ", "))\(shape.leftOut.count > 5 ? " …" : "")",
           table: expected.name))
     }
     return try target(expected, name, shape, place)
@@ -212,7 +212,8 @@ extension RebuildRun {
         result.findings.append(
           Finding(
             "recover.virtualTable",
-            "virtual table \(entry.name) cannot be entered: \(error.message)", table: entry.name))
+            "the virtual table \(entry.name) cannot be added to the schema: \(error.message)",
+            table: entry.name))
         result.damageCount += 1
       }
     }

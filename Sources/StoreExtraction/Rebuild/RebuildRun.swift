@@ -19,12 +19,12 @@ final class RebuildRun {
   /// The rows of sqlite_sequence, by table.
   private var sequence: [(rowID: Int64?, name: String, value: Int64)] = []
   private let sequencePlace: Int?
-  private var unattributed: LooseTable?
-  private var deleted: [Int: LooseTable] = [:]
+  private var unattributed: LostAndFoundTable?
+  private var deleted: [Int: LostAndFoundTable] = [:]
   private let notes: RebuildNotes
   let external: ExternalFiles
-  /// By the place of a table why it is made without its definition.
-  let concessions: [Int: String]
+  /// For each table whose definition cannot be used, by its place: why.
+  let unusableDefinitions: [Int: String]
   /// Whether tables are filled page by page so far as that goes.
   private let isFilling: Bool
   private var pages: LostPages
@@ -34,14 +34,14 @@ final class RebuildRun {
   private var nextReport: UInt32 = 0
 
   /// More of its rows than tables that a file can have are no rows of it.
-  private static let mostSequences = 100_000
+  private static let maxSequences = 100_000
   private static let reportEvery: UInt32 = 512
 
   init(
     _ store: DamagedStore, _ options: StoreRebuild, _ writer: SQLiteWriter,
-    _ concessions: [Int: String], isFilling: Bool
+    _ unusableDefinitions: [Int: String], isFilling: Bool
   ) {
-    self.concessions = concessions
+    self.unusableDefinitions = unusableDefinitions
     // Where the origin of each row is told, SQLite writes as much as if it wrote the rows.
     self.isFilling =
       isFilling && writer.canBeFilled && options.provenance != .all
@@ -81,7 +81,7 @@ final class RebuildRun {
     } else {
       try read(.readable, take)
     }
-    try giveUpWhatHoldsForNoRow()
+    try giveUpDefinitionsThatAlwaysFail()
     for table in targets.compactMap({ $0 }) {
       try table.placeRowsWithoutRowID { from, old, new in
         try notes.move(from: from, old, to: table.target, new)
@@ -113,7 +113,7 @@ final class RebuildRun {
         all.add(
           Finding(
             "recover.virtualTable",
-            "virtual table \(entry.name) may not agree with the rows that are left; have it rebuilt",
+            "the virtual table \(entry.name) may not match the rows that are left; rebuild it",
             severity: .note, table: entry.name))
       }
       result.finish(all)
@@ -159,12 +159,12 @@ final class RebuildRun {
     }
     // They may have been as many as are told, and others behind them.
     if isMistaken, problems.isEmpty, try !passesOwnCheck() {
-      problems.append("the new file is not in order")
+      problems.append("Lifeboat's own check finds damage")
     }
     for name in failing.sorted() {
       all.add(
         Finding(
-          "recover.checkFails", "a CHECK constraint does not hold for rows that it let in",
+          "recover.checkFails", "rows violate a CHECK constraint that accepted them",
           table: name))
     }
     return problems
@@ -263,7 +263,7 @@ final class RebuildRun {
       try table.add(row, invalidText)
     } catch {
       if error.endsTransaction, table.computes {
-        throw RebuildConcession(
+        throw UnusableDefinition(
           place: place, reason: Self.reason(of: error))
       }
       guard error.isRowRefusal else { throw error }
@@ -281,20 +281,21 @@ final class RebuildRun {
     }
   }
 
-  /// A definition that cannot be computed for a single row is none that its rows were ever under.
-  private func giveUpWhatHoldsForNoRow() throws {
+  /// Gives up definitions whose expressions fail for every row: the rows cannot have been stored under them.
+  private func giveUpDefinitionsThatAlwaysFail() throws {
     for (place, table) in targets.enumerated() {
       guard let table, table.failedCount > 0, table.result.rowCount == 0 else { continue }
-      throw RebuildConcession(
-        place: place, reason: "what it computes fails, or is larger than the store could hold")
+      throw UnusableDefinition(
+        place: place,
+        reason: "its expressions fail, or their values are larger than the store could hold")
     }
   }
 
   private static func reason(of error: SQLiteWriterError) -> String {
     switch error.code {
-    case .tooLong: "what it computes for its rows takes too long"
-    case .full: "what it computes for its rows is far larger than the store"
-    default: "what it computes for its rows needs more memory than there is"
+    case .tooLong: "its expressions take too long for its rows"
+    case .full: "its expressions give values far larger than the store"
+    default: "its expressions need more memory than there is"
     }
   }
 
@@ -319,7 +320,7 @@ final class RebuildRun {
 
   private func takeUnattributed(_ row: borrowing RecoveredRowBuffer) throws {
     if unattributed == nil {
-      unattributed = try LooseTable(
+      unattributed = try LostAndFoundTable(
         names.unique("_lifeboat_unattributed"), columns: nil, in: writer)
     }
     guard let unattributed else { return }
@@ -350,7 +351,7 @@ final class RebuildRun {
     if deleted[place] == nil {
       let expected = place < 0 ? nil : store.database.tables[place]
       let name = (place < 0 ? nil : targets[place]?.target) ?? expected?.name ?? "unattributed"
-      deleted[place] = try LooseTable(
+      deleted[place] = try LostAndFoundTable(
         names.unique("_lifeboat_deleted_" + name),
         columns: expected.flatMap { $0.isDescribed ? $0.definition.columns.map(\.name) : nil },
         in: writer)
@@ -367,7 +368,7 @@ final class RebuildRun {
 
   private func noteSequence(_ row: borrowing RecoveredRowBuffer) {
     guard row.values.count == 2, row.values[0].kind == .text, row.values[1].kind == .integer,
-      sequence.count < Self.mostSequences
+      sequence.count < Self.maxSequences
     else { return }
     sequence.append(
       (

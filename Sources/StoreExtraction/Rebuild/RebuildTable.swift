@@ -41,7 +41,7 @@ final class RebuildTable {
   /// The page of its last row.
   private var lastPage: UInt32 = 0
   private var select: SQLiteStatement?
-  private var keptBack: LooseTable?
+  private var keptBack: LostAndFoundTable?
   private let keptBackName: (String) -> String
 
   /// Prepares to fill a table that the new file has already; `namesFiles`: whether its rows may name external files;
@@ -278,7 +278,7 @@ final class RebuildTable {
   ) {
     if keptBack == nil {
       let name = keptBackName("_lifeboat_conflicts_" + target)
-      keptBack = try LooseTable(
+      keptBack = try LostAndFoundTable(
         name, columns: expected.definition.columns.map(\.name), in: writer)
     }
     guard let keptBack else { return (target, 0) }
@@ -287,7 +287,7 @@ final class RebuildTable {
   }
 
   static let lostRowID = "the row id is lost"
-  static let contradicted = "SQLite reads it; the rest of its page contradicts it"
+  static let contradicted = "SQLite reads it, but the rest of its page contradicts it"
 
   /// Gives rows whose row id is lost a new one, where row ids mean nothing to the owner of the table. `moved`
   /// hears where each row was and its new row id.

@@ -50,22 +50,22 @@ public struct StoreRebuild: Sendable {
     let watch = EvidenceWatch(store.database.path)
     try SQLiteWriter.checkFree(output)
     try ExternalFiles.checkFree(output, for: store)
-    var concessions: [Int: String] = [:]
+    var unusableDefinitions: [Int: String] = [:]
     var tries = 0
     var isFilling = true
     let found = store.database.findings
     while true {
       do {
-        return try run(store, to: output, watch, concessions, isFilling: isFilling)
+        return try run(store, to: output, watch, unusableDefinitions, isFilling: isFilling)
       } catch is FillingGivenUp {
         isFilling = false
-      } catch let error as RebuildConcession {
+      } catch let error as UnusableDefinition {
         // SQLite has undone the transaction, so all starts again without what brought that about.
-        concessions[error.place] = error.reason
+        unusableDefinitions[error.place] = error.reason
         tries += 1
         for (place, table) in store.database.tables.enumerated()
-        where tries >= Self.mostTries && table.computes && concessions[place] == nil {
-          concessions[place] = "other tables of the store compute without end"
+        where tries >= Self.maxTries && table.computes && unusableDefinitions[place] == nil {
+          unusableDefinitions[place] = "expressions of tables in this store take too long"
         }
       }
       // What reading found is found once more.
@@ -73,12 +73,12 @@ public struct StoreRebuild: Sendable {
     }
   }
 
-  /// How often a single table is given its way.
-  private static let mostTries = 3
+  /// How often the rebuild starts again because of single tables.
+  private static let maxTries = 3
 
   private func run(
-    _ store: DamagedStore, to output: String, _ watch: EvidenceWatch, _ concessions: [Int: String],
-    isFilling: Bool
+    _ store: DamagedStore, to output: String, _ watch: EvidenceWatch,
+    _ unusableDefinitions: [Int: String], isFilling: Bool
   ) throws -> RebuildResult {
     let count = made.count
     let writer = try made.making {
@@ -86,7 +86,7 @@ public struct StoreRebuild: Sendable {
         creating: SQLiteWriter.privatePath(for: output), options: writerOptions(for: store))
       return (writer, writer.path)
     }
-    let run = RebuildRun(store, self, writer, concessions, isFilling: isFilling)
+    let run = RebuildRun(store, self, writer, unusableDefinitions, isFilling: isFilling)
     do {
       var result = try run.run(for: output)
       result.output = output
@@ -132,8 +132,8 @@ public struct StoreRebuild: Sendable {
         .filter { $0.role == .main || $0.role == .wal || $0.role == .journal }
         .reduce(Int64(0)) { $0 + min($1.sizeBytes, 1 << 45) },
       0)
-    options.mostValueBytes = RebuildLimits.valueBytes(of: size)
-    options.mostPages = RebuildLimits.pages(
+    options.maxValueBytes = RebuildLimits.valueBytes(of: size)
+    options.maxPages = RebuildLimits.pages(
       of: size, pageSize: layout.pageSize, tables: store.database.tables.count,
       everyRowIsNoted: provenance == .all)
     return options

@@ -23,9 +23,9 @@ struct TargetColumns {
 
   /// For a table without types, constraints and expressions. A computed value that stands in the rows is one like
   /// any other.
-  init(simplified definition: TableDefinition, most: Int) {
+  init(simplified definition: TableDefinition, maxColumns: Int) {
     isOriginal = false
-    let most = max(1, min(most, OverflowColumns.most))
+    let maxColumns = max(1, min(maxColumns, OverflowColumns.maxColumns))
     var taken = UniqueNames()
     taken.take([OverflowColumns.name])
     let stored = definition.columns.count { $0.generation != .virtual }
@@ -37,7 +37,7 @@ struct TargetColumns {
         continue
       }
       place += 1
-      guard stored <= most || place < most else {
+      guard stored <= maxColumns || place < maxColumns else {
         if overflow == nil { overflow = index }
         names.append(nil)
         continue

@@ -4,14 +4,14 @@ public import ObjectModel
 public import SQLiteFile
 public import SQLiteForensics
 
-/// A store read page by page, with all that is known of its tables: by the file itself, by the model that it
-/// carries, and by models or healthy stores that somebody names for what the file has lost.
+/// A store that is read page by page, with all that is known of its tables: from the file itself, from the model that
+/// it carries, and from models or healthy stores that were named for what the file has lost.
 public final class DamagedStore {
-  /// Who describes a table.
+  /// What describes a table.
   public enum TableSource: String, Sendable, Codable {
     /// The file's own schema.
     case schema
-    /// Core Data's rules, by the model that the file carries or without one.
+    /// Core Data's rules, with or without the model that the file carries.
     case model
     /// A model or store that was named.
     case like
@@ -19,17 +19,17 @@ public final class DamagedStore {
 
   /// The file.
   public let database: DamagedDatabase
-  /// What kind of file it is, as far as what is left tells.
+  /// What kind of file it is, as far as the readable part tells.
   public private(set) var kind = CoreDataStore.Kind.sqlite
-  /// The model that rows are named by: the one given, the one that the file carries, or one that was named and
-  /// fits. Nil without any.
+  /// The model that rows are named by: the given one, the one that the file carries, or a named one that fits. Nil when
+  /// there is none.
   public private(set) var model: ManagedObjectModel?
-  /// The entities that `Z_PRIMARYKEY` numbers, as far as its rows can be read.
+  /// The entities numbered in `Z_PRIMARYKEY`, as far as its rows can be read.
   public let entities: [EntityRecord]
-  /// Who describes each of the database's tables.
+  /// What describes each of the database's tables.
   public private(set) var sources: [TableSource] = []
-  /// CREATE statements of indexes, views and triggers, and of virtual tables: the file's own, then those of
-  /// tables that others described.
+  /// CREATE statements of indexes, views, triggers and virtual tables: the file's own first, then those of tables that
+  /// the file does not describe.
   public private(set) var companions: [SchemaEntry] = []
 
   /// Opens the file at `path`, damaged or not.
@@ -37,12 +37,12 @@ public final class DamagedStore {
   /// - Parameters:
   ///   - path: the main file; its log and journal are found beside it.
   ///   - logView: which part of the write-ahead log counts.
-  ///   - like: paths of models (anything that ``ModelCollection`` reads) and of healthy stores, the most trusted
-  ///     first. They complete what the file itself does not say.
+  ///   - like: paths of models (anything that ``ModelCollection`` reads) and of healthy stores, the most trusted first.
+  ///     They complete what the file itself does not tell.
   ///   - model: the model to name rows by; nil for the one that the file carries.
-  ///   - tellPassedOver: is given what could not be looked at in a folder in `like`, before it is used.
-  /// - Throws: `SQLiteFileError` when the file is no database, `ModelError` and ``ExtractionError`` when a path
-  ///   in `like` holds nothing of use.
+  ///   - tellPassedOver: receives what could not be read in a folder in `like`, before the folder is used.
+  /// - Throws: `SQLiteFileError` when the file is not a database, `ModelError` and ``ExtractionError`` when a path in
+  ///   `like` holds nothing usable.
   public init(
     path: String, logView: SQLiteDatabase.LogView = .committed, like: [String] = [],
     model: ManagedObjectModel? = nil,
@@ -60,7 +60,7 @@ public final class DamagedStore {
     sources = database.tables.map { named.contains(SQLName($0.name)) ? .schema : .model }
 
     let isWhole = Self.isSchemaWhole(path, logView)
-    // Stores first: they have the statements themselves, where a model only tells what they must have been.
+    // Stores first: they have the actual statements, while a model only tells what they must have been.
     var contents: [Example.Content] = []
     for example in examples {
       let content = try example.content(for: facts)
@@ -85,7 +85,7 @@ public final class DamagedStore {
       : names.contains("Z_METADATA") || names.contains("Z_PRIMARYKEY") ? .coreDataShaped : .sqlite
   }
 
-  /// Takes over what the file's own schema does not say: tables, and what belongs to them.
+  /// Adds what the file's own schema does not tell: tables, and their indexes, views and triggers.
   private func complete(_ content: Example.Content, as source: TableSource) throws(SQLiteFileError)
   {
     var tables = database.tables
@@ -99,7 +99,7 @@ public final class DamagedStore {
       if let place = places[key] {
         guard sources[place] != .schema else { continue }
         own.insert(key)
-        // The model says which columns; a store says in which order and how they are written.
+        // The model tells which columns there are; a store tells their order and how they are declared.
         guard content.isStore, sources[place] == .model, table.hasColumns(of: tables[place]) else {
           continue
         }
@@ -126,7 +126,7 @@ public final class DamagedStore {
     if isChanged { try database.expect(tables) }
   }
 
-  /// Whether the ordinary reader finds a schema and nothing wrong with it; then there is nothing to complete.
+  /// Whether the ordinary reader finds an intact schema; then there is nothing to complete.
   private static func isSchemaWhole(_ path: String, _ logView: SQLiteDatabase.LogView) -> Bool {
     guard let healthy = try? SQLiteDatabase(path: path, logView: logView),
       !healthy.schema.tables.isEmpty
@@ -136,14 +136,14 @@ public final class DamagedStore {
     }
   }
 
-  /// What the rows of Core Data's own tables say.
+  /// The facts in the rows of Core Data's own tables.
   struct Facts {
     var model: ManagedObjectModel?
     var entities: [EntityRecord] = []
     var hashes: [String: VersionHash] = [:]
 
-    /// Numbers above this are the persistent history's.
-    private static let mostEntities = 16_100
+    /// Higher numbers belong to the persistent history.
+    private static let maxEntities = 16_100
 
     init(_ database: DamagedDatabase) throws(SQLiteFileError) {
       let tables = database.tables
@@ -163,7 +163,7 @@ public final class DamagedStore {
         case "Z_METADATA":
           if hashes.isEmpty { hashes = StoreMetadata(row: stored).versionHashes }
         default:
-          if entities.count < Self.mostEntities, let record = EntityRecord(row: stored) {
+          if entities.count < Self.maxEntities, let record = EntityRecord(row: stored) {
             entities.append(record)
           }
         }
@@ -177,13 +177,13 @@ public final class DamagedStore {
 }
 
 extension ExpectedTable {
-  /// Whether two tables have the same columns, in whatever order.
+  /// Whether two tables have the same columns, in any order.
   fileprivate func hasColumns(of other: ExpectedTable) -> Bool {
     Set(definition.columns.map { SQLName($0.name) })
       == Set(other.definition.columns.map { SQLName($0.name) })
   }
 
-  /// What integers columns can hold, for a table with the same columns in another order.
+  /// The integers that the columns can hold, for a table with the same columns in another order.
   fileprivate func integers(inOrderOf other: ExpectedTable) -> [Int: ClosedRange<Int64>] {
     var ranges: [Int: ClosedRange<Int64>] = [:]
     for (column, range) in integers where column < definition.columns.count {

@@ -4,15 +4,15 @@ import ObjectModel
 import SQLiteFile
 import SQLiteForensics
 
-/// Something that tells what the tables of a damaged store looked like: a model, or a healthy store.
+/// A model or a healthy store, which tells what the tables of a damaged store looked like.
 struct Example {
-  /// Tables and what belongs to them.
+  /// Tables and what depends on them.
   struct Content {
     var tables: [ExpectedTable]
     /// Indexes, views, triggers and virtual tables.
     var companions: [SchemaEntry]
     var model: ManagedObjectModel?
-    /// Whether the statements are a store's own.
+    /// Whether the statements come from a store.
     var isStore = false
   }
 
@@ -25,7 +25,7 @@ struct Example {
   private let kind: Kind
 
   /// Opens a path.
-  /// - Throws: `SQLiteFileError` or `ModelError` when there is neither a store nor a model.
+  /// - Throws: `SQLiteFileError` or `ModelError` when the path is neither a store nor a model.
   init(_ path: String) throws {
     self.path = path
     if let bytes = try? ByteFile(path).bytes(at: 0, count: DatabaseHeader.magic.count),
@@ -43,11 +43,11 @@ struct Example {
     } catch {
       guard error.code == .notAModel else { throw error }
       throw ExtractionError(
-        .noExample, "neither a store nor a model, which is what --like takes", path: path)
+        .noExample, "this is neither a store nor a model; --like needs one of them", path: path)
     }
   }
 
-  /// What could not be looked at in a folder of models.
+  /// What could not be read in a folder of models.
   var passedOver: [StoreFinder.PassedOver] {
     switch kind {
     case .store: []
@@ -55,7 +55,7 @@ struct Example {
     }
   }
 
-  /// What it says; of several versions of a model that which wrote the damaged store.
+  /// The content; of several versions of a model, that of the version that wrote the damaged store.
   func content(for facts: DamagedStore.Facts) throws -> Content {
     switch kind {
     case .store(let store): return Self.described(by: store)
@@ -64,7 +64,7 @@ struct Example {
     }
   }
 
-  /// The version that the store's own hashes name, else the current one, else the only one.
+  /// The version that matches the store's own hashes, else the current one, else the only one.
   private static func model(
     of collection: ModelCollection, at path: String, for facts: DamagedStore.Facts
   ) throws -> ManagedObjectModel {
@@ -77,16 +77,16 @@ struct Example {
     guard let version = collection.current else {
       throw ExtractionError(
         .whichVersion,
-        "no version is marked as current, and none is the store's; there are \(collection.versions.map(\.name).joined(separator: ", "))",
+        "no version is marked as current, and none matches the store; the versions are \(collection.versions.map(\.name).joined(separator: ", "))",
         path: path)
     }
     if let model = version.model { return model }
     if let problem = version.problem { throw problem }
     throw ExtractionError(
-      .whichVersion, "\(version.name) is there as version hashes only", path: path)
+      .whichVersion, "the version \(version.name) has only version hashes and no model", path: path)
   }
 
-  /// What Core Data makes for a model.
+  /// The tables that Core Data makes for a model.
   static func described(by model: ManagedObjectModel) -> Content {
     var companions: [SchemaEntry] = []
     for sql in (try? FreshStoreSchema(model))?.statements ?? [] {
@@ -125,7 +125,7 @@ struct Example {
   }
 }
 
-/// The names in a CREATE INDEX statement of our own making.
+/// The names in a CREATE INDEX statement that Lifeboat made.
 struct IndexStatement {
   let name: String
   let tableName: String

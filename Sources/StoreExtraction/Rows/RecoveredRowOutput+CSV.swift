@@ -5,13 +5,13 @@ public import SQLiteForensics
 extension RecoveredRowOutput {
   private var database: DamagedDatabase { store.database }
 
-  /// What follows the values in each line: a live row that is whole has no state, and 1 for its confidence; values that
-  /// are not whole are empty fields and stand under `_partial`, as JSON.
+  /// The columns after the values in each line. An intact live row has no state, and 1 for its confidence. Partial
+  /// values are empty fields; what is left of them is under `_partial`, as JSON.
   private static let originColumns = [
     "_state", "_attribution", "_confidence", "_file", "_page", "_offset", "_partial",
   ]
 
-  /// Writes the rows of one table as CSV: its columns as SQLite stores them, then where each row comes from.
+  /// Writes the rows of one table as CSV: its columns as SQLite stores them, then the origin of each row.
   /// - Throws: ``ExtractionError`` with `unknownName`; `SQLiteFileError` when the device fails or the output cannot be
   ///   written.
   public func writeTableCSV(
@@ -19,7 +19,7 @@ extension RecoveredRowOutput {
   ) throws -> Outcome {
     guard let expected = database.tables.first(where: { $0.name == table }) else {
       throw ExtractionError(
-        .unknownName, "nothing tells of a table \(table)", path: database.path)
+        .unknownName, "no table \(table) is known in this store", path: database.path)
     }
     let names = try columnNames(of: expected, selection)
     var output = OutputBuffer(descriptor: descriptor)
@@ -28,7 +28,7 @@ extension RecoveredRowOutput {
     var outcome = Outcome()
     guard limit != 0 else { return outcome }
     try database.forEachRow(selection, of: [table]) { row in
-      // Values behind the last column are of a row that was never this table's.
+      // A row with values after the last column never belonged to this table.
       for column in names.indices {
         if column > 0 { output.append(UInt8(ascii: ",")) }
         if column < row.values.count {
@@ -47,7 +47,7 @@ extension RecoveredRowOutput {
     return outcome
   }
 
-  /// The names of a table's columns; of one that nobody describes numbers, as many as its longest row has fields.
+  /// The names of a table's columns; numbers for a table without a description, as many as its longest row has fields.
   private func columnNames(of table: ExpectedTable, _ selection: DamagedDatabase.Selection)
     throws(SQLiteFileError) -> [String]
   {
@@ -60,8 +60,8 @@ extension RecoveredRowOutput {
     return (0..<count).map { "c\($0)" }
   }
 
-  /// Writes the rows of one entity, without those of its subentities, as CSV: `_pk` and the properties, then where each
-  /// row comes from.
+  /// Writes the rows of one entity, without its subentities, as CSV: `_pk` and the properties, then the origin of each
+  /// row.
   /// - Throws: as ``forEachRow(_:_:)``, and when the output cannot be written.
   public func writeCSV(
     _ selection: DamagedDatabase.Selection, of entity: String, to descriptor: Int32
@@ -119,7 +119,7 @@ extension OutputBuffer {
     }
   }
 
-  /// Appends where a row comes from and ends the line.
+  /// Appends the origin of a row and ends the line.
   fileprivate mutating func append(csvOriginOf row: RecoveredRow, name: (_ column: Int) -> String?)
   {
     let origin = row.origin

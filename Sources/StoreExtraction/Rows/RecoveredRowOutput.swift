@@ -5,21 +5,21 @@ public import SQLiteFile
 public import SQLiteForensics
 import SafeText
 
-/// Writes rows of a damaged store, deleted ones too, to an open file descriptor.
+/// Writes rows of a damaged store, also deleted ones, to an open file descriptor.
 public struct RecoveredRowOutput {
   /// What was written.
   public struct Outcome: Sendable {
     /// Rows written.
     public var rowCount = 0
-    /// Live rows among them of which a value is not whole.
+    /// Partial live rows among them.
     public var partialCount = 0
-    /// Rows of no certain table, which have no entity to be shown under.
+    /// Rows whose table is not certain; they have no entity and are not shown.
     public var unattributedCount = 0
   }
 
-  /// Entities wanted, their descendants included, and tables; nil for all.
+  /// The names of entities, which include their descendants, and of tables; nil for all.
   public var names: Set<String>?
-  /// The most rows; nil for all.
+  /// How many rows are written at most; nil for all.
   public var limit: Int?
   /// How binary values are written.
   public var blobs = BlobForm.hex
@@ -28,7 +28,7 @@ public struct RecoveredRowOutput {
   let store: DamagedStore
   private let naming: RecoveredNaming
 
-  /// An output of all rows of a store.
+  /// An output for all rows of a store.
   public init(_ store: DamagedStore) {
     self.store = store
     naming = RecoveredNaming(
@@ -36,7 +36,7 @@ public struct RecoveredRowOutput {
       storePath: store.database.path)
   }
 
-  /// The tables that ``names`` mean: by their own name, or by that of an entity.
+  /// The tables that ``names`` select, by their own name or by that of an entity.
   /// - Throws: ``ExtractionError`` with `unknownName`.
   public func tableNames() throws(ExtractionError) -> Set<String>? {
     guard let names else { return nil }
@@ -50,7 +50,8 @@ public struct RecoveredRowOutput {
         found.insert(table)
       } else {
         throw ExtractionError(
-          .unknownName, "nothing tells of an entity or table \(name)", path: store.database.path,
+          .unknownName, "no entity or table \(name) is known in this store",
+          path: store.database.path,
           nearest: NearestName.of(name, among: Array(naming.entityNames.values) + tables))
       }
     }
@@ -66,7 +67,7 @@ public struct RecoveredRowOutput {
     return store.database.tables.first { $0.name.uppercased() == wanted }?.name
   }
 
-  /// Hands rows of entities to `receive`, with their state and what is not whole of them, until it returns false.
+  /// Hands rows of entities to `receive`, with their state and their partial values, until it returns false.
   /// - Throws: ``ExtractionError`` with `unknownName`; `SQLiteFileError` when the device fails.
   public func forEachRow(
     _ selection: DamagedDatabase.Selection,
@@ -95,7 +96,7 @@ public struct RecoveredRowOutput {
     return outcome
   }
 
-  /// Writes rows of entities as JSON: as ordinary ones, then what makes them none.
+  /// Writes rows of entities as JSON: like ordinary rows, then their state and origin.
   /// - Throws: as ``forEachRow(_:_:)``, and when the output cannot be written.
   public func writeJSON(
     _ selection: DamagedDatabase.Selection, as form: JSONForm = .lines, to descriptor: Int32
@@ -120,7 +121,7 @@ public struct RecoveredRowOutput {
 }
 
 extension OutputBuffer {
-  /// The members that tell where a row comes from, the same as of raw rows; values that are not whole by property.
+  /// The members that give the origin of a row, the same as for raw rows; partial values by property.
   fileprivate mutating func append(
     originOf row: RecoveredRow, _ managed: ManagedRow, _ columns: [Int]
   ) {
@@ -144,9 +145,9 @@ extension OutputBuffer {
   }
 }
 
-/// Values that are not whole, for output.
+/// Partial values for output.
 enum PartialText {
-  /// An object of JSON with a member for each; one whose column has no name goes by the column's number.
+  /// A JSON object with a member for each partial value; a column without a name is given by its number.
   static func json(_ values: [PartialValue], name: (_ column: Int) -> String?) -> [UInt8] {
     var text: [UInt8] = []
     for value in values {

@@ -3,9 +3,9 @@ import SQLiteFile
 
 /// How binary values are written.
 public enum BlobForm: String, Sendable, CaseIterable {
-  /// All of their bytes, as hexadecimal.
+  /// All bytes, as hexadecimal.
   case hex
-  /// Their size and SHA-256 only.
+  /// Only size and SHA-256.
   case summary
 }
 
@@ -17,7 +17,7 @@ extension OutputBuffer {
     append("}")
   }
 
-  /// The same without the last brace, for a row with more to tell.
+  /// The same without the closing brace, for a row with more members.
   mutating func append(membersOf row: ManagedRow, key: Int64?, blobs: BlobForm) {
     append("{\"entity\":")
     if let name = row.entityName { append(jsonString: name) } else { append("null") }
@@ -47,7 +47,7 @@ extension OutputBuffer {
       if text.isValid {
         append(jsonString: text.string)
       } else {
-        // Not valid UTF-8: once as far as it can be read, once exact.
+        // Not valid UTF-8: written once as far as it can be read, and once exactly.
         append("{\"text\":")
         append(jsonString: text.string)
         append(",\"hex\":\"")
@@ -89,8 +89,8 @@ extension OutputBuffer {
     }
   }
 
-  /// A value in a file of its own: `external` is the file's name; `missing` says that it is not there, `unreadable` why
-  /// it cannot be read, or not to its end.
+  /// A value in an external file: `external` is the file's name, `missing` tells that the file is missing, and
+  /// `unreadable` tells why it cannot be read, or not completely.
   private mutating func append(json blob: ExternalBlob, blobs: BlobForm) {
     append("{\"external\":")
     append(jsonString: blob.identifier)
@@ -101,7 +101,7 @@ extension OutputBuffer {
     }
     append(",\"sizeBytes\":")
     append(integer: size)
-    // The file may have gone, and the device may fail, since it was looked at.
+    // Since the file was examined, it may have been removed, or the device may fail.
     do {
       switch blobs {
       case .hex: try append(hexadecimalOf: ByteFile(blob.path))
@@ -115,7 +115,7 @@ extension OutputBuffer {
     append("}")
   }
 
-  /// The content of a file; where reading ends early, what was read until then.
+  /// Appends the content of a file; when reading fails midway, what was read until then.
   private mutating func append(hexadecimalOf file: ByteFile) throws(SQLiteFileError) {
     append(",\"hex\":\"")
     defer { append("\"") }
@@ -146,15 +146,15 @@ extension OutputBuffer {
     append(hexadecimal: bytes.rawSpan)
   }
 
-  /// Appends a row of an entity as a line of CSV: `_pk` and the properties. Relationships are keys, several
-  /// of them apart by a space.
+  /// Appends a row of an entity as a line of CSV: `_pk` and the properties. Relationships are keys, several of them
+  /// separated by spaces.
   mutating func append(csv row: ManagedRow, safeForSpreadsheets isSafe: Bool) {
     append(integer: row.primaryKey)
     append(csvPropertiesOf: row, safeForSpreadsheets: isSafe)
     append("\r\n")
   }
 
-  /// Appends the properties of a row, a comma before each.
+  /// Appends the properties of a row, each after a comma.
   mutating func append(csvPropertiesOf row: ManagedRow, safeForSpreadsheets isSafe: Bool) {
     for property in row.properties {
       append(UInt8(ascii: ","))

@@ -5,16 +5,16 @@ public import SQLiteFile
 public struct RowOutput: Sendable {
   /// What to write.
   public struct Options: Sendable {
-    /// The entities wanted, their descendants included; nil for all.
+    /// The entities wanted, including their descendants; nil for all.
     public var entityNames: Set<String>?
-    /// The most rows; nil for all.
+    /// How many rows are written at most; nil for all.
     public var limit: Int?
     /// How binary values are written.
     public var blobs: BlobForm
-    /// Whether CSV cells that a spreadsheet would take for formulas get an apostrophe.
+    /// Whether text in CSV that a spreadsheet would take for a formula gets an apostrophe.
     public var isSafeForSpreadsheets: Bool
 
-    /// All rows, blobs in full.
+    /// Options for all rows, with blobs in full.
     public init(
       entityNames: Set<String>? = nil, limit: Int? = nil, blobs: BlobForm = .hex,
       isSafeForSpreadsheets: Bool = false
@@ -32,7 +32,7 @@ public struct RowOutput: Sendable {
   /// An output with these options.
   public init(_ options: Options = Options()) { self.options = options }
 
-  /// Writes the rows as JSON: a line for each, or one object with all of them under `rows`.
+  /// Writes the rows as JSON: one line for each row, or one object with all rows under `rows`.
   /// - Returns: the number of rows.
   @discardableResult
   public func writeJSON(of store: CoreDataStore, as form: JSONForm = .lines, to descriptor: Int32)
@@ -53,7 +53,7 @@ public struct RowOutput: Sendable {
     return count
   }
 
-  /// Writes the rows of one entity, its descendants not included, as CSV with a header line.
+  /// Writes the rows of one entity, without its descendants, as CSV with a header line.
   /// - Returns: the number of rows.
   public func writeCSV(of entity: DescribedEntity, in store: CoreDataStore, to descriptor: Int32)
     throws -> Int

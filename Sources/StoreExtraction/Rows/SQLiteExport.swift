@@ -2,8 +2,8 @@ import CoreDataStore
 import SQLiteFile
 import SQLiteWriter
 
-/// Writes rows into one new SQLite file: of a Core Data store a table for each entity with its properties as
-/// columns, of any other file the tables as they are.
+/// Writes rows into a new SQLite file. A Core Data store gets a table for each entity with its properties as columns;
+/// any other file keeps its tables.
 struct SQLiteExport {
   private let store: CoreDataStore
   private let options: RowOutput.Options
@@ -24,12 +24,12 @@ struct SQLiteExport {
     self.external = external
   }
 
-  /// Writes the file, which gets its name when it is finished; `check` runs when all rows are in it, and what it throws
-  /// removes the file again.
+  /// Writes the file, which gets its name when it is finished. `check` runs after all rows were written; when it
+  /// throws, the file is removed.
   func write(to path: String, _ check: () throws -> Void) throws -> [StoreExport.Result.Part] {
     try SQLiteWriter.checkFree(path)
     let count = made.count
-    // The journal of a new file protects nothing, and would be one more file to take back.
+    // The journal of a new file protects nothing, and would be another file to remove.
     let options = SQLiteWriter.Options(journalMode: .memory)
     let writer = try made.making {
       let writer = try SQLiteWriter(
@@ -81,7 +81,7 @@ struct SQLiteExport {
           statement: SQLiteStatement, target: String, properties: [DescribedEntity.Property]
         )] = [:]
       var counts: [Int64: Int] = [:]
-      // Rows whose key another row of the entity has, as damage leaves them.
+      // Rows with the same key as another row of the entity, which damage can cause.
       var repeated: [Int64: (statement: SQLiteStatement, target: String, rowCount: Int)] = [:]
       for entity in entities {
         let target = taken.unique(entity.name)
@@ -95,7 +95,7 @@ struct SQLiteExport {
         do {
           external.note(row, in: row.entityName ?? table.name)
           guard let name = row.entityName, let number = row.entityNumber else {
-            // Rows of no known entity have a table of their own, so that they are not lost.
+            // Rows of unknown entities go into a separate table, so that they are not lost.
             guard wanted == nil, options.limit.map({ unknown?.rowCount ?? 0 < $0 }) ?? true else {
               return true
             }
@@ -154,7 +154,7 @@ struct SQLiteExport {
     var taken = UniqueNames(["_pk"])
     var columns = [key]
     for property in entity.properties where property.kind != .toMany {
-      // Columns have no types: an affinity could change values on their way in.
+      // Columns have no types, because an affinity could change the values.
       columns.append(try SQLIdentifier.quoted(taken.unique(property.name)))
       if property.kind == .toOne {
         columns.append(try SQLIdentifier.quoted(taken.unique(property.name + "_entity")))
@@ -166,7 +166,7 @@ struct SQLiteExport {
     return try writer.prepare("INSERT INTO \(table) VALUES (\(marks))")
   }
 
-  /// A table for rows of no known entity: the columns as they are declared.
+  /// A table for rows of unknown entities, with the columns as they are declared.
   private func createUnknown(_ target: String, _ row: ManagedRow, _ writer: SQLiteWriter) throws
     -> SQLiteStatement
   {
@@ -181,7 +181,7 @@ struct SQLiteExport {
     return try writer.prepare("INSERT INTO \(table) VALUES (\(marks))")
   }
 
-  /// The values for a row's columns. A to-one relationship takes two of them, also where it leads nowhere.
+  /// The values for a row's columns. A to-one relationship takes two columns, even when it leads nowhere.
   private func values(of row: ManagedRow, _ properties: [DescribedEntity.Property] = [])
     -> [SQLiteValue]
   {
@@ -215,17 +215,17 @@ struct SQLiteExport {
     }
   }
 
-  /// SQLite takes no longer value (SQLITE_MAX_LENGTH).
-  static let mostBytes: Int64 = 1_000_000_000
+  /// The longest value that SQLite stores (SQLITE_MAX_LENGTH).
+  static let maxValueBytes: Int64 = 1_000_000_000
 
-  /// The content of an external file; nil where it is missing or cannot be read, or no value can hold it.
+  /// The content of an external file; nil when it is missing, cannot be read, or is too large for a value.
   private static func content(of blob: ExternalBlob) -> [UInt8]? {
-    guard let size = blob.sizeBytes, size <= mostBytes else { return nil }
+    guard let size = blob.sizeBytes, size <= maxValueBytes else { return nil }
     return try? ByteFile(blob.path).bytes(at: 0, count: Int(size))
   }
 
-  /// What a row has beside its columns: links of many-to-many relationships, and external files that are missing or
-  /// cannot be read.
+  /// Writes what a row has outside its columns: links of many-to-many relationships, and external files that are
+  /// missing or cannot be read.
   private func writeCompanions(
     of row: ManagedRow, _ entity: String, _ insert: SQLiteStatement, _ missing: SQLiteStatement
   ) throws {
@@ -260,7 +260,7 @@ struct SQLiteExport {
     {
       var names = table.columnNames
       if names.isEmpty {
-        // The CREATE statement is not readable: the fields as they are, as many as the widest row has.
+        // The CREATE statement is not readable: all fields as they are, as many columns as the widest row has.
         var widest = 0
         try store.database.forEachRow(of: table) { row in
           widest = max(widest, row.values.count)
@@ -271,9 +271,9 @@ struct SQLiteExport {
       guard !names.isEmpty else { continue }
       let target = taken.unique(table.name)
       var takenColumns = UniqueNames([OverflowColumns.name])
-      // More columns than SQLite allows are in one, as JSON.
-      let folds = names.count > OverflowColumns.most
-      var columns = try names.prefix(OverflowColumns.most).map {
+      // Columns that SQLite does not allow go into one column, as JSON.
+      let folds = names.count > OverflowColumns.maxColumns
+      var columns = try names.prefix(OverflowColumns.maxColumns).map {
         try SQLIdentifier.quoted(takenColumns.unique($0))
       }
       let ownCount = columns.count
@@ -330,7 +330,7 @@ struct SQLiteExport {
       try insert.run([
         .string("columns of \(table)"),
         .string(
-          "\(count), more than SQLite allows here: those from number \(OverflowColumns.most + 1) on are in \(OverflowColumns.name) as JSON"
+          "\(count), more than SQLite allows; the columns from number \(OverflowColumns.maxColumns + 1) on are in \(OverflowColumns.name) as JSON"
         ),
       ])
     }

@@ -4,7 +4,7 @@ import SafeText
 
 /// Writes all rows of a store into a new folder or a new SQLite file.
 public struct StoreExport: Sendable {
-  /// In which form.
+  /// The form of the output.
   public enum Format: String, Sendable, CaseIterable {
     /// A file of JSON lines for each entity.
     case ndjson
@@ -18,7 +18,7 @@ public struct StoreExport: Sendable {
   public struct Result: Sendable, Codable {
     /// The name of the schema of the JSON form.
     public var schema = "lifeboat.extract"
-    /// The version of that schema; it only grows.
+    /// The version of that schema; it only increases.
     public var version = 1
     /// The store.
     public let source: String
@@ -26,13 +26,13 @@ public struct StoreExport: Sendable {
     public let format: String
     /// The folder or file.
     public let output: String
-    /// What was written, in order.
+    /// What was written, entity by entity or table by table.
     public let parts: [Part]
     /// All rows together.
     public let rowCount: Int
     /// SHA-256 of each file of the store set, by name.
     public let sourceSHA256: [String: String]
-    /// Files beside the store that hold values of its rows, in the output under the names that rows give them; nil when
+    /// Files beside the store that hold values of its rows, copied to the output under the names in the rows; nil when
     /// there are none.
     public let externalFiles: RebuildResult.ExternalFiles?
     /// What was wrong or noteworthy in the store.
@@ -53,23 +53,23 @@ public struct StoreExport: Sendable {
 
   /// How binary values and CSV cells are written.
   public var options: RowOutput.Options
-  /// Keeps what is made, for a caller that must take it back in a hurry.
+  /// Tracks what is made, for a caller that must remove it quickly.
   public var made = MadeFiles()
 
-  /// Whether SQLite checks a large SQLite file in full before it gets its name, and not only quickly.
+  /// Whether SQLite makes a full check of a large SQLite file before it gets its name, not only a quick one.
   public var verifies = false
 
-  /// An export with these options. Entity names and limit are respected too.
+  /// An export with these options. Entity names and limit apply too.
   public init(_ options: RowOutput.Options = .init()) { self.options = options }
 
   /// Writes the rows of `store`.
   ///
   /// - Parameters:
   ///   - store: the store, opened.
-  ///   - format: in which form.
-  ///   - output: a folder for CSV and NDJSON, a file for SQLite. Nothing may be there but an empty folder.
+  ///   - format: the form of the output.
+  ///   - output: a folder for CSV and NDJSON, a file for SQLite. Nothing may exist there except an empty folder.
   /// - Returns: what was written, and the state of the evidence.
-  /// - Throws: ``ExtractionError``, `SQLiteFileError`, `SQLiteWriterError`. What was written before is removed.
+  /// - Throws: ``ExtractionError``, `SQLiteFileError`, `SQLiteWriterError`. What was written until then is removed.
   public func run(_ store: CoreDataStore, as format: Format, to output: String) throws -> Result {
     try checkNames(store)
     let watch = EvidenceWatch(store.database.path)
@@ -94,7 +94,7 @@ public struct StoreExport: Sendable {
       parts = try SQLiteExport(
         store, options, hashes, made, external, verifies: verifies
       ).write(to: output, checkUnchanged)
-      files = try external.survey(namesAll: namesAll, mostBytes: SQLiteExport.mostBytes)
+      files = try external.survey(namesAll: namesAll, maxBytes: SQLiteExport.maxValueBytes)
     case .ndjson, .csv:
       let folder = try OutputFolder(output, made)
       do {
@@ -155,7 +155,7 @@ public struct StoreExport: Sendable {
     for table in store.entityTables {
       let entities = try store.describedEntities(of: table)
         .filter { wanted?.contains($0.name) ?? true }
-      // By number: two names can be one string to Swift and differ in their bytes.
+      // By number: two names can be equal strings in Swift although their bytes differ.
       var files: [Int64: RowFile] = [:]
       for entity in entities {
         let name = folder.fileName(for: entity.name, extension: format.rawValue)
@@ -174,7 +174,8 @@ public struct StoreExport: Sendable {
           guard let known = files[number] else { return true }
           file = known
         } else {
-          // Rows of no known entity are kept apart, as JSON in either form: they have no columns to name.
+          // Rows of unknown entities go into a separate file, as JSON in both formats, because they have no columns to
+          // name.
           guard wanted == nil else { return true }
           if unknown == nil {
             let name = folder.fileName(for: table.name + "-unknown", extension: "ndjson")

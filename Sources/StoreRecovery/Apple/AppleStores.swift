@@ -3,12 +3,12 @@ import Foundation
 import ObjectModel
 import SafeText
 
-// What the adaptors decide, in plain Swift, so that it is tested wherever the package is.
+// The decisions of the adaptors, in plain Swift, so that they are tested on every platform.
 
 extension StoreRecovery {
-  /// Whether recovery is for a store: one in a file that SQLite opens for writing. All others are left to Core
-  /// Data: a store that is only read, as one that comes with the app, cannot be begun afresh, and `/dev/null`
-  /// keeps a store in memory.
+  /// Whether recovery applies to a store: one in a file that SQLite opens for writing. All others are left to Core
+  /// Data: a read-only store, such as one that comes with the app, cannot be replaced by a fresh one, and `/dev/null`
+  /// means a store in memory.
   static func covers(isSQLite: Bool, url: URL?, isReadOnly: Bool) -> Bool {
     guard isSQLite, !isReadOnly, let url, url.isFileURL else { return false }
     return !PathText.isInside(url.path, inMemoryPath)
@@ -28,8 +28,8 @@ extension StoreRecovery {
 }
 
 extension ExpectedModel {
-  /// Hashes as Core Data hands them out, and the renaming identifiers of the entities; nil when one of the hashes is
-  /// no version hash, so that nothing is concluded.
+  /// Hashes as Core Data returns them, and the renaming identifiers of the entities; nil when one of the hashes is not
+  /// a version hash, so that nothing can be concluded.
   init?(name: String?, hashData: [String: Data], renamingIdentifiers: [String?] = []) {
     var hashes: [String: VersionHash] = [:]
     for (entity, data) in hashData {
@@ -39,7 +39,7 @@ extension ExpectedModel {
     self.init(name: name, hashes: hashes, earlierNames: renamingIdentifiers.compactMap(\.self))
   }
 
-  /// A name for people out of a model's version identifiers; nil when it has none that says anything.
+  /// A readable name from a model's version identifiers; nil when none of them is a text.
   static func name(ofIdentifiers identifiers: some Sequence<AnyHashable>) -> String? {
     let texts = identifiers.compactMap { $0.base as? String }.filter { !$0.isEmpty }
     return texts.isEmpty ? nil : texts.sorted().joined(separator: ", ")
@@ -47,18 +47,18 @@ extension ExpectedModel {
 }
 
 extension Policy {
-  /// The policy for this process: an extension of the app never acts, whether or not its author thought of it.
-  func knowingProcess(_ process: HostState = .ofThisProcess()) -> Policy {
+  /// The policy for this process. An extension of the app never moves a store, even if its author did not set that.
+  func adaptedToProcess(_ process: HostState = .ofThisProcess()) -> Policy {
     var policy = self
     if process.isExtension == true, mode == .act { policy.mode = .extension }
     return policy
   }
 
-  /// The policy for an opener that migrates by itself and whose errors say nothing, as SwiftData's.
+  /// The policy for an opener that migrates by itself and whose errors do not state a cause, such as SwiftData's.
   ///
-  /// The hashes have to decide, then. Lack of space is the likeliest reason for a migration to fail on a sound
-  /// store, so there must be room for one: as much again as the store takes.
-  func forMuteErrors(storeAt path: String) -> Policy {
+  /// So the hashes decide. Too little space is the most likely reason why a migration fails on a sound store, so there
+  /// must be space for one: the minimum and the size of the store.
+  func forErrorsWithoutCause(storeAt path: String) -> Policy {
     var policy = self
     policy.setsAsideOnMismatchAlone = true
     let size = StoreSet(at: path).members.reduce(Int64(0)) { sum, member in

@@ -2,10 +2,10 @@ import CLibrary
 public import Foundation
 
 extension HostState {
-  /// What this process can tell by itself: whether it is an extension. All else is unknown.
+  /// What this process knows about itself: whether it is an extension. All else is unknown.
   ///
-  /// Whether the app is in the background, and whether protected data is available, only `UIApplication` says,
-  /// which extensions do not have; pass it on from there.
+  /// Only `UIApplication`, which extensions do not have, says whether the app is in the background and whether
+  /// protected data is available. Pass it on from there.
   ///
   /// - Parameter bundle: The bundle that runs.
   /// - Returns: What is known.
@@ -13,12 +13,12 @@ extension HostState {
     HostState(isExtension: bundle.pathExtension == "appex")
   }
 
-  /// The state, completed by what the store's file tells: a protected file that may not be opened is locked,
-  /// and one that could be read although it is protected while the device is locked says that it is not. A
-  /// state that the host told is left alone.
+  /// The state, completed from the store's file. A protected file that may not be opened means that the device is
+  /// locked; one that can be read, although locking the device protects it, means that the device is not locked. A
+  /// state that the host gave is not changed.
   ///
   /// - Parameters:
-  ///   - openErrno: The error number of an attempt to read the file; 0 when that worked, nil when nobody tried.
+  ///   - openErrno: The error number of an attempt to read the file; 0 when that worked, nil when there was none.
   ///   - protection: The file's protection class; nil when it has none that is known.
   /// - Returns: The state with `isProtectedDataAvailable` where that follows.
   func completed(openErrno: Int32?, protection: FileProtectionType?) -> HostState {

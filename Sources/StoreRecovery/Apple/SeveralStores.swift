@@ -7,18 +7,18 @@ public struct OpenedContainer<Container> {
   /// What happened to the earlier stores, one for each that was set aside; empty on a normal launch. Tell the
   /// user.
   public let incidents: [Incident]
-  /// Committed rows that SQLite left out without a word, by store; see ``Opened/loss``.
+  /// Committed rows that SQLite silently left out, by store; see ``Opened/loss``.
   public let losses: [URL: SilentLoss]
 }
 
 extension OpenedContainer: Sendable where Container: Sendable {}
 
-/// What came of an attempt to open all stores of a container.
+/// The result of an attempt to open all stores of a container.
 public enum ContainerOutcome<Container> {
   /// All stores are open: the earlier ones, or fresh ones.
   case opened(OpenedContainer<Container>)
-  /// No store is open, because of the one that is told of. A store that was set aside before that one turned out
-  /// to be beyond recovery stays aside, with a fresh one in its place; ``Incidents`` lists it.
+  /// No store is open, because of the store that this value describes. Another store that was set aside before stays
+  /// aside, with a fresh one in its place; ``Incidents`` lists it.
   case failed(FailedOpen)
 
   /// What is open.
@@ -36,9 +36,9 @@ extension ContainerOutcome: Sendable where Container: Sendable {}
 
 /// Several stores that open together in one container, each with a recovery of its own.
 ///
-/// The recoveries stand inside each other: so the evidence of every store is read before any of them opens, and
-/// none is read while the container has it open. Each one is shown the errors of its own store only; what goes
-/// wrong elsewhere reaches it as a cancellation, which leaves its store, or brings it back to, where it was.
+/// The recoveries are nested: the evidence of every store is read before any of them opens, and no store is read while
+/// the container has it open. Each recovery gets only the errors of its own store. A failure elsewhere reaches it as a
+/// cancellation, which leaves its store where it was, or brings it back there.
 struct SeveralStores {
   /// One store of the container.
   struct Member {
@@ -49,7 +49,7 @@ struct SeveralStores {
   /// A container after the attempt to open all its stores.
   struct Loaded<Container> {
     let container: Container
-    /// What went wrong, by the place of the member.
+    /// The errors, by the index of the member.
     let failures: [Int: any Error]
   }
 
@@ -60,26 +60,26 @@ struct SeveralStores {
   /// - Parameters:
   ///   - isolation: The actor that `load` stays on: the caller's.
   ///   - close: Closes whatever is open in a container. Called before a store is moved or tried again.
-  ///   - load: Opens a fresh container, with the members at the URLs that it gets. It throws, with nothing left
-  ///     open, when something fails that is no member's fault.
-  /// - Returns: The container, with the incidents in the order in which they happened; else the first failure
-  ///   that no recovery helps with.
+  ///   - load: Opens a new container, with the members at the URLs that it gets. It throws, with nothing left open,
+  ///     when something fails that no member caused.
+  /// - Returns: The container, with the incidents in the order in which they happened; otherwise the first failure
+  ///   that no recovery could handle.
   func open<Container>(
     isolation: isolated (any Actor)? = #isolation, close: (Container) -> Void,
     load: ([URL]) async throws -> Loaded<Container>
   ) async -> ContainerOutcome<Container> {
-    var told = Told()
+    var results = OpenResults()
     do throws(Stopped) {
       let loaded = try await open(
-        from: [], isolation: isolation, told: &told, close: close, load: load)
-      return told.outcome(loaded.container)
+        from: [], isolation: isolation, results: &results, close: close, load: load)
+      return results.outcome(loaded.container)
     } catch {
       return .failed(error.failed)
     }
   }
 
   private func open<Container>(
-    from urls: [URL], isolation: isolated (any Actor)?, told: inout Told,
+    from urls: [URL], isolation: isolated (any Actor)?, results: inout OpenResults,
     close: (Container) -> Void, load: ([URL]) async throws -> Loaded<Container>
   ) async throws(Stopped) -> Loaded<Container> {
     let index = urls.count
@@ -93,7 +93,7 @@ struct SeveralStores {
       let loaded: Loaded<Container>
       do throws(Stopped) {
         loaded = try await open(
-          from: urls + [url], isolation: isolation, told: &told, close: close, load: load)
+          from: urls + [url], isolation: isolation, results: &results, close: close, load: load)
       } catch {
         elsewhere = error
         throw CancellationError()
@@ -104,24 +104,24 @@ struct SeveralStores {
       }
       return loaded
     }
-    return try told.note(outcome, of: members[index].recovery.storeURL, elsewhere)
+    return try results.note(outcome, of: members[index].recovery.storeURL, elsewhere)
   }
 
-  /// Opens all stores with a `load` that does not wait. All else is as in the other form.
+  /// Opens all stores with a synchronous `load`. All else is as in the other form.
   func openSynchronously<Container>(
     close: (Container) -> Void, load: ([URL]) throws -> Loaded<Container>
   ) -> ContainerOutcome<Container> {
-    var told = Told()
+    var results = OpenResults()
     do throws(Stopped) {
-      let loaded = try openSynchronously(from: [], told: &told, close: close, load: load)
-      return told.outcome(loaded.container)
+      let loaded = try openSynchronously(from: [], results: &results, close: close, load: load)
+      return results.outcome(loaded.container)
     } catch {
       return .failed(error.failed)
     }
   }
 
   private func openSynchronously<Container>(
-    from urls: [URL], told: inout Told, close: (Container) -> Void,
+    from urls: [URL], results: inout OpenResults, close: (Container) -> Void,
     load: ([URL]) throws -> Loaded<Container>
   ) throws(Stopped) -> Loaded<Container> {
     let index = urls.count
@@ -134,7 +134,7 @@ struct SeveralStores {
       let loaded: Loaded<Container>
       do throws(Stopped) {
         loaded = try openSynchronously(
-          from: urls + [url], told: &told, close: close, load: load)
+          from: urls + [url], results: &results, close: close, load: load)
       } catch {
         elsewhere = error
         throw CancellationError()
@@ -145,7 +145,7 @@ struct SeveralStores {
       }
       return loaded
     }
-    return try told.note(outcome, of: members[index].recovery.storeURL, elsewhere)
+    return try results.note(outcome, of: members[index].recovery.storeURL, elsewhere)
   }
 }
 
@@ -156,20 +156,20 @@ extension SeveralStores {
 
     init(_ failed: FailedOpen) { self.failed = failed }
 
-    /// A failure that is no member's fault.
+    /// A failure that no member caused.
     init(_ error: any Error) {
       failed = FailedOpen(
         error: error,
         verdict: Verdict(
           finding: .hostError, action: .refuse,
-          reason: "the container could not be made, or a store of it that has no recovery failed",
+          reason: "the container could not be made, or one of its stores without recovery failed",
           rule: "container.failed"),
         evidence: nil)
     }
   }
 
-  /// What there is to tell of the stores that opened.
-  private struct Told {
+  /// The incidents and losses of the stores that opened.
+  private struct OpenResults {
     var incidents: [Incident] = []
     var losses: [URL: SilentLoss] = [:]
 

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Collects the answers for the stores of a container. They come on any thread, one for each store.
+/// Collects the results for the stores of a container. They arrive on any thread, one for each store.
 final class StoreAnswers: @unchecked Sendable {
   /// What went wrong with one store.
   struct Failure: Sendable {
@@ -21,7 +21,7 @@ final class StoreAnswers: @unchecked Sendable {
     if count <= 0 { whenComplete?([]) }
   }
 
-  /// Takes the answer for one store. One too many is passed over.
+  /// Takes the result for one store. A surplus one is ignored.
   func take(path: String?, error: (any Error)?) {
     let complete: [Failure]? = lock.withLock {
       guard missing > 0 else { return nil }
@@ -37,7 +37,7 @@ final class StoreAnswers: @unchecked Sendable {
 }
 
 extension SeveralStores.Loaded {
-  /// Brings each failure to the member it belongs to.
+  /// Assigns each failure to the member that it belongs to.
   ///
   /// - Parameters:
   ///   - container: The container.

@@ -8,18 +8,18 @@
     ///
     /// - Parameters:
     ///   - app: The app that opens the stores.
-    ///   - policy: What the host decides. Whether this process is an extension is found out by itself.
+    ///   - policy: What the host decides. Whether this process is an extension is detected.
     ///   - isolation: The actor that `make` runs on: the caller's. Descriptions with
     ///     `shouldAddStoreAsynchronously` are loaded elsewhere, as Core Data does it.
-    ///   - make: Makes the container and sets its descriptions, the same ones each time; it loads nothing. It
-    ///     runs once when all is well, and again for each attempt: a container that failed is of no more use.
+    ///   - make: Makes the container and sets its descriptions, the same ones each time; it loads nothing. It runs
+    ///     once when all is well, and again for each attempt, because a container that failed cannot be used again.
     /// - Returns: The container with all its stores open, and what happened to earlier ones; or what `make` or
     ///   Core Data threw first, untouched, and what to do.
     public static func load<Container: NSPersistentContainer>(
       app: App, policy: Policy = .init(), isolation: isolated (any Actor)? = #isolation,
       container make: () throws -> Container
     ) async -> ContainerOutcome<Container> {
-      // Held nowhere else, so that one that failed goes away.
+      // Nothing else holds the container, so that one that failed is released.
       var spare: Container?
       do { spare = try make() } catch { return .failed(SeveralStores.Stopped(error).failed) }
       let stores = SeveralStores(spare, app: app, policy: policy)
@@ -34,18 +34,18 @@
       }
     }
 
-    /// The same without waiting, for an app that needs its container before it goes on. Stores whose description
-    /// asks for `shouldAddStoreAsynchronously` are added synchronously all the same.
+    /// The synchronous form, for an app that needs its container before it goes on. Stores whose description asks for
+    /// `shouldAddStoreAsynchronously` are added synchronously too.
     ///
     /// - Parameters:
     ///   - app: The app that opens the stores.
-    ///   - policy: What the host decides. Whether this process is an extension is found out by itself.
+    ///   - policy: What the host decides. Whether this process is an extension is detected.
     ///   - make: Makes the container and sets its descriptions, as in the other form.
     /// - Returns: As the other form.
     public static func loadSynchronously<Container: NSPersistentContainer>(
       app: App, policy: Policy = .init(), container make: () throws -> Container
     ) -> ContainerOutcome<Container> {
-      // Held nowhere else, so that one that failed goes away.
+      // Nothing else holds the container, so that one that failed is released.
       var spare: Container?
       do { spare = try make() } catch { return .failed(SeveralStores.Stopped(error).failed) }
       let stores = SeveralStores(spare, app: app, policy: policy)
@@ -60,7 +60,7 @@
         guard let failures = answers.complete else {
           closeAll(container)
           throw StoreRecoveryError(
-            .refused, "the container loads its stores later; use the form that waits")
+            .refused, "the container loads its stores later; use the asynchronous form of load")
         }
         return try .init(container, failures: failures, paths: paths, close: closeAll)
       }
@@ -70,7 +70,7 @@
     ///
     /// - Parameters:
     ///   - app: The app that opens the stores.
-    ///   - policy: What the host decides. Whether this process is an extension is found out by itself.
+    ///   - policy: What the host decides. Whether this process is an extension is detected.
     ///   - make: Makes the container and sets its descriptions, as in the other forms.
     ///   - completion: Called once, with what the other forms return.
     @MainActor public static func load<Container: NSPersistentContainer>(
@@ -104,7 +104,7 @@
       _ container: NSPersistentContainer?, app: StoreRecovery.App, policy: Policy
     ) {
       let model = (container?.managedObjectModel).flatMap { ExpectedModel($0) }
-      let policy = policy.knowingProcess()
+      let policy = policy.adaptedToProcess()
       members = Self.covered(container?.persistentStoreDescriptions ?? []).compactMap(\.url).map {
         Member(recovery: StoreRecovery($0, app: app, policy: policy), model: model)
       }
@@ -119,8 +119,8 @@
       }
     }
 
-    /// Points the members' descriptions to where the recovery wants them, which is where they are, but for a
-    /// trial on a copy.
+    /// Sets the URLs of the members' descriptions as the recovery gives them. They are unchanged, except for a trial on
+    /// a copy.
     ///
     /// - Returns: The paths, in the order of the members.
     fileprivate func moveDescriptions(

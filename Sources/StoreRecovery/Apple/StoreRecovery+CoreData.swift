@@ -5,9 +5,9 @@
   extension ExpectedModel {
     /// The hashes of a model that Core Data has loaded; nil when it has a hash of an unknown form.
     ///
-    /// Name the model that the container or coordinator itself has. Core Data migrates towards that one before
-    /// it gives up, and a store records the hashes of all entities of it, whatever its configuration. A store with
-    /// none of its entities, under their names or their renaming identifiers, is taken for that of another app.
+    /// Pass the model that the container or coordinator itself has. Core Data migrates to that one before it fails, and
+    /// a store records the hashes of all its entities, whatever the configuration. A store with none of its entities,
+    /// under their names or their renaming identifiers, is treated as the store of another app.
     public init?(_ model: NSManagedObjectModel) {
       self.init(
         name: Self.name(ofIdentifiers: model.versionIdentifiers),
@@ -17,9 +17,9 @@
   }
 
   extension NSPersistentStoreDescription {
-    /// A copy for a store that lives in memory only, under `/dev/null` as Apple's templates have it, and that is
-    /// mirrored nowhere: for an app that wants to run although its store cannot be used. Give it to a new
-    /// container in place of this description.
+    /// A copy for a store that is only in memory, under `/dev/null` as in Apple's templates, and that is not mirrored.
+    /// It is for an app that runs although its store cannot be used. Give it to a new container in place of this
+    /// description.
     public func inMemory() -> NSPersistentStoreDescription {
       let memory =
         copy() as? NSPersistentStoreDescription
@@ -40,14 +40,14 @@
     ///   - options: The options for the store. Without `NSMigratePersistentStoresAutomaticallyOption` a store of
     ///     an earlier version is one that does not fit; migrate it first. A store that is opened read-only is
     ///     left to Core Data.
-    ///   - make: Makes the coordinator, a new one for each attempt: one that failed may keep what made it fail.
+    ///   - make: Makes the coordinator, a new one for each attempt: one that failed may keep the cause of the failure.
     /// - Returns: The coordinator, with the store open, and what happened to the earlier store; or what `make` or
     ///   Core Data threw first, untouched, and what to do.
     public func addStore(
       configuration: String? = nil, options: [AnyHashable: Any]? = nil,
       coordinator make: () throws -> NSPersistentStoreCoordinator
     ) -> Outcome<NSPersistentStoreCoordinator> {
-      // Held nowhere else, so that one that failed goes away.
+      // Nothing else holds the coordinator, so that one that failed is released.
       var spare: NSPersistentStoreCoordinator?
       do { spare = try make() } catch { return .failed(SeveralStores.Stopped(error).failed) }
       func add(_ url: URL) throws -> NSPersistentStoreCoordinator {
@@ -73,7 +73,7 @@
           return .failed(SeveralStores.Stopped(error).failed)
         }
       }
-      return with(policy.knowingProcess()).attemptSynchronously(
+      return with(policy.adaptedToProcess()).attemptSynchronously(
         expecting: (spare?.managedObjectModel).flatMap { ExpectedModel($0) }, opener: add)
     }
   }

@@ -7,9 +7,9 @@
   extension StoreRecovery {
     /// Opens the store in a SwiftData container, with recovery. The container has this one store.
     ///
-    /// SwiftData says of a store that does not load only that it does not load. So the version hashes decide: a
-    /// store that differs from `types`, and that SwiftData could not migrate in two attempts, is set aside, if
-    /// there is room for a migration and nothing else stands in the way.
+    /// SwiftData does not say why a store does not load. So the version hashes decide: a store that differs from
+    /// `types`, and that SwiftData could not migrate in two attempts, is set aside if there is space for a migration
+    /// and nothing else prevents it.
     ///
     /// - Parameters:
     ///   - types: All model types of the container's newest schema.
@@ -20,7 +20,7 @@
       for types: [any PersistentModel.Type], container make: (URL) throws -> ModelContainer
     ) -> Outcome<ModelContainer> {
       let model = NSManagedObjectModel.makeManagedObjectModel(for: types)
-      let policy = policy.knowingProcess().forMuteErrors(storeAt: storeURL.path)
+      let policy = policy.adaptedToProcess().forErrorsWithoutCause(storeAt: storeURL.path)
       return with(policy).attemptSynchronously(expecting: model.flatMap { ExpectedModel($0) }) {
         url in try autoreleasepool { try make(url) }
       }

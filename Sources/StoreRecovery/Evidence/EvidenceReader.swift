@@ -2,7 +2,7 @@ import CLibrary
 import CoreDataStore
 import SafeText
 
-/// Gathers the facts about the store at a path that a few bytes and a few system calls give.
+/// Gathers the facts about the store at a path that need only a few bytes and a few system calls.
 enum FileEvidence {
   /// How much of the main file is read to see whether it looks random, in bytes.
   static let sampleBytes = 4096
@@ -16,8 +16,8 @@ enum FileEvidence {
     return evidence
   }
 
-  /// The facts that must be known before the opener runs, for a store with these `files`; nil to ask for
-  /// them. Each launch pays for it, so no folder is read, nothing is asked twice, and the main file is opened once.
+  /// The facts that must be known before the opener runs, for a store with these `files`; nil to look them up. Each
+  /// launch pays for it, so no folder is read, no call is made twice, and the main file is opened once.
   static func beforeOpening(_ path: String, _ files: DatabaseFiles? = nil) -> StoreEvidence {
     let files = files ?? DatabaseFiles(at: path)
     var evidence = StoreEvidence(mainKind: files.main?.kind)
@@ -33,7 +33,7 @@ enum FileEvidence {
     add(files.log, .wal, "-wal")
     add(files.index, .sharedMemory, "-shm")
     add(files.journal, .journal, "-journal")
-    // A member that was found proves its folder.
+    // A member that was found proves that its folder exists.
     if evidence.members.isEmpty { evidence.folderExists = isFolder(PathText.folder(of: path)) }
     if let main = files.main, main.kind == .file {
       evidence.mainSizeBytes = main.sizeBytes
@@ -45,15 +45,15 @@ enum FileEvidence {
       evidence.journal = .init(
         isHot: start.errno == 0 ? isHot(start.bytes, hasMain: hasMain) : nil)
     }
-    // A store in another mode that has no log never had one that counts.
+    // A store in another mode without a log never had a log that matters.
     if evidence.header?.readVersion == 2 || files.log != nil {
-      evidence.wal = LogLook.read(path, evidence.header, files)
+      evidence.wal = LogSnapshot.read(path, evidence.header, files)
     }
     return evidence
   }
 
-  /// Adds, or renews, what matters only once an open has failed: the support folder and left-overs of a
-  /// migration, and the free space. The main file is not opened, which would drop locks.
+  /// Adds, or reads again, the facts that matter only after a failed open: the support folder, files left by a
+  /// migration, and the free space. The main file is not opened, because closing it would drop locks.
   static func complete(_ evidence: inout StoreEvidence, _ path: String) {
     func isInFolder(_ role: StoreSet.Role) -> Bool {
       role == .support || role == .migrationDestination
@@ -81,8 +81,8 @@ enum FileEvidence {
       } else {
         let sample = firstBytes(of: descriptor, count: sampleBytes)
         evidence.openErrno = sample.errno
-        // An encrypted file may have the first 32 bytes in clear (SQLCipher's cipher_plaintext_header_size), so
-        // that the system knows it for an SQLite file.
+        // An encrypted file may have its first 32 bytes in plain text (SQLCipher's cipher_plaintext_header_size), so
+        // that the system recognises it as an SQLite file.
         let clear = evidence.header?.isMagicRight == true ? 32 : 0
         evidence.looksEncrypted = looksRandom(sample.bytes.dropFirst(clear))
       }
@@ -90,8 +90,8 @@ enum FileEvidence {
     evidence.take(lock(descriptor))
   }
 
-  /// Whether the start is that of a file that nothing encrypts, so that nobody need count bytes: the part of the
-  /// header that the format leaves zero, and a first page that is the leaf or the inside of a table.
+  /// Whether the file is certainly not encrypted, so that its bytes need not be counted: the reserved part of the
+  /// header is zero, and page 1 is a leaf or an interior page of a table b-tree.
   private static func isPlain(_ bytes: [UInt8]) -> Bool {
     bytes.count == headerBytes && bytes.starts(with: magic)
       && bytes[72..<92].allSatisfy { $0 == 0 } && (bytes[100] == 13 || bytes[100] == 5)
@@ -102,19 +102,19 @@ enum FileEvidence {
   /// The first bytes of a journal that holds a transaction (SQLite file format, section 3).
   private static let journalMagic: [UInt8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]
 
-  /// The magic number, the counts of records and of the pages that the database had, and what lies between.
+  /// The magic number, the count of records, the nonce, and the database's size in pages before the transaction.
   private static let journalHeaderBytes = 20
 
-  /// Whether a journal with this start has something to bring back. That of a store's very first transaction has
-  /// not while the main file is empty: a process that was killed while it made the store leaves both, and SQLite
-  /// makes it anew. `hasMain` is nil when there is no main file, which tells nothing.
+  /// Whether a journal with this start must be played back. The journal of a store's first transaction need not be
+  /// while the main file is empty: a process that was killed while it made the store leaves both, and SQLite starts
+  /// again. `hasMain` is nil when there is no main file, which says nothing.
   private static func isHot(_ start: [UInt8], hasMain: Bool?) -> Bool {
     guard start.starts(with: journalMagic) else { return false }
     let isOfNewStore = start.count == journalHeaderBytes && start[16...].allSatisfy { $0 == 0 }
     return !(isOfNewStore && hasMain == false)
   }
 
-  /// What is known of the locks that other processes hold.
+  /// What is known about the locks that other processes hold.
   struct Lock {
     let isHeld: Bool
     /// The holder's id; nil when it cannot be told, as across containers.
@@ -123,8 +123,8 @@ enum FileEvidence {
 
   static func isUsedElsewhere(_ path: String) -> Bool? { lock(path)?.isHeld }
 
-  /// Asks for one of SQLite's locks on a database; nil when that cannot be told. A connection in WAL mode holds
-  /// one as long as it is open.
+  /// Asks whether another process holds one of SQLite's locks on a database; nil when that is unknown. A connection in
+  /// WAL mode holds one as long as it is open.
   static func lock(_ path: String) -> Lock? {
     let descriptor = unsafe open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else { return nil }
@@ -139,7 +139,7 @@ enum FileEvidence {
     return Lock(isHeld: isHeld, holder: isHeld && lock.l_pid > 0 ? lock.l_pid : nil)
   }
 
-  /// The folder may be reached over links: the host chose its path.
+  /// The path may contain links, because the host chose it.
   private static func isFolder(_ path: String) -> Bool {
     let descriptor = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard descriptor >= 0 else { return errno == EACCES }
@@ -197,8 +197,8 @@ enum FileEvidence {
     return header
   }
 
-  /// Whether the bytes are spread as evenly as random ones. Fewer than 512 bytes are never called random:
-  /// that is the smallest page, and too few to tell.
+  /// Whether byte values are as evenly distributed as in random bytes. Fewer than 512 bytes, the smallest page, are too
+  /// few to decide, so they never count as random.
   static func looksRandom(_ bytes: ArraySlice<UInt8>) -> Bool {
     guard bytes.count >= 512 else { return false }
     var counts = [Int](repeating: 0, count: 256)
@@ -221,7 +221,7 @@ extension StoreEvidence.Member {
 }
 
 extension StoreEvidence {
-  /// Takes over what is known of locks.
+  /// Sets what is known about locks.
   fileprivate mutating func take(_ lock: FileEvidence.Lock?) {
     isUsedElsewhere = lock?.isHeld
     lockHolder = lock?.holder

@@ -1,9 +1,8 @@
 public import ObjectModel
 
-/// What a host can name as the model that it opens its store with: a model, all versions of it, or its
-/// hashes alone.
+/// What a host can pass as the model that it opens its store with: a model, all its versions, or only its hashes.
 public protocol ModelExpectation: Sendable {
-  /// The hashes behind it. Asked for only after an open has failed.
+  /// The hashes of the model. Used only after an open has failed.
   var expectedModel: ExpectedModel { get }
 }
 
@@ -31,12 +30,11 @@ public struct ExpectedModel: Sendable, Hashable, ModelExpectation {
   /// The name of the model version, for people; nil when it has none.
   public let name: String?
 
-  /// Each set of hashes that the model goes by; with any of them the store opens. Empty when nothing is
-  /// expected.
+  /// Each set of hashes that the model may have; a store with any of them opens. Empty when nothing is expected.
   let forms: [Form]
   /// The versions that may have written the store.
   let versions: [NamedVersion]
-  /// What the entities of all known versions are and were called; nil when a version could not be read.
+  /// The present and earlier names of the entities of all known versions; nil when a version could not be read.
   let entityNames: Set<String>?
 
   struct NamedVersion: Sendable, Hashable {
@@ -44,15 +42,14 @@ public struct ExpectedModel: Sendable, Hashable, ModelExpectation {
     let forms: [Form]
   }
 
-  /// Hashes that are known, as those that Core Data itself computes
-  /// (`NSManagedObjectModel.entityVersionHashesByName`).
+  /// Hashes that are known, such as those that Core Data computes (`NSManagedObjectModel.entityVersionHashesByName`).
   ///
   /// - Parameters:
   ///   - name: The name of the model version, for people; nil when it has none.
   ///   - hashes: The hash of each entity.
-  ///   - earlierNames: What entities were called in earlier versions, also those that are gone. A store with none
-  ///     of the names is taken for that of another app and never moved, so an app that has renamed all its
-  ///     entities names some of the old ones here.
+  ///   - earlierNames: The names of entities in earlier versions, including entities that no longer exist. A store with
+  ///     none of the names is treated as the store of another app and never moved. So an app that has renamed all its
+  ///     entities passes some of the old names here.
   public init(
     name: String?, hashes: [String: VersionHash], earlierNames: some Sequence<String> = []
   ) {
@@ -104,8 +101,8 @@ public struct ExpectedModel: Sendable, Hashable, ModelExpectation {
 
   /// Compares the hashes that the store records with the expected ones, and names the version that wrote it.
   ///
-  /// `isNewerThanApp` is left alone: neither a version's name nor its place in the collection says which of
-  /// two is older, and a guess would lock users out of the app or set aside what an update could open.
+  /// `isNewerThanApp` is not changed: neither a version's name nor its place in the collection says which of two is
+  /// older. A wrong guess would lock users out of the app, or set aside a store that an update could open.
   func compare(_ evidence: inout StoreEvidence) {
     evidence.expectsModel = !forms.isEmpty
     evidence.expectedVersion = name
@@ -113,7 +110,7 @@ public struct ExpectedModel: Sendable, Hashable, ModelExpectation {
     let writers = versions.filter { version in version.forms.contains { $0.matches(recorded) } }
     let names = Set(writers.map(\.name)).sorted()
     if !names.isEmpty { evidence.writtenBy = names.joined(separator: " or ") }
-    // By names alone, as a hash takes in its entity's name, and names are compared whatever the rules of hashes.
+    // By names alone: a hash includes its entity's name, and names are comparable under any rules of hashes.
     if !forms.isEmpty, let entityNames {
       evidence.sharesEntities = recorded.keys.contains(where: entityNames.contains)
     }
@@ -127,11 +124,11 @@ public struct ExpectedModel: Sendable, Hashable, ModelExpectation {
 }
 
 extension ExpectedModel {
-  /// One set of hashes that a model goes by.
+  /// One set of hashes that a model may have.
   struct Form: Sendable, Hashable {
     /// The hashes that are certain.
     let hashes: [String: VersionHash]
-    /// The entities whose hash no recorded one confirms, with what the unconfirmed rule yields, if anything.
+    /// The entities whose hash follows no confirmed rule, each with the hash that the unconfirmed rule gives, if any.
     let unknown: [String: VersionHash?]
     /// The entities with a derived attribute.
     let derived: Set<String>
@@ -159,7 +156,7 @@ extension ExpectedModel {
       let comparison: HashComparison
       let undecided: [String]
 
-      /// How far apart the two sides are: proven differences first.
+      /// How different the two sides are: proven differences first.
       var distance: (Int, Int) {
         let proven = comparison.differing.count + comparison.onlyInStore.count
         return (proven + comparison.onlyInModel.count, undecided.count)
@@ -199,8 +196,8 @@ extension ExpectedModel {
       return Result(comparison: comparison, undecided: undecided.sorted())
     }
 
-    /// Whether the framework may have recorded hashes of derived attributes that changed each time the model
-    /// was made: those of iOS 13 to 16. One that is not recorded may be among them.
+    /// Whether the framework may have recorded hashes of derived attributes that changed each time the model was made,
+    /// as those of iOS 13 to 16 did. An unrecorded framework version may be one of them.
     private static func hasUnstableDerivedHashes(_ frameworkVersion: Int64?) -> Bool {
       frameworkVersion.map { (977...1251).contains($0) } ?? true
     }

@@ -2,8 +2,8 @@ import CoreDataStore
 import Foundation
 import SafeText
 
-/// `Incompatible/.state.json`: which failures made which build of the app set a store aside, and how often. It
-/// breaks loops: a fault that strikes each fresh store, too, would else fill the disk with them.
+/// `Incompatible/.state.json`: which failures made which build of the app set a store aside, and how often. It breaks
+/// loops: otherwise a fault that also hits each fresh store would fill the disk with stores.
 ///
 /// It outlives the incidents, which may be restored, pruned or put back.
 struct FailureState: Codable, Sendable, Equatable {
@@ -11,7 +11,7 @@ struct FailureState: Codable, Sendable, Equatable {
   struct Entry: Codable, Sendable, Equatable {
     let storeName: String
     let app: StoreRecovery.App
-    /// What marks the failure as the same, as ``StoreEvidence/Repetition`` has it.
+    /// What identifies the failure, as in ``StoreEvidence/Repetition``.
     let fingerprint: String
     var count: Int
     var last: Date
@@ -56,10 +56,10 @@ struct FailureState: Codable, Sendable, Equatable {
 
   // MARK: On disk
 
-  /// What the folder of incidents remembers; nothing where there is no record.
+  /// The record in the folder of incidents; an empty one when there is none.
   ///
-  /// - Throws: ``StoreRecoveryError`` when the record is there and cannot be read now. A damaged one is no
-  ///   record: what the incidents tell must do.
+  /// - Throws: ``StoreRecoveryError`` when the record exists and cannot be read now. A damaged one counts as missing:
+  ///   then only the incidents count.
   static func read(_ incompatible: String, _ records: RecordFile) throws -> FailureState {
     for path in [incompatible + "/" + name, incompatible + "/" + name + RecordFile.partSuffix] {
       do {
@@ -83,7 +83,7 @@ struct FailureState: Codable, Sendable, Equatable {
 }
 
 extension StoreRecovery {
-  /// How often this build has met this failure before; nil when the evidence calls for no quarantine.
+  /// How often this build has had this failure before; nil when the evidence does not call for a quarantine.
   func repetition(of evidence: StoreEvidence, at path: String) -> StoreEvidence.Repetition? {
     let verdict = classify(evidence, policy: policy)
     guard verdict.action == .quarantine else { return nil }
@@ -93,7 +93,7 @@ extension StoreRecovery {
     var repetition = StoreEvidence.Repetition(fingerprint: fingerprint)
     let state = try? FailureState.read(
       QuarantineFolder.parent(in: home), RecordFile(fileSystem: fileSystem))
-    // A set that went back was not set aside; where that is to count, the state says so.
+    // A set that was put back does not count as set aside; if it has to count, the state includes it.
     let kept = try? Incidents(home: home, fileSystem: fileSystem).list()
       .filter { $0.outcome?.kind != .putBack }.compactMap(\.incident)
       .filter { $0.kind == .setAside && $0.app == app && PathText.isSame($0.storeName, storeName) }
@@ -104,7 +104,7 @@ extension StoreRecovery {
     let noted = state.failures.filter {
       $0.app == app && PathText.isSame($0.storeName, storeName)
     }
-    // Either record may be lost: the state with a restored backup, incidents by the user's own hand.
+    // Either record may be missing: a restored backup may lack the state, and the user may have deleted incidents.
     let same = noted.first { $0.fingerprint == fingerprint }
     let keptSame = kept.filter {
       StoreEvidence.Repetition.fingerprint($0.verdict, $0.evidence) == fingerprint
@@ -116,7 +116,7 @@ extension StoreRecovery {
     return repetition
   }
 
-  /// Notes that the store was set aside. Where that fails, the incident itself still counts.
+  /// Notes that the store was set aside. When that fails, the incident itself still counts.
   func note(_ incident: Incident, in incompatible: String) {
     let records = RecordFile(fileSystem: fileSystem)
     do {

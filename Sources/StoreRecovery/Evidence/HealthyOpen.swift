@@ -2,10 +2,10 @@ import CLibrary
 import CoreDataStore
 import SafeText
 
-/// What a store looked like just before its last healthy open: facts that betray at a later launch that
-/// committed rows went with the log. They are those of that moment; what was written afterwards they do not know.
+/// What a store looked like just before its last healthy open. At a later launch these facts show that committed rows
+/// were lost with the log. They do not cover what was written after that moment.
 struct HealthyOpen: Sendable, Equatable {
-  /// The main file, known by facts that a checkpoint changes.
+  /// Facts about the main file that a checkpoint changes.
   struct Main: Sendable, Equatable {
     var inode: UInt64
     /// In bytes.
@@ -13,7 +13,7 @@ struct HealthyOpen: Sendable, Equatable {
     /// Nanoseconds since 1970.
     var modified: Int64
     var changeCounter: UInt32
-    /// Whether the file had been at rest for so long that any later change must show in ``modified``.
+    /// Whether the file had not changed for so long that any later change must show in ``modified``.
     var isSettled: Bool
   }
 
@@ -34,7 +34,7 @@ struct HealthyOpen: Sendable, Equatable {
   /// Times of files are counted in steps of up to two seconds (FAT); in nanoseconds.
   static let settlingTime: Int64 = 2_000_000_000
 
-  /// Where the record is: no member of the store set, so it stays when a set is moved.
+  /// The path of the record. It is not a member of the store set, so it stays when a set is moved.
   static func path(for store: String) -> String {
     PathText.folder(of: store) + "/." + PathText.lastComponent(of: store) + ".lifeboat"
   }
@@ -45,8 +45,8 @@ struct HealthyOpen: Sendable, Equatable {
     return start.errno == 0 ? HealthyOpen(bytes: start.bytes) : nil
   }
 
-  /// Replaces the record, in one write that does not wait for the device: one that is torn is ignored. It is a
-  /// help, so what fails here stays without it.
+  /// Replaces the record in one write that is not synced; a torn record is ignored later. The record is optional, so
+  /// failures are ignored.
   func write(for path: String) {
     let record = Self.path(for: path)
     let descriptor = unsafe open(
@@ -54,7 +54,7 @@ struct HealthyOpen: Sendable, Equatable {
     guard descriptor >= 0 else { return }
     defer { close(descriptor) }
     var status = stat()
-    // Nothing that is not ours is written to.
+    // Only a record of this form is overwritten.
     guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
       status.st_nlink == 1, status.st_size == 0 || status.st_size == off_t(Self.length)
     else { return }

@@ -9,21 +9,21 @@ struct LogIndexHeader: Equatable {
   let frames: Int
   /// The checksum that the last of these frames carries.
   let checksum: [UInt8]
-  /// The salts of the log that it is about, as its header has them.
+  /// The salts of the log that the index belongs to.
   let salts: [UInt8]
   /// Frames that a checkpoint brought into the main file.
   let saved: Int
-  /// Frames that a checkpoint has begun to bring there, or that were in the log already when the index was
-  /// made, so that an earlier checkpoint may have.
+  /// Frames that a checkpoint may have brought there: a checkpoint has begun to, or they were in the log already when
+  /// the index was made.
   let perhapsSaved: Int
 
   /// Frames that are in the log and nowhere else.
   var unsaved: Int { frames - perhapsSaved }
 
-  /// Nil for bytes that are no index, or one that is being changed.
+  /// nil for bytes that are not an index, or for one that is being changed.
   init?(_ bytes: [UInt8]) {
     guard bytes.count >= Self.length, bytes[0..<48] == bytes[48..<96] else { return nil }
-    // The machine's own order, as SQLite keeps it.
+    // SQLite uses the machine's own byte order here.
     let words = (0..<34).map { Self.number(bytes, $0 * 4, UInt32.self) }
     var sum: (UInt32, UInt32) = (0, 0)
     for index in stride(from: 0, to: 10, by: 2) {

@@ -1,11 +1,11 @@
 import SQLiteFile
 
-/// Counts what SQLite would drop from a write-ahead log without a word: it reads the log up to the first frame
-/// that does not hold, and none of it when the header does not (SQLite file format, section 4).
+/// Counts what SQLite would silently drop from a write-ahead log: it reads the log up to the first invalid frame, and
+/// none of it when the header is invalid (SQLite file format, section 4).
 ///
-/// Each frame's checksum goes on from the one before. So frames behind the damage still prove that they belong
-/// together, and a commit among them that they were committed. Those whose page stands in the main file as it
-/// does in the log were brought there by a checkpoint and are not lost.
+/// Each frame's checksum continues the one before. So frames after the damage still prove that they belong together,
+/// and a commit among them proves that they were committed. A frame whose page has the same content in the main file
+/// was brought there by a checkpoint and is not lost.
 struct LostFrames {
   static let headerLength = 32
   private static let frameHeaderLength = 24
@@ -18,8 +18,8 @@ struct LostFrames {
   ///
   /// - Parameters:
   ///   - path: The main file.
-  ///   - pageSize: In bytes, 512 to 65536: of a log without a sound header, the database's.
-  ///   - validFrames: How many frames hold; 0 when the header does not.
+  ///   - pageSize: In bytes, 512 to 65536; for a log with an invalid header, that of the database.
+  ///   - validFrames: How many frames are valid; 0 when the header is not.
   /// - Returns: 0 when nothing is lost.
   /// - Throws: `SQLiteFileError` when a file cannot be read.
   static func count(
@@ -43,7 +43,7 @@ struct LostFrames {
     return count
   }
 
-  /// Whether the bytes are a log's header that holds.
+  /// Whether the bytes are a valid log header.
   static func isSound(header: [UInt8]) -> Bool {
     guard header.count == headerLength, let order = byteOrder(header) else { return false }
     var sum = Sum()
@@ -51,7 +51,7 @@ struct LostFrames {
     return sum == Sum(header, at: 24)
   }
 
-  /// Where the newest lost content of each page stands in the log.
+  /// Where the newest lost content of each page is in the log.
   private func lost(
     after validFrames: Int, isBigEndian: Bool
   ) throws(SQLiteFileError) -> [UInt32: Int64] {

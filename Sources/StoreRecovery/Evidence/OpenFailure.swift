@@ -1,6 +1,6 @@
 import Foundation
 
-/// Digs the codes out of an error of an opener.
+/// Finds the codes in an error of an opener.
 enum OpenFailure {
   static let cocoaDomain = "NSCocoaErrorDomain"
   static let posixDomain = "NSPOSIXErrorDomain"
@@ -39,21 +39,21 @@ enum OpenFailure {
       queue += inner(of: bridged)
     }
     failure.sqliteCode = decisive(codes)
-    // Only code 1 is ambiguous enough that its text may decide, and then just whether to look closer.
+    // Only code 1 is so ambiguous that its text is used, and only to decide whether the file is read.
     if failure.sqliteCode == 1 {
       failure.blamesSchema = queue[..<next].contains(where: blamesSchema)
     }
     return failure
   }
 
-  /// Asked only then: the text of an error of Core Data's may hold a whole model.
+  /// Called only for code 1, because the text of a Core Data error may hold a whole model.
   private static func blamesSchema(_ error: any Error) -> Bool {
     [(error as NSError).localizedDescription, String(describing: error)].contains {
       $0.contains("unsupported file format") || $0.contains("malformed database schema")
     }
   }
 
-  /// Of several codes the first that can never lead to a quarantine, else the first.
+  /// The first code that can never lead to a quarantine; without one, the first code.
   private static func decisive(_ codes: [Int32]) -> Int32? {
     let known = codes.compactMap { code in SQLiteRules.rule(for: code).map { (code, $0) } }
     return (known.first { $0.1.isFinal } ?? known.first)?.0

@@ -4,11 +4,11 @@ import Foundation
 import SafeFiles
 import SafeText
 
-/// Which version of the app opened a store last, told by the name of an empty file beside the store, as in
-/// `.Done.sqlite.opened-by-2.1+42`. A launch by the same version asks for one name and writes nothing.
+/// Which version of the app opened a store last. The name of an empty file beside the store says it, for example
+/// `.Done.sqlite.opened-by-2.1+42`. A launch of the same version looks up one name and writes nothing.
 ///
-/// Version hashes alone do not say which of two models is the newer one; this does, so that a downgrade is told
-/// from a store that no build fits.
+/// Version hashes alone do not say which of two models is newer. This does, and so distinguishes a downgrade from a
+/// store that no build can open.
 struct OpenedBy {
   private let folder: String
   private let prefix: String
@@ -26,7 +26,7 @@ struct OpenedBy {
     return Self.encoded(build).map { prefix + version + "+" + $0 }
   }
 
-  /// Notes that the app has opened the store. It is a help, so what fails here is left out.
+  /// Notes that the app has opened the store. The note is optional, so failures are ignored.
   ///
   /// `between` is for tests: it is called between the look at an earlier marker and its removal.
   func note(between: ((_ marker: String) -> Void)? = nil) {
@@ -43,7 +43,7 @@ struct OpenedBy {
     guard descriptor >= 0 else { return }
     close(descriptor)
     for (other, status) in earlier {
-      _ = OwnName.remove(other, in: home) { name in
+      _ = SafeRemoval.remove(other, in: home) { name in
         guard let now = try? FileStatus.of(name, in: home, path: path), now.isSameFile(as: status)
         else { return false }
         if PathText.isSame(name, other) { between?(other) }
@@ -52,7 +52,7 @@ struct OpenedBy {
     }
   }
 
-  /// Whether a newer version of the app has opened the store; nil when nothing tells.
+  /// Whether a newer version of the app has opened the store; nil when unknown.
   var isNewer: Bool? {
     let answers = markers().compactMap { marker, _ -> Bool? in
       let parts = marker.utf8.dropFirst(prefix.utf8.count)
@@ -77,7 +77,7 @@ struct OpenedBy {
     }
   }
 
-  /// A version as a part of a file's name; nil for one that cannot be.
+  /// A version as a part of a file name; nil when it cannot be one.
   private static func encoded(_ text: String) -> String? {
     let isPlain = text.utf8.allSatisfy { byte in
       (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
@@ -87,7 +87,7 @@ struct OpenedBy {
     return isPlain && (1...48).contains(text.utf8.count) ? text : nil
   }
 
-  /// How two versions of numbers and dots compare: below, above or 0; nil when one of them is another text.
+  /// Compares two versions of numbers and dots: below 0, above 0 or 0; nil when one of them is another text.
   static func order(_ left: String, _ right: String) -> Int? {
     func numbers(_ text: String) -> [Int]? {
       let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)

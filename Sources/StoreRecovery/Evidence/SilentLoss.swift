@@ -1,23 +1,23 @@
-/// Committed rows that SQLite would leave out without a word: it takes the log beside a main file for what it
-/// is, reads it as far as it holds, and calls the rest nothing.
+/// Committed rows that SQLite would silently leave out: it reads the log beside a main file only as far as it is valid,
+/// and ignores the rest.
 public struct SilentLoss: Sendable, Codable, Equatable {
   /// What happened to the log.
   public enum Kind: String, Sendable, Codable, CaseIterable {
-    /// The log is there and its header does not hold, so SQLite reads none of it.
+    /// The log exists and its header is invalid, so SQLite reads none of it.
     case headerDamaged
-    /// The header holds, and the log ends before, or does not hold up to, where it ended once.
+    /// The header is valid, and the log, or its valid part, ends earlier than the log ended before.
     case cutShort
-    /// A frame in the midst does not hold, and committed frames stand behind it.
+    /// A frame in the middle of the log is invalid, and committed frames follow it.
     case frameDamaged
-    /// The log is not there, or holds nothing.
+    /// The log is missing or empty.
     case gone
-    /// The log and the main file do not belong together: one of them was exchanged.
+    /// The log and the main file do not belong together: one of them was replaced.
     case foreign
   }
 
-  /// What betrays the loss.
+  /// What shows the loss.
   public enum Witness: String, Sendable, Codable, CaseIterable {
-    /// The log itself: its header, and checksums that go on behind the damage.
+    /// The log itself: its header, and checksums that continue after the damage.
     case log
     /// The index of the log, `-shm`, which was left over.
     case index
@@ -27,12 +27,12 @@ public struct SilentLoss: Sendable, Codable, Equatable {
 
   /// What happened to the log.
   public var kind: Kind
-  /// What betrays it.
+  /// What shows it.
   public var witness: Witness
-  /// How many committed frames SQLite does not see, at least; nil when unknown.
+  /// The minimum number of committed frames that SQLite does not read; nil when unknown.
   public var frames: Int?
-  /// Of how many pages the newest content is still there, where SQLite does not look; nil when nobody
-  /// looked, 0 when it is nowhere.
+  /// The number of pages whose newest content still exists where SQLite does not read it; nil when they were not
+  /// counted, 0 when it no longer exists.
   public var keptPages: Int?
 
   /// Creates a loss from its parts.
@@ -50,7 +50,7 @@ public struct SilentLoss: Sendable, Codable, Equatable {
       switch kind {
       case .headerDamaged:
         "the header of the write-ahead log is damaged, so SQLite reads none of it"
-      case .cutShort: "the write-ahead log ends before it did once"
+      case .cutShort: "the write-ahead log ends earlier than it did before"
       case .frameDamaged: "a frame of the write-ahead log is damaged, and SQLite stops there"
       case .gone: "the write-ahead log is gone"
       case .foreign: "the write-ahead log and the main file do not belong together"
@@ -64,29 +64,29 @@ public struct SilentLoss: Sendable, Codable, Equatable {
     let kept = keptPages.flatMap {
       $0 > 0 ? "the newest content of \($0) pages is still in it" : nil
     }
-    return ([what, count.map { "\($0) at least are not read" }, kept, source] as [String?])
+    return ([what, count.map { "SQLite does not read at least \($0)" }, kept, source] as [String?])
       .compactMap(\.self).joined(separator: "; ")
   }
 }
 
 extension StoreEvidence {
-  /// What can be said about rows that may have gone without a word; nil for a store without a log.
+  /// What is known about rows that may have been lost silently; nil for a store without a log.
   ///
-  /// A report shows it: where nothing betrays a loss, that proves none.
+  /// For reports. That nothing shows a loss does not prove that there is none.
   package var silentLossSentence: String? {
     if let loss = wal?.loss { return loss.sentence }
     if let doubt = wal?.doubt { return "perhaps \(doubt.sentence), but not for certain" }
     guard wal != nil || header?.readVersion == 2 else { return nil }
-    let heard = wal?.witnesses ?? []
-    if heard.contains(.index) {
+    let witnesses = wal?.witnesses ?? []
+    if witnesses.contains(.index) {
       return
-        "the write-ahead log holds all that its index knows of; whether the index knew all cannot be told after a power cut"
+        "the write-ahead log holds all that its index knows of; after a power cut, the index may not have known all"
     }
-    if heard.contains(.record) {
+    if witnesses.contains(.record) {
       return
-        "what the write-ahead log held at the last healthy open is accounted for; that rows written since then were lost cannot be excluded"
+        "what the write-ahead log held at the last healthy open is accounted for; a loss of rows written since then cannot be excluded"
     }
     return
-      "nothing tells what the write-ahead log held before, so a silent loss of rows cannot be excluded"
+      "nothing shows what the write-ahead log held before, so a silent loss of rows cannot be excluded"
   }
 }

@@ -1,7 +1,7 @@
 extension StoreEvidence {
-  /// How often the same has happened before, in this build of the app.
+  /// How often the same failure has happened before, in this build of the app.
   public struct Repetition: Sendable, Codable, Equatable {
-    /// What marks a failure as the same one: finding, rule and outermost error.
+    /// What identifies a failure: finding, rule and outermost error.
     public var fingerprint: String
     /// Whether the record of earlier failures could be read.
     public var isKnown = true
@@ -11,7 +11,7 @@ extension StoreEvidence {
     public var all = 0
     /// The incidents of this failure, as far as they are remembered, the newest last.
     public var incidents: [String] = []
-    /// Whether the host allows to set the store aside a second time; nil when it was not asked.
+    /// Whether the host allows setting the store aside a second time; nil when it was not asked.
     public var isAllowed: Bool?
 
     /// A failure that did not happen before.

@@ -1,19 +1,18 @@
 import CoreDataStore
 import SQLiteFile
 
-/// Adds the facts that take a look through the whole file: structure, metadata, hashes, frames of the log. It
-/// runs only when they can change the verdict, and leaves out what it cannot establish.
+/// Adds the facts that need the whole file: structure, metadata, hashes, frames of the log. It runs only when they can
+/// change the verdict, and leaves out what it cannot establish.
 package typealias StructureReader =
   @Sendable (_ path: String, _ evidence: inout StoreEvidence) -> Void
 
-/// The default ``StructureReader``: our own reader of SQLite's format, which takes no lock and writes nothing.
+/// The default ``StructureReader``: Lifeboat's own reader of SQLite's format, which takes no lock and writes nothing.
 enum FileStructure {
-  /// How long tables are begun, in seconds. A launch that takes some 20 is killed on Apple's systems.
+  /// After this time no further table is read. Apple's systems kill a launch that takes about 20 seconds.
   static let budget: Duration = .seconds(10)
 
   static func read(_ path: String, _ evidence: inout StoreEvidence) {
-    // Nobody is locked out meanwhile. What was read while another process wrote may be half old and half
-    // new, so it says nothing.
+    // No lock is taken. What was read while another process wrote may be half old and half new, so it is discarded.
     guard let before = state(of: path) else { return }
     var found = evidence
     found.isUsedElsewhere = FileEvidence.isUsedElsewhere(path)
@@ -49,7 +48,7 @@ enum FileStructure {
         }
       }
     }
-    // Tables only: indexes are not looked at yet, so damage in one of them is not seen.
+    // Only tables are read; damage in an index is not found.
     let start = ContinuousClock.now
     var isComplete = true
     for table in store.database.schema.tables {
@@ -62,13 +61,13 @@ enum FileStructure {
     evidence.structure = structure(store.findings, isComplete: isComplete)
   }
 
-  /// Damage of what nobody needs to open the store: SQLite leaves out a log with such a header, too, and Core
-  /// Data does without its model cache.
+  /// Damage that does not prevent opening the store: SQLite ignores a log with such a header too, and Core Data does
+  /// not need its model cache.
   static let harmless: Set = [
     "wal.badHeader", "wal.brokenChain", "file.mainEmpty", "coredata.modelCacheUnreadable",
   ]
 
-  /// Damage of the schema's pages with which SQLite reads the schema all the same.
+  /// Damage in the pages of the schema that does not keep SQLite from reading it.
   private static let readable: Set = [
     "page.badFragments", "tree.keyOrder", "record.trailingBytes",
   ]

@@ -59,21 +59,20 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
   public struct WAL: Sendable, Codable, Equatable {
     /// The size in bytes.
     public var sizeBytes: Int64
-    /// Whether the header holds: magic number and checksum; nil when there are fewer than 32 bytes.
+    /// Whether the header is valid: magic number and checksum; nil when there are fewer than 32 bytes.
     public var isHeaderSound: Bool?
-    /// Whole transactions' frames that SQLite sees; nil when nobody counted.
+    /// The frames of committed transactions that SQLite reads; nil when they were not counted.
     public var committedFrames: Int?
-    /// Committed frames that SQLite would drop and whose content is not in the main file, each page counted
-    /// once: those behind a damaged header or a damaged frame. nil when nobody looked.
+    /// Committed frames that SQLite would drop and whose content is not in the main file, each page counted once: those
+    /// after a damaged header or a damaged frame. nil when they were not counted.
     public var lostFrames: Int?
-    /// Committed rows that are certainly not seen; nil when nothing proves a loss.
+    /// Committed rows that SQLite certainly does not read; nil when nothing proves a loss.
     public var loss: SilentLoss?
-    /// A loss that is possible by what was found, while a healthy store may show the same; nil when there is
-    /// none, or a certain one.
+    /// A possible loss, where a healthy store may show the same; nil when there is none, or a certain one.
     public var doubt: SilentLoss?
-    /// What knows the log from before and misses nothing in it; nil when nobody looked.
+    /// The witnesses that know an earlier state of the log and find nothing missing; nil when none was checked.
     public var witnesses: [SilentLoss.Witness]?
-    /// What a healthy open is to record; nil when the record says so already. No part of the evidence.
+    /// What a healthy open has to record; nil when the record is up to date. It is not part of the evidence.
     var unrecorded: HealthyOpen?
 
     private enum CodingKeys: String, CodingKey {
@@ -98,9 +97,9 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
 
   /// Facts about the rollback journal.
   public struct Journal: Sendable, Codable, Equatable {
-    /// Whether its header stands, so that SQLite takes it back into the main file; one that was emptied or whose
-    /// header was zeroed (`PRAGMA journal_mode` TRUNCATE and PERSIST) is only kept for the next transaction, and
-    /// that of the first transaction of a main file that is still empty brings nothing back. nil when it could not
+    /// Whether its header is valid, so that SQLite plays it back into the main file. A journal that was emptied or
+    /// whose header was zeroed (`PRAGMA journal_mode` TRUNCATE and PERSIST) is only kept for the next transaction, and
+    /// the journal of the first transaction of a main file that is still empty restores nothing. nil when it could not
     /// be read.
     public var isHot: Bool?
 
@@ -108,7 +107,7 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
     public init(isHot: Bool? = nil) { self.isHot = isHot }
   }
 
-  /// What a reader that goes through the whole file found wrong with it.
+  /// The damage that reading the whole file found.
   public struct Structure: Sendable, Codable, Equatable {
     /// The ids of the damage found, each once, sorted.
     public var findings: [String]
@@ -186,7 +185,7 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
   public var header: Header?
   /// Whether the first bytes look random, as those of an encrypted file do.
   public var looksEncrypted: Bool?
-  /// Facts about the write-ahead log; nil when there is none and nothing tells that there was one.
+  /// Facts about the write-ahead log; nil when there is none and nothing shows that there was one.
   public var wal: WAL?
   /// Facts about the rollback journal; nil when there is none.
   public var journal: Journal?
@@ -204,8 +203,8 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
   public var expectsModel = false
   /// The name of the model version that the app expects; nil when it has none.
   public var expectedVersion: String?
-  /// The version hashes that the app's model has, of those forms of it the one that ``comparison`` is made
-  /// with; nil when nothing was compared. For support: no verdict depends on it.
+  /// The version hashes of the app's model that ``comparison`` is made with (a model may have several sets); nil when
+  /// nothing was compared. For support: no verdict depends on it.
   public var expectedHashes: [String: VersionHash]?
   /// How the recorded hashes compare with the expected ones; nil when no model is expected or no hashes
   /// could be read.
@@ -218,22 +217,22 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
   public var sharesEntities: Bool?
   /// The name of the model version that wrote the store.
   public var writtenBy: String?
-  /// Whether a newer build of the app wrote the store; nil when that cannot be told, as from hashes alone.
+  /// Whether a newer build of the app wrote the store; nil when unknown: hashes alone do not show it.
   public var isNewerThanApp: Bool?
   /// Bytes that this user may still write on the store's volume.
   public var freeBytes: Int64?
   /// The error number of an attempt to open and read the main file before the opener ran; 0 when that
   /// worked.
   public var openErrno: Int32?
-  /// Whether another process holds a lock of SQLite's on the main file; nil when that cannot be told.
+  /// Whether another process holds one of SQLite's locks on the main file; nil when unknown.
   public var isUsedElsewhere: Bool?
-  /// The id of one process that holds such a lock; nil when none does, or its id cannot be told.
+  /// The id of one process that holds such a lock; nil when none does, or its id is unknown.
   public var lockHolder: Int32?
-  /// How often the same has happened before; nil when nobody looked, as nothing was to be set aside.
+  /// How often the same failure has happened before; nil when nothing was to be set aside, so it was not looked up.
   public var repetition: Repetition?
-  /// What trials beside the store showed; nil when none were made, as nothing was to be set aside.
+  /// What trials beside the store showed; nil when nothing was to be set aside, so none were made.
   public var trial: Trial?
-  /// What the host says about the moment.
+  /// What the host knows about its own state.
   public var host: HostState
   /// The failed open; nil as long as the opener has not failed.
   public var failure: Failure?
@@ -250,8 +249,8 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
   /// Whether the main file exists and holds no bytes.
   public var isMainEmpty: Bool { mainKind == .file && mainSizeBytes == 0 }
 
-  /// Whether the main file is shorter than its header says. A log may hold the missing pages, and a journal
-  /// may take back a growth that was interrupted, so with either the answer is no.
+  /// Whether the main file is shorter than its header says. false when there is a log, which may hold the missing
+  /// pages, or a journal, which may undo an interrupted growth.
   var isCutShort: Bool {
     guard let header, header.isMagicRight, let page = header.pageSize, let count = header.pageCount,
       let size = mainSizeBytes, (wal?.sizeBytes ?? 0) == 0, !mayHoldRows(.journal)
@@ -260,7 +259,7 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
     return overflow || size < needed
   }
 
-  /// Members that belong to no store, or to another state of it, in words; empty when all is as it should be.
+  /// Members without a store, or of another state of it, one sentence each; empty when there are none.
   public var strays: [String] {
     var strays: [String] = []
     let isMainThere = mainKind == .file && !isMainEmpty
@@ -270,18 +269,18 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
         if member.kind != .file {
           strays.append("\(member.name) is a \(member.kind.rawValue)")
         } else if !isMainThere, mayHoldRows(member.role) {
-          strays.append("\(member.name) has no main file that it belongs to")
+          strays.append("\(member.name) has no main file")
         } else if member.role == .journal, journal?.isHot == true {
           strays.append("\(member.name) holds a transaction that was not finished")
         }
       case .sharedMemory:
         if !isMainThere {
-          strays.append("\(member.name) has no main file that it belongs to")
+          strays.append("\(member.name) has no main file")
         } else if self.member(.wal) == nil {
-          strays.append("\(member.name) has no write-ahead log that it belongs to")
+          strays.append("\(member.name) has no write-ahead log")
         }
       case .migrationDestination:
-        // One line for the main file of a left-over store says it.
+        // One line for the main file of a left-over store is enough.
         if member.kind == .file,
           !["-wal", "-shm", "-journal"].contains(where: { PathText.ends(member.name, with: $0) })
         {
@@ -308,7 +307,7 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
   }
 }
 
-/// What a host's own error means, where no code of SQLite's or Core Data's says it.
+/// What a host's own error means, when it has no code of SQLite or Core Data.
 public enum FailureMeaning: String, Sendable, Codable, CaseIterable {
   /// A newer build of the app wrote the store.
   case newerStore
@@ -318,7 +317,7 @@ public enum FailureMeaning: String, Sendable, Codable, CaseIterable {
   case wrongKey
 }
 
-/// What only the host knows about the moment of a failed open. nil means unknown and stands in nobody's way.
+/// What only the host knows about the moment of a failed open. nil means unknown and prevents nothing.
 public struct HostState: Sendable, Codable, Equatable {
   /// Whether this process is an extension of the app. Extensions never set a store aside.
   public var isExtension: Bool?

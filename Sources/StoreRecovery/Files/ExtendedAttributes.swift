@@ -1,10 +1,10 @@
 import CLibrary
 
-/// What somebody has noted with a file or folder beside its bytes and permissions, access lists among it.
+/// The extended attributes of a file or folder, including access lists.
 struct ExtendedAttributes {
   private var values: [[UInt8]: [UInt8]] = [:]
 
-  /// Larger ones are left.
+  /// In bytes; larger attributes are left out.
   private static let limit = 16 << 20
 
   var isEmpty: Bool { values.isEmpty }
@@ -16,12 +16,12 @@ struct ExtendedAttributes {
     let names = unsafe Self.bytes { unsafe Self.list(descriptor, $0, $1) }
     for name in names.split(separator: 0).map(Array.init) where Self.isCarried(name) {
       let value = unsafe Self.bytes { unsafe Self.get(descriptor, Self.text(name), $0, $1) }
-      // An empty value is one, too.
+      // An empty value counts as a value.
       values[name] = value
     }
   }
 
-  /// Those of the file or folder at a path; none where it cannot be opened, and of no other thing.
+  /// The attributes of the file or folder at a path; none when it cannot be opened or is anything else.
   init(ofPath path: String) {
     let descriptor = unsafe open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else {
@@ -32,18 +32,18 @@ struct ExtendedAttributes {
     _ = close(descriptor)
   }
 
-  /// Gives them to an open file or folder, as far as its volume takes them.
+  /// Sets them on an open file or folder, as far as its volume supports them.
   func give(to descriptor: Int32) {
     for (name, value) in values { _ = Self.set(descriptor, Self.text(name), value) }
   }
 
-  /// The names of those that `other` does not have with the same value.
+  /// The names of the attributes that `other` lacks or has with another value.
   func missing(from other: ExtendedAttributes) -> [String] {
     values.filter { other.values[$0.key] != $0.value }.keys
       .map { String(decoding: $0, as: UTF8.self) }.sorted()
   }
 
-  /// What the system notes for itself, such as labels, belongs to the place and not to the file.
+  /// Attributes of the system, such as labels, belong to the place and not to the file, so they are not copied.
   private static func isCarried(_ name: [UInt8]) -> Bool {
     #if canImport(Darwin)
       true
@@ -56,7 +56,7 @@ struct ExtendedAttributes {
     name.map { CChar(bitPattern: $0) } + [0]
   }
 
-  /// What a call gives that says how much it has when there is no room for it; nothing where it fails.
+  /// The bytes that a call returns; its first call, without a buffer, returns their number. Empty when it fails.
   private static func bytes(_ call: (UnsafeMutableRawPointer?, Int) -> Int) -> [UInt8] {
     let count = call(nil, 0)
     guard count > 0, count <= limit else { return [] }

@@ -1,18 +1,18 @@
 package import CoreDataStore
 
-/// Every call that changes the file system or makes a change durable, so that tests can watch, fail and stop
-/// each of them. Paths are plain, and where one is changed no part of it may be a symbolic link.
+/// Every call that changes the file system or makes a change durable, so that tests can watch, fail and stop each of
+/// them. When a call changes what a path names, no part of the path may be a symbolic link.
 package struct FileSystem: Sendable {
-  /// A second name for a file: `link(from, to)`. Fails when `to` exists.
+  /// Gives a file a second name: `link(from, to)`. Fails when `to` exists.
   package var link: @Sendable (String, String) throws -> Void
-  /// Another name for a file: `rename(from, to)`. Fails when `to` exists.
+  /// Renames a file: `rename(from, to)`. Fails when `to` exists.
   package var rename: @Sendable (String, String) throws -> Void
-  /// Another name for a record of ours, in the place of an older one: `replace(from, to)`.
+  /// Renames one of our records and replaces an older one: `replace(from, to)`.
   package var replace: @Sendable (String, String) throws -> Void
-  /// Removes one name of a file: `unlink(path, file)`. Fails when the name is that of another file than `file`
-  /// by now; nil for a name that only we give.
+  /// Removes one name of a file: `unlink(path, file)`. Fails when another file than `file` has the name by now; nil for
+  /// a name that only Lifeboat uses.
   package var unlink: @Sendable (String, FileStatus?) throws -> Void
-  /// Removes what `unlink` left in a folder when a kill stopped it.
+  /// Removes files that `unlink` left in a folder because a kill stopped it.
   package var sweep: @Sendable (String) throws -> Void
   /// Makes a folder with these permissions. Fails when the name is taken.
   package var makeFolder: @Sendable (String, UInt32) throws -> Void
@@ -21,25 +21,25 @@ package struct FileSystem: Sendable {
   package var copyFolder: @Sendable (String, String) throws -> Void
   /// Removes an empty folder.
   package var removeFolder: @Sendable (String) throws -> Void
-  /// Brings a file's bytes to the device.
+  /// Syncs a file's bytes to the device.
   package var syncFile: @Sendable (String) throws -> Void
-  /// Brings a folder's entries to the device.
+  /// Syncs a folder's entries to the device.
   package var syncFolder: @Sendable (String) throws -> Void
   /// Copies a file or a link: `copy(from, to)`, with permissions and times, and syncs it. Fails when `to`
   /// exists.
   package var copy: @Sendable (String, String) throws -> Void
   /// Writes a new file that only this user may read, and syncs it. Fails when the name is taken.
   package var write: @Sendable (String, [UInt8]) throws -> Void
-  /// Locks a file of our own, making it when it is missing, and does not wait: a descriptor that holds the lock
-  /// until it is closed or the process ends; nil while another process holds it.
+  /// Locks one of our files without waiting, and creates it when it is missing. Returns a descriptor that holds the
+  /// lock until it is closed or the process ends; nil while another process holds the lock.
   package var lock: @Sendable (String) throws -> Int32?
-  /// Gives an empty file of our own another time of change, in nanoseconds since 1970. Nothing relies on it
-  /// reaching the device.
+  /// Sets the modification time of one of our empty files, in nanoseconds since 1970. It need not reach the device.
   package var setModified: @Sendable (String, Int64) throws -> Void
-  /// Gives a file that we have made the owner and permissions of another. Where this user may not give it the group,
-  /// it has the permissions that are right without.
+  /// Gives one of our files the owner and permissions of another file. When this user may not set the group, the
+  /// permissions are those for another group (``FileTraits/modeInAnotherGroup``).
   package var setTraits: @Sendable (String, FileTraits) throws -> Void
-  /// What a path names; nil when nothing. A look: what acts on it looks again, in the folder that it has open.
+  /// What a path names; nil when nothing. It may change at any time: calls that act on it check again, in an open
+  /// folder.
   package var status: @Sendable (String) throws -> FileStatus?
   /// The names in a folder.
   package var entries: @Sendable (String) throws -> FolderEntries

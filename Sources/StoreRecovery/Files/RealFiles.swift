@@ -3,21 +3,21 @@ import CoreDataStore
 import SafeFiles
 import SafeText
 
-/// Who may do what with a file.
+/// The owner, group and permissions of a file.
 package struct FileTraits: Sendable, Equatable {
-  /// The permissions without the bits that lend the owner's or group's rights, or guard a folder.
+  /// The permissions without the set-user-id, set-group-id and sticky bits.
   package let mode: UInt32
   let user: UInt32
   package let group: UInt32
 
-  /// The permissions where the group is another one. Its members, and those of the right one, who are others then, may
-  /// do what both the group and others might.
+  /// The permissions for a file with another group. The members of both groups, those of the right one being others
+  /// then, get only what both the group and others had.
   package var modeInAnotherGroup: UInt32 {
     let shared = mode >> 3 & mode & 0o7
     return mode & 0o700 | shared << 3 | shared
   }
 
-  /// Those of the ordinary file at `path`, whose owner may always read and write; nil when it is none.
+  /// Those of the ordinary file at `path`, whose owner may always read and write; nil when it is not one.
   package static func ofFile(at path: String) -> FileTraits? {
     var raw = stat()
     guard unsafe lstat(path, &raw) == 0, raw.st_mode & S_IFMT == S_IFREG else { return nil }
@@ -30,7 +30,7 @@ package struct FileTraits: Sendable, Equatable {
 /// The calls of the real file system.
 ///
 /// Each works in an open folder that was reached without following a link, and sets owners and permissions by
-/// descriptor. Whoever swaps a name for a link between two calls makes the second one fail.
+/// descriptor. If another process replaces a name by a link between two calls, the second call fails.
 struct RealFiles: Sendable {
   /// Called between the system calls of one step, for tests that change the files meanwhile.
   var between: (@Sendable (_ step: String, _ path: String) -> Void)?
@@ -72,14 +72,14 @@ struct RealFiles: Sendable {
     }
   }
 
-  /// Removes a name only together with the file that is meant.
+  /// Removes a name only if it still belongs to the expected file.
   private func remove(
     _ name: String, in folder: Int32, _ path: String, _ expected: FileStatus
   ) throws {
     func error(_ code: Int32, _ path: String) -> SystemCallError {
       SystemCallError(call: "unlink", path: path, errno: code)
     }
-    let end = OwnName.remove(name, in: folder) { now in
+    let end = SafeRemoval.remove(name, in: folder) { now in
       let there = (try? FileStatus.of(now, in: folder, path: path)) ?? nil
       if PathText.isSame(now, name) { between?("removing", path) }
       return there?.isSameFile(as: expected) == true
@@ -93,10 +93,11 @@ struct RealFiles: Sendable {
     }
   }
 
-  /// Removes what removals left in a folder that were stopped by a kill.
+  /// Removes files left in a folder by removals that a kill stopped.
   func sweep(_ path: String) throws {
-    for name in try entries(path, limit: FileSystem.entryLimit).names where OwnName.isAside(name) {
-      try inFolder(of: path + "/" + name) { folder, name in OwnName.sweep(name, in: folder) }
+    for name in try entries(path, limit: FileSystem.entryLimit).names
+    where SafeRemoval.isAside(name) {
+      try inFolder(of: path + "/" + name) { folder, name in SafeRemoval.sweep(name, in: folder) }
     }
   }
 
@@ -118,9 +119,9 @@ struct RealFiles: Sendable {
     }
   }
 
-  /// Extended attributes go along as far as both folders allow.
+  /// Extended attributes are copied as far as both folders allow.
   func copyFolder(_ from: String, _ to: String) throws {
-    // Looked at by name, as a folder may be one that its own user cannot open.
+    // Read by name, because its own user may not be able to open the folder.
     let model = try inFolder(of: from) { folder, name -> stat in
       var raw = stat()
       try Self.call("fstatat", from, unsafe fstatat(folder, name, &raw, AT_SYMLINK_NOFOLLOW))
@@ -139,12 +140,13 @@ struct RealFiles: Sendable {
       if geteuid() == 0 {
         try Self.call("fchown", to, fchown(made, model.st_uid, model.st_gid))
       }
-      // Before the permissions, which an access list would change.
+      // Set before the permissions, which an access list would change.
       attributes?.give(to: made)
     }
   }
 
-  /// Makes a folder, has `give` set its owner, and then gives it its permissions, which no other may have before.
+  /// Makes a folder, calls `give` to set its owner, and then sets its permissions. Until then only this user has
+  /// access.
   private func makeFolder(
     _ path: String, _ permissions: mode_t, _ give: (_ folder: Int32, _ made: Int32) throws -> Void
   ) throws {
@@ -158,12 +160,12 @@ struct RealFiles: Sendable {
       defer { _ = close(made) }
       var raw = stat()
       try Self.call("fstat", path, unsafe fstat(made, &raw))
-      // Another's folder in the place of ours keeps what it has.
+      // The folder of another user in this place is not changed.
       guard raw.st_uid == geteuid() else {
         throw SystemCallError(call: "mkdir", path: path, errno: EBUSY)
       }
       try give(folder, made)
-      // mkdir takes the process's mask off; the permissions of a member are to be kept.
+      // mkdir applies the process's mask, but a member has to keep its permissions.
       if raw.st_mode & 0o7777 != permissions {
         try Self.call("fchmod", path, fchmod(made, permissions))
       }
@@ -215,8 +217,8 @@ struct RealFiles: Sendable {
     }
     try making(to) { target, _ in
       #if canImport(Darwin)
-        // Before the first byte: a copy that could be read while the device is locked would be a leak. Volumes
-        // without such classes know none to take over.
+        // Set before the first byte: a copy that can be read while the device is locked would be a leak. Volumes
+        // without protection classes report none.
         let protection = fcntl(source, F_GETPROTECTIONCLASS)
         if protection > 0 {
           try Self.call("protect", to, fcntl(target, F_SETPROTECTIONCLASS, protection))
@@ -259,7 +261,7 @@ struct RealFiles: Sendable {
     else { throw SystemCallError(call: "copy", path: from, errno: EBUSY) }
   }
 
-  /// Makes a file that only this user may read, for `body` to fill. When `body` throws, the file goes away again.
+  /// Makes a file that only this user may read, for `body` to fill. When `body` throws, the file is removed.
   private func making(_ path: String, _ body: (_ file: Int32, _ folder: Int32) throws -> Void)
     throws
   {
@@ -272,7 +274,7 @@ struct RealFiles: Sendable {
       defer { _ = close(descriptor) }
       between?("made", path)
       do { try body(descriptor, folder) } catch {
-        // On a full volume what was written of it takes the last room.
+        // On a full volume the partial file takes the last space.
         if let made = try? FileStatus.of(descriptor: descriptor, path: path) {
           try? remove(name, in: folder, path, made)
         }
@@ -310,7 +312,7 @@ struct RealFiles: Sendable {
           throw SystemCallError(call: "lock", path: path, errno: EINVAL)
         }
         if SystemCalls.retrying({ flock(descriptor, LOCK_EX | LOCK_NB) }) == 0 {
-          // Whoever holds the lock of a file that has lost its name keeps nobody out.
+          // The lock on a file that has lost its name excludes nobody.
           if try FileStatus.of(name, in: folder, path: path)?.isSameFile(as: status) == true {
             return descriptor
           }
@@ -354,7 +356,7 @@ struct RealFiles: Sendable {
     }
   }
 
-  /// An ordinary file with one name: a second one could be that of somebody else's file.
+  /// Checks that the file is an ordinary one with one name: a second name could belong to somebody else.
   private func expectOurs(
     _ descriptor: Int32, _ path: String, _ isRight: (stat) -> Bool
   ) throws {
@@ -399,7 +401,7 @@ struct RealFiles: Sendable {
     }
   }
 
-  /// Opens a folder, to work in, without following a link in any part of its path.
+  /// Opens a folder without following a link in any part of its path.
   private static func open(folder path: String) throws -> Int32 {
     #if canImport(Darwin)
       let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW_ANY | O_CLOEXEC
@@ -407,7 +409,7 @@ struct RealFiles: Sendable {
       guard descriptor >= 0 else { throw SystemCallError(call: "open", path: path, errno: errno) }
       return descriptor
     #else
-      // O_PATH, which asks for no permission to read the folder. Glibc hides its name.
+      // O_PATH, which needs no permission to read the folder. Glibc hides its name.
       let flags = 0x20_0000 | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
       var folder = SystemCalls.retrying {
         unsafe openat(AT_FDCWD, path.utf8.first == UInt8(ascii: "/") ? "/" : ".", flags)
@@ -444,7 +446,7 @@ struct RealFiles: Sendable {
 
   private func flush(_ descriptor: Int32, _ path: String) throws {
     #if canImport(Darwin)
-      // fsync on Darwin leaves bytes in the device's cache; some volumes know nothing better.
+      // fsync on Darwin leaves bytes in the device's cache; some volumes support nothing else.
       if SystemCalls.retrying({ fcntl(descriptor, F_FULLFSYNC) }) == 0 { return }
     #endif
     if SystemCalls.retrying({ fsync(descriptor) }) == 0 { return }

@@ -12,7 +12,7 @@ public struct Incident: Sendable, Codable, Equatable, Identifiable {
     case setAside
     /// The store made room for an earlier one that was restored.
     case replaced
-    /// It is a copy of a store that is in use: SQLite was about to drop a part of its log.
+    /// It is a copy of a store that is in use, made because SQLite was about to drop a part of its log.
     case copied
   }
 
@@ -40,10 +40,10 @@ public struct Incident: Sendable, Codable, Equatable, Identifiable {
     public var whatWasKept: String
     /// What the user can do.
     public var whatToDo: String
-    /// Where the kept files are, for a note that lies beside their folder; nil in a host's own words, unless
-    /// the host gives it, and once the set is no longer there.
+    /// Where the kept files are, for a note beside their folder; nil in a host's own words, unless the host gives it,
+    /// and when the set is no longer there.
     public var besideNote: String?
-    /// The language of the words, a BCP 47 tag; nil when nobody said.
+    /// The language of the words, a BCP 47 tag; nil when unknown.
     public var language: String?
 
     /// Creates a notice from its parts.
@@ -113,7 +113,7 @@ public struct IncidentOutcome: Sendable, Codable, Equatable {
 }
 
 extension Incident {
-  /// `incident.txt`, which lies beside the folder of the kept files and names no path.
+  /// The text of `incident.txt`, which is beside the folder of the kept files and names no path.
   public var plainText: String { Self.plainText(of: notice) }
 
   static func plainText(of notice: Notice) -> String {

@@ -1,7 +1,7 @@
 import CoreDataStore
 import SafeText
 
-/// All that is in an incident's folder, by a walk that follows no link.
+/// All files and folders in an incident's folder, listed without following links.
 struct IncidentFiles: Sendable {
   struct File: Sendable, Codable, Equatable {
     /// The path relative to the incident's folder.
@@ -11,7 +11,7 @@ struct IncidentFiles: Sendable {
     /// Whether it is below the folder of the kept set.
     var isKept: Bool { PathText.starts(name, with: QuarantineFolder.storeFolderName + "/") }
 
-    /// Whether `other` is the same file with the same content, as far as that shows from outside.
+    /// Whether `other` is the same file with the same content, as far as its status shows.
     func isUnchanged(_ other: FileStatus) -> Bool {
       status.kind == .folder ? status.isSameFile(as: other) : status.isUnchanged(other)
     }
@@ -19,15 +19,15 @@ struct IncidentFiles: Sendable {
 
   /// Each folder before what it contains.
   private(set) var files: [File] = []
-  /// Whether something could not be listed, or there is more than one walk takes.
+  /// Whether something could not be listed, or there are more files than the limit.
   private(set) var isCut = false
 
-  /// How many files are listed at most; a store set has fewer.
+  /// The most files that are listed; a store set has fewer.
   static let limit = 250_000
-  /// How deep the walk goes; the deepest member of a set is less deep.
+  /// How deep folders are read; no member of a set is that deep.
   static let depthLimit = 40
 
-  /// Nothing.
+  /// No files.
   init() {}
 
   init(in folder: String, _ fileSystem: FileSystem) {
@@ -53,7 +53,7 @@ struct IncidentFiles: Sendable {
     }
   }
 
-  /// What is below the folder of the kept set, by its path in there.
+  /// The files below the folder of the kept set, with their paths relative to it.
   var kept: [File] {
     files.filter(\.isKept).map { file in
       File(
@@ -63,8 +63,8 @@ struct IncidentFiles: Sendable {
     }
   }
 
-  /// What is neither a record of ours nor in the folder of the kept set.
-  var strange: [File] {
+  /// The files that are neither records of Lifeboat nor in the folder of the kept set.
+  var unexpected: [File] {
     let ours = Set(
       Self.records.flatMap { [FileName($0), FileName($0 + RecordFile.partSuffix)] })
     return files.filter { file in

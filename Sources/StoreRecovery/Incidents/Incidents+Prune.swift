@@ -3,31 +3,30 @@ import Foundation
 import SafeText
 
 extension Incidents {
-  /// Removes what the limits ask to go and nothing is lost with: records of stores that were restored, and
-  /// second copies of a content. Data that is kept nowhere else stays whatever the limits say, and the report
-  /// tells so; only you can decide that it may go.
+  /// Removes incidents that exceed the limits, if no data is lost with them: records of stores that were restored, and
+  /// second copies of the same content. Data that is kept nowhere else stays whatever the limits are, and the report
+  /// says so; only you can decide to remove it.
   ///
-  /// These stay, too, and the report says why: an incident whose move is not finished, whose record cannot be
-  /// read, whose files are not those that were sealed, or beside whose files others stand; one that another
-  /// process uses; whatever is reached over a symbolic link. A second copy goes only after both copies were
-  /// read and are equal. A record's date says nothing where it is in the future or before 2025, so it limits
-  /// nothing then.
+  /// These stay too, and the report says why: an incident whose move is not finished, whose record cannot be read,
+  /// whose files are not those that were sealed, or that holds other files; one that another process uses; anything
+  /// behind a symbolic link. A second copy is removed only after both copies were read and are equal. A record's date
+  /// is ignored when it is in the future or before 2025.
   ///
-  /// A run that is stopped leaves each incident whole or gone; the next run, or the next open of a store in the
-  /// folder, ends what it began.
+  /// A run that is stopped leaves each incident whole or removed. The next run, or the next open of a store in the
+  /// folder, finishes what it began.
   ///
   /// - Parameters:
-  ///   - retention: The limits. With none set nothing goes.
+  ///   - retention: The limits. When none is set, nothing is removed.
   ///   - storeName: Only incidents of the store with this main file; nil for those of every store in the
   ///     folder.
-  ///   - dryRun: Whether nothing is changed, and the report says what would go.
-  /// - Returns: What went and what stays, each with the reason.
+  ///   - dryRun: Whether nothing is changed, and the report says what would be removed.
+  /// - Returns: What was removed and what stays, each with the reason.
   /// - Throws: ``StoreRecoveryError`` when the folder of the incidents is there and cannot be read, or when
-  ///   another process does not end a move in it in time.
+  ///   another process does not finish a move in it in time.
   public func prune(
     _ retention: Retention, storeName: String? = nil, dryRun: Bool
   ) throws -> PruneReport {
-    // Without a folder of incidents there is nothing to keep others from.
+    // Without a folder of incidents there is nothing to lock.
     if try dryRun || names().isEmpty { return try pruning(retention, storeName, dryRun: dryRun) }
     return try mover.leased(home) { try pruning(retention, storeName, dryRun: dryRun) }
   }
@@ -42,7 +41,7 @@ extension Incidents {
     let ends =
       dryRun
       ? pending.filter { PathText.starts($0, with: Removal.prefix) }.compactMap {
-        removal.outlook($0)
+        removal.expectedEnd(of: $0)
       }
       : removal.endPending(pending)
     for end in ends {
@@ -58,13 +57,13 @@ extension Incidents {
       }
     }
     let plan = RetentionPlan(retention: retention, now: clock())
-    var looked = try look(plan, storeName: storeName)
-    if plan.isExceeded(looked.map(\.item)) { readTwins(&looked, plan) }
-    let items = looked.map(\.item)
+    var candidates = try findCandidates(plan, storeName: storeName)
+    if plan.isExceeded(candidates.map(\.item)) { readDuplicates(&candidates, plan) }
+    let items = candidates.map(\.item)
     var (removed, kept) = plan.decide(items)
     if !dryRun {
       let files = Dictionary(
-        looked.map { (FileName($0.item.id), $0.files.files) },
+        candidates.map { (FileName($0.item.id), $0.files.files) },
         uniquingKeysWith: { first, _ in first })
       removed = removed.filter { one in
         do {
@@ -83,15 +82,15 @@ extension Incidents {
     return report
   }
 
-  /// An incident as far as `lstat` and its record tell.
-  private struct Looked {
+  /// An incident, as `lstat` and its record describe it.
+  private struct Candidate {
     var item: RetentionPlan.Item
     let files: IncidentFiles
     let incident: Incident?
   }
 
-  private func look(_ plan: RetentionPlan, storeName: String?) throws -> [Looked] {
-    var looked: [Looked] = []
+  private func findCandidates(_ plan: RetentionPlan, storeName: String?) throws -> [Candidate] {
+    var candidates: [Candidate] = []
     for id in try names().filter({ Timestamp.isFolderName($0) })
       .sorted(by: { Self.order($0) < Self.order($1) })
     {
@@ -101,7 +100,7 @@ extension Incidents {
         if storeName == nil, status.kind == .symbolicLink {
           let item = RetentionPlan.Item(
             id: id, created: nil, files: [], fate: .stays(.link, "it is a symbolic link"))
-          looked.append(Looked(item: item, files: IncidentFiles(), incident: nil))
+          candidates.append(Candidate(item: item, files: IncidentFiles(), incident: nil))
         }
         continue
       }
@@ -112,9 +111,9 @@ extension Incidents {
         id: id, created: entry.incident.flatMap { plan.credible($0.created) },
         files: files.files.filter { $0.status.kind == .file }.map { .init($0.status) },
         fate: fate(entry, files))
-      looked.append(Looked(item: item, files: files, incident: entry.incident))
+      candidates.append(Candidate(item: item, files: files, incident: entry.incident))
     }
-    return looked
+    return candidates
   }
 
   private func fate(_ entry: Entry, _ files: IncidentFiles) -> RetentionPlan.Fate {
@@ -126,18 +125,18 @@ extension Incidents {
       return .stays(.recordUnread, entry.problem ?? "the record of its outcome cannot be read")
     }
     guard PathText.isSame(incident.id, entry.id) else {
-      return .stays(.recordUnread, "its record is that of another incident, \(incident.id)")
+      return .stays(.recordUnread, "its record belongs to another incident, \(incident.id)")
     }
     guard !files.isCut else { return .stays(.filesUnread, "its files could not all be listed") }
     if let link = files.files.first(where: { $0.status.kind != .file && $0.status.kind != .folder })
     {
       return .stays(.link, "\(link.name) is a \(link.status.kind.rawValue)")
     }
-    if let strange = files.strange.first {
-      return .stays(.strangeFiles, "\(strange.name) is none of its files")
+    if let file = files.unexpected.first {
+      return .stays(.strangeFiles, "\(file.name) is not one of its files")
     }
     if let outcome = entry.outcome {
-      guard let first = files.kept.first else { return .husk }
+      guard let first = files.kept.first else { return .recordOnly }
       return .stays(
         .strangeFiles, "\(first.name) is there although the store was \(outcome.kind.rawValue)")
     }
@@ -150,43 +149,46 @@ extension Incidents {
     if let other = files.kept.first(where: {
       StoreSet.role(ofMember: $0.name, mainName: incident.storeName) == nil
     }) {
-      return .stays(.strangeFiles, "\(other.name) is none of its files")
+      return .stays(.strangeFiles, "\(other.name) is not one of its files")
     }
     let sizes = Dictionary(
       files.kept.map { (FileName($0.name), $0.status) }, uniquingKeysWith: { first, _ in first })
     for sealed in seal.files {
-      // The role decides whether a member counts as content, so a record may not choose it.
+      // The role decides whether a member counts as content, so it must be the one that the name has.
       guard StoreSet.role(ofMember: sealed.name, mainName: incident.storeName) == sealed.role
-      else { return .stays(.recordUnread, "its record says of \(sealed.name) what it is not") }
+      else {
+        return .stays(.recordUnread, "its record gives \(sealed.name) another role than it has")
+      }
       guard let now = sizes[FileName(sealed.name)], now.kind == sealed.kind,
         now.kind == .folder || now.sizeBytes == sealed.sizeBytes
       else { return .stays(.sealBroken, "\(sealed.name) is not as it was sealed") }
     }
     guard files.kept.count == seal.files.count, sizes.count == seal.files.count else {
-      return .stays(.sealBroken, "files are there that were not sealed")
+      return .stays(.sealBroken, "it holds files that were not sealed")
     }
     return .whole(fingerprint: incident.storeName + " " + fingerprint)
   }
 
-  /// Reads all files of the incidents that share their content with another one, as the seals say. What is not
-  /// as it was sealed is no copy, and stays.
-  private func readTwins(_ looked: inout [Looked], _ plan: RetentionPlan) {
-    let keepers = plan.keepers(looked.map(\.item))
-    let twins = Set(keepers.keys).union(keepers.values.map { FileName($0) })
+  /// Reads all files of the incidents that have the same content as another one, according to the seals. An incident
+  /// whose files differ from their seal is not a copy, and stays.
+  private func readDuplicates(_ candidates: inout [Candidate], _ plan: RetentionPlan) {
+    let keepers = plan.keepers(candidates.map(\.item))
+    let duplicates = Set(keepers.keys).union(keepers.values.map { FileName($0) })
     var folders: Set<LinkedBytes.File> = []
-    for index in looked.indices where twins.contains(FileName(looked[index].item.id)) {
-      guard let incident = looked[index].incident, let seal = incident.seal else { continue }
+    for index in candidates.indices where duplicates.contains(FileName(candidates[index].item.id)) {
+      guard let incident = candidates[index].incident, let seal = incident.seal else { continue }
       let folder = QuarantineFolder(
-        home: home, storeName: incident.storeName, id: looked[index].item.id)
-      // The same folder mounted at two places is one copy.
+        home: home, storeName: incident.storeName, id: candidates[index].item.id)
+      // A folder that is mounted at two places is only one copy.
       guard let status = try? fileSystem.status(folder.path),
         folders.insert(.init(device: status.device, inode: status.inode, sizeBytes: 0)).inserted
       else {
-        looked[index].item.fate = .stays(.filesUnread, "its folder is that of another incident")
+        candidates[index].item.fate = .stays(
+          .filesUnread, "its folder is the folder of another incident")
         continue
       }
       if FileEvidence.isUsedElsewhere(folder.keptMainPath) == true {
-        looked[index].item.fate = .stays(.inUse, "another process has its store open")
+        candidates[index].item.fate = .stays(.inUse, "another process has its store open")
         continue
       }
       do {
@@ -194,10 +196,10 @@ extension Incidents {
           sealing: StoreSet(at: folder.keptMainPath), isCancelled: isCancelled)
         let differences = seal.differences(from: now).filter(\.affectsContent)
         if let first = differences.first {
-          looked[index].item.fate = .stays(.sealBroken, first.text)
+          candidates[index].item.fate = .stays(.sealBroken, first.text)
         }
       } catch {
-        looked[index].item.fate = .stays(.filesUnread, error.message)
+        candidates[index].item.fate = .stays(.filesUnread, error.message)
       }
     }
   }
@@ -212,8 +214,8 @@ extension Incidents {
 }
 
 extension StoreSeal {
-  /// What the set's content is: the names, kinds and bytes of all members that hold data; nil when there is
-  /// none, or one whose content no seal can hold. The index of a log holds no data.
+  /// Identifies the set's content: the names, kinds and bytes of all members that hold data; nil when there is none, or
+  /// one whose content cannot be sealed. The index of a log holds no data.
   var fingerprint: String? {
     let members = files.filter { $0.role != .sharedMemory }.sorted {
       FileName($0.name) < FileName($1.name)
@@ -224,7 +226,7 @@ extension StoreSeal {
       guard member.kind == .folder || member.kind == .file && member.sha256 != nil else {
         return nil
       }
-      // The length keeps names apart that hold a line's end.
+      // The length keeps names with line ends unambiguous.
       text +=
         "\(member.name.utf8.count) \(member.name) \(member.kind.rawValue) \(member.sizeBytes) \(member.sha256 ?? "-")\n"
     }

@@ -14,8 +14,8 @@ public struct RestorableStore: Sendable, Equatable, Identifiable {
     case version([String])
     /// The host opened a copy of it.
     case opens
-    /// It is damaged: never put it in use as it is; its rows can be saved on a copy. Whatever model it fits,
-    /// it is told as this.
+    /// It is damaged. Never use it as it is; its rows can be recovered from a copy. A damaged store has this value
+    /// whatever model it fits.
     case damaged
   }
 
@@ -25,7 +25,7 @@ public struct RestorableStore: Sendable, Equatable, Identifiable {
   public let storeName: String
   /// When it was set aside, by a clock that may have been wrong.
   public let created: Date
-  /// Why it was set aside. A store that made room for another works as a rule and went at the user's wish, so
+  /// Why it was set aside. A store that made room for another one usually works, and the user wanted it replaced, so
   /// offer it only when asked.
   public let kind: Incident.Kind
   /// What can be done with it.
@@ -33,7 +33,7 @@ public struct RestorableStore: Sendable, Equatable, Identifiable {
   /// Entities whose hash could not be compared for certain, sorted by name; the app may still refuse the store
   /// because of them.
   public let undecided: [String]
-  /// Whether its files are as they were sealed; nil when nobody looked. A restoration looks before it moves
+  /// Whether its files are as they were sealed; nil when that was not checked. A restoration checks it before it moves
   /// anything.
   public let isIntact: Bool?
 }
@@ -42,19 +42,18 @@ extension Incidents {
   /// The kept stores that this build may be able to open, oldest first. Ask at each launch: an update may have
   /// brought back the model that fits.
   ///
-  /// Without a folder of incidents this is one `lstat`. Else it reads each record, and takes the hashes from
-  /// there; only where it holds none are a few pages of the kept file read, by our own reader. Nothing is
-  /// changed.
+  /// Without a folder of incidents this is one `lstat`. Otherwise it reads each record and takes the hashes from it.
+  /// Only when a record holds none, Lifeboat's own reader reads a few pages of the kept file. Nothing is changed.
   ///
   /// - Parameters:
-  ///   - model: The model that the app opens its store with; for a `ModelCollection`, stores of its other
-  ///     versions are told, too. nil for an app without one.
+  ///   - model: The model that the app opens its store with; for a `ModelCollection`, stores of its other versions are
+  ///     returned too. nil for an app without one.
   ///   - storeName: Only stores with this main file; nil for all in the folder.
   ///   - checksSeals: Whether every file is read to see that it is as it was sealed.
-  ///   - canOpen: Asked about stores that no hash decides, with the URL of a private copy that goes away
-  ///     afterwards: whether the app can open it, judged for example by `PRAGMA user_version`. Close it again
-  ///     before you return. What it throws counts as no. nil asks nobody, and leaves such stores out.
-  /// - Returns: The stores, without those of which nothing says that they fit.
+  ///   - canOpen: Called for stores that hashes cannot decide, with the URL of a private copy that is removed
+  ///     afterwards. Returns whether the app can open it, judged for example by `PRAGMA user_version`. Close the
+  ///     copy before you return. An error counts as no. With nil such stores are left out.
+  /// - Returns: The stores that fit; a store is left out when nothing shows that it fits.
   /// - Throws: ``StoreRecoveryError`` when the folder of the incidents is there and cannot be read.
   public func restorable(
     with model: (any ModelExpectation)?, storeName: String? = nil, checksSeals: Bool = false,
@@ -76,7 +75,7 @@ extension Incidents {
     }
   }
 
-  /// Whether the main file is there, and has the size that was sealed; a folder that is a link holds nothing.
+  /// Whether the main file exists and has the size that was sealed. A folder that is a link counts as empty.
   private func isKept(_ entry: Entry, _ incident: Incident) -> Bool {
     let store = entry.folder + "/" + QuarantineFolder.storeFolderName
     guard
@@ -93,7 +92,7 @@ extension Incidents {
     _ entry: Entry, _ incident: Incident, _ expected: ExpectedModel?,
     _ canOpen: ((URL) throws -> Bool)?
   ) -> (RestorableStore.Fit, [String])? {
-    // A record that tells of damage is believed whatever else it says.
+    // A record that reports damage counts, whatever else it says.
     if incident.isDamaged { return (.damaged, []) }
     let main = "\(entry.folder)/\(QuarantineFolder.storeFolderName)/\(incident.storeName)"
     var evidence = incident.evidence
@@ -108,9 +107,9 @@ extension Incidents {
     return (.opens, [])
   }
 
-  /// Reads the metadata of a kept file as bytes.
+  /// Reads the metadata of a kept file with Lifeboat's own reader.
   ///
-  /// - Returns: Whether it showed no damage; nil when it is no database that we can read.
+  /// - Returns: Whether no damage was found; nil when the file is not a database that can be read.
   private static func addHashes(of path: String, to evidence: inout StoreEvidence) -> Bool? {
     do throws(SQLiteFileError) {
       let store = try CoreDataStore(path: path)
@@ -127,11 +126,11 @@ extension Incidents {
     }
   }
 
-  /// Asks the host about a private copy on the store's volume, which goes away again.
+  /// Asks the host about a private copy on the store's volume, which is removed afterwards.
   private func isOpened(_ main: String, by canOpen: (URL) throws -> Bool) -> Bool {
     let set = StoreSet(at: main)
     let (needed, overflow) = set.sizeBytes.addingReportingOverflow(1024 * 1024)
-    // What is behind a link is not the set's.
+    // A file behind a link does not belong to the set.
     guard set.isComplete, set.members.allSatisfy({ $0.kind == .file || $0.kind == .folder }),
       !overflow, let free = try? fileSystem.freeSpace(home), free >= needed,
       let trial = try? TrialFolder(in: home, mover)
@@ -147,7 +146,7 @@ extension Incidents {
 }
 
 extension Incident {
-  /// Whether the evidence or the verdict speaks of damage.
+  /// Whether the evidence or the verdict reports damage.
   fileprivate var isDamaged: Bool {
     verdict.finding == .corrupt || evidence.structure?.findings.isEmpty == false
       || evidence.structure?.isUnopenable == true || (evidence.wal?.lostFrames ?? 0) > 0

@@ -12,7 +12,8 @@ extension Incidents {
       /// The store did not fit the app that set it aside. Only a build with the model that fits opens it; any
       /// other sets it aside again.
       case openWithFittingBuild
-      /// The store is damaged, or no store that can be read. Save its rows on a copy; the app will hardly open it.
+      /// The store is damaged, or cannot be read as a store. Recover its rows from a copy; the app will probably not
+      /// open it.
       case salvage
     }
 
@@ -24,25 +25,25 @@ extension Incidents {
     public let differences: [StoreSeal.Difference]
     /// What comes next.
     public let nextStep: NextStep
-    /// What could not be taken along, by its name in the set; nothing of it is data of the store.
+    /// What could not be moved, by its name in the set; none of it is data of the store.
     public let leftBehind: [String]
   }
 
-  /// Brings a kept set back under its own names. The store that is there now is set aside first, in a
-  /// quarantine of its own. Nothing is overwritten. No program may have either store open; this process is not
-  /// looked at, so call it before you open the store.
+  /// Brings a kept set back under its own names. The store that is there now is set aside first, in a quarantine of its
+  /// own. Nothing is overwritten. No program may have either store open. Whether this process has one open is not
+  /// checked, so call this before you open the store.
   ///
   /// - Parameters:
   ///   - id: The incident's id.
-  ///   - force: Restores a set whose bytes are not those that were kept, too, or whose main file is no SQLite
-  ///     database, a support folder that is a link, and one with pipes or sockets in it. What else is a link or a
-  ///     folder in a file's place never goes back.
+  ///   - force: Also restores a set whose bytes are not those that were kept, or whose main file is not an SQLite
+  ///     database; a support folder that is a link; and one that holds pipes or sockets. Any other link, or a folder
+  ///     in the place of a file, is never restored.
   ///   - app: The app that used the store that is there now; nil for the one of the incident.
   ///   - texts: The words for the record of that store.
   /// - Returns: What was done.
-  /// - Throws: ``StoreRecoveryError`` when the incident cannot be read, when what is kept is no store
-  ///   (`restore.notAStore`), when the set differs from its seal,
-  ///   when another process has a store open, when too little space is free, or when a file cannot be moved.
+  /// - Throws: ``StoreRecoveryError`` when the incident cannot be read, when the kept files are not a store
+  ///   (`restore.notAStore`), when the set differs from its seal, when another process has a store open, when too
+  ///   little space is free, or when a file cannot be moved.
   public func restore(
     _ id: String, force: Bool = false, app: StoreRecovery.App? = nil,
     texts: IncidentTexts = IncidentTexts()
@@ -74,7 +75,7 @@ extension Incidents {
       .endHoldingLease(now: clock())
     let folder = QuarantineFolder(home: home, storeName: incident.storeName, id: id)
     let kept = try keptSet(folder)
-    // A folder alone, or a pipe that stayed in it, is none.
+    // A folder alone, or one that holds only a pipe, is not a store.
     guard kept.members.contains(where: { $0.kind == .file || $0.kind == .symbolicLink }) else {
       throw StoreRecoveryError(
         .nothingKept, "the incident holds no store any more", path: folder.storeFolder)
@@ -125,7 +126,7 @@ extension Incidents {
       }
   }
 
-  /// The kept set, which may have no members. One that this user may not look at is not taken for one that is gone.
+  /// The kept set, which may have no members. A set that this user may not read does not count as missing.
   private func keptSet(_ folder: QuarantineFolder) throws -> StoreSet {
     let kept = StoreSet(at: folder.keptMainPath)
     do {
@@ -160,8 +161,8 @@ extension Incidents {
     }
   }
 
-  /// Only what an app can open as its store goes where an app opens it. A record says nothing of that which could be
-  /// relied on; the files do.
+  /// Checks that the kept files are a store, because an app will open them. The check uses the files, since a record is
+  /// not reliable.
   private func checkIsStore(_ kept: StoreSet, _ seal: StoreSeal?, force: Bool) throws {
     func refused(_ text: String, _ path: String) -> StoreRecoveryError {
       StoreRecoveryError(.notAStore, text + "; nothing was moved", path: path)
@@ -176,13 +177,13 @@ extension Incidents {
       case .other where mayBeFolder && force && !PathText.isPlainName(member.name): continue
       default:
         throw refused(
-          "\(VisibleText.visible(member.name)) is a \(member.kind.rawValue), and only ordinary files go back: "
+          "\(VisibleText.visible(member.name)) is a \(member.kind.rawValue), and only ordinary files can be restored: "
             + "move it away and try again", member.path)
       }
     }
     if force { return }
     guard let main = kept.first(.main) else {
-      throw refused("the incident holds no main file; with force the rest goes back", kept.mainPath)
+      throw refused("the incident holds no main file; use force to restore the rest", kept.mainPath)
     }
     let start = FileEvidence.firstBytes(of: main.path, count: 16)
     guard start.errno == 0 else {
@@ -195,7 +196,7 @@ extension Incidents {
     guard FileEvidence.header(start.bytes)?.isMagicRight == true || main.sizeBytes == 0 && wasEmpty
     else {
       throw refused(
-        "the main file is no SQLite database; with force it goes back as it is", main.path)
+        "the main file is not an SQLite database; use force to restore it as it is", main.path)
     }
   }
 
@@ -211,7 +212,7 @@ extension Incidents {
     } catch {
       if (error as? StoreSealError)?.code == .cancelled {
         throw StoreRecoveryError(
-          .cancelled, "the restoration was called off; nothing was moved", path: kept.mainPath)
+          .cancelled, "the restoration was cancelled; nothing was moved", path: kept.mainPath)
       }
       if force { return [] }
       throw StoreRecoveryError(
@@ -233,7 +234,7 @@ extension Incidents {
   /// Bytes for the records, and for folders.
   private static let recordBytes: Int64 = 1024 * 1024
 
-  /// On one volume files only get other names. Where the quarantine is on another, both sets are copied before
+  /// On one volume files are only renamed. When the quarantine is on another volume, both sets are copied before
   /// anything is removed.
   private func checkSpace(
     _ folder: QuarantineFolder, kept: StoreSet, present: StoreSet
@@ -247,13 +248,13 @@ extension Incidents {
       guard !overflow, free >= needed else {
         throw StoreRecoveryError(
           .noSpace,
-          "too little space is free to restore the store: \(free) bytes, and \(needed) are needed; nothing was moved",
+          "too little space is free to restore the store: \(free) bytes are free, and \(needed) are needed; nothing was moved",
           path: path)
       }
     }
   }
 
-  /// Sets aside what is at the store's names now.
+  /// Sets aside the files that have the store's names now.
   private func replace(
     _ folder: QuarantineFolder, app: StoreRecovery.App, texts: IncidentTexts
   ) throws -> Incident {

@@ -16,7 +16,7 @@ public struct IncidentCheck: Sendable, Codable, Equatable, Identifiable {
     public static let moved = Finding(rawValue: "moved")
     /// A file is changed, missing or added.
     public static let different = Finding(rawValue: "different")
-    /// A file could not be read, so nothing is known of it.
+    /// A file could not be read, so nothing is known about it.
     public static let unread = Finding(rawValue: "unread")
     /// A move into or out of the folder is not finished; the next open or restoration ends it.
     public static let unfinished = Finding(rawValue: "unfinished")
@@ -34,9 +34,9 @@ public struct IncidentCheck: Sendable, Codable, Equatable, Identifiable {
       case ok
       /// It is of another kind, or has other bytes.
       case changed
-      /// It was sealed and is gone.
+      /// It was sealed and is missing now.
       case missing
-      /// It was not sealed and is there.
+      /// It was not sealed and exists now.
       case added
       /// It could not be read.
       case unread
@@ -59,7 +59,7 @@ public struct IncidentCheck: Sendable, Codable, Equatable, Identifiable {
   /// The files, ordered by name; empty when nothing could be compared.
   public let files: [File]
 
-  /// Whether nothing speaks against the incident: its files are as sealed, or went back on purpose.
+  /// Whether the incident is as it should be: its files are as sealed, or were restored on purpose.
   public var isSound: Bool { finding == .intact || finding == .moved }
 }
 
@@ -109,7 +109,7 @@ extension Incidents {
       return ended(.noRecord, "the record holds no seal of the files")
     }
     let set = StoreSet(at: store + "/" + incident.storeName)
-    let files = compare(seal, set) + strangers(in: store, beside: set)
+    let files = compare(seal, set) + unknownFiles(in: store, beside: set)
     let isCut = !set.isComplete
     let finding: IncidentCheck.Finding =
       files.contains { $0.state != .ok && $0.state != .unread }
@@ -144,12 +144,12 @@ extension Incidents {
     return files
   }
 
-  /// Files in the folder of the kept set that no set has.
-  private func strangers(in store: String, beside set: StoreSet) -> [IncidentCheck.File] {
+  /// Files in the folder of the kept set that do not belong to a set.
+  private func unknownFiles(in store: String, beside set: StoreSet) -> [IncidentCheck.File] {
     let members = Set(set.members.map { FileName($0.name) })
     let names = (try? fileSystem.entries(store).names) ?? []
     return names.filter { !members.contains(FileName($0)) }.map {
-      .init(name: $0, state: .added, text: "\($0) is none of the store's files")
+      .init(name: $0, state: .added, text: "\($0) is not one of the store's files")
     }
   }
 }

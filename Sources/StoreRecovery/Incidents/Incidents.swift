@@ -14,8 +14,8 @@ public struct Incidents: Sendable {
     public let incident: Incident?
     /// Why the record cannot be read; nil when it can.
     public let problem: String?
-    /// Why the folder or the record could not be looked at at all, so that nothing is known of either; nil where the
-    /// record was read, or is missing or damaged.
+    /// The error number when the folder or the record could not be read at all, so that nothing is known about either;
+    /// nil when the record was read, is missing or is damaged.
     package let problemErrno: Int32?
     /// What became of the kept set later; nil when it is still there.
     public let outcome: IncidentOutcome?
@@ -58,7 +58,7 @@ public struct Incidents: Sendable {
     self.clock = clock
   }
 
-  /// Asked while files are read whether to go on; until something was moved, nothing is changed by calling off.
+  /// Called while files are read; true cancels. A cancellation before the first move changes nothing.
   package var isCancelled: @Sendable () -> Bool = { false }
 
   var mover: SetMover {
@@ -68,8 +68,8 @@ public struct Incidents: Sendable {
   }
   var incompatible: String { QuarantineFolder.parent(in: home) }
 
-  /// All quarantines, oldest first. One with a damaged record is listed with its problem; what is left of one
-  /// that is being removed is not listed.
+  /// All quarantines, oldest first. One with a damaged record is listed with its problem. One that is being removed is
+  /// not listed.
   ///
   /// - Throws: ``StoreRecoveryError`` when the folder is there and cannot be read.
   public func list() throws -> [Entry] {
@@ -149,18 +149,18 @@ public struct Incidents: Sendable {
     if (try? fileSystem.status(folder + "/" + QuarantineFolder.backName)) != nil { return true }
     do {
       let path = folder + "/" + QuarantineFolder.intentName
-      // One that is too large to be looked at may be that of many files.
+      // A record that is too large to read here may list many files.
       if let status = try fileSystem.status(path), status.sizeBytes > RecordFile.lookLimit {
         return true
       }
       return try mover.records.move(at: path) != nil
     } catch {
-      // Beside a record of the incident a damaged intent says nothing any more.
+      // When the incident has its record, a damaged intent no longer matters.
       return !(isCommitted && RecordFile.isDamage(error))
     }
   }
 
-  /// The time of the name, then the number after it, so that -10 follows -9.
+  /// A sort key: the time in the name, then the number after it, so that -10 follows -9.
   static func order(_ id: String) -> (String, Int, String) {
     let dash = UInt8(ascii: "-")
     let number = id.utf8.split(separator: dash).last.flatMap { Int(Substring($0)) } ?? 1

@@ -3,31 +3,31 @@ import CoreDataStore
 import Foundation
 import SafeText
 
-/// Small JSON files that are there as a whole or not at all.
+/// Small JSON files that are either complete or missing.
 struct RecordFile {
   let fileSystem: FileSystem
 
   /// The size that a record may have, in bytes. To read one takes about twelve times its size in memory.
   static let limit: Int64 = 16 * 1024 * 1024
-  /// The same for whoever only looks, in bytes; the record of an incident may have more by what its files make out.
+  /// The limit for commands that only read, in bytes. The record of an incident may have more when it has many files.
   static let lookLimit: Int64 = 4 * 1024 * 1024
-  /// Bytes that a record may have for each file that is really there.
+  /// The bytes that a record may have for each file that exists.
   private static let bytesPerFile: Int64 = 2048
   /// What the name of a record ends with until it is whole.
   static let partSuffix = ".part"
 
-  /// Writes `value` under `path` and brings it to the device. The name must be free, unless the record there is
-  /// to be replaced: a kill in between leaves the new one under the name with `.part`.
+  /// Writes `value` to `path` and syncs it. The name must be free, unless `replacing` is true. A kill in between leaves
+  /// the new record under the name with `.part`.
   func write(_ value: some Encodable, to path: String, replacing: Bool = false) throws {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
     encoder.dateEncodingStrategy = .iso8601
     let bytes = [UInt8](try encoder.encode(value))
-    // Else a move could be begun that no later run can read about.
+    // Otherwise a move could begin whose record no later run can read.
     guard bytes.count <= Self.limit else {
       throw StoreRecoveryError(
         .unmovable,
-        "the store has more files than one record can list: \(bytes.count) bytes, and \(Self.limit) are the limit",
+        "the store has more files than one record can list: the record would have \(bytes.count) bytes, and the limit is \(Self.limit)",
         path: path)
     }
     try write(bytes: bytes, to: path, replacing: replacing)
@@ -35,11 +35,11 @@ struct RecordFile {
 
   func write(bytes: [UInt8], to path: String, replacing: Bool = false) throws {
     let part = path + Self.partSuffix
-    // Left by a run that was killed here; the record itself was never there.
+    // Left by a run that was killed here; the record itself did not exist yet.
     if try fileSystem.status(part) != nil { try fileSystem.unlink(part, nil) }
     try fileSystem.write(part, bytes)
     if replacing {
-      // In one step, since a kill between two would leave no record.
+      // In one step, because a kill between two steps would leave no record.
       if let status = try fileSystem.status(path), status.kind != .file {
         throw StoreRecoveryError(
           .unmovable, "the name of a record is taken by a \(status.kind.rawValue)", path: path)
@@ -76,14 +76,14 @@ struct RecordFile {
     }
   }
 
-  /// Whether `error` says that a record was read and is none, which no later try will change.
+  /// Whether `error` says that a record was read and is damaged, so that trying again is useless.
   static func isDamage(_ error: any Error) -> Bool {
     guard let error = error as? StoreRecoveryError else { return false }
     return error.code == .unreadableIncident && error.errno == nil
   }
 
-  /// The record of a move at `path`; nil when nothing has that name. It may have the size that one of ours can have,
-  /// since a move has to be ended whatever it costs.
+  /// The record of a move at `path`; nil when nothing has that name. Its limit is the largest size that is written,
+  /// because a move must be finished at any cost.
   func move(at path: String, limit: Int64 = limit) throws -> MoveRecord? {
     guard let record = try read(MoveRecord.self, from: path, limit: limit) else { return nil }
     guard record.isValid else {
@@ -99,7 +99,7 @@ struct RecordFile {
     guard let status = try fileSystem.status(path) else { return nil }
     var limit = Self.lookLimit
     if status.sizeBytes > limit {
-      // Only the record of many files is large, and then they are there.
+      // Only the record of many files is large, and then these files exist.
       let files = IncidentFiles(
         in: folder + "/" + QuarantineFolder.storeFolderName, fileSystem
       ).files.count

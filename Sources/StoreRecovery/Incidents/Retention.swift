@@ -1,8 +1,8 @@
 import Foundation
 import SafeText
 
-/// How much of what was set aside may stay. Nothing is ever removed unless one of the limits asks for it, and
-/// data that is kept nowhere else is not removed whatever they ask: see ``Incidents/prune(_:storeName:dryRun:)``.
+/// How much of what was set aside may stay. Nothing is removed unless a limit is exceeded, and data that is kept
+/// nowhere else is never removed: see ``Incidents/prune(_:storeName:dryRun:)``.
 public struct Retention: Sendable, Codable, Equatable {
   /// How many incidents may stay; nil for any number. Less than 0 counts as 0.
   public var maximumCount: Int?
@@ -12,7 +12,7 @@ public struct Retention: Sendable, Codable, Equatable {
   /// How old an incident may become, in seconds; nil for any age. Less than 0 counts as 0.
   public var maximumAgeSeconds: Int64?
 
-  /// Creates limits; one that is left out limits nothing.
+  /// Creates limits; nil means no limit.
   public init(
     maximumCount: Int? = nil, maximumBytes: Int64? = nil, maximumAgeSeconds: Int64? = nil
   ) {
@@ -27,17 +27,17 @@ public struct Retention: Sendable, Codable, Equatable {
   }
 }
 
-/// What a look at the incidents by a ``Retention`` removed or would remove, and why the others stay.
+/// Which incidents pruning by a ``Retention`` removed or would remove, and why the others stay.
 public struct PruneReport: Sendable, Codable, Equatable {
-  /// An incident that is gone, or would be.
+  /// An incident that was removed, or would be.
   public struct Removed: Sendable, Codable, Equatable {
-    /// Why nothing is lost with it.
+    /// Why no data is lost with it.
     public enum Why: String, Sendable, Codable {
       /// Its store was restored, so that only the record was left.
       case restored
-      /// Another incident keeps the same content, which was read to see that it does.
+      /// Another incident keeps the same content; both were read to verify it.
       case duplicate
-      /// An earlier run was stopped while it removed it.
+      /// An earlier run was stopped while it removed this incident.
       case interrupted
     }
     /// The incident.
@@ -46,7 +46,7 @@ public struct PruneReport: Sendable, Codable, Equatable {
     public let why: Why
     /// The incident that keeps the same content; nil when it is no duplicate.
     public let sameAs: String?
-    /// The bytes that the incidents take less without it.
+    /// The bytes that removing it frees.
     public let freedBytes: Int64
   }
 
@@ -58,9 +58,9 @@ public struct PruneReport: Sendable, Codable, Equatable {
       public let rawValue: String
       /// Creates a reason from its text.
       public init(rawValue: String) { self.rawValue = rawValue }
-      /// No limit asks for it to go.
+      /// No limit requires its removal.
       public static let withinLimits = Why(rawValue: "withinLimits")
-      /// A limit asks for it to go, but its data is kept nowhere else.
+      /// A limit requires its removal, but its data is kept nowhere else.
       public static let onlyCopy = Why(rawValue: "onlyCopy")
       /// A move into or out of it is not finished.
       public static let unfinished = Why(rawValue: "unfinished")
@@ -70,18 +70,18 @@ public struct PruneReport: Sendable, Codable, Equatable {
       public static let sealBroken = Why(rawValue: "sealBroken")
       /// Its files cannot be read.
       public static let filesUnread = Why(rawValue: "filesUnread")
-      /// It holds files that are not ours.
+      /// It holds files that do not belong to it.
       public static let strangeFiles = Why(rawValue: "strangeFiles")
       /// It is, or holds, a symbolic link or a device.
       public static let link = Why(rawValue: "link")
       /// Another process has its store open.
       public static let inUse = Why(rawValue: "inUse")
-      /// An earlier run was stopped before it removed anything of it; the next run looks at it again.
+      /// An earlier run was stopped before it removed any of its files; the next run checks it again.
       public static let interrupted = Why(rawValue: "interrupted")
       /// It could not be removed.
       public static let failed = Why(rawValue: "failed")
     }
-    /// The incident, or the folder's name where it is none.
+    /// The incident's id, or the folder's name when it is not an incident.
     public let id: String
     /// Why it stays.
     public let why: Why
@@ -91,7 +91,7 @@ public struct PruneReport: Sendable, Codable, Equatable {
 
   /// Whether nothing was changed, and ``removed`` is what would be.
   public let isDryRun: Bool
-  /// What is gone or would be, in the order in which it went.
+  /// What was removed or would be, in the order of removal.
   public internal(set) var removed: [Removed] = []
   /// What stays, oldest first.
   public internal(set) var kept: [Kept] = []
@@ -99,7 +99,7 @@ public struct PruneReport: Sendable, Codable, Equatable {
   public internal(set) var keptBytes: Int64 = 0
 }
 
-/// Which incidents go by the limits. It knows no files: what may go, and what that frees, is given.
+/// Decides which incidents the limits remove. It reads no files: what may be removed, and what that frees, is given.
 struct RetentionPlan {
   struct Item {
     let id: String
@@ -111,8 +111,8 @@ struct RetentionPlan {
 
   enum Fate: Equatable {
     /// Only the record is left.
-    case husk
-    /// It holds a whole set with this content, as its seal says.
+    case recordOnly
+    /// It holds a whole set with this content, according to its seal.
     case whole(fingerprint: String)
     case stays(PruneReport.Kept.Why, String)
   }
@@ -120,10 +120,10 @@ struct RetentionPlan {
   let retention: Retention
   let now: Date
 
-  /// Before this no incident was ever recorded, so a clock that says so is wrong: 2025-01-01.
+  /// 2025-01-01. No incident was recorded before, so a clock with an earlier date is wrong.
   static let earliest = Date(timeIntervalSince1970: 1_735_689_600)
 
-  /// The date of a record, if it can be true. One in the future tells nothing of the age.
+  /// The date of a record if it can be true. A date in the future says nothing about the age.
   func credible(_ date: Date) -> Date? {
     now >= Self.earliest && date >= Self.earliest && date <= now ? date : nil
   }
@@ -133,16 +133,15 @@ struct RetentionPlan {
     return now.timeIntervalSince(created) > Double(max(0, limit))
   }
 
-  /// Whether any limit asks for anything to go. If none does, no file need be read.
+  /// Whether any limit is exceeded. If not, no file need be read.
   func isExceeded(_ items: [Item]) -> Bool {
     if let limit = retention.maximumCount, items.count > max(0, limit) { return true }
     if let limit = retention.maximumBytes, LinkedBytes(items).total > max(0, limit) { return true }
     return items.contains { isExpired($0) }
   }
 
-  /// For each duplicate the incident that keeps its content: the newest of its kind by name, because its
-  /// record holds the last verdict, and it is the one that the user was told of last. The bytes are equal, so
-  /// a clock that was wrong costs nothing.
+  /// For each duplicate, the incident that keeps its content: the newest one with that content by name. Its record
+  /// holds the last verdict, and the user was told about it last. The bytes are equal, so a wrong clock does no harm.
   func keepers(_ items: [Item]) -> [FileName: String] {
     var newest: [FileName: String] = [:]
     for item in items {
@@ -159,7 +158,7 @@ struct RetentionPlan {
     return keepers
   }
 
-  /// What goes, and what stays over the limits. `items` are oldest first.
+  /// Decides what is removed and what stays. `items` are oldest first.
   func decide(_ items: [Item]) -> (removed: [PruneReport.Removed], kept: [PruneReport.Kept]) {
     let keepers = keepers(items)
     var bytes = LinkedBytes(items)
@@ -169,13 +168,13 @@ struct RetentionPlan {
       gone.insert(FileName(item.id))
       removed.append(
         .init(
-          id: item.id, why: item.fate == .husk ? .restored : .duplicate,
+          id: item.id, why: item.fate == .recordOnly ? .restored : .duplicate,
           sameAs: keepers[FileName(item.id)],
           freedBytes: bytes.remove(item.files)))
     }
     // Records without data first, then second copies; within each the oldest first.
     let candidates =
-      items.filter { $0.fate == .husk } + items.filter { keepers[FileName($0.id)] != nil }
+      items.filter { $0.fate == .recordOnly } + items.filter { keepers[FileName($0.id)] != nil }
     for item in candidates where isExpired(item) { remove(item) }
     if let limit = retention.maximumCount {
       for item in candidates where items.count - gone.count > max(0, limit) {
@@ -183,7 +182,7 @@ struct RetentionPlan {
       }
     }
     if let limit = retention.maximumBytes {
-      for item in candidates where bytes.total > max(0, limit) && item.fate != .husk {
+      for item in candidates where bytes.total > max(0, limit) && item.fate != .recordOnly {
         if !gone.contains(FileName(item.id)) { remove(item) }
       }
     }
@@ -224,7 +223,7 @@ struct LinkedBytes {
     }
   }
 
-  /// Takes away one name of each file.
+  /// Removes one name of each file from the count.
   ///
   /// - Returns: The bytes of the files that have no name left.
   mutating func remove(_ files: [File]) -> Int64 {
@@ -240,7 +239,7 @@ struct LinkedBytes {
 }
 
 extension Int64 {
-  /// The sum, or the largest number where it is larger. Sizes of sparse files may add up to anything.
+  /// The sum, or `Int64.max` when it would be larger. The sizes of sparse files may add up to any number.
   func addingClamped(_ other: Int64) -> Int64 {
     let (sum, overflow) = addingReportingOverflow(Swift.max(0, other))
     return overflow ? .max : sum

@@ -1,6 +1,6 @@
 import Foundation
 
-/// UTC times in the forms that names and records use, without a calendar of the system.
+/// UTC times in the forms that names and records use, without using a calendar of the system.
 enum Timestamp {
   /// `yyyy-MM-dd-HH-mm-ssZ`, which sorts by time and is a valid name on every volume.
   static func folderName(_ date: Date) -> String {
@@ -21,7 +21,7 @@ enum Timestamp {
     Date(timeIntervalSince1970: Double(seconds(date)))
   }
 
-  /// Whether `name` begins as a folder of an incident does.
+  /// Whether `name` begins like the name of an incident's folder.
   static func isFolderName(_ name: String) -> Bool {
     var count = 0
     for byte in name.utf8.prefix(20) {
@@ -54,7 +54,7 @@ enum Timestamp {
     let total = seconds(date)
     let day = (total >= 0 ? total : total - 86_399) / 86_400
     let rest = total - day * 86_400
-    // Days are counted from 0000-03-01, so that the leap day ends a year.
+    // Days are counted from 0000-03-01, so that the leap day is the last day of a year.
     let shifted = day + 719_468
     let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
     let dayOfEra = shifted - era * 146_097

@@ -4,14 +4,14 @@ import Foundation
 import SafeText
 
 extension StoreRecovery {
-  /// Copies the set into an incident of its own, because opening the store makes SQLite drop a part of the log
-  /// that holds rows. The store stays in place. Of a set that is larger than ``Policy/maximumCopyBytes``, or than
-  /// what is free, only the log and its index are copied: the opener changes nothing else of what was committed.
+  /// Copies the set into an incident of its own, because opening the store makes SQLite drop a part of the log that
+  /// holds rows. The store stays in place. When the set is larger than ``Policy/maximumCopyBytes`` or than the free
+  /// space, only the log and its index are copied: the opener loses no other committed data.
   ///
-  /// The copy grows in a folder that the next trial removes, and gets its name as a whole: a killed run leaves
-  /// nothing half.
+  /// The copy is made in a folder that the next trial removes, and gets its name when it is complete. So a killed run
+  /// leaves no partial copy.
   ///
-  /// - Returns: The incident; the earlier one when this log is kept already.
+  /// - Returns: The incident; the earlier one when this log is already kept.
   func keepCopy(_ judgement: Judgement) throws -> Incident {
     let path = try realPath()
     let home = PathText.folder(of: path)
@@ -21,7 +21,7 @@ extension StoreRecovery {
         $0.kind == .copied && PathText.isSame($0.storeName, PathText.lastComponent(of: path))
       }
     if let earlier = try copies.last(where: { try isKept(set, in: $0) }) { return earlier }
-    // A log that is damaged again and again would fill the disk.
+    // Otherwise a log that is damaged again and again would fill the disk.
     guard copies.count(where: { $0.app == app }) < policy.maximumQuarantines else {
       throw StoreRecoveryError(
         .refused, "this build has kept \(copies.count) copies of the store already", path: path)
@@ -46,7 +46,7 @@ extension StoreRecovery {
     try set.members.map { try fileSystem.status($0.path) }
   }
 
-  /// Whether the log is kept: copies have its size and time.
+  /// Whether the incident keeps this log: copies have the same size and time.
   private func isKept(_ set: StoreSet, in incident: Incident) throws -> Bool {
     guard let log = set.first(.wal), let now = try fileSystem.status(log.path) else { return false }
     return incident.seal?.files.contains {
@@ -93,7 +93,7 @@ extension StoreRecovery {
         incident, to: kept + "/" + QuarantineFolder.incidentName, replacing: true)
       guard try trial.isOurs() else {
         throw StoreRecoveryError(
-          .unmovable, "another folder took the place of the copy's", path: trial.path)
+          .unmovable, "another folder took the place of the folder of the copy", path: trial.path)
       }
       do {
         try fileSystem.rename(kept, folder.path)

@@ -3,7 +3,7 @@ import CoreDataStore
 import Foundation
 import SafeText
 
-/// Finds the moves that an earlier run began, and brings each to an end.
+/// Finds the moves that an earlier run began, and finishes or undoes each.
 struct PendingMoves: Sendable {
   let mover: SetMover
   let home: String
@@ -11,25 +11,25 @@ struct PendingMoves: Sendable {
   let storeName: String?
   /// Only the move of this incident; nil for those of all.
   var only: String?
-  /// Told about a damaged record that stands in nobody's way.
+  /// Called about a damaged record that prevents nothing.
   var report: (@Sendable (RecoveryEvent) -> Void)?
 
-  /// A move that came to an end.
+  /// A move that was finished or undone.
   struct Ended {
     let folder: QuarantineFolder
     /// nil when the move was undone, or a set went back.
     let incident: Incident?
   }
 
-  /// Finishes or undoes each pending move, oldest first. A move that made room for a fresh store keeps its
-  /// intent, so that it is reported again until that has opened. The lease is taken only when something is pending.
+  /// Finishes or undoes each pending move, oldest first. A move that made room for a fresh store keeps its intent, so
+  /// that it is reported again until the fresh store has opened. The lease is taken only when something is pending.
   ///
   /// - Throws: ``StoreRecoveryError`` with the code `quarantine.unfinished` when a move can be neither
   ///   finished nor undone. The store must not be opened then: its set may be split. With the code
   ///   `store.inUse` when another process is in the way.
   func end(now: Date) throws -> [Ended] {
     guard try isAnythingPending() else {
-      // So that the next launch need not look.
+      // So that the next launch need not check.
       SettledMoves.note(
         in: QuarantineFolder.parent(in: home), now: now, mover.fileSystem
       ) { try isAnythingPending() || !unsealed().isEmpty }
@@ -43,26 +43,26 @@ struct PendingMoves: Sendable {
     let incompatible = QuarantineFolder.parent(in: home)
     var ended: [Ended] = []
     let names = try mover.fileSystem.entries(incompatible).names
-    // Removals that were stopped. One that cannot be ended concerns no store that is in use.
+    // Removals that were stopped. One that cannot be finished does not affect a store in use.
     if only == nil {
       _ = Removal(fileSystem: mover.fileSystem, incompatible: incompatible).endPending(names)
     }
     TrialFolder.sweep(names, in: incompatible, mover.fileSystem)
-    for id in names.sortedByBytes() where Timestamp.isFolderName(id) && isMeant(id) {
+    for id in names.sortedByBytes() where Timestamp.isFolderName(id) && isSelected(id) {
       do {
         if let one = try end(id, now: now) { ended.append(one) }
       } catch let error as StoreRecoveryError where error.code == .inUse {
         throw error
       } catch {
         // Only a move that began can have split the set.
-        guard try concernsUs(id) else { continue }
+        guard try holdsPartOfSet(id) else { continue }
         if RecordFile.isDamage(error), try isWhole(id) {
           report?(.setAsideFailed(error))
           continue
         }
         throw StoreRecoveryError(
           .unfinished,
-          "an earlier move of the store could not be brought to an end; nothing is opened until it is",
+          "an earlier move of the store could be neither finished nor undone; the store is not opened until it is",
           path: incompatible + "/" + id, errno: (error as? SystemCallError)?.errno,
           underlying: error)
       }
@@ -70,9 +70,9 @@ struct PendingMoves: Sendable {
     return ended
   }
 
-  /// Whether there is a move of the store that is not finished. Nothing is changed. A record that cannot be read
-  /// counts as one.
-  func areAny() throws -> Bool {
+  /// Whether a move of the store is not finished. Nothing is changed. A damaged record counts when its quarantine holds
+  /// a part of the set.
+  func hasUnfinishedMove() throws -> Bool {
     let incompatible = QuarantineFolder.parent(in: home)
     guard try mover.fileSystem.status(incompatible)?.kind == .folder else { return false }
     return try mover.fileSystem.entries(incompatible).names.contains { id in
@@ -84,18 +84,18 @@ struct PendingMoves: Sendable {
           ?? mover.records.move(at: path + QuarantineFolder.intentName)
         return record.map { isOurs($0.storeName) } ?? false
       } catch  where RecordFile.isDamage(error) {
-        return try concernsUs(id)
+        return try holdsPartOfSet(id)
       }
     }
   }
 
-  /// Whether a move may have been left half-done, or is being made right now: what a look at names tells.
+  /// Whether a move may be unfinished, or is being made right now, judged by names alone.
   private func isAnythingPending() throws -> Bool {
     let incompatible = QuarantineFolder.parent(in: home)
     guard try mover.fileSystem.status(incompatible)?.kind == .folder else { return false }
     return try mover.fileSystem.entries(incompatible).names.contains { id in
       if TrialFolder.isName(id) || PathText.starts(id, with: Removal.prefix) { return true }
-      guard Timestamp.isFolderName(id), isMeant(id) else { return false }
+      guard Timestamp.isFolderName(id), isSelected(id) else { return false }
       let path = incompatible + "/" + id + "/"
       let records = [
         QuarantineFolder.backName, QuarantineFolder.intentName,
@@ -107,7 +107,7 @@ struct PendingMoves: Sendable {
     }
   }
 
-  private func isMeant(_ id: String) -> Bool { only.map { PathText.isSame($0, id) } ?? true }
+  private func isSelected(_ id: String) -> Bool { only.map { PathText.isSame($0, id) } ?? true }
 
   private func isOurs(_ name: String) -> Bool {
     storeName.map { PathText.isSame($0, name) } ?? true
@@ -115,8 +115,8 @@ struct PendingMoves: Sendable {
 
   // MARK: Seals
 
-  /// Goes on with the seals that earlier launches could not finish, as far as one launch reads. When another process
-  /// is at work it does that, or a later launch.
+  /// Continues the seals that earlier launches could not finish, as far as one launch reads. When another process holds
+  /// the lease, that process or a later launch does it.
   func continueSeals() {
     let lease = QuarantineFolder.parent(in: home) + "/" + QuarantineFolder.leaseName
     guard let waiting = try? unsealed(), !waiting.isEmpty,
@@ -128,16 +128,16 @@ struct PendingMoves: Sendable {
       do {
         guard let incident = try mover.records.incident(in: path) else { continue }
         let folder = QuarantineFolder(home: home, storeName: incident.storeName, id: id)
-        // One that has its share is enough for a launch.
+        // One launch continues only one seal that needs more reading.
         guard try mover.continueSeal(folder, budget: mover.pace.bytesPerLaunch) else { return }
       } catch {
-        // A seal is no condition for a launch.
+        // A launch does not depend on a seal.
         report?(.setAsideFailed(error))
       }
     }
   }
 
-  /// The incidents whose seal has begun and is not whole.
+  /// The incidents whose seal has begun and is not complete.
   private func unsealed() throws -> [String] {
     let incompatible = QuarantineFolder.parent(in: home)
     guard try mover.fileSystem.status(incompatible)?.kind == .folder else { return [] }
@@ -150,9 +150,8 @@ struct PendingMoves: Sendable {
     }
   }
 
-  /// Whether a part of our set is in a quarantine whose record cannot be used. If none is, all of the set is
-  /// at home.
-  private func concernsUs(_ id: String) throws -> Bool {
+  /// Whether a part of the set is in a quarantine whose record cannot be used. If not, the whole set is in its place.
+  private func holdsPartOfSet(_ id: String) throws -> Bool {
     guard let storeName else { return true }
     let folder = QuarantineFolder(home: home, storeName: storeName, id: id)
     let hasRecord =
@@ -167,7 +166,7 @@ struct PendingMoves: Sendable {
     let back = try mover.records.move(at: path + "/" + QuarantineFolder.backName)
     let intent: MoveRecord?
     do {
-      // A set that goes back needs its intent no more.
+      // A set that goes back no longer needs its intent.
       intent =
         back == nil ? try mover.records.move(at: path + "/" + QuarantineFolder.intentName) : nil
     } catch  where RecordFile.isDamage(error) {
@@ -192,16 +191,16 @@ struct PendingMoves: Sendable {
     return ended(folder, try mover.advance(folder, record, isResumed: true))
   }
 
-  /// Only a set that could not be opened waits for a fresh store. One that made room for an earlier store is kept,
-  /// and that is all there was to do, whatever has its names by now.
+  /// Only the move of a set that could not be opened stays open until a fresh store has opened. The move of a set that
+  /// made room for an earlier store is finished when the set is kept, whatever has its names by now.
   private func ended(_ folder: QuarantineFolder, _ incident: Incident) -> Ended {
     // When this fails, a later run does it; the set is whole.
     if incident.kind != .setAside { try? mover.close(folder) }
     return Ended(folder: folder, incident: incident)
   }
 
-  /// Goes on with a move whose set was in the quarantine as a whole when its run ended, as happens where the sealing
-  /// of a large set outlasts a launch. To move it back would begin all anew at each launch.
+  /// Continues a move whose whole set was in the quarantine when its run ended. This happens when sealing a large set
+  /// takes longer than a launch. Moving the set back would start again at each launch.
   ///
   /// - Returns: The incident; nil when the set has to go back.
   private func goForward(_ folder: QuarantineFolder, _ record: MoveRecord) throws -> Incident? {
@@ -209,14 +208,14 @@ struct PendingMoves: Sendable {
     do {
       return try mover.advance(folder, record, budget: mover.pace.bytesPerLaunch)
     } catch {
-      // Once it is committed there is no way back.
+      // A committed move cannot be undone.
       guard try mover.fileSystem.status(folder.incident) == nil else { throw error }
       return nil
     }
   }
 
-  /// Finishes a committed move whose intent is damaged: the quarantine is whole, and of the set's own names
-  /// only those go that name the very files in it. Left in place, they would let the opener write into them.
+  /// Finishes a committed move whose intent is damaged. The quarantine is complete. Of the set's original names, only
+  /// those of the files in the quarantine are removed; otherwise the opener would write into these files.
   private func finish(_ incident: Incident, _ id: String) throws {
     guard isOurs(incident.storeName) else { return }
     let folder = QuarantineFolder(home: home, storeName: incident.storeName, id: id)
@@ -236,22 +235,22 @@ struct PendingMoves: Sendable {
     _ = try mover.advance(folder, record, isResumed: true)
   }
 
-  /// Whether our store may be opened although the intent in a quarantine is damaged and its incident cannot
-  /// be read: no part of the set is in the quarantine alone. An intent is never there half-written, so a
-  /// damaged one says nothing about how far its move came; only the files do.
+  /// Whether the store may be opened although the intent in a quarantine is damaged and its incident cannot be read: no
+  /// part of the set is only in the quarantine. An intent is never half-written, so a damaged one does not show how far
+  /// its move came; only the files do.
   private func isWhole(_ id: String) throws -> Bool {
     guard let storeName else { return false }
     let folder = QuarantineFolder(home: home, storeName: storeName, id: id)
     guard try mover.fileSystem.status(folder.back) == nil,
       let there = try mover.fileSystem.status(folder.mainPath), there.kind == .file
     else { return false }
-    // A fresh store, or one that was copied; of neither anything was moved.
+    // A fresh store, or one that was copied: no part of either was moved.
     if let here = try mover.fileSystem.status(folder.keptMainPath), !there.isSameFile(as: here) {
       return true
     }
     // Committed: a run that can read the records would remove the names that the opener now writes to.
     guard try mover.fileSystem.status(folder.incident) == nil else { return false }
-    // Where a file cannot be linked it is renamed, and the log goes before the main file.
+    // A file that cannot be linked is renamed, and the log is moved before the main file.
     let kept = StoreSet(at: folder.keptMainPath)
     return try kept.isComplete
       && kept.members.allSatisfy { member in
@@ -260,7 +259,7 @@ struct PendingMoves: Sendable {
       }
   }
 
-  /// Removes what a run left that ended before it wrote its intent: half a record, and the folder if it is new.
+  /// Removes what a run left that ended before it wrote its intent: a partial record, and the folder if it is new.
   private func sweep(_ id: String, _ path: String) throws {
     let back = path + "/" + QuarantineFolder.backName + RecordFile.partSuffix
     if try mover.fileSystem.status(back) != nil { try mover.remove(back) }

@@ -4,19 +4,19 @@ import CoreDataStore
 struct QuarantineFolder: Sendable {
   /// The folder beside the store that holds all quarantines.
   static let parentName = "Incompatible"
-  /// The record of the incident. Once it is there, the set in `store` is whole.
+  /// The record of the incident. Once it exists, the set in `store` is complete.
   static let incidentName = "incident.json"
   static let textName = "incident.txt"
   static let outcomeName = "outcome.json"
-  /// There from before the first member moves until the fresh store has opened.
+  /// Exists from before the first member moves until the fresh store has opened.
   static let intentName = ".intent.json"
-  /// There while the set goes back.
+  /// Exists while the set goes back.
   static let backName = ".back.json"
-  /// How far the seal has come, there until the record has it.
+  /// The progress of the seal; exists until the record has the seal.
   static let sealingName = ".seal.json"
   static let storeFolderName = "store"
-  /// In the folder of all quarantines; locked while a set moves. It stays, and is always empty; its time is the
-  /// note of ``SettledMoves``.
+  /// A file in the folder of all quarantines that is locked while a set moves. It stays, and is always empty. Its time
+  /// is used by ``SettledMoves``.
   static let leaseName = ".lease"
 
   /// The folder of the store.
@@ -35,7 +35,7 @@ struct QuarantineFolder: Sendable {
   var incident: String { path + "/" + Self.incidentName }
   var text: String { path + "/" + Self.textName }
   var outcome: String { path + "/" + Self.outcomeName }
-  /// A copy that goes back, until it is whole: only a whole file may have a name of the set.
+  /// A copy that goes back, until it is complete: only a complete file may have a name of the set.
   var copyInProgress: String { home + "/.lifeboat-" + id + ".part" }
   var mainPath: String { home + "/" + storeName }
   var keptMainPath: String { storeFolder + "/" + storeName }
@@ -43,7 +43,7 @@ struct QuarantineFolder: Sendable {
   /// The folder of all quarantines beside the stores in `home`.
   static func parent(in home: String) -> String { home + "/" + parentName }
 
-  /// The folders that a new quarantine may get, in the order in which they are tried: a name may be taken.
+  /// The folders that a new quarantine may get, in the order in which they are tried, because a name may be taken.
   static func candidates(
     _ name: String, home: String, storeName: String
   ) -> some Sequence<QuarantineFolder> {
@@ -54,14 +54,14 @@ struct QuarantineFolder: Sendable {
   }
 
   static func noneFree(in home: String) -> StoreRecoveryError {
-    StoreRecoveryError(.unmovable, "no free name for a quarantine", path: parent(in: home))
+    StoreRecoveryError(.unmovable, "there is no free name for a quarantine", path: parent(in: home))
   }
 
   func original(_ name: String) -> String { home + "/" + name }
   func kept(_ name: String) -> String { storeFolder + "/" + name }
 }
 
-/// What a move is going to do, written before it does anything.
+/// The record of what a move will do, written before it does anything.
 struct MoveRecord: Codable, Sendable {
   struct Member: Codable, Sendable {
     let role: StoreSet.Role
@@ -82,7 +82,7 @@ struct MoveRecord: Codable, Sendable {
   let members: [Member]
   /// The incident as far as it is known; nil in a record of a set that goes back.
   let incident: Incident?
-  /// nil in a record of a set that is put aside.
+  /// nil in a record of a set that is set aside.
   let back: Back?
 
   static let schemaName = "lifeboat.move"
@@ -96,7 +96,7 @@ struct MoveRecord: Codable, Sendable {
     self.back = back
   }
 
-  /// Whether every name is one of the set and leads nowhere else.
+  /// Whether every name belongs to the set, and so leads nowhere else.
   var isValid: Bool {
     schema == Self.schemaName && version == 1
       && members.allSatisfy {

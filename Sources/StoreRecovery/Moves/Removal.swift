@@ -2,18 +2,18 @@ import CoreDataStore
 import Foundation
 import SafeText
 
-/// Removes the folder of an incident so that a kill at any point leaves it whole or gone.
+/// Removes the folder of an incident so that a kill at any point leaves the incident whole or gone.
 ///
-/// A record of all that is to go is written into the folder; then the folder gets a name that is no incident's,
-/// in one step; then its files go, and the record last. Whoever finds such a folder first gives it a new name of
-/// their own, so that two processes never work in the same one. With all files still there it goes back under
-/// its incident's name, because what made it removable may have changed; else the rest is removed.
+/// First a record of all files to remove is written into the folder. Then the folder is renamed, in one step, so that
+/// it is no longer an incident. Then its files are removed, and the record last. A process that finds such a folder
+/// gives it a new name first, so that two processes never work in the same one. If all files still exist, the folder
+/// gets its incident's name back, because the reason for the removal may no longer hold; otherwise the rest is removed.
 struct Removal: Sendable {
   let fileSystem: FileSystem
   /// The folder of the incidents.
   let incompatible: String
 
-  /// What is to go, written before anything does.
+  /// The record of what will be removed, written before anything is.
   struct Record: Codable, Sendable {
     let schema: String
     let version: Int
@@ -37,14 +37,14 @@ struct Removal: Sendable {
   /// How the removal of a folder ended.
   enum End {
     case removed(id: String, bytes: Int64)
-    /// All of it was still there.
+    /// All files still existed.
     case putBack(id: String)
-    /// Something keeps it from going either way.
+    /// It could be neither removed nor put back.
     case stuck(name: String, any Error)
   }
 
   static let recordName = ".removal.json"
-  /// What the names of folders begin with that are being removed.
+  /// The prefix of the names of folders that are being removed.
   static let prefix = ".removed-"
 
   private var mover: SetMover { SetMover(fileSystem: fileSystem) }
@@ -59,7 +59,7 @@ struct Removal: Sendable {
         !PathText.isSame($0.name, Self.recordName)
           && !PathText.isSame($0.name, Self.recordName + RecordFile.partSuffix)
       })
-    // From a run that was stopped before it took the folder's name away.
+    // Left by a run that was stopped before it renamed the folder.
     try mover.remove(folder + "/" + Self.recordName)
     let claimed: String
     do {
@@ -70,9 +70,9 @@ struct Removal: Sendable {
       throw error
     }
     do {
-      // On the device first: else a power cut could bring the old name back over what is left.
+      // Synced first: otherwise a power cut could bring the old name back with only a part of the files.
       try fileSystem.syncFolder(incompatible)
-      // Nobody finds the folder any more; what somebody did in it until now shows.
+      // No other process finds the folder now, so this check sees all earlier changes in it.
       guard try state(of: claimed, record) == .whole else {
         throw StoreRecoveryError(
           .unmovable, "something changed in the folder, so something still uses it", path: folder)
@@ -86,7 +86,7 @@ struct Removal: Sendable {
     }
   }
 
-  /// Brings removals that an earlier run began to an end. `names` are those in the folder of the incidents.
+  /// Finishes or undoes the removals that an earlier run began. `names` are those in the folder of the incidents.
   func endPending(_ names: [String]) -> [End] {
     names.filter { PathText.starts($0, with: Self.prefix) }.sortedByBytes().compactMap { name in
       do { return try end(name) } catch { return .stuck(name: name, error) }
@@ -94,7 +94,7 @@ struct Removal: Sendable {
   }
 
   /// What ``endPending(_:)`` would do with a folder; nil for one in which no incident is left.
-  func outlook(_ name: String) -> End? {
+  func expectedEnd(of name: String) -> End? {
     do {
       let folder = incompatible + "/" + name
       guard try fileSystem.status(folder)?.kind == .folder, let record = try record(in: folder)
@@ -110,7 +110,7 @@ struct Removal: Sendable {
     let found = incompatible + "/" + name
     guard try fileSystem.status(found)?.kind == .folder else { return nil }
     guard let record = try record(in: found) else {
-      // Stopped after the record, before the folder itself.
+      // The run was stopped after it removed the record, and before it removed the folder.
       try fileSystem.removeFolder(found)
       return nil
     }
@@ -137,7 +137,7 @@ struct Removal: Sendable {
       let entries = try fileSystem.entries(folder)
       guard entries.names.isEmpty, !entries.isCut else {
         throw StoreRecoveryError(
-          .unreadableIncident, "the folder holds files and no record of what they are",
+          .unreadableIncident, "the folder holds files, but no record of what they are",
           path: folder)
       }
       return nil
@@ -159,11 +159,11 @@ struct Removal: Sendable {
   }
 
   private enum State: Equatable {
-    /// All is there and nothing else.
+    /// All files exist and no others.
     case whole
-    /// All is there, changed or with something beside it.
+    /// All files exist, but some are changed or there are others.
     case changed
-    /// Something is gone.
+    /// Some files are removed already.
     case begun
 
     var isUntouched: Bool { self != .begun }
@@ -183,7 +183,7 @@ struct Removal: Sendable {
   private func bytes(in folder: String) -> Int64 {
     let files = IncidentFiles(in: folder, fileSystem).files.filter { $0.status.kind == .file }
     let item = RetentionPlan.Item(
-      id: "", created: nil, files: files.map { LinkedBytes.File($0.status) }, fate: .husk)
+      id: "", created: nil, files: files.map { LinkedBytes.File($0.status) }, fate: .recordOnly)
     return LinkedBytes([item]).total
   }
 
@@ -195,16 +195,18 @@ struct Removal: Sendable {
     try fileSystem.syncFolder(incompatible)
   }
 
-  /// Removes what the record lists, from any point on. What is another file now stays, and the folder with it.
+  /// Removes the files that the record lists, from any point on. A file that was replaced by another one stays, and so
+  /// does the folder.
   private func delete(_ folder: String, _ record: Record) throws {
-    // The set before the records: when its first file cannot be removed, nothing is gone.
+    // The set before the records: when its first file cannot be removed, nothing is lost.
     let files = record.files.filter { $0.status.kind == .file }
     for file in files.filter(\.isKept) + files.filter({ !$0.isKept }) {
       let path = folder + "/" + file.name
       guard let status = try fileSystem.status(path) else { continue }
       guard file.isUnchanged(status) else {
         throw StoreRecoveryError(
-          .unmovable, "a file in a folder that is being removed is not ours", path: path)
+          .unmovable, "a file in a folder that is being removed does not belong to the incident",
+          path: path)
       }
       try mover.remove(path, file.status)
     }
@@ -220,7 +222,8 @@ struct Removal: Sendable {
     let rest = try fileSystem.entries(folder)
     guard rest.names.count == 1, PathText.isSame(rest.names[0], Self.recordName), !rest.isCut else {
       throw StoreRecoveryError(
-        .unmovable, "a folder that is being removed holds files that are not ours", path: folder)
+        .unmovable, "a folder that is being removed holds files that do not belong to the incident",
+        path: folder)
     }
     try mover.remove(folder + "/" + Self.recordName)
     try fileSystem.removeFolder(folder)

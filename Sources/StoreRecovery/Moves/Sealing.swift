@@ -4,8 +4,8 @@ import SafeText
 
 /// How far the seal of a set has come, in `.seal.json` beside the record of the incident.
 ///
-/// A set may be so large that one launch does not live to read it. What was read is noted here now and then; the
-/// record of the incident is written without a seal when a launch has read its share, and gets it later.
+/// A set may be so large that one launch ends before it is read. So the progress is noted here from time to time. When
+/// a launch has read its share, the record of the incident is written without a seal, which is added later.
 struct SealProgress: Codable, Sendable {
   /// The file that is being read.
   struct Current: Codable, Sendable {
@@ -29,7 +29,7 @@ struct SealProgress: Codable, Sendable {
     files = []
   }
 
-  /// Whether it can be used; what is wrong in it costs only a second reading.
+  /// Whether it can be used. A wrong value in it only makes files be read again.
   var isValid: Bool {
     schema == Self.schemaName && version == 1 && current?.state.isValid != false
       && (current.map { $0.state.byteCount <= max(0, $0.status.sizeBytes) } ?? true)
@@ -40,7 +40,7 @@ struct SealProgress: Codable, Sendable {
 package struct SealPace: Sendable {
   /// Bytes that one launch reads for a seal that an earlier one could not finish.
   package var bytesPerLaunch: Int64 = 256 * 1024 * 1024
-  /// Bytes between two notes of how far it has come.
+  /// Bytes between two notes of the progress.
   package var bytesPerNote: Int64 = 32 * 1024 * 1024
 
   package init() {}
@@ -52,13 +52,14 @@ package struct SealPace: Sendable {
 }
 
 extension SetMover {
-  /// Seals the kept set, from where an earlier run ended. With a `budget` so many bytes are read, at least one file or
-  /// step; with nil all.
+  /// Seals the kept set, from where an earlier run ended. `budget` is the number of bytes to read, at least one file or
+  /// step; nil means all.
   ///
-  /// - Returns: The seal; nil when there is more to read, and how far it came is noted then.
-  /// - Throws: ``StoreRecoveryError`` or ``StoreSealError`` when a file cannot be read, changes, or it was called off.
+  /// - Returns: The seal; nil when there is more to read, after the progress was noted.
+  /// - Throws: ``StoreRecoveryError`` or ``StoreSealError`` when a file cannot be read or changes, or when it is
+  ///   cancelled.
   func seal(_ folder: QuarantineFolder, _ kept: StoreSet, budget: Int64?) throws -> StoreSeal? {
-    let patience = Patience(seconds: patience)
+    let deadline = Deadline(seconds: maximumWaitSeconds)
     while true {
       do {
         var sealing = Sealing(self, folder, kept, budget: budget)
@@ -66,20 +67,20 @@ extension SetMover {
       } catch let error as StoreSealError {
         if error.code == .cancelled {
           throw StoreRecoveryError(
-            .cancelled, "the move was called off; the store is where it was", path: error.path,
+            .cancelled, "the move was cancelled; the store is where it was", path: error.path,
             underlying: error)
         }
         guard error.code == .changing else { throw error }
-        // Another process may look at the store and write to the index of its log meanwhile.
-        guard patience.rests() else {
+        // Another process may read the store and write to the index of its log meanwhile.
+        guard deadline.sleepsBriefly() else {
           throw StoreRecoveryError(.inUse, error.message, path: error.path, underlying: error)
         }
       }
     }
   }
 
-  /// Goes on with the seal of an incident that has none yet, and gives it to the record when it is whole. The lease
-  /// is held.
+  /// Continues the seal of an incident that has none yet, and adds it to the record when it is complete. The caller
+  /// holds the lease.
   ///
   /// - Returns: Whether the incident has its seal now.
   @discardableResult
@@ -89,7 +90,7 @@ extension SetMover {
       PathText.isSame(incident.storeName, folder.storeName)
     else { return false }
     if incident.seal == nil {
-      // To close a file that this process has open as a database would drop SQLite's locks on it.
+      // Closing a file that this process has open as a database would drop SQLite's locks on it.
       if let here = try fileSystem.status(folder.keptMainPath),
         try fileSystem.status(folder.mainPath)?.isSameFile(as: here) == true
       {
@@ -107,7 +108,7 @@ extension SetMover {
     return true
   }
 
-  /// Removes the notes of a seal that is whole, or no longer wanted.
+  /// Removes the progress of a seal that is complete, or no longer needed.
   func forgetProgress(_ folder: QuarantineFolder) throws {
     for path in [folder.sealing, folder.sealing + RecordFile.partSuffix] {
       if let left = try fileSystem.status(path) { try remove(path, left) }
@@ -122,7 +123,7 @@ private struct Sealing {
   let kept: StoreSet
   let budget: Int64?
   var progress: SealProgress
-  /// Bytes that were read in this run, and those of them that no note tells of.
+  /// The bytes that this run has read, and how many of them are not noted yet.
   var read: Int64 = 0
   var unnoted: Int64 = 0
 
@@ -133,7 +134,7 @@ private struct Sealing {
     self.folder = folder
     self.kept = kept
     self.budget = budget
-    // A damaged note is none.
+    // A damaged note counts as missing.
     let noted = try? mover.records.read(SealProgress.self, from: folder.sealing)
     progress = noted.flatMap { $0.isValid ? $0 : nil } ?? SealProgress()
   }
@@ -146,7 +147,7 @@ private struct Sealing {
       progress.files.map { (FileName($0.name), $0) }, uniquingKeysWith: { first, _ in first })
     progress.files = []
     for member in kept.members {
-      if let done = known[FileName(member.name)], try isStill(member, done) {
+      if let done = known[FileName(member.name)], try isUnchangedSince(member, done) {
         progress.files.append(done)
         continue
       }
@@ -161,7 +162,7 @@ private struct Sealing {
     return StoreSeal(files: progress.files)
   }
 
-  private func isStill(_ member: StoreSet.Member, _ done: StoreSeal.File) throws -> Bool {
+  private func isUnchangedSince(_ member: StoreSet.Member, _ done: StoreSeal.File) throws -> Bool {
     guard done.role == member.role, done.kind == member.kind,
       let status = try mover.fileSystem.status(member.path)
     else { return false }
@@ -178,7 +179,7 @@ private struct Sealing {
       return file
     }
     guard member.kind == .file, member.sizeBytes > mover.pace.bytesPerNote else {
-      // However small the share is, each launch gets on.
+      // Each launch reads at least one file, however small its share is.
       if read > 0, member.sizeBytes > budget - read { return nil }
       let file = try StoreSeal.seal(member, isCancelled: mover.isCancelled)
       count(file.sizeBytes)
@@ -187,7 +188,8 @@ private struct Sealing {
     return try sealLarge(member, budget)
   }
 
-  /// Reads a large file from where the last note says to where the share ends, or the next note is due.
+  /// Reads a large file from the noted position to its end, or until the share is used up. Notes the progress in
+  /// between.
   private mutating func sealLarge(
     _ member: StoreSet.Member, _ budget: Int64
   ) throws -> StoreSeal.File? {
@@ -207,7 +209,7 @@ private struct Sealing {
       let end = unsafe try StoreSeal.read(
         member.path, expecting: status, from: start, isCancelled: mover.isCancelled
       ) { bytes in
-        // A short read may end within a block, which the next one begins with.
+        // A short read may end within a block; the rest of the block is hashed with the next read.
         unsafe rest.append(contentsOf: bytes)
         let taken = unsafe rest.withUnsafeBytes { unsafe hasher.update($0) }
         rest.removeFirst(taken)
@@ -237,8 +239,8 @@ private struct Sealing {
 }
 
 extension FileStatus {
-  /// Whether `other` is the same file with the same content, as far as that shows from outside. Its number of
-  /// names, and with it the time of its status, may be another.
+  /// Whether `other` is the same file with the same content, as far as its status shows. Its number of links, and so
+  /// its status change time, may differ.
   func isUnchanged(_ other: FileStatus) -> Bool {
     isSameFile(as: other) && sizeBytes == other.sizeBytes && modified == other.modified
   }

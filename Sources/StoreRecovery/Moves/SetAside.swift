@@ -9,7 +9,7 @@ extension Error {
   }
 }
 
-/// A set that was moved into its quarantine, before the fresh store has proved itself.
+/// A set that was moved into its quarantine, before the fresh store has opened.
 struct SetAside: Sendable {
   let recovery: StoreRecovery
   let judgement: Judgement
@@ -22,15 +22,15 @@ struct SetAside: Sendable {
     return Opened(handle: handle, incident: incident)
   }
 
-  /// Brings the set back. What fails here is finished at the next launch, from the record of the intent.
+  /// Brings the set back. If this fails, the next launch finishes it from the intent.
   ///
-  /// - Returns: What stood in the way; nil when the set is back.
+  /// - Returns: The error that prevented it; nil when the set is back.
   @discardableResult
   func putBack(after error: any Error) -> (any Error)? {
     do {
       let mover = recovery.mover
       try mover.leased(folder.home) {
-        // Whoever opened the fresh store has closed the move, and may have rows in it by now.
+        // A process that has opened the fresh store has closed the move, and may have rows in it by now.
         guard try mover.fileSystem.status(folder.intent) != nil else {
           throw StoreRecoveryError(
             .inUse, "another process uses the fresh store; open again", path: folder.mainPath)
@@ -59,7 +59,7 @@ extension SetMover {
       let cause = error
       do {
         if try areOriginalsInPlace(folder, record) {
-          // Without its record the move counts as not committed.
+          // Without the incident's record the move counts as not committed.
           try remove(folder.incident)
           try fileSystem.syncFolder(folder.path)
         }

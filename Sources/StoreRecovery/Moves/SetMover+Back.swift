@@ -8,8 +8,7 @@ extension SetMover {
 
   /// Undoes a move whose record was not written yet.
   ///
-  /// - Returns: false when another file stands where the main file has to go back, so that the move can
-  ///   only be finished.
+  /// - Returns: false when another file has the main file's name, so that the move can only be finished.
   func undo(_ folder: QuarantineFolder, _ record: MoveRecord) throws -> Bool {
     try checkFolders(folder, record)
     try removeCopyInProgress(folder)
@@ -20,7 +19,7 @@ extension SetMover {
     {
       return false
     }
-    // The main file first: nobody must find the log alone.
+    // The main file first: no process may find the log without it.
     for member in record.members {
       guard let here = try fileSystem.status(folder.kept(member.name)),
         try fileSystem.status(folder.original(member.name)) == nil
@@ -31,7 +30,7 @@ extension SetMover {
     }
     try fileSystem.syncFolder(folder.home)
     for member in record.members where member.status.kind != .folder {
-      try release(member, folder)
+      try removeKept(member, folder)
     }
     try removeFolders(record, at: { folder.kept($0) })
     try discard(folder)
@@ -45,7 +44,7 @@ extension SetMover {
   }
 
   /// Removes a kept member whose original is in place.
-  private func release(_ member: MoveRecord.Member, _ folder: QuarantineFolder) throws {
+  private func removeKept(_ member: MoveRecord.Member, _ folder: QuarantineFolder) throws {
     let kept = folder.kept(member.name)
     guard let here = try fileSystem.status(kept),
       let there = try fileSystem.status(folder.original(member.name))
@@ -56,15 +55,16 @@ extension SetMover {
       try remove(kept, here)
       return
     }
-    // Another program made a file of that name since. Ours may hold rows that it does not.
-    let target = try shelf("leftover", for: PathText.lastComponent(of: member.name), in: folder)
+    // Another program has made a file of that name since. The kept one may hold rows that it does not.
+    let target = try freeFolder(
+      "leftover", for: PathText.lastComponent(of: member.name), in: folder)
     try fileSystem.rename(kept, target + "/" + PathText.lastComponent(of: member.name))
     try fileSystem.syncFolder(target)
   }
 
-  /// A folder of the quarantine in which a name is free: `displaced`, then `displaced-2`. The name itself stays as it
-  /// is, since it may be as long as names can be.
-  private func shelf(
+  /// A folder of the quarantine in which a name is free: `displaced`, then `displaced-2`. The name itself is not
+  /// changed, because it may already have the maximum length.
+  private func freeFolder(
     _ base: String, for name: String, in folder: QuarantineFolder
   ) throws -> String {
     for attempt in 1...9999 {
@@ -77,7 +77,7 @@ extension SetMover {
 
   // MARK: Back from a quarantine
 
-  /// Writes the intent to bring a kept set back. The lease is held.
+  /// Writes the intent to bring a kept set back. The caller holds the lease.
   func beginBack(_ folder: QuarantineFolder, reason: MoveRecord.Back) throws -> MoveRecord {
     let kept = StoreSet(at: folder.keptMainPath)
     guard !kept.members.isEmpty else {
@@ -91,7 +91,7 @@ extension SetMover {
     let members = try kept.members.map { member in
       guard let status = try fileSystem.status(member.path) else {
         throw StoreRecoveryError(
-          .sealBroken, "a kept file vanished while it was looked at", path: member.path)
+          .sealBroken, "a kept file disappeared while it was examined", path: member.path)
       }
       return MoveRecord.Member(role: member.role, name: member.name, status: status)
     }
@@ -105,7 +105,7 @@ extension SetMover {
   /// Brings a kept set back, from any point on.
   func advanceBack(_ folder: QuarantineFolder, _ record: MoveRecord, now: Date) throws {
     let reason = record.back ?? .restore
-    // With this record there, every member is in place and on the device.
+    // When the outcome exists, every member is in place and synced.
     try checkFolders(folder, record)
     if try fileSystem.status(folder.outcome) == nil {
       try removeCopyInProgress(folder)
@@ -114,7 +114,7 @@ extension SetMover {
       try records.write(
         IncidentOutcome(kind: kind, date: Timestamp.wholeSeconds(now)), to: folder.outcome)
     }
-    if reason == .restore { try tellOutcome(folder) }
+    if reason == .restore { try rewriteNote(folder) }
     for member in record.members where member.status.kind != .folder {
       guard let here = try fileSystem.status(folder.kept(member.name)) else { continue }
       // A pipe or socket that stays where it is.
@@ -140,9 +140,9 @@ extension SetMover {
     }
   }
 
-  /// Writes the note for the user anew: the data is no longer where it says. A note that is not there, or whose
+  /// Writes the note for the user again, because the data is no longer where it says. A note that is missing, or whose
   /// incident cannot be read, stays as it is.
-  private func tellOutcome(_ folder: QuarantineFolder) throws {
+  private func rewriteNote(_ folder: QuarantineFolder) throws {
     guard try fileSystem.status(folder.text)?.kind == .file,
       let incident = try? records.incident(in: folder.path),
       let outcome = try? records.read(IncidentOutcome.self, from: folder.outcome)
@@ -165,12 +165,12 @@ extension SetMover {
           try place(
             folder.kept(member.name), at: original, status: here, part: folder.copyInProgress)
         } catch let error as SystemCallError where here.kind == .other && error.errno == ENOTSUP {
-          // To another volume no pipe or socket can go; it holds no data.
+          // A pipe or socket cannot be moved to another volume; it holds no data.
           continue
         }
       } else if !(try isInPlace(member, folder)) {
         throw StoreRecoveryError(
-          .blocked, "something stands where a file has to go back; move it away and try again",
+          .blocked, "another file has the name of a file to restore; move it away and try again",
           path: original)
       }
     }
@@ -178,20 +178,20 @@ extension SetMover {
     try fileSystem.syncFolder(folder.home)
   }
 
-  /// Moves what stands at the set's names, and is not of the set, into the quarantine's folder.
+  /// Moves files that have the set's names, but do not belong to the set, into the quarantine's folder.
   private func displace(
     _ folder: QuarantineFolder, _ record: MoveRecord, to name: String
   ) throws {
     let present = StoreSet(at: folder.mainPath)
     let outer = present.members.filter { PathText.isPlainName($0.name) }
-    let strangers = try outer.filter { member in
+    let others = try outer.filter { member in
       !(try isOurs(member, of: record, folder: folder, among: present))
     }
-    guard !strangers.isEmpty else { return }
+    guard !others.isEmpty else { return }
     try lockingOut(folder.mainPath) {
       // The log before the main file, for the reason given in `advance`.
-      for member in strangers.reversed() {
-        let target = try shelf(name, for: member.name, in: folder)
+      for member in others.reversed() {
+        let target = try freeFolder(name, for: member.name, in: folder)
         try fileSystem.rename(member.path, target + "/" + member.name)
         try fileSystem.syncFolder(target)
       }
@@ -210,7 +210,7 @@ extension SetMover {
       }
       return try isInPlace(known, folder)
     }
-    // A folder is ours when all of its files are: the first pass takes a stranger's away as a whole.
+    // A folder belongs to the set when all its files do: the first pass moves any other folder away as a whole.
     let known = Dictionary(
       record.members.map { (FileName($0.name), $0) }, uniquingKeysWith: { first, _ in first })
     guard known[FileName(member.name)]?.status.kind == .folder else { return false }

@@ -2,15 +2,14 @@ import CLibrary
 import CoreDataStore
 import SafeText
 
-/// Moves store sets into and out of their quarantine. Every step may be repeated: a step that is done finds
-/// nothing left to do.
+/// Moves store sets into and out of their quarantine. Every step may be repeated: a step that is done does nothing.
 struct SetMover: Sendable {
   let fileSystem: FileSystem
   /// How long to wait for another process, in seconds.
-  var patience: Double = Policy.usualWaitSeconds
+  var maximumWaitSeconds: Double = Policy.usualWaitSeconds
   /// How much is read for a seal.
   var pace = SealPace()
-  /// Asked while files are read whether to go on.
+  /// Called while files are read; true cancels.
   var isCancelled: @Sendable () -> Bool = { false }
   /// The words for what became of a set.
   var texts: @Sendable () -> IncidentTexts = { IncidentTexts() }
@@ -19,7 +18,7 @@ struct SetMover: Sendable {
 
   // MARK: Into the quarantine
 
-  /// What can be told before anything is made: whether the set could be moved, and a fresh one written.
+  /// Checks, before anything is created, whether the set can be moved and a fresh one written.
   func check(_ mainPath: String, minimumFreeBytes: Int64) throws {
     try check(StoreSet(at: mainPath))
     let home = PathText.folder(of: mainPath)
@@ -30,8 +29,8 @@ struct SetMover: Sendable {
     }
   }
 
-  /// Makes the folder of a new quarantine and writes the intent. From here on the move can be resumed. The
-  /// lease is held.
+  /// Makes the folder of a new quarantine and writes the intent. From here on the move can be resumed. The caller holds
+  /// the lease.
   func begin(
     _ mainPath: String, name: String, draft: (_ id: String, _ folder: String) -> Incident
   ) throws -> (QuarantineFolder, MoveRecord) {
@@ -60,8 +59,8 @@ struct SetMover: Sendable {
 
   /// Does the move from any point on: members, seal, record, originals.
   ///
-  /// A resumed move goes on without the members that others have removed or replaced since. With a `budget` it is
-  /// committed without a seal when more bytes than that had to be read.
+  /// A resumed move skips members that others have removed or replaced since. With a `budget`, the move is committed
+  /// without a seal when more bytes than that would have to be read.
   func advance(
     _ folder: QuarantineFolder, _ record: MoveRecord, isResumed: Bool = false, budget: Int64? = nil
   ) throws -> Incident {
@@ -73,12 +72,12 @@ struct SetMover: Sendable {
     try checkFolders(folder, record)
     try ensureFolder(folder.storeFolder, mode: 0o700)
     if isResumed { try? fileSystem.sweep(folder.storeFolder) }
-    // Where a file cannot be linked, its own name goes here and not at the end.
+    // A file that cannot be linked is renamed, so it loses its own name here and not at the end.
     let main = record.members.first { $0.role == .main }?.status
     let isOurs = try main.flatMap { try fileSystem.status(folder.mainPath)?.isSameFile(as: $0) }
     try lockingOut(isOurs == true ? folder.mainPath : nil) {
-      // The log before the main file: where files are renamed one by one, a main file without its log
-      // opens as it was, but a log without its main file is deleted by whoever opens the store.
+      // The log before the main file: when files are renamed one by one, a main file without its log opens in an
+      // earlier state, but a log without its main file is deleted when the store is opened.
       for member in record.members where member.role != .main {
         try take(member, folder, isResumed: isResumed)
       }
@@ -91,10 +90,10 @@ struct SetMover: Sendable {
     return incident
   }
 
-  /// Ends the move: the intent is fulfilled.
+  /// Ends the move by removing its intent.
   func close(_ folder: QuarantineFolder) throws {
     try remove(folder.intent)
-    // Of a run that was about to put the set back.
+    // Left by a run that was about to put the set back.
     try remove(folder.back + RecordFile.partSuffix)
     try fileSystem.syncFolder(folder.path)
   }
@@ -114,8 +113,8 @@ struct SetMover: Sendable {
     try checkSupport(set)
   }
 
-  /// Stores whose names differ only in the extension share one support folder, which must not leave with
-  /// one of them.
+  /// Stores whose names differ only in the extension share one support folder, which must not be moved with one of
+  /// them.
   private func checkSupport(_ set: StoreSet) throws {
     guard let support = set.first(.support) else { return }
     let home = PathText.folder(of: set.mainPath)
@@ -131,8 +130,8 @@ struct SetMover: Sendable {
     {
       let path = home + "/" + name
       guard try fileSystem.status(path)?.kind == .file else { continue }
-      // Where a log tells, the file is not opened: to close it would drop the locks that this process may
-      // hold on it.
+      // A file with a log is a database, so it is not opened: closing it would drop locks that this process may hold
+      // on it.
       let hasLog = ["-wal", "-shm", "-journal"].contains { names.contains(FileName(name + $0)) }
       let start = hasLog ? [] : FileEvidence.firstBytes(of: path, count: 16).bytes
       guard hasLog || FileEvidence.header(start)?.isMagicRight == true else { continue }
@@ -165,7 +164,7 @@ struct SetMover: Sendable {
     throw QuarantineFolder.noneFree(in: home)
   }
 
-  /// Gives one member its second name, or its new one.
+  /// Links, renames or copies one member into the quarantine.
   private func take(
     _ member: MoveRecord.Member, _ folder: QuarantineFolder, isResumed: Bool
   ) throws {
@@ -176,9 +175,9 @@ struct SetMover: Sendable {
       if here.kind == .folder || here.isSameFile(as: member.status) { return }
       guard let there, there.isSameFile(as: member.status) else {
         throw StoreRecoveryError(
-          .unmovable, "a file that is not the store's stands in the quarantine", path: kept)
+          .unmovable, "the quarantine holds a file that does not belong to the store", path: kept)
       }
-      // A copy that was cut short; the original is still in place.
+      // A partial copy; the original is still in place.
       try fileSystem.unlink(kept, here)
     }
     guard let there else {
@@ -188,17 +187,17 @@ struct SetMover: Sendable {
     guard there.isSameFile(as: member.status) else {
       if isResumed { return }
       throw StoreRecoveryError(
-        .unmovable, "another file took the place of one of the store's", path: original)
+        .unmovable, "another file took the place of a file of the store", path: original)
     }
     if member.role == .sharedMemory, there.kind == .file {
-      // Who only looks at the store writes to the index of its log, and the seal is to hold.
+      // A process that only reads the store writes to the index of its log, so a link would break the seal.
       try copy(original, kept, there)
     } else {
       try place(original, at: kept, status: there)
     }
   }
 
-  /// Makes the record of the incident, which commits the move.
+  /// Writes the record of the incident, which commits the move.
   private func commit(
     _ folder: QuarantineFolder, _ record: MoveRecord, isResumed: Bool, budget: Int64?
   ) throws -> Incident {
@@ -231,8 +230,8 @@ struct SetMover: Sendable {
     return incident
   }
 
-  /// Whether a run that ended before it committed had the whole set in the quarantine, and nobody has touched the
-  /// set since: then there is nothing to be gained by moving it back.
+  /// Whether a run that ended before it committed had the whole set in the quarantine, and the set has not changed
+  /// since. Then it need not be moved back.
   func isAllKept(_ folder: QuarantineFolder, _ record: MoveRecord) throws -> Bool {
     guard record.incident != nil, !record.members.isEmpty else { return false }
     var places: Set<Bool> = []
@@ -247,17 +246,17 @@ struct SetMover: Sendable {
         if let there, !there.isSameFile(as: member.status) { return false }
         continue
       }
-      // Linked, renamed, or copied with the time of the original, which a copy gets when it is whole.
+      // Linked, renamed or copied. A copy gets the time of the original when it is complete.
       guard here.sizeBytes == member.status.sizeBytes, here.modified == member.status.modified
       else { return false }
       if there == nil, !here.isSameFile(as: member.status) { return false }
       places.insert(there != nil)
     }
-    // Where a log is gone and its main file is not, somebody has opened the store and closed it.
+    // When only the log is missing, another process has opened the store and closed it.
     return places.count <= 1
   }
 
-  /// What was written to a file since the move began came from somebody who uses the store.
+  /// Checks that no file has changed since the move began. A change means that a process still uses the store.
   private func checkUnchanged(_ folder: QuarantineFolder, _ record: MoveRecord) throws {
     for member in record.members
     where member.status.kind == .file && member.role != .sharedMemory {
@@ -271,14 +270,13 @@ struct SetMover: Sendable {
     }
   }
 
-  /// Removes the names that the set had. Nobody may have the main file open then, so it is locked until its
-  /// name is gone, which comes early: with it gone, nobody opens the set and writes into files that the
-  /// quarantine shares. Only the index of the log goes before it, as a fresh store would share that with its
-  /// first user.
+  /// Removes the original names of the set. No process may have the main file open then, so it is locked until its name
+  /// is removed. That is done early: without the name nobody can open the set and write into files that the quarantine
+  /// shares. Only the index of the log is removed before it, because a fresh store would use that index.
   private func removeOriginals(
     _ folder: QuarantineFolder, _ record: MoveRecord, isResumed: Bool
   ) throws {
-    // All are looked at before any is removed: a set is called off as a whole.
+    // All are checked before any is removed: a move is cancelled for the set as a whole.
     var removable: [(role: StoreSet.Role, path: String, status: FileStatus)] = []
     for member in record.members where member.status.kind != .folder {
       let original = folder.original(member.name)
@@ -289,7 +287,7 @@ struct SetMover: Sendable {
         removable.append((member.role, original, there))
         continue
       }
-      // From here on the quarantine holds a copy, or another file has the name.
+      // In this case the quarantine holds a copy, or another file has the name.
       guard there.isSameFile(as: member.status) else { continue }
       let isIndex = member.role == .sharedMemory
       if try (isIndex && !isResumed)
@@ -304,11 +302,11 @@ struct SetMover: Sendable {
       }
     }
     try lockingOut(removable.isEmpty ? nil : folder.mainPath) {
-      // The last moment to call it off; from here on nobody can write.
+      // The last moment to cancel; from here on no other process can write.
       if !isResumed { try checkUnchanged(folder, record) }
       let indexes = removable.filter { $0.role == .sharedMemory }
       for one in indexes + removable.filter({ $0.role != .sharedMemory }) {
-        // Once the main file's name is gone, a fresh store may appear at any moment.
+        // After the main file's name is removed, another process may make a fresh store at any moment.
         guard try fileSystem.status(one.path)?.isSameFile(as: one.status) == true else { continue }
         try remove(one.path, one.status)
       }
@@ -319,8 +317,8 @@ struct SetMover: Sendable {
 
   // MARK: Shared steps
 
-  /// A support folder that was replaced by a link since the record was written, or a record that lies, leads
-  /// out of the store's folder.
+  /// Checks that each folder of the set is a folder. A link in its place, or a false record, would lead out of the
+  /// store's folder.
   func checkFolders(_ folder: QuarantineFolder, _ record: MoveRecord) throws {
     var paths: Set = [FileName(folder.storeFolder)]
     for member in record.members {
@@ -337,8 +335,8 @@ struct SetMover: Sendable {
     }
   }
 
-  /// Gives what `from` names the name `to`, leaving `from` where that is possible. A copy is made at `part` until it
-  /// is whole; nil when a part of it may stand at `to`.
+  /// Gives the file `from` the name `to`, and keeps `from` where that is possible. A copy is made at `part` until it is
+  /// complete; nil when a partial copy may be at `to`.
   func place(_ from: String, at to: String, status: FileStatus, part: String? = nil) throws {
     if status.kind == .folder {
       return try ensureFolder(to) { try fileSystem.copyFolder(from, to) }
@@ -404,7 +402,7 @@ struct SetMover: Sendable {
     }
   }
 
-  /// Removes the set's folders, innermost first; one in which something is left stays.
+  /// Removes the set's folders, innermost first; a folder that is not empty stays.
   func removeFolders(_ record: MoveRecord, at path: (String) -> String) throws {
     for folder in Set(record.members.map { FileName(PathText.folder(of: path($0.name))) }) {
       try? fileSystem.sweep(folder.text)
@@ -424,7 +422,7 @@ struct SetMover: Sendable {
     }
   }
 
-  /// Removes a name, if it is still that of `file`; nil for a name that only we give.
+  /// Removes a name if it still belongs to `file`; nil for a name that only Lifeboat uses.
   func remove(_ path: String, _ file: FileStatus? = nil) throws {
     do {
       try fileSystem.unlink(path, file)
@@ -433,7 +431,7 @@ struct SetMover: Sendable {
     }
   }
 
-  /// Removes a quarantine's folder with our own records, if nothing else is in it.
+  /// Removes a quarantine's folder with Lifeboat's records, if it holds nothing else.
   func discard(_ folder: QuarantineFolder) throws {
     try removeFolder(folder.storeFolder)
     guard try fileSystem.status(folder.storeFolder) == nil else { return }
@@ -443,13 +441,13 @@ struct SetMover: Sendable {
     for path in records { try remove(path + RecordFile.partSuffix) }
     let entries = try fileSystem.entries(folder.path)
     let ours = Set(records.map { FileName(PathText.lastComponent(of: $0)) })
-    // The folder with something else in it stays, and so does its record.
+    // A folder that holds anything else stays, and so does its record.
     let keeps = entries.isCut || !entries.names.allSatisfy { ours.contains(FileName($0)) }
     try remove(folder.sealing)
     if !keeps {
       for path in [folder.incident, folder.text, folder.outcome] { try remove(path) }
     }
-    // Last, as without these two a later run would not come back here.
+    // Last, because without these two a later run would not continue here.
     for path in [folder.intent, folder.back] { try remove(path) }
     if !keeps { try removeFolder(folder.path) }
     try fileSystem.syncFolder(folder.incompatible)

@@ -2,42 +2,42 @@ import CLibrary
 import CoreDataStore
 import SafeFiles
 
-/// How two processes keep out of each other's way: the lease orders the moves of several of ours, and SQLite's
-/// own locks keep everybody else out while the names of a set go.
+/// The locks between processes. The lease orders the moves of processes that use Lifeboat, and SQLite's own locks
+/// exclude all others while the names of a set are removed.
 ///
-/// Both are held for a move and no longer, as iOS kills a process that is suspended with a file locked. The
-/// kernel releases both when a process dies. A connection in rollback mode that is idle holds no lock, so it
-/// cannot be seen: what it writes after the move goes to the files that the quarantine holds.
+/// Both are held only during a move, because iOS kills a process that is suspended while it holds a file lock. The
+/// kernel releases both when a process ends. An idle connection in rollback mode holds no lock, so it cannot be
+/// detected: what it writes after the move goes to the files in the quarantine.
 extension SetMover {
   /// Runs `body` while no other process moves a set in or out of `home`. Not to be nested.
   ///
-  /// - Throws: ``StoreRecoveryError`` with the code `store.inUse` when another process does not end its move
-  ///   in time; else what `body` throws.
+  /// - Throws: ``StoreRecoveryError`` with the code `store.inUse` when another process does not finish its move in
+  ///   time; otherwise what `body` throws.
   func leased<Result>(_ home: String, _ body: () throws -> Result) throws -> Result {
     let path = QuarantineFolder.parent(in: home) + "/" + QuarantineFolder.leaseName
-    let patience = Patience(seconds: patience)
+    let deadline = Deadline(seconds: maximumWaitSeconds)
     while true {
       if let descriptor = try fileSystem.lock(path) {
         defer { closeFile(descriptor) }
         return try body()
       }
-      guard patience.rests() else {
+      guard deadline.sleepsBriefly() else {
         throw StoreRecoveryError(
           .inUse, "another process moves a store of this folder right now; try again", path: path)
       }
     }
   }
 
-  /// Runs `body` while no connection of another process can read or write the database at `path`. With
-  /// nil, or where no file is, nobody has to be kept out.
+  /// Runs `body` while no connection of another process can read or write the database at `path`. With nil, or when
+  /// there is no file, nothing is locked.
   ///
-  /// `body` must not open the file: to close it again would release the locks.
+  /// `body` must not open the file: closing it would release the locks.
   ///
-  /// - Throws: ``StoreRecoveryError`` with the code `store.inUse` when another process holds a lock all the
-  ///   time; else what `body` throws.
+  /// - Throws: ``StoreRecoveryError`` with the code `store.inUse` when another process holds a lock all the time;
+  ///   otherwise what `body` throws.
   func lockingOut<Result>(_ path: String?, _ body: () throws -> Result) throws -> Result {
     guard let path, try fileSystem.status(path)?.kind == .file else { return try body() }
-    let patience = Patience(seconds: patience)
+    let deadline = Deadline(seconds: maximumWaitSeconds)
     while true {
       switch try DatabaseLock.take(path) {
       case .taken(let descriptor):
@@ -46,7 +46,7 @@ extension SetMover {
       case .free: return try body()
       case .usedElsewhere: break
       }
-      guard patience.rests() else {
+      guard deadline.sleepsBriefly() else {
         throw StoreRecoveryError(
           .inUse, "another process has the store open; close it there and open again", path: path)
       }
@@ -58,11 +58,11 @@ extension SetMover {
 /// section 1.2, "The Lock-Byte Page"). A connection in WAL mode holds one as long as it is open.
 enum DatabaseLock {
   case taken(Int32)
-  /// Nobody else holds a lock, or that cannot be told on this volume.
+  /// No other process holds a lock, or this volume cannot tell.
   case free
   case usedElsewhere
 
-  /// What excludes every other connection, to be taken or to be asked about.
+  /// The lock that excludes every other connection, for taking it or for asking about it.
   static var exclusive: flock {
     var lock = flock()
     lock.l_type = Int16(F_WRLCK)
@@ -82,7 +82,7 @@ enum DatabaseLock {
       throw SystemCallError(call: "open", path: path, errno: errno)
     }
     var lock = exclusive
-    // A file that cannot be written cannot be locked for writing, but asked about.
+    // A file that cannot be written cannot be locked for writing, but its locks can be queried.
     let result = SystemCalls.retrying {
       unsafe fcntl(descriptor, isReadOnly ? F_GETLK : F_SETLK, &lock)
     }
@@ -93,30 +93,30 @@ enum DatabaseLock {
     return code == EACCES || code == EAGAIN ? .usedElsewhere : .free
   }
 
-  /// Waits until no other process holds a lock, for `seconds` at most.
+  /// Waits until no other process holds a lock, at most `seconds`.
   ///
-  /// - Returns: Whether one still does; nil when that cannot be told.
+  /// - Returns: Whether one still does; nil when unknown.
   @discardableResult
   static func isUsed(_ path: String, forMoreThan seconds: Double) -> Bool? {
-    let patience = Patience(seconds: seconds)
+    let deadline = Deadline(seconds: seconds)
     while true {
       let isUsed = FileEvidence.isUsedElsewhere(path)
-      guard isUsed == true, patience.rests() else { return isUsed }
+      guard isUsed == true, deadline.sleepsBriefly() else { return isUsed }
     }
   }
 }
 
-/// A bounded wait for another process, in short rests.
-struct Patience {
+/// The end of a wait for another process.
+struct Deadline {
   private let end: ContinuousClock.Instant
 
-  /// At most a minute; nothing for what is no number.
+  /// At most a minute from now; no wait for a value that is not a number.
   init(seconds: Double) {
     end = .now + .seconds(seconds.isNaN ? 0 : min(max(seconds, 0), 60))
   }
 
-  /// Rests for a moment; false when the time is up.
-  func rests() -> Bool {
+  /// Sleeps for 2 ms; returns false, without sleeping, when the time is over.
+  func sleepsBriefly() -> Bool {
     guard ContinuousClock.now < end else { return false }
     usleep(2000)
     return true

@@ -6,23 +6,23 @@ package import Foundation
 extension StoreEvidence {
   /// What was tried in a private folder beside the store, before it was to be set aside.
   public struct Trial: Sendable, Codable, Equatable {
-    /// What came of opening a private copy of the set.
+    /// The result of opening a private copy of the set.
     public enum Copy: String, Sendable, Codable, CaseIterable {
       /// It opened, so the store itself is sound and something around it is not.
       case opened
       /// It failed, too.
       case failed
-      /// It failed for want of something around it: a lock, space, a permission.
+      /// It failed because of its surroundings: a lock, too little space, a missing permission.
       case unavailable
-      /// None was made: the set is too large, or space too short.
+      /// None was made: the set is too large, or too little space is free.
       case skipped
     }
 
     /// Whether a throw-away store could be made beside the store; nil when that was not tried.
     public var makesFreshStore: Bool?
-    /// The system's error number or SQLite's code that stood in its way; nil when none is known.
+    /// The system's error number or SQLite's code that prevented it; nil when none is known.
     public var freshCode: Int32?
-    /// What came of opening a private copy; nil when the host gave no check, or a limit of 0 bytes.
+    /// The result of opening a private copy; nil when the host gave no check, or a limit of 0 bytes.
     public var copy: Copy?
 
     /// A trial of which nothing is known yet.
@@ -30,25 +30,26 @@ extension StoreEvidence {
   }
 }
 
-/// Tries things out in `Incompatible/.trial-…`, a private folder on the store's volume that goes away again.
+/// A private folder for trials, `Incompatible/.trial-…` on the store's volume, which is removed afterwards.
 ///
-/// The store is only read. A process that works in such a folder holds a lock on a file in it; one that a killed
-/// run left is removed by the next trial, and by whoever looks for unfinished moves.
+/// The store is only read. A process that works in such a folder holds a lock on a file in it. A folder that a killed
+/// run left is removed by the next trial, and by the next check for unfinished moves.
 struct TrialFolder {
   private static let prefix = ".trial-"
   private static let lockName = ".lock"
-  /// A trial's own files are few; a host's check may make some more.
-  private static let deepest = 8
+  /// How deep folders are removed. A trial makes few folders; a host's check may make some more.
+  private static let maxDepth = 8
 
   let fileSystem: FileSystem
   let path: String
   private let lock: Int32
-  /// The folder as it was made, since another may take its name.
+  /// The status of the folder when it was made, because another folder may take its name.
   private let made: FileStatus?
 
   /// Makes the folder, and removes those of killed runs.
   ///
-  /// Both under the lease, so that nobody finds the folder before its lock is taken; the lease is not held on.
+  /// Both are done under the lease, so that no process finds the folder before its lock is taken. Then the lease is
+  /// released.
   init(in home: String, _ mover: SetMover) throws {
     let fileSystem = mover.fileSystem
     let incompatible = QuarantineFolder.parent(in: home)
@@ -79,19 +80,20 @@ struct TrialFolder {
     return now.isSameFile(as: made)
   }
 
-  /// Whether `name` is one that only a trial gives: the prefix and 16 digits.
+  /// Whether `name` has the form that only a trial uses: the prefix and 16 hexadecimal digits.
   static func isName(_ name: String) -> Bool {
     guard let token = PathText.dropping(prefix: prefix, from: name) else { return false }
     return token.utf8.count == 16 && token.unicodeScalars.allSatisfy(\.properties.isASCIIHexDigit)
   }
 
-  /// Removes the folders of killed runs among `names`, for a caller that holds the lease. What cannot be removed now stays for the next time.
+  /// Removes the folders of killed runs among `names`. The caller holds the lease. What cannot be removed now is left
+  /// for the next time.
   static func sweep(_ names: [String], in incompatible: String, _ fileSystem: FileSystem) {
     for name in names where isName(name) {
       let path = incompatible + "/" + name
       guard (try? fileSystem.status(path))??.kind == .folder else { continue }
       guard (try? fileSystem.status(path + "/" + lockName)) ?? nil != nil else {
-        // Just made, or about to go: gone if it is empty.
+        // The folder was just made, or is being removed: it is removed if it is empty.
         try? fileSystem.removeFolder(path)
         continue
       }
@@ -112,30 +114,30 @@ struct TrialFolder {
 
   private static func remove(_ path: String, _ fileSystem: FileSystem, depth: Int = 0) throws {
     guard let status = try fileSystem.status(path) else { return }
-    guard status.kind == .folder, depth < deepest else {
+    guard status.kind == .folder, depth < maxDepth else {
       return try fileSystem.unlink(path, status)
     }
     for name in try fileSystem.entries(path).names where !PathText.isSame(name, lockName) {
       try remove(path + "/" + name, fileSystem, depth: depth + 1)
     }
-    // Last, so that a folder with something in it can be told from a new one.
+    // Last, so that a folder with content differs from a new one.
     let lock = path + "/" + lockName
     if let status = try fileSystem.status(lock) { try fileSystem.unlink(lock, status) }
     try fileSystem.removeFolder(path)
   }
 
-  /// Makes a throw-away store, as a fresh one would be made.
+  /// Makes a throw-away store in the way a fresh one would be made.
   func makeFresh(_ storeName: String, check: (@Sendable (URL) throws -> Void)?) throws {
     let folder = path + "/fresh"
     try fileSystem.makeFolder(folder, 0o700)
     guard let check else {
-      // Two pages, as the smallest database with a table has.
+      // The size of two pages, which the smallest database with a table has.
       return try fileSystem.write(folder + "/" + storeName, [UInt8](repeating: 0, count: 8192))
     }
     try check(URL(fileURLWithPath: folder + "/" + storeName))
   }
 
-  /// All that a copy needs to open: SQLite makes the index of the log anew.
+  /// The members that a copy needs to open: SQLite makes a new index of the log.
   static let withoutIndex = Set(StoreSet.Role.allCases).subtracting([.sharedMemory])
 
   /// Copies a set, or the members of it with `roles`, into the folder's `name`, links as links.
@@ -159,8 +161,8 @@ struct TrialFolder {
 }
 
 extension StoreRecovery {
-  /// The judgement after a last look: what is free now, whether a fresh store can be made, whether a private
-  /// copy opens, and what the host says to a repetition.
+  /// The judgement after the last checks: the free space, whether a fresh store can be made, whether a private copy
+  /// opens, and whether the host allows a repetition.
   func confirmed(_ judgement: Judgement) throws -> Judgement {
     let path = try realPath()
     var evidence = judgement.evidence
@@ -171,7 +173,7 @@ extension StoreRecovery {
         RepeatedFailure(verdict: judgement.verdict, incidents: repetition.incidents))
       evidence.repetition = repetition
     }
-    // What forbids the move already needs no trial.
+    // No trial is needed when the move is forbidden already.
     let verdict = classify(evidence, policy: policy)
     guard verdict.action == .quarantine else {
       return Judgement(evidence: evidence, verdict: verdict)
@@ -192,13 +194,13 @@ extension StoreRecovery {
     return judge(evidence)
   }
 
-  /// Has `make` make a file in a private folder, then gives it the store's name: a run that is killed leaves all
-  /// of it there or nothing.
+  /// Lets `make` create a file in a private folder, then gives it the store's name. A killed run leaves the complete
+  /// file or none.
   ///
   /// - Parameters:
   ///   - traits: The owner and permissions that it gets; nil to leave those that it was made with.
   ///   - make: Makes the file at the URL that it gets.
-  /// - Throws: What `make` threw, or why the folder or the name cannot be had; nothing is there then.
+  /// - Throws: What `make` threw, or the reason why the folder or the name is not available; no file is left then.
   package func makeWhole(traits: FileTraits? = nil, _ make: (URL) throws -> Void) throws {
     let path = try realPath()
     let folder = try TrialFolder(in: PathText.folder(of: path), mover)
@@ -208,7 +210,7 @@ extension StoreRecovery {
     try make(URL(fileURLWithPath: file))
     guard try folder.isOurs() else {
       throw StoreRecoveryError(
-        .inUse, "another folder took the place of that of the fresh store", path: folder.path)
+        .inUse, "another folder took the place of the folder of the fresh store", path: folder.path)
     }
     if let traits { try fileSystem.setTraits(file, traits) }
     try fileSystem.syncFile(file)
@@ -238,7 +240,7 @@ extension StoreRecovery {
         trial.freshCode = code(of: error)
         return trial
       }
-      // A limit of 0 asks for no copy at all.
+      // A limit of 0 means that no copy is made.
       trial.copy =
         policy.maximumCopyBytes > 0 ? policy.check.map { copyTrial(path, folder, $0) } : nil
     } catch  where error.inUse != nil || (error as? StoreRecoveryError)?.code == .unmovable {

@@ -27,7 +27,7 @@ extension FailedOpen {
   ///   - app: The app's name; empty when it has none.
   /// - Returns: The notice, which says what kind of failure it is.
   public func notice(in texts: IncidentTexts, app: String) -> FailureNotice {
-    // Without evidence our own error is all there is.
+    // Without evidence only Lifeboat's own error is known.
     let own = evidence == nil ? (error as? StoreRecoveryError).map { Situation($0) } : nil
     return texts.notice(
       of: own ?? Situation(verdict, evidence: evidence) ?? .technical, app: app)

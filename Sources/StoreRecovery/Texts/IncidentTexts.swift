@@ -13,10 +13,10 @@ public import Foundation
 public struct IncidentTexts: Sendable {
   /// The languages to choose from, by BCP 47 tag: `nb`, `zh-Hans`.
   public var words: [String: NoticeWords]
-  /// The user's languages, most wanted first, as BCP 47 tags. One without words is passed over; with none left
-  /// the words are English.
+  /// The user's languages, most preferred first, as BCP 47 tags. A language without words is skipped; when none has
+  /// words, the words are English.
   public var preferredLanguages: [String]
-  /// The time zone for dates; nil for UTC, which the text then says.
+  /// The time zone for dates; nil for UTC, which the text then states.
   public var timeZone: TimeZone?
 
   private var ownNotice: (@Sendable (Incident) -> Incident.Notice)?
@@ -60,7 +60,7 @@ public struct IncidentTexts: Sendable {
   public func notice(
     of incident: Incident, outcome: IncidentOutcome? = nil, showingFolder folder: String? = nil
   ) -> Incident.Notice {
-    // A host's closure knows nothing of what became of a set.
+    // A host's closure does not know the outcome of a set.
     if let ownNotice, outcome == nil { return ownNotice(incident) }
     let situation = Situation(incident, outcome: outcome)
     let choice = choice { $0.kept[situation] != nil }
@@ -86,7 +86,7 @@ public struct IncidentTexts: Sendable {
     return notice
   }
 
-  /// The same with another language before all others, in which a note has been written; nil adds none.
+  /// The same texts with `language` before all others: the language of an existing note. nil adds none.
   func preferring(_ language: String?) -> IncidentTexts {
     guard let language else { return self }
     var texts = self
@@ -110,8 +110,8 @@ public struct IncidentTexts: Sendable {
   /// The notice of a failure in which nothing was moved.
   ///
   /// - Parameters:
-  ///   - situation: The failure. ``Situation/replaced`` and ``Situation/restored`` are none, and are told as
-  ///     ``Situation/technical``.
+  ///   - situation: The failure. ``Situation/replaced`` and ``Situation/restored`` are not failures, and get the
+  ///     notice of ``Situation/technical``.
   ///   - app: The app's name; empty when it has none.
   /// - Returns: The notice in the first preferred language that has words for it.
   public func notice(of situation: Situation, app: String) -> FailureNotice {
@@ -159,13 +159,13 @@ public struct IncidentTexts: Sendable {
 }
 
 extension Incident {
-  /// The notice in other words than the record's: in another language, with what became of the set, or with
-  /// the path of the kept files for somebody who asked for it.
+  /// The notice in other words than the record's: in another language, with the outcome of the set, or with the path of
+  /// the kept files for a user who asked for it.
   ///
   /// - Parameters:
   ///   - texts: The words, and with them the language.
   ///   - outcome: What became of the set later; nil when it is still there.
-  ///   - folder: The quarantine's folder as it is now, as ``Incidents/Entry/folder`` has it, to name it in the
+  ///   - folder: The quarantine's folder as it is now (``Incidents/Entry/folder``), to name it in the
   ///     text; nil to name no path.
   /// - Returns: The notice; the record's own stays as it is.
   public func notice(

@@ -1,6 +1,6 @@
-/// The parts of a language tag (BCP 47) that decide about words.
+/// The parts of a language tag (BCP 47) that decide which words are used.
 struct LanguageTag {
-  /// In lower case, with Norwegian and Chinese under one name each.
+  /// In lower case; all codes of Norwegian and of Chinese become one each.
   let language: String
   /// In lower case, for example `hans`; nil when the tag names none and none follows from it.
   let script: String?
@@ -31,7 +31,7 @@ struct LanguageTag {
       }
     }
     switch first.lowercased() {
-    // Bokmål, which readers of Nynorsk read as well.
+    // Bokmål, which readers of Nynorsk understand too.
     case "no", "nor", "nob", "nn", "nno", "nb": language = "nb"
     case "zh", "zho", "chi", "cmn":
       language = "zh"
@@ -46,8 +46,8 @@ struct LanguageTag {
     part.utf8.allSatisfy { (65...90).contains($0) || (97...122).contains($0) }
   }
 
-  /// The tags to look for, the most exact first. One that names a script is never met by a tag without one:
-  /// who reads Traditional Chinese gets no Simplified.
+  /// The tags to look for, the most exact first. A Chinese tag never matches another script: a reader of Traditional
+  /// Chinese does not get Simplified.
   var candidates: [String] {
     var found: [String] = []
     if let script {
@@ -59,8 +59,8 @@ struct LanguageTag {
     return found + [language]
   }
 
-  /// The first of the `preferred` languages that is among `available`, as it is written there, and the region
-  /// that goes with it; nil when none is.
+  /// The first of the `preferred` languages that is in `available`, as it is written there, and the region of the
+  /// preferred tag; nil when none is.
   static func best(
     of available: some Sequence<String>, preferring preferred: [String]
   ) -> (language: String, region: String?)? {

@@ -2,9 +2,9 @@ import Foundation
 
 /// The words of one language. A host edits them, or adds a language, by ``IncidentTexts/words``.
 ///
-/// In all texts `{app}` stands for the app's name, `{App}` for the same at the start of a sentence; in those of
-/// ``kept`` and ``besideNote`` `{date}` stands for the time of the incident, `{reference}` for its id and
-/// `{folder}` for the folder of the kept files, where that is asked for.
+/// In all texts `{app}` stands for the app's name, and `{App}` for the name at the start of a sentence. In those of
+/// ``kept`` and ``besideNote``, `{date}` stands for the time of the incident and `{reference}` for its id. `{folder}`
+/// stands for the folder of the kept files, in texts that name it.
 public struct NoticeWords: Sendable {
   /// A civil time, in the user's time zone.
   public struct Time: Sendable {
@@ -29,17 +29,17 @@ public struct NoticeWords: Sendable {
 
   /// What an app without a name is called, within a sentence and at its start.
   public var unnamedApp: (inside: String, first: String)
-  /// What stands around an app's name; both may be empty.
+  /// The quotation marks around an app's name; both may be empty.
   public var quotes: (opening: String, closing: String)
-  /// Writes a time as it stands within a sentence.
+  /// Writes a time in the form for the middle of a sentence.
   public var date: @Sendable (Time) -> String
-  /// What was kept, in each situation in which something is.
+  /// The notices of kept sets, for each situation in which a set is kept.
   public var kept: [Situation: Incident.Notice]
-  /// A failure, in each situation in which nothing was moved.
+  /// The notices of failures, for each situation in which nothing was moved.
   public var failed: [Situation: FailureNotice]
-  /// Where the kept files are, for a note that lies beside their folder.
+  /// Where the kept files are, for a note beside their folder.
   public var besideNote: String
-  /// Where the kept files are, for somebody who asked for the path.
+  /// Where the kept files are, for a user who asked for the path.
   public var inFolder: String
 
   /// Creates the words of a language from their parts. What is missing in `kept` and `failed` is said in English.
@@ -71,8 +71,8 @@ public struct NoticeWords: Sendable {
     return ["app": quoted, "App": quoted]
   }
 
-  /// Puts `values` in the place of their names in braces. A value is never searched for names itself; a name
-  /// without a value stays as it is.
+  /// Replaces names in braces by their `values`. Values are not searched for names; a name without a value stays as it
+  /// is.
   static func fill(_ text: String, _ values: [String: String]) -> String {
     var result = String.UnicodeScalarView()
     var rest = text.unicodeScalars[...]

@@ -1,7 +1,6 @@
 import CLibrary
 
-/// What a person has to be told about a store that did not open, in the few kinds that call for different
-/// words. More kinds may come.
+/// What a user has to know about a store that did not open: the kinds that need different words. More kinds may come.
 public enum Situation: String, Sendable, Codable, CaseIterable {
   /// Another version of the app saved the data, and this one cannot read it.
   case otherVersion
@@ -9,9 +8,9 @@ public enum Situation: String, Sendable, Codable, CaseIterable {
   case newerVersion
   /// The file is damaged, or a part of it is missing.
   case damaged
-  /// The data seems to be encrypted and the key is missing or wrong. It is no damage.
+  /// The data seems to be encrypted and the key is missing or wrong. It is not damaged.
   case encrypted
-  /// Something else stands where the data should be.
+  /// The file of the data holds something else.
   case unreadable
   /// The data seems to be that of another app. It is never moved.
   case otherApp
@@ -31,7 +30,7 @@ public enum Situation: String, Sendable, Codable, CaseIterable {
   case momentary
   /// An extension or a background task asked; the app itself can do more.
   case inBackground
-  /// The same failure came back so often that the data is left in its place.
+  /// The same failure has happened so often that the data is left in its place.
   case keepsFailing
   /// The data is in use, and the newest changes may be missing from it.
   case newestMissing
@@ -48,8 +47,8 @@ extension Situation {
   ///
   /// - Parameters:
   ///   - verdict: What was decided.
-  ///   - evidence: What it rests on. It tells an encrypted file from one that is none of the app's, and a locked
-  ///     device from missing permissions, where the verdict alone leaves that open.
+  ///   - evidence: The evidence for it. It distinguishes an encrypted file from one that is not the app's, and a locked
+  ///     device from missing permissions, when the verdict alone does not.
   public init?(_ verdict: Verdict, evidence: StoreEvidence? = nil) {
     guard verdict.action != .open else { return nil }
     if verdict.action == .openInMemory {
@@ -113,8 +112,8 @@ extension Situation {
     }
   }
 
-  /// What a rule says by itself, whatever the finding: the conditions that keep a store in its place although
-  /// the finding calls for a quarantine, and our own errors.
+  /// The situation that follows from the rule alone, whatever the finding: conditions that keep a store in its place
+  /// although the finding calls for a quarantine, and Lifeboat's own errors.
   private static func held(_ rule: String, _ evidence: StoreEvidence?) -> Situation? {
     switch rule {
     case "hold.extension", "hold.background": .inBackground
@@ -136,7 +135,7 @@ extension Situation {
     code.map { [ENOSPC, EDQUOT, 13].contains($0) } ?? false
   }
 
-  /// A store of another app is never kept, whatever a record says.
+  /// The store of another app is never moved, so a record that says so is not used.
   private static func keptForeign(_ verdict: Verdict, _ evidence: StoreEvidence) -> Situation {
     let situation = foreign(verdict, evidence)
     return situation == .otherApp ? .unreadable : situation
@@ -146,8 +145,7 @@ extension Situation {
     if verdict.rule == "model.foreign" { return .otherApp }
     if ["file.encrypted", "host.wrongKey"].contains(verdict.rule) { return .encrypted }
     if evidence?.looksEncrypted == true { return .encrypted }
-    // Among the codes of a failed open only a file that looks encrypted is refused as foreign, or one that
-    // nobody could look at.
+    // For a code of a failed open, only a file that looks encrypted, or that could not be read, is refused as foreign.
     let isCode = ["sqlite.", "cocoa."].contains { verdict.rule.utf8.starts(with: $0.utf8) }
     return isCode && verdict.action == .refuse && evidence == nil ? .encrypted : .unreadable
   }

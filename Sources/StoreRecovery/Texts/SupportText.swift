@@ -4,8 +4,8 @@ import ObjectModel
 import SafeText
 
 extension Incident {
-  /// What support needs to know, in English: verdict, evidence in short, codes, and sizes and hashes of both
-  /// sides. It names files and entities; it holds no rows, no path and no text of an error.
+  /// What support needs to know, in English: verdict, summary of the evidence, codes, and sizes and hashes of store and
+  /// model. It names files and entities. It holds no rows, no path and no text of an error.
   public var supportText: String {
     var text = SupportText()
     switch kind {
@@ -48,7 +48,7 @@ extension Verdict {
 
 /// Lines of a name and a value.
 struct SupportText {
-  /// How many lines a list may have; what is left out is counted.
+  /// How many lines a list may have; a last line counts the rest.
   static let listLimit = 24
 
   private(set) var lines: [(name: String, parts: [String], isList: Bool)] = []
@@ -190,7 +190,7 @@ struct SupportText {
       case .opened: "a private copy opened"
       case .failed: "a private copy failed, too"
       case .unavailable: "a private copy failed for another reason"
-      case .skipped: "no private copy was made, as it is too large or space too short"
+      case .skipped: "no private copy was made: the store is too large, or too little space is free"
       case nil: "no private copy was made"
       }
     let code = trial.freshCode.map { " (error \($0))" } ?? ""
@@ -202,7 +202,7 @@ struct SupportText {
 
   // MARK: Both sides
 
-  /// Each entity that is not the same on both sides, with the hash of either.
+  /// Each entity that differs between store and model, with both hashes.
   private mutating func addModel(_ evidence: StoreEvidence) {
     add("Store UUID", evidence.storeUUID)
     add("Framework", evidence.frameworkVersion.map { "\($0)" })

@@ -2,49 +2,50 @@ import CLibrary
 import CoreDataStore
 import ObjectModel
 
-/// Decides from the evidence what is the matter with a store, and what to do.
+/// Decides from the evidence what is wrong with a store, and what to do.
 ///
-/// The function is pure. A code that speaks of the surroundings (locks, space, permissions, the device)
-/// decides alone: no evidence in the file leads from it to a quarantine.
+/// The function is pure. An error code about the surroundings (locks, space, permissions, the device) decides alone: no
+/// evidence in the file leads from it to a quarantine.
 public func classify(_ evidence: StoreEvidence, policy: Policy = Policy()) -> Verdict {
   Classifier(evidence: evidence, policy: policy).verdict()
 }
 
-/// Decides the same for a store that nobody tried to open, as from a shell: by the file alone.
+/// Decides the same from the file alone, for a store that was not opened, as on the command line.
 package func classifyAtRest(_ evidence: StoreEvidence, policy: Policy = Policy()) -> Verdict {
   Classifier(evidence: evidence, policy: policy).verdictAtRest()
 }
 
 struct Classifier {
-  /// The rule for a log that the opener would drop although it holds rows. A copy of the set makes it harmless.
+  /// The rule for a log that the opener would drop although it holds rows. After the set was copied, opening is
+  /// harmless.
   static let damagedLog = "store.walDamaged"
 
   let evidence: StoreEvidence
   let policy: Policy
 
   func verdict() -> Verdict {
-    if let ghost = ghost() { return ghost }
+    if let verdict = lossOnOpening() { return verdict }
     guard let failure = evidence.failure else {
       return Verdict(
-        finding: .healthy, action: .open, reason: "nothing speaks against opening the store",
+        finding: .healthy, action: .open, reason: "nothing prevents opening the store",
         rule: "open")
     }
     return guarded(judge(failure))
   }
 
   func verdictAtRest() -> Verdict {
-    if let ghost = ghost() { return ghost }
+    if let verdict = lossOnOpening() { return verdict }
     guard evidence.mainKind == .file else {
-      return refusal(.hostError, "the path names no file", "store.notAFile")
+      return refusal(.hostError, "the path does not name a file", "store.notAFile")
     }
     if evidence.openErrno != 0 {
       return refusal(.unavailable, "the file cannot be read", "file.unreadable")
     }
-    // Without a failed open nothing says that these were ever stores of the app.
+    // Without a failed open nothing shows that such a file was ever a store of the app.
     if evidence.isMainEmpty { return refusal(.foreign, "the file is empty", "file.empty") }
     if evidence.looksEncrypted == true { return encrypted("file.encrypted") }
     if evidence.header?.isMagicRight != true {
-      return refusal(.foreign, "the file is no SQLite file", "file.notADatabase")
+      return refusal(.foreign, "the file is not an SQLite file", "file.notADatabase")
     }
     if let version = evidence.header?.readVersion, version > 2 {
       return refusal(.newer, Self.newerSQLite, "file.newer")
@@ -52,12 +53,12 @@ struct Classifier {
     guard let structure = evidence.structure else {
       return Verdict(
         finding: .unavailable, action: .retry,
-        reason: "the file could not be read to its end, or changed meanwhile",
+        reason: "the file could not be read to its end, or it changed while it was read",
         rule: "file.unread")
     }
     if let other = otherApp() { return other }
     if let model = mismatch() { return guarded(model) }
-    // A statement that our parser does not know is only a doubt, as SQLite may know it.
+    // A statement that Lifeboat's parser does not know is only a doubt, because SQLite may know it.
     let doubts = structure.findings.filter { $0 != "schema.unreadable" }
     if structure.isUnopenable || !doubts.isEmpty {
       return guarded(
@@ -79,17 +80,17 @@ struct Classifier {
         "model.unrecorded")
     }
     return Verdict(
-      finding: .healthy, action: .open, reason: "nothing speaks against opening the store",
+      finding: .healthy, action: .open, reason: "nothing prevents opening the store",
       rule: "open")
   }
 
   private static let newerBuild = "a newer build of the app wrote the store"
-  private static let newerSQLite = "the file asks for a newer version of SQLite to read it"
+  private static let newerSQLite = "the file needs a newer version of SQLite"
 
-  /// Whether what a look through the whole file says can change the verdict. Where it cannot, the file
-  /// had better stay closed: closing it would drop SQLite's locks on it.
+  /// Whether reading the whole file can change the verdict. If not, the file is not opened, because closing it would
+  /// drop SQLite's locks on it.
   var wantsDeepEvidence: Bool {
-    guard ghost() == nil, evidence.mainKind == .file, !evidence.isMainEmpty,
+    guard lossOnOpening() == nil, evidence.mainKind == .file, !evidence.isMainEmpty,
       let failure = evidence.failure
     else { return false }
     if evidence.host.isExtension == true || evidence.host.isProtectedDataAvailable == false {
@@ -99,7 +100,7 @@ struct Classifier {
     return !rule.rule.isFinal
   }
 
-  /// Whether an error speaks of what is around a store and not of the store.
+  /// Whether an error is about the surroundings of a store and not about the store.
   static func speaksOfSurroundings(_ failure: StoreEvidence.Failure) -> Bool {
     let evidence = StoreEvidence(mainKind: .file)
     return Classifier(evidence: evidence, policy: Policy()).rule(for: failure)?.rule.isFinal == true
@@ -107,9 +108,10 @@ struct Classifier {
 
   // MARK: Before any code
 
-  /// Sets whose opening would lose rows: SQLite deletes the log of a main file that is empty or missing.
-  private func ghost() -> Verdict? {
-    let orphan: String? =
+  /// The verdict on a set whose opening would lose rows: SQLite deletes the log of a main file that is empty or
+  /// missing. nil for any other set.
+  private func lossOnOpening() -> Verdict? {
+    let leftover: String? =
       if evidence.mayHoldRows(.wal) {
         "write-ahead log"
       } else if evidence.mayHoldRows(.journal) {
@@ -117,25 +119,25 @@ struct Classifier {
       } else {
         nil
       }
-    if let orphan, evidence.mainKind == nil {
+    if let leftover, evidence.mainKind == nil {
       return refusal(
         .corrupt,
-        "the main file is missing and its \(orphan) is there; opening would create an empty store and discard the log",
+        "the main file is missing and its \(leftover) is there; opening would create an empty store and discard the log",
         "store.mainMissing")
     }
-    if let orphan, evidence.isMainEmpty {
+    if let leftover, evidence.isMainEmpty {
       return refusal(
         .corrupt,
-        "the main file is empty and its \(orphan) is not; opening would discard the log",
+        "the main file is empty and its \(leftover) is not; opening would discard the log",
         "store.mainEmpty")
     }
     switch evidence.wal?.loss?.kind {
-    // Where the content is nowhere, there is nothing that the opener could destroy.
+    // When the content no longer exists, the opener cannot destroy it.
     case .headerDamaged where evidence.wal?.loss?.keptPages != 0:
-      let pages = evidence.wal?.loss?.keptPages.map { "of \($0) pages " } ?? ""
+      let pages = evidence.wal?.loss?.keptPages.map { " of \($0) pages" } ?? ""
       return refusal(
         .corrupt,
-        "the header of the write-ahead log is damaged; opening would drop the newest content \(pages)without a word",
+        "the header of the write-ahead log is damaged; opening would silently drop the newest content\(pages)",
         Self.damagedLog)
     case .foreign:
       return refusal(
@@ -154,8 +156,8 @@ struct Classifier {
     let id: String
   }
 
-  /// The rule that decides: SQLite's code, else a final code among the Cocoa and POSIX ones, else the
-  /// outermost Cocoa code that says something.
+  /// The rule that decides: SQLite's code, else a final Cocoa code, else the POSIX code, else the outermost Cocoa code
+  /// that is not only a wrapper.
   private func rule(for failure: StoreEvidence.Failure) -> Match? {
     if let code = failure.sqliteCode, let rule = SQLiteRules.rule(for: code) {
       return Match(rule: rule, id: "sqlite.\(code)")
@@ -186,7 +188,7 @@ struct Classifier {
   private func judge(_ failure: StoreEvidence.Failure) -> Verdict {
     let match = rule(for: failure)
     if match?.rule.isFinal != true {
-      // Whatever else ails it: it is not the app's to move.
+      // A store of another app must not be moved, whatever else is wrong with it.
       if let other = otherApp() { return other }
       if let meaning = failure.meaning { return judge(meaning) }
     }
@@ -203,8 +205,8 @@ struct Classifier {
       }
       return refusal(
         .corrupt, "\(rule.reason), and the file is shorter than its header says", id)
-    // A model that does not fit is no sign of damage: a store of an earlier version, which migration would
-    // have brought up to date, has one too.
+    // A model that does not fit is not a sign of damage: a store of an earlier version, which a migration would have
+    // updated, does not fit either.
     case .damage: return damage(rule.reason, id)
     case .notADatabase: return notADatabase(id, rule.reason)
     case .repairable:
@@ -229,14 +231,14 @@ struct Classifier {
     }
   }
 
-  /// What the host says that its error means.
+  /// The verdict for the meaning that the host gives to its error.
   private func judge(_ meaning: FailureMeaning) -> Verdict {
     switch meaning {
     case .newerStore: return newer("host.newerStore")
     case .otherVersion:
       return mismatch()
         ?? quarantine(
-          .incompatible, "the app says that the store is of a version which it does not know",
+          .incompatible, "the app says that it does not know the version of the store",
           "host.otherVersion")
     case .wrongKey: return encrypted("host.wrongKey")
     }
@@ -289,11 +291,11 @@ struct Classifier {
 
   // MARK: The file
 
-  /// The verdict on a store with which no known version of the app's model shares an entity, so that it is no
-  /// earlier version of the app's own: apps without a sandbox all find the same `default.store`. nil for any other.
+  /// The verdict on a store that shares no entity with any known version of the app's model, so it is not an earlier
+  /// store of this app: apps without a sandbox all find the same `default.store`. nil for any other store.
   private func otherApp() -> Verdict? {
     guard evidence.sharesEntities == false else { return nil }
-    // In a newer build all entities may have been renamed.
+    // A newer build may have renamed all entities.
     if evidence.failure?.meaning == .newerStore {
       return refusal(.newer, Self.newerBuild, "host.newerStore")
     }
@@ -302,7 +304,7 @@ struct Classifier {
     }
     return refusal(
       .foreign,
-      "the store and the app's model have no entity in common, so it is taken for that of another app",
+      "the store and the app's model have no entity in common, so it is treated as the store of another app",
       "model.foreign")
   }
 
@@ -331,7 +333,7 @@ struct Classifier {
       "model.mismatch")
   }
 
-  /// The same where the error itself does not say that the model is why.
+  /// The same when the error itself does not say that the model is the cause.
   private func mismatchAlone() -> Verdict? {
     policy.setsAsideOnMismatchAlone ? mismatch() : nil
   }
@@ -341,16 +343,16 @@ struct Classifier {
       ? quarantine(.newer, Self.newerBuild, rule) : refusal(.newer, Self.newerBuild, rule)
   }
 
-  /// The error says that the model does not fit, and the hashes do not show it.
+  /// The verdict when the error says that the model does not fit, and the hashes do not show it.
   private func unprovenMismatch(_ rule: CodeRule, _ id: String) -> Verdict {
     if evidence.isNewerThanApp == true { return newer() }
     if evidence.comparison != nil, evidence.undecided?.isEmpty != false {
       return refusal(
-        .hostError, "\(rule.reason), yet the hashes that the store records do not say so", id)
+        .hostError, "\(rule.reason), but the hashes that the store records do not confirm it", id)
     }
-    // Nothing to compare with, or entities that only Core Data can compare: its word counts.
+    // There is nothing to compare with, or only Core Data can compare the entities: its error decides.
     guard evidence.recordedHashes?.isEmpty == false else {
-      return refusal(.hostError, "\(rule.reason), which the file could not confirm", id)
+      return refusal(.hostError, "\(rule.reason), but the file could not confirm it", id)
     }
     return quarantine(.incompatible, rule.reason, id)
   }
@@ -367,10 +369,10 @@ struct Classifier {
     }
     return Verdict(
       finding: .unavailable, action: .retry,
-      reason: "\(reason), which a second look does not confirm", rule: id)
+      reason: "\(reason), but a second look does not confirm it", rule: id)
   }
 
-  private func notADatabase(_ id: String, _ reason: String = "the file is no SQLite file")
+  private func notADatabase(_ id: String, _ reason: String = "the file is not an SQLite file")
     -> Verdict
   {
     if evidence.looksEncrypted == true { return encrypted(id) }
@@ -378,7 +380,7 @@ struct Classifier {
       return refusal(.hostError, "the file is empty, as a new one is", id)
     }
     guard let header = evidence.header else {
-      // Fewer bytes than the magic number has, or none that could be read.
+      // The file has fewer bytes than the magic number, or could not be read.
       if let size = evidence.mainSizeBytes, size > 0, size < 16, evidence.openErrno == 0 {
         return quarantine(.foreign, "\(reason): it has only \(size) bytes", id)
       }
@@ -387,9 +389,9 @@ struct Classifier {
     if !header.isMagicRight {
       guard evidence.looksEncrypted == false else {
         return refusal(
-          .foreign, "\(reason), and whether it is encrypted could not be told", id)
+          .foreign, "\(reason), and it is unknown whether it is encrypted", id)
       }
-      return quarantine(.foreign, "\(reason): its first bytes are not those of one", id)
+      return quarantine(.foreign, "\(reason): its first bytes are not those of an SQLite file", id)
     }
     if let version = header.readVersion, version > 2 {
       return refusal(.newer, Self.newerSQLite, id)
@@ -419,12 +421,13 @@ struct Classifier {
       return quarantine(.corrupt, "the header or the schema of the file is damaged", "file.damaged")
     }
     return refusal(
-      .hostError, "the error has no code that speaks of the store, and the file shows no cause", id)
+      .hostError,
+      "the error has no code that says anything about the store, and the file shows no cause", id)
   }
 
   // MARK: Conditions
 
-  /// Turns a quarantine into something milder when a condition for it does not hold.
+  /// Turns a quarantine into a milder action when a condition for it is not met.
   private func guarded(_ verdict: Verdict) -> Verdict {
     guard verdict.action == .quarantine else { return verdict }
     func held(_ action: Action, _ reason: String, _ rule: String) -> Verdict {
@@ -433,7 +436,7 @@ struct Classifier {
         reason: "\(verdict.reason); it stays in place because \(reason)", rule: rule)
     }
     let host = evidence.host
-    if host.isExtension == true { return held(.refuse, "an extension asks", "hold.extension") }
+    if host.isExtension == true { return held(.refuse, "an extension opened it", "hold.extension") }
     if host.isInBackground == true {
       return held(.wait, "the app is in the background", "hold.background")
     }
@@ -446,20 +449,21 @@ struct Classifier {
     switch evidence.mainKind {
     case .file: break
     case .symbolicLink: return held(.refuse, "its path is a symbolic link", "hold.symbolicLink")
-    case .folder, .other, nil: return held(.refuse, "its path names no file", "hold.notAFile")
+    case .folder, .other, nil:
+      return held(.refuse, "its path does not name a file", "hold.notAFile")
     }
     guard evidence.openErrno == 0 else {
       return held(.wait, "the file could not be read before the attempt", "hold.unreadable")
     }
     if let free = evidence.freeBytes, free < policy.minimumFreeBytes {
       return held(
-        .wait, "only \(free) bytes are free, and \(policy.minimumFreeBytes) are wanted",
+        .wait, "only \(free) bytes are free, and \(policy.minimumFreeBytes) are needed",
         "hold.noSpace")
     }
     if let repetition = evidence.repetition {
       guard repetition.isKnown else {
         return held(
-          .refuse, "what happened at earlier launches could not be read", "hold.unrecorded")
+          .refuse, "the record of earlier launches could not be read", "hold.unrecorded")
       }
       if repetition.same >= 2 {
         return held(
@@ -477,11 +481,11 @@ struct Classifier {
           .refuse, "the app does not want it to be set aside a second time", "hold.hostDecides")
       }
     }
-    if let trial = evidence.trial { return restrained(by: trial, held) ?? verdict }
+    if let trial = evidence.trial { return heldBack(by: trial, held) ?? verdict }
     return verdict
   }
 
-  private func restrained(
+  private func heldBack(
     by trial: StoreEvidence.Trial, _ held: (Action, String, String) -> Verdict
   ) -> Verdict? {
     if trial.makesFreshStore == false {
@@ -494,7 +498,7 @@ struct Classifier {
       return held(.retry, "a private copy of it opens", "hold.copyOpens")
     case .unavailable:
       return held(
-        .retry, "a private copy of it failed for want of something else", "hold.copyUnavailable")
+        .retry, "a private copy of it failed for another reason", "hold.copyUnavailable")
     case .failed, .skipped, nil: return nil
     }
   }

@@ -1,5 +1,5 @@
-/// What each code of Core Data and Foundation calls for when no SQLite code is inside the error. The numbers
-/// are those of Apple's `CoreDataErrors.h` and `FoundationErrors.h`.
+/// The rule for each code of Core Data and Foundation when the error contains no SQLite code. The numbers are those of
+/// Apple's `CoreDataErrors.h` and `FoundationErrors.h`.
 package enum CocoaRules {
   /// The rule for a code of the Cocoa domain; nil when no row names it.
   package static func rule(for code: Int) -> CodeRule? { byCode[code] }
@@ -49,7 +49,7 @@ package enum CocoaRules {
     CodeRule(134301, .fixed(.retry), .hostError, "a history token has expired and must be dropped"),
     CodeRule(
       134504, .model, .incompatible,
-      "the staged migration does not know the store's model; one without stages may"),
+      "the staged migration does not know the store's model; a migration without stages may"),
     CodeRule(134505, .fixed(.refuse), .newer, "a newer framework wrote the store"),
     CodeRule(134506, .fixed(.refuse), .newer, "the staged migration would have to go backwards"),
   ]
@@ -57,5 +57,5 @@ package enum CocoaRules {
   private static let notOpenErrors: [CodeRule] = [
     134030, 134040, 134050, 134060, 134070, 134090, 134091,
   ]
-  .map { CodeRule($0, .fixed(.refuse), .hostError, "the error is none of opening a store") }
+  .map { CodeRule($0, .fixed(.refuse), .hostError, "the error does not come from opening a store") }
 }

@@ -4,17 +4,18 @@ package struct CodeRule: Sendable, Equatable {
   package enum Treatment: Sendable, Equatable {
     /// This action, whatever the file looks like.
     case fixed(Action)
-    /// Cannot be opened at all: the action depends on what stands in the way.
+    /// The file cannot be opened at all: the action depends on the cause.
     case cannotOpen
-    /// A read came back short: the surroundings, unless the file itself is too short; never a quarantine.
+    /// A read returned too few bytes: a fault of the surroundings, unless the file itself is too short; never a
+    /// quarantine.
     case shortRead
-    /// Damage, when a second look by our own reader confirms it.
+    /// Damage, when Lifeboat's own reader confirms it.
     case damage
-    /// No SQLite file: encrypted, or damage to be confirmed.
+    /// Not an SQLite file: encrypted, or damage to be confirmed.
     case notADatabase
-    /// Damage of derived data only, which a repair on a copy could mend.
+    /// Damage of derived data only, which a repair on a copy could fix.
     case repairable
-    /// The code alone says nothing; damage is looked for when its text blames the schema.
+    /// The code alone says nothing. Damage is searched when its text blames the schema.
     case statement
     /// The model does not fit.
     case model

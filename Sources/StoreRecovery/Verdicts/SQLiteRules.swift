@@ -1,17 +1,17 @@
-/// What each of SQLite's result codes calls for (https://www.sqlite.org/rescode.html). The extended code
-/// decides: one primary code holds causes that need different actions.
+/// The rule for each of SQLite's result codes (https://www.sqlite.org/rescode.html). The extended code decides, because
+/// one primary code covers causes that need different actions.
 package enum SQLiteRules {
-  /// The rule for an extended code. A code that no row names gets what is safe for its family: its
-  /// primary code's action where that never moves a store, else a refusal.
+  /// The rule for an extended code. A code without a row gets the action of its primary code if that never moves a
+  /// store, otherwise a refusal.
   package static func rule(for code: Int32) -> CodeRule? {
     let number = Int(code)
-    // 0, 100 and 101 are no errors.
+    // 0, 100 and 101 are not errors.
     guard number > 0, number != 100, number != 101 else { return nil }
     if let row = byCode[number] { return row }
     if let primary = byCode[number & 0xff], primary.isFinal {
       return CodeRule(
         number, primary.treatment, primary.finding,
-        "SQLite reported \(number), of the family of \(number & 0xff): \(primary.reason)")
+        "SQLite reported \(number), which belongs to \(number & 0xff): \(primary.reason)")
     }
     return CodeRule(
       number, .fixed(.refuse), .unavailable, "SQLite reported \(number), which has no known meaning"
@@ -62,9 +62,9 @@ package enum SQLiteRules {
   ]
 
   private static let inputOutput: [CodeRule] = [
-    CodeRule(10, .fixed(.wait), .unavailable, "the device failed, which is no evidence of damage"),
+    CodeRule(10, .fixed(.wait), .unavailable, "the device failed, which is not evidence of damage"),
     CodeRule(266, .fixed(.retry), .unavailable, "the device could not be read"),
-    CodeRule(522, .shortRead, .unavailable, "a read came back short"),
+    CodeRule(522, .shortRead, .unavailable, "a read returned too few bytes"),
     CodeRule(778, .fixed(.wait), .unavailable, "the device could not be written"),
     CodeRule(1034, .fixed(.wait), .unavailable, "the device could not flush the file"),
     CodeRule(1290, .fixed(.wait), .unavailable, "the device could not flush the folder"),
@@ -108,14 +108,14 @@ package enum SQLiteRules {
     CodeRule(
       267, .repairable, .corrupt,
       "a virtual table's data is damaged; it is derived and can be rebuilt"),
-    CodeRule(523, .repairable, .corrupt, "the table of sequences is damaged; it can be mended"),
+    CodeRule(523, .repairable, .corrupt, "the table of sequences is damaged; it can be repaired"),
     CodeRule(
       779, .repairable, .corrupt,
       "an index is damaged; the table is intact and the index can be rebuilt"),
     CodeRule(12, .fixed(.retry), .unavailable, "SQLite did not find what it asked for"),
     CodeRule(13, .fixed(.wait), .unavailable, "the disk is full"),
     CodeRule(14, .cannotOpen, .unavailable, "the file cannot be opened"),
-    CodeRule(270, .fixed(.refuse), .unavailable, "no folder for temporary files"),
+    CodeRule(270, .fixed(.refuse), .unavailable, "there is no folder for temporary files"),
     CodeRule(526, .fixed(.refuse), .unavailable, "the path names a folder"),
     CodeRule(782, .fixed(.refuse), .unavailable, "the full path cannot be found"),
     CodeRule(1038, .fixed(.refuse), .unavailable, "the path cannot be converted"),
@@ -135,7 +135,7 @@ package enum SQLiteRules {
       20, .fixed(.refuse), .hostError, "a value has the wrong type, which is a fault in code"),
     CodeRule(
       21, .fixed(.retry), .hostError,
-      "SQLite was called wrongly; one attempt with a new connection is worth it"),
+      "SQLite was called wrongly; try once more with a new connection"),
     CodeRule(22, .fixed(.refuse), .unavailable, "this system cannot hold a file that large"),
     CodeRule(
       23, .fixed(.wait), .unavailable, "access was denied; on Apple systems the device is locked"),

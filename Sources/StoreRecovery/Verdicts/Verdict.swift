@@ -1,6 +1,6 @@
 /// What to do about a store that did not open.
 public enum Action: String, Sendable, Codable, CaseIterable {
-  /// Nothing stands in the way of opening it.
+  /// Nothing prevents opening it.
   case open
   /// Try again, with growing pauses and a limit; the store stays as it is.
   case retry
@@ -10,8 +10,8 @@ public enum Action: String, Sendable, Codable, CaseIterable {
   case refuse
   /// Set the store aside and begin with a fresh one.
   case quarantine
-  /// Go on without the store, for example with one in memory, and show the failure: it keeps coming back, and
-  /// the store is not moved any more. It stays as it is.
+  /// Go on without the store, for example with one in memory, and show the failure: it happens again and again, so the
+  /// store is no longer moved. It stays as it is.
   case openInMemory
 }
 
@@ -27,7 +27,7 @@ public struct Verdict: Sendable, Codable, Equatable {
     case newer
     /// The file is damaged.
     case corrupt
-    /// The file is no store, or that of another app, or it is encrypted and the key does not fit.
+    /// The file is not a store, or it is the store of another app, or it is encrypted and the key does not fit.
     case foreign
     /// The surroundings failed: locks, space, permissions, the device. It says nothing about the store.
     case unavailable

@@ -1,28 +1,28 @@
 import Foundation
 import SafeText
 
-/// Takes folders out of texts: they hold the names of users, and are nobody's business.
+/// Removes folders from texts, because their paths hold the names of users.
 struct FolderNames {
-  /// Folders whose parts may be told, without a slash at their ends, the longest first.
-  private var told: [[UInt8]] = []
-  /// These and what is above them; of a path in one of these nothing is told.
+  /// Folders below which names may be shown, without a slash at their ends, the longest first.
+  private var shown: [[UInt8]] = []
+  /// These folders and all above them. A path in one of these is hidden as a whole.
   private var hidden: [[UInt8]] = []
 
   init() { hide(NSHomeDirectory()) }
 
-  /// What lies below `folder` is told relative to it.
+  /// Paths below `folder` are shown relative to it.
   mutating func add(_ folder: String) {
     var path = PathText.withoutTrailingSlashes(folder)
     guard path.utf8.first == UInt8(ascii: "/"), path.utf8.count > 1 else { return }
     hide(path)
-    told.append(Array(path.utf8))
+    shown.append(Array(path.utf8))
     // An incident lies two folders below the store's.
     while let inside = path.utf8.lastIndex(of: UInt8(ascii: "/")), inside != path.startIndex {
       let last = PathText.lastComponent(of: path)
       path = String(path[..<inside])
-      if PathText.isSame(last, "Incompatible") { told.append(Array(path.utf8)) }
+      if PathText.isSame(last, "Incompatible") { shown.append(Array(path.utf8)) }
     }
-    told.sort { $0.count > $1.count }
+    shown.sort { $0.count > $1.count }
   }
 
   private mutating func hide(_ folder: String) {
@@ -46,7 +46,7 @@ struct FolderNames {
         index += 1
         continue
       }
-      if let folder = known(told, bytes, index) {
+      if let folder = known(shown, bytes, index) {
         index += folder.count
         if index < bytes.count, bytes[index] == UInt8(ascii: "/") {
           index += 1
@@ -62,7 +62,7 @@ struct FolderNames {
     return String(decoding: result, as: UTF8.self)
   }
 
-  /// The longest of `folders` that stands at `index` as a whole.
+  /// The longest of `folders` that is the whole path at `index`.
   private func known(_ folders: [[UInt8]], _ bytes: [UInt8], _ index: Int) -> [UInt8]? {
     folders.first { folder in
       let end = index + folder.count
@@ -84,7 +84,7 @@ struct FolderNames {
     guard index + 1 < bytes.count, !Self.endsPath(bytes[index + 1]) else { return false }
     guard index > 0 else { return true }
     let before = bytes[index - 1]
-    // An address of the web, as a host's own words may hold one.
+    // A web address, which the host's own text may contain.
     let lead = bytes[..<index]
     if lead.suffix(5).elementsEqual("http:".utf8) || lead.suffix(6).elementsEqual("https:".utf8) {
       return false

@@ -1,6 +1,6 @@
 import SafeText
 
-/// Names that a user may have chosen, as `name-1`, `name-2`, …: one token for each name throughout a bundle.
+/// Replaces names that a user may have chosen by `name-1`, `name-2`, …: one token for each name in a whole bundle.
 struct NameTokens {
   /// What a name is of.
   enum Kind: String, CaseIterable {
@@ -15,10 +15,10 @@ struct NameTokens {
     case other = "other texts"
   }
 
-  /// By their bytes: two names that look alike are two files.
+  /// The keys are bytes, because two names that look alike may be two files.
   private var numbers: [[UInt8]: Int] = [:]
   private var kinds: [Kind] = []
-  /// How many bytes the names have, the longest first.
+  /// The lengths of the names in bytes, the longest first.
   private(set) var lengths: [Int] = []
 
   mutating func token(for text: String, _ kind: Kind) -> String {
@@ -67,7 +67,7 @@ struct NameTokens {
   }
 }
 
-/// The forms that names and numbers have where frameworks write them.
+/// The usual forms of names and numbers that frameworks write.
 enum NameForm {
   /// Letters, digits, `_` and `$` of ASCII, no digit first, and not too many (``isSober(_:)``).
   static func isIdentifier(_ text: String) -> Bool {
@@ -75,9 +75,9 @@ enum NameForm {
     return text.utf8.allSatisfy { isLetter($0) || isDigit($0) || "_$".utf8.contains($0) }
   }
 
-  /// Whether a name is short enough not to be prose, and holds no number as long as that of a telephone: 64 bytes,
-  /// five words joined by `_` and six digits in a row at most. Core Data joins names to longer ones that begin
-  /// with `Z_`, of 128 bytes and ten words at most.
+  /// Whether a name is too short to be prose and holds no number as long as a telephone number: at most 64 bytes,
+  /// five words joined by `_` and six digits in a row. Core Data joins names to longer ones that begin with `Z_`: at
+  /// most 128 bytes and ten words.
   private static func isSober(_ text: String) -> Bool {
     let isJoined = text.utf8.starts(with: "Z_".utf8)
     guard text.utf8.count <= (isJoined ? 128 : 64) else { return false }
@@ -85,7 +85,7 @@ enum NameForm {
     return words <= (isJoined ? 10 : 5) && !hasLongNumber(text)
   }
 
-  /// Whether seven digits or more stand in a row.
+  /// Whether the text has seven or more digits in a row.
   private static func hasLongNumber(_ text: String) -> Bool {
     var count = 0
     for byte in text.utf8 {
@@ -116,7 +116,7 @@ enum NameForm {
       && text.utf8.allSatisfy { isLetter($0) || isDigit($0) || "_.-+:".utf8.contains($0) }
   }
 
-  /// As Xcode names versions of a model: `Notes 2`.
+  /// A name that Xcode gives to a version of a model: `Notes 2`.
   static func isVersionName(_ text: String) -> Bool {
     guard let space = text.utf8.lastIndex(of: 0x20) else { return isDotted(text) }
     let number = text.utf8[text.utf8.index(after: space)...]
@@ -148,7 +148,7 @@ enum NameForm {
       }
   }
 
-  /// The name of a file as developers give it.
+  /// A file name of the kind that developers choose.
   static func isPlainFileName(_ text: String) -> Bool {
     isDotted(text) && isSober(text) && !text.utf8.contains(UInt8(ascii: ":"))
   }

@@ -12,7 +12,7 @@ enum Quoted {
     return result + "\""
   }
 
-  /// An entry name whose bytes may spell nothing, for `BundleError.entry`.
+  /// An entry name for `BundleError.entry`; its bytes may not be UTF-8.
   static func name(_ bytes: some Collection<UInt8>) -> String {
     String(decoding: bytes.prefix(ZipNames.maxBytes), as: UTF8.self)
   }

@@ -2,24 +2,24 @@ import CoreDataStore
 import SQLiteFile
 import SafeText
 
-/// Decides of each text in a record whether it may be passed on, before the record becomes JSON.
+/// Decides for each text in a record whether it may be passed on, before the record becomes JSON.
 ///
-/// What has no rule here is not passed on: a record that grows shows its new texts as tokens until somebody
-/// has thought about them.
+/// A text without a rule is not passed on. When a record gets a new text, that text is shown as a token until a rule
+/// is added for it.
 struct RecordMask {
   private enum Rule {
-    /// A word of ours, or of a type that allows few.
+    /// A word that Lifeboat defines, or a value of a type that allows only a few.
     case word
-    /// Words of ours or of the host's, that may hold names and paths.
+    /// A sentence of Lifeboat's or of the host, which may hold names and paths.
     case sentence
     case form(NameTokens.Kind, @Sendable (String) -> Bool)
     /// The path or name of the store's main file.
     case store
     /// A name in the store's set.
     case member
-    /// A folder of the store's.
+    /// A folder of the store.
     case folder
-    /// Why something cannot be read, which may quote it.
+    /// The reason why something cannot be read, which may quote it.
     case quoting
   }
 
@@ -37,8 +37,8 @@ struct RecordMask {
 
   // MARK: - Records
 
-  /// `record`, which may stand under a key of another, with its texts as they may be passed on: first the names,
-  /// then the sentences that they stand in.
+  /// `record`, which may be the value of `key` in another record, with its texts as they may be passed on. Names are
+  /// masked first, then the sentences that contain them.
   mutating func masked(_ record: JSONValue, _ key: String) -> JSONValue {
     let named = walk(record, "", key, isSentences: false)
     return walk(named, "", key, isSentences: true)
@@ -66,7 +66,7 @@ struct RecordMask {
         }
       }
       if key == "findings", isSentences, case .string(let id)? = result["id"],
-        !Self.speaksOfBytesOnly(id), result["message"] != nil
+        !Self.quotesNothing(id), result["message"] != nil
       {
         result["message"] = .string(Self.leftOut)
       }
@@ -95,20 +95,20 @@ struct RecordMask {
     isUsual(text) ? text : tokens.token(for: text, kind)
   }
 
-  /// A table, a column or another part of the schema; what is not known to be a name is none.
+  /// A table, a column or another part of the schema. Text that is not known to be a name is masked.
   mutating func schemaName(_ text: String, isName: Bool) -> String {
     isName && NameForm.isIdentifier(text) ? text : tokens.token(for: text, .schema)
   }
 
-  /// The main file's name as it may be told.
+  /// The main file's name as it may be passed on.
   mutating func storeFile() -> String { storeFile(storeName) }
 
   private mutating func storeFile(_ name: String) -> String {
     self.name(name, .store, NameForm.isPlainFileName)
   }
 
-  /// A member's name: that of the main file with what SQLite and Core Data add, and below the folder of external
-  /// data UUIDs only.
+  /// A member's name. The names that SQLite and Core Data derive from the main file's stay readable; below the folder
+  /// of external data only UUIDs do.
   mutating func member(_ name: String) -> String {
     let parts = PathText.components(of: name)
     let main = storeFile()
@@ -143,10 +143,10 @@ struct RecordMask {
 
   // MARK: - Sentences
 
-  /// What stands in the place of words that may quote the file.
-  static let leftOut = "left out: the words may quote the store"
+  /// Replaces a text that may quote the file.
+  static let leftOut = "left out: the text may quote the store"
 
-  /// `text` without folders, and with tokens for the names that have one, where such a name stands as a whole.
+  /// `text` without folders, and with tokens for the names that have one. Only whole words are replaced.
   func sentence(_ text: String) -> String {
     let bytes = Array(folders.without(text).utf8)
     guard !tokens.lengths.isEmpty else { return String(decoding: bytes, as: UTF8.self) }
@@ -164,7 +164,7 @@ struct RecordMask {
     return String(decoding: result, as: UTF8.self)
   }
 
-  /// The longest name at `index`: one may be part of another.
+  /// The token of the longest name at `index`. One name may be a part of another.
   private func token(in text: [UInt8], at index: Int) -> (String, count: Int)? {
     guard index == 0 || !Self.joins(text[index - 1], text[index]) else { return nil }
     for count in tokens.lengths {
@@ -177,7 +177,7 @@ struct RecordMask {
     return nil
   }
 
-  /// Whether two bytes are of one word. Letters beyond ASCII may stand side by side without being one.
+  /// Whether two bytes belong to one word. Letters beyond ASCII may follow each other without forming one word.
   private static func joins(_ one: UInt8, _ other: UInt8) -> Bool {
     isWord(one) && isWord(other)
   }
@@ -186,9 +186,9 @@ struct RecordMask {
     (byte >= 0x30 && byte <= 0x39) || ((0x61...0x7a).contains(byte | 0x20) && byte < 0x80)
   }
 
-  /// Whether the words of a finding are ours and numbers alone: it tells of bytes, pages and records. Those of
-  /// schemas, models and entities name and quote what the file holds.
-  static func speaksOfBytesOnly(_ id: String) -> Bool {
+  /// Whether the message of a finding holds only fixed text and numbers, as those about bytes, pages and records do.
+  /// Messages about schemas, models and entities quote names that the file holds.
+  static func quotesNothing(_ id: String) -> Bool {
     guard let dot = id.utf8.firstIndex(of: UInt8(ascii: ".")) else { return false }
     return families.contains(String(id[..<dot])) || exceptions.contains(id)
   }
@@ -220,7 +220,7 @@ struct RecordMask {
   private static let version = Rule.form(.version, NameForm.isVersionName)
   private static let dotted = Rule.form(.other, NameForm.isDotted)
 
-  /// By key, or by the key of the object around it and its own.
+  /// The rules by key, or by the key of the enclosing object and the key, joined by a dot.
   private static let rules: [String: Rule] = [
     // Of all records.
     "schema": .word, "kind": .word, "role": .word, "severity": .word, "id": dotted,

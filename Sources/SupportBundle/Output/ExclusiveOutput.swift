@@ -4,15 +4,15 @@ internal import Foundation
 import SafeFiles
 import SafeText
 
-/// A new file that gets its name only when it is complete, and never takes one that is in use.
+/// A new file that gets its name only when it is complete, and never replaces another file.
 ///
 /// The bytes go to a temporary name in the same folder, created exclusively with mode 0600. `commit` syncs
-/// them, links the final name to them and syncs the folder. Until then nothing stands under the final name,
-/// and when the object goes away before, the temporary file goes with it.
+/// them, links the final name to them and syncs the folder. Until then nothing has the final name. When the object is
+/// released before, the temporary file is removed.
 final class ExclusiveOutput {
   let path: String
   let temporaryPath: String
-  /// The folder, kept open: what it is later swapped for is none of ours.
+  /// The folder, kept open, so that replacing it under its path has no effect.
   private let folder: Int32
   private let name: String
   private let temporaryName: String
@@ -21,10 +21,11 @@ final class ExclusiveOutput {
   /// Where the next `append` writes, in bytes from the start.
   private(set) var size: UInt64 = 0
   private var isNamed = false
-  /// What the temporary name stands for.
+  /// The identity of the file that has the temporary name.
   private var identity = stat()
 
-  /// `making` has the file made that a kill would leave behind.
+  /// `making` is called with the path of the temporary file, which a kill would leave behind, and a closure that
+  /// creates it and returns whether it exists then.
   init(
     path: String, calls: OutputCalls, making: (String, () -> Bool) -> Void
   ) throws(BundleError) {
@@ -42,12 +43,12 @@ final class ExclusiveOutput {
     var status = stat()
     if unsafe fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 {
       _ = close(folder)
-      throw BundleError(.outputExists, "the output exists already", path: path)
+      throw BundleError(.outputExists, "the output already exists", path: path)
     }
     var temporary = ""
     var opened: Int32 = -1
     var error: Int32 = 0
-    // Sixteen random hex digits do not collide; the second try is for a name left by a copied machine.
+    // Sixteen random hexadecimal digits do not collide. More tries are for a copied machine that repeats its numbers.
     for _ in 0..<4 {
       let random = String(UInt64.random(in: .min ... .max), radix: 16)
       temporary = ".lifeboat-" + random + ".partial"
@@ -151,8 +152,8 @@ final class ExclusiveOutput {
 
   // MARK: - End
 
-  /// Makes the bytes durable and gives them their name. Returns the temporary name when it could not be
-  /// removed, which harms nothing: it is the same file.
+  /// Makes the bytes durable and gives them their name. Returns the temporary name when it could not be removed. That
+  /// does no harm: it is a second name of the same file.
   func commit() throws(BundleError) -> String? {
     guard descriptor >= 0 else {
       throw BundleError(.misuse, "the output was closed before its end", path: path)
@@ -177,7 +178,7 @@ final class ExclusiveOutput {
     }
   }
 
-  /// Removes the temporary name as long as it stands for the file that we made. Returns whether our file has lost it.
+  /// Removes the temporary name if it still belongs to the file made here. Returns whether that file no longer has it.
   private func removeTemporaryName() -> Bool {
     let end = calls.remove(folder, temporaryName) { name in
       var status = stat()
@@ -211,7 +212,8 @@ final class ExclusiveOutput {
   private func namingError(_ error: Int32) -> BundleError {
     error == EEXIST
       ? BundleError(
-        .outputExists, "the output exists by now; nothing was replaced", path: path,
+        .outputExists, "another file took the name of the output meanwhile; nothing was replaced",
+        path: path,
         systemError: error)
       : SystemPath.error(.writeFailed, "the output cannot be named", error, path: path)
   }
@@ -219,7 +221,7 @@ final class ExclusiveOutput {
   private func syncFolder() throws(BundleError) {
     let result = SystemPath.retrying { calls.sync(folder) }
     let error = errno
-    // EINVAL, ENOTSUP: this file system has no sync for folders. EBADF: this one may not be read.
+    // EINVAL, ENOTSUP: this file system has no sync for folders. EBADF: the folder may not be read.
     guard result == 0 || error == EINVAL || error == ENOTSUP || error == EBADF else {
       throw SystemPath.error(
         .writeFailed, "the output is complete but its folder cannot be synced", error, path: path)

@@ -8,7 +8,7 @@ final class InputFile: Sendable {
   let size: UInt64
   private let descriptor: Int32
 
-  // O_NONBLOCK keeps a pipe of that name from hanging the open; it means nothing for regular files.
+  // With O_NONBLOCK opening a pipe does not block; it has no effect on regular files.
   private static let flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK
 
   /// Opens `path`. With `followsLink` false a symbolic link as last component is refused.
@@ -18,7 +18,7 @@ final class InputFile: Sendable {
     try self.init(path: path) { unsafe open(path, flags) }
   }
 
-  /// Opens the entry `name` of an open folder, which may not be a link; `path` is what errors say.
+  /// Opens the entry `name` of an open folder, which may not be a link; errors name `path`.
   convenience init(name: String, in folder: Int32, path: String) throws(BundleError) {
     try self.init(path: path) { unsafe openat(folder, name, Self.flags | O_NOFOLLOW) }
   }
@@ -39,7 +39,7 @@ final class InputFile: Sendable {
       if result != 0 {
         throw SystemPath.error(.readFailed, "the file cannot be examined", error, path: path)
       }
-      throw BundleError(.notAFile, "not a regular file", path: path)
+      throw BundleError(.notAFile, "the path does not name a regular file", path: path)
     }
     descriptor = opened
     self.size = size
@@ -79,7 +79,7 @@ final class InputFile: Sendable {
     let available = size > offset ? size - offset : 0
     guard count >= 0, UInt64(count) <= available else {
       throw BundleError(
-        .truncated, "\(count) bytes are announced where the file has \(available)", path: path,
+        .truncated, "\(count) bytes are announced, and the file has \(available)", path: path,
         offset: offset)
     }
     var buffer = [UInt8](repeating: 0, count: count)
@@ -94,9 +94,9 @@ final class InputFile: Sendable {
 
 }
 
-/// What paths and system calls have in common.
+/// Helpers for paths and system calls.
 enum SystemPath {
-  /// Refuses what a C string would cut short.
+  /// Refuses a path that is empty, or that a C string would cut short.
   static func check(_ path: String) throws(BundleError) {
     if path.isEmpty { throw BundleError(.inputMissing, "the path is empty", path: path) }
     if path.utf8.contains(0) {
@@ -109,12 +109,14 @@ enum SystemPath {
     case ENOENT, ENOTDIR:
       Self.error(.inputMissing, "there is no such file", error, path: path)
     case EACCES, EPERM:
-      Self.error(.permissionDenied, "the file may not be read", error, path: path)
+      Self.error(.permissionDenied, "this user may not read the file", error, path: path)
     case ELOOP:
-      Self.error(.notAFile, "a symbolic link, which is not followed", error, path: path)
-    // What sockets, and devices without a driver, answer: the first on Linux, the second on Apple's systems.
+      Self.error(
+        .notAFile, "the path names a symbolic link, which is not followed", error, path: path)
+    // The errors for sockets and for devices without a driver: ENXIO on Linux, EOPNOTSUPP on Apple's systems.
     case ENXIO, EOPNOTSUPP:
-      Self.error(.notAFile, "a socket or a device, not an ordinary file", error, path: path)
+      Self.error(
+        .notAFile, "the path names a socket or a device, not a regular file", error, path: path)
     default:
       Self.error(.readFailed, "the file cannot be opened", error, path: path)
     }

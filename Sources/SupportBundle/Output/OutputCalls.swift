@@ -16,10 +16,11 @@ import SafeFiles
   var rename: @Sendable (_ folder: Int32, _ from: String, _ to: String) -> Int32 = {
     moveFile($0, $1, $2)
   }
-  /// Removes a name as long as it is that of the file that is meant.
+  /// Removes a name if it still belongs to the expected file.
   var remove:
-    @Sendable (_ folder: Int32, _ name: String, _ isOurs: (_ name: String) -> Bool) -> OwnName.End =
-      { OwnName.remove($1, in: $0, isOurs: $2) }
+    @Sendable (_ folder: Int32, _ name: String, _ isOurs: (_ name: String) -> Bool) ->
+      SafeRemoval.End =
+      { SafeRemoval.remove($1, in: $0, isOurs: $2) }
 }
 
 private func createExclusively(_ folder: Int32, _ name: String) -> Int32 {
@@ -28,7 +29,7 @@ private func createExclusively(_ folder: Int32, _ name: String) -> Int32 {
 
 private func syncToDrive(_ descriptor: Int32) -> Int32 {
   #if canImport(Darwin)
-    // fsync leaves the bytes in the drive's cache; not every volume knows F_FULLFSYNC.
+    // fsync leaves the bytes in the drive's cache. Not every volume supports F_FULLFSYNC.
     if fcntl(descriptor, F_FULLFSYNC) == 0 { return 0 }
   #endif
   return fsync(descriptor)

@@ -1,12 +1,12 @@
 import CLibrary
 import SafeText
 
-/// A folder that stays open, so that what is read below it is read there, whatever its path leads to by then.
+/// A folder that stays open, so that files below it are read from this folder even when its path leads elsewhere later.
 final class SourceFolder: Sendable {
   let path: String
   private let descriptor: Int32
 
-  /// Opens the folder; the way to it may lead over links.
+  /// Opens the folder; its path may contain links.
   init(_ path: String) throws(BundleError) {
     try SystemPath.check(path)
     self.path = path
@@ -18,13 +18,12 @@ final class SourceFolder: Sendable {
     if descriptor >= 0 { _ = close(descriptor) }
   }
 
-  /// Opens the regular file that is called `name` below the folder. No part of the name is followed when it is a
-  /// link, and none may lead up.
+  /// Opens the regular file `name` below the folder. No part of the name may be a link or lead upwards.
   func file(_ name: String) throws(BundleError) -> InputFile {
     let parts = PathText.components(of: name)
     let whole = PathText.joined(path, name)
     guard let last = parts.last, parts.allSatisfy({ PathText.isPlainName($0) }) else {
-      throw BundleError(.inputMissing, "the name does not stand below its folder", path: whole)
+      throw BundleError(.inputMissing, "the name leads out of the folder", path: whole)
     }
     var folder = descriptor
     defer { if folder != descriptor { _ = close(folder) } }
@@ -34,7 +33,7 @@ final class SourceFolder: Sendable {
         unsafe openat(parent, part, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
       }
       guard next >= 0 else {
-        // Some systems call a link in the place of a folder no folder.
+        // For a link in the place of a folder some systems report ENOTDIR.
         let error = errno == ENOTDIR ? ELOOP : errno
         throw SystemPath.openError(error, path: whole)
       }

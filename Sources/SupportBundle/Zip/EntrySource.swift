@@ -6,7 +6,7 @@ enum EntrySource {
   case bytes([UInt8])
   case file(InputFile)
 
-  /// The size in bytes, for files the one they had when they were opened.
+  /// The size in bytes; for a file, its size when it was opened.
   var size: UInt64 {
     switch self {
     case .bytes(let bytes): UInt64(bytes.count)

@@ -2,7 +2,7 @@ import CLibrary
 public import Foundation
 import SafeText
 
-/// The parts of a zip archive that hold models, in a private folder that goes again with this value.
+/// The parts of a zip archive that hold models, in a private folder that is removed when this object is released.
 ///
 /// The archive may be a support bundle, a zipped app (`.ipa`) or a zipped folder of models. Only stores with
 /// their logs, models and recorded hashes are unpacked; the archive is evidence, so nothing is written near it.
@@ -25,8 +25,8 @@ public final class UnpackedArchive {
     return lead == [0x50, 0x4B, 0x03, 0x04] || lead == [0x50, 0x4B, 0x05, 0x06]
   }
 
-  /// Unpacks what may hold a model. `making` has each folder and file made: it is given the
-  /// path, and what makes it and tells whether it is there then.
+  /// Unpacks what may hold a model. `making` is called with the path of each folder and file and a closure that
+  /// creates it and returns whether it exists then.
   ///
   /// - Throws: ``BundleError`` about the archive or the private folder.
   public init(_ path: String, making: @escaping (String, () -> Bool) -> Void = { _ = $1() }) throws
@@ -46,20 +46,21 @@ public final class UnpackedArchive {
 
   /// The most bytes of JSON and of property lists, which are read as a whole.
   static let recordLimit: UInt64 = 4 << 20
-  /// The most bytes of one model, which is read as a whole; no real one has a quarter of that.
+  /// The most bytes of one model, which is read as a whole. Real models have less than a quarter of that.
   static let modelLimit: UInt64 = 16 << 20
-  /// How many bytes may come out for each byte of the archive. A store that shrinks more holds next to nothing.
+  /// How many bytes may be unpacked for each byte of the archive. A store that is compressed further is almost empty.
   static let growthLimit: UInt64 = 20
-  /// What may come out of any archive, however small it is.
+  /// How many bytes may be unpacked from any archive, however small it is.
   static let freeBytes: UInt64 = 1 << 20
 
-  /// Judges what is announced before the first byte is written.
+  /// Checks the announced sizes before the first byte is written.
   private static func check(
     _ wanted: [ZipReader.Entry], of reader: ZipReader
   ) throws(BundleError) {
     guard wanted.count <= entryLimit else {
       throw BundleError(
-        .tooLarge, "\(wanted.count) stores and models, and \(entryLimit) are the limit",
+        .tooLarge,
+        "the archive has \(wanted.count) files of stores and models, and the limit is \(entryLimit)",
         path: reader.path)
     }
     var total: UInt64 = 0
@@ -67,7 +68,7 @@ public final class UnpackedArchive {
       let limit = limit(of: entry.name)
       guard entry.size <= limit else {
         throw BundleError(
-          .tooLarge, "the entry would unpack to \(entry.size) bytes, and \(limit) are the limit",
+          .tooLarge, "the entry would unpack to \(entry.size) bytes, and the limit is \(limit)",
           path: reader.path, entry: entry.name)
       }
       // No overflow: the reader has added up all sizes.
@@ -76,14 +77,14 @@ public final class UnpackedArchive {
     guard total <= byteLimit else {
       throw BundleError(
         .tooLarge,
-        "the stores and models would unpack to \(total) bytes, and \(byteLimit) are the limit",
+        "the stores and models would unpack to \(total) bytes, and the limit is \(byteLimit)",
         path: reader.path)
     }
     let (grown, overflow) = reader.size.multipliedReportingOverflow(by: growthLimit)
     guard overflow || total <= max(grown, freeBytes) else {
       throw BundleError(
         .tooLarge,
-        "the stores and models would unpack to \(total) bytes, more than \(growthLimit) times the \(reader.size) of the archive",
+        "the stores and models would unpack to \(total) bytes, more than \(growthLimit) times the size of the archive, \(reader.size) bytes",
         path: reader.path)
     }
   }
@@ -104,7 +105,7 @@ public final class UnpackedArchive {
   private func unpack(_ entry: ZipReader.Entry, of reader: ZipReader) throws {
     let file = try privateFolder.makeFile(ZipNames.components(of: entry.name))
     defer { _ = close(file) }
-    try reader.read(entry) { try MadeTree.write($0, to: file, path: entry.name) }
+    try reader.read(entry) { try OutputTree.write($0, to: file, path: entry.name) }
   }
 
   /// The version hashes in a bundle.

@@ -17,7 +17,7 @@ struct ZipCentralHeader {
       try fields.u32(start) == ZipFormat.centralSignature
     else {
       throw BundleError(
-        .badDirectory, "no entry of the central directory where one is announced",
+        .badDirectory, "the central directory has no entry where one is announced",
         offset: fields.place(start))
     }
     flags = try fields.u16(start + 8)
@@ -42,7 +42,7 @@ struct ZipCentralHeader {
 
     var zip64 = try ZipExtra(
       parsing: fields, at: start + ZipFormat.centralSize + nameSize, size: extraSize)
-    // 4.5.3: the fields stand in this order, and only those whose short form is saturated.
+    // 4.5.3: the fields are in this order, and only those are present whose 32-bit form is saturated.
     size = try zip64.value(for: shortSize)
     compressedSize = try zip64.value(for: shortCompressed)
     headerOffset = try zip64.value(for: shortOffset)
@@ -52,22 +52,24 @@ struct ZipCentralHeader {
   func check(isFolder: Bool, limits: ZipLimits) throws(BundleError) {
     try Self.checkFlags(flags)
     guard method == ZipFormat.methodStored || method == ZipFormat.methodDeflated else {
-      throw BundleError(.unsupported, "compression method \(method) is not read here")
+      throw BundleError(.unsupported, "compression method \(method) is not supported")
     }
     guard size <= limits.entryBytes else {
       throw BundleError(
-        .tooLarge, "\(size) bytes in one entry where \(limits.entryBytes) are allowed")
+        .tooLarge, "the entry has \(size) bytes, and the limit is \(limits.entryBytes)")
     }
     if method == ZipFormat.methodStored, size != compressedSize {
-      throw BundleError(.sizeMismatch, "a stored entry gives two sizes")
+      throw BundleError(
+        .sizeMismatch, "the entry is stored without compression and has two different sizes")
     }
-    let (most, overflow) = compressedSize.multipliedReportingOverflow(by: ZipFormat.maxDeflateRatio)
-    guard overflow || size <= most else {
+    let (maxSize, overflow) = compressedSize.multipliedReportingOverflow(
+      by: ZipFormat.maxDeflateRatio)
+    guard overflow || size <= maxSize else {
       throw BundleError(
         .impossibleRatio, "\(compressedSize) compressed bytes cannot hold \(size) bytes")
     }
     guard !isFolder || size == 0 else {
-      throw BundleError(.badDirectory, "a folder with \(size) bytes")
+      throw BundleError(.badDirectory, "the entry is a folder and has \(size) bytes")
     }
   }
 
@@ -88,13 +90,17 @@ struct ZipCentralHeader {
         at: headerOffset, count: ZipFormat.localSize + nameSize + extraSize),
       base: headerOffset)
     guard Array(try local.slice(ZipFormat.localSize, nameSize)) == name else {
-      throw mismatch("has another name")
+      throw mismatch("has another name than the central directory")
     }
     let localFlags = try local.u16(6)
-    guard localFlags == flags else { throw mismatch("has other flags") }
-    guard try local.u16(8) == method else { throw mismatch("has another method") }
+    guard localFlags == flags else {
+      throw mismatch("has other flags than the central directory")
+    }
+    guard try local.u16(8) == method else {
+      throw mismatch("has another method than the central directory")
+    }
     guard try local.u16(10) == time, try local.u16(12) == date else {
-      throw mismatch("has another time")
+      throw mismatch("has another time than the central directory")
     }
     var zip64 = try ZipExtra(
       parsing: local, at: ZipFormat.localSize + nameSize, size: extraSize)
@@ -109,7 +115,7 @@ struct ZipCentralHeader {
       isDeferred
         || (localCRC == crc32 && localCompressed == compressedSize && localSize == size)
     else {
-      throw mismatch("has another size or checksum")
+      throw mismatch("has another size or checksum than the central directory")
     }
     let dataOffset = headerOffset + UInt64(local.bytes.count)
     let (end, overflow) = dataOffset.addingReportingOverflow(compressedSize)
@@ -121,9 +127,7 @@ struct ZipCentralHeader {
   }
 
   private func mismatch(_ what: String) -> BundleError {
-    BundleError(
-      .headerMismatch, "the local header \(what) than the central directory says",
-      offset: headerOffset)
+    BundleError(.headerMismatch, "the local header \(what)", offset: headerOffset)
   }
 
   private static func checkFlags(_ flags: UInt16) throws(BundleError) {
@@ -135,7 +139,7 @@ struct ZipCentralHeader {
     let known =
       ZipFormat.flagCompressionLevel | ZipFormat.flagDataDescriptor | ZipFormat.flagUTF8
     guard flags & ~known == 0 else {
-      throw BundleError(.unsupported, "flags \(String(flags, radix: 16)) are not read here")
+      throw BundleError(.unsupported, "flags \(String(flags, radix: 16)) are not supported")
     }
   }
 }
@@ -152,14 +156,15 @@ private struct ZipExtra {
     var found: [UInt64]?
     var position = start
     let end = start + size
-    // Each field has an identifier and a size of two bytes each (4.5.1); a rest of up to three bytes is
-    // padding that some tools leave.
+    // Each field has an identifier and a size of two bytes each (4.5.1). Up to three bytes at the end are padding
+    // that some tools leave.
     while end - position >= 4 {
       let id = try fields.u16(position)
       let length = Int(try fields.u16(position + 2))
       guard length <= end - position - 4 else {
         throw BundleError(
-          .badDirectory, "an extra field is longer than its place", offset: fields.place(position))
+          .badDirectory, "an extra field is longer than the space for it",
+          offset: fields.place(position))
       }
       if id == ZipFormat.zip64ExtraID {
         guard found == nil else {

@@ -1,4 +1,4 @@
-/// The end of an archive: where the central directory lies, and what the end record says.
+/// The end of an archive: where the central directory is, and what the end record says.
 struct ZipDirectory: Sendable {
   let entryCount: Int
   /// The central directory, in bytes from the start of the archive.
@@ -58,18 +58,19 @@ struct ZipDirectory: Sendable {
     let (sum, overflow) = found.directoryOffset.addingReportingOverflow(found.directorySize)
     guard !overflow, sum == directoryEnd else {
       throw BundleError(
-        .badDirectory, "the central directory does not lie where the end record says",
+        .badDirectory, "the central directory is not where the end record says",
         offset: endRecordOffset)
     }
     guard let count = Int(exactly: found.entryCount), count <= limits.entryCount else {
       throw BundleError(
-        .tooLarge, "\(found.entryCount) entries where \(limits.entryCount) are allowed",
+        .tooLarge,
+        "the archive has \(found.entryCount) entries, and the limit is \(limits.entryCount)",
         offset: endRecordOffset)
     }
     guard let size = Int(exactly: found.directorySize), size <= limits.directoryBytes else {
       throw BundleError(
         .tooLarge,
-        "a directory of \(found.directorySize) bytes where \(limits.directoryBytes) are allowed",
+        "the central directory has \(found.directorySize) bytes, and the limit is \(limits.directoryBytes)",
         offset: endRecordOffset)
     }
     // The product cannot overflow: both factors are bounded by now.
@@ -102,7 +103,7 @@ struct ZipDirectory: Sendable {
     }
     guard let found else {
       throw BundleError(
-        .notAZip, "no end of a zip archive: not a zip file, or its end was cut off",
+        .notAZip, "the file has no end record: it is not a zip file, or its end was cut off",
         offset: tail.place(tail.bytes.count))
     }
     return found
@@ -121,10 +122,10 @@ struct ZipDirectory: Sendable {
     guard try locator.u32(4) == 0, try locator.u32(16) <= 1 else {
       throw BundleError(.unsupported, "the archive is split over several files", offset: place)
     }
-    // The record's own data sector (APPNOTE 4.3.14.2) is used by nobody; without it the place is fixed.
+    // No tool writes the record's extensible data sector (APPNOTE 4.3.14.2); without it the place is fixed.
     guard offset == place - UInt64(ZipFormat.end64Size) else {
       throw BundleError(
-        .badDirectory, "the Zip64 end record does not lie before its locator", offset: place)
+        .badDirectory, "the Zip64 end record is not directly before its locator", offset: place)
     }
     let fields = ZipFields(
       bytes: try file.bytes(at: offset, count: ZipFormat.end64Size), base: offset)
@@ -173,7 +174,7 @@ extension ZipDirectory {
       let (sum, overflow) = total.addingReportingOverflow(central.size)
       guard !overflow, sum <= limits.totalBytes else {
         throw BundleError(
-          .tooLarge, "the entries have more than the allowed \(limits.totalBytes) bytes together",
+          .tooLarge, "the entries together have more than the allowed \(limits.totalBytes) bytes",
           offset: fields.place(position))
       }
       total = sum

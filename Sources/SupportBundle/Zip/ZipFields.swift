@@ -1,4 +1,4 @@
-/// Bytes being put together, little-endian.
+/// Builds little-endian bytes.
 struct ZipBytes {
   var bytes: [UInt8] = []
 
@@ -13,7 +13,7 @@ struct ZipBytes {
   }
 }
 
-/// Bytes read from a file, taken apart little-endian; an offset outside throws.
+/// Reads little-endian fields from bytes of a file; an offset outside of them throws.
 struct ZipFields {
   let bytes: [UInt8]
   /// Where `bytes[0]` lies in the file.

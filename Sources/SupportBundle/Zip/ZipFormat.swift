@@ -23,7 +23,7 @@ enum ZipFormat {
 
   /// Extra field of Zip64 sizes and offsets (4.5.3).
   static let zip64ExtraID: UInt16 = 0x0001
-  /// In a 16- or 32-bit field: the true value stands in the Zip64 field (4.4.1.4).
+  /// In a 16- or 32-bit field: the true value is in the Zip64 field (4.4.1.4).
   static let saturated16: UInt16 = 0xFFFF
   static let saturated32: UInt32 = 0xFFFF_FFFF
 

@@ -1,10 +1,10 @@
-/// From which values on the writer uses Zip64 fields. Tests lower them.
+/// The values from which on the writer uses Zip64 fields. Tests lower them.
 struct Zip64Threshold: Sendable {
   var bytes = UInt64(ZipFormat.saturated32)
   var entries = UInt64(ZipFormat.saturated16)
 }
 
-/// One entry's facts as its headers hold them.
+/// The facts about one entry that its headers hold.
 struct ZipHeader: Equatable {
   var name: [UInt8]
   var method: UInt16

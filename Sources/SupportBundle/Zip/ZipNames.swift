@@ -1,18 +1,17 @@
 import SafeText
 
-/// The rules for entry names, applied to what is written and to what is read. Names are judged by their bytes.
+/// The rules for entry names, for writing and for reading. Names are compared by their bytes.
 ///
 /// A name must denote the same file below the chosen folder on every system, and no two names may denote
-/// the same one: file systems that ignore case or normalise Unicode would else lose an entry silently.
+/// the same one: otherwise file systems that ignore case or normalise Unicode would lose an entry silently.
 struct ZipNames {
   /// The most bytes of UTF-8 in a name.
   static let maxBytes = 1024
   /// The most components in a name.
   static let maxDepth = 32
 
-  /// A component below another one; 0 is the chosen folder. Each is kept once, so that deep names cost no more
-  /// than their bytes. Upper and lower case count as the same, and `String` holds those for equal that
-  /// normalise alike.
+  /// A component below another one; 0 is the chosen folder. Each is stored once, so that deep names cost no more
+  /// than their bytes. Case is ignored, and `String` compares names by their normalised form.
   private struct Place: Hashable {
     let parent: Int
     let name: String
@@ -43,7 +42,7 @@ struct ZipNames {
       case (.folder, .folder), (.namedFolder, .folder): break
       case (.folder, .namedFolder): uses[known] = .namedFolder
       case (.file, .folder): throw Self.clash(name, "lies below an entry that is a file")
-      case (.file, .file), (.namedFolder, .namedFolder): throw Self.clash(name, "is there twice")
+      case (.file, .file), (.namedFolder, .namedFolder): throw Self.clash(name, "appears twice")
       case (.file, .namedFolder), (.folder, .file), (.namedFolder, .file):
         throw Self.clash(name, "is a file and a folder")
       }
@@ -55,14 +54,14 @@ struct ZipNames {
   /// A folder's name ends with a slash (4.3.8).
   static func isFolder(_ name: String) -> Bool { name.utf8.last == UInt8(ascii: "/") }
 
-  /// The components of a checked name; a folder's slash at the end makes none.
+  /// The components of a checked name; the slash at the end of a folder adds none.
   static func components(of name: String) -> [String] {
     var components = PathText.components(of: name)
     if components.count > 1, components.last?.utf8.isEmpty == true { components.removeLast() }
     return components
   }
 
-  /// The name that `bytes` spell, when it breaks no rule.
+  /// The name in `bytes`; throws when it breaks a rule.
   static func check(_ bytes: some Collection<UInt8>) throws(BundleError) -> String {
     guard !bytes.isEmpty, bytes.count <= maxBytes else {
       throw bad(bytes, "is empty or longer than \(maxBytes) bytes")

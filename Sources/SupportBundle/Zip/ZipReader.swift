@@ -40,7 +40,7 @@ public final class ZipReader: Sendable {
     var dataEnd: UInt64 { dataOffset &+ compressedSize }
   }
 
-  /// What an entry's bytes turned out to be.
+  /// What was measured on an entry's bytes.
   public struct Digest: Sendable, Equatable {
     /// The number of bytes.
     public let size: UInt64
@@ -56,7 +56,7 @@ public final class ZipReader: Sendable {
   public var size: UInt64 { file.size }
   /// The entries in the order of the central directory.
   public let entries: [Entry]
-  /// The archive comment, as it is: nothing says in which encoding.
+  /// The archive comment as bytes: the format does not state its encoding.
   public let comment: [UInt8]
 
   let file: InputFile
@@ -84,14 +84,14 @@ public final class ZipReader: Sendable {
 
   /// The entry of exactly this name; nil when there is none.
   public func entry(named name: String) -> Entry? {
-    // Two names that `String` holds for equal may differ in their bytes.
+    // Two names that are equal as `String` may differ in their bytes.
     indexByName[name].map { entries[$0] }.flatMap { PathText.isSame($0.name, name) ? $0 : nil }
   }
 
   // MARK: - Bytes
 
-  /// Decompresses an entry into `sink`, piece by piece (256 KiB at most), and checks size and CRC-32 at the
-  /// end. What `sink` has received when an error is thrown is not to be trusted.
+  /// Decompresses an entry into `sink`, in pieces of at most 256 KiB, and checks size and CRC-32 at the end. When an
+  /// error is thrown, the bytes that `sink` has received cannot be trusted.
   ///
   /// - Throws: `bundle.badData`, `bundle.sizeMismatch`, `bundle.checksumMismatch`, `bundle.truncated`,
   ///   `bundle.readFailed`, and whatever `sink` throws.
@@ -105,7 +105,7 @@ public final class ZipReader: Sendable {
       }
       guard digest.crc.value == entry.crc32 else {
         throw BundleError(
-          .checksumMismatch, "the bytes do not have the CRC-32 that the archive gives",
+          .checksumMismatch, "the CRC-32 of the bytes is not the one in the archive",
           offset: entry.dataOffset)
       }
     } catch let error as BundleError {
@@ -120,7 +120,8 @@ public final class ZipReader: Sendable {
   public func bytes(of entry: Entry, limit: Int) throws(BundleError) -> [UInt8] {
     guard entry.size <= UInt64(clamping: limit) else {
       throw BundleError(
-        .tooLarge, "\(entry.size) bytes where \(limit) are allowed", path: path, entry: entry.name)
+        .tooLarge, "the entry has \(entry.size) bytes, and the limit is \(limit)", path: path,
+        entry: entry.name)
     }
     var bytes: [UInt8] = []
     do {
@@ -172,7 +173,7 @@ public final class ZipReader: Sendable {
     }
     guard digest.size == entry.size else {
       throw BundleError(
-        .sizeMismatch, "\(digest.size) bytes where \(entry.size) are announced",
+        .sizeMismatch, "the entry has \(digest.size) bytes, and \(entry.size) are announced",
         offset: entry.dataOffset)
     }
     guard piece.isEmpty, try input.next() == nil else {

@@ -1,7 +1,7 @@
 internal import Crypto
 internal import Foundation
 
-/// Writes a zip archive that any unzip tool opens, and whose bytes depend on nothing but its entries.
+/// Writes a zip archive that any unzip tool opens, and whose bytes depend only on its entries.
 ///
 /// The output appears under its name only when `finish` returns; before that, and after any error, nothing
 /// is left behind. Timestamps (1980-01-01 00:00:00) and permissions (0600) are fixed. Memory use is a few
@@ -50,8 +50,8 @@ public final class ZipWriter {
   /// The most entries of one archive.
   static let maxEntryCount = 1_000_000
 
-  /// Starts an archive that will be named `path`. `making` has its temporary file made: it is given the path and what
-  /// makes it, which tells whether it is there then.
+  /// Starts an archive that will be named `path`. `making` is called with the path of the temporary file and a closure
+  /// that creates it and returns whether it exists then.
   ///
   /// - Throws: `bundle.outputExists`, `bundle.cannotCreate` or `bundle.permissionDenied`.
   public convenience init(
@@ -93,16 +93,18 @@ public final class ZipWriter {
     return try add(name: name, from: source) { (_) throws(BundleError) in }
   }
 
-  /// Adds an entry; `tick` hears of each piece's size and may throw to stop.
+  /// Adds an entry. `tick` is called with the size of each piece, and may throw to stop.
   func add(
     name: String, from source: EntrySource, tick: (UInt64) throws(BundleError) -> Void
   ) throws(BundleError) -> Entry {
     try cancelling { () throws(BundleError) in
       guard state == .open else {
-        throw BundleError(.misuse, "an entry was added after the end", path: path, entry: name)
+        throw BundleError(
+          .misuse, "an entry was added after the archive was finished", path: path, entry: name)
       }
       guard entries.count < Self.maxEntryCount else {
-        throw BundleError(.tooLarge, "more than \(Self.maxEntryCount) entries", path: path)
+        throw BundleError(
+          .tooLarge, "the archive would have more than \(Self.maxEntryCount) entries", path: path)
       }
       let bytes = Array(name.utf8)
       _ = try names.add(bytes)
@@ -123,7 +125,7 @@ public final class ZipWriter {
     var header = ZipHeader(
       name: nameBytes, method: ZipFormat.methodDeflated, crc32: 0, compressedSize: 0, size: size,
       headerOffset: output.size, hasLocalZip64: overflow || bound >= threshold.bytes)
-    // The place of the header is kept and filled in when the checksum and compressed size are known.
+    // Space is reserved for the header, which is written again when checksum and compressed size are known.
     let headerBytes = header.localBytes
     try output.append(headerBytes[...])
 
@@ -199,13 +201,13 @@ public final class ZipWriter {
   /// - Parameter comment: makes the archive's comment (at most 65,535 bytes of UTF-8) from the SHA-256, as
   ///   lower-case hexadecimal text, of all bytes before the end record.
   /// - Returns: what was written.
-  /// - Throws: `bundle.outputExists` when the name has been taken meanwhile, `bundle.writeFailed`. In both
-  ///   cases nothing was replaced and the temporary file is gone. Only when the very last step fails, the
-  ///   sync of the folder, the complete archive stands under its name; the message says so.
+  /// - Throws: `bundle.outputExists` when another file got the name meanwhile, `bundle.writeFailed`. In both
+  ///   cases nothing was replaced and the temporary file is removed. Only when the last step fails, the sync of
+  ///   the folder, the complete archive has its name already; the message says so.
   public func finish(comment: (String) -> String = { _ in "" }) throws(BundleError) -> Receipt {
     try cancelling { () throws(BundleError) in
       guard state == .open else {
-        throw BundleError(.misuse, "the archive was ended twice", path: path)
+        throw BundleError(.misuse, "the archive was finished twice", path: path)
       }
       let end = ZipEnd(
         entryCount: UInt64(entries.count), directoryOffset: output.size,
@@ -224,7 +226,7 @@ public final class ZipWriter {
     }
   }
 
-  /// Gives up and removes what was written. Does nothing after `finish`.
+  /// Stops and removes what was written. Does nothing after `finish`.
   public func cancel() {
     guard state == .open else { return }
     state = .cancelled

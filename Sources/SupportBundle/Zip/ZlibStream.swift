@@ -45,7 +45,7 @@ struct ZlibStep {
   }
 
   /// Takes as much of `input` as fits and fills `output` from its start. `finish` says that no input
-  /// follows. A step may do nothing when either side is empty; that is no error.
+  /// follows. A step may do nothing when either side is empty; that is not an error.
   func step(
     _ input: ArraySlice<UInt8>, into output: inout [UInt8], finish: Bool = false
   ) throws(BundleError) -> ZlibStep {
@@ -91,7 +91,7 @@ struct CRC32Sum {
       // A piece is a window at most, far below the 4 GiB that a uInt counts.
       unsafe crc32(start, buffer.baseAddress, UInt32(clamping: buffer.count))
     }
-    // With a null pointer zlib answers with the starting value, not with the sum so far.
+    // For a null pointer zlib returns the initial value, not the sum so far.
     if !bytes.isEmpty { value = UInt32(truncatingIfNeeded: next) }
   }
 }

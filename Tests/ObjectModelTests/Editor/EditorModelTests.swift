@@ -53,11 +53,11 @@ struct EditorModelTests {
       book.attributes == [
         Attribute(
           name: "author", type: .string, defaultValue: .string("Author"),
-          validations: [AttributeValidation.Form.leastLength(1).validation]),
+          validations: [AttributeValidation.Form.minimumLength(1).validation]),
         Attribute(name: "copyright", type: .date, isOptional: true),
         Attribute(
           name: "title", type: .string, defaultValue: .string("Title"),
-          validations: [AttributeValidation.Form.leastLength(1).validation]),
+          validations: [AttributeValidation.Form.minimumLength(1).validation]),
       ])
   }
 
@@ -189,7 +189,7 @@ struct EditorModelTests {
               isIndexedBySpotlight: true, isStoredInTruthFile: true,
               defaultValue: .string("Untitled"),
               validations: [
-                AttributeValidation.Form.greatestLength(50).validation,
+                AttributeValidation.Form.maximumLength(50).validation,
                 AttributeValidation.Form.pattern("[A-Z].*").validation,
               ], versionHashModifier: "m", renamingIdentifier: "name", userInfo: ["k": "v"]),
             Attribute(

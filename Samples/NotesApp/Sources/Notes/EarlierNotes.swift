@@ -25,7 +25,7 @@ struct EarlierNotes {
       guard let incident = entry.incident else {
         return "The record of \(entry.id) cannot be read. It is in \(entry.folder)\n"
       }
-      // Not the record's words of that day: what became of the notes since, and where they are now.
+      // Not the words of the record: the text says what has happened to the notes since, and where they are now.
       let notice = incident.notice(
         in: library.texts, outcome: entry.outcome, showingFolder: entry.folder)
       return """
@@ -43,8 +43,8 @@ struct EarlierNotes {
     }.joined(separator: "\n----\n\n")
   }
 
-  /// The same as a file beside the notes, made anew from the records whenever they change. Want of space for it
-  /// must not keep anyone from the notes.
+  /// The same as a file beside the notes, written again from the records whenever they change. When there is no space
+  /// for it, the notes still open.
   func writeLetter() {
     let url = library.folder.appendingPathComponent("About your earlier notes.txt")
     do {
@@ -56,10 +56,10 @@ struct EarlierNotes {
 
   // MARK: Brought back
 
-  /// What this release can open. Nothing but opening proves that, so Lifeboat makes a private copy for it; the
-  /// kept files are evidence and stay untouched. An app does this when its window is up.
+  /// The notes that this release can open. Only opening proves that, so Lifeboat makes a private copy for it; the kept
+  /// files are evidence and stay unchanged. An app does this when its window is open.
   func offers() throws -> [Offer] {
-    // The release that set notes aside cannot open them, so it need not copy them at each launch to see.
+    // The release that set notes aside cannot open them, so it need not try that on a copy at each launch.
     let fromOthers = try library.incidents.list().contains {
       $0.outcome == nil && $0.incident?.app.version != library.release.rawValue
     }
@@ -71,9 +71,9 @@ struct EarlierNotes {
       counts.append(try count(copy))
       return true
     }
-    // A damaged store is never offered as it is; support saves its rows.
+    // A damaged store is never offered as it is; support can recover its rows.
     return zip(stores.filter { $0.fit == .opens }, counts)
-      // What made room for restored notes went at the user's own wish.
+      // The user wanted restored notes to replace these, so they are not offered.
       .filter { $0.0.kind == .setAside }
       .map { Offer(id: $0.0.id, created: $0.0.created, noteCount: $0.1) }
   }
@@ -85,7 +85,7 @@ struct EarlierNotes {
     return try NoteStore(database: queue, url: url).count()
   }
 
-  /// Brings notes back, before anything has the database open. Those of now are set aside in their turn.
+  /// Brings notes back, before anything has the database open. The present notes are set aside.
   func restore(_ id: String) throws -> Incidents.Restoration {
     let restoration = try library.incidents.restore(id, app: library.app, texts: library.texts)
     library.log.add("restored \(id)")

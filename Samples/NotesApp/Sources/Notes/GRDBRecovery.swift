@@ -39,8 +39,8 @@ struct GRDBRecovery<Connection: DatabaseWriter> {
     do {
       try prepare(connection)
     } catch {
-      // Whoever fails leaves nothing open. Lifeboat may move the file next, and an open connection would go on
-      // writing into the file that was moved.
+      // A failed opener must leave nothing open. Lifeboat may move the file next, and an open connection would still
+      // write into the moved file.
       try? connection.close()
       throw error
     }

@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import StoreRecovery
 
-/// The folder with the user's notes, and the way into it: the part of the app that runs at launch.
+/// The folder with the user's notes, and how it is opened: the part of the app that runs at launch.
 struct Library {
   let folder: URL
   let release: Release
@@ -37,7 +37,7 @@ struct Library {
     switch recovery.open() {
     case .opened(let opened):
       if let incident = opened.incident {
-        // Now, and in a file for later: a notice that flashes by once is soon forgotten.
+        // Shown now, and written to a file for later: a notice that is shown once is soon forgotten.
         show(incident)
         EarlierNotes(self).writeLetter()
       } else if opened.loss != nil {
@@ -46,12 +46,12 @@ struct Library {
       }
       return NoteStore(database: opened.handle, url: storeURL)
     case .failed(let failed):
-      // The notes are where they were. The verdict knows what the user can do; an error's own text seldom does.
+      // The notes are where they were. The verdict says what the user can do; the text of an error seldom does.
       let notice = texts.notice(of: failed.verdict, evidence: failed.evidence, app: app.name)
       guard failed.verdict.action == .openInMemory else {
         throw LaunchFailure(verdict: failed.verdict, notice: notice)
       }
-      // The same fault struck each fresh database. One more would only fill the disk.
+      // The same fault hit each fresh database. Another one would only fill the disk.
       if let notice { tell("\n* \(notice.title)\n\n\(notice.whatHappened)\n") }
       tell("You can look around, but nothing you write now is kept.")
       return try inMemory()

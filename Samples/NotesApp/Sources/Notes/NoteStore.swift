@@ -19,15 +19,15 @@ struct NoteStore {
   let database: any DatabaseWriter
   let url: URL
 
-  /// The folder for the attachments' content. Lifeboat takes a folder of this name along wherever it moves the
-  /// database (`Notes.sqlite` has `.Notes_SUPPORT`), so rows and their files never part.
+  /// The folder for the attachments' content. Lifeboat moves a folder of this name together with the database
+  /// (`Notes.sqlite` has `.Notes_SUPPORT`), so rows and their files stay together.
   static func support(for url: URL) -> URL {
     let name = url.deletingPathExtension().lastPathComponent
     return url.deletingLastPathComponent().appendingPathComponent(".\(name)_SUPPORT")
   }
 
   func add(title: String, text: String, tags: [String], attachments: [URL]) throws {
-    // Files first: a row without its file would be a loss, a file without its row is only litter.
+    // Files first: a row without its file would be a loss, a file without its row only wastes space.
     let files = try attachments.map { ($0.lastPathComponent, try keep($0)) }
     try database.write { db in
       let column = try textColumn(db)
@@ -68,7 +68,7 @@ struct NoteStore {
     try database.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM note") ?? 0 }
   }
 
-  /// 1.0 has another name for it.
+  /// Release 1.0 uses another name for this column.
   private func textColumn(_ db: Database) throws -> String {
     try db.columns(in: "note").contains { $0.name == "body" } ? "body" : "text"
   }

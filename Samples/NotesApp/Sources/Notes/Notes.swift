@@ -104,13 +104,13 @@ import StoreRecovery
     return arguments[place + 1]
   }
 
-  /// At once: whoever reads this waits for it.
+  /// Written without a buffer, because a reader waits for it.
   private static func say(_ line: String) {
     try? FileHandle.standardOutput.write(contentsOf: Data((line + "\n").utf8))
   }
 }
 
-/// Messages go where they do not mix with a command's output.
+/// Writes messages to standard error, so that they do not mix with a command's output.
 func tell(_ text: String) {
   try? FileHandle.standardError.write(contentsOf: Data((text + "\n").utf8))
 }

@@ -5,10 +5,10 @@ import StoreRecovery
 enum Release: String, CaseIterable {
   /// Writes notes with a body.
   case one = "1.0"
-  /// Calls the body a text. Its author changed the first migration instead of adding a second one; on his own
-  /// machine the database was erased and made anew, so he never saw what happens to everybody else's.
+  /// Calls the body a text. Its author changed the first migration instead of adding a second one. The author's own
+  /// database was erased and made again, so the author never saw what happens to everybody else's.
   case two = "2.0"
-  /// Mends that: it knows the databases of both.
+  /// Fixes that: it supports the databases of both.
   case three = "3.0"
 
   /// Rises with each change of the schema, and is recorded in the database as `user_version`. GRDB's migrator
@@ -51,7 +51,7 @@ enum Release: String, CaseIterable {
 
   /// Brings a database to this release's schema.
   ///
-  /// - Throws: ``SchemaError`` when it is not one that this release can bring there; then it is as it was.
+  /// - Throws: ``SchemaError`` when this release cannot migrate it; it is unchanged then.
   func prepare(_ connection: some DatabaseWriter) throws {
     let migrator = migrator
     try connection.writeWithoutTransaction { db in
@@ -87,7 +87,7 @@ enum SchemaError: Error {
   case newer(found: Int)
   case unknown(found: Int)
 
-  /// The same in Lifeboat's words: the newer one stays where it is, the unknown one makes room.
+  /// What the error means for Lifeboat: a newer database stays where it is, an unknown one is set aside.
   static func meaning(of error: any Error) -> FailureMeaning? {
     switch error as? SchemaError {
     case .newer: .newerStore

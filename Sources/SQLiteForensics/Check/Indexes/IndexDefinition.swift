@@ -1,26 +1,26 @@
 import SQLiteFile
 
-/// An index as far as a check of its entries needs it.
+/// The parts of a CREATE INDEX statement that a check of the index's entries needs.
 struct IndexDefinition {
   /// A part of an index.
   struct Part {
     var column: String
-    /// Nil for that of the column.
+    /// Nil for the collation of the column.
     var collation: String?
     var isDescending = false
   }
 
-  /// What is indexed; nil when a part is an expression, or cannot be told.
+  /// What is indexed; nil when a part is an expression, or is not known.
   let parts: [Part]?
   /// Whether the index leaves rows out (WHERE).
   let isPartial: Bool
   /// Whether no two entries may have the same values.
   let isUnique: Bool
 
-  /// The indexed columns; nil when one of them is an expression, or cannot be told.
+  /// The indexed columns; nil when one of them is an expression, or is not known.
   var columns: [String]? { parts?.map(\.column) }
 
-  /// Reads a CREATE INDEX statement; nil when it is none.
+  /// Reads a CREATE INDEX statement; nil for any other statement.
   init?(sql: String) {
     let tokens = SQLToken.statement(in: Array(sql.utf8))
     var position = 0

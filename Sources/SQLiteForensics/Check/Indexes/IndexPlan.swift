@@ -1,6 +1,6 @@
 import SQLiteFile
 
-/// How each index can be compared with its table: which sums it has (``IndexSum``), and in which order its entries are.
+/// How each index can be compared with its table: its sums (``IndexSum``), and the order of its entries.
 struct IndexPlan {
   /// A part of an index or of a primary key: the column's place, and how its values are ordered.
   private typealias Part = TableDefinition.KeyPart
@@ -18,7 +18,7 @@ struct IndexPlan {
   private var indexes: [SQLName: [Index]] = [:]
   /// The two sums of an index, by its place in the schema's entries.
   private(set) var sums: [Int: (rows: Int, entries: Int)] = [:]
-  /// Indexes in which texts that are not the same may count as the same, by their place in the schema's entries.
+  /// Indexes in which different texts may be equal by collation, by their place in the schema's entries.
   private(set) var folding: Set<Int> = []
   /// The order of the entries of an index, by its place in the schema's entries.
   private(set) var orders: [Int: KeyOrder] = [:]
@@ -75,7 +75,7 @@ struct IndexPlan {
     return parts
   }
 
-  /// Nil when a collation is an application's own.
+  /// The order of a key; nil when one of its collations is defined by an application.
   private func order(of parts: [Part], uniqueCount: Int?) -> KeyOrder? {
     var fields: [KeyOrder.Field] = []
     for part in parts {
@@ -87,7 +87,7 @@ struct IndexPlan {
     return KeyOrder(fields: fields, uniqueCount: uniqueCount)
   }
 
-  /// Says in a table's rules what its rows add to the sums of its indexes. `sumCount` counts the sums given out.
+  /// Adds to a table's rules what its rows contribute to the sums of its indexes. `sumCount` counts the sums so far.
   mutating func apply(
     to rules: inout RecordRules, of table: String, _ definition: TableDefinition,
     _ sumCount: inout Int
@@ -103,7 +103,7 @@ struct IndexPlan {
     let fieldOfPlace = Dictionary(
       stored.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
     for index in own {
-      // What an entry has behind its columns leads to the row: the row id, or what of the primary key is not there yet.
+      // Behind its columns an entry has what leads to the row: the row id, or the missing columns of the primary key.
       var parts = index.parts
       if definition.isWithoutRowID {
         for key in definition.keyParts
@@ -139,7 +139,7 @@ struct IndexPlan {
     }
   }
 
-  /// What a row that is older than the column has there; nil when it would have to be computed.
+  /// The hash of the value that a row older than the column has; nil when that value would have to be computed.
   private static func hash(
     _ column: TableDefinition.Column, _ encoding: DatabaseHeader.TextEncoding
   ) -> UInt64? {

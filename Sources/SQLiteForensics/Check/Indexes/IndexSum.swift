@@ -1,13 +1,13 @@
 import SQLiteFile
 
 /// Compares the entries of an index with the rows of its table without keeping either: each side adds up a hash of
-/// every entry, and the two sums are equal when the entries are, in whatever order they come.
+/// every entry, and equal entries give equal sums, in any order.
 enum IndexSum {
   /// What one index takes from a row: the fields and the row id.
   struct Part {
     /// The number of the sum.
     var sum: Int
-    /// The fields in the index's order, with those behind its columns that lead to the row; -1 for the row id.
+    /// The fields in the index's order, then the fields that lead to the row; -1 for the row id.
     var fields: ContiguousArray<Int32>
   }
 
@@ -21,7 +21,7 @@ enum IndexSum {
     return value &* 0x94d0_49bb_1331_11eb
   }
 
-  /// Takes one more value into the hash of an entry.
+  /// Adds a value to the hash of an entry.
   @inline(__always)
   static func combine(_ hash: UInt64, _ value: UInt64) -> UInt64 {
     mix((hash << 7 | hash >> 57) ^ value)

@@ -1,13 +1,13 @@
 import SQLiteFile
 
-/// In which order SQLite keeps the entries of a b-tree that has no row ids for keys ("Datatypes In SQLite", sections 4.1
-/// and 7).
+/// The order in which SQLite keeps the entries of a b-tree whose keys are not row ids ("Datatypes In SQLite", sections
+/// 4.1 and 7).
 struct KeyOrder {
   /// How text compares.
   enum Collation {
     case binary, noCase, rightTrimmed
 
-    /// The collation of this name; nil for one that an application has made.
+    /// The collation of this name; nil for one that an application defines.
     init?(name: String) {
       switch SQLName(name) {
       case SQLName("BINARY"): self = .binary
@@ -25,26 +25,26 @@ struct KeyOrder {
 
   /// The fields that decide, in the order of the record.
   var fields: [Field]
-  /// How many of them, from the first one on, no two entries may have in common unless one is NULL; nil where any may.
+  /// How many leading fields must be unique, unless one of them is NULL; nil where entries may be equal.
   var uniqueCount: Int?
 }
 
 /// What is wrong with the order of a b-tree's entries.
 struct KeyOrderFault {
-  /// Entries that do not stand behind the one before them.
+  /// Entries that do not sort behind the entry before them.
   var misplaced = 0
-  /// Entries whose key is that of the one before them, where it may not be.
+  /// Entries with the same key as the entry before them, where keys must be unique.
   var repeated = 0
   /// The number of the first such entry, from 1.
   var first = 0
-  /// Whether two values were alike as far as they were read, and longer.
+  /// Whether two values are equal as far as they were compared, and longer than that.
   var isUndecided = false
 }
 
-/// Holds each entry of a b-tree against the one before it.
+/// Compares each entry of a b-tree with the entry before it.
 struct KeyOrderSink: RowSink, ~Copyable {
   /// Bytes of a value that are compared.
-  static let mostBytes = 1 << 20
+  static let maxBytes = 1 << 20
 
   private struct Value: BitwiseCopyable {
     enum Kind: UInt8 { case null, integer, real, text, blob }
@@ -94,10 +94,10 @@ struct KeyOrderSink: RowSink, ~Copyable {
   private mutating func append(_ bytes: RawSpan, _ kind: Value.Kind) {
     guard takesMore else { return }
     let start = entry.bytes.count
-    let kept = bytes.part(0, min(bytes.byteCount, Self.mostBytes))
+    let kept = bytes.part(0, min(bytes.byteCount, Self.maxBytes))
     let collation = order.fields[entry.values.count].collation
     if kind == .text, encoding != .utf8, collation != .binary {
-      // These two know UTF-8 only.
+      // These two collations compare UTF-8.
       UTF16Scan.appendUTF8(
         of: kept, isBigEndian: encoding == .utf16BigEndian, to: &entry.bytes)
     } else {
@@ -105,7 +105,7 @@ struct KeyOrderSink: RowSink, ~Copyable {
     }
     entry.values.append(
       Value(
-        kind: kind, bits: bytes.byteCount > Self.mostBytes ? 1 : 0, start: start,
+        kind: kind, bits: bytes.byteCount > Self.maxBytes ? 1 : 0, start: start,
         count: entry.bytes.count - start))
   }
 
@@ -141,7 +141,7 @@ struct KeyOrderSink: RowSink, ~Copyable {
     if fault.first == 0 { fault.first = count }
   }
 
-  /// Less than 0 when the entry before has the smaller value.
+  /// Less than 0 when the previous entry has the smaller value.
   private func compare(_ field: Int) -> Int {
     let (one, other) = (before.values[field], entry.values[field])
     switch (one.kind, other.kind) {
@@ -176,7 +176,7 @@ struct KeyOrderSink: RowSink, ~Copyable {
       if isFolded {
         if left &- 0x41 < 26 { left |= 0x20 }
         if right &- 0x41 < 26 { right |= 0x20 }
-        // SQLite's NOCASE ends with a zero byte and then holds the lengths against each other.
+        // SQLite's NOCASE stops at a zero byte and then compares the lengths.
         if left == right, left == 0 { break }
       }
       if left != right { return left < right ? -1 : 1 }
@@ -189,7 +189,7 @@ struct KeyOrderSink: RowSink, ~Copyable {
     one < other ? -1 : one == other ? 0 : 1
   }
 
-  /// An integer against a real, both exact.
+  /// Compares an integer with a real without rounding.
   private static func compare(_ integer: Int64, _ real: Double) -> Int {
     if real >= 0x1p63 { return -1 }
     if real < -0x1p63 { return 1 }

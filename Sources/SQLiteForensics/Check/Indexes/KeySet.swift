@@ -1,18 +1,18 @@
 import SQLiteFile
 
-/// A set of row ids: bitmaps of 32,768 keys each, made when a key in them comes.
+/// A set of row ids: bitmaps of 32,768 keys each, made when their first key is added.
 ///
-/// Core Data hands out keys from 1 on, so 2.7 million rows take 340 KB. The bound for any file: 2,048 bitmaps, 8 MB;
-/// keys past it are not kept, and ``isComplete`` tells.
+/// Core Data gives out keys from 1 on, so 2.7 million rows take 340 KB. The limit for any file is 2,048 bitmaps, 8 MB.
+/// Keys past the limit are not kept; then ``isComplete`` is false.
 struct KeySet {
   private static let bitmapWords = 512
-  private static let mostBitmaps = 2048
+  private static let maxBitmaps = 2048
   private static let highest: Int64 = 1 << 31
 
-  /// For each 32,768 keys where their bitmap starts; -1 without one.
+  /// Where the bitmap of each 32,768 keys starts; -1 without one.
   private var places: ContiguousArray<Int32> = []
   private var words: ContiguousArray<UInt64> = []
-  /// Whether every key that came is kept.
+  /// Whether every added key is kept.
   private(set) var isComplete = true
 
   /// Adds a key.
@@ -29,7 +29,7 @@ struct KeySet {
   @inline(never)
   private mutating func insertFirst(_ key: Int64) {
     guard key >= 0, key < Self.highest,
-      words.count < Self.mostBitmaps * Self.bitmapWords
+      words.count < Self.maxBitmaps * Self.bitmapWords
     else {
       isComplete = false
       return
@@ -47,7 +47,7 @@ struct KeySet {
     words[word] |= UInt64(1) << UInt64(truncatingIfNeeded: key & 63)
   }
 
-  /// Whether the key is there.
+  /// Whether the set has the key.
   func contains(_ key: Int64) -> Bool {
     let place = Int(truncatingIfNeeded: key >> 15)
     guard key >= 0, key < Self.highest, place < places.count, places[place] >= 0 else {
@@ -76,7 +76,7 @@ struct KeySet {
     for (place, start) in other.places.enumerated() where start >= 0 {
       while places.count <= place { places.append(-1) }
       if places[place] < 0 {
-        guard words.count < Self.mostBitmaps * Self.bitmapWords else {
+        guard words.count < Self.maxBitmaps * Self.bitmapWords else {
           isComplete = false
           return
         }

@@ -2,7 +2,7 @@ import SQLiteFile
 
 /// Follows the freelist (section 1.5 "The Freelist").
 struct FreelistCheck {
-  /// Pages met, trunks included.
+  /// Pages on the freelist, trunks included.
   private(set) var pageCount = 0
 
   mutating func run(
@@ -37,7 +37,9 @@ struct FreelistCheck {
             id, message, member: place.member, page: trunk, offset: place.offset + Int64(offset)))
       }
       guard trunk <= limit else {
-        add("freelist.outOfRange", "the freelist leads to page \(trunk) of \(limit)")
+        add(
+          "freelist.outOfRange",
+          "the freelist leads to page \(trunk), but the database has \(limit) pages")
         return false
       }
       if let before = tree.map.claim(
@@ -47,7 +49,7 @@ struct FreelistCheck {
           before.kind == .freelistTrunk ? "freelist.cycle" : "page.referencedTwice",
           before.kind == .freelistTrunk
             ? "the freelist leads back to this trunk"
-            : "the freelist leads to this page, which is \(before.kind.words) already")
+            : "the freelist leads to this page, which is already in use as \(before.kind.words)")
         return false
       }
       pageCount += 1
@@ -62,13 +64,13 @@ struct FreelistCheck {
         }
         next = page.uint32(at: 0)
         count = Int(page.uint32(at: 4))
-        // "Due to a bug in versions before 3.6.0" SQLite leaves the last six places empty, but a reader takes them.
+        // "Due to a bug in versions before 3.6.0" SQLite leaves the last six places empty; readers accept them.
         for index in 0..<min(max(count, 0), room) {
           leaves.append(page.uint32(at: 8 + 4 * index))
         }
       }
       if count > room {
-        add("freelist.badTrunk", "a trunk that lists \(count) pages and has room for \(room)", 4)
+        add("freelist.badTrunk", "a trunk lists \(count) pages, but has room for \(room)", 4)
       }
       var strays = 0
       var repeats = 0

@@ -1,6 +1,6 @@
 import SQLiteFile
 
-/// Holds the fields of the database header (section 1.3) against each other and against the file.
+/// Checks the fields of the database header (section 1.3) against each other and against the file.
 enum HeaderCheck {
   /// The findings about the header of `database`, whose page 1 is read through `reader`.
   static func run(_ database: SQLiteDatabase, _ reader: inout PageReader) throws(SQLiteFileError)
@@ -28,7 +28,8 @@ enum HeaderCheck {
     if header.writeVersion == 0 || header.writeVersion > 2 || header.readVersion == 0 {
       add(
         "header.badVersion",
-        "write version \(header.writeVersion) and read version \(header.readVersion)", 18, .note)
+        "the write version is \(header.writeVersion) and the read version \(header.readVersion); known are 1 and 2",
+        18, .note)
     }
     let hasTables = !database.schema.entries.isEmpty
     if header.schemaFormat > 4 || (hasTables && header.schemaFormat == 0) {
@@ -36,33 +37,36 @@ enum HeaderCheck {
       let isRefused = header.schemaFormat & 0xff > 4
       add(
         "header.badSchemaFormat",
-        "schema format \(header.schemaFormat), where 1 to 4 are known\(isRefused ? "; SQLite refuses the file" : "")",
+        "the schema format is \(header.schemaFormat); known are 1 to 4\(isRefused ? ", and SQLite refuses the file" : "")",
         44, isRefused ? .damage : .note)
     }
     let encoding = page.uint32(at: 56)
     if hasTables, encoding == 0 || encoding > 3 {
       add(
         "header.badEncoding",
-        "a text encoding of \(encoding), which is read as \(header.textEncoding.name)", 56, .note)
+        "the text encoding is \(encoding), which is not valid; it is read as \(header.textEncoding.name)",
+        56, .note)
     }
     if page.part(72, 20).array().contains(where: { $0 != 0 }) {
-      add("header.reservedBytes", "the 20 bytes kept for later versions are not zero", 72, .note)
+      add(
+        "header.reservedBytes", "the 20 bytes reserved for later versions are not zero", 72, .note)
     }
     if header.isIncrementalVacuum, !header.hasPointerMap {
       add(
-        "header.badAutoVacuum", "incremental vacuum is on, and there is no pointer map", 64)
+        "header.badAutoVacuum", "incremental vacuum is on, but there is no pointer map", 64)
     }
     let largest = database.schema.entries.map(\.rootPage).max() ?? 1
     if header.hasPointerMap, hasTables, header.largestRootPage != max(largest, 1) {
       add(
         "header.badLargestRoot",
-        "the largest root page is \(max(largest, 1)), the header says \(header.largestRootPage)", 52
-      )
+        "the largest root page is \(max(largest, 1)), but the header says \(header.largestRootPage)",
+        52)
     }
     if !header.isPageCountValid, header.versionValidFor != 0 {
       add(
         "header.staleCount",
-        "the page count of \(header.pageCount) was not kept up by whoever wrote last", 28, .note)
+        "the header's page count of \(header.pageCount) is stale: the last writer did not update it",
+        28, .note)
     }
     // Section 1.3.3: a read version of 2 says that the database is in WAL mode.
     if header.readVersion == 2, database.writeAheadLog == nil, database.logView != .ignore,
@@ -70,15 +74,15 @@ enum HeaderCheck {
     {
       add(
         "wal.none",
-        "the store is in WAL mode and has no -wal beside it: right when it was closed last, else the newest rows are missing with it",
+        "the store is in WAL mode, but has no -wal file beside it: after a clean close this is normal, else the newest rows are missing",
         19, .note)
     }
     findings += size(database)
     return findings
   }
 
-  /// The recorded size against that of the file. A log or journal has the last word on the size, so with one the
-  /// main file may have any.
+  /// Compares the recorded size with the size of the file. A log or journal decides the size of the database, so a main
+  /// file with one may have any size.
   private static func size(_ database: SQLiteDatabase) -> [Finding] {
     let pageSize = Int64(database.header.pageSize)
     guard database.writeAheadLog?.pageOffsets.isEmpty ?? true, database.journal?.state != .hot,
@@ -89,7 +93,7 @@ enum HeaderCheck {
     return [
       Finding(
         "file.trailing",
-        "\(database.sizeBytes - wanted) bytes behind the last of \(database.pageCount) pages",
+        "\(database.sizeBytes - wanted) bytes follow the last of \(database.pageCount) pages",
         severity: .note, offset: wanted)
     ]
   }

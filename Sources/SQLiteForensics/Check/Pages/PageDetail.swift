@@ -1,6 +1,6 @@
 public import SQLiteFile
 
-/// All that the bytes of one page say, damaged or not.
+/// What the bytes of one page say, damaged or not.
 public struct PageDetail: Sendable, Hashable {
   /// A field of a page's header.
   public struct Field: Sendable, Hashable {
@@ -22,15 +22,15 @@ public struct PageDetail: Sendable, Hashable {
     public let length: Int?
     /// The row id; nil in an index.
     public let rowID: Int64?
-    /// Bytes of the payload, on this page and others; nil on an inner page of a table.
+    /// Bytes of the payload, on this page and others; nil on an interior page of a table.
     public let payloadLength: Int?
     /// The page that the cell leads down to; nil on a leaf.
     public let child: UInt32?
-    /// The page where the payload goes on; nil when it is all here.
+    /// The page where the payload goes on; nil when all of it is on this page.
     public let overflowPage: UInt32?
   }
 
-  /// A free piece among the cells.
+  /// A freeblock among the cells.
   public struct Freeblock: Sendable, Hashable {
     /// Bytes from the start of the page.
     public let offset: Int
@@ -42,7 +42,7 @@ public struct PageDetail: Sendable, Hashable {
 
   /// What the page is for.
   public let entry: PageEntry
-  /// The header's fields, those of the pointer map and of a trunk too.
+  /// The fields at the start of the page: those of a b-tree page's header, of a trunk or of an overflow page.
   public let fields: [Field]
   /// The cells in the order of their pointers; empty for pages that have none.
   public let cells: [Cell]
@@ -53,12 +53,13 @@ public struct PageDetail: Sendable, Hashable {
 }
 
 extension SQLiteDatabase {
-  /// All that the bytes of a page say.
+  /// Reads what the bytes of a page say.
   ///
   /// - Parameters:
   ///   - number: the page, 1 and up.
-  ///   - progress: told now and then how many pages have been looked at to find what leads to it.
-  /// - Returns: what they say; nil when no file of the set has a page of that number.
+  ///   - progress: called from time to time with the number of pages checked so far, in search of what leads to the
+  ///     page.
+  /// - Returns: the detail; nil when no file of the set has a page of that number.
   /// - Throws: ``SQLiteFileError`` when the device fails.
   public func detail(ofPage number: UInt32, progress: ((Int) -> Void)? = nil)
     throws(SQLiteFileError) -> PageDetail?
@@ -91,7 +92,7 @@ extension SQLiteDatabase {
   }
 }
 
-/// Reads what a page says of itself, and minds no contradiction.
+/// Reads what a page says of itself, and accepts contradictions.
 private struct PageDetailParser {
   let number: UInt32
   let usableSize: Int

@@ -4,15 +4,15 @@ import SQLiteFile
 public enum PageKind: UInt8, Sendable, Hashable, CaseIterable {
   /// Nothing leads to it and it is not on the freelist.
   case orphan
-  /// Something leads to it, and it is not what that must be.
+  /// Something leads to it, but it is not readable as the page that it should be.
   case unreadable
   /// A leaf of a table's b-tree: rows.
   case leafTable
-  /// An inner page of a table's b-tree: row ids and children.
+  /// An interior page of a table's b-tree: row ids and children.
   case interiorTable
   /// A leaf of an index b-tree, or of a WITHOUT ROWID table's.
   case leafIndex
-  /// An inner page of such a b-tree; it holds entries too.
+  /// An interior page of such a b-tree; it holds entries too.
   case interiorIndex
   /// The continuation of a long payload.
   case overflow
@@ -48,9 +48,9 @@ public enum PageKind: UInt8, Sendable, Hashable, CaseIterable {
     case .orphan: "a page that nothing uses"
     case .unreadable: "a page that is not readable"
     case .leafTable: "a table leaf"
-    case .interiorTable: "an inner table page"
+    case .interiorTable: "an interior table page"
     case .leafIndex: "an index leaf"
-    case .interiorIndex: "an inner index page"
+    case .interiorIndex: "an interior index page"
     case .overflow: "an overflow page"
     case .freelistTrunk: "a freelist trunk"
     case .freelistLeaf: "a free page"

@@ -16,8 +16,8 @@ public struct PageEntry: Sendable, Hashable {
   public let parent: UInt32?
   /// Cells of a b-tree page, pages that a freelist trunk lists; nil for other kinds.
   public let cellCount: Int?
-  /// Bytes of a b-tree page that hold nothing: the gap, freeblocks and fragments; nil for other kinds and where the
-  /// page contradicts itself.
+  /// Free bytes of a b-tree page: the gap, freeblocks and fragments; nil for other kinds and where the page contradicts
+  /// itself.
   public let freeBytes: Int?
 }
 
@@ -37,16 +37,16 @@ public struct PageOwner: Sendable, Hashable, Codable {
   public internal(set) var overflowPages = 0
   /// Cells on all of its pages.
   public internal(set) var cells = 0
-  /// Bytes on b-tree pages that hold nothing.
+  /// Free bytes on b-tree pages.
   public internal(set) var freeBytes = 0
 }
 
 extension SQLiteDatabase {
-  /// Says of each page what it is for, in order of their numbers.
+  /// Lists what each page is for, in the order of page numbers.
   ///
   /// - Parameters:
-  ///   - progress: told now and then how many pages have been looked at.
-  ///   - receive: gets each page.
+  ///   - progress: called from time to time with the number of pages checked so far.
+  ///   - receive: called with each page.
   /// - Returns: the b-trees with their totals, in the order of the schema, tables before indexes.
   /// - Throws: ``SQLiteFileError`` when the device fails.
   public func listPages(progress: ((Int) -> Void)? = nil, _ receive: (PageEntry) -> Void)
@@ -76,7 +76,7 @@ extension SQLiteDatabase {
     return owners
   }
 
-  /// The page map after a walk of everything.
+  /// The page map after a walk of the whole database.
   func walkedMap(_ progress: ((Int) -> Void)?) throws(SQLiteFileError) -> (
     map: PageMap, owners: [PageOwner]
   ) {
@@ -121,8 +121,8 @@ extension SQLiteDatabase {
 }
 
 extension BTreePage {
-  /// Bytes that hold nothing: the gap between the pointers and the cells, the freeblocks and the fragments. Nil
-  /// where the page's own figures do not go together.
+  /// Free bytes: the gap between the pointers and the cells, the freeblocks and the fragments. Nil where the page's own
+  /// figures contradict each other.
   func freeBytes(_ page: RawSpan) -> Int? {
     let start = pointers - (kind.isLeaf ? 8 : 12)
     let stored = Int(page.uint16(at: start + 5))

@@ -1,10 +1,10 @@
 import SQLiteFile
 
-/// What each page is for, who owns it and what leads to it: 9 bytes a page, in pieces that are made when a page in
-/// them is claimed.
+/// What each page is for, which b-tree owns it and what leads to it: 9 bytes a page, in pieces that are made when one
+/// of their pages is claimed.
 ///
-/// Pages past the main file's end, which only a log or journal has, are kept apart, so that a hostile page number
-/// costs no memory.
+/// Pages past the end of the main file, which only a log or journal has, are kept apart: a hostile page number costs no
+/// memory.
 struct PageMap {
   struct Entry: Equatable {
     var kind: PageKind
@@ -32,7 +32,7 @@ struct PageMap {
     pieces = ContiguousArray(repeating: nil, count: Int(mainPageCount / Self.pieceLength) + 1)
   }
 
-  /// What a page is for; an orphan as long as nobody has claimed it.
+  /// What a page is for; an orphan as long as it is unclaimed.
   subscript(page: UInt32) -> Entry {
     let free = Entry(kind: .orphan, owner: Self.noOwner, parent: 0)
     guard page <= mainPageCount else { return others[page] ?? free }
@@ -44,7 +44,7 @@ struct PageMap {
   }
 
   /// Claims a page.
-  /// - Returns: nil when it was free, else what it is already; then it stays that.
+  /// - Returns: nil when it was unclaimed; else its earlier entry, which stays.
   mutating func claim(_ page: UInt32, as kind: PageKind, owner: UInt32, parent: UInt32) -> Entry? {
     let entry = Entry(kind: kind, owner: owner, parent: parent)
     guard page <= mainPageCount else {
@@ -62,7 +62,7 @@ struct PageMap {
     return nil
   }
 
-  /// Says what a claimed page turned out to be.
+  /// Changes the kind of a claimed page.
   mutating func change(_ page: UInt32, to kind: PageKind) {
     guard page <= mainPageCount else {
       others[page]?.kind = kind
@@ -71,8 +71,8 @@ struct PageMap {
     pieces[Int(page / Self.pieceLength)]?.kinds[Int(page % Self.pieceLength)] = kind.rawValue
   }
 
-  /// Takes the claims of another map of the same file; false when a page is claimed in both, and then the map is of
-  /// no use.
+  /// Takes the claims of another map of the same file. False when a page is claimed in both; then the map is no longer
+  /// valid.
   mutating func merge(_ other: PageMap) -> Bool {
     for (number, piece) in other.pieces.enumerated() {
       guard let piece else { continue }
@@ -94,7 +94,7 @@ struct PageMap {
     return true
   }
 
-  /// How many pages from `first` to `last` are claimed, and the first of them; nil without any.
+  /// How many pages from `first` to `last` are claimed, and the first of them; nil when none is.
   func claimed(from first: UInt32, to last: UInt32) -> (count: Int, first: UInt32)? {
     var count = 0
     var lowest = UInt32.max
@@ -115,7 +115,7 @@ struct PageMap {
     return (count, lowest)
   }
 
-  /// Runs of pages from 1 to `last` that nobody has claimed.
+  /// Calls `body` with each run of unclaimed pages from 1 to `last`.
   func orphans(upTo last: UInt32, _ body: (ClosedRange<UInt32>) -> Void) {
     var start: UInt32?
     var page: UInt32 = 1

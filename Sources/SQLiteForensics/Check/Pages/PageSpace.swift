@@ -1,11 +1,11 @@
 import SQLiteFile
 
-/// Which bytes of a b-tree page are spoken for, a bit each.
+/// Which bytes of a b-tree page are in use, a bit each.
 ///
-/// With a bit for each byte, overlaps show whatever the order of the cells is, and what is left over must be the
-/// fragments that the page's header counts.
+/// With a bit for each byte, overlaps show in any order of the cells, and the bytes left over must be the fragments
+/// that the page's header counts.
 struct PageSpace {
-  /// The bits, lent to a loop that takes many ranges: it asks once, not each time, whether they are its own.
+  /// The bits. A loop that takes many ranges moves them out, so that uniqueness is checked once and not each time.
   var bits = ContiguousArray<UInt64>(repeating: 0, count: 1024)
   /// Bytes taken so far.
   var taken = 0
@@ -21,7 +21,7 @@ struct PageSpace {
     taken = 0
   }
 
-  /// Takes bytes; false when one of them was taken already. The caller has checked that they lie inside the page.
+  /// Takes bytes; false when one of them was taken before. The caller checks that they lie inside the page.
   mutating func take(_ start: Int, _ count: Int) -> Bool {
     taken &+= count
     var bits = bits.mutableSpan

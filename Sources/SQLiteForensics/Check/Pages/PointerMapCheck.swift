@@ -1,12 +1,12 @@
 import SQLiteFile
 
-/// Compares the pointer map of an auto-vacuum database (section 1.8 "Pointer Map or Ptrmap Pages") with what the
-/// walk of the b-trees has found.
+/// Compares the pointer map of an auto-vacuum database (section 1.8 "Pointer Map or Ptrmap Pages") with what the walk
+/// of the b-trees found.
 enum PointerMapCheck {
   /// Pages that one pointer-map page describes.
   static func span(_ usableSize: Int) -> UInt32 { UInt32(usableSize / 5) }
 
-  /// The page at 1 GiB, which is none of the pages that hold anything.
+  /// The page at 1 GiB, which never holds content.
   static func lockBytePage(_ pageSize: Int) -> UInt32 { UInt32(0x4000_0000 / pageSize) + 1 }
 
   /// The pointer-map page that describes `page`; `page` itself when it is one (btree.c, ptrmapPageno).
@@ -57,7 +57,7 @@ enum PointerMapCheck {
             else { continue }
             if wrong == 0 {
               first =
-                "page \(described) is entered as type \(kind) below \(parent), and is \(entry.kind.words) below \(entry.parent)"
+                "page \(described) is listed as type \(kind) with parent \(parent), but it is \(entry.kind.words) with parent \(entry.parent)"
               firstOffset = offset
             }
             wrong += 1
@@ -76,13 +76,13 @@ enum PointerMapCheck {
           Finding(
             "ptrmap.badEntry",
             (wrong == 1 ? "1 entry" : "\(wrong) entries")
-              + " of the pointer map do not agree with the pages: \(first)",
+              + " of the pointer map \(wrong == 1 ? "is" : "are") wrong: \(first)",
             member: place.member, page: number, offset: place.offset + Int64(firstOffset)))
       }
     }
   }
 
-  /// The entry that a page must have; nil where that cannot be told.
+  /// The entry that a page must have; nil where it is not known.
   private static func expected(_ entry: PageMap.Entry, _ map: PageMap) -> (
     kind: UInt8, parent: UInt32
   )? {

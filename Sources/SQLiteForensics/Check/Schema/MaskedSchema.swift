@@ -1,36 +1,36 @@
 package import SQLiteFile
 import SafeText
 
-/// The CREATE statements of a schema, fit to be passed on: the words of the language and the names that the schema
-/// declares, no literals, no comments and no other word. The grammar does not judge expressions, the bodies of
-/// triggers and the arguments of modules, so any prose may stand there.
+/// The CREATE statements of a schema, safe to pass on: the words of the language and the names that the schema
+/// declares, without literals, comments and other words. The grammar does not judge expressions, bodies of triggers
+/// and arguments of modules, so these may hold any prose.
 ///
-/// What stands in a schema's place need not be a schema: a pointer may lead to rows. So only a statement that the
-/// grammar takes for a CREATE of a table, a virtual table, an index, a view or a trigger, and that makes what
-/// its entry says, is shown at all.
+/// What is in the place of a schema need not be a schema: a pointer may lead to rows. A statement is shown only if
+/// the grammar accepts it as a CREATE of a table, a virtual table, an index, a view or a trigger, and if it creates
+/// what its entry says.
 package struct MaskedSchema {
   /// The statements in the order of the file, each without a semicolon.
   package private(set) var statements: [String] = []
-  /// How many entries have a statement that is not shown.
+  /// How many entries have a statement that is left out.
   package private(set) var refusedCount = 0
 
-  /// What is shown for a name, or for text of which nothing says that it is one.
+  /// Gives what is shown for a name, or for text that may not be a name.
   package typealias Naming = (_ text: String, _ isName: Bool) -> String
 
-  /// Statements beyond this many bytes are not shown: nobody wrote them.
+  /// Statements of more bytes are not shown: real ones are shorter.
   private static let longestStatement = 1 << 20
-  /// What all that is shown may have together, in bytes.
-  private static let mostBytes = 16 << 20
+  /// The limit for all shown statements together, in bytes.
+  private static let maxBytes = 16 << 20
 
-  /// The names of tables, columns, indexes, views and triggers, from where they are declared. What is none of them
-  /// is no name, quoted or not: SQLite takes `"text"` for a literal where no column has that name.
+  /// The declared names of tables, columns, indexes, views and triggers. Any other word is not a name, quoted or not:
+  /// SQLite takes `"text"` for a literal where no column has that name.
   private var declared: Set<SQLName> = []
 
   /// Masks the statements of `schema`.
   ///
   /// - Parameters:
-  ///   - schema: the schema, which may be anything.
-  ///   - name: gives what is shown for a name; the same text when that may be. It holds no quote.
+  ///   - schema: the schema; its entries may hold anything.
+  ///   - name: gives what is shown for a name; the same text where the name may be shown. The result has no quotes.
   package init(_ schema: Schema, name: Naming) {
     var shown: [SchemaEntry] = []
     for entry in schema.entries {
@@ -42,7 +42,7 @@ package struct MaskedSchema {
       declared.formUnion(names.map { SQLName($0) })
       shown.append(entry)
     }
-    var left = Self.mostBytes
+    var left = Self.maxBytes
     for entry in shown {
       let sql = masked(Array((entry.sql ?? "").utf8), name)
       guard sql.utf8.count <= left else {
@@ -54,12 +54,12 @@ package struct MaskedSchema {
     }
   }
 
-  /// The names that a statement declares; nil when it is no CREATE statement, or not the one of its entry.
+  /// The names that a statement declares; nil when it is not a CREATE statement, or does not fit its entry.
   private static func names(of entry: SchemaEntry, _ sql: String) -> [String]? {
     let bytes = Array(sql.utf8)
     guard bytes.count <= longestStatement, SchemaLexis.defect(in: bytes) == nil else { return nil }
     let tokens = SQLToken.all(in: bytes)
-    // SQLite compiles the first statement and never looks at what follows it.
+    // SQLite compiles the first statement and ignores what follows it.
     if entry.type != "trigger", let end = tokens.firstIndex(where: { $0.isPunctuation(";") }),
       !tokens[end...].allSatisfy({ $0.isPunctuation(";") })
     {
@@ -84,7 +84,7 @@ package struct MaskedSchema {
     return names
   }
 
-  /// The arguments that are one word, of a module that takes those for columns.
+  /// The one-word arguments of a module whose arguments are columns.
   private static func moduleColumns(_ tokens: [SQLToken]) -> [String] {
     guard let using = tokens.firstIndex(where: { $0.isKeyword("USING") }),
       using + 2 < tokens.count, SQLWords.modules.contains(SQLName(tokens[using + 1].text)),
@@ -109,7 +109,7 @@ package struct MaskedSchema {
     var previous: SQLToken?
     for token in SQLToken.all(in: sql) {
       if token.range.lowerBound > end {
-        // White space stays one space or one line end; a comment may stand there, too.
+        // White space and comments become one space or one line end.
         let gap = sql[end..<token.range.lowerBound]
         if !result.isEmpty {
           result += gap.allSatisfy { $0 <= 0x20 } && gap.contains(0x0a) ? "\n" : " "
@@ -137,7 +137,7 @@ package struct MaskedSchema {
       return PathText.isSame(shown, token.text) ? shown : "\"\(shown)\""
     case .quotedIdentifier, .string:
       let isName = declared.contains(SQLName(token.text))
-      // A string is a name as well, where it declares one.
+      // A string is also a name, where it declares one.
       if isValue || (token.kind == .string && !isName) { return "''" }
       return "\"\(name(token.text, isName))\""
     }

@@ -1,7 +1,7 @@
 import SQLiteFile
 
-/// Words that say nothing of what a file holds, wherever they stand in a statement: those of SQLite's language, and
-/// what SQLite and Core Data name by themselves.
+/// Words that reveal nothing about the content of a file, anywhere in a statement: the words of SQLite's language, and
+/// the names that SQLite and Core Data define.
 enum SQLWords {
   static func contains(_ word: SQLName) -> Bool { all.contains(word) }
 

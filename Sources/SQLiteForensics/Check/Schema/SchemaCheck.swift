@@ -1,21 +1,21 @@
 import SQLiteFile
 
-/// Holds the statements of the schema table (file format, section 2.6) against SQLite's grammar and against each
+/// Checks the statements of the schema table (file format, section 2.6) against SQLite's grammar and against each
 /// other. SQLite refuses the whole file for one statement that it cannot parse.
 struct SchemaCheck {
   private(set) var findings: [Finding] = []
   /// Statements with parts that only SQLite can judge: expressions, queries, triggers, modules.
   private(set) var unjudgedCount = 0
-  /// Statements past which the rest is said to be not judged, in bytes: a hostile file may have any.
+  /// Longer statements count as not judged, in bytes: a hostile file may have statements of any length.
   private static let longestStatement = 1 << 20
 
   private var columns: [SQLName: Set<SQLName>] = [:]
   private var names: Set<SQLName> = []
   private var triggers: Set<SQLName> = []
-  /// The indexes that SQLite has made by itself, which it finds by their names alone, and those that tables call for.
+  /// The automatic indexes in the schema, which SQLite finds by their names alone, and those that tables need.
   private var automaticIndexes: Set<SQLName> = []
   private var wantedIndexes: Set<SQLName> = []
-  /// Whether what every table calls for is known.
+  /// Whether the automatic indexes of every table are known.
   private var knowsWantedIndexes = true
 
   /// Judges all statements.
@@ -23,23 +23,23 @@ struct SchemaCheck {
     for entry in schema.entries where entry.type == "index" && entry.sql == nil {
       automaticIndexes.insert(SQLName(entry.name))
     }
-    // Tables first: indexes may stand before them, and SQLite reads in the order of the row ids.
+    // Tables first: indexes may come before them, and SQLite reads in the order of the row ids.
     for entry in schema.entries where entry.type == "table" { judge(entry) }
     for entry in schema.entries where entry.type != "table" { judge(entry) }
-    for table in schema.tables where schema.isDisbelieved(table) {
+    for table in schema.tables where schema.isStatementIgnored(of: table) {
       findings.append(.tooFewColumns(table.name))
     }
     guard knowsWantedIndexes else { return }
     for entry in schema.entries
     where entry.type == "index" && entry.sql == nil && !wantedIndexes.contains(SQLName(entry.name))
     {
-      refuse(entry, "no constraint calls for it")
+      refuse(entry, "no constraint needs this index")
     }
   }
 
   private mutating func judge(_ entry: SchemaEntry) {
     guard ["table", "index", "view", "trigger"].contains(entry.type) else {
-      return add(entry, "schema.badType", "an entry has a type that the schema knows not")
+      return add(entry, "schema.badType", "an entry of the schema has an unknown type")
     }
     guard let sql = entry.sql, !sql.isEmpty else {
       if entry.type != "index" || !SQLName(entry.name).hasPrefix("sqlite_autoindex_") {
@@ -53,7 +53,7 @@ struct SchemaCheck {
       return
     }
     let bytes = Array(SQLToken.statementBytes(of: Array(sql.utf8)))
-    // SQLite takes nothing for a statement that does not begin with these two letters.
+    // SQLite takes an entry for a statement only if its text begins with these two letters.
     let defect =
       bytes.first.map { $0 | 0x20 } == UInt8(ascii: "c")
       ? SchemaLexis.defect(in: bytes)
@@ -82,7 +82,7 @@ struct SchemaCheck {
     var table = entry.tableName
     switch entry.type {
     case "table" where entry.rootPage == 0:
-      // Its module knows the columns.
+      // The columns are known to the module alone.
       named = try grammar.virtualTable()
     case "table":
       columns[SQLName(entry.name)] = []
@@ -94,7 +94,7 @@ struct SchemaCheck {
       let found = try grammar.index()
       named = found.name
       table = found.table
-      // An empty set is a table that cannot be judged itself.
+      // An empty set stands for a table that cannot be judged itself.
       if let there = columns[SQLName(table)], !there.isEmpty {
         for column in found.columns where !there.contains(SQLName(column)) {
           throw SchemaGrammar.Defect(message: "its table has no column \(column)")
@@ -107,19 +107,20 @@ struct SchemaCheck {
     }
     if entry.type == "table" || entry.type == "view" { table = named }
     guard SQLName.isSame(named, entry.name) else {
-      throw SchemaGrammar.Defect(message: "it makes \(named)")
+      throw SchemaGrammar.Defect(message: "it creates \(named)")
     }
     guard SQLName.isSame(table, entry.tableName) else {
-      throw SchemaGrammar.Defect(message: "it is on \(table), the entry says \(entry.tableName)")
+      throw SchemaGrammar.Defect(
+        message: "it is on the table \(table), but its entry says \(entry.tableName)")
     }
     let isNew =
       entry.type == "trigger"
       ? triggers.insert(SQLName(named)).inserted : names.insert(SQLName(named)).inserted
-    guard isNew else { throw SchemaGrammar.Defect(message: "there are two of this name") }
+    guard isNew else { throw SchemaGrammar.Defect(message: "the schema has this name twice") }
   }
 
-  /// SQLite makes an index for each constraint that needs one, and finds it by its name in the schema. Constraints
-  /// that say the same share one.
+  /// SQLite makes an index for each constraint that needs one, and finds it by its name in the schema. Equal
+  /// constraints share one index.
   private mutating func judgeAutomaticIndexes(of entry: SchemaEntry) throws(SchemaGrammar.Defect) {
     guard let wanted = entry.sql.flatMap({ TableDefinition(sql: $0) })?.automaticIndexes else {
       knowsWantedIndexes = false
@@ -134,7 +135,7 @@ struct SchemaCheck {
     guard missing == 0 else {
       throw SchemaGrammar.Defect(
         message:
-          "its constraints call for \(wanted.count) automatic indexes, the schema lacks \(missing)")
+          "its constraints need \(wanted.count) automatic indexes, and the schema lacks \(missing)")
     }
   }
 

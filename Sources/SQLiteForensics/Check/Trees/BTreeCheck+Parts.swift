@@ -1,7 +1,7 @@
 import SQLiteFile
 
 extension BTreeCheck {
-  /// A page that waits to be looked at, and the row ids that may stand below it.
+  /// A page that is still to be checked, and the row ids that may be below it.
   struct Pending {
     var page: UInt32
     var parent: UInt32
@@ -26,8 +26,8 @@ extension BTreeCheck {
     /// How many levels below the root the first leaf was met; -1 before that.
     var leafDepth: Int32 = -1
 
-    /// Adds what the walk of another part has counted; false when the depths of their leaves disagree, which only a
-    /// walk of the whole can put into words.
+    /// Adds the counts of another part. False when the depths of the leaves differ; only a walk of the whole b-tree can
+    /// report that.
     mutating func add(_ other: Counts) -> Bool {
       cells += other.cells
       entries += other.entries

@@ -2,14 +2,14 @@ import SQLiteFile
 
 /// Walks b-trees and checks each page, cell and record on the way.
 ///
-/// A page is claimed once for all b-trees, so that no cycle keeps the walk going and no page counts twice. Each page
-/// is looked at once; only payloads that go on in overflow pages are gathered.
+/// A page is claimed once for all b-trees, so that the walk ends in spite of cycles and no page counts twice. Each page
+/// is read once; only payloads with overflow pages are gathered.
 struct BTreeCheck: ~Copyable {
   /// A b-tree to walk.
   struct Tree {
     /// The name for findings; empty when it has none.
     var name: String
-    /// Its number in the page map.
+    /// The number of the b-tree in the page map.
     var number: UInt32
     var root: UInt32
     /// Whether it is keyed by row id; nil when only its root can tell.
@@ -20,9 +20,9 @@ struct BTreeCheck: ~Copyable {
   var map: PageMap
   var records: RecordCheck
   var findings = FindingList()
-  /// Pages looked at so far.
+  /// Pages checked so far.
   private(set) var pagesDone = 0
-  /// Told how many pages have been looked at, every now and then.
+  /// Called from time to time with the number of pages checked so far.
   var onPages: ((Int) -> Void)?
 
   /// A cell whose payload goes on in overflow pages.
@@ -35,9 +35,9 @@ struct BTreeCheck: ~Copyable {
     var rowID: Int64?
   }
 
-  /// SQLite itself never goes deeper than 20 levels (BTCURSOR_MAX_DEPTH).
+  /// The depth to which SQLite itself goes (BTCURSOR_MAX_DEPTH).
   private static let deepest: Int32 = 20
-  /// How much of one payload is gathered; values behind it are not looked at.
+  /// How much of one payload is gathered, in bytes; values behind it are not checked.
   private static let gatherLimit = 4 << 20
 
   private let mainPageCount: UInt32
@@ -73,7 +73,7 @@ struct BTreeCheck: ~Copyable {
     return counts
   }
 
-  /// Where a walk begins.
+  /// The part that a walk begins with: the root.
   private mutating func start(of tree: borrowing Tree, _ reader: inout PageReader)
     throws(SQLiteFileError) -> Part
   {
@@ -105,10 +105,10 @@ struct BTreeCheck: ~Copyable {
   }
 
   /// Checks the root alone.
-  /// - Returns: the pages below it, in parts of at least so many pages that can be walked in any order; one part
-  ///   where that is not worth while.
+  /// - Returns: the pages below it, in at most `maxParts` parts that can be walked in any order, each but the last of
+  ///   at least `minPages` pages.
   mutating func split(
-    _ tree: borrowing Tree, least: Int, most: Int, _ counts: inout Counts,
+    _ tree: borrowing Tree, minPages: Int, maxParts: Int, _ counts: inout Counts,
     _ reader: inout PageReader
   ) throws(SQLiteFileError) -> [Part] {
     let whole = try start(of: tree, &reader)
@@ -123,7 +123,7 @@ struct BTreeCheck: ~Copyable {
     counts.leafDepth = leafDepth
     let pages = ContiguousArray(stack.reversed())
     stack.removeAll(keepingCapacity: true)
-    let length = max(least, (pages.count + most - 1) / most)
+    let length = max(minPages, (pages.count + maxParts - 1) / maxParts)
     return stride(from: 0, to: pages.count, by: length).map { start in
       Part(
         pages: ContiguousArray(pages[start..<min(start + length, pages.count)]),
@@ -131,7 +131,7 @@ struct BTreeCheck: ~Copyable {
     }
   }
 
-  /// Counts pages that other checks have looked at.
+  /// Counts pages that other checks handled.
   mutating func count(pages: Int) {
     pagesDone += pages
     if let onPages { onPages(pagesDone) }
@@ -150,7 +150,7 @@ struct BTreeCheck: ~Copyable {
         "page.referencedTwice",
         before.owner == tree.number
           ? "a b-tree leads to this page twice"
-          : "a b-tree leads to this page, which is \(before.kind.words) already",
+          : "a b-tree leads to this page, which is already in use as \(before.kind.words)",
         number, place, tree.name)
       return
     }
@@ -165,7 +165,7 @@ struct BTreeCheck: ~Copyable {
         report(
           "page.missing",
           number == 0
-            ? "a b-tree leads to page 0, which no file has" : "the file ends before this page",
+            ? "a b-tree leads to page 0, which does not exist" : "the file ends before this page",
           number, place, tree.name)
         return
       }
@@ -175,13 +175,13 @@ struct BTreeCheck: ~Copyable {
           counts.isWhole = false
           return report(
             "page.wrongKind",
-            isTable ? "an index page in a table's b-tree" : "a table page in an index b-tree",
+            isTable ? "an index page is in a table's b-tree" : "a table page is in an index b-tree",
             number, place, tree.name)
         }
         guard pending.depth < Self.deepest else {
           counts.isWhole = false
           return report(
-            "tree.tooDeep", "deeper than any b-tree of SQLite's", number, place, tree.name)
+            "tree.tooDeep", "the b-tree is deeper than SQLite allows", number, place, tree.name)
         }
         map.change(number, to: PageKind(header.kind))
         counts.pages += 1
@@ -190,7 +190,7 @@ struct BTreeCheck: ~Copyable {
           if leafDepth != pending.depth {
             report(
               "tree.unevenDepth",
-              "a leaf \(pending.depth) levels below the root, where others are \(leafDepth)",
+              "a leaf is \(pending.depth) levels below the root, but others are \(leafDepth)",
               number, place, tree.name)
           }
         }
@@ -204,7 +204,7 @@ struct BTreeCheck: ~Copyable {
     report(defect.finding.id, defect.finding.message, number, place, tree.name)
   }
 
-  /// Checks the cells of a page and how they share its space (section 1.6).
+  /// Checks the cells of a page and the use of its space (section 1.6).
   @inline(__always)
   private mutating func check(
     _ page: RawSpan, _ header: BTreePage, _ pending: Pending, _ limit: Int,
@@ -222,13 +222,13 @@ struct BTreeCheck: ~Copyable {
       isAccountable = false
       report(
         "page.badContentStart",
-        "its cells are said to start at byte \(contentStart) of \(usableSize)", pending.page, at,
-        tree.name, headerStart + 5)
+        "the page's header puts the start of the cells at byte \(contentStart); possible are \(pointersEnd) to \(usableSize)",
+        pending.page, at, tree.name, headerStart + 5)
     } else {
       floor = contentStart
     }
     space.reset(usableSize)
-    // Out of `self`, so that reports can be made while they are written to.
+    // Moved out of `self`, so that findings can be reported while the bits are in use.
     var bits: ContiguousArray<UInt64> = []
     swap(&bits, &space.bits)
     var places = bits.mutableSpan
@@ -356,24 +356,25 @@ struct BTreeCheck: ~Copyable {
           "freeblock.badChain",
           chain.isBackwards && last > 0
             ? "the chain of freeblocks goes back from byte \(last) to \(chain.offset)"
-            : "the chain of freeblocks leads to byte \(chain.offset), outside the cells' area",
+            : "the chain of freeblocks leads to byte \(chain.offset), outside the area of the cells",
           number, at, name, last == 0 ? headerStart + 1 : last)
       }
       guard block.size >= 4, block.end <= usableSize else {
         return report(
-          "freeblock.badSize", "a freeblock of \(block.size) bytes at byte \(block.offset)", number,
-          at, name, block.offset)
+          "freeblock.badSize",
+          "the freeblock at byte \(block.offset) has an impossible size of \(block.size) bytes",
+          number, at, name, block.offset)
       }
-      // Blocks with fewer than four bytes between them would have been joined.
+      // SQLite joins blocks with fewer than four bytes between them.
       guard chain.offset == 0 || chain.offset > block.end &+ 3 else {
         return report(
           "freeblock.badChain",
-          "the freeblock at byte \(block.offset) has \(block.size) bytes, the next one is at \(chain.offset)",
+          "the freeblock at byte \(block.offset) has \(block.size) bytes, but the next one starts at byte \(chain.offset)",
           number, at, name, block.offset)
       }
       if !space.take(block.offset, block.size) {
         report(
-          "freeblock.overlap", "the freeblock at byte \(block.offset) covers bytes of a cell",
+          "freeblock.overlap", "the freeblock at byte \(block.offset) overlaps a cell",
           number, at, name, block.offset)
         isAccountable = false
       }
@@ -384,14 +385,14 @@ struct BTreeCheck: ~Copyable {
     if fragments != counted {
       report(
         "page.badFragments",
-        "the free space does not add up: \(fragments) bytes belong to no cell or freeblock, the header counts \(counted)",
+        "the free space does not add up: \(fragments) bytes belong to no cell or freeblock, but the header counts \(counted)",
         number, at, name, headerStart + 7)
     }
   }
 
   // MARK: - Overflow
 
-  /// Follows the overflow chains of the page just looked at.
+  /// Follows the overflow chains of the page just checked.
   private mutating func finishSpills(
     _ pending: Pending, _ tree: borrowing Tree, _ counts: inout Counts, _ reader: inout PageReader
   ) throws(SQLiteFileError) {
@@ -440,7 +441,7 @@ struct BTreeCheck: ~Copyable {
       if done >= spill.total {
         report(
           "overflow.tooLong",
-          "an overflow chain goes on at page \(next) behind the end of its payload", owner, place,
+          "an overflow chain goes on at page \(next), after the end of its payload", owner, place,
           tree.name, spill.cell)
         return true
       }
@@ -448,8 +449,8 @@ struct BTreeCheck: ~Copyable {
       if let before {
         report(
           "page.referencedTwice",
-          "an overflow chain leads to this page, which is \(before.kind.words) already", next,
-          reader.location(of: next), tree.name)
+          "an overflow chain leads to this page, which is already in use as \(before.kind.words)",
+          next, reader.location(of: next), tree.name)
         return false
       }
       let wanted = min(piece, spill.total - done)

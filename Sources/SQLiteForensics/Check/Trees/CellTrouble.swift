@@ -1,6 +1,6 @@
 import SQLiteFile
 
-/// What is wrong with the cells of one page: one finding for each kind, however many cells have it.
+/// The faults of the cells of one page: one finding for each kind, for any number of cells.
 struct CellTrouble {
   struct Tally {
     var count = 0
@@ -18,12 +18,12 @@ struct CellTrouble {
   var overlaps = Tally()
   var keys = Tally()
 
-  /// Whether there is anything.
+  /// Whether there is any fault.
   var isAny: Bool {
     pointers.count | lengths.count | ends.count | overlaps.count | keys.count != 0
   }
 
-  /// The findings, without their place.
+  /// The findings, without page and offset.
   var findings: [(id: String, message: String)] {
     var all: [(id: String, message: String)] = []
     func add(_ tally: Tally, _ id: String, _ one: String, _ many: String) {
@@ -37,12 +37,13 @@ struct CellTrouble {
         ))
     }
     add(
-      pointers, "cell.badPointer", "lies outside the page's cells", "lie outside the page's cells")
+      pointers, "cell.badPointer", "lies outside the cell area of its page",
+      "lie outside the cell area of their page")
     add(
       lengths, "cell.badLength", "has a payload longer than the file",
       "have payloads longer than the file")
     add(ends, "cell.pastEnd", "runs past the end of its page", "run past the end of their page")
-    add(overlaps, "cell.overlap", "covers bytes of another", "cover bytes of others")
+    add(overlaps, "cell.overlap", "overlaps another cell", "overlap other cells")
     add(keys, "tree.keyOrder", "has a row id out of order", "have row ids out of order")
     return all
   }

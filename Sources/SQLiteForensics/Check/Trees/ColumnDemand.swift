@@ -1,6 +1,6 @@
 package import SQLiteFile
 
-/// What the values of a column must be by rules that SQLite does not know: Core Data's.
+/// What the values of a column must be by Core Data's rules, which SQLite does not know.
 package struct ColumnDemand: Sendable {
   /// The table.
   package var table: String
@@ -8,13 +8,13 @@ package struct ColumnDemand: Sendable {
   package var column: Int
   /// The classes that values may have.
   package var classes: StorageClasses
-  /// The table whose row ids an integer here must be one of; nil for any integer.
+  /// The table that integers here refer to by row id; nil for any integer.
   package var rowIDsOf: String?
-  /// The integers that may stand here; nil for any.
+  /// The integers that are allowed; nil for any.
   package var numbers: Set<Int64>?
-  /// How many bytes a blob has; nil for any number.
+  /// The length of a blob in bytes; nil for any length.
   package var blobLength: Int?
-  /// Whether what a short blob says is true; asked for blobs of 38 bytes that start with 2.
+  /// Tells whether a reference to an external file is valid; called for blobs of 38 bytes that start with 2.
   package var holds: (@Sendable ([UInt8]) -> Bool)?
 
   package init(table: String, column: Int, classes: StorageClasses) {
@@ -24,28 +24,28 @@ package struct ColumnDemand: Sendable {
   }
 }
 
-/// Where values did not meet a demand.
+/// A demand that values do not meet.
 package struct DemandBreach: Sendable {
   /// How a value fails a demand.
   package enum Kind: UInt8, Sendable {
     case storageClass, number, length, untrue, rowID
   }
 
-  /// The place of the demand in the list that was given.
+  /// The place of the demand in the given list.
   package let demand: Int
-  /// How it is not met.
+  /// How the values fail it.
   package let kind: Kind
-  /// How many values.
+  /// How many values fail it.
   package let count: Int
-  /// The first of them.
+  /// The first value that fails it.
   package let first: ValuePlace
 }
 
-/// Where a value stands.
+/// Where a value is in the files.
 package struct ValuePlace: Sendable, Hashable {
   package var member: Finding.Member
   package var page: UInt32
-  /// Of the cell, in bytes from the start of the member.
+  /// The offset of the cell, in bytes from the start of the member.
   package var offset: Int64
   /// Nil in an index or a WITHOUT ROWID table.
   package var rowID: Int64?

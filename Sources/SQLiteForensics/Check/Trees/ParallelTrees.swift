@@ -3,17 +3,17 @@ import Dispatch
 
 /// Walks b-trees on two threads, each with a page map of its own.
 ///
-/// B-trees of a sound file share no page, so the maps go together in the end and nothing depends on which thread took
-/// what. Where they do not go together the whole is walked once more on one thread: then the order in which pages are
-/// claimed decides what is said of them. A b-tree whose root has many children is taken apart there, so that one large
-/// table does not leave a thread idle; its parts are put together in their order.
+/// The b-trees of a sound file share no pages, so the maps can be merged in the end, and it does not matter which
+/// thread walks which b-tree. Where the maps cannot be merged, all b-trees are walked again on one thread: then the
+/// order in which pages are claimed decides the findings. A b-tree whose root has many children is split there, so
+/// that one large table does not leave a thread idle; the results of its parts are joined in their order.
 struct ParallelTrees {
-  /// Fewer pages are not worth a second thread.
-  static let leastPageCount: UInt32 = 2048
+  /// The pages from which on a second thread is worth it.
+  static let minPageCount: UInt32 = 2048
   private static let workerCount = 2
-  /// Parts of a b-tree, at most, and the children of its root in each, at least.
-  private static let mostParts = 16
-  private static let leastChildren = 8
+  /// The most parts of a b-tree, and the fewest children of its root in each.
+  private static let maxParts = 16
+  private static let minChildren = 8
 
   /// A part of a b-tree to walk.
   private struct Unit {
@@ -21,7 +21,7 @@ struct ParallelTrees {
     let part: BTreeCheck.Part
   }
 
-  /// What the threads share. Only touched within ``gate``.
+  /// What the threads share. Only accessed within ``gate``.
   private final class Queue: @unchecked Sendable {
     let gate = DispatchQueue(label: "check")
     let jobs: [TreeJob]
@@ -40,7 +40,7 @@ struct ParallelTrees {
       self.pages = [pages] + Array(repeating: 0, count: ParallelTrees.workerCount)
     }
 
-    /// The number of the next unit; nil when there is none, or one has failed.
+    /// The number of the next unit; nil after the last one, or after a failure.
     func take() -> Int? {
       gate.sync {
         guard next < units.count, failure == nil else { return nil }
@@ -66,7 +66,7 @@ struct ParallelTrees {
     }
   }
 
-  /// One thread's own things.
+  /// The reader and the check of one thread.
   private final class Worker: @unchecked Sendable {
     var reader: PageReader
     var tree: BTreeCheck
@@ -87,14 +87,14 @@ struct ParallelTrees {
     }
   }
 
-  /// Walks all jobs and takes what was found into `tree`.
+  /// Walks all jobs and adds what was found to `tree`.
   ///
   /// - Parameters:
   ///   - jobs: the b-trees.
   ///   - tree: has the pages that are claimed already.
   ///   - reader: a reader of the files.
-  /// - Returns: a result for each job; nil when the b-trees share pages or one has leaves of several depths, and then
-  ///   `tree` is of no use.
+  /// - Returns: a result for each job; nil when the b-trees share pages or one has leaves at several depths. Then
+  ///   `tree` is no longer valid.
   /// - Throws: ``SQLiteFileError`` when the device fails.
   static func run(_ jobs: [TreeJob], _ tree: inout BTreeCheck, _ reader: borrowing PageReader)
     throws(SQLiteFileError) -> [TreeResult]?
@@ -106,7 +106,7 @@ struct ParallelTrees {
     var rootReader = reader.another()
     for (number, job) in jobs.enumerated() {
       let (root, parts) = try tree.split(
-        job, number: number, least: leastChildren, most: mostParts, &rootReader)
+        job, number: number, minPages: minChildren, maxParts: maxParts, &rootReader)
       results.append(root)
       for part in parts { units.append(Unit(job: number, part: part)) }
     }

@@ -2,7 +2,7 @@ import SQLiteFile
 
 /// Checks records against their format (section 2.1 "Record Format") and the rules of their b-tree.
 ///
-/// What is wrong with values is counted by column: a table with a million of them has one finding.
+/// Faults of values are counted by column: a column with a million of them has one finding.
 struct RecordCheck: ~Copyable {
   /// What can be wrong with a value.
   enum Problem: UInt8 {
@@ -23,33 +23,33 @@ struct RecordCheck: ~Copyable {
 
   /// Row ids of the tables that others refer to.
   var keys: ContiguousArray<KeySet> = []
-  /// The keys that were referred to, by the number of the set that they must be in.
+  /// The keys that values refer to, by the number of the set that they must be in.
   var references: ContiguousArray<KeySet> = []
   var demands: ContiguousArray<ColumnDemand> = [] {
     didSet { smallNumbers = ContiguousArray(demands.map(Self.smallNumbers)) }
   }
   /// Sums of index entries, by number.
   var sums: ContiguousArray<UInt64> = []
-  /// Sums that lack a value that was too long to be read whole, or damaged.
+  /// Sums that lack a value because it is damaged or too long to be read whole.
   var incompleteSums: Set<Int> = []
   private let encoding: DatabaseHeader.TextEncoding
   private var tallies: [Subject: Tally] = [:]
-  /// The hashes of the indexed fields of the record at hand, by field; the others are of an earlier record.
+  /// The hashes of the indexed fields of the current record, by field; all others are left over from earlier records.
   private var hashes: ContiguousArray<UInt64> = []
   /// Which of the numbers 0 to 63 a demand allows, a bit each.
   private var smallNumbers: ContiguousArray<UInt64> = []
 
   init(encoding: DatabaseHeader.TextEncoding) { self.encoding = encoding }
 
-  /// Gets ready for records of a b-tree.
+  /// Prepares for the records of a b-tree.
   mutating func start(_ rules: borrowing RecordRules) {
     let missing = rules.fields.count - hashes.count
     if missing > 0 { hashes.append(contentsOf: repeatElement(0, count: missing)) }
   }
 
-  /// Checks one record, or the start of one of `total` bytes that is too long to be gathered, and says what is wrong
-  /// with it. Asked when ``passes(_:rowID:_:)`` says no.
-  /// - Returns: what is wrong with the record as a whole; nil when its fields could be told.
+  /// Checks one record, or the start of a record of `total` bytes that is too long to be gathered, and reports what is
+  /// wrong with it. Called when ``passes(_:rowID:_:)`` is false.
+  /// - Returns: what is wrong with the record as a whole; nil when its fields can be told apart.
   @inline(never)
   mutating func check(
     _ payload: RawSpan, total: Int, rowID: Int64?, _ rules: borrowing RecordRules,
@@ -60,7 +60,7 @@ struct RecordCheck: ~Copyable {
       header.value >= UInt64(header.length)
     else { return RecordDecoder.Defect.header.finding }
     let headerEnd = Int(header.value)
-    // A header that itself is longer than what is gathered: no table has that many columns.
+    // The header is longer than what is gathered: no table has that many columns.
     guard headerEnd <= have else { return nil }
     var offset = header.length
     var body = headerEnd
@@ -111,17 +111,17 @@ struct RecordCheck: ~Copyable {
     }
     if body != total {
       return (
-        "record.trailingBytes", "a record's values end after \(body) of \(total) bytes"
+        "record.trailingBytes", "the values of a record end after \(body) of its \(total) bytes"
       )
     }
-    if number > rules.mostFields {
+    if number > rules.maxFields {
       return (
-        "record.tooManyFields", "a record has \(number) fields for \(rules.mostFields) columns"
+        "record.tooManyFields", "a record has \(number) fields for \(rules.maxFields) columns"
       )
     }
-    // Fields that are missing at the end.
+    // Fields missing at the end.
     var missing = number
-    while missing < rules.leastFields {
+    while missing < rules.minFields {
       if rules.fields[missing].isRequired { note(.null, rules.fields[missing].column, place) }
       missing &+= 1
     }
@@ -134,11 +134,10 @@ struct RecordCheck: ~Copyable {
     return nil
   }
 
-  /// Whether a whole record is what its rules call for; then that is all that there is to do about it.
+  /// Whether a whole record meets its rules; then it needs no further check.
   ///
-  /// The same questions as ``check(_:total:rowID:_:_:)`` asks, without the words for the answers: nearly all records
-  /// are sound, and this is where a check spends its time. What it has noted when it says no, keys that are referred
-  /// to, is noted again there and counts once.
+  /// Tests the same as ``check(_:total:rowID:_:_:)``, but builds no findings: nearly all records are sound, and a check
+  /// spends its time here. Keys that a failing record refers to are noted here and again there; they count once.
   @inline(__always)
   mutating func passes(_ payload: RawSpan, rowID: Int64?, _ rules: borrowing RecordRules) -> Bool {
     rules.attention.isEmpty
@@ -162,15 +161,15 @@ struct RecordCheck: ~Copyable {
       }
       number &+= 1
     }
-    guard walk.body == payload.byteCount, number <= rules.mostFields,
-      number >= rules.leastFields, !rules.endsWithRowID
+    guard walk.body == payload.byteCount, number <= rules.maxFields,
+      number >= rules.minFields, !rules.endsWithRowID
     else { return false }
     if !isUTF8, !isValidUTF16(payload) { return false }
     if rules.sums.count > 0 { add(rowID, number, rules) }
     return true
   }
 
-  /// The same for an entry of an index, and for a record of which nothing is known.
+  /// The same for an entry of an index, and for a record without rules.
   private mutating func passesAlone(
     _ payload: RawSpan, rowID: Int64?, _ rules: borrowing RecordRules
   ) -> Bool {
@@ -187,7 +186,7 @@ struct RecordCheck: ~Copyable {
       }
       number &+= 1
     }
-    guard walk.body == payload.byteCount, number <= rules.mostFields,
+    guard walk.body == payload.byteCount, number <= rules.maxFields,
       !rules.endsWithRowID || walk.kind == StorageClasses.integer.rawValue
     else { return false }
     if !isUTF8, !isValidUTF16(payload) { return false }
@@ -195,14 +194,14 @@ struct RecordCheck: ~Copyable {
     return true
   }
 
-  /// A walk over the fields of a record that is there as a whole.
+  /// A walk over the fields of a complete record.
   private struct Fields {
     let headerEnd: Int
-    /// Where the next field's serial type stands.
+    /// Where the next field's serial type is.
     var offset: Int
     /// Where the next field's value starts; never behind the record's end.
     var body: Int
-    // The field at hand.
+    // The current field.
     var type: UInt64 = 0
     var start = 0
     var length = 0
@@ -219,7 +218,7 @@ struct RecordCheck: ~Copyable {
       body = headerEnd
     }
 
-    /// Goes on to the next field; false when there is something wrong with it.
+    /// Goes on to the next field; false when the field is not valid.
     @inline(__always)
     mutating func next(_ payload: RawSpan, isUTF8: Bool) -> Bool {
       guard let serial = Varint.read(payload, at: offset, end: headerEnd) else { return false }
@@ -252,7 +251,7 @@ struct RecordCheck: ~Copyable {
     UTF8Scan.isValid(payload.part(offset, length))
   }
 
-  /// Whether all texts of a record are valid UTF-16. The walk over its fields has gone well before.
+  /// Whether all texts of a record are valid UTF-16. Its fields were walked without fault before.
   @inline(never)
   private func isValidUTF16(_ payload: RawSpan) -> Bool {
     guard var walk = Fields(payload) else { return false }
@@ -264,7 +263,7 @@ struct RecordCheck: ~Copyable {
     return true
   }
 
-  /// The closer look at a field that must not pass unseen.
+  /// The closer look at a field whose class needs attention.
   @inline(never)
   private mutating func attend(
     _ number: Int, _ payload: RawSpan, _ type: UInt64, _ offset: Int, _ length: Int,
@@ -364,7 +363,7 @@ struct RecordCheck: ~Copyable {
     }
   }
 
-  /// Whether nothing is to be said of a value of a class that its field does not let pass unseen.
+  /// Whether a value whose class needs attention meets the rules of its field.
   @inline(__always)
   private mutating func meets(
     _ field: RecordRules.Field, _ payload: RawSpan, _ type: UInt64, _ offset: Int, _ length: Int,
@@ -378,7 +377,7 @@ struct RecordCheck: ~Copyable {
     }
     let number = Int(field.demand)
     guard field.watched & kind != 0, number >= 0, number < demands.count else { return true }
-    // Of other classes only those are watched that the demand does not allow, or of which it wants more than a number.
+    // Other watched classes are those that the demand does not allow, and blobs with demands of their own.
     guard kind == StorageClasses.integer.rawValue,
       demands[number].classes.rawValue & kind != 0
     else { return kind == StorageClasses.blob.rawValue && meets(number, payload, offset, length) }
@@ -392,7 +391,7 @@ struct RecordCheck: ~Copyable {
     return demands[number].numbers?.contains(value) ?? true
   }
 
-  /// Whether nothing is to be said of a blob that a demand concerns.
+  /// Whether a blob meets a demand.
   private func meets(_ demand: Int, _ payload: RawSpan, _ offset: Int, _ length: Int) -> Bool {
     demands[demand].classes.contains(.blob)
       && (demands[demand].blobLength ?? length) == length
@@ -406,7 +405,7 @@ struct RecordCheck: ~Copyable {
 
   private func looksNumeric(_ payload: RawSpan, _ offset: Int, _ length: Int) -> Bool {
     guard length > 0 else { return false }
-    // In UTF-16 a character of a number has a zero byte before or behind it.
+    // In UTF-16 a character of a number has a zero byte before or after it.
     let isWide = encoding != .utf8
     guard !isWide || length & 1 == 0 else { return false }
     switch payload.byte(at: offset) | (isWide ? payload.byte(at: offset &+ 1) : 0) {
@@ -428,9 +427,9 @@ struct RecordCheck: ~Copyable {
         payload.part(offset, length), isBigEndian: encoding == .utf16BigEndian)
   }
 
-  // MARK: - Together
+  // MARK: - Several threads
 
-  /// Asks for the same as another check, with nothing found yet.
+  /// Takes the demands of another check, but none of its results.
   mutating func prepare(as other: borrowing RecordCheck) {
     demands = other.demands
     keys = ContiguousArray(repeating: KeySet(), count: other.keys.count)
@@ -438,7 +437,7 @@ struct RecordCheck: ~Copyable {
     sums = ContiguousArray(repeating: 0, count: other.sums.count)
   }
 
-  /// Takes the keys and sums of a check that asked for the same.
+  /// Adds the keys and sums of a check with the same demands.
   mutating func merge(_ other: borrowing RecordCheck) {
     for index in keys.indices { keys[index].merge(other.keys[index]) }
     for index in references.indices { references[index].merge(other.references[index]) }
@@ -465,14 +464,14 @@ struct RecordCheck: ~Copyable {
     return tallies
   }
 
-  /// The findings about values of the b-tree just read, and the demands not met.
+  /// The findings about values of the b-tree just read, and the demands that were not met.
   mutating func takeFindings(_ table: String, _ names: [String]) -> (
     findings: [Finding], breaches: [DemandBreach]
   ) {
     Self.findings(takeTallies(), table, names)
   }
 
-  /// The findings that tallies make, and the demands not met.
+  /// The findings that follow from tallies, and the demands that were not met.
   static func findings(_ tallies: [Subject: Tally], _ table: String, _ names: [String]) -> (
     findings: [Finding], breaches: [DemandBreach]
   ) {
@@ -518,15 +517,15 @@ struct RecordCheck: ~Copyable {
     switch problem {
     case .null: ("record.null", "NULL where the declaration says NOT NULL", .damage)
     case .affinity:
-      ("record.affinity", "of a kind that SQLite never stores in such a column", .damage)
+      ("record.affinity", "of a storage class that SQLite never stores in such a column", .damage)
     case .numericText:
       (
-        "record.affinity", "text that is a number, which SQLite would have stored as one", .damage
+        "record.affinity", "text that SQLite would have stored as a number", .damage
       )
     case .rowIDField:
-      ("record.rowIDField", "not NULL, though the column stands for the row id", .damage)
+      ("record.rowIDField", "not NULL, although the column is the row id", .damage)
     case .reserved:
-      ("record.reservedType", "of a serial type that no file may hold", .damage)
+      ("record.reservedType", "of serial type 10 or 11, which are reserved", .damage)
     default: ("record.badText", "text that is not valid in the file's encoding", .note)
     }
   }

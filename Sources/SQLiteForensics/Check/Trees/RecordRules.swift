@@ -2,7 +2,7 @@ import SQLiteFile
 
 /// What the fields of the records in one b-tree must be.
 struct RecordRules {
-  /// The rule of one field, small and plain: it is looked up for each value of each row.
+  /// The rule of one field. It is small, because it is looked up for each value of each row.
   struct Field: BitwiseCopyable {
     /// The classes that SQLite would not have stored here.
     var refused: UInt8 = 0
@@ -12,7 +12,7 @@ struct RecordRules {
     var column: Int32 = -1
     /// Whether text that looks like a number is wrong (numeric affinities convert it).
     var refusesNumericText = false
-    /// Whether the field stands for the row id, so that it is NULL.
+    /// Whether the column is the row id, so that the field is NULL.
     var isRowID = false
     /// The number of a demand; -1 without one.
     var demand: Int16 = -1
@@ -20,10 +20,10 @@ struct RecordRules {
     var target: Int16 = -1
     /// Whether the hash of the field goes into a sum of ``RecordRules/sums``.
     var isIndexed = false
-    /// Whether a record without the field has NULL where none may be.
+    /// Whether a record without the field has NULL in a NOT NULL column.
     var isRequired = false
 
-    /// The classes whose values must not pass unseen.
+    /// The classes whose values need a look.
     @inline(__always)
     var attention: UInt8 {
       refused | watched | (refusesNumericText ? StorageClasses.text.rawValue : 0)
@@ -35,12 +35,12 @@ struct RecordRules {
 
   /// A rule for each field in stored order.
   var fields: ContiguousArray<Field> = []
-  /// Of each field the classes that must not pass unseen, and ``isIndexed``; made by ``settle()``.
+  /// For each field the classes whose values need a look, and ``isIndexed``; set by ``settle()``.
   private(set) var attention: ContiguousArray<UInt8> = []
   /// The most fields a record may have.
-  var mostFields = Int.max
-  /// The fewest fields a record may have: with fewer, a column that it lacks would be NULL where none may be.
-  private(set) var leastFields = 0
+  var maxFields = Int.max
+  /// The fewest fields a record may have: with fewer, a NOT NULL column would be NULL.
+  private(set) var minFields = 0
   /// The names of the columns, for messages.
   var names: [String] = []
   /// The number of the key set that the row ids go to; -1 without one.
@@ -51,19 +51,19 @@ struct RecordRules {
   var sums: ContiguousArray<IndexSum.Part> = []
   /// The number of the sum that the entries of an index add up to; -1 without one.
   var entrySum = -1
-  /// What columns that a record has no field for add to a sum, by field.
+  /// What columns without a field in a record add to a sum, by field.
   var absentHashes: ContiguousArray<UInt64> = []
 
   /// The numbers of all sums that the records go into.
   var sumNumbers: [Int] { sums.map(\.sum) + (entrySum >= 0 ? [entrySum] : []) }
 
-  /// To be called when all fields have their rules.
+  /// Call this when all fields have their rules.
   mutating func settle() {
     attention = ContiguousArray(
       fields.map { $0.attention | ($0.isIndexed ? Self.isIndexed : 0) })
   }
 
-  /// The rules of a b-tree of which nothing is known.
+  /// The rules of a b-tree about which nothing is known.
   init() {}
 
   /// The rules that a table's declaration makes.
@@ -78,13 +78,13 @@ struct RecordRules {
         return field
       })
     names = table.columns.map(\.name)
-    mostFields = fields.count
-    leastFields = fields.lastIndex(where: { $0.isRequired }).map { $0 + 1 } ?? 0
+    maxFields = fields.count
+    minFields = fields.lastIndex(where: { $0.isRequired }).map { $0 + 1 } ?? 0
   }
 
-  /// The rules of an index's entries: so many columns, and behind them the row id or the primary key.
+  /// The rules of an index's entries: `columnCount` columns, then the row id or the primary key.
   init(indexOf columnCount: Int?, endsWithRowID: Bool) {
     self.endsWithRowID = endsWithRowID
-    if let columnCount, endsWithRowID { mostFields = columnCount + 1 }
+    if let columnCount, endsWithRowID { maxFields = columnCount + 1 }
   }
 }

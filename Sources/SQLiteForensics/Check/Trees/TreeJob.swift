@@ -1,8 +1,8 @@
 import SQLiteFile
 
-/// A b-tree to be walked, and what its records must be.
+/// A b-tree to walk, and the rules of its records.
 struct TreeJob {
-  /// What kind of entry of the schema calls for the walk.
+  /// The schema entry that the b-tree belongs to.
   enum Subject {
     case schema
     /// A table, by its name.
@@ -26,7 +26,7 @@ struct TreeJob {
     self.rules = rules
   }
 
-  /// What a walk is to be told; `number` is the b-tree's number in the page map.
+  /// The b-tree for a walk; `number` is its number in the page map.
   func tree(_ number: Int) -> BTreeCheck.Tree {
     BTreeCheck.Tree(
       name: owner.name, number: UInt32(truncatingIfNeeded: number), root: owner.root,
@@ -34,20 +34,20 @@ struct TreeJob {
   }
 }
 
-/// What came of a walk.
+/// The result of a walk.
 struct TreeResult {
   var counts = BTreeCheck.Counts()
   var findings = FindingList()
   var breaches: [DemandBreach] = []
 }
 
-/// What came of the walk of a part of a b-tree.
+/// The result of a walk of a part of a b-tree.
 struct PartResult {
   var counts = BTreeCheck.Counts()
   var findings = FindingList()
   var tallies: [RecordCheck.Subject: RecordCheck.Tally] = [:]
 
-  /// Adds what came of the part behind this one; false when only a walk of the whole can say what is wrong.
+  /// Adds the result of the next part. False when only a walk of the whole b-tree can report what is wrong.
   mutating func add(_ next: PartResult) -> Bool {
     findings.add(next.findings)
     tallies.merge(next.tallies) { before, after in
@@ -56,7 +56,7 @@ struct PartResult {
     return counts.add(next.counts)
   }
 
-  /// The result, when this is all of the b-tree.
+  /// The result of the whole b-tree, when all parts are added.
   func result(_ job: TreeJob) -> TreeResult {
     var result = TreeResult(counts: counts, findings: findings)
     let found = RecordCheck.findings(tallies, job.owner.name, job.rules.names)
@@ -66,7 +66,7 @@ struct PartResult {
   }
 }
 
-/// What came of all walks together.
+/// The results of all walks together.
 struct Gathered {
   var findings = FindingList()
   var breaches: [DemandBreach] = []
@@ -117,12 +117,13 @@ extension BTreeCheck {
     return take(counts)
   }
 
-  /// Checks the root of a job's b-tree and takes what is below it apart.
+  /// Checks the root of a job's b-tree and splits what is below it.
   mutating func split(
-    _ job: TreeJob, number: Int, least: Int, most: Int, _ reader: inout PageReader
+    _ job: TreeJob, number: Int, minPages: Int, maxParts: Int, _ reader: inout PageReader
   ) throws(SQLiteFileError) -> (root: PartResult, parts: [Part]) {
     var counts = Counts()
-    let parts = try split(job.tree(number), least: least, most: most, &counts, &reader)
+    let parts = try split(
+      job.tree(number), minPages: minPages, maxParts: maxParts, &counts, &reader)
     return (take(counts), parts)
   }
 

@@ -19,7 +19,7 @@ enum UTF16Scan {
     return !wantsLow
   }
 
-  /// Appends the bytes as SQLite turns them into UTF-8 (`READ_UTF16LE`, utf.c): surrogates are taken two at a time,
+  /// Appends the bytes as SQLite converts them to UTF-8 (`READ_UTF16LE`, utf.c): surrogates are taken in pairs,
   /// whatever follows the first one.
   static func appendUTF8(
     of bytes: RawSpan, isBigEndian: Bool, to output: inout ContiguousArray<UInt8>

@@ -5,11 +5,11 @@ import Testing
 @testable import SupportBundle
 
 /// Files that are made and read below an open folder, whatever its path leads to meanwhile.
-@Suite struct MadeTreeTests {
-  private func make(_ tree: MadeTree, _ parts: [String], _ text: String = "mine") throws {
+@Suite struct OutputTreeTests {
+  private func make(_ tree: OutputTree, _ parts: [String], _ text: String = "mine") throws {
     let file = try tree.makeFile(parts, mode: 0o600)
     defer { close(file) }
-    try MadeTree.write(Array(text.utf8)[...], to: file, path: "")
+    try OutputTree.write(Array(text.utf8)[...], to: file, path: "")
   }
 
   private func link(_ path: String, to target: String) throws {
@@ -19,7 +19,7 @@ import Testing
   @Test func whatIsMadeGoesAgainAndNothingElse() throws {
     let space = try Workspace()
     var heard: [String] = []
-    let tree = try MadeTree(in: space.folder.path) { path, make in
+    let tree = try OutputTree(in: space.folder.path) { path, make in
       if make() { heard.append(path) }
     }
     try tree.makeFolders(above: ["a", "b", "file"], mode: 0o700)
@@ -35,7 +35,7 @@ import Testing
 
   @Test func aFileThatTookANameStays() throws {
     let space = try Workspace()
-    let tree = try MadeTree(in: space.folder.path) { _ = $1() }
+    let tree = try OutputTree(in: space.folder.path) { _ = $1() }
     try make(tree, ["file"])
     try FileManager.default.removeItem(atPath: space.path("file"))
     try space.write([9], to: "file")
@@ -46,7 +46,7 @@ import Testing
   @Test func aLinkInThePlaceOfAFolderLeadsNowhere() throws {
     let space = try Workspace()
     let other = try Workspace()
-    let tree = try MadeTree(in: space.folder.path) { _ = $1() }
+    let tree = try OutputTree(in: space.folder.path) { _ = $1() }
     try tree.makeFolder(["a"], mode: 0o700)
     try FileManager.default.removeItem(atPath: space.path("a"))
     try link(space.path("a"), to: other.folder.path)
@@ -70,7 +70,7 @@ import Testing
     let other = try Workspace()
     let home = space.path("home")
     try FileManager.default.createDirectory(atPath: home, withIntermediateDirectories: false)
-    let tree = try MadeTree(in: home) { _ = $1() }
+    let tree = try OutputTree(in: home) { _ = $1() }
     let output = try ZipWriter(path: home + "/a.zip")
     try FileManager.default.moveItem(atPath: home, toPath: space.path("moved"))
     try link(home, to: other.folder.path)
@@ -85,7 +85,7 @@ import Testing
   @Test(arguments: [["..", "file"], [".."], ["a/b"], [""], ["a", "", "b"], ["a\0b"]])
   func namesThatLeadOutAreRefused(_ parts: [String]) throws {
     let space = try Workspace()
-    let tree = try MadeTree(in: space.folder.path) { _ = $1() }
+    let tree = try OutputTree(in: space.folder.path) { _ = $1() }
     #expect(throws: BundleError.self) { try make(tree, parts) }
     #expect(try space.names.isEmpty)
   }

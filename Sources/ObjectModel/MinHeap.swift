@@ -1,5 +1,5 @@
-/// A queue that gives its elements back from the smallest up: a binary heap.
-package struct SmallestFirst<Element: Comparable> {
+/// A binary heap: a queue that returns its elements from the smallest up.
+package struct MinHeap<Element: Comparable> {
   private var heap: [Element] = []
 
   package init() {}
@@ -21,14 +21,14 @@ package struct SmallestFirst<Element: Comparable> {
     heap[0] = last
     var place = 0
     while true {
-      var least = place
+      var smallest = place
       for child in [2 * place + 1, 2 * place + 2]
-      where child < heap.count && heap[child] < heap[least] {
-        least = child
+      where child < heap.count && heap[child] < heap[smallest] {
+        smallest = child
       }
-      if least == place { return first }
-      heap.swapAt(place, least)
-      place = least
+      if smallest == place { return first }
+      heap.swapAt(place, smallest)
+      place = smallest
     }
   }
 }

@@ -1,13 +1,13 @@
 import SQLiteFile
 
-/// Pages that nothing leads to because what led to them is lost: free pages without a header that begins the
-/// freelist, and b-trees without a schema that names their roots.
-struct LoosePages {
+/// Pages that cannot be reached because what leads to them is lost: free pages where the header with the start of the
+/// freelist is lost, and b-trees where the schema with their roots is lost.
+struct UnreachedPages {
   /// Free pages found.
   private(set) var freePages = 0
-  /// B-trees found, and pieces of such.
+  /// B-trees found, and pieces of b-trees.
   private(set) var trees = 0
-  /// Pages of them, those of long payloads included.
+  /// Pages of these b-trees, overflow pages included.
   private(set) var checkedPages = 0
   private(set) var overflowPages = 0
   private(set) var cells = 0
@@ -20,8 +20,8 @@ struct LoosePages {
 
   // MARK: - Free pages
 
-  /// Claims the pages that the pointer map calls free; without one, those that read as a trunk of the freelist
-  /// (section 1.5), with what they list.
+  /// Claims the pages that the pointer map calls free. Without a pointer map, claims the pages that read as a trunk of
+  /// the freelist (section 1.5), and the pages that they list.
   mutating func claimFree(
     _ map: PointerMap?, _ tree: inout BTreeCheck, _ reader: inout PageReader
   ) throws(SQLiteFileError) {
@@ -42,8 +42,8 @@ struct LoosePages {
     }
   }
 
-  /// The pages that a trunk lists; nil when the page reads as none: each must be in the file, listed once, and
-  /// claimed by nobody.
+  /// The pages that a trunk lists; nil when the page does not read as a trunk: each listed page must be in the file,
+  /// listed once, and unclaimed.
   private func trunk(_ number: UInt32, _ tree: borrowing BTreeCheck, _ reader: inout PageReader)
     throws(SQLiteFileError) -> [UInt32]?
   {
@@ -64,7 +64,7 @@ struct LoosePages {
 
   // MARK: - B-trees
 
-  /// Walks the b-trees that no schema names: from the pages that no other leads to, then from what is left.
+  /// Walks the b-trees that no schema names: first from pages that no other page leads to, then from the rest.
   /// - Throws: ``SQLiteFileError`` when the device fails; damage never throws.
   mutating func walk(_ tree: inout BTreeCheck, _ reader: inout PageReader) throws(SQLiteFileError) {
     var children = PageSet(pageCount: last)
@@ -102,8 +102,8 @@ struct LoosePages {
     return ranges
   }
 
-  /// Whether a page is one of a b-tree not by its type byte alone: most cells lie where cells can lie, or all of it
-  /// is as SQLite leaves an empty leaf.
+  /// Whether a page is a b-tree page by more than its type byte: most cells lie where cells can lie, or the page is as
+  /// SQLite leaves an empty leaf.
   private func isTreePage(_ number: UInt32, _ reader: inout PageReader) throws(SQLiteFileError)
     -> Bool
   {

@@ -6,13 +6,13 @@ import Testing
 @testable import SQLiteFile
 
 /// Blocks that several threads make come out in the order of blocks, whoever is done first.
-@Suite struct BlockTurnsTests {
+@Suite struct OrderedOutputTests {
   /// One thread's own things.
   private final class Worker: @unchecked Sendable {
-    let turn: BlockTurn
+    let turn: OutputTurn
     var output: OutputBuffer
-    init(_ turns: BlockTurns, _ output: borrowing OutputBuffer) {
-      turn = BlockTurn(turns)
+    init(_ turns: OrderedOutput, _ output: borrowing OutputBuffer) {
+      turn = OutputTurn(turns)
       self.output = output.another(capacity: 64, turn: turn)
     }
   }
@@ -36,7 +36,7 @@ import Testing
   ) throws {
     let output = OutputBuffer(descriptor: descriptor)
     let spares = (0..<2).map { _ in BlockOutput(output: output.another(capacity: 64, turn: nil)) }
-    let turns = BlockTurns(blockCount: blocks, spares: spares)
+    let turns = OrderedOutput(blockCount: blocks, spares: spares)
     let workers = (0..<threads).map { _ in Worker(turns, output) }
     DispatchQueue.concurrentPerform(iterations: threads) { index in
       let worker = workers[index]

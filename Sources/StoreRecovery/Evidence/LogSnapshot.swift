@@ -1,10 +1,10 @@
 import CLibrary
 import CoreDataStore
 
-/// A look at a store's log and at what may tell what the log held before: its index and the record of the last
-/// healthy open. It reads a few hundred bytes and takes no lock, and must come before the opener: closing the
-/// log or its index would drop locks that SQLite holds on them.
-struct LogLook: Equatable {
+/// The state of a store's log and of its index at one moment. Together with the record of the last healthy open they
+/// show what the log held before. Taking it reads a few hundred bytes and takes no lock. It must come before the
+/// opener: closing the log or its index would drop locks that SQLite holds on them.
+struct LogSnapshot: Equatable {
   /// The log's header, when the log has one.
   struct Log: Equatable {
     var status: FileStatus
@@ -21,13 +21,12 @@ struct LogLook: Equatable {
       Int(clamping: (status.sizeBytes - Int64(LostFrames.headerLength)) / Int64(24 + pageSize))
     }
 
-    /// An interrupted write leaves such an end, and so does a log that was cut.
+    /// An interrupted write leaves a partial frame, and so does cutting the log.
     var endsInPartialFrame: Bool {
       (status.sizeBytes - Int64(LostFrames.headerLength)) % Int64(24 + pageSize) != 0
     }
 
-    /// Whether SQLite began this log over from the one with these salts: it counts the first salt up by one each
-    /// time.
+    /// Whether SQLite restarted this log after the one with these salts: each time it increments the first salt.
     func follows(_ salts: [UInt8]) -> Bool {
       let steps = Self.word(header, 16) &- Self.word(salts, 0)
       return steps > 0 && steps <= 1 << 20
@@ -43,10 +42,10 @@ struct LogLook: Equatable {
   var index: LogIndexHeader?
   var indexStatus: FileStatus?
 
-  /// What stands in the folder now; nil when it cannot be read.
+  /// The present state of the files; nil when it cannot be read.
   init?(at path: String) { self.init(at: path, DatabaseFiles(at: path)) }
 
-  /// The same where `files` were asked for just now.
+  /// The same when `files` were looked up just now.
   init?(at path: String, _ files: DatabaseFiles) {
     guard files.isLogKnown else { return nil }
     main = files.main
@@ -84,9 +83,9 @@ struct LogLook: Equatable {
   }
 }
 
-extension LogLook {
+extension LogSnapshot {
   /// The facts about the log of the store at `path`, whose main file has this `header` and which had these
-  /// `files` just before that was read; nil when there is no log and nothing betrays that there was one.
+  /// `files` just before that was read; nil when there is no log and nothing shows that there was one.
   static func read(
     _ path: String, _ header: StoreEvidence.Header?, _ files: DatabaseFiles? = nil,
     settlingTime: Int64 = HealthyOpen.settlingTime
@@ -94,31 +93,31 @@ extension LogLook {
     let files = files ?? DatabaseFiles(at: path)
     let record = HealthyOpen.read(for: path)
     var wal = files.log.map { StoreEvidence.WAL(sizeBytes: $0.kind == .file ? $0.sizeBytes : 0) }
-    guard let first = LogLook(at: path, files) else { return wal }
+    guard let first = LogSnapshot(at: path, files) else { return wal }
     if let log = first.log {
       wal?.isHeaderSound = log.isSound
-      // The opener would drop the log's rows silently, so the look at its frames comes first.
+      // The opener would silently drop the log's rows, so its frames are read first.
       if !log.isSound, let pageSize = header?.pageSize {
         wal?.lostFrames = try? LostFrames.count(inLogOf: path, pageSize: pageSize, validFrames: 0)
       }
     }
-    // A main file that is missing or empty is another matter.
+    // A main file that is missing or empty is handled elsewhere.
     guard let header, header.isMagicRight, let main = first.main else {
       return wal
     }
-    var judged = Witnesses(
-      look: first, header: header, record: record, keptPages: wal?.lostFrames)
-    judged.hear()
-    // Somebody else may be at work: what counts stands still.
-    if judged.loss != nil || judged.doubt != nil {
-      if LogLook(at: path) != first { return wal }
+    var check = SilentLossCheck(
+      snapshot: first, header: header, record: record, keptPages: wal?.lostFrames)
+    check.run()
+    // Another process may be changing the files: only a state that does not change counts.
+    if check.loss != nil || check.doubt != nil {
+      if LogSnapshot(at: path) != first { return wal }
     }
-    if judged.loss != nil || judged.doubt != nil || wal == nil && !judged.heard.isEmpty {
+    if check.loss != nil || check.doubt != nil || wal == nil && !check.agreeing.isEmpty {
       wal = wal ?? .init(sizeBytes: 0)
     }
-    wal?.loss = judged.loss
-    wal?.doubt = judged.loss == nil ? judged.doubt : nil
-    wal?.witnesses = judged.heard
+    wal?.loss = check.loss
+    wal?.doubt = check.loss == nil ? check.doubt : nil
+    wal?.witnesses = check.agreeing
     let facts = first.facts(main, header, settlingTime)
     if facts != record { wal?.unrecorded = facts }
     return wal
@@ -133,7 +132,8 @@ extension LogLook {
     var unsaved = 0
     if let index, index.salts == log.salts, index.frames <= log.frames {
       frames = index.frames
-      // One that keeps its own index (locking_mode=EXCLUSIVE) may have saved them since: the main file is newer then.
+      // A connection with its own index (locking_mode=EXCLUSIVE) may have saved them since: the main file is newer
+      // then.
       if let time = indexStatus?.modified, main.changed < time, main.modified < time {
         unsaved = index.unsaved
       }
@@ -157,38 +157,38 @@ extension HealthyOpen {
   static func salts(_ bytes: [UInt8]) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
 }
 
-/// Hears the witnesses of one look: a pure function of what was read.
-struct Witnesses {
-  let look: LogLook
+/// Checks whether log, index and record show that committed rows are lost: a pure function of what was read.
+struct SilentLossCheck {
+  let snapshot: LogSnapshot
   let header: StoreEvidence.Header
   let record: HealthyOpen?
-  /// Pages whose newest content stands in a log whose header is damaged; nil when nobody looked.
+  /// Pages whose newest content is in a log whose header is damaged; nil when they were not counted.
   let keptPages: Int?
-  /// Proven.
+  /// A loss that is proven.
   private(set) var loss: SilentLoss?
-  /// What a healthy store may show as well.
+  /// A possible loss; a healthy store may show the same.
   private(set) var doubt: SilentLoss?
-  /// The witnesses that knew the log and miss nothing.
-  private(set) var heard: [SilentLoss.Witness] = []
+  /// The witnesses that know an earlier state of the log and find nothing missing.
+  private(set) var agreeing: [SilentLoss.Witness] = []
 
   init(
-    look: LogLook, header: StoreEvidence.Header, record: HealthyOpen?, keptPages: Int? = nil
+    snapshot: LogSnapshot, header: StoreEvidence.Header, record: HealthyOpen?, keptPages: Int? = nil
   ) {
-    self.look = look
+    self.snapshot = snapshot
     self.header = header
     self.record = record
     self.keptPages = keptPages
   }
 
-  mutating func hear() {
-    hearLog()
-    hearIndex()
-    hearRecord()
-    // What stands behind the last frame that the index knows was never committed.
-    if doubt?.witness == .log, heard.contains(.index) { doubt = nil }
+  mutating func run() {
+    checkLog()
+    checkIndex()
+    checkRecord()
+    // Frames after the last one that the index lists were never committed.
+    if doubt?.witness == .log, agreeing.contains(.index) { doubt = nil }
   }
 
-  /// The first loss counts: the log's own word, then the index's, which knows the whole session.
+  /// The first loss counts: that of the log itself, then that of the index, which covers the whole session.
   private mutating func found(
     _ kind: SilentLoss.Kind, _ witness: SilentLoss.Witness, frames: Int?, isCertain: Bool = true
   ) {
@@ -198,8 +198,8 @@ struct Witnesses {
     if isCertain { loss = loss ?? one } else { doubt = doubt ?? one }
   }
 
-  private mutating func hearLog() {
-    guard let log = look.log else { return }
+  private mutating func checkLog() {
+    guard let log = snapshot.log else { return }
     if !log.isSound {
       if let keptPages, keptPages > 0 { found(.headerDamaged, .log, frames: nil) }
     } else if let pageSize = header.pageSize, log.pageSize != pageSize {
@@ -209,20 +209,20 @@ struct Witnesses {
     }
   }
 
-  private mutating func hearIndex() {
-    guard let index = look.index, let main = look.main, index.pageSize == header.pageSize,
-      let indexTime = look.indexStatus?.modified
+  private mutating func checkIndex() {
+    guard let index = snapshot.index, let main = snapshot.main, index.pageSize == header.pageSize,
+      let indexTime = snapshot.indexStatus?.modified
     else { return }
-    // An index stays behind when a connection that keeps its own (locking_mode=EXCLUSIVE) checkpoints and closes. The
+    // An old index is left when a connection with its own index (locking_mode=EXCLUSIVE) checkpoints and closes. The
     // main file is newer then.
     let isNewest = main.changed < indexTime && main.modified < indexTime
     let isCertain = isNewest && index.unsaved > 0
     let atMost = isCertain ? index.unsaved : nil
-    guard let log = look.log else {
+    guard let log = snapshot.log else {
       if index.frames > index.saved, header.readVersion == 2 {
         found(.gone, .index, frames: atMost, isCertain: isCertain)
       } else {
-        heard.append(.index)
+        agreeing.append(.index)
       }
       return
     }
@@ -239,8 +239,9 @@ struct Witnesses {
       }
       return
     }
-    // A log of the same generation never gets shorter, so this is certain whatever the main file's time says; only the
-    // count may be too high after a connection that keeps its own index. What a checkpoint saved is not lost, though SQLite may read older pages of the log before the main file.
+    // A log of the same generation never gets shorter, so this is certain whatever the main file's time is. Only the
+    // count may be too high after a connection with its own index. What a checkpoint saved is not lost, although SQLite
+    // may read older pages of the log before those of the main file.
     if log.frames < index.frames {
       let lost = index.frames - max(log.frames, index.perhapsSaved)
       found(.cutShort, .index, frames: lost > 0 ? lost : nil, isCertain: lost > 0)
@@ -249,20 +250,20 @@ struct Witnesses {
     {
       found(.cutShort, .index, frames: index.unsaved > 0 ? 1 : nil, isCertain: index.unsaved > 0)
     } else {
-      heard.append(.index)
+      agreeing.append(.index)
     }
   }
 
-  private mutating func hearRecord() {
-    guard let record, let main = look.main else { return }
+  private mutating func checkRecord() {
+    guard let record, let main = snapshot.main else { return }
     let isSame =
       record.main.isSettled && main.inode == record.main.inode
       && main.sizeBytes == record.main.size && main.modified == record.main.modified
       && header.changeCounter == record.main.changeCounter
-    // A checkpoint explains a main file that changed, and nothing is lost where all was saved.
+    // A checkpoint explains a changed main file, and nothing is lost when all frames were saved.
     let mustBeThere = isSame && record.log.unsaved > 0
     let frames = Int(record.log.frames)
-    guard let log = look.log else {
+    guard let log = snapshot.log else {
       if mustBeThere { found(.gone, .record, frames: Int(record.log.unsaved)) }
       return
     }
@@ -284,7 +285,7 @@ struct Witnesses {
     } else if main.inode != record.main.inode, log.status.inode == record.log.inode {
       found(.foreign, .record, frames: nil)
     } else if frames > 0 {
-      heard.append(.record)
+      agreeing.append(.record)
     }
   }
 }

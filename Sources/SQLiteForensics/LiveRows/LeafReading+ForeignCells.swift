@@ -1,11 +1,11 @@
 import SQLiteFile
 
-/// Cells that were read from a page which contradicts itself, and are not its own.
+/// Cells on a page that contradicts itself which do not belong to the page.
 extension LeafReading {
-  /// The places of cells on a page that contradicts itself whose rows are of another table: those with more fields, and
-  /// those with other storage classes where most of the page's are such.
-  func strangers(_ page: RawSpan, _ shape: RowShape) -> Set<Int> {
-    guard method != .pointers, !shape.isFormless else { return [] }
+  /// The places of cells whose rows are of another table, on a page that contradicts itself: rows with more fields, and
+  /// rows with other storage classes where most rows of the page have such.
+  func cellsOfOtherTables(_ page: RawSpan, _ shape: RowShape) -> Set<Int> {
+    guard method != .pointers, !shape.isUnconstrained else { return [] }
     var types = RecordTypes()
     types.renewBudget(usableSize: usableSize)
     var longer: Set<Int> = []
@@ -24,20 +24,21 @@ extension LeafReading {
       ? others.union(longer) : longer
   }
 
-  /// The places of cells on a page that contradicts itself which stand in a part of it that is not its own: the page's
-  /// pointers lead into that part, but to few of its cells, and cells do not go through at one of its ends or at both.
+  /// The places of cells in a part of the page that does not belong to it, on a page that contradicts itself: the
+  /// page's pointers lead into that part, but to few of its cells, and the cells have a break at one of its ends or
+  /// at both.
   func displaced(_ page: RawSpan) -> Set<Int> {
     guard method == .mended, pointerCount > 0 else { return [] }
     let pointers = contentFloor - 2 * pointerCount
     let targets = (0..<pointerCount).map { Int(page.uint16(at: pointers + 2 * $0)) }.sorted()
     let order = cells.indices.sorted { cells[$0].start < cells[$1].start }
     let pointed = order.map { targets.hasSorted(cells[$0].start) }
-    /// Whether a cell and the next one have bytes between them that are no part of the page as it was.
+    /// Whether there are bytes between a cell and the next one that were not part of the page.
     func isBroken(behind place: Int) -> Bool {
       guard place >= 0 else { return false }
       let end = cells[order[place]].end
       let next = place + 1 < order.count ? cells[order[place + 1]].start : usableSize
-      // Less than four bytes are a fragment (file format, section 1.6).
+      // Fewer than four bytes are a fragment (file format, section 1.6).
       if next - end < 4 { return false }
       let block = freeBlocks.firstPlace { $0.lowerBound >= end }
       return block == freeBlocks.count || freeBlocks[block].lowerBound - end >= 4
@@ -54,7 +55,7 @@ extension LeafReading {
         let end = (first...last).last(where: { !pointed[$0] })
       else { continue }
       let missed = (begin...end).count { !pointed[$0] }
-      // Beside the break pointers may lead to a cell by chance.
+      // Beside the break, pointers may lead to a cell by chance.
       guard
         4 * (begin - first) <= missed && isBroken(behind: first - 1)
           || 4 * (last - end) <= missed && isBroken(behind: last)

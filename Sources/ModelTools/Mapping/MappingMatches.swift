@@ -1,20 +1,20 @@
 import ObjectModel
 
-/// Where each mapping model of a set stands among some places, found by their hashes in one pass over all of them.
-struct MappingFinds {
+/// Which places the mapping models of a set fit, found by their hashes in one pass over all of them.
+struct MappingMatches {
   /// One side of a mapping model.
   struct Side {
     /// The places that have the hash of every entity it names.
     var places: Set<Int> = []
-    /// The first of the places that have the most of them; nil when none has any.
+    /// The first of the places that have most of these hashes; nil when no place has any.
     var nearest: Int?
   }
 
-  /// By the place of the mapping model in its set.
+  /// By the index of the mapping model in its set.
   private(set) var sources: [Side] = []
   private(set) var destinations: [Side] = []
 
-  /// Looks at each mapping model; nil stands for one that could not be read.
+  /// Compares each mapping model; nil stands for one that could not be read.
   init(_ mappings: [MappingModel?], among places: [HashedModel]) {
     var holders: [String: [VersionHash: [Int]]] = [:]
     for (place, model) in places.enumerated() {
@@ -41,7 +41,7 @@ struct MappingFinds {
     }
     var side = Side()
     for (place, number) in agreeing.enumerated() where number > 0 {
-      // A mapping that only adds has no source to speak of.
+      // A mapping that only adds has no source.
       if number == met.count { side.places.insert(place) }
       if number > side.nearest.map({ agreeing[$0] }) ?? 0 { side.nearest = place }
     }

@@ -1,35 +1,35 @@
 import CLibrary
 
-/// Names that go although somebody else may give them to another file at any moment.
+/// Removes a file by its name, even when another process may give that name to another file at any moment.
 ///
-/// Between a look at a name and its removal another file can be renamed over it, and that one would go. So the name
-/// is taken away by giving the file one that nobody knows. Then it is looked at, and removed or given its name back.
-package enum OwnName {
-  /// What became of a name that was to go.
+/// Between the check of a name and its removal another file can be renamed over it, and would be removed. So the file
+/// is first renamed to a name that nobody else knows. Then it is checked, and removed or given its name back.
+package enum SafeRemoval {
+  /// What became of a name that was to be removed.
   package enum End: Equatable {
-    /// It is gone.
+    /// The name and its file are removed.
     case removed
-    /// Nothing has it.
+    /// No file has the name.
     case missing
-    /// It is that of another file, which still has it.
+    /// Another file has the name, and still has it.
     case another
-    /// It was that of another file, and is already taken by a third one: the other has this name now.
+    /// Another file had the name, and a third one has taken it since: the other file has this name now.
     case displaced(String)
-    /// It is as it was, for the `errno` that is given.
+    /// Nothing changed, because of this `errno`.
     case failed(Int32)
   }
 
   private static let prefix = ".lifeboat-gone-"
 
-  /// Removes the name of a file in an open folder as long as `isOurs`, which is asked about the name and then about
-  /// the one that the file has meanwhile.
+  /// Removes the name of a file in an open folder if `isOurs` returns true. It is called with the name, and then with
+  /// the temporary name of the file.
   package static func remove(
     _ name: String, in folder: Int32, isOurs: (_ name: String) -> Bool
   ) -> End {
     guard let raw = status(name, folder) else { return errno == ENOENT ? .missing : .failed(errno) }
     guard isOurs(name) else { return .another }
     let aside = prefix + identity(raw) + hex(UInt64.random(in: .min ... .max))
-    // Whether the new name is free need not be asked: nobody else knows it.
+    // The new name is random, so it is free.
     guard SystemCalls.retrying({ unsafe renameat(folder, name, folder, aside) }) == 0 else {
       return errno == ENOENT ? .missing : .failed(errno)
     }
@@ -42,11 +42,11 @@ package enum OwnName {
       ? end : .displaced(aside)
   }
 
-  /// Whether a name may be one that ``sweep(_:in:)`` removes.
+  /// Whether a name has the form of the temporary names that ``sweep(_:in:)`` removes.
   package static func isAside(_ name: String) -> Bool { name.utf8.starts(with: prefix.utf8) }
 
-  /// Removes the name that a file got whose removal a kill has stopped. It says which file was to go; another one,
-  /// that was about to get its own name back, stays.
+  /// Removes a file that a killed run was removing, by its temporary name. The name says which file was to be removed;
+  /// another file, which was to get its own name back, stays.
   package static func sweep(_ name: String, in folder: Int32) {
     guard isAside(name), let raw = status(name, folder),
       name.utf8.starts(with: (prefix + identity(raw)).utf8)
@@ -59,7 +59,7 @@ package enum OwnName {
     return unsafe fstatat(folder, name, &raw, AT_SYMLINK_NOFOLLOW) == 0 ? raw : nil
   }
 
-  /// What tells a file from all others, as a part of a name.
+  /// The identity of a file, as a part of a name.
   private static func identity(_ raw: stat) -> String {
     hex(UInt64(truncatingIfNeeded: raw.st_dev)) + "-" + hex(UInt64(raw.st_ino)) + "-"
   }

@@ -1,21 +1,21 @@
 import Dispatch
 
-/// What a thread has made of a block of work.
+/// The output of a thread for one block of work.
 package final class BlockOutput: @unchecked Sendable {
   package var output: OutputBuffer
   package var findings = FindingList()
   package var failure: SQLiteFileError?
 
-  /// `output`: takes the bytes of blocks, and writes them when it is told to.
+  /// `output`: gathers the bytes of blocks and writes them on request.
   package init(output: consuming OutputBuffer) { self.output = output }
 }
 
-/// Hands out blocks of work to several threads, and has what they made of each written in the order of blocks.
+/// Hands out blocks of work to several threads, and has their output written in the order of the blocks.
 ///
-/// Who is done before its turn leaves the block with the others and goes on; whoever has the turn writes what is left
-/// behind its own. Blocks are taken in their order, so whoever has the turn is at work, and nobody waits for a thread
-/// that has not begun.
-package final class BlockTurns: @unchecked Sendable {
+/// A thread that finishes a block before its turn leaves the output here and takes another block. The thread whose turn
+/// it is writes its own block and then those that were left for it. Blocks are taken in order, so the block whose turn
+/// it is is always being worked on, and no thread waits for one that has not started.
+package final class OrderedOutput: @unchecked Sendable {
   private let gate = DispatchQueue(label: "blocks")
   private let blockCount: Int
   /// The next block to be taken, and the one whose turn it is.
@@ -26,14 +26,14 @@ package final class BlockTurns: @unchecked Sendable {
   private var left: [Int: BlockOutput] = [:]
   private var sleepers: [Int: DispatchSemaphore] = [:]
 
-  /// `spares`: as many blocks as can be left before their turn.
+  /// `spares`: buffers for blocks that are finished before their turn, one for each.
   package init(blockCount: Int, spares: [BlockOutput]) {
     self.blockCount = blockCount
     self.spares = spares
   }
 
-  /// The next block; nil when there is none, or no further one is wanted. Who has taken one must leave it or pass on
-  /// its turn.
+  /// The next block; nil when there is none, or no more are wanted. The thread that takes a block must leave it or pass
+  /// on its turn.
   fileprivate func take() -> Int? {
     gate.sync {
       guard next < blockCount, !hasStopped else { return nil }
@@ -42,7 +42,7 @@ package final class BlockTurns: @unchecked Sendable {
     }
   }
 
-  /// Waits until all blocks before this one have passed.
+  /// Waits until all earlier blocks have passed.
   fileprivate func wait(for block: Int) {
     let semaphore: DispatchSemaphore? = gate.sync {
       if block == current { return nil }
@@ -53,12 +53,12 @@ package final class BlockTurns: @unchecked Sendable {
     semaphore?.wait()
   }
 
-  /// Room for what was made of a block whose turn has not come; nil when it has, or there is no room left.
+  /// A buffer for a block whose turn has not come; nil when it has, or no buffer is free.
   fileprivate func spare(for block: Int) -> BlockOutput? {
     gate.sync { block == current ? nil : spares.popLast() }
   }
 
-  /// Leaves a block to whoever has the turn; false when that is this block's by now.
+  /// Leaves a block to the thread that has the turn; false when the turn has come to this block.
   fileprivate func leave(_ made: BlockOutput, _ block: Int) -> Bool {
     gate.sync {
       guard block != current else { return false }
@@ -67,7 +67,7 @@ package final class BlockTurns: @unchecked Sendable {
     }
   }
 
-  /// Gives the turn to the block behind this one; what was left of that one is then to be written.
+  /// Passes the turn to the next block; returns that block's output when it was left here and is to be written.
   fileprivate func pass(_ block: Int, _ written: BlockOutput?) -> BlockOutput? {
     gate.sync {
       if let written { spares.append(written) }
@@ -77,22 +77,22 @@ package final class BlockTurns: @unchecked Sendable {
     }
   }
 
-  /// Ends the work: what follows the block that has the turn is not wanted.
+  /// Stops the work: blocks after the one that has the turn are not wanted.
   fileprivate func stop() { gate.sync { hasStopped = true } }
 
-  /// Whether somebody has stopped.
+  /// Whether the work was stopped.
   fileprivate var isStopped: Bool { gate.sync { hasStopped } }
 }
 
-/// One thread's place among the blocks. Only that thread touches it.
-package final class BlockTurn: @unchecked Sendable {
-  private let turns: BlockTurns
+/// One thread's place in the order of blocks. Only that thread uses it.
+package final class OutputTurn: @unchecked Sendable {
+  private let turns: OrderedOutput
   private var block = 0
   private var hasCome = false
 
-  package init(_ turns: BlockTurns) { self.turns = turns }
+  package init(_ turns: OrderedOutput) { self.turns = turns }
 
-  /// Takes the next block; nil when there is none, or no further one is wanted. It must be ended.
+  /// Takes the next block; nil when there is none, or no more are wanted. It must be ended.
   package func take() -> Int? {
     guard let next = turns.take() else { return nil }
     block = next
@@ -100,21 +100,21 @@ package final class BlockTurn: @unchecked Sendable {
     return next
   }
 
-  /// Waits until the turn is this block's; false when what it has to say is not wanted any more.
+  /// Waits until it is this block's turn; false when its output is not wanted any more.
   package func come() -> Bool {
     if !hasCome { turns.wait(for: block) }
     hasCome = true
     return !turns.isStopped
   }
 
-  /// Ends the block. What was made of it is written when its turn comes, by whoever has the turn then.
+  /// Ends the block. Its output is written when its turn comes, by the thread that has the turn then.
   ///
-  /// A failure, of the block or of the output, ends the work of all: nothing is written behind it.
+  /// A failure of the block or of the output stops all work: nothing is written after it.
   /// - Parameters:
-  ///   - output: what is written of it, empty afterwards.
-  ///   - findings: what was found in it.
-  ///   - failure: what ended it early.
-  ///   - settle: is handed the findings and failures of blocks that have been written, in their order; by one thread at a
+  ///   - output: the block's output, empty afterwards.
+  ///   - findings: what was found in the block.
+  ///   - failure: what ended the block early.
+  ///   - settle: receives the findings and failures of blocks that were written, in their order, from one thread at a
   ///     time.
   package func end(
     _ output: inout OutputBuffer, _ findings: FindingList, _ failure: SQLiteFileError?,
@@ -137,7 +137,7 @@ package final class BlockTurn: @unchecked Sendable {
       } else {
         write(&made.output, made.findings, made.failure, settle)
       }
-      // A buffer whose output has failed is used no more, so that its failure is told in the end.
+      // A buffer whose output failed is not used again, so that `finish` reports the failure.
       next = pass(made.output.isBroken ? nil : made)
     }
   }
@@ -152,7 +152,7 @@ package final class BlockTurn: @unchecked Sendable {
     if failure != nil || output.isBroken { turns.stop() }
   }
 
-  /// Gives the turn to the next block; what was left of that one is to be written, and its turn passed on as well.
+  /// Passes the turn to the next block; returns its output when that was left, to be written and passed on as well.
   private func pass(_ written: BlockOutput?) -> BlockOutput? {
     defer { block += 1 }
     return turns.pass(block, written)

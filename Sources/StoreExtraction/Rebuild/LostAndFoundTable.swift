@@ -2,11 +2,11 @@ import SQLiteFile
 import SQLiteForensics
 import SQLiteWriter
 
-/// A table of Lifeboat's own in the new file, for rows that cannot stand in theirs: no types, no constraints.
+/// A lost-and-found table in the new file, for rows that do not fit into theirs: it has no types and no constraints.
 ///
 /// Columns: `_id`, `_rowid` (as it was; NULL when lost), `_note`, `_confidence`, then those of the rows, and `_more` for
 /// those that do not fit.
-final class LooseTable {
+final class LostAndFoundTable {
   let name: String
   /// The row's columns as SQL takes them.
   private(set) var quotedColumns: [String] = []
@@ -27,7 +27,7 @@ final class LooseTable {
     grows = columns == nil
     sourceNames = columns ?? []
     names.take(["_id", "_rowid", "_note", "_confidence", OverflowColumns.name])
-    for column in sourceNames.prefix(OverflowColumns.most) {
+    for column in sourceNames.prefix(OverflowColumns.maxColumns) {
       quotedColumns.append(try SQLIdentifier.quoted(names.uniqueColumn(column)))
     }
     let list = ["_id INTEGER PRIMARY KEY", "_rowid", "_note", "_confidence"] + quotedColumns
@@ -82,7 +82,7 @@ final class LooseTable {
   }
 
   private func grow(to count: Int) throws {
-    let most = min(count, OverflowColumns.most)
+    let most = min(count, OverflowColumns.maxColumns)
     guard most > quotedColumns.count else { return }
     insert.finalize()
     while quotedColumns.count < most {

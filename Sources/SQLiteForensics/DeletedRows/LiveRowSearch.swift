@@ -1,19 +1,22 @@
 import SQLiteFile
 import Dispatch
 
-/// What is asked of each live row: whether it holds what an entry of an index does.
-private struct LivingContent {
+/// Compares live rows with the entries of a ``CarvedIndex``.
+private struct LiveContent {
   let index: CarvedIndex
-  var living: CarvedIndex.Living
+  var live: CarvedIndex.LiveEntries
   private var types = RecordTypes()
 
   init(_ index: CarvedIndex) {
     self.index = index
-    living = CarvedIndex.Living(index)
+    live = CarvedIndex.LiveEntries(index)
   }
 
-  /// Looks at a row: `limit` is where the record ends on the page, `end` what is behind the number of its first overflow
-  /// page, too. `skipsFirst`: the first field is the row id's, which freed cells lose.
+  /// Compares a row.
+  ///
+  /// `limit`: where the record ends on the page.
+  /// `end`: where the cell ends, behind the number of the first overflow page.
+  /// `skipsFirst`: whether the first field is the row id's, which freed cells lose.
   @inline(__always)
   mutating func look(
     at page: RawSpan, _ record: Int, _ limit: Int, _ end: Int, _ payload: Int, _ rowID: Int64,
@@ -31,17 +34,17 @@ private struct LivingContent {
     else { return }
     index.meet(
       ContentHash.of(types, page, body: body, end: end, skipsFirst: skipsFirst), rowID: rowID,
-      &living)
+      &live)
     guard !skipsFirst else { return }
     index.meet(
-      ContentHash.of(types, page, body: body, end: end, skipsFirst: true), rowID: rowID, &living)
+      ContentHash.of(types, page, body: body, end: end, skipsFirst: true), rowID: rowID, &live)
   }
 }
 
-/// Looks among live rows for what dead ones hold: what lives elsewhere was not deleted.
+/// Searches live rows for the content of deleted ones: a row that is live elsewhere was not deleted.
 ///
-/// One thread's part of the file. Only that thread touches it.
-private final class LivingRows: @unchecked Sendable {
+/// Covers one thread's part of the file. Only that thread accesses it.
+private final class LiveRowSearch: @unchecked Sendable {
   private let census: PageCensus
   private let concerned: Set<Int>?
   private let shapes: [RowShape]
@@ -50,22 +53,22 @@ private final class LivingRows: @unchecked Sendable {
   private var leaf: SoundLeaf
   private var reading: LeafReading
   private var buffer = ContiguousArray<UInt8>()
-  private(set) var content: LivingContent
+  private(set) var content: LiveContent
   private(set) var failure: SQLiteFileError?
 
-  /// `concerned`: the tables whose rows are looked at, beside those of no known table; nil for all.
+  /// `concerned`: the tables whose rows are compared, beside rows of no known table; nil for all.
   init(_ database: DamagedDatabase, _ index: CarvedIndex, _ concerned: Set<Int>?) {
     census = database.census
     shapes = database.shapes
     narrowed = database.narrowed
     reader = database.reader.another()
     reading = database.newReading()
-    leaf = SoundLeaf(usableSize: database.layout.usableSize, mostPayload: database.mostPayload)
-    content = LivingContent(index)
+    leaf = SoundLeaf(usableSize: database.layout.usableSize, maxPayload: database.maxPayload)
+    content = LiveContent(index)
     self.concerned = concerned
   }
 
-  /// Looks at every `step`th of the blocks of pages, from one on.
+  /// Compares the rows of every `step`th block of pages, from block `first` on.
   func look(from first: Int, step: Int) {
     let length = 256
     let end = Int(census.pageCount) + 1
@@ -99,10 +102,10 @@ private final class LivingRows: @unchecked Sendable {
     }
   }
 
-  /// Looks at a leaf that contradicts itself nowhere; false where it does.
+  /// Compares the rows of a leaf that does not contradict itself; false for other leaves.
   private static func look(
     at page: UInt32, _ skipsFirst: Bool, _ reader: inout PageReader, _ leaf: inout SoundLeaf,
-    _ content: inout LivingContent
+    _ content: inout LiveContent
   ) throws(SQLiteFileError) -> Bool {
     guard let bytes = try reader.page(page), leaf.read(bytes) else { return false }
     for cell in leaf.cells {
@@ -118,11 +121,11 @@ private final class LivingRows: @unchecked Sendable {
 }
 
 extension DamagedDatabase {
-  /// The entries of an index that no live row has the content of.
-  func entriesThatDoNotLive(_ index: CarvedIndex) throws(SQLiteFileError) -> ContiguousArray<
+  /// The entries of a carved index whose content no live row has.
+  func entriesWithoutLiveRow(_ index: CarvedIndex) throws(SQLiteFileError) -> ContiguousArray<
     CarvedIndex.Entry
   > {
-    // A row that can be of one table only lives in that one, or on a page that is nobody's.
+    // A row that can only be of one table is live in that table, or on a page of no known table.
     var concerned: Set<Int>? = []
     for entry in index.entries {
       guard entry.table > 0, entry.flags & CarvedIndex.isAmbiguous == 0 else {
@@ -131,14 +134,14 @@ extension DamagedDatabase {
       }
       concerned?.insert(Int(entry.table) - 1)
     }
-    let count = pageCount < ParallelRecovery.leastPageCount ? 1 : 2
-    let parts = (0..<count).map { _ in LivingRows(self, index, concerned) }
+    let count = pageCount < ParallelRecovery.minPageCount ? 1 : 2
+    let parts = (0..<count).map { _ in LiveRowSearch(self, index, concerned) }
     DispatchQueue.concurrentPerform(iterations: count) {
       parts[$0].look(from: $0, step: count)
     }
     for part in parts {
       if let failure = part.failure { throw failure }
     }
-    return index.entries(without: parts.map(\.content.living))
+    return index.entries(without: parts.map(\.content.live))
   }
 }

@@ -5,7 +5,7 @@ import Testing
 @testable import SafeFiles
 
 /// A name goes only together with the file that was meant.
-@Suite struct OwnNameTests {
+@Suite struct SafeRemovalTests {
   private let folder: TemporaryFolder
   private let descriptor: Int32
   private var path: String { folder.url.path }
@@ -31,10 +31,10 @@ import Testing
   }
 
   /// Removes `store` where it is our file, and has `meanwhile` happen right after the first look at it.
-  private func remove(meanwhile: (() throws -> Void)? = nil) throws -> OwnName.End {
+  private func remove(meanwhile: (() throws -> Void)? = nil) throws -> SafeRemoval.End {
     defer { close(descriptor) }
     var looks = 0
-    return OwnName.remove("store", in: descriptor) { name in
+    return SafeRemoval.remove("store", in: descriptor) { name in
       let isOurs = text(name) == "ours"
       looks += 1
       if looks == 1 { #expect(throws: Never.self) { try meanwhile?() } }
@@ -84,7 +84,7 @@ import Testing
   @Test func aThirdFile() throws {
     defer { close(descriptor) }
     var looks = 0
-    let end = OwnName.remove("store", in: descriptor) { _ in
+    let end = SafeRemoval.remove("store", in: descriptor) { _ in
       looks += 1
       #expect(throws: Never.self) { try put(looks == 1 ? "mine" : "third", "store") }
       return looks == 1
@@ -105,7 +105,7 @@ import Testing
     // The look at the name aside is where the kill comes: the link keeps what stands there then.
     for isSwapped in [false, true] {
       try put("ours", "store")
-      _ = OwnName.remove("store", in: descriptor) { name in
+      _ = SafeRemoval.remove("store", in: descriptor) { name in
         if name == "store", isSwapped {
           #expect(unsafe rename(path + "/incoming", path + "/store") == 0)
         }
@@ -118,7 +118,7 @@ import Testing
       #expect(unsafe rename(path + "/kept", path + "/" + aside[aside.count - 1]) == 0)
     }
     #expect(try names() == aside.sorted())
-    for name in aside { OwnName.sweep(name, in: descriptor) }
+    for name in aside { SafeRemoval.sweep(name, in: descriptor) }
     #expect(try names() == [aside[1]])
     #expect(text(aside[1]) == "mine")
   }

@@ -2,12 +2,12 @@ import CLibrary
 import SafeFiles
 import SafeText
 
-/// Files and folders that a run makes below one open folder, and takes back when it wants to.
+/// Files and folders that a run creates below one open folder, and can remove again.
 ///
-/// Everything is made relative to descriptors and exclusively, so that a link in the place of one of our folders
-/// leads nowhere. Only what was made here is removed, and only as long as its name still stands for it.
-package final class MadeTree {
-  /// Has something made at a path by `make`, which tells whether it is there then.
+/// Everything is created exclusively and relative to open descriptors, so that a link in the place of one of these
+/// folders is never followed. Only what was created here is removed, and only if its name still belongs to it.
+package final class OutputTree {
+  /// Called with the path of each thing to create and a closure that creates it and returns whether it exists then.
   package typealias Making = (_ path: String, _ make: () -> Bool) -> Void
 
   private struct Made {
@@ -15,11 +15,11 @@ package final class MadeTree {
     let isFolder: Bool
     let device: dev_t
     let inode: ino_t
-    /// Keeps the inode's number from being given to another file; -1 where too many are open already.
+    /// A descriptor that keeps the inode number from being reused; -1 when too many are open already.
     let held: Int32
   }
 
-  /// How many of the things made are held open.
+  /// How many of the created files and folders are kept open.
   private static let heldLimit = 128
 
   /// The folder that all names are relative to.
@@ -27,11 +27,11 @@ package final class MadeTree {
   private let descriptor: Int32
   private let making: Making
   private var made: [Made] = []
-  /// The places in `made` of the folders, by name.
+  /// The indexes of the folders in `made`, by name.
   private var folders: [[[UInt8]]: Int] = [:]
 
-  /// Opens `folder`, in which things will be made; the way to it may lead over links. `making` has each
-  /// thing made, and so may note it before anybody else can act.
+  /// Opens `folder`, in which files and folders will be created; its path may contain links. `making` is called for
+  /// each of them, so that the caller can note it before it exists.
   package init(in folder: String, making: @escaping Making) throws(BundleError) {
     try SystemPath.check(folder)
     path = folder
@@ -47,7 +47,7 @@ package final class MadeTree {
     if descriptor >= 0 { _ = close(descriptor) }
   }
 
-  /// Makes a folder that is not there yet, in a folder that is this one or was made here.
+  /// Makes a folder that does not exist yet, directly below this one or below a folder that was made here.
   package func makeFolder(_ parts: [String], mode: UInt32) throws(BundleError) {
     let (parent, name) = try self.parent(of: parts)
     defer { release(parent) }
@@ -69,7 +69,7 @@ package final class MadeTree {
     }
   }
 
-  /// Makes a file that is not there yet. The caller closes its descriptor, which is open for writing.
+  /// Makes a file that does not exist yet. The caller closes the returned descriptor, which is open for writing.
   package func makeFile(_ parts: [String], mode: UInt32) throws(BundleError) -> Int32 {
     let (parent, name) = try self.parent(of: parts)
     defer { release(parent) }
@@ -98,7 +98,7 @@ package final class MadeTree {
     }
   }
 
-  /// Removes what was made, the last first. What others put into our folders stays, and so do those.
+  /// Removes what was made, the last first. Files that others put into these folders stay, and so do the folders.
   package func discard() {
     for item in made.reversed() {
       guard let (parent, name) = try? self.parent(of: item.parts) else { continue }
@@ -109,7 +109,7 @@ package final class MadeTree {
           && status.st_dev == item.device && status.st_ino == item.inode
       }
       if !item.isFolder {
-        _ = OwnName.remove(name, in: parent, isOurs: isOurs)
+        _ = SafeRemoval.remove(name, in: parent, isOurs: isOurs)
       } else if isOurs(name) {
         _ = unsafe unlinkat(parent, name, AT_REMOVEDIR)
       }
@@ -123,13 +123,13 @@ package final class MadeTree {
     folders = [:]
   }
 
-  // MARK: - Ways
+  // MARK: - Paths
 
-  /// The folder of a name, open, and the last part. Each folder on the way must be the one that was made.
+  /// The folder that contains a name, open, and the last part of the name. Each folder above must be one made here.
   private func parent(of parts: [String]) throws(BundleError) -> (Int32, String) {
     guard let last = parts.last, parts.allSatisfy({ PathText.isPlainName($0) }) else {
       throw BundleError(
-        .badName, "the name leads out of its folder", path: path,
+        .badName, "the name leads out of the folder", path: path,
         entry: parts.joined(separator: "/"))
     }
     var folder = descriptor
@@ -151,7 +151,7 @@ package final class MadeTree {
       else {
         release(folder)
         throw BundleError(
-          .cannotCreate, "a folder on the way is not the one that was made", path: whole(above))
+          .cannotCreate, "another folder took the place of one that was made", path: whole(above))
       }
     }
     return (folder, last)
@@ -176,7 +176,7 @@ package final class MadeTree {
   ) throws(BundleError) {
     var status = stat()
     guard unsafe fstat(opened, &status) == 0 else {
-      throw failure("what was made cannot be examined", parts)
+      throw failure("the new file or folder cannot be examined", parts)
     }
     let held = made.count < Self.heldLimit ? fcntl(opened, F_DUPFD_CLOEXEC, 0) : -1
     made.append(
@@ -184,7 +184,7 @@ package final class MadeTree {
         parts: parts, isFolder: isFolder, device: status.st_dev, inode: status.st_ino, held: held))
   }
 
-  /// What `call` returns that makes something, 0 or more where it does.
+  /// The result of `call`, which creates something: 0 or more when it did, with `errno` kept.
   private func make(_ parts: [String], _ call: () -> Int32) -> Int32 {
     var result: Int32 = -1
     var code: Int32 = 0
@@ -213,16 +213,16 @@ package final class MadeTree {
   }
 }
 
-/// A folder of our own in the system's temporary place, for nobody else's eyes, that goes again with this value.
+/// A folder in the system's temporary place that only this user can read. It is removed when this object is released.
 package final class PrivateFolder {
   /// The path of the folder.
   package var path: String { PathText.joined(tree.path, name) }
-  private let tree: MadeTree
+  private let tree: OutputTree
   private let name: String
 
-  /// Makes the folder in `place`. `making` has each thing made.
-  package init(in place: String, making: @escaping MadeTree.Making) throws(BundleError) {
-    tree = try MadeTree(in: place, making: making)
+  /// Makes the folder in `place`. `making` is called for each file and folder, as in ``OutputTree``.
+  package init(in place: String, making: @escaping OutputTree.Making) throws(BundleError) {
+    tree = try OutputTree(in: place, making: making)
     name =
       "lifeboat-" + String(UInt64.random(in: 1 << 60 ... .max), radix: 16)
       + String(UInt64.random(in: 1 << 60 ... .max), radix: 16)
