@@ -1,12 +1,12 @@
 import CoreDataStore
-public import ObjectModel
-public import SQLiteFile
-public import SQLiteForensics
+package import ObjectModel
+package import SQLiteFile
+package import SQLiteForensics
 
 /// The tables that a store whose schema is lost must have had: those that every store has, and those of its model.
-public enum CoreDataExpectations {
+package enum CoreDataExpectations {
   /// Core Data's own tables, which are the same in every store (macOS 10.12 and later).
-  public static let bookkeeping: [ExpectedTable] = [
+  package static let bookkeeping: [ExpectedTable] = [
     (
       "Z_METADATA",
       "CREATE TABLE Z_METADATA (Z_VERSION INTEGER PRIMARY KEY, Z_UUID VARCHAR(255), Z_PLIST BLOB)"
@@ -24,7 +24,7 @@ public enum CoreDataExpectations {
   }
 
   /// The tables of persistent history (file format of iOS 11 and later).
-  public static let history: [ExpectedTable] = [
+  package static let history: [ExpectedTable] = [
     (
       "ACHANGE", 16001,
       "CREATE TABLE ACHANGE ( Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZCHANGETYPE INTEGER, ZENTITY INTEGER, ZENTITYPK INTEGER, ZTRANSACTIONID INTEGER, ZCOLUMNS BLOB )"
@@ -45,7 +45,7 @@ public enum CoreDataExpectations {
   }
 
   /// The tables of a model, with the entity numbers that their rows can have.
-  public static func tables(of model: ManagedObjectModel) -> [ExpectedTable] {
+  package static func tables(of model: ManagedObjectModel) -> [ExpectedTable] {
     let layout = TableLayout(model)
     guard let schema = try? FreshStoreSchema(model) else { return [] }
     var tables: [ExpectedTable] = []
@@ -81,7 +81,7 @@ public enum CoreDataExpectations {
 
   /// Finds the tables of a store from the store itself: from its schema where that can be read, and from the model that
   /// it carries.
-  public static func expect(in database: DamagedDatabase, model given: ManagedObjectModel? = nil)
+  package static func expect(in database: DamagedDatabase, model given: ManagedObjectModel? = nil)
     throws(SQLiteFileError)
   {
     var known = database.tables

@@ -1,7 +1,7 @@
-public import CoreDataStore
+package import CoreDataStore
 import ObjectModel
-public import SQLiteFile
-public import SQLiteForensics
+package import SQLiteFile
+package import SQLiteForensics
 
 extension CoreDataStore {
   /// Checks the file against SQLite's file format, and its content against Core Data's rules: entity numbers, keys
@@ -12,7 +12,7 @@ extension CoreDataStore {
   ///   - progress: called now and then with the number of pages that were examined.
   /// - Returns: what was found, damage included.
   /// - Throws: `SQLiteFileError` when the device fails.
-  public func check(depth: CheckDepth = .quick, progress: ((Int) -> Void)? = nil)
+  package func check(depth: CheckDepth = .quick, progress: ((Int) -> Void)? = nil)
     throws(SQLiteFileError) -> CheckReport
   {
     guard kind == .coreData else { return try database.check(depth: depth, progress: progress) }

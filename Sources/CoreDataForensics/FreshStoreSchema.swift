@@ -1,42 +1,42 @@
-public import CoreDataStore
-public import ObjectModel
+package import CoreDataStore
+package import ObjectModel
 
 /// The content of a new, empty store for a model, as SQL and rows. A caller that has SQLite writes it.
 ///
 /// An app does not need this, because Core Data makes its store. It serves where there is no app.
-public struct FreshStoreSchema: Sendable, Equatable {
+package struct FreshStoreSchema: Sendable, Equatable {
   /// Why a store cannot be made for a model.
-  public struct Failure: Error, Sendable, Equatable {
+  package struct Failure: Error, Sendable, Equatable {
     /// What is wrong, in a sentence without a full stop.
-    public let message: String
+    package let message: String
   }
 
   /// CREATE TABLE and CREATE INDEX statements, in the order in which to run them.
-  public let statements: [String]
+  package let statements: [String]
   /// A table and the statement that makes it.
-  public struct Table: Sendable, Equatable {
+  package struct Table: Sendable, Equatable {
     /// The name.
-    public let name: String
+    package let name: String
     /// The CREATE TABLE statement.
-    public let sql: String
+    package let sql: String
   }
 
   /// The tables, in the order of the statements.
-  public let tables: [Table]
+  package let tables: [Table]
   /// The rows of Z_PRIMARYKEY.
-  public let entities: [EntityRecord]
+  package let entities: [EntityRecord]
   /// The property list for `Z_METADATA.Z_PLIST`.
-  public let metadataPlist: [UInt8]
+  package let metadataPlist: [UInt8]
   /// The content of `Z_MODELCACHE.Z_CONTENT`.
-  public let modelCache: [UInt8]
+  package let modelCache: [UInt8]
 
   /// The framework version written into new stores: the newest whose stores were compared with ours (iOS 17).
-  public static let frameworkVersion: Int64 = 1344
+  package static let frameworkVersion: Int64 = 1344
 
   /// Computes the store of a model.
   ///
   /// - Throws: ``Failure`` when the rule for the hash of an entity is not confirmed, or the model cannot be cached.
-  public init(_ model: ManagedObjectModel) throws(Failure) {
+  package init(_ model: ManagedObjectModel) throws(Failure) {
     let hashes = model.versionHashes()
     guard let (entity, reason) = hashes.unknown.min(by: { $0.key < $1.key }) else {
       let layout = TableLayout(model)

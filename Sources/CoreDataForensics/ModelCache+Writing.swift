@@ -1,15 +1,15 @@
-public import CoreDataStore
-public import ModelTools
-public import ObjectModel
+package import CoreDataStore
+package import ModelTools
+package import ObjectModel
 
 extension ModelCache {
   /// The content of the cache for a model.
-  public static func content(of model: ManagedObjectModel) throws(Failure) -> [UInt8] {
+  package static func content(of model: ManagedObjectModel) throws(Failure) -> [UInt8] {
     try deflate(model.archiveBytes())
   }
 
   /// The same, together with what the form cannot hold.
-  public static func written(_ model: ManagedObjectModel) throws(Failure) -> WrittenModel {
+  package static func written(_ model: ManagedObjectModel) throws(Failure) -> WrittenModel {
     let archive = model.archive(form: .modelCache)
     return WrittenModel(bytes: try deflate(archive.bytes), losses: archive.losses)
   }

@@ -1,12 +1,12 @@
-public import CoreDataStore
-public import ObjectModel
+package import CoreDataStore
+package import ObjectModel
 import SQLiteFile
-public import SQLiteForensics
+package import SQLiteForensics
 
 /// Gives rows of a damaged store the names from its model.
-public struct RecoveredNaming {
+package struct RecoveredNaming {
   /// The names of the entities, by number.
-  public let entityNames: [Int64: String]
+  package let entityNames: [Int64: String]
   private let plans: [Int: [Int64: [RowPlan.Field]]]
   private let declared: [Int: [RowPlan.Field]]
   private let storePath: String
@@ -17,7 +17,7 @@ public struct RecoveredNaming {
   ///   - entities: the rows of Z_PRIMARYKEY that are left; may be empty.
   ///   - model: the model; without one the column names are used.
   ///   - storePath: the main file, beside which external values lie.
-  public init(
+  package init(
     tables: [ExpectedTable], entities: [EntityRecord], model: ManagedObjectModel?,
     storePath: String
   ) {
@@ -56,10 +56,10 @@ public struct RecoveredNaming {
   }
 
   /// Whether a table holds rows of entities.
-  public func isEntityTable(_ place: Int) -> Bool { declared[place] != nil }
+  package func isEntityTable(_ place: Int) -> Bool { declared[place] != nil }
 
   /// The entities with these names and all their descendants.
-  public func withDescendants(_ names: Set<String>) -> Set<String> {
+  package func withDescendants(_ names: Set<String>) -> Set<String> {
     guard let model else { return names }
     return names.union(
       entityNames.values.filter { name in
@@ -70,7 +70,7 @@ public struct RecoveredNaming {
   /// A row as one of an entity; nil when its table is not an entity's. The key of a row that has lost it is 0.
   ///
   /// Many-to-many relationships are not followed. Partial values are null.
-  public func managedRow(_ row: RecoveredRow) -> (row: ManagedRow, columns: [Int])? {
+  package func managedRow(_ row: RecoveredRow) -> (row: ManagedRow, columns: [Int])? {
     guard let place = row.origin.table ?? row.origin.guess, let fallback = declared[place] else {
       return nil
     }

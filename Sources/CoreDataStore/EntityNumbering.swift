@@ -1,14 +1,14 @@
-public import ObjectModel
+package import ObjectModel
 
 /// The numbers that Core Data gives the entities of a model: 1 to n in a walk of the inheritance tree, parents before
 /// children, siblings by name without regard to case.
-public struct EntityNumbering: Sendable, Equatable {
+package struct EntityNumbering: Sendable, Equatable {
   /// The entities in order; the number of an entity is its place, counted from 1.
-  public let names: [String]
+  package let names: [String]
   private let numbers: [String: Int64]
 
   /// Numbers the entities of a model. Entities in a cycle of parents, which no valid model has, come last.
-  public init(_ model: ManagedObjectModel) {
+  package init(_ model: ManagedObjectModel) {
     var children: [String: [String]] = [:]
     var roots: [String] = []
     for entity in model.entities.values {
@@ -32,7 +32,7 @@ public struct EntityNumbering: Sendable, Equatable {
   }
 
   /// The number of an entity; nil when the model has no entity of that name.
-  public func number(of name: String) -> Int64? { numbers[name] }
+  package func number(of name: String) -> Int64? { numbers[name] }
 
   private static func sorted(_ names: some Sequence<String>) -> [String] {
     let keyed = names.map { (key: $0.lowercased(), name: $0) }

@@ -1,20 +1,20 @@
 import CZlib
-public import ObjectModel
+package import ObjectModel
 
 /// The model that a store carries in `Z_MODELCACHE.Z_CONTENT`: a raw DEFLATE stream (RFC 1951, no header,
 /// no checksum) of a keyed archive.
-public enum ModelCache {
+package enum ModelCache {
   /// The largest archive that is decompressed, in bytes. Real ones have 2 to 127 KB.
-  public static let maximumSize = 64 << 20
+  package static let maximumSize = 64 << 20
 
   /// Why a cached model is not readable.
-  public struct Failure: Error, Sendable, Equatable {
+  package struct Failure: Error, Sendable, Equatable {
     /// What is wrong, in a sentence without a full stop.
-    public let message: String
+    package let message: String
   }
 
   /// Reads a cached model.
-  public static func model(from content: [UInt8]) throws(Failure) -> ManagedObjectModel {
+  package static func model(from content: [UInt8]) throws(Failure) -> ManagedObjectModel {
     let archive = try inflate(content)
     do {
       return try ManagedObjectModel(archive: archive)

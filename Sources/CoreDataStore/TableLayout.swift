@@ -1,9 +1,9 @@
-public import ObjectModel
+package import ObjectModel
 
 /// Where a model's properties are stored: the tables and columns that Core Data makes for it.
-public struct TableLayout: Sendable, Equatable {
+package struct TableLayout: Sendable, Equatable {
   /// What a column is for.
-  public enum Role: Sendable, Hashable {
+  package enum Role: Sendable, Hashable {
     /// An attribute.
     case attribute(Attribute)
     /// The key of a to-one relationship's destination.
@@ -19,57 +19,57 @@ public struct TableLayout: Sendable, Equatable {
   }
 
   /// A column besides `Z_PK`, `Z_ENT` and `Z_OPT`.
-  public struct Column: Sendable, Hashable {
+  package struct Column: Sendable, Hashable {
     /// The name: `Z` and the property's name in capitals, with a digit where the names of two entities collide.
-    public let name: String
+    package let name: String
     /// The entity that declares the property; its descendants have the column too.
-    public let entityName: String
+    package let entityName: String
     /// What the column is for.
-    public let role: Role
+    package let role: Role
   }
 
   /// The table of a root entity and all its descendants.
-  public struct Table: Sendable, Hashable {
+  package struct Table: Sendable, Hashable {
     /// The name.
-    public let name: String
+    package let name: String
     /// The root entity.
-    public let rootEntityName: String
+    package let rootEntityName: String
     /// All entities whose rows are in the table, the root first, by number.
-    public let entityNames: [String]
+    package let entityNames: [String]
     /// The columns, by entity and property.
-    public let columns: [Column]
+    package let columns: [Column]
   }
 
   /// The table of a many-to-many relationship.
-  public struct JoinTable: Sendable, Hashable {
+  package struct JoinTable: Sendable, Hashable {
     /// The name: `Z_`, the owner's number and the relationship's name.
-    public let name: String
+    package let name: String
     /// The entity that declares the relationship after which the table is named.
-    public let ownerName: String
+    package let ownerName: String
     /// That relationship.
-    public let relationship: Relationship
+    package let relationship: Relationship
     /// The column with the owner's key.
-    public let ownerColumn: String
+    package let ownerColumn: String
     /// The column with the destination's key.
-    public let destinationColumn: String
+    package let destinationColumn: String
     /// The column with the owner's place among the destination's owners; nil when the inverse is not ordered.
-    public let ownerOrderColumn: String?
+    package let ownerOrderColumn: String?
     /// The column with the destination's place among the owner's destinations; nil when the relationship is not
     /// ordered.
-    public let destinationOrderColumn: String?
+    package let destinationOrderColumn: String?
   }
 
   /// The model laid out.
-  public let model: ManagedObjectModel
+  package let model: ManagedObjectModel
   /// The numbers of the entities.
-  public let numbering: EntityNumbering
+  package let numbering: EntityNumbering
   /// A table for each root entity, by number.
-  public let tables: [Table]
+  package let tables: [Table]
   /// A table for each many-to-many relationship.
-  public let joinTables: [JoinTable]
+  package let joinTables: [JoinTable]
 
   /// Lays out a model.
-  public init(_ model: ManagedObjectModel) {
+  package init(_ model: ManagedObjectModel) {
     let numbering = EntityNumbering(model)
     self.model = model
     self.numbering = numbering
@@ -134,7 +134,7 @@ public struct TableLayout: Sendable, Equatable {
   }
 
   /// The table that holds an entity's rows; nil when the model has no such entity.
-  public func table(of entityName: String) -> Table? {
+  package func table(of entityName: String) -> Table? {
     tables.first { $0.entityNames.contains(entityName) }
   }
 

@@ -12,7 +12,7 @@ extension SQLiteStatement {
   ///
   /// - Parameter values: as many as there are parameters.
   /// - Throws: `parameters` when the number differs, and then nothing is bound; `closed`; `tooBig`.
-  public func bind(_ values: [SQLiteValue]) throws(SQLiteWriterError) {
+  package func bind(_ values: [SQLiteValue]) throws(SQLiteWriterError) {
     _ = unsafe try live()
     guard values.count == parameterCount else {
       throw SQLiteWriterError(
@@ -34,7 +34,7 @@ extension SQLiteStatement {
   ///   - value: what to bind; a NaN becomes NULL.
   ///   - index: the parameter, from 1.
   /// - Throws: `parameters` when there is no such parameter; `closed`; `tooBig`.
-  public func bind(_ value: SQLiteValue, at index: Int) throws(SQLiteWriterError) {
+  package func bind(_ value: SQLiteValue, at index: Int) throws(SQLiteWriterError) {
     switch value {
     case .null: try bindNull(at: index)
     case .integer(let number): try bind(integer: number, at: index)
@@ -45,38 +45,38 @@ extension SQLiteStatement {
   }
 
   /// Binds NULL to the parameter with the given number, counted from 1.
-  public func bindNull(at index: Int) throws(SQLiteWriterError) {
+  package func bindNull(at index: Int) throws(SQLiteWriterError) {
     let (handle, index) = unsafe try parameter(index)
     try check(unsafe sqlite3_bind_null(handle, index))
   }
 
   /// Binds an integer to the parameter with the given number, counted from 1.
-  public func bind(integer: Int64, at index: Int) throws(SQLiteWriterError) {
+  package func bind(integer: Int64, at index: Int) throws(SQLiteWriterError) {
     let (handle, index) = unsafe try parameter(index)
     try check(unsafe sqlite3_bind_int64(handle, index, integer))
   }
 
   /// Binds a floating-point number to the parameter with the given number, counted from 1. A NaN is
   /// stored as NULL.
-  public func bind(real: Double, at index: Int) throws(SQLiteWriterError) {
+  package func bind(real: Double, at index: Int) throws(SQLiteWriterError) {
     let (handle, index) = unsafe try parameter(index)
     try check(unsafe sqlite3_bind_double(handle, index, real))
   }
 
   /// Binds UTF-8 text to the parameter with the given number, counted from 1.
-  public func bind(text: [UInt8], at index: Int) throws(SQLiteWriterError) {
+  package func bind(text: [UInt8], at index: Int) throws(SQLiteWriterError) {
     let (handle, index) = unsafe try parameter(index)
     try check(unsafe text.withUnsafeBytes { unsafe Self.bind(text: $0, handle, index) })
   }
 
   /// Binds UTF-8 text that is viewed in place, without an array in between.
-  public func bind(text: RawSpan, at index: Int) throws(SQLiteWriterError) {
+  package func bind(text: RawSpan, at index: Int) throws(SQLiteWriterError) {
     let (handle, index) = unsafe try parameter(index)
     try check(unsafe text.withUnsafeBytes { unsafe Self.bind(text: $0, handle, index) })
   }
 
   /// Binds a Swift string as UTF-8 to the parameter with the given number, counted from 1.
-  public func bind(string: String, at index: Int) throws(SQLiteWriterError) {
+  package func bind(string: String, at index: Int) throws(SQLiteWriterError) {
     let (handle, index) = unsafe try parameter(index)
     var string = string
     try check(
@@ -86,13 +86,13 @@ extension SQLiteStatement {
   }
 
   /// Binds bytes to the parameter with the given number, counted from 1.
-  public func bind(blob: [UInt8], at index: Int) throws(SQLiteWriterError) {
+  package func bind(blob: [UInt8], at index: Int) throws(SQLiteWriterError) {
     let (handle, index) = unsafe try parameter(index)
     try check(unsafe blob.withUnsafeBytes { unsafe Self.bind(blob: $0, handle, index) })
   }
 
   /// Binds bytes that are viewed in place, without an array in between.
-  public func bind(blob: RawSpan, at index: Int) throws(SQLiteWriterError) {
+  package func bind(blob: RawSpan, at index: Int) throws(SQLiteWriterError) {
     let (handle, index) = unsafe try parameter(index)
     try check(unsafe blob.withUnsafeBytes { unsafe Self.bind(blob: $0, handle, index) })
   }

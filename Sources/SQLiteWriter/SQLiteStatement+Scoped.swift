@@ -2,29 +2,29 @@ import CSQLite
 
 extension SQLiteStatement {
   /// Binds values without copying their bytes, for one run of a statement.
-  @safe public struct ScopedBinding: ~Copyable {
+  @safe package struct ScopedBinding: ~Copyable {
     fileprivate let handle: OpaquePointer
     fileprivate let start: UnsafeRawPointer?
     fileprivate let count: Int
     fileprivate var result = SQLITE_OK
 
     /// Binds NULL to the parameter with the given number, counted from 1.
-    public mutating func null(at index: Int) {
+    package mutating func null(at index: Int) {
       note(unsafe sqlite3_bind_null(handle, Int32(truncatingIfNeeded: index)))
     }
 
     /// Binds an integer.
-    public mutating func integer(_ value: Int64, at index: Int) {
+    package mutating func integer(_ value: Int64, at index: Int) {
       note(unsafe sqlite3_bind_int64(handle, Int32(truncatingIfNeeded: index), value))
     }
 
     /// Binds a float; a NaN is stored as NULL.
-    public mutating func real(_ value: Double, at index: Int) {
+    package mutating func real(_ value: Double, at index: Int) {
       note(unsafe sqlite3_bind_double(handle, Int32(truncatingIfNeeded: index), value))
     }
 
     /// Binds a part of the bytes as UTF-8 text; a part outside them is NULL.
-    public mutating func text(_ offset: Int, _ length: Int, at index: Int) {
+    package mutating func text(_ offset: Int, _ length: Int, at index: Int) {
       guard let part = unsafe part(offset, length) else { return null(at: index) }
       note(
         unsafe sqlite3_bind_text64(
@@ -33,7 +33,7 @@ extension SQLiteStatement {
     }
 
     /// Binds text as UTF-16 in this machine's byte order, by copy. Only this form keeps a lone surrogate.
-    public mutating func text(utf16 units: [UInt16], at index: Int) {
+    package mutating func text(utf16 units: [UInt16], at index: Int) {
       // SQLITE_TRANSIENT, see SQLiteStatement+Binding.
       let copied = unsafe unsafeBitCast(-1, to: sqlite3_destructor_type.self)
       note(
@@ -48,7 +48,7 @@ extension SQLiteStatement {
     }
 
     /// Binds UTF-8 text from elsewhere, by copy.
-    public mutating func text(copying bytes: [UInt8], at index: Int) {
+    package mutating func text(copying bytes: [UInt8], at index: Int) {
       let copied = unsafe unsafeBitCast(-1, to: sqlite3_destructor_type.self)
       note(
         unsafe bytes.withUnsafeBytes { bytes in
@@ -62,7 +62,7 @@ extension SQLiteStatement {
     }
 
     /// Binds a part of the bytes as a blob; a part outside them is NULL.
-    public mutating func blob(_ offset: Int, _ length: Int, at index: Int) {
+    package mutating func blob(_ offset: Int, _ length: Int, at index: Int) {
       guard length > 0, let part = unsafe part(offset, length) else {
         return note(unsafe sqlite3_bind_zeroblob(handle, Int32(truncatingIfNeeded: index), 0))
       }
@@ -93,7 +93,7 @@ extension SQLiteStatement {
   ///   - bytes: the bytes that all text and blobs of the row are parts of.
   ///   - bind: binds each parameter.
   /// - Throws: `closed`, or what SQLite reports; nothing stays bound.
-  public func run(over bytes: RawSpan, _ bind: (inout ScopedBinding) -> Void)
+  package func run(over bytes: RawSpan, _ bind: (inout ScopedBinding) -> Void)
     throws(SQLiteWriterError)
   {
     let handle = unsafe try live()

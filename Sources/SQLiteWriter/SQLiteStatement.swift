@@ -5,9 +5,9 @@ import CSQLite
 /// Parameters are numbered from 1 and columns from 0, as in SQLite. Values are copied when they are bound and when they
 /// are read, so no buffer has to live longer. A statement is finalised when it is released or its writer is closed,
 /// whichever comes first.
-@safe public final class SQLiteStatement {
+@safe package final class SQLiteStatement {
   /// The beginning of the SQL with its literals masked.
-  public let sql: String
+  package let sql: String
 
   let writer: SQLiteWriter
   private var handle: OpaquePointer?
@@ -23,7 +23,7 @@ import CSQLite
   }
 
   /// How many parameters the statement has.
-  public var parameterCount: Int {
+  package var parameterCount: Int {
     guard let handle = unsafe handle else { return 0 }
     return Int(unsafe sqlite3_bind_parameter_count(handle))
   }
@@ -33,7 +33,7 @@ import CSQLite
   /// - Returns: true when there is a row to read, false when the statement is done.
   /// - Throws: `closed`, or what SQLite reports; the statement is reset then.
   @discardableResult
-  public func step() throws(SQLiteWriterError) -> Bool {
+  package func step() throws(SQLiteWriterError) -> Bool {
     let handle = unsafe try live()
     switch unsafe sqlite3_step(handle) {
     case SQLITE_ROW: return true
@@ -46,13 +46,13 @@ import CSQLite
   }
 
   /// Makes the statement ready to run again; bound values stay.
-  public func reset() {
+  package func reset() {
     guard let handle = unsafe handle else { return }
     _ = unsafe sqlite3_reset(handle)
   }
 
   /// Binds NULL to every parameter and frees what was bound.
-  public func clearBindings() {
+  package func clearBindings() {
     guard let handle = unsafe handle else { return }
     _ = unsafe sqlite3_clear_bindings(handle)
   }
@@ -61,19 +61,19 @@ import CSQLite
   ///
   /// - Parameter values: one for each parameter.
   /// - Throws: `parameters` when the number differs; `closed`; or what SQLite reports.
-  public func run(_ values: [SQLiteValue]) throws(SQLiteWriterError) {
+  package func run(_ values: [SQLiteValue]) throws(SQLiteWriterError) {
     try bind(values)
     try run()
   }
 
   /// Runs the statement to its end with the values that are bound, and resets it.
-  public func run() throws(SQLiteWriterError) {
+  package func run() throws(SQLiteWriterError) {
     while try step() {}
     reset()
   }
 
   /// Frees the statement, which cannot be used afterwards. May be repeated.
-  public func finalize() {
+  package func finalize() {
     guard let handle = unsafe handle else { return }
     unsafe self.handle = nil
     writer.statements[ObjectIdentifier(self)] = nil
@@ -91,13 +91,13 @@ import CSQLite
   // MARK: - Columns
 
   /// How many columns a row has; 0 for a statement that returns no rows.
-  public var columnCount: Int {
+  package var columnCount: Int {
     guard let handle = unsafe handle else { return 0 }
     return Int(unsafe sqlite3_column_count(handle))
   }
 
   /// All values of the current row, or nothing when there is no row.
-  public var row: [SQLiteValue] {
+  package var row: [SQLiteValue] {
     guard let handle = unsafe handle else { return [] }
     let count = Int(unsafe sqlite3_data_count(handle))
     return (0..<count).map { value(at: $0) }
@@ -107,7 +107,7 @@ import CSQLite
   ///
   /// - Parameter column: from 0.
   /// - Returns: the value; null for a column that is not there.
-  public func value(at column: Int) -> SQLiteValue {
+  package func value(at column: Int) -> SQLiteValue {
     guard let (handle, index) = unsafe position(column) else { return .null }
     switch unsafe sqlite3_column_type(handle, index) {
     case SQLITE_INTEGER: return .integer(unsafe sqlite3_column_int64(handle, index))
@@ -119,19 +119,19 @@ import CSQLite
   }
 
   /// A value as an integer, converted by SQLite's rules; 0 for NULL and for a missing column.
-  public func integer(at column: Int) -> Int64 {
+  package func integer(at column: Int) -> Int64 {
     guard let (handle, index) = unsafe position(column) else { return 0 }
     return unsafe sqlite3_column_int64(handle, index)
   }
 
   /// A value as a floating-point number, converted by SQLite's rules; 0 for NULL and for a missing column.
-  public func real(at column: Int) -> Double {
+  package func real(at column: Int) -> Double {
     guard let (handle, index) = unsafe position(column) else { return 0 }
     return unsafe sqlite3_column_double(handle, index)
   }
 
   /// A value as UTF-8 bytes, converted by SQLite's rules; empty for NULL and for a missing column.
-  public func text(at column: Int) -> [UInt8] {
+  package func text(at column: Int) -> [UInt8] {
     guard let (handle, index) = unsafe position(column) else { return [] }
     // The text must be fetched before its length, because fetching may convert it.
     guard let text = unsafe sqlite3_column_text(handle, index) else { return [] }
@@ -141,7 +141,7 @@ import CSQLite
 
   /// A value as bytes; for text these are the bytes in the database's own encoding. Empty for NULL
   /// and for a missing column.
-  public func blob(at column: Int) -> [UInt8] {
+  package func blob(at column: Int) -> [UInt8] {
     guard let (handle, index) = unsafe position(column) else { return [] }
     guard let bytes = unsafe sqlite3_column_blob(handle, index) else { return [] }
     let count = Int(unsafe sqlite3_column_bytes(handle, index))

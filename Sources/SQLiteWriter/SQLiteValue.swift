@@ -1,5 +1,5 @@
 /// One value as SQLite stores it: the five storage classes of <https://sqlite.org/datatype3.html>.
-public enum SQLiteValue: Sendable, Hashable {
+package enum SQLiteValue: Sendable, Hashable {
   /// SQL NULL.
   case null
   /// A 64-bit signed integer.
@@ -15,7 +15,7 @@ public enum SQLiteValue: Sendable, Hashable {
   case blob([UInt8])
 
   /// Text of a Swift string, as UTF-8.
-  public static func string(_ string: String) -> SQLiteValue {
+  package static func string(_ string: String) -> SQLiteValue {
     .text([UInt8](string.utf8))
   }
 }

@@ -48,7 +48,7 @@ extension SQLiteWriter {
   ///   - body: the work.
   /// - Returns: what `body` returns.
   /// - Throws: what `body` throws.
-  public func limited<R>(to seconds: inout Double, _ body: () throws(SQLiteWriterError) -> R)
+  package func limited<R>(to seconds: inout Double, _ body: () throws(SQLiteWriterError) -> R)
     throws(SQLiteWriterError) -> R
   {
     guard let handle = unsafe handle else { throw closedError }
@@ -61,7 +61,7 @@ extension SQLiteWriter {
   }
 
   /// How many columns a table may have.
-  public var maxColumns: Int {
+  package var maxColumns: Int {
     guard let handle = unsafe handle else { return 0 }
     return Int(unsafe sqlite3_limit(handle, SQLITE_LIMIT_COLUMN, -1))
   }

@@ -7,7 +7,7 @@ extension SQLiteWriter {
   /// - Parameter path: the name, in the folder of ``path``.
   /// - Throws: what ``close()`` throws; `exists` when something has the name, `cannotCreate`, `inputOutput`.
   ///   The file then still has its first name.
-  public func publish(as path: String) throws(SQLiteWriterError) {
+  package func publish(as path: String) throws(SQLiteWriterError) {
     if isOpen { try complete() }
     try file.link(as: path)
   }
@@ -15,14 +15,14 @@ extension SQLiteWriter {
   /// Closes the database and makes all of it durable, so that ``publish(as:)`` only has to give the name.
   ///
   /// - Throws: what ``close()`` throws; `inputOutput`.
-  public func complete() throws(SQLiteWriterError) {
+  package func complete() throws(SQLiteWriterError) {
     try close()
     try file.synchronize()
   }
 
   /// A path beside another one, with a random name, for a file that gets its final name when it is finished
   /// (``publish(as:)``).
-  public static func privatePath(for path: String) -> String {
+  package static func privatePath(for path: String) -> String {
     var random = SystemRandomNumberGenerator()
     let suffix = String(UInt32.random(in: .min ... .max, using: &random), radix: 36)
     let name = ".\(PathText.lastComponent(of: path)).\(suffix)"
@@ -33,7 +33,7 @@ extension SQLiteWriter {
   /// Whether a database of this name would meet another file at its path or beside it.
   ///
   /// - Throws: `exists`.
-  public static func checkFree(_ path: String) throws(SQLiteWriterError) {
+  package static func checkFree(_ path: String) throws(SQLiteWriterError) {
     for suffix in [""] + NewFile.sidecarSuffixes {
       var state = stat()
       guard unsafe lstat(path + suffix, &state) == 0 else { continue }

@@ -5,7 +5,7 @@ extension SQLiteWriter {
   ///
   /// - Parameter sql: the program's own SQL. For a definition from a file use `define`.
   /// - Throws: `embeddedNUL`, `closed`, or what SQLite reports; statements before the failing one have been run.
-  public func execute(_ sql: String) throws(SQLiteWriterError) {
+  package func execute(_ sql: String) throws(SQLiteWriterError) {
     var bytes = [UInt8](sql.utf8)[...]
     while !bytes.isEmpty {
       let (statement, rest) = try compile(bytes)
@@ -21,7 +21,7 @@ extension SQLiteWriter {
   /// - Parameter sql: exactly one statement, with `?` for each value.
   /// - Returns: the statement, with NULL bound to each parameter.
   /// - Throws: `refused` when there is no statement or more than one; `embeddedNUL`, `closed`, or what SQLite reports.
-  public func prepare(_ sql: String) throws(SQLiteWriterError) -> SQLiteStatement {
+  package func prepare(_ sql: String) throws(SQLiteWriterError) -> SQLiteStatement {
     let (statement, rest) = try compile([UInt8](sql.utf8)[...])
     guard let statement else { throw countError(sql) }
     guard try isBlank(rest) else {
@@ -38,7 +38,7 @@ extension SQLiteWriter {
   ///
   /// - Parameter sql: the definition, as the `sql` column of a schema holds it.
   /// - Throws: `refused`, `embeddedNUL`, `closed`, or what SQLite reports.
-  public func define(_ sql: String) throws(SQLiteWriterError) {
+  package func define(_ sql: String) throws(SQLiteWriterError) {
     let statement = try gate.definingOnly(sql) { () throws(SQLiteWriterError) in try prepare(sql) }
     defer { statement.finalize() }
     while try statement.step() {}
@@ -51,7 +51,7 @@ extension SQLiteWriter {
   ///   - values: one for each `?` in it.
   /// - Returns: the rows in the order of the query; empty when there are none.
   /// - Throws: `refused`, `parameters`, `embeddedNUL`, `closed`, or what SQLite reports.
-  public func rows(_ sql: String, _ values: [SQLiteValue] = []) throws(SQLiteWriterError)
+  package func rows(_ sql: String, _ values: [SQLiteValue] = []) throws(SQLiteWriterError)
     -> [[SQLiteValue]]
   {
     let statement = try prepare(sql)
@@ -66,7 +66,7 @@ extension SQLiteWriter {
   ///
   /// - Throws: `transactionOpen` when one is open already, what `body` throws, or what SQLite reports
   ///   at the commit, which is then rolled back.
-  public func transaction<R>(_ body: () throws -> R) throws -> R {
+  package func transaction<R>(_ body: () throws -> R) throws -> R {
     guard !isInTransaction else {
       throw SQLiteWriterError(
         .transactionOpen, "a transaction is open already; they do not nest", path: path)
@@ -84,7 +84,7 @@ extension SQLiteWriter {
   }
 
   /// How much SQLite's own check examines.
-  public enum CheckDepth: String, Sendable {
+  package enum CheckDepth: String, Sendable {
     /// All but whether each index has the entries of its table (<https://sqlite.org/pragma.html#pragma_quick_check>).
     case quick = "quick_check"
     /// Everything (<https://sqlite.org/pragma.html#pragma_integrity_check>).
@@ -100,7 +100,7 @@ extension SQLiteWriter {
   /// - Parameter verifies: whether a full check was requested.
   /// - Returns: the depth.
   /// - Throws: what SQLite reports.
-  public func finalCheckDepth(verifies: Bool) throws(SQLiteWriterError) -> CheckDepth {
+  package func finalCheckDepth(verifies: Bool) throws(SQLiteWriterError) -> CheckDepth {
     guard !verifies, case .integer(let count)? = try rows("PRAGMA page_count").first?.first,
       count > Self.smallBytes / Int64(options.pageSize)
     else { return .full }
@@ -112,7 +112,7 @@ extension SQLiteWriter {
   /// - Parameter depth: how much the check examines.
   /// - Returns: what is wrong, one entry for each finding, at most 100; empty when the database is intact.
   /// - Throws: what SQLite reports, except corruption.
-  public func check(_ depth: CheckDepth = .full) throws(SQLiteWriterError) -> [String] {
+  package func check(_ depth: CheckDepth = .full) throws(SQLiteWriterError) -> [String] {
     let rows: [[SQLiteValue]]
     do {
       rows = try self.rows("PRAGMA \(depth.rawValue)")
@@ -130,13 +130,13 @@ extension SQLiteWriter {
   }
 
   /// The row ID of the last row inserted, or 0 when none was.
-  public var lastInsertRowID: Int64 {
+  package var lastInsertRowID: Int64 {
     guard let handle = unsafe handle else { return 0 }
     return unsafe sqlite3_last_insert_rowid(handle)
   }
 
   /// The version of the SQLite library in use, such as `3.40.1`.
-  public static var libraryVersion: String {
+  package static var libraryVersion: String {
     guard let version = unsafe sqlite3_libversion() else { return "" }
     return unsafe String(cString: version)
   }

@@ -6,7 +6,7 @@ extension SQLiteWriter {
   ///   - name: the table's name.
   ///   - sql: its `CREATE VIRTUAL TABLE` statement.
   /// - Throws: `refused` when the statement is another one, or what SQLite reports.
-  public func registerVirtualTable(_ name: String, sql: String) throws(SQLiteWriterError) {
+  package func registerVirtualTable(_ name: String, sql: String) throws(SQLiteWriterError) {
     let words = sql.split(maxSplits: 3, whereSeparator: \.isWhitespace).prefix(3)
     guard words.map({ $0.uppercased() }) == ["CREATE", "VIRTUAL", "TABLE"],
       !name.utf8.contains(0), !sql.utf8.contains(0)

@@ -7,11 +7,11 @@ import CSQLite
 ///
 /// End with `close()`, or with `discard()` when the work failed. A writer that is only released rolls back an open
 /// transaction and leaves the file where it is.
-@safe public final class SQLiteWriter {
+@safe package final class SQLiteWriter {
   /// The path of the database, absolute and without symbolic links.
-  public let path: String
+  package let path: String
   /// How the database is laid out.
-  public let options: Options
+  package let options: Options
 
   let file: NewFile
   let gate: SchemaGate
@@ -35,7 +35,7 @@ import CSQLite
   ///   - options: page size, journal, vacuum, encoding, permissions.
   /// - Throws: `SQLiteWriterError`: `exists`, `cannotCreate`, `cannotOpen`, `replaced`, `badOption`,
   ///   or what SQLite reports.
-  public init(creating path: String, options: Options = Options()) throws(SQLiteWriterError) {
+  package init(creating path: String, options: Options = Options()) throws(SQLiteWriterError) {
     guard (512...65_536).contains(options.pageSize),
       options.pageSize & (options.pageSize - 1) == 0
     else {
@@ -60,12 +60,12 @@ import CSQLite
   }
 
   /// Whether neither `close()` nor `discard()` has been called.
-  public var isOpen: Bool {
+  package var isOpen: Bool {
     unsafe handle != nil
   }
 
   /// Whether a transaction has been begun and neither committed nor rolled back.
-  public var isInTransaction: Bool {
+  package var isInTransaction: Bool {
     guard let handle = unsafe handle else { return false }
     return unsafe sqlite3_get_autocommit(handle) == 0
   }
@@ -76,7 +76,7 @@ import CSQLite
   /// - Throws: `transactionOpen` when a transaction is still open, and then nothing is closed; `closed`; or what SQLite
   ///   reports for the checkpoint, and then the file stays open for `discard()`. An `inputOutput` from syncing the
   ///   folder comes after the file has been closed.
-  public func close() throws(SQLiteWriterError) {
+  package func close() throws(SQLiteWriterError) {
     guard isOpen else { throw closedError }
     guard !isInTransaction else {
       throw SQLiteWriterError(
@@ -105,7 +105,7 @@ import CSQLite
   ///
   /// - Returns: false when the file was gone already or another one has taken its place.
   @discardableResult
-  public func discard() -> Bool {
+  package func discard() -> Bool {
     release()
     return file.remove()
   }

@@ -2,64 +2,64 @@
 ///
 /// Neither the message nor the excerpt holds a value of the database: literals are masked, and
 /// bound parameters are never part of the SQL.
-public struct SQLiteWriterError: Error, Sendable, Hashable, CustomStringConvertible {
+package struct SQLiteWriterError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The kind of failure; open, so that kinds can be added.
-  public struct Code: RawRepresentable, Sendable, Hashable {
+  package struct Code: RawRepresentable, Sendable, Hashable {
     /// A stable, dotted name such as `writer.exists`.
-    public let rawValue: String
+    package let rawValue: String
 
     /// An error code with this name.
-    public init(rawValue: String) {
+    package init(rawValue: String) {
       self.rawValue = rawValue
     }
 
     /// Something is already at the path, or a `-journal`, `-wal` or `-shm` of that name is beside it.
-    public static let exists = Code(rawValue: "writer.exists")
+    package static let exists = Code(rawValue: "writer.exists")
     /// The folder is missing or refuses the new file; `systemError` says why.
-    public static let cannotCreate = Code(rawValue: "writer.cannotCreate")
+    package static let cannotCreate = Code(rawValue: "writer.cannotCreate")
     /// SQLite refuses to open the file that was just made.
-    public static let cannotOpen = Code(rawValue: "writer.cannotOpen")
+    package static let cannotOpen = Code(rawValue: "writer.cannotOpen")
     /// Another file has taken the place of the one that was made.
-    public static let replaced = Code(rawValue: "writer.replaced")
+    package static let replaced = Code(rawValue: "writer.replaced")
     /// An option is outside what SQLite allows, or SQLite did not accept it.
-    public static let badOption = Code(rawValue: "writer.badOption")
+    package static let badOption = Code(rawValue: "writer.badOption")
     /// The writer, or the statement, has been closed.
-    public static let closed = Code(rawValue: "writer.closed")
+    package static let closed = Code(rawValue: "writer.closed")
     /// A transaction is open where none may be.
-    public static let transactionOpen = Code(rawValue: "writer.transactionOpen")
+    package static let transactionOpen = Code(rawValue: "writer.transactionOpen")
     /// The number of values is not the number of parameters, or a parameter has no such number.
-    public static let parameters = Code(rawValue: "writer.parameters")
+    package static let parameters = Code(rawValue: "writer.parameters")
     /// A name or the SQL holds a NUL.
-    public static let embeddedNUL = Code(rawValue: "writer.embeddedNUL")
+    package static let embeddedNUL = Code(rawValue: "writer.embeddedNUL")
     /// The SQL asks for something that this layer does not do.
-    public static let refused = Code(rawValue: "writer.refused")
+    package static let refused = Code(rawValue: "writer.refused")
     /// A constraint was violated (SQLITE_CONSTRAINT and its extended codes).
-    public static let constraint = Code(rawValue: "writer.constraint")
+    package static let constraint = Code(rawValue: "writer.constraint")
     /// A value or the SQL is larger than SQLite takes (SQLITE_TOOBIG; 1,000,000,000 bytes unless built
     /// otherwise).
-    public static let tooBig = Code(rawValue: "writer.tooBig")
+    package static let tooBig = Code(rawValue: "writer.tooBig")
     /// The values of a definition take too long to compute (SQLITE_INTERRUPT).
-    public static let tooLong = Code(rawValue: "writer.tooLong")
+    package static let tooLong = Code(rawValue: "writer.tooLong")
     /// The volume is full, or the database has reached its largest size (SQLITE_FULL).
-    public static let full = Code(rawValue: "writer.full")
+    package static let full = Code(rawValue: "writer.full")
     /// Reading or writing failed (SQLITE_IOERR); `systemError` is the errno where SQLite kept it.
-    public static let inputOutput = Code(rawValue: "writer.io")
+    package static let inputOutput = Code(rawValue: "writer.io")
     /// Any other refusal by SQLite; see `resultCode`.
-    public static let sqlite = Code(rawValue: "writer.sqlite")
+    package static let sqlite = Code(rawValue: "writer.sqlite")
   }
 
   /// The kind of failure.
-  public let code: Code
+  package let code: Code
   /// SQLite's extended result code (<https://sqlite.org/rescode.html>), or nil when SQLite was not asked.
-  public let resultCode: Int32?
+  package let resultCode: Int32?
   /// The errno behind the failure, or nil when there is none.
-  public let systemError: Int32?
+  package let systemError: Int32?
   /// One sentence for a reader.
-  public let message: String
+  package let message: String
   /// The beginning of the SQL with its literals masked, or nil when no SQL was involved.
-  public let sql: String?
+  package let sql: String?
   /// The path of the database.
-  public let path: String
+  package let path: String
 
   init(
     _ code: Code, _ message: String, path: String, resultCode: Int32? = nil,
@@ -74,12 +74,12 @@ public struct SQLiteWriterError: Error, Sendable, Hashable, CustomStringConverti
   }
 
   /// The primary result code, the low byte of `resultCode`.
-  public var primaryResultCode: Int32? {
+  package var primaryResultCode: Int32? {
     resultCode.map { $0 & 0xff }
   }
 
   /// Code, message, numbers, SQL and path on one line.
-  public var description: String {
+  package var description: String {
     var text = "\(code.rawValue): \(message)"
     if let resultCode { text += " (SQLite \(resultCode))" }
     if let systemError { text += " (errno \(systemError))" }

@@ -1,8 +1,8 @@
 extension SQLiteWriter {
   /// How a new database is laid out. All of it is fixed before the first table.
-  public struct Options: Sendable, Hashable {
+  package struct Options: Sendable, Hashable {
     /// How a transaction is made safe (<https://sqlite.org/pragma.html#pragma_journal_mode>).
-    public enum JournalMode: String, Sendable, Hashable {
+    package enum JournalMode: String, Sendable, Hashable {
       /// A rollback journal that is deleted at each commit.
       case delete
       /// A write-ahead log. `close()` checkpoints and removes it, but the header still says WAL, as in Core Data's own
@@ -16,7 +16,7 @@ extension SQLiteWriter {
     }
 
     /// Whether free pages are given back (<https://sqlite.org/pragma.html#pragma_auto_vacuum>).
-    public enum AutoVacuum: String, Sendable, Hashable {
+    package enum AutoVacuum: String, Sendable, Hashable {
       /// Never, except by VACUUM.
       case none
       /// At each commit.
@@ -26,7 +26,7 @@ extension SQLiteWriter {
     }
 
     /// How text is stored (<https://sqlite.org/pragma.html#pragma_encoding>).
-    public enum Encoding: String, Sendable, Hashable {
+    package enum Encoding: String, Sendable, Hashable {
       /// UTF-8, which is what Core Data uses.
       case utf8 = "UTF-8"
       /// UTF-16, little-endian.
@@ -36,25 +36,25 @@ extension SQLiteWriter {
     }
 
     /// The page size in bytes: a power of two from 512 to 65,536.
-    public var pageSize: Int
+    package var pageSize: Int
     /// How a transaction is made safe.
-    public var journalMode: JournalMode
+    package var journalMode: JournalMode
     /// Whether free pages are given back.
-    public var autoVacuum: AutoVacuum
+    package var autoVacuum: AutoVacuum
     /// How text is stored.
-    public var encoding: Encoding
+    package var encoding: Encoding
     /// The permissions of the file, before the process's umask; only the lowest nine bits count.
-    public var permissions: UInt16
+    package var permissions: UInt16
     /// Whether each commit reaches the storage medium. Otherwise only ``SQLiteWriter/publish(as:)`` syncs: suitable for
     /// a file that is thrown away unless it is finished.
-    public var isSynchronous = true
+    package var isSynchronous = true
     /// Memory for pages, in KiB; nil for SQLite's own choice.
-    public var cacheKiB: Int?
+    package var cacheKiB: Int?
     /// The longest value and row in bytes, for definitions from a file, which may compute values of any size; nil for
     /// SQLite's own limit. A longer one is `tooBig`.
-    public var maxValueBytes: Int?
+    package var maxValueBytes: Int?
     /// How many pages the file may have; nil for SQLite's own limit. A larger file is `full`.
-    public var maxPages: Int?
+    package var maxPages: Int?
 
     /// Options with the defaults of Core Data's own stores, except the journal, which a finished file does not need.
     ///
@@ -64,7 +64,7 @@ extension SQLiteWriter {
     ///   - autoVacuum: whether free pages are given back.
     ///   - encoding: how text is stored.
     ///   - permissions: the mode of the new file, before the umask.
-    public init(
+    package init(
       pageSize: Int = 4096, journalMode: JournalMode = .delete, autoVacuum: AutoVacuum = .none,
       encoding: Encoding = .utf8, permissions: UInt16 = 0o600
     ) {

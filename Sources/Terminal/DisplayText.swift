@@ -1,7 +1,7 @@
 /// Text in the columns of a terminal.
-public enum DisplayText {
+package enum DisplayText {
   /// `text` cut to at most `columns` columns, with `…` as the last one where something was cut.
-  public static func truncated(_ text: String, to columns: Int) -> String {
+  package static func truncated(_ text: String, to columns: Int) -> String {
     guard columns > 0 else { return "" }
     var used = 0
     var result = ""
@@ -25,7 +25,7 @@ public enum DisplayText {
   }
 
   /// `text` broken at spaces into lines of at most `columns` columns; a longer word is cut.
-  public static func wrapped(_ text: String, to columns: Int) -> [String] {
+  package static func wrapped(_ text: String, to columns: Int) -> [String] {
     let columns = max(columns, 1)
     var lines: [String] = []
     var line = ""

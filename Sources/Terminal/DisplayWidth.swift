@@ -2,9 +2,9 @@
 ///
 /// Terminals do not agree in every case. This follows most of them: two columns for wide characters, emoji and joined
 /// emoji sequences, none for combining marks, one for all else.
-public enum DisplayWidth {
+package enum DisplayWidth {
   /// The columns of text that has been made visible.
-  public static func columns(of text: some StringProtocol) -> Int {
+  package static func columns(of text: some StringProtocol) -> Int {
     if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return text.utf8.count }
     var sum = 0
     for character in text { sum += columns(of: character) }  // characters: columns are theirs
@@ -12,7 +12,7 @@ public enum DisplayWidth {
   }
 
   /// The columns of one character.
-  public static func columns(of character: Character) -> Int {
+  package static func columns(of character: Character) -> Int {
     var sum = 0
     var isFirst = true
     for scalar in character.unicodeScalars {

@@ -3,16 +3,16 @@ import SafeText
 /// Facts in two columns, label and value, as the first screen of a command shows them.
 ///
 /// Labels and values may come from evidence: they are made visible when they are added.
-public struct KeyValueBlock: Sendable, Equatable {
+package struct KeyValueBlock: Sendable, Equatable {
   /// A command to run next, and what it does.
-  public struct Suggestion: Sendable, Equatable {
+  package struct Suggestion: Sendable, Equatable {
     /// The command, ready to be copied.
-    public var command: String
+    package var command: String
     /// What it does; nil when the command explains itself.
-    public var purpose: String?
+    package var purpose: String?
 
     /// A command and what it does.
-    public init(_ command: String, _ purpose: String? = nil) {
+    package init(_ command: String, _ purpose: String? = nil) {
       self.command = VisibleText.visible(command)
       self.purpose = purpose.map(VisibleText.visible)
     }
@@ -39,16 +39,16 @@ public struct KeyValueBlock: Sendable, Equatable {
   private static let minValueWidth = 20
 
   /// A block without facts.
-  public init() {}
+  package init() {}
 
   /// Adds a fact; the value is wrapped at spaces under itself.
-  public mutating func add(_ label: String, _ value: String, tone: Style.Tone? = nil) {
+  package mutating func add(_ label: String, _ value: String, tone: Style.Tone? = nil) {
     rows.append(
       Row(label: VisibleText.visible(label), value: .text(VisibleText.visible(value), tone)))
   }
 
   /// Adds commands, one on each line and never broken; a purpose that does not fit goes below its command.
-  public mutating func add(_ label: String, _ suggestions: [Suggestion]) {
+  package mutating func add(_ label: String, _ suggestions: [Suggestion]) {
     rows.append(Row(label: VisibleText.visible(label), value: .suggestions(suggestions)))
   }
 
@@ -58,7 +58,7 @@ public struct KeyValueBlock: Sendable, Equatable {
   ///   - width: the most columns of a line; nil for no limit, as for a file.
   ///   - style: whether labels and values are coloured.
   /// - Returns: the lines; none for a block without facts.
-  public func lines(width: Int?, style: Style = .plain) -> [String] {
+  package func lines(width: Int?, style: Style = .plain) -> [String] {
     let labelWidths = rows.map { DisplayWidth.columns(of: $0.label) }
     let labelWidth = labelWidths.filter { $0 <= Self.maxLabelWidth }.max() ?? Self.maxLabelWidth
     let indent = labelWidth + Self.labelGap
@@ -80,7 +80,7 @@ public struct KeyValueBlock: Sendable, Equatable {
   }
 
   /// The lines, each with a line feed.
-  public func text(width: Int?, style: Style = .plain) -> String {
+  package func text(width: Int?, style: Style = .plain) -> String {
     lines(width: width, style: style).map { $0 + "\n" }.joined()
   }
 

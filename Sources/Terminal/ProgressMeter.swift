@@ -2,7 +2,7 @@
 ///
 /// Call `update` as often as you like: most calls print nothing. Nothing is printed for work of less than one
 /// second, except as JSON. A stream that refuses progress does not stop the work. Safe to call from any task.
-public final class ProgressMeter: @unchecked Sendable {
+package final class ProgressMeter: @unchecked Sendable {
   // Unchecked because of `report` and `isSilent`, which are only touched with the lock held.
   private let lock = Lock()
   private var report: ProgressReport
@@ -17,7 +17,7 @@ public final class ProgressMeter: @unchecked Sendable {
   ///   - total: how much there is to do; nil when unknown.
   ///   - unit: what is counted.
   ///   - mode: what the user asked for.
-  public convenience init(
+  package convenience init(
     operation: String, total: UInt64?, unit: ProgressUnit = .bytes, mode: ProgressMode = .auto
   ) {
     let descriptor: Int32 = 2
@@ -57,23 +57,23 @@ public final class ProgressMeter: @unchecked Sendable {
   }
 
   /// Reports how much is done of the total given at the start.
-  public func update(_ current: UInt64) {
+  package func update(_ current: UInt64) {
     change { $0.update(current: current, total: $0.total, now: $1) }
   }
 
   /// Reports how much is done, and a total that may have become known or changed.
-  public func update(_ current: UInt64, of total: UInt64?) {
+  package func update(_ current: UInt64, of total: UInt64?) {
     change { $0.update(current: current, total: total, now: $1) }
   }
 
   /// The work is done. Removes the bar, or prints the last line or object.
-  public func finish() {
+  package func finish() {
     change { $0.finish(now: $1, isComplete: true) }
   }
 
   /// The work has failed or was stopped. Removes the bar and prints nothing. Also called when the object is released
   /// before ``finish()``.
-  public func cancel() {
+  package func cancel() {
     change { $0.finish(now: $1, isComplete: false) }
   }
 

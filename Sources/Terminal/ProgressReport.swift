@@ -1,7 +1,7 @@
 import SafeText
 
 /// How progress is shown: the values of `--progress`.
-public enum ProgressMode: String, Sendable, CaseIterable {
+package enum ProgressMode: String, Sendable, CaseIterable {
   /// A bar on a terminal, plain lines elsewhere.
   case auto
   /// A line every few seconds.
@@ -13,21 +13,21 @@ public enum ProgressMode: String, Sendable, CaseIterable {
 }
 
 /// What is counted.
-public struct ProgressUnit: RawRepresentable, Sendable, Hashable {
+package struct ProgressUnit: RawRepresentable, Sendable, Hashable {
   /// The name in JSON and after a count: `bytes`, `rows`.
-  public let rawValue: String
+  package let rawValue: String
 
   /// A unit by the plural of its name.
-  public init(rawValue: String) {
+  package init(rawValue: String) {
     self.rawValue = rawValue
   }
 
   /// Bytes, shown as kB, MB and so on.
-  public static let bytes = Self(rawValue: "bytes")
+  package static let bytes = Self(rawValue: "bytes")
   /// Rows of a store.
-  public static let rows = Self(rawValue: "rows")
+  package static let rows = Self(rawValue: "rows")
   /// Pages of a file.
-  public static let pages = Self(rawValue: "pages")
+  package static let pages = Self(rawValue: "pages")
 
   func text(_ count: UInt64) -> String {
     self == .bytes ? Quantity.bytes(count) : Quantity.count(count) + " " + rawValue

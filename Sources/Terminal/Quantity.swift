@@ -1,8 +1,8 @@
 /// Numbers as people read them. The forms do not depend on the user's language, so that a report reads the same
 /// everywhere.
-public enum Quantity {
+package enum Quantity {
   /// A count with a comma between groups of three digits: `1,012`.
-  public static func count(_ value: some BinaryInteger) -> String {
+  package static func count(_ value: some BinaryInteger) -> String {
     let digits = Array(String(value.magnitude))
     var result = value < 0 ? "-" : ""
     for (index, digit) in digits.enumerated() {
@@ -13,7 +13,7 @@ public enum Quantity {
   }
 
   /// A number of bytes in decimal units with one digit: `999 bytes`, `1.0 kB`, `48.2 MB`.
-  public static func bytes(_ value: UInt64) -> String {
+  package static func bytes(_ value: UInt64) -> String {
     if value == 1 { return "1 byte" }
     if value < 1000 { return "\(value) bytes" }
     var unit: UInt64 = 1000
@@ -29,7 +29,7 @@ public enum Quantity {
   }
 
   /// A span of time, as `0:12`, `12:34` or `1:02:03`.
-  public static func duration(seconds: UInt64) -> String {
+  package static func duration(seconds: UInt64) -> String {
     let (hours, minutes, rest) = (seconds / 3600, seconds / 60 % 60, seconds % 60)
     let tail = (rest < 10 ? "0" : "") + "\(rest)"
     if hours == 0 { return "\(minutes):\(tail)" }

@@ -2,36 +2,36 @@ import CLibrary
 import SafeText
 
 /// Why a stream accepts no more bytes.
-public struct StreamError: Error, Sendable, Equatable, CustomStringConvertible {
+package struct StreamError: Error, Sendable, Equatable, CustomStringConvertible {
   /// A stable name for a kind of error. New codes may be added.
-  public struct Code: RawRepresentable, Sendable, Hashable {
+  package struct Code: RawRepresentable, Sendable, Hashable {
     /// The name, such as `stream.closed`.
-    public let rawValue: String
+    package let rawValue: String
 
     /// A code by its name.
-    public init(rawValue: String) {
+    package init(rawValue: String) {
       self.rawValue = rawValue
     }
 
     /// The reader at the other end has closed the stream; nobody can read what follows.
-    public static let closed = Self(rawValue: "stream.closed")
+    package static let closed = Self(rawValue: "stream.closed")
     /// The device is full.
-    public static let full = Self(rawValue: "stream.full")
+    package static let full = Self(rawValue: "stream.full")
     /// Any other refusal.
-    public static let writeFailed = Self(rawValue: "stream.writeFailed")
+    package static let writeFailed = Self(rawValue: "stream.writeFailed")
   }
 
   /// The kind of error.
-  public let code: Code
+  package let code: Code
   /// What happened, in one sentence without a full stop.
-  public let message: String
+  package let message: String
   /// The file descriptor, 1 for standard output and 2 for standard error.
-  public let descriptor: Int32
+  package let descriptor: Int32
   /// The `errno` of the call that failed.
-  public let systemError: Int32
+  package let systemError: Int32
 
   /// What, where and the code, on one line.
-  public var description: String {
+  package var description: String {
     "\(message), on file descriptor \(descriptor) (\(code.rawValue))"
   }
 }
@@ -40,9 +40,9 @@ public struct StreamError: Error, Sendable, Equatable, CustomStringConvertible {
 ///
 /// A process that wants `stream.closed` instead of the signal must ignore SIGPIPE. When the object is released, the
 /// rest of the buffer is written and an error is lost: call `flush` to get it. Not for use from several tasks at once.
-public final class StandardStream {
+package final class StandardStream {
   /// The file descriptor, which stays open when this object is released.
-  public let descriptor: Int32
+  package let descriptor: Int32
   private let capacity: Int
   private let calls: StreamCalls
   private let isTerminal: Bool
@@ -54,7 +54,7 @@ public final class StandardStream {
   /// - Parameters:
   ///   - descriptor: an open file descriptor.
   ///   - capacity: after how many buffered bytes they are written; 0 writes at once.
-  public convenience init(descriptor: Int32, capacity: Int = 64 * 1024) {
+  package convenience init(descriptor: Int32, capacity: Int = 64 * 1024) {
     self.init(descriptor: descriptor, capacity: capacity, calls: StreamCalls())
   }
 
@@ -71,29 +71,29 @@ public final class StandardStream {
   }
 
   /// Writes text into the buffer. After an error every further call throws the same one.
-  public func write(_ text: String) throws(StreamError) {
+  package func write(_ text: String) throws(StreamError) {
     try write(bytes: text.utf8)
   }
 
   /// Writes JSON. On a terminal, characters that it would obey or hide are escaped, which does not change the JSON.
-  public func write(json text: String) throws(StreamError) {
+  package func write(json text: String) throws(StreamError) {
     try write(isTerminal ? TerminalText.escaped(text) : text)
   }
 
   /// Writes text and a line feed.
-  public func writeLine(_ text: String) throws(StreamError) {
+  package func writeLine(_ text: String) throws(StreamError) {
     try write(text + "\n")
   }
 
   /// Writes bytes.
-  public func write(bytes: some Sequence<UInt8>) throws(StreamError) {
+  package func write(bytes: some Sequence<UInt8>) throws(StreamError) {
     if let failure { throw failure }
     buffer.append(contentsOf: bytes)
     if buffer.count > capacity { try flush() }
   }
 
   /// Writes what is buffered now.
-  public func flush() throws(StreamError) {
+  package func flush() throws(StreamError) {
     if let failure { throw failure }
     let pending = buffer
     buffer.removeAll(keepingCapacity: true)

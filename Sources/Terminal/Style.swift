@@ -1,5 +1,5 @@
 /// When output is coloured: the values of `--color`.
-public enum ColorChoice: String, Sendable, CaseIterable {
+package enum ColorChoice: String, Sendable, CaseIterable {
   /// On a terminal that supports colour, unless `NO_COLOR` is set.
   case auto
   /// Always, even into a pipe and when `NO_COLOR` is set.
@@ -9,9 +9,9 @@ public enum ColorChoice: String, Sendable, CaseIterable {
 }
 
 /// How text looks on one stream: with SGR sequences (ECMA-48, 8.3.117) or without.
-public struct Style: Sendable, Equatable {
+package struct Style: Sendable, Equatable {
   /// What a text is to look like. Colour only repeats what the words say.
-  public enum Tone: Int, Sendable, CaseIterable {
+  package enum Tone: Int, Sendable, CaseIterable {
     /// Bold.
     case bold = 1
     /// Faint.
@@ -25,13 +25,13 @@ public struct Style: Sendable, Equatable {
   }
 
   /// Whether `apply` does anything.
-  public let isColored: Bool
+  package let isColored: Bool
 
   /// A style without colour.
-  public static let plain = Style(isColored: false)
+  package static let plain = Style(isColored: false)
 
   /// A style with or without colour.
-  public init(isColored: Bool) {
+  package init(isColored: Bool) {
     self.isColored = isColored
   }
 
@@ -40,7 +40,7 @@ public struct Style: Sendable, Equatable {
   /// - Parameters:
   ///   - choice: what the user asked for.
   ///   - descriptor: the stream, 1 for standard output and 2 for standard error.
-  public init(_ choice: ColorChoice, descriptor: Int32) {
+  package init(_ choice: ColorChoice, descriptor: Int32) {
     self.init(
       choice, isTerminal: System.isTerminal(descriptor),
       noColor: System.environment("NO_COLOR"), term: System.environment("TERM"))
@@ -53,7 +53,7 @@ public struct Style: Sendable, Equatable {
   ///   - isTerminal: whether the stream is a terminal.
   ///   - noColor: the variable `NO_COLOR`; nil or empty means colour.
   ///   - term: the variable `TERM`; nil and `dumb` mean none.
-  public init(_ choice: ColorChoice, isTerminal: Bool, noColor: String?, term: String?) {
+  package init(_ choice: ColorChoice, isTerminal: Bool, noColor: String?, term: String?) {
     switch choice {
     case .always: isColored = true
     case .never: isColored = false
@@ -65,7 +65,7 @@ public struct Style: Sendable, Equatable {
   }
 
   /// `text` in this tone, or as it is. Tones do not nest. The text is not made visible here.
-  public func apply(_ text: String, _ tone: Tone) -> String {
+  package func apply(_ text: String, _ tone: Tone) -> String {
     guard isColored, !text.isEmpty else { return text }
     return "\u{1B}[\(tone.rawValue)m\(text)\u{1B}[0m"
   }

@@ -3,9 +3,9 @@ import SafeText
 /// A table for people: aligned columns with a header, cut to the width of the terminal.
 ///
 /// Cells may come from evidence: they are made visible (`VisibleText.visible`) when they are added.
-public struct TextTable: Sendable, Equatable {
+package struct TextTable: Sendable, Equatable {
   /// At which side of its column a text is.
-  public enum Alignment: Sendable, Equatable {
+  package enum Alignment: Sendable, Equatable {
     /// At the left, as words.
     case leading
     /// At the right, as numbers.
@@ -13,16 +13,16 @@ public struct TextTable: Sendable, Equatable {
   }
 
   /// One column.
-  public struct Column: Sendable, Equatable {
+  package struct Column: Sendable, Equatable {
     /// The text of the header.
-    public var title: String
+    package var title: String
     /// How the cells and the title are aligned.
-    public var alignment: Alignment
+    package var alignment: Alignment
     /// Whether cells may be cut when the table is too wide.
-    public var isFlexible: Bool
+    package var isFlexible: Bool
 
     /// A column; numbers are best trailing, texts of unknown length flexible.
-    public init(_ title: String, _ alignment: Alignment = .leading, isFlexible: Bool = false) {
+    package init(_ title: String, _ alignment: Alignment = .leading, isFlexible: Bool = false) {
       self.title = VisibleText.visible(title)
       self.alignment = alignment
       self.isFlexible = isFlexible
@@ -30,40 +30,40 @@ public struct TextTable: Sendable, Equatable {
   }
 
   /// One cell.
-  public struct Cell: Sendable, Equatable, ExpressibleByStringLiteral {
+  package struct Cell: Sendable, Equatable, ExpressibleByStringLiteral {
     /// What it says, made visible.
-    public let text: String
+    package let text: String
     /// How it looks where colour is allowed; nil for plain.
-    public let tone: Style.Tone?
+    package let tone: Style.Tone?
 
     /// A cell.
-    public init(_ text: String, tone: Style.Tone? = nil) {
+    package init(_ text: String, tone: Style.Tone? = nil) {
       self.text = VisibleText.visible(text)
       self.tone = tone
     }
 
     /// A plain cell.
-    public init(stringLiteral value: String) {
+    package init(stringLiteral value: String) {
       self.init(value)
     }
   }
 
   /// The columns, from left to right.
-  public let columns: [Column]
+  package let columns: [Column]
   /// The rows, each with one cell for each column.
-  public private(set) var rows: [[Cell]] = []
+  package private(set) var rows: [[Cell]] = []
 
   private static let gap = "  "
   /// A flexible column is never cut below this many columns, or its title's when that is shorter.
   private static let minFlexibleWidth = 4
 
   /// A table without rows.
-  public init(_ columns: [Column]) {
+  package init(_ columns: [Column]) {
     self.columns = columns
   }
 
   /// Adds a row. Missing cells are blank; the text of surplus cells is appended to the last one.
-  public mutating func add(_ cells: [Cell]) {
+  package mutating func add(_ cells: [Cell]) {
     guard !columns.isEmpty else { return }
     var row = Array(cells.prefix(columns.count))
     let rest = cells.dropFirst(columns.count)
@@ -76,7 +76,7 @@ public struct TextTable: Sendable, Equatable {
   }
 
   /// Adds a row of plain cells.
-  public mutating func add(_ texts: [String]) {
+  package mutating func add(_ texts: [String]) {
     add(texts.map { Cell($0) })
   }
 
@@ -87,7 +87,7 @@ public struct TextTable: Sendable, Equatable {
   ///     columns that are not flexible leave no room.
   ///   - style: whether titles and cells are coloured.
   /// - Returns: the lines; none for a table without columns.
-  public func lines(width: Int?, style: Style = .plain) -> [String] {
+  package func lines(width: Int?, style: Style = .plain) -> [String] {
     guard !columns.isEmpty else { return [] }
     let widths = fittedWidths(width)
     let titles = columns.map { Cell($0.title, tone: .bold) }
@@ -96,7 +96,7 @@ public struct TextTable: Sendable, Equatable {
   }
 
   /// The lines, each with a line feed.
-  public func text(width: Int?, style: Style = .plain) -> String {
+  package func text(width: Int?, style: Style = .plain) -> String {
     lines(width: width, style: style).map { $0 + "\n" }.joined()
   }
 

@@ -7,7 +7,7 @@ extension MappingModel {
   ///
   /// Core Data finds a mapping model by its hashes, so one that is not ``isBound`` is of no use; see
   /// ``compiled(from:to:)``.
-  public func archive() -> (bytes: [UInt8], losses: [ModelLoss]) {
+  package func archive() -> (bytes: [UInt8], losses: [ModelLoss]) {
     var writer = CompiledMappingWriter()
     let bytes = writer.bytes(self)
     return (bytes, writer.losses)

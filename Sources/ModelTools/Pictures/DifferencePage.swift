@@ -1,10 +1,10 @@
-public import ObjectModel
+package import ObjectModel
 
 /// A difference as one HTML page: what it means, the diagram, and every change in words.
 ///
 /// The page needs nothing from elsewhere and runs no script, and says so to the browser. All text
 /// from the models is escaped.
-public struct DifferencePage {
+package struct DifferencePage {
   private let oldName: String
   private let newName: String
   private let difference: ModelDifference
@@ -14,7 +14,7 @@ public struct DifferencePage {
   static let maximumChangeCount = 5_000
 
   /// Makes a page; the names are what the reader knows the two models by.
-  public init(
+  package init(
     oldName: String, newName: String, from old: ManagedObjectModel, to new: ManagedObjectModel,
     _ difference: ModelDifference
   ) {
@@ -25,7 +25,7 @@ public struct DifferencePage {
   }
 
   /// The page as text.
-  public var html: String {
+  package var html: String {
     let names = "\(PictureText.html(oldName)) to \(PictureText.html(newName))"
     return """
       <!DOCTYPE html>

@@ -12,7 +12,7 @@ extension ModelDiagram {
   }
 
   /// The picture in the DOT language of Graphviz.
-  public var dotText: String {
+  package var dotText: String {
     var text = """
       digraph model {
         graph [rankdir=LR, fontname="Helvetica"];
@@ -51,7 +51,7 @@ extension ModelDiagram {
   }
 
   /// The picture as a Mermaid class diagram.
-  public var mermaidText: String {
+  package var mermaidText: String {
     var text = "classDiagram\n"
     for (number, box) in boxes.enumerated() {
       text += "  class E\(number)[\"\(PictureText.mermaid(title(box)))\"]\n"

@@ -1,10 +1,10 @@
-public import ObjectModel
+package import ObjectModel
 
 /// Two versions of a model in one picture: entities as boxes, relationships and parents as lines, each
 /// with what happened to it.
-public struct ModelDiagram: Sendable {
+package struct ModelDiagram: Sendable {
   /// What happened to a box, a row or a line.
-  public enum Status: String, Sendable, Hashable, CaseIterable {
+  package enum Status: String, Sendable, Hashable, CaseIterable {
     /// It is as before.
     case same
     /// It is new.
@@ -26,33 +26,33 @@ public struct ModelDiagram: Sendable {
   }
 
   /// One line of text in a box.
-  public struct Row: Sendable, Hashable {
+  package struct Row: Sendable, Hashable {
     /// The text: a property with its type, or what else changed.
-    public let text: String
+    package let text: String
     /// What happened to it.
-    public let status: Status
+    package let status: Status
   }
 
   /// An entity.
-  public struct Box: Sendable, Hashable {
+  package struct Box: Sendable, Hashable {
     /// The entity's name; its new one where it was renamed.
-    public let name: String
+    package let name: String
     /// The old name, if it was renamed; nil otherwise.
-    public let oldName: String?
+    package let oldName: String?
     /// Whether it has no objects of its own.
-    public let isAbstract: Bool
+    package let isAbstract: Bool
     /// What happened to it.
-    public let status: Status
+    package let status: Status
     /// What changed in it, in the order of the names.
-    public let rows: [Row]
+    package let rows: [Row]
     /// How many properties are as before.
-    public let unchangedCount: Int
+    package let unchangedCount: Int
   }
 
   /// A line from one box to another.
-  public struct Line: Sendable, Hashable {
+  package struct Line: Sendable, Hashable {
     /// What it stands for.
-    public enum Kind: Sendable, Hashable {
+    package enum Kind: Sendable, Hashable {
       /// From an entity to its parent.
       case parent
       /// A relationship.
@@ -60,24 +60,24 @@ public struct ModelDiagram: Sendable {
     }
 
     /// The number of the box it starts at.
-    public let source: Int
+    package let source: Int
     /// The number of the box it leads to.
-    public let target: Int
+    package let target: Int
     /// What it stands for.
-    public let kind: Kind
+    package let kind: Kind
     /// The relationship's name; with the inverse's, if both are drawn as one.
-    public let label: String
+    package let label: String
     /// What happened to it.
-    public let status: Status
+    package let status: Status
   }
 
   /// The entities, those that are gone included.
-  public let boxes: [Box]
+  package let boxes: [Box]
   /// The lines between them.
-  public let lines: [Line]
+  package let lines: [Line]
   /// How many entities are as before and left out, because nothing that changed leads to them or from
   /// them and the picture would be too large.
-  public let leftOutCount: Int
+  package let leftOutCount: Int
 
   /// The most boxes in a picture in which everything is drawn, and in any picture.
   static let roomyCount = 40
@@ -86,7 +86,7 @@ public struct ModelDiagram: Sendable {
   static let maximumRowCount = 60
 
   /// Draws a difference.
-  public init(
+  package init(
     from old: ManagedObjectModel, to new: ManagedObjectModel, _ difference: ModelDifference
   ) {
     var sketch = ModelSketch(old, new, difference)

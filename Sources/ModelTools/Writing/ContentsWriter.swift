@@ -1,4 +1,4 @@
-public import ObjectModel
+package import ObjectModel
 
 extension ManagedObjectModel {
   /// The model as the XML source that Xcode opens: the file `contents` inside of an `.xcdatamodel`.
@@ -10,7 +10,7 @@ extension ManagedObjectModel {
   /// - Parameter settings: what the source is to say beyond the model; by default what Xcode says of a
   ///   new model.
   /// - Returns: the file's bytes, and what could not be said in it.
-  public func contentsXML(settings: SourceSettings = SourceSettings()) -> WrittenModel {
+  package func contentsXML(settings: SourceSettings = SourceSettings()) -> WrittenModel {
     var writer = ContentsWriter(model: self, settings: settings)
     return writer.written()
   }

@@ -1,7 +1,7 @@
-public import ObjectModel
+package import ObjectModel
 
 /// The two shapes in which Core Data archives a model.
-public enum ModelArchiveForm: Sendable, Hashable, CaseIterable {
+package enum ModelArchiveForm: Sendable, Hashable, CaseIterable {
   /// A compiled model, `.mom`: each entity has its own properties only.
   case compiled
   /// A store's cached model (`Z_MODELCACHE`) before deflation: each entity has copies of the
@@ -14,14 +14,14 @@ extension ManagedObjectModel {
   ///
   /// Reading it back gives an equal model with the same hashes, but for what ``archive(form:)`` names
   /// as lost.
-  public func archiveBytes(form: ModelArchiveForm = .modelCache) -> [UInt8] {
+  package func archiveBytes(form: ModelArchiveForm = .modelCache) -> [UInt8] {
     archive(form: form).bytes
   }
 
   /// The model as a keyed archive, and what the archive cannot hold: traits that only a source has,
   /// fetch request templates in a cache, predicates that were not understood. What is written in a
   /// form that no real archive confirms is named among the losses too.
-  public func archive(form: ModelArchiveForm) -> (bytes: [UInt8], losses: [ModelLoss]) {
+  package func archive(form: ModelArchiveForm) -> (bytes: [UInt8], losses: [ModelLoss]) {
     let reduction = ModelArchiveReduction(self, form: form)
     var writer = ModelArchiveWriter(model: reduction.model, form: form)
     return (writer.list().binaryBytes(), reduction.losses)
@@ -31,7 +31,7 @@ extension ManagedObjectModel {
   ///
   /// - Throws: ``ModelError`` with the code `model.tooLarge` when the archive has more values than
   ///   are read (``PropertyList/maximumCount``), or more bytes.
-  public func readableArchive(
+  package func readableArchive(
     form: ModelArchiveForm
   ) throws(ModelError) -> (bytes: [UInt8], losses: [ModelLoss]) {
     let reduction = ModelArchiveReduction(self, form: form)
@@ -56,7 +56,7 @@ extension ManagedObjectModel {
   }
 
   /// What is left of the model when it is archived and read back.
-  public func reduced(to form: ModelArchiveForm) -> ManagedObjectModel {
+  package func reduced(to form: ModelArchiveForm) -> ManagedObjectModel {
     ModelArchiveReduction(self, form: form).model
   }
 }

@@ -1,21 +1,21 @@
-public import ObjectModel
+package import ObjectModel
 import SafeText
 
 /// The versions of a model as the files of a folder that Xcode or Core Data opens.
-public struct ModelBundle: Sendable {
+package struct ModelBundle: Sendable {
   /// One version that goes into the folder.
-  public struct Version: Sendable {
+  package struct Version: Sendable {
     /// Its name without extension, which becomes a file's name.
-    public let name: String
+    package let name: String
     /// The model.
-    public let model: ManagedObjectModel
+    package let model: ManagedObjectModel
     /// What a source is to say beyond the model.
-    public let settings: SourceSettings
+    package let settings: SourceSettings
     /// Hashes that were recorded beside the model: they replace those that cannot be computed.
-    public let recorded: RecordedHashes?
+    package let recorded: RecordedHashes?
 
     /// Names a model.
-    public init(
+    package init(
       name: String, model: ManagedObjectModel, settings: SourceSettings = SourceSettings(),
       recorded: RecordedHashes? = nil
     ) {
@@ -27,25 +27,25 @@ public struct ModelBundle: Sendable {
   }
 
   /// One file of the folder.
-  public struct File: Sendable, Hashable {
+  package struct File: Sendable, Hashable {
     /// The path within the folder: `Notes 2.xcdatamodel/contents`.
-    public let path: String
+    package let path: String
     /// What is in it.
-    public let bytes: [UInt8]
+    package let bytes: [UInt8]
   }
 
   /// The files, by path.
-  public let files: [File]
+  package let files: [File]
   /// What the form cannot hold of each version, by the version's name; versions without a loss are not
   /// there.
-  public let losses: [String: [ModelLoss]]
+  package let losses: [String: [ModelLoss]]
 
   /// The folder `.xcdatamodeld`: a source for each version, and `.xccurrentversion` where one of several
   /// is current.
   ///
   /// - Throws: ``ModelError`` when two versions have the same name, or one has a name that no file can
   ///   have.
-  public init(source versions: [Version], current: String?) throws(ModelError) {
+  package init(source versions: [Version], current: String?) throws(ModelError) {
     try Self.check(versions)
     var files: [File] = []
     var losses: [String: [ModelLoss]] = [:]
@@ -69,7 +69,7 @@ public struct ModelBundle: Sendable {
   ///
   /// - Throws: ``ModelError`` when two versions have the same name, or one has a name that no file can
   ///   have, or is larger than what can be read again.
-  public init(compiled versions: [Version], current: String?) throws(ModelError) {
+  package init(compiled versions: [Version], current: String?) throws(ModelError) {
     try Self.check(versions)
     var files: [File] = []
     var losses: [String: [ModelLoss]] = [:]

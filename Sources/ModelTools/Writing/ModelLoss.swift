@@ -2,16 +2,16 @@ import ObjectModel
 
 /// One thing of a model that a form cannot hold, so that writing the model in that form leaves it
 /// out or changes it.
-public struct ModelLoss: Sendable, Hashable {
+package struct ModelLoss: Sendable, Hashable {
   /// The entity; nil for the model itself.
-  public let entityName: String?
+  package let entityName: String?
   /// The property, index or template; nil for the entity itself.
-  public let propertyName: String?
+  package let propertyName: String?
   /// What is lost and why, as one sentence for a reader, without the names above.
-  public let sentence: String
+  package let sentence: String
 
   /// Makes a loss.
-  public init(entityName: String? = nil, propertyName: String? = nil, sentence: String) {
+  package init(entityName: String? = nil, propertyName: String? = nil, sentence: String) {
     self.entityName = entityName
     self.propertyName = propertyName
     self.sentence = sentence
@@ -20,7 +20,7 @@ public struct ModelLoss: Sendable, Hashable {
 
 extension ModelLoss: CustomStringConvertible {
   /// The place and the sentence: "`Note.title`: ...".
-  public var description: String {
+  package var description: String {
     let place = [entityName, propertyName].compactMap { $0 }.joined(separator: ".")
     return place.isEmpty ? sentence : "`\(place)`: \(sentence)"
   }

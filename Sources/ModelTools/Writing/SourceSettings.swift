@@ -1,21 +1,21 @@
-public import ObjectModel
+package import ObjectModel
 
 /// What a `contents` file says that is not part of a managed object model: the tools it was saved with, and
 /// what they write without a meaning for Core Data.
-public struct SourceSettings: Sendable, Hashable {
+package struct SourceSettings: Sendable, Hashable {
   /// The attributes of `<model>` apart from the version identifier, by name.
-  public var model: [String: String]
+  package var model: [String: String]
   /// Whether entities that ``entities`` does not name are written as synced, as Xcode writes all.
-  public var newEntitiesAreSyncable = true
+  package var newEntitiesAreSyncable = true
   /// The attributes of each entity that are settings, by entity name.
-  public var entities: [String: [String: String]]
+  package var entities: [String: [String: String]]
   /// The attributes of each property that are settings, by entity name and property name.
-  public var properties: [String: [String: [String: String]]]
+  package var properties: [String: [String: [String: String]]]
 
   /// Settings as Xcode 15.4 writes them for a new model; nothing for its parts.
   ///
   /// A `contents` file names the tools it was saved with, and Xcode requires no particular ones.
-  public init() {
+  package init() {
     model = [
       "documentVersion": "1.0", "lastSavedToolsVersion": "22758", "systemVersion": "23E224",
       "minimumToolsVersion": "Automatic", "sourceLanguage": "Swift",
@@ -39,7 +39,7 @@ extension SourceSettings {
   /// Reads the settings of a `contents` file.
   ///
   /// - Throws: ``ModelError`` when the bytes are not such XML.
-  public init(contentsXML bytes: [UInt8]) throws(ModelError) {
+  package init(contentsXML bytes: [UInt8]) throws(ModelError) {
     let document: HardenedXML
     do {
       document = try HardenedXML(bytes)

@@ -1,8 +1,8 @@
-public import ObjectModel
+package import ObjectModel
 
 extension VersionInfo {
   /// The file's bytes, a binary property list with the keys of real files; a digest is in none of them.
-  public func binaryBytes() -> [UInt8] {
+  package func binaryBytes() -> [UInt8] {
     var list: [String: PropertyList] = [
       Key.hashes: .dictionary(
         versions.mapValues { version in

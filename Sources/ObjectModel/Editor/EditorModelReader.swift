@@ -5,7 +5,7 @@ extension ManagedObjectModel {
   /// It is a keyed archive of the editor's own classes (`XDPMModel`, `XDPMEntity`, …), read as data.
   ///
   /// - Throws: ``ModelError``; `model.notAModel` when it is another archive, or none.
-  public init(editorArchive bytes: [UInt8]) throws(ModelError) {
+  package init(editorArchive bytes: [UInt8]) throws(ModelError) {
     let archive = try KeyedArchive(
       bytes: bytes, orThrow: .notAModel, "This is not a keyed archive, as the editor's models are.")
     self = try EditorModelReader.model(in: archive).model

@@ -1,12 +1,12 @@
 extension OptimisedModel {
   /// Whether a file starts as an optimised model does.
-  public static func isOptimised(_ bytes: [UInt8]) -> Bool { bytes.starts(with: Layout.magic) }
+  package static func isOptimised(_ bytes: [UInt8]) -> Bool { bytes.starts(with: Layout.magic) }
 
   /// Reads an optimised model as far as its format is known.
   ///
   /// - Throws: ``ModelError``; `model.notAModel` when it is another file, `model.malformed` when the
   ///   header is not of a form that is known.
-  public init(bytes: [UInt8]) throws(ModelError) {
+  package init(bytes: [UInt8]) throws(ModelError) {
     guard Self.isOptimised(bytes) else {
       throw ModelError(code: .notAModel, message: "This is not an optimised model.", offset: 0)
     }

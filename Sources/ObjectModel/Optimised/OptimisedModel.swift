@@ -3,34 +3,34 @@
 /// The format is not documented. Five files showed the header, the sections and how strings and hashes are
 /// kept in them; the records of entities and properties are not read. The `.mom` of the same name, if there
 /// is one, has everything.
-public struct OptimisedModel: Sendable, Hashable {
+package struct OptimisedModel: Sendable, Hashable {
   /// How many entities the header announces.
-  public let entityCount: Int
+  package let entityCount: Int
   /// How many properties the header announces.
-  public let propertyCount: Int
+  package let propertyCount: Int
   /// The strings of the UTF-16 section in stored order: names of entities and of value transformers.
-  public let entityStrings: [String]
+  package let entityStrings: [String]
   /// The strings of the 8-bit section in stored order: names of properties, entities and classes, and
   /// Core Data's own words such as `_pk`.
-  public let strings: [String]
+  package let strings: [String]
   /// The model's version identifiers, sorted; empty when there are none or they cannot be read.
-  public let versionIdentifiers: [String]
+  package let versionIdentifiers: [String]
   /// Every hash in the file, those of entities and those of properties; nothing distinguishes them.
-  public let hashes: Set<VersionHash>
+  package let hashes: Set<VersionHash>
   /// What does not agree with the header; empty when everything does.
-  public let problems: [String]
+  package let problems: [String]
 
   /// Whether a hash occurs in the file.
-  public func contains(_ hash: VersionHash) -> Bool { hashes.contains(hash) }
+  package func contains(_ hash: VersionHash) -> Bool { hashes.contains(hash) }
 
   /// Whether this is the model with these entity hashes: as many entities, and every hash occurs. No
   /// other model has them, as hashes do not collide.
-  public func matches(_ hashes: [String: VersionHash]) -> Bool {
+  package func matches(_ hashes: [String: VersionHash]) -> Bool {
     hashes.count == entityCount && hashes.values.allSatisfy { self.hashes.contains($0) }
   }
 
   /// How many of the entity hashes occur.
-  public func agreement(with hashes: [String: VersionHash]) -> Int {
+  package func agreement(with hashes: [String: VersionHash]) -> Int {
     hashes.values.count { self.hashes.contains($0) }
   }
 

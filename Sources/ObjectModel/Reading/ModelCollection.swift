@@ -24,7 +24,7 @@ public struct ModelCollection: Sendable {
     public let unreadValues: [ModelProblem]
     /// The optimised model (`.omo`) of this version beside it, or all that there is of the version; nil
     /// when no optimised model is known to be of this version.
-    public internal(set) var optimised: OptimisedModel?
+    package internal(set) var optimised: OptimisedModel?
 
     init(
       name: String, fileName: String, path: String, model: ManagedObjectModel? = nil,

@@ -3,7 +3,7 @@
 /// Leaves are written as rows come, one behind the other; what leads to them, when all rows are there. Rows of a table
 /// should come in stretches between whose row ids no other lie, as they do from pages of a file: the order of leaves in
 /// a file means nothing. No constraint is looked at.
-public struct TableFiller: ~Copyable {
+package struct TableFiller: ~Copyable {
   /// A table that is being filled.
   private struct Table {
     let root: UInt32
@@ -20,7 +20,7 @@ public struct TableFiller: ~Copyable {
   private let pageSize: Int
   /// Memory that the order of leaves takes, in bytes: about five for a leaf, and 24 more for one that comes behind a leaf of
   /// higher row ids.
-  public private(set) var orderBytes = 0
+  package private(set) var orderBytes = 0
   /// Whether a row id came twice in a stretch.
   private var hasTwice = false
   /// So many bytes of leaves are held at most.
@@ -37,7 +37,7 @@ public struct TableFiller: ~Copyable {
   /// - Parameter name: its name.
   /// - Returns: what ``add(to:_:isNext:_:of:)`` calls it; nil when it is none that can be filled, or there are too many already.
   /// - Throws: what SQLite reports.
-  public mutating func begin(_ name: String) throws(SQLiteWriterError) -> Int? {
+  package mutating func begin(_ name: String) throws(SQLiteWriterError) -> Int? {
     guard tables.count < max(16, Self.maxLeafBytes / pageSize),
       case .integer(let root)? = try writer.rows(
         "SELECT rootpage FROM sqlite_schema WHERE type = 'table' AND name = ?", [.string(name)]
@@ -58,7 +58,7 @@ public struct TableFiller: ~Copyable {
   ///   - bytes: what the record is a part of.
   /// - Throws: `full`, `inputOutput`.
   @inline(__always)
-  public mutating func add(
+  package mutating func add(
     to place: Int, _ rowID: Int64, isNext: Bool, _ record: Range<Int>,
     of bytes: borrowing ContiguousArray<UInt8>
   ) throws(SQLiteWriterError) {
@@ -74,7 +74,7 @@ public struct TableFiller: ~Copyable {
   ///
   /// - Returns: false when a row id came twice, or a row between those of another stretch.
   /// - Throws: `full`, `inputOutput`.
-  public mutating func finishTables() throws(SQLiteWriterError) -> Bool {
+  package mutating func finishTables() throws(SQLiteWriterError) -> Bool {
     for place in tables.indices where !tables[place].leaf.isEmpty {
       if tables[place].leaves.isEmpty {
         let root = tables[place].root
@@ -93,7 +93,7 @@ public struct TableFiller: ~Copyable {
 
   /// Gives the file back to SQLite; only now it is in order again.
   /// - Throws: `full`, `inputOutput`, or what SQLite reports.
-  public mutating func finish() throws(SQLiteWriterError) {
+  package mutating func finish() throws(SQLiteWriterError) {
     try pages.finish()
     try writer.retakeLock()
   }
@@ -101,17 +101,17 @@ public struct TableFiller: ~Copyable {
   // MARK: - Indexes
 
   /// The longest record that an index filled here takes, in bytes.
-  public var maxIndexRecordBytes: Int { TreeLevels.maxRecordBytes(pageSize: pageSize) }
+  package var maxIndexRecordBytes: Int { TreeLevels.maxRecordBytes(pageSize: pageSize) }
 
   /// Bytes that are left free before a record of an index, for its length.
-  public static let recordStart = 9
+  package static let recordStart = 9
 
   /// Makes something that puts the entries of an index in order.
   ///
   /// - Parameter maxBytes: the memory that it may take, about; what is more waits in a file.
   /// - Throws: `cannotCreate`.
   /// - Returns: it, still empty.
-  public mutating func sorter(maxBytes: Int) throws(SQLiteWriterError) -> KeySorter {
+  package mutating func sorter(maxBytes: Int) throws(SQLiteWriterError) -> KeySorter {
     if waiting == nil { waiting = try WaitingKeys(beside: writer.path) }
     guard let waiting else { throw writer.closedError }
     return KeySorter(waiting, maxBytes: maxBytes)
@@ -127,7 +127,7 @@ public struct TableFiller: ~Copyable {
   ///     the one before. The array is the same each time.
   /// - Returns: false when `make` ended it; the file is of no use then.
   /// - Throws: `full`, `inputOutput`.
-  public mutating func fillIndex(
+  package mutating func fillIndex(
     _ root: UInt32, _ keys: inout KeySorter,
     _ make: (RawSpan, inout ContiguousArray<UInt8>) -> Range<Int>?
   ) throws(SQLiteWriterError) -> Bool {
@@ -237,7 +237,7 @@ public struct TableFiller: ~Copyable {
 
 extension SQLiteWriter {
   /// Whether pages can be put behind those of SQLite: not in a file that is vacuumed at each commit or is in WAL mode.
-  public var canBeFilled: Bool { options.autoVacuum != .full && options.journalMode != .wal }
+  package var canBeFilled: Bool { options.autoVacuum != .full && options.journalMode != .wal }
 
   /// Lets go of the file, for tables to be filled past SQLite. Nothing else may be written until the filler has
   /// finished; SQLite reads the file anew then.
@@ -245,7 +245,7 @@ extension SQLiteWriter {
   /// - Returns: the filler.
   /// - Throws: `refused` where the file cannot be filled; `transactionOpen`, `closed`, `inputOutput`, `replaced`, or what
   ///   SQLite reports.
-  public func filler() throws(SQLiteWriterError) -> TableFiller {
+  package func filler() throws(SQLiteWriterError) -> TableFiller {
     guard canBeFilled else {
       throw SQLiteWriterError(.refused, "a file of this layout cannot be filled", path: path)
     }
@@ -257,7 +257,7 @@ extension SQLiteWriter {
   ///
   /// - Returns: what `body` returns.
   /// - Throws: `transactionOpen`, what `body` throws, or what SQLite reports.
-  public func withoutLock<R>(_ body: () throws -> R) throws -> R {
+  package func withoutLock<R>(_ body: () throws -> R) throws -> R {
     try releaseLock()
     let result = try body()
     try retakeLock()

@@ -1,12 +1,12 @@
 /// Names of tables, columns and indexes in SQL.
-public enum SQLIdentifier {
+package enum SQLIdentifier {
   /// The name between double quotes, with each double quote in it doubled, as <https://sqlite.org/lang_keywords.html>
   /// asks for. Any name can be quoted except one with a NUL, which would end the SQL early.
   ///
   /// - Parameter name: the name as it stands in the schema, unquoted.
   /// - Returns: the name as SQL takes it, quotes included.
   /// - Throws: `SQLiteWriterError` with code `embeddedNUL`.
-  public static func quoted(_ name: String) throws(SQLiteWriterError) -> String {
+  package static func quoted(_ name: String) throws(SQLiteWriterError) -> String {
     var result = "\""
     for scalar in name.unicodeScalars {
       guard scalar != "\0" else {

@@ -1,6 +1,6 @@
 /// Puts byte strings in order, more of them than memory should hold: what is too many waits, sorted, in a file without
 /// a name.
-public struct KeySorter {
+package struct KeySorter {
   private var held = KeyPiece()
   private var pieces: [Range<Int64>] = []
   private var longest = 0
@@ -8,9 +8,9 @@ public struct KeySorter {
   private let maxBytes: Int
 
   /// The longest string that it takes.
-  public static let maxKeyBytes = 32 << 10
+  package static let maxKeyBytes = 32 << 10
   /// A string is handed over in memory that has so many bytes more.
-  public static let spareBytes = KeyEntry.inlineBytes
+  package static let spareBytes = KeyEntry.inlineBytes
 
   init(_ waiting: WaitingKeys, maxBytes: Int) {
     self.waiting = waiting
@@ -19,7 +19,7 @@ public struct KeySorter {
 
   /// Adds the first `count` bytes, at most ``maxKeyBytes``, of memory that has ``spareBytes`` more.
   /// - Throws: `full`, `inputOutput`.
-  public mutating func add(_ key: borrowing ContiguousArray<UInt8>, count: Int)
+  package mutating func add(_ key: borrowing ContiguousArray<UInt8>, count: Int)
     throws(SQLiteWriterError)
   {
     precondition(count <= Self.maxKeyBytes)

@@ -1,18 +1,18 @@
 import CoreDataStore
 
 /// Detects changes of a store set while it is read.
-public struct EvidenceWatch: Sendable {
+package struct EvidenceWatch: Sendable {
   private let path: String
   private let before: [String: FileStatus?]
 
   /// Notes size, modification time and inode of each file of the set.
-  public init(_ path: String) {
+  package init(_ path: String) {
     self.path = path
     before = Self.states(of: StoreSet(at: path))
   }
 
   /// The names of the members that were added, removed or changed since.
-  public func changes() -> [String] {
+  package func changes() -> [String] {
     let after = Self.states(of: StoreSet(at: path))
     return Set(before.keys).union(after.keys)
       .filter { name in

@@ -8,7 +8,7 @@ import SafeText
 ///
 /// Each is known by the folder in which it was made, its name and its inode, and nothing else is ever removed. Making
 /// and removing exclude each other.
-public final class MadeFiles: @unchecked Sendable {
+package final class MadeFiles: @unchecked Sendable {
   private struct Thing {
     let folder: OpenFolder
     let name: String
@@ -23,7 +23,7 @@ public final class MadeFiles: @unchecked Sendable {
   private var folders: [FileIdentity.Key: OpenFolder] = [:]
 
   /// Nothing was made yet.
-  public init() {}
+  package init() {}
 
   // MARK: - Making
 
@@ -70,21 +70,21 @@ public final class MadeFiles: @unchecked Sendable {
   }
 
   /// Lets `make` make something at a path; it returns whether it exists afterwards.
-  public func making(_ path: String, _ make: () -> Bool) {
+  package func making(_ path: String, _ make: () -> Bool) {
     lock.lock()
     defer { lock.unlock() }
     if make() { add(path) }
   }
 
   /// Notes a file or folder that the caller has made, or is about to make in a folder that was noted before.
-  public func note(_ path: String) {
+  package func note(_ path: String) {
     lock.lock()
     defer { lock.unlock() }
     add(path)
   }
 
   /// Whether the file that has a name now was made in this run and noted.
-  public func hasMade(_ path: String) -> Bool {
+  package func hasMade(_ path: String) -> Bool {
     guard let folder = try? OpenFolder(PathText.folder(of: path)),
       let now = folder.identity(of: PathText.lastComponent(of: path))
     else { return false }
@@ -123,14 +123,14 @@ public final class MadeFiles: @unchecked Sendable {
   }
 
   /// Runs `body`, after which everything stays. Waits for ever when ``takeBackForGood()`` was called.
-  public func keepAll(while body: () -> Void) { keep(to: 0, while: body) }
+  package func keepAll(while body: () -> Void) { keep(to: 0, while: body) }
 
   /// Removes everything.
-  public func takeBack() { takeBack(to: 0) }
+  package func takeBack() { takeBack(to: 0) }
 
   /// Removes everything and allows nothing more to be made: a thread that tries waits for ever. For a process that is
   /// about to end.
-  public func takeBackForGood() {
+  package func takeBackForGood() {
     lock.lock()
     remove(to: 0)
   }

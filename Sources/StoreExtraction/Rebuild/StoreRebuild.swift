@@ -22,7 +22,7 @@ public struct StoreRebuild: Sendable {
   /// Whether SQLite checks a large file in full before it gets its name, and not only quickly.
   public var verifies = false
   /// Keeps what is made, for a caller that must take it back in a hurry.
-  public var made = MadeFiles()
+  package var made = MadeFiles()
   /// Hears how many pages of how many have been gone through.
   public var progress: (@Sendable (_ done: Int64, _ total: Int64) -> Void)?
 

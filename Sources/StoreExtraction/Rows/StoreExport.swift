@@ -54,7 +54,7 @@ public struct StoreExport: Sendable {
   /// How binary values and CSV cells are written.
   public var options: RowOutput.Options
   /// Tracks what is made, for a caller that must remove it quickly.
-  public var made = MadeFiles()
+  package var made = MadeFiles()
 
   /// Whether SQLite makes a full check of a large SQLite file before it gets its name, not only a quick one.
   public var verifies = false

@@ -1,55 +1,55 @@
-public import SQLiteFile
+package import SQLiteFile
 
 /// What the bytes of one page say, damaged or not.
-public struct PageDetail: Sendable, Hashable {
+package struct PageDetail: Sendable, Hashable {
   /// A field of a page's header.
-  public struct Field: Sendable, Hashable {
+  package struct Field: Sendable, Hashable {
     /// What it is.
-    public let name: String
+    package let name: String
     /// Bytes from the start of the page.
-    public let offset: Int
+    package let offset: Int
     /// The value, as a number.
-    public let value: UInt32
+    package let value: UInt32
   }
 
   /// A cell, as far as it can be read.
-  public struct Cell: Sendable, Hashable {
+  package struct Cell: Sendable, Hashable {
     /// The place in the array of cell pointers.
-    public let index: Int
+    package let index: Int
     /// Bytes from the start of the page, as the pointer has it.
-    public let offset: Int
+    package let offset: Int
     /// Bytes on the page; nil when the cell is out of place or runs past the end.
-    public let length: Int?
+    package let length: Int?
     /// The row id; nil in an index.
-    public let rowID: Int64?
+    package let rowID: Int64?
     /// Bytes of the payload, on this page and others; nil on an interior page of a table.
-    public let payloadLength: Int?
+    package let payloadLength: Int?
     /// The page that the cell leads down to; nil on a leaf.
-    public let child: UInt32?
+    package let child: UInt32?
     /// The page where the payload goes on; nil when all of it is on this page.
-    public let overflowPage: UInt32?
+    package let overflowPage: UInt32?
   }
 
   /// A freeblock among the cells.
-  public struct Freeblock: Sendable, Hashable {
+  package struct Freeblock: Sendable, Hashable {
     /// Bytes from the start of the page.
-    public let offset: Int
+    package let offset: Int
     /// Bytes, as the block itself says.
-    public let size: Int
+    package let size: Int
     /// Whether it lies inside the page and behind the one before it.
-    public let isSound: Bool
+    package let isSound: Bool
   }
 
   /// What the page is for.
-  public let entry: PageEntry
+  package let entry: PageEntry
   /// The fields at the start of the page: those of a b-tree page's header, of a trunk or of an overflow page.
-  public let fields: [Field]
+  package let fields: [Field]
   /// The cells in the order of their pointers; empty for pages that have none.
-  public let cells: [Cell]
+  package let cells: [Cell]
   /// The chain of freeblocks, as far as it can be followed.
-  public let freeblocks: [Freeblock]
+  package let freeblocks: [Freeblock]
   /// The bytes; fewer than a page where the file ends.
-  public let bytes: [UInt8]
+  package let bytes: [UInt8]
 }
 
 extension SQLiteDatabase {
@@ -61,7 +61,7 @@ extension SQLiteDatabase {
   ///     page.
   /// - Returns: the detail; nil when no file of the set has a page of that number.
   /// - Throws: ``SQLiteFileError`` when the device fails.
-  public func detail(ofPage number: UInt32, progress: ((Int) -> Void)? = nil)
+  package func detail(ofPage number: UInt32, progress: ((Int) -> Void)? = nil)
     throws(SQLiteFileError) -> PageDetail?
   {
     var reader = anotherReader()

@@ -1,7 +1,7 @@
 import SQLiteFile
 
 /// What a page of a database is for.
-public enum PageKind: UInt8, Sendable, Hashable, CaseIterable {
+package enum PageKind: UInt8, Sendable, Hashable, CaseIterable {
   /// Nothing leads to it and it is not on the freelist.
   case orphan
   /// Something leads to it, but it is not readable as the page that it should be.
@@ -26,7 +26,7 @@ public enum PageKind: UInt8, Sendable, Hashable, CaseIterable {
   case lockByte
 
   /// The name in JSON.
-  public var name: String {
+  package var name: String {
     switch self {
     case .orphan: "orphan"
     case .unreadable: "unreadable"
@@ -43,7 +43,7 @@ public enum PageKind: UInt8, Sendable, Hashable, CaseIterable {
   }
 
   /// The name in a sentence.
-  public var words: String {
+  package var words: String {
     switch self {
     case .orphan: "a page that nothing uses"
     case .unreadable: "a page that is not readable"

@@ -1,44 +1,44 @@
-public import SQLiteFile
+package import SQLiteFile
 
 /// A page of a database and what it is for.
-public struct PageEntry: Sendable, Hashable {
+package struct PageEntry: Sendable, Hashable {
   /// The page's number, 1 and up.
-  public let page: UInt32
+  package let page: UInt32
   /// The file that has the page's newest content.
-  public let member: Finding.Member
+  package let member: Finding.Member
   /// Where the content starts, in bytes from the start of that file.
-  public let offset: Int64
+  package let offset: Int64
   /// What the page is for.
-  public let kind: PageKind
+  package let kind: PageKind
   /// The table or index that it belongs to; nil for free pages and the like.
-  public let owner: String?
+  package let owner: String?
   /// The page that leads to it; nil for a root and for a page that nothing leads to.
-  public let parent: UInt32?
+  package let parent: UInt32?
   /// Cells of a b-tree page, pages that a freelist trunk lists; nil for other kinds.
-  public let cellCount: Int?
+  package let cellCount: Int?
   /// Free bytes of a b-tree page: the gap, freeblocks and fragments; nil for other kinds and where the page contradicts
   /// itself.
-  public let freeBytes: Int?
+  package let freeBytes: Int?
 }
 
 /// A b-tree and the pages that belong to it.
-public struct PageOwner: Sendable, Hashable, Codable {
+package struct PageOwner: Sendable, Hashable, Codable {
   /// The name of the table or index.
-  public let name: String
+  package let name: String
   /// The table that an index belongs to; its own name for a table.
-  public let table: String
+  package let table: String
   /// Whether it is an index.
-  public let isIndex: Bool
+  package let isIndex: Bool
   /// The root page.
-  public let rootPage: UInt32
+  package let rootPage: UInt32
   /// Pages of the b-tree itself.
-  public internal(set) var treePages = 0
+  package internal(set) var treePages = 0
   /// Pages that hold the rest of long payloads.
-  public internal(set) var overflowPages = 0
+  package internal(set) var overflowPages = 0
   /// Cells on all of its pages.
-  public internal(set) var cells = 0
+  package internal(set) var cells = 0
   /// Free bytes on b-tree pages.
-  public internal(set) var freeBytes = 0
+  package internal(set) var freeBytes = 0
 }
 
 extension SQLiteDatabase {
@@ -49,7 +49,7 @@ extension SQLiteDatabase {
   ///   - receive: called with each page.
   /// - Returns: the b-trees with their totals, in the order of the schema, tables before indexes.
   /// - Throws: ``SQLiteFileError`` when the device fails.
-  public func listPages(progress: ((Int) -> Void)? = nil, _ receive: (PageEntry) -> Void)
+  package func listPages(progress: ((Int) -> Void)? = nil, _ receive: (PageEntry) -> Void)
     throws(SQLiteFileError) -> [PageOwner]
   {
     let walked = try walkedMap(progress)
