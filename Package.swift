@@ -95,8 +95,8 @@ let package = Package(
     + room(
       "SupportBundle",
       imports: [
-        "StoreExtraction", "StoreRecovery", "CoreDataStore", "SQLiteFile", "SQLiteForensics",
-        "SafeText", "SafeFiles", "CLibrary", "CZlib", crypto,
+        "StoreExtraction", "StoreRecovery", "CoreDataForensics", "CoreDataStore", "SQLiteFile",
+        "SQLiteForensics", "SafeText", "SafeFiles", "CLibrary", "CZlib", crypto,
       ])
     + room(
       "StoreRecovery",
@@ -119,10 +119,11 @@ let package = Package(
     + room("SQLiteWriter", imports: ["SafeText", "SafeFiles", "CLibrary", "CSQLite"])
     + room(
       "CoreDataStore",
-      imports: ["ObjectModel", "SQLiteFile", "SafeText", "CLibrary", "CZlib", crypto],
+      imports: ["ObjectModel", "SQLiteFile", "SafeText", "SafeFiles", "CLibrary", "CZlib", crypto],
       tests: ["CoreDataForensics", "SQLiteWriter"])
     + room("ObjectModel", imports: ["SafeText", crypto], tests: ["ModelTools"])
-    + room("SQLiteFile", imports: ["SafeText", "CLibrary"], tests: ["SQLiteForensics"])
+    + room(
+      "SQLiteFile", imports: ["SafeText", "SafeFiles", "CLibrary"], tests: ["SQLiteForensics"])
 )
 
 // The adaptors for Apple's frameworks, compiled and run against stand-ins of the frameworks' names. Only

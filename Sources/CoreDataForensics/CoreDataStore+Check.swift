@@ -27,7 +27,7 @@ extension CoreDataStore {
       report.add(Self.finding(breach, demands.subjects[breach.demand]))
     }
     if let unread = StoreSet(at: database.path).unread {
-      report.add(UncheckedPart(id: "store.filesUnread", message: unread))
+      report.add(UncheckedPart(id: .storeFilesUnread, message: unread))
     }
     return report
   }
@@ -38,7 +38,7 @@ extension CoreDataStore {
     if !entities.contains(where: { !$0.isHistory }) {
       report.add(
         UncheckedPart(
-          id: "coredata.keys",
+          id: .coredataKeys,
           message: "keys and entity numbers, because Z_PRIMARYKEY names no entity"))
     }
     for record in entities where record.superNumber == 0 {
@@ -47,7 +47,7 @@ extension CoreDataStore {
       guard let key = highest[SQLName(name)], key > record.highestKey else { continue }
       report.add(
         Finding(
-          "coredata.keyCounter",
+          .coredataKeyCounter,
           "the highest key of \(name) is \(key), but Z_PRIMARYKEY gives \(record.highestKey) as the last one: new rows would get keys that are in use",
           table: name))
     }
@@ -58,21 +58,21 @@ extension CoreDataStore {
     guard let layout else {
       return report.add(
         UncheckedPart(
-          id: "coredata.values",
+          id: .coredataValues,
           message: "tables, references and storage classes, because the store carries no model "
             + "that can be read"))
     }
     guard let metadata, !metadata.versionHashes.isEmpty, model == cachedModel else {
       return report.add(
         UncheckedPart(
-          id: "coredata.tables",
+          id: .coredataTables,
           message: "the tables that the model needs, because it may not be the store's own"))
     }
     for place in layout.tables {
       guard let table = database.schema.table(named: place.name) else {
         report.add(
           Finding(
-            "coredata.tableMissing",
+            .coredataTableMissing,
             "the model has the entity \(place.rootEntityName), but its table is missing",
             table: place.name))
         continue
@@ -83,7 +83,7 @@ extension CoreDataStore {
       guard !missing.isEmpty else { continue }
       report.add(
         Finding(
-          "coredata.columnMissing",
+          .coredataColumnMissing,
           "columns that the model needs are missing, \(missing.count) in all: \(missing.prefix(5).joined(separator: ", "))",
           table: table.name))
     }
@@ -96,14 +96,14 @@ extension CoreDataStore {
       let names = unread.prefix(5).joined(separator: ", ") + (unread.count > 5 ? ", …" : "")
       report.add(
         Finding(
-          "coredata.badHash",
+          .coredataBadHash,
           "the recorded version hash of \(unread.count) \(unread.count == 1 ? "entity" : "entities") is not \(VersionHash.byteCount) bytes long: \(names)",
           table: "Z_METADATA"))
     }
     guard let metadata, !metadata.versionHashes.isEmpty, unread.isEmpty else {
       return report.add(
         UncheckedPart(
-          id: "coredata.hashes",
+          id: .coredataHashes,
           message: unread.isEmpty
             ? "version hashes, because none are recorded"
             : "version hashes, because not all can be read"))
@@ -112,13 +112,13 @@ extension CoreDataStore {
     if let digest = metadata.digest, digest != ModelHashes.digest(of: recorded) {
       report.add(
         Finding(
-          "coredata.badDigest", "the recorded digest does not match the recorded version hashes",
+          .coredataBadDigest, "the recorded digest does not match the recorded version hashes",
           table: "Z_METADATA"))
     }
     if let checksum = metadata.checksum, checksum != ModelHashes.checksum(of: recorded) {
       report.add(
         Finding(
-          "coredata.badDigest", "the recorded checksum does not match the recorded version hashes",
+          .coredataBadDigest, "the recorded checksum does not match the recorded version hashes",
           table: "Z_METADATA"))
     }
     guard let cachedModel else { return }
@@ -129,13 +129,13 @@ extension CoreDataStore {
     guard hashes.unknown.isEmpty else {
       return report.add(
         UncheckedPart(
-          id: "coredata.hashes",
+          id: .coredataHashes,
           message: "the model against its version hashes, because the rule for "
             + "\(hashes.unknown.count) of \(cachedModel.entities.count) is not confirmed"))
     }
     report.add(
       Finding(
-        "coredata.modelMismatch",
+        .coredataModelMismatch,
         "the model that the store carries does not match the version hashes that it records",
         table: "Z_MODELCACHE"))
   }
@@ -144,28 +144,28 @@ extension CoreDataStore {
   {
     let count = breach.count == 1 ? "1 row has" : "\(breach.count) rows have"
     let text: String
-    let id: String
+    let id: Finding.ID
     switch (subject.kind, breach.kind) {
     case (.entityNumber, _):
-      id = "coredata.unknownEntity"
+      id = .coredataUnknownEntity
       text = "\(count) the number of an entity that does not belong to this table"
     case (.toOne(let destination), .rowID):
-      id = "coredata.danglingReference"
+      id = .coredataDanglingReference
       text = "\(count) a \(subject.name) that leads to no row of \(destination)"
     case (.link(let destination), .rowID):
-      id = "coredata.danglingLink"
+      id = .coredataDanglingLink
       text = "\(count) a link in \(subject.name) that leads to no row of \(destination)"
     case (.attribute, .untrue):
-      id = "coredata.externalFileMissing"
+      id = .coredataExternalFileMissing
       text = "\(count) a \(subject.name) whose external file is missing"
     case (.attribute(let type), .length):
-      id = "coredata.storageClass"
+      id = .coredataStorageClass
       text = "\(count) a \(subject.name) of the wrong length for \(type.name)"
     case (.attribute(let type), _):
-      id = "coredata.storageClass"
+      id = .coredataStorageClass
       text = "\(count) a \(subject.name) of a storage class that \(type.name) never has"
     default:
-      id = "coredata.storageClass"
+      id = .coredataStorageClass
       text = "\(count) a \(subject.name) that is neither a key nor a number"
     }
     let row = breach.first.rowID.map { ", first in row \($0)" } ?? ""

@@ -30,7 +30,7 @@ extension CoreDataStore {
       for (number, count) in unknownNumbers.sorted(by: { $0.key < $1.key }).prefix(100) {
         coreDataFindings.add(
           Finding(
-            "coredata.unknownEntity",
+            .coredataUnknownEntity,
             "\(count) rows have the entity number \(number), which does not belong to this table",
             table: table.name))
       }

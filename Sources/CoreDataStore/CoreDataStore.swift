@@ -119,18 +119,18 @@ public final class CoreDataStore {
     if let problem {
       coreDataFindings.add(
         Finding(
-          "coredata.modelCacheUnreadable", "the cached model is not readable: \(problem)",
+          .coredataModelCacheUnreadable, "the cached model is not readable: \(problem)",
           table: "Z_MODELCACHE"))
     }
     if let metadata, case .unreadable(let reason) = metadata.plistState {
       coreDataFindings.add(
         Finding(
-          "coredata.metadataUnreadable", "the metadata is not readable: \(reason)",
+          .coredataMetadataUnreadable, "the metadata is not readable: \(reason)",
           table: "Z_METADATA"))
     }
     if kind == .coreData, metadata == nil {
       coreDataFindings.add(
-        Finding("coredata.metadataMissing", "Z_METADATA has no readable row", table: "Z_METADATA"))
+        Finding(.coredataMetadataMissing, "Z_METADATA has no readable row", table: "Z_METADATA"))
     }
   }
 

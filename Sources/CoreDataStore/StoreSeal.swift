@@ -1,5 +1,6 @@
 import CLibrary
 import Crypto
+import SafeFiles
 import SafeText
 
 /// Size, SHA-256, modification time and inode of every member of a store set, taken at one moment, so that a later
@@ -203,7 +204,7 @@ public struct StoreSeal: Sendable, Codable, Equatable {
     _ path: String, expecting listed: FileStatus, from offset: Int64 = 0,
     isCancelled: @Sendable () -> Bool, _ body: (UnsafeRawBufferPointer) -> Bool
   ) throws(StoreSealError) -> Int64 {
-    let descriptor = unsafe open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+    let descriptor = SystemCalls.openForReading(path)
     guard descriptor >= 0 else {
       throw StoreSealError(SystemCallError(call: "open", path: path, errno: errno))
     }

@@ -179,7 +179,7 @@ enum FindingText {
     if let page = finding.page { place.append("page \(Quantity.count(page))") }
     if let offset = finding.offset { place.append("offset \(Quantity.count(offset))") }
     let where_ = place.isEmpty ? "" : ", " + place.joined(separator: ", ")
-    return VisibleText.visible(finding.message + where_) + " (\(finding.id))"
+    return VisibleText.visible(finding.message + where_) + " (\(finding.id.rawValue))"
   }
 
   /// A line of a list, indented by two columns and wrapped at the terminal's width.

@@ -8,6 +8,17 @@ public struct Finding: Sendable, Hashable, Codable {
     case damage
   }
 
+  /// What was found: a stable identifier, the same in messages, JSON and the manual.
+  public struct ID: RawRepresentable, Hashable, Sendable, Codable, CustomStringConvertible {
+    /// The identifier as it is printed, such as `page.badType`.
+    public let rawValue: String
+    /// The identifier as it is printed.
+    public var description: String { rawValue }
+
+    /// An id with this text; unknown ones are kept.
+    public init(rawValue: String) { self.rawValue = rawValue }
+  }
+
   /// Which file of the store set.
   public enum Member: String, Sendable, Hashable, Codable {
     /// The database file itself.
@@ -18,8 +29,8 @@ public struct Finding: Sendable, Hashable, Codable {
     case journal
   }
 
-  /// Stable identifier, such as `page.badType`.
-  public var id: String
+  /// What was found, such as ``ID/pageBadType``.
+  public var id: ID
   /// How much it matters.
   public var severity: Severity
   /// What is wrong, in a sentence without a full stop.
@@ -35,7 +46,7 @@ public struct Finding: Sendable, Hashable, Codable {
 
   /// A finding with all its facts.
   public init(
-    _ id: String, _ message: String, severity: Severity = .damage, member: Member = .main,
+    _ id: ID, _ message: String, severity: Severity = .damage, member: Member = .main,
     page: UInt32? = nil, offset: Int64? = nil, table: String? = nil
   ) {
     self.id = id

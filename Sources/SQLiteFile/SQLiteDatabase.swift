@@ -93,7 +93,7 @@ public final class SQLiteDatabase {
     if overlays.isEmpty, Int64(pageCount) * Int64(header.pageSize) > main.size {
       findings.add(
         Finding(
-          "file.truncated",
+          .fileTruncated,
           "the header counts \(pageCount) pages, but the file ends after \(main.size / Int64(header.pageSize))",
           offset: main.size))
     }
@@ -192,7 +192,7 @@ public final class SQLiteDatabase {
     if unreadable > 0 {
       self.findings.add(
         Finding(
-          "schema.unreadable",
+          .schemaUnreadable,
           unreadable == 1
             ? "an entry of the schema table is not readable"
             : "\(unreadable) entries of the schema table are not readable",
@@ -203,7 +203,7 @@ public final class SQLiteDatabase {
         schema.isStatementIgnored(of: table)
           ? .tooFewColumns(table.name)
           : Finding(
-            "schema.unreadable", "the CREATE statement of \(table.name) is not readable",
+            .schemaUnreadable, "the CREATE statement of \(table.name) is not readable",
             table: table.name))
     }
   }
@@ -404,7 +404,7 @@ public final class SQLiteDatabase {
     if let defect = log.defect {
       findings.add(
         Finding(
-          "wal.badHeader", "the write-ahead log is not used: \(defect)", member: .wal, offset: 0))
+          .walBadHeader, "the write-ahead log is not used: \(defect)", member: .wal, offset: 0))
     }
     for finding in log.findings { findings.add(finding) }
     return (file, log)
@@ -496,7 +496,7 @@ extension Finding {
   /// The finding for an empty main file. SQLite's pager deletes a log beside an empty file.
   package static var mainEmpty: Finding {
     Finding(
-      "file.mainEmpty",
+      .fileMainEmpty,
       "the main file is empty, and all pages come from the files beside it; SQLite would delete a log without reading it, so do not open the store with any app",
       offset: 0)
   }
@@ -506,7 +506,7 @@ extension Finding {
     -> Finding
   {
     Finding(
-      "overflow.tooLong", "an overflow chain continues after the end of its row",
+      .overflowTooLong, "an overflow chain continues after the end of its row",
       member: place.member, page: page, offset: place.offset, table: table)
   }
 
@@ -515,7 +515,7 @@ extension Finding {
     -> Finding
   {
     Finding(
-      "page.otherRows",
+      .pageOtherRows,
       "the first row of this page has values that SQLite does not store in the table; the page may belong to another table",
       member: place.member, page: page, offset: place.offset, table: table)
   }

@@ -142,8 +142,7 @@ public final class DamagedDatabase {
   {
     let root = entry.rootPage
     var finding = Finding(
-      "schema.unreadable", "the CREATE statement of \(entry.name) is not readable",
-      table: entry.name)
+      .schemaUnreadable, "the CREATE statement of \(entry.name) is not readable", table: entry.name)
     if let sql = entry.sql, let table = ExpectedTable(name: entry.name, sql: sql, rootPage: root) {
       guard try table.definition.runsTogether(sql, root: root, &reader) else { return table }
       finding = .tooFewColumns(entry.name)

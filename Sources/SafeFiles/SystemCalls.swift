@@ -11,6 +11,46 @@ package enum SystemCalls {
     }
   }
 
+  /// Opens what is at `path` for reading. A link is refused, and a pipe does not block.
+  ///
+  /// - Returns: a descriptor for the caller to close, or -1 with `errno` set.
+  package static func openForReading(_ path: String) -> Int32 {
+    retrying { unsafe open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK) }
+  }
+
+  /// Fills `bytes` from `offset` of a file on, as far as the file goes.
+  ///
+  /// - Returns: the number of bytes read, and the `errno` of a failure behind them.
+  package static func read(
+    _ descriptor: Int32, at offset: Int64, into bytes: UnsafeMutableRawBufferPointer
+  ) -> (count: Int, error: Int32?) {
+    var done = 0
+    while done < bytes.count {
+      let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: bytes[done...])
+      let count = retrying {
+        unsafe pread(descriptor, rest.baseAddress, rest.count, off_t(offset + Int64(done)))
+      }
+      if count < 0 { return (done, errno) }
+      if count == 0 { break }
+      done += count
+    }
+    return (done, nil)
+  }
+
+  /// The bytes from `offset` of a file on, fewer at its end.
+  ///
+  /// - Returns: the bytes read, and the `errno` of a failure behind them.
+  package static func read(
+    _ descriptor: Int32, at offset: Int64, count: Int
+  ) -> (bytes: [UInt8], error: Int32?) {
+    var error: Int32?
+    let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+      (filled, error) = unsafe read(
+        descriptor, at: offset, into: UnsafeMutableRawBufferPointer(buffer))
+    }
+    return (bytes, error)
+  }
+
   /// Writes all of `bytes` at the descriptor's position.
   package static func write(_ bytes: ArraySlice<UInt8>, to descriptor: Int32) -> Int32? {
     var rest = bytes

@@ -161,11 +161,8 @@ public struct StoreInspection: Sendable, Codable {
     public let rowCount: Int
   }
 
-  /// The id of the finding for files or folders beside the main file that could not be read.
-  static let filesUnread = "store.filesUnread"
-
   /// Which files beside the main file could not be read; nil when all could.
-  public var unreadFiles: String? { findings.first { $0.id == Self.filesUnread }?.message }
+  public var unreadFiles: String? { findings.first { $0.id == .storeFilesUnread }?.message }
 
   /// Reads everything that is shown on one screen.
   ///
@@ -231,7 +228,7 @@ public struct StoreInspection: Sendable, Codable {
     var found = report.findings
     let known = Set(found.kept.map { FindingKey($0) })
     if let unread = set.unread {
-      found.add(Finding(Self.filesUnread, unread, severity: .note))
+      found.add(Finding(.storeFilesUnread, unread, severity: .note))
     }
     for finding in store.findings.kept where !known.contains(FindingKey(finding)) {
       found.add(finding)
@@ -245,7 +242,7 @@ public struct StoreInspection: Sendable, Codable {
 
 /// What makes two findings the same, whatever their messages.
 private struct FindingKey: Hashable {
-  let id: String
+  let id: Finding.ID
   let page: UInt32?
   let table: String?
 

@@ -66,7 +66,8 @@ struct OpenFlow: Sendable {
       let verdict = Verdict(
         finding: .unavailable, action: error.inUse == nil ? .refuse : .retry,
         reason: (error as? StoreRecoveryError)?.message ?? "the store's folder cannot be read",
-        rule: (error as? StoreRecoveryError)?.code.rawValue ?? "store.unreadable")
+        rule: (error as? StoreRecoveryError).map { Verdict.Rule(rawValue: $0.code.rawValue) }
+          ?? .storeUnreadable)
       next = .end(FailedOpen(error: error, verdict: verdict, evidence: nil))
       return
     }
@@ -78,7 +79,7 @@ struct OpenFlow: Sendable {
     if keepsCopy(judgement) { return }
     end(
       StoreRecoveryError(
-        .refused, "\(verdict.reason) (\(verdict.rule)); the store is as it was",
+        .refused, "\(verdict.reason) (\(verdict.rule.rawValue)); the store is as it was",
         path: path), judgement)
   }
 
@@ -92,7 +93,7 @@ struct OpenFlow: Sendable {
 
   /// Copies a set whose log the opener would drop; true when it may be opened now.
   private mutating func keepsCopy(_ judgement: Judgement) -> Bool {
-    guard judgement.verdict.rule == Classifier.damagedLog, policy.keepsDamagedLogs,
+    guard judgement.verdict.rule == .storeWALDamaged, policy.keepsDamagedLogs,
       policy.mode == .act, facts.isUsedElsewhere == false
     else { return false }
     do {
@@ -149,7 +150,7 @@ struct OpenFlow: Sendable {
       // A cancellation says nothing about the store.
       let verdict = Verdict(
         finding: .unavailable, action: .retry, reason: "the attempt was cancelled",
-        rule: "error.cancelled")
+        rule: .errorCancelled)
       return end(first, Judgement(evidence: facts, verdict: verdict))
     }
     let judgement = judge(error)
@@ -180,7 +181,7 @@ struct OpenFlow: Sendable {
       reason: problem == nil
         ? "a fresh store could not be opened either, so the earlier one is back"
         : "a fresh store could not be opened, and the earlier one goes back at the next open",
-      rule: "fresh.failed")
+      rule: .freshFailed)
     next = .end(
       FailedOpen(
         error: problem?.inUse ?? first, verdict: verdict, evidence: aside.judgement.evidence))

@@ -113,7 +113,7 @@ extension RecoveryEvent {
   private static func add(_ verdict: Verdict, to values: inout [String: String]) {
     values["finding"] = verdict.finding.rawValue
     values["action"] = verdict.action.rawValue
-    values["rule"] = verdict.rule
+    values["rule"] = verdict.rule.rawValue
   }
 
   private static func add(_ error: any Error, to values: inout [String: String]) {
@@ -140,9 +140,9 @@ extension RecoveryEvent: CustomStringConvertible {
         ? "finished a move that an earlier run began (\(incident))"
         : "undid a move that an earlier run began (\(incident))"
     case .judged(let verdict):
-      "the store did not open: \(verdict.finding.rawValue), so \(verdict.action.rawValue), by \(verdict.rule)"
+      "the store did not open: \(verdict.finding.rawValue), so \(verdict.action.rawValue), by \(verdict.rule.rawValue)"
     case .setAside(let incident):
-      "set the store aside as \(incident.id): \(incident.verdict.finding.rawValue), by \(incident.verdict.rule)"
+      "set the store aside as \(incident.id): \(incident.verdict.finding.rawValue), by \(incident.verdict.rule.rawValue)"
     case .setAsideFailed: "could not set the store aside or bring it back: \(cause)"
     case .rowsLost(let loss): "rows are lost: \(loss.sentence)"
     case .copied(let incident):

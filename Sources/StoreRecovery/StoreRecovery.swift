@@ -302,7 +302,8 @@ extension StoreRecovery {
     var judgement = judgement
     let verdict = judgement.verdict
     guard verdict.action == .quarantine else {
-      throw StoreRecoveryError(.refused, "\(verdict.reason) (\(verdict.rule))", path: storeURL.path)
+      throw StoreRecoveryError(
+        .refused, "\(verdict.reason) (\(verdict.rule.rawValue))", path: storeURL.path)
     }
     try resume()
     let path = try path()

@@ -107,7 +107,7 @@ public struct StoreBundle {
         "Entries of the schema whose text is not a known CREATE statement: \(schema.refusedCount)."
       )
     }
-    let quoting = inspection.findings.count { !RecordMask.quotesNothing($0.id) }
+    let quoting = inspection.findings.count { !RecordMask.quotesNothing($0.id.rawValue) }
     if quoting > 0 {
       gathered.withhold(
         "The messages of findings, where they may quote the store: \(quoting); the findings are listed by id."

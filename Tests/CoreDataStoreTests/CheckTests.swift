@@ -31,7 +31,7 @@ import Testing
   ) throws {
     let store = try CoreDataStore(path: real.url.path)
     let findings = try store.check(depth: .full).findings.kept
-    let ids = findings.filter { $0.severity == .damage }.map(\.id)
+    let ids = findings.filter { $0.severity == .damage }.map(\.id.rawValue)
     #expect(
       Set(ids) == Set(Self.known[real.url.lastPathComponent] ?? []), "\(real): \(findings)")
   }
@@ -44,7 +44,7 @@ import Testing
     defer { connection.close() }
     let findings = try CoreDataStore(path: real.url.path).check().findings.kept
     func message(_ table: String, _ id: String) -> String? {
-      findings.first { $0.table == table && $0.id == id }?.message
+      findings.first { $0.table == table && $0.id.rawValue == id }?.message
     }
     func count(_ table: String, _ column: String) throws -> Int64 {
       try connection.integer(
@@ -106,7 +106,9 @@ import Testing
     let findings = try CoreDataStore(path: url.path).check().findings.kept
     let found = findings.filter { $0.severity == .damage }
     #expect(
-      found.contains { $0.id == rule.id && ($0.message + ($0.table ?? "")).contains(rule.part) },
+      found.contains {
+        $0.id.rawValue == rule.id && ($0.message + ($0.table ?? "")).contains(rule.part)
+      },
       "\(found)")
   }
 
@@ -116,7 +118,7 @@ import Testing
     let folder = try TemporaryFolder()
     let url = try RealStores.named("store2-24-1.wiredatabase").copy(into: folder.url)
     let missing = try CoreDataStore(path: url.path).check().findings.kept
-    #expect(missing.contains { $0.id == "coredata.externalFileMissing" })
+    #expect(missing.contains { $0.id.rawValue == "coredata.externalFileMissing" })
     let support = folder.url.appendingPathComponent(".store2-24-1_SUPPORT/_EXTERNAL_DATA")
     try FileManager.default.createDirectory(at: support, withIntermediateDirectories: true)
     let store = try CoreDataStore(path: url.path)
@@ -148,7 +150,7 @@ import Testing
     let absence = Self.absences[index]
     let folder = try TemporaryFolder()
     let url = try RealStores.named("ios/Accounts3.sqlite").copy(into: folder.url)
-    let before = try CoreDataStore(path: url.path).check(depth: .full).unchecked.map(\.id)
+    let before = try CoreDataStore(path: url.path).check(depth: .full).unchecked.map(\.id.rawValue)
     #expect(!before.contains { $0.hasPrefix("coredata.") }, "\(before)")
     let connection = try SQLiteConnection(url)
     let list = try PropertyListSerialization.data(
@@ -156,7 +158,8 @@ import Testing
     let blob = "x'" + list.map { String(format: "%02x", $0) }.joined() + "'"
     try connection.exec(absence.sql.replacing("?", with: blob))
     connection.close()
-    let unchecked = try CoreDataStore(path: url.path).check(depth: .full).unchecked.map(\.id)
+    let unchecked = try CoreDataStore(path: url.path).check(depth: .full).unchecked.map(
+      \.id.rawValue)
     #expect(unchecked.filter { $0.hasPrefix("coredata.") } == absence.parts)
   }
 
@@ -174,8 +177,8 @@ import Testing
     connection.close()
     let report = try CoreDataStore(path: url.path).check(depth: .full)
     let found = report.findings.kept.filter { $0.severity == .damage }
-    #expect(found.map(\.id) == ["coredata.badHash"])
+    #expect(found.map(\.id.rawValue) == ["coredata.badHash"])
     #expect(found.first?.message.contains("2 entities") == true, "\(found)")
-    #expect(report.unchecked.contains { $0.id == "coredata.hashes" })
+    #expect(report.unchecked.contains { $0.id.rawValue == "coredata.hashes" })
   }
 }

@@ -63,6 +63,13 @@ import Testing
     return flags
   }
 
+  /// The codes, ids and rules that the manual explains.
+  private static func explained() throws -> Set<String> {
+    Set(
+      try page("lifeboat").matches(of: /\n\.It Li ([a-z]+\.[a-z][A-Za-z]+)\n/)
+        .map { String($0.output.1) })
+  }
+
   @Test func everyFlagIsInItsPageAndNoPageNamesAnother() throws {
     let commands = (try Self.tree().subcommands ?? []).filter { $0.commandName != "help" }
     #expect(commands.count >= 8)
@@ -112,7 +119,7 @@ import Testing
   /// Codes, finding ids and rules stand in the sources as texts in quotes.
   @Test func everyCodeIsExplainedAndNoOtherIs() throws {
     let families =
-      "file|header|freelist|ptrmap|freeblock|index|page|tree|cell|record|row|text|overflow|schema|wal|journal|coredata|model|plist|evidence|seal|store"
+      "file|header|freelist|ptrmap|freeblock|index|table|page|tree|cell|record|row|text|overflow|schema|wal|journal|coredata|model|plist|evidence|seal|store"
       + "|quarantine|incident|restore|recover|hold|bundle|input|output|stream|writer|usage|custody|demo"
     let quoted = try Regex(
       "\"((?:\(families))\\.[a-z][A-Za-z]+)\"", as: (Substring, Substring).self)
@@ -129,14 +136,36 @@ import Testing
       !$0.hasSuffix(".json") && !$0.hasSuffix(".txt") && !$0.hasSuffix(".sql")
     }
     #expect(codes.count > 100)
-    let explained = Set(
-      try Self.page("lifeboat").matches(of: /\n\.It Li ([a-z]+\.[a-z][A-Za-z]+)\n/)
-        .map { String($0.output.1) })
+    let explained = try Self.explained()
     #expect(codes.subtracting(explained).sorted() == [])
     // Those that are put together from a verdict.
     let composed = Set(
       ["foreign", "newer", "corrupt", "incompatible", "unavailable", "hostError"]
         .map { "store." + $0 })
     #expect(explained.subtracting(codes).subtracting(composed).sorted() == [])
+  }
+
+  /// The ids of findings are constants, in one file of each target that finds something.
+  @Test func everyFindingIsExplainedAndNoOtherIs() throws {
+    let sources = Self.root.appendingPathComponent("Sources")
+    let files = try #require(FileManager.default.enumerator(atPath: sources.path))
+    var ids: [String] = []
+    for case let name as String in files where name.hasSuffix("/Finding+IDs.swift") {
+      let text = try String(contentsOf: sources.appendingPathComponent(name), encoding: .utf8)
+      let constants = text.matches(of: /static let (\w+) = Self\(rawValue: "([a-z]+)\.(\w+)"\)\n/)
+      #expect(constants.count == text.matches(of: /rawValue/).count, "\(name)")
+      for constant in constants {
+        let (_, named, family, rest) = constant.output
+        #expect(String(named) == "\(family)\(rest.prefix(1).uppercased())\(rest.dropFirst())")
+        ids.append("\(family).\(rest)")
+      }
+    }
+    #expect(ids.count > 100 && Set(ids).count == ids.count)
+    let explained = try Self.explained()
+    #expect(Set(ids).subtracting(explained).sorted() == [])
+    // Errors and verdicts about files and stores have codes of these families too.
+    let families = Set(ids.map { $0.prefix { $0 != "." } }).subtracting(["file", "store"])
+    let others = explained.filter { families.contains($0.prefix { $0 != "." }) }.subtracting(ids)
+    #expect(others == ["coredata.noHashes"], "this one is the code of an error")
   }
 }

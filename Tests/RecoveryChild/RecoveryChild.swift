@@ -61,7 +61,7 @@ struct Host {
     policy.sqliteCode = { ($0 as? SQLiteError)?.code }
     policy.report = { event in
       switch event {
-      case .judged(let verdict): steps.note("\(verdict.action) by \(verdict.rule)")
+      case .judged(let verdict): steps.note("\(verdict.action) by \(verdict.rule.rawValue)")
       case .setAsideFailed(let error): steps.note("not set aside: \(error)")
       default: break
       }

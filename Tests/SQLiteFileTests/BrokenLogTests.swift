@@ -56,10 +56,10 @@ import Testing
     let report = try plain.check()
     var messages: Set<String> = []
     for kept in [plain.findings.kept, damaged.findings.kept, report.findings.kept] {
-      let found = try #require(kept.first { $0.id == "wal.brokenChain" })
+      let found = try #require(kept.first { $0.id.rawValue == "wal.brokenChain" })
       #expect(found.severity == .damage && found.member == .wal)
       #expect(found.message.contains("--wal all"))
-      #expect(!kept.contains { $0.id == "wal.uncommitted" })
+      #expect(!kept.contains { $0.id.rawValue == "wal.uncommitted" })
       messages.insert(found.message)
     }
     #expect(messages.count == 1)
@@ -104,7 +104,7 @@ import Testing
       #expect(try DamagedDatabase(path: url.path, logView: view).findings.damageCount == 0)
     }
     let plain = try SQLiteDatabase(path: url.path)
-    #expect(plain.findings.kept.map(\.id) == ["wal.uncommitted"])
+    #expect(plain.findings.kept.map(\.id.rawValue) == ["wal.uncommitted"])
     #expect(try plain.rows(of: plain.schema.tables[0]).count == truth.count)
   }
 
@@ -113,8 +113,10 @@ import Testing
     let (url, truth) = try Self.store(folder)
     try truncate(url, to: 0)
     #expect(try Self.rows(url, .committed) == (truth.count, truth.count))
-    #expect(try DamagedDatabase(path: url.path).findings.kept.map(\.id) == ["file.mainEmpty"])
-    #expect(try SQLiteDatabase(path: url.path).findings.kept.map(\.id) == ["file.mainEmpty"])
+    #expect(
+      try DamagedDatabase(path: url.path).findings.kept.map(\.id.rawValue) == ["file.mainEmpty"])
+    #expect(
+      try SQLiteDatabase(path: url.path).findings.kept.map(\.id.rawValue) == ["file.mainEmpty"])
     try FileManager.default.removeItem(atPath: url.path + "-wal")
     let error = #expect(throws: SQLiteFileError.self) { try DamagedDatabase(path: url.path) }
     #expect(error?.code == .empty)
@@ -152,7 +154,7 @@ import Testing
     let (url, _) = try Self.store(folder)
     try FileManager.default.removeItem(atPath: url.path + "-wal")
     let report = try SQLiteDatabase(path: url.path).check()
-    #expect(report.findings.kept.map(\.id) == ["wal.none"])
+    #expect(report.findings.kept.map(\.id.rawValue) == ["wal.none"])
     #expect(report.findings.damageCount == 0)
   }
 }

@@ -26,7 +26,7 @@ import Testing
       return nil
     }
     return try database.check(depth: depth).findings.kept.filter { $0.severity == .damage }
-      .map(\.id)
+      .map(\.id.rawValue)
   }
 
   @Test(arguments: StoreFixtures.all) func freshStoresAreSound(_ fixture: StoreFixture) throws {
@@ -40,7 +40,8 @@ import Testing
       let damage = report.findings.kept.filter { $0.severity == .damage }
       // Sidecars that were damaged on purpose are found by opening.
       #expect(
-        damage.filter { !$0.id.hasPrefix("wal.") && !$0.id.hasPrefix("journal.") } == [],
+        damage.filter { !$0.id.rawValue.hasPrefix("wal.") && !$0.id.rawValue.hasPrefix("journal.") }
+          == [],
         "\(fixture.name)")
       #expect(report.checkedPageCount == report.pageCount, "\(fixture.name)")
     }
@@ -174,8 +175,8 @@ import Testing
         'CREATE TABLE t(id INTEGER PRIMARY KEY, n NOT NULL, w INTEGER, k TEXT)' WHERE name = 't';
       """)
     let findings = try SQLiteDatabase(path: url.path).check().findings.kept
-    #expect(findings.map(\.id).sorted() == ["record.affinity", "record.null"])
-    let null = try #require(findings.first { $0.id == "record.null" })
+    #expect(findings.map(\.id.rawValue).sorted() == ["record.affinity", "record.null"])
+    let null = try #require(findings.first { $0.id.rawValue == "record.null" })
     #expect(null.message.contains("1 value of column n") && null.message.contains("row 1"))
     #expect(null.page == 2 && null.table == "t")
     #expect(try #require(try Self.verdict(url)).contains("NULL value in t.n"))
@@ -211,7 +212,7 @@ import Testing
       let verdict = try #require(try Self.verdict(url))
       #expect(verdict.contains("NULL value in t.c") && verdict.contains("NULL value in w.c"))
       let findings = try SQLiteDatabase(path: url.path).check().findings.kept
-      #expect(findings.map(\.id) == ["record.null", "record.null"], "\(columns)")
+      #expect(findings.map(\.id.rawValue) == ["record.null", "record.null"], "\(columns)")
       #expect(findings.allSatisfy { $0.message.contains("2 values of column c") })
     }
   }
@@ -237,7 +238,8 @@ import Testing
       #expect(try Self.verdict(url) != ["ok"])
       for depth in CheckDepth.allCases {
         let report = try SQLiteDatabase(path: url.path).check(depth: depth)
-        let finding = try #require(report.findings.kept.first { $0.id == "header.badCount" })
+        let finding = try #require(
+          report.findings.kept.first { $0.id.rawValue == "header.badCount" })
         #expect(finding.severity == .damage && finding.page == UInt32(kept + 1))
         #expect(report.pageCount == count && report.checkedPageCount == count)
       }
@@ -247,7 +249,7 @@ import Testing
     try overwrite(url, at: count * 512, bytes: [UInt8](repeating: 13, count: 1024))
     #expect(try Self.verdict(url) == ["ok"])
     let findings = try SQLiteDatabase(path: url.path).check().findings.kept
-    #expect(findings.map(\.id) == ["file.trailing"])
+    #expect(findings.map(\.id.rawValue) == ["file.trailing"])
   }
 
   @Test func indexesAreComparedWithTheirRows() throws {
@@ -295,7 +297,7 @@ import Testing
     let findings = try SQLiteDatabase(path: url.path).check().findings.kept
     #expect(findings.count == 1)
     let finding = try #require(findings.first)
-    #expect(finding.id == "page.badFragments")
+    #expect(finding.id.rawValue == "page.badFragments")
     #expect(finding.page == UInt32(pages) && finding.offset == Int64(512 * (pages - 1) + 7))
   }
 
@@ -331,14 +333,14 @@ import Testing
       }
     }
     let values = try SQLiteDatabase(path: url.path).check().findings.kept
-    #expect(values.map(\.id) == ["record.badText"])
+    #expect(values.map(\.id.rawValue) == ["record.badText"])
     #expect(values.first?.message.hasPrefix("\(ruinedRows) values of column v") == true)
     #expect(values.first?.message.hasSuffix("first in row 700") == true)
 
     let ruined = stride(from: 40, to: leaves.count, by: 333).map { leaves[$0] }
     for leaf in ruined { try overwrite(url, at: Int(leaf.page - 1) * 512, bytes: [99]) }
     let report = try SQLiteDatabase(path: url.path).check()
-    let broken = report.findings.kept.filter { $0.id == "page.badType" }.compactMap(\.page)
+    let broken = report.findings.kept.filter { $0.id.rawValue == "page.badType" }.compactMap(\.page)
     #expect(broken == ruined.map(\.page).sorted())
     #expect(report.rowCount == 12_000 - ruined.reduce(0) { $0 + $1.cells })
     #expect(report.checkedPageCount == report.pageCount - ruined.count)
@@ -371,7 +373,7 @@ import Testing
     let child = (roots[0] - 1) * 512 + 8
     try overwrite(url, at: (roots[1] - 1) * 512 + 8, bytes: Array(all[child..<child + 4]))
     let first = try SQLiteDatabase(path: url.path).check(depth: .full)
-    let ids = Set(first.findings.kept.map(\.id))
+    let ids = Set(first.findings.kept.map(\.id.rawValue))
     #expect(ids.contains("page.referencedTwice") && ids.contains("page.orphan"))
     for _ in 0..<5 {
       #expect(try SQLiteDatabase(path: url.path).check(depth: .full) == first)
@@ -383,7 +385,7 @@ import Testing
     try overwrite(url, at: leaf * 512 - 2, bytes: [0x21])
     let other = try SQLiteDatabase(path: url.path)
     #expect(try other.check(depth: .quick).findings.damageCount == 0)
-    #expect(try other.check(depth: .full).findings.kept.map(\.id) == ["index.badEntries"])
+    #expect(try other.check(depth: .full).findings.kept.map(\.id.rawValue) == ["index.badEntries"])
     #expect(try Self.verdict(url) != ["ok"])
   }
 

@@ -166,7 +166,7 @@ struct Recovered {
     layout = database.layout
     tables = database.tables.map(\.name)
     self.rows = rows
-    findings = database.findings.kept.map(\.id)
+    findings = database.findings.kept.map(\.id.rawValue)
   }
 
   /// The name in a plain CREATE TABLE statement.
@@ -193,7 +193,7 @@ struct BothFindings {
     try Data(bytes).write(to: url)
     let database = try SQLiteDatabase(path: url.path)
     for table in database.schema.tables { try database.forEachRow(of: table) { _ in true } }
-    plain = database.findings.kept.filter { $0.severity == .damage }.map(\.id)
+    plain = database.findings.kept.filter { $0.severity == .damage }.map(\.id.rawValue)
     let damaged = try DamagedDatabase(path: url.path)
     try damaged.forEachRow(.all) { _ in true }
     recovered = damaged.findings

@@ -115,7 +115,7 @@ import Testing
     bytes.replaceSubrange(note, with: store.bytes[tag])
     let found = try BothFindings(in: bytes)
     #expect(found.plain.contains("page.otherRows"))
-    #expect(found.recovered.kept.contains { $0.id == "page.otherRows" })
+    #expect(found.recovered.kept.contains { $0.id.rawValue == "page.otherRows" })
   }
 
   /// The number of cells that make up an interior page is the true one; what more pointers lead to is nothing.

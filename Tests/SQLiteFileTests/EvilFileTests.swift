@@ -12,7 +12,7 @@ import Testing
     file.setSchemaPage(type: 5, cells: [], rightChild: 1)
     let database = try file.open()
     #expect(database.schema.entries.isEmpty)
-    #expect(database.findings.kept.map(\.id) == ["page.referencedTwice"])
+    #expect(database.findings.kept.map(\.id.rawValue) == ["page.referencedTwice"])
   }
 
   @Test func childrenInACircleEnd() throws {
@@ -23,7 +23,7 @@ import Testing
     file.setPage(4, type: 13, cells: [EvilFile.row(7, [1, 9], [42])])
     let database = try file.open()
     #expect(try database.rows(of: database.schema.tables[0]).map(\.rowID) == [7])
-    #expect(database.findings.kept.count { $0.id == "page.referencedTwice" } == 3)
+    #expect(database.findings.kept.count { $0.id.rawValue == "page.referencedTwice" } == 3)
   }
 
   @Test func aTreeDeeperThanAnyEnds() throws {
@@ -32,7 +32,7 @@ import Testing
     file.setPage(200, type: 13, cells: [EvilFile.row(1, [1, 9], [42])])
     let database = try file.open()
     #expect(try database.rows(of: database.schema.tables[0]).isEmpty)
-    #expect(database.findings.kept.contains { $0.id == "tree.tooDeep" })
+    #expect(database.findings.kept.contains { $0.id.rawValue == "tree.tooDeep" })
   }
 
   /// 32,000 pointers to one large cell would make 500 MB of a page of 64 KB.
@@ -47,7 +47,7 @@ import Testing
     let database = try file.open()
     let rows = try database.rows(of: database.schema.tables[0]).count
     #expect(rows > 0 && rows < 1000, "\(rows)")
-    #expect(database.findings.kept.contains { $0.id == "tree.moreThanFile" })
+    #expect(database.findings.kept.contains { $0.id.rawValue == "tree.moreThanFile" })
   }
 
   /// Every cell of a page leads to the same long overflow chain.
@@ -83,7 +83,7 @@ import Testing
     file.setPage(2, type: 13, cells: [cell, EvilFile.row(2, [1, 9], [42])])
     let database = try file.open()
     #expect(try database.rows(of: database.schema.tables[0]).map(\.rowID) == [2])
-    #expect(database.findings.kept.contains { $0.id == "overflow.broken" })
+    #expect(database.findings.kept.contains { $0.id.rawValue == "overflow.broken" })
   }
 
   @Test(
@@ -124,7 +124,8 @@ import Testing
     file.setBytes(2, [0xff, 0xff], at: 3)
     let other = try file.open()
     #expect(try other.rows(of: other.schema.tables[0]).isEmpty)
-    #expect(other.findings.kept.filter { $0.table == "t" }.map(\.id) == ["page.badCellCount"])
+    #expect(
+      other.findings.kept.filter { $0.table == "t" }.map(\.id.rawValue) == ["page.badCellCount"])
   }
 
   // MARK: - Schema
@@ -184,7 +185,7 @@ import Testing
     let database = try SQLiteDatabase(path: url.path)
     #expect(database.header.pageSize == 65_536)
     #expect(database.schema.tables.isEmpty)
-    #expect(database.findings.kept.contains { $0.id == "page.missing" })
+    #expect(database.findings.kept.contains { $0.id.rawValue == "page.missing" })
   }
 
   @Test func everyByteOfTheHeaderMayBeAnything() throws {

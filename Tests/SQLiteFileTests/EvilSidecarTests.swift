@@ -44,7 +44,7 @@ import Testing
     let database = try SQLiteDatabase(path: url.path)
     #expect(database.journal?.state == .unreadable)
     #expect(try database.rows(of: database.schema.tables[0]).count == 2)
-    #expect(database.findings.kept.contains { $0.id == "journal.badHeader" })
+    #expect(database.findings.kept.contains { $0.id.rawValue == "journal.badHeader" })
   }
 
   /// 2^32 - 1 pages: up to the end of the file, which is not much.
@@ -75,7 +75,7 @@ import Testing
       beside: url, count: 4_294_967_294, pages: .max, sector: 512, pageSize: 512,
       records: [(2, Array(try bytes(of: url)[512..<1024]))])
     let database = try SQLiteDatabase(path: url.path)
-    #expect(database.findings.kept.contains { $0.id == "journal.truncated" })
+    #expect(database.findings.kept.contains { $0.id.rawValue == "journal.truncated" })
     #expect(try database.rows(of: database.schema.tables[0]).count == 2)
   }
 
@@ -94,7 +94,7 @@ import Testing
     try WALFile.useBigEndianChecksums(in: log.path)
     let database = try SQLiteDatabase(path: url.path)
     #expect(database.pageCount < 65_536)
-    #expect(database.findings.kept.contains { $0.id == "wal.badPageCount" })
+    #expect(database.findings.kept.contains { $0.id.rawValue == "wal.badPageCount" })
     #expect(try database.rows(of: database.schema.tables[0]) == rows)
   }
 
@@ -127,7 +127,7 @@ import Testing
     let database = try SQLiteDatabase(path: url.path)
     try #require(database.header.pageSize == 512)
     #expect(try database.rows(of: database.schema.tables[0]).count == 2)
-    #expect(database.findings.kept.contains { $0.id == "wal.otherPageSize" })
+    #expect(database.findings.kept.contains { $0.id.rawValue == "wal.otherPageSize" })
   }
 
   @Test(arguments: [0, 1, 31, 32, 55, 56])

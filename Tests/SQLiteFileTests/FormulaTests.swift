@@ -92,11 +92,13 @@ import Testing
     let count = FindingList.limit + 100
     for number in 0..<count {
       list.add(
-        Finding("x", "y", severity: number % 2 == 0 ? .damage : .note, offset: Int64(number)))
+        Finding(
+          .init(rawValue: "x"), "y", severity: number % 2 == 0 ? .damage : .note,
+          offset: Int64(number)))
     }
-    list.add(Finding("x", "y", offset: 0))
+    list.add(Finding(.init(rawValue: "x"), "y", offset: 0))
     var all = FindingList()
-    all.add(Finding("other", "y"))
+    all.add(Finding(.init(rawValue: "other"), "y"))
     all.add(list)
     #expect(list.kept.count == FindingList.limit)
     #expect(list.count >= count)

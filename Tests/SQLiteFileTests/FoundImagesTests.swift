@@ -143,7 +143,10 @@ import Testing
       return true
     }
     #expect(rows == truth && truth.count == 2)
-    #expect(damaged.findings.kept.contains { $0.id == "schema.unreadable" && $0.table == "first" })
+    #expect(
+      damaged.findings.kept.contains {
+        $0.id.rawValue == "schema.unreadable" && $0.table == "first"
+      })
   }
 
   /// A parameter in a statement of the schema stands for NULL, and a type without statement means nothing to SQLite.
@@ -168,7 +171,7 @@ import Testing
     #expect(try CheckTests.verdict(url) == ["ok"])
     let report = try SQLiteDatabase.surveyed(path: url.path).check(depth: .full)
     #expect(report.findings.damageCount == 0, "\(report.findings.kept)")
-    #expect(report.unchecked.contains { $0.id == "index.entries" })
+    #expect(report.unchecked.contains { $0.id.rawValue == "index.entries" })
   }
 
   /// SQLite reads nothing behind the last page that the header counts; the rows are given, and the damage is told.
@@ -190,10 +193,10 @@ import Testing
     let plain = try SQLiteDatabase(path: url.path)
     let table = try #require(plain.schema.table(named: "t"))
     #expect(try plain.rowCount(of: table).count == 500)
-    #expect(plain.findings.kept.map(\.id).contains("header.badCount"))
+    #expect(plain.findings.kept.map(\.id.rawValue).contains("header.badCount"))
     let damaged = try DamagedDatabase(path: url.path)
     try damaged.forEachRow(.live) { _ in true }
-    #expect(damaged.findings.kept.map(\.id).contains("header.badCount"))
+    #expect(damaged.findings.kept.map(\.id.rawValue).contains("header.badCount"))
   }
 
   @Test func onePageOfThousandsOfTablesIsReadOnce() throws {
@@ -206,10 +209,10 @@ import Testing
       _ = try database.writeJSON(of: database.schema.tables, to: $0)
     }
     #expect(written.count < 20 * Int(database.sizeBytes), "\(written.count)")
-    #expect(database.findings.kept.contains { $0.id == "page.otherTable" })
+    #expect(database.findings.kept.contains { $0.id.rawValue == "page.otherTable" })
     let reserved = root.appendingPathComponent("hostile/reserved255.sqlite")
     let report = try SQLiteDatabase.surveyed(path: reserved.path).check()
-    #expect(report.findings.kept.first?.id == "header.otherReservedBytes")
+    #expect(report.findings.kept.first?.id.rawValue == "header.otherReservedBytes")
     #expect(report.findings.damageCount > 0)
   }
 

@@ -59,8 +59,8 @@ import Testing
       _ = try plain.listPages { _ in listed += 1 }
       #expect(listed <= 65_536)
       for kept in [damaged.findings.kept, report.findings.kept] {
-        if page > 2 { #expect(kept.contains { $0.id == "wal.pageOutOfRange" }) }
-        if commit > 0 { #expect(kept.contains { $0.id == "wal.badPageCount" }) }
+        if page > 2 { #expect(kept.contains { $0.id.rawValue == "wal.pageOutOfRange" }) }
+        if commit > 0 { #expect(kept.contains { $0.id.rawValue == "wal.badPageCount" }) }
       }
       let states = try LogStates(of: plain)
       for number in 0...states.commits.count {
@@ -82,7 +82,7 @@ import Testing
       ], pageSize: 4096, to: url.path + "-wal")
     let damaged = try DamagedDatabase(path: url.path)
     #expect(damaged.pageCount == 5000)
-    #expect(!damaged.findings.kept.contains { $0.id == "wal.pageOutOfRange" })
+    #expect(!damaged.findings.kept.contains { $0.id.rawValue == "wal.pageOutOfRange" })
   }
 
   @Test func aJournalCostsNoMoreThanTheFile() throws {
@@ -102,7 +102,7 @@ import Testing
     let damaged = try DamagedDatabase(path: url.path)
     #expect(damaged.pageCount <= 65_536)
     #expect(try Self.liveRows(damaged) == 200)
-    #expect(damaged.findings.kept.contains { $0.id == "journal.pageOutOfRange" })
+    #expect(damaged.findings.kept.contains { $0.id.rawValue == "journal.pageOutOfRange" })
     let plain = try SQLiteDatabase(path: url.path)
     _ = try plain.check()
     _ = try plain.listPages { _ in }

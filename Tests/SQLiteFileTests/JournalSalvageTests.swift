@@ -53,7 +53,7 @@ import Testing
     if isRandom { try overwrite(Self.journal(store), at: 0, bytes: generator.bytes(28)) }
     let sides = try FlatFile.sides(store, pageSize: pageSize)
     #expect(sides.journal?.verdict == .headerLost)
-    #expect(sides.findings.kept.contains { $0.id == "journal.headerLost" })
+    #expect(sides.findings.kept.contains { $0.id.rawValue == "journal.headerLost" })
     for (page, offset) in whole.journal?.pageOffsets ?? [:] {
       #expect(sides.journal?.pageOffsets[page] == offset, "page \(page)")
     }
@@ -168,7 +168,7 @@ import Testing
     try overwrite(store, at: 0, bytes: [UInt8](repeating: 0, count: 1024))
     let sides = try FlatFile.sides(store, pageSize: 1024)
     #expect(sides.journal?.verdict == .undecided)
-    #expect(sides.findings.kept.map(\.id) == ["journal.undecided"])
+    #expect(sides.findings.kept.map(\.id.rawValue) == ["journal.undecided"])
     #expect(sides.overlays.isEmpty && !sides.versions.isEmpty)
   }
 

@@ -38,6 +38,6 @@ import Testing
   private static func findings(_ url: URL) throws -> Set<String> {
     let database = try SQLiteDatabase(path: url.path)
     _ = try bytesWritten { _ = try database.writeJSON(of: database.schema.tables, to: $0) }
-    return Set(database.findings.kept.map(\.id))
+    return Set(database.findings.kept.map(\.id.rawValue))
   }
 }

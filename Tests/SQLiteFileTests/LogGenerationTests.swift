@@ -106,8 +106,8 @@ import Testing
   private static let told: Set = ["wal.olderThanMain", "wal.otherGeneration"]
 
   private static func told(_ path: URL) throws -> (plain: Set<String>, all: Set<String>) {
-    let plain = try SQLiteDatabase(path: path.path).findings.kept.map(\.id)
-    let all = try DamagedDatabase(path: path.path).findings.kept.map(\.id)
+    let plain = try SQLiteDatabase(path: path.path).findings.kept.map(\.id.rawValue)
+    let all = try DamagedDatabase(path: path.path).findings.kept.map(\.id.rawValue)
     return (told.intersection(plain), told.intersection(all))
   }
 

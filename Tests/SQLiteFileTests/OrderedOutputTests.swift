@@ -46,7 +46,7 @@ import Testing
         if Int.random(in: 0..<4, using: &random) == 0 { usleep(300) }
         worker.output.append(text(of: block))
         var findings = FindingList()
-        findings.add(Finding("test.block", "a block", offset: Int64(block)))
+        findings.add(Finding(.init(rawValue: "test.block"), "a block", offset: Int64(block)))
         let failure = block == bad ? SQLiteFileError(.io, "a bad block") : nil
         worker.turn.end(&worker.output, findings, failure) { findings, failure in
           settled.blocks += findings.kept.compactMap(\.offset)

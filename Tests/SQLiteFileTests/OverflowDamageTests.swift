@@ -71,7 +71,7 @@ import Testing
     }
     let found = try BothFindings(in: store.bytes)
     #expect(found.plain == [])
-    #expect(found.recovered.kept.map(\.id) == [])
+    #expect(found.recovered.kept.map(\.id.rawValue) == [])
     Judgement(try store.recover { _ in }, store).expectAll()
   }
 

@@ -46,8 +46,10 @@ import Testing
     #expect(written < size * 20, "\(written) of \(size)")
     // The first one that the rows fit has them.
     #expect(counts.count == 402 && counts[2] == 2000 && counts.reduce(0, +) == 2000, "\(counts)")
-    #expect(findings.count { $0.id == "page.otherTable" && $0.severity == .damage } == 401)
-    #expect(findings.first { $0.id == "page.otherTable" }?.message.contains("the table t") == true)
+    #expect(findings.count { $0.id.rawValue == "page.otherTable" && $0.severity == .damage } == 401)
+    #expect(
+      findings.first { $0.id.rawValue == "page.otherTable" }?.message.contains("the table t")
+        == true)
     #expect(try CheckTests.damage(url, .quick)?.contains("page.referencedTwice") == true)
   }
 
@@ -71,7 +73,7 @@ import Testing
     )
     let (_, counts, findings) = try Self.rows(url)
     #expect(counts.reduce(0, +) == 2000 && counts[1] > 0 && counts[2] == 0, "\(counts)")
-    #expect(findings.count { $0.id == "page.otherTable" } == 2)
+    #expect(findings.count { $0.id.rawValue == "page.otherTable" } == 2)
     // Asked for alone, each has the same rows as among all.
     let database = try SQLiteDatabase(path: url.path)
     for (table, count) in zip(database.schema.tables, counts) {
@@ -110,7 +112,10 @@ import Testing
     let (written, counts, findings) = try Self.rows(url)
     #expect(written < content.count * 20, "\(written) of \(content.count)")
     #expect(counts.reduce(0, +) >= 1)
-    #expect(findings.contains { $0.id == "tree.moreThanFile" || $0.id == "overflow.broken" })
+    #expect(
+      findings.contains {
+        $0.id.rawValue == "tree.moreThanFile" || $0.id.rawValue == "overflow.broken"
+      })
   }
 
   /// Names are one to SQLite where their bytes are, ASCII letters in either case.
@@ -158,7 +163,7 @@ import Testing
       _ = try database.writeJSON(of: database.schema.tables, to: $0)
     }
     #expect(written.count > size && written.count < 20 * size, "\(written.count) of \(size)")
-    #expect(database.findings.kept.map(\.id) == ["tree.moreThanFile"])
+    #expect(database.findings.kept.map(\.id.rawValue) == ["tree.moreThanFile"])
     // An ordinary default takes nothing from anybody.
     try CheckTests.edit(
       url, "UPDATE sqlite_schema SET sql = 'CREATE TABLE t(a, b DEFAULT ''unknown'')'")

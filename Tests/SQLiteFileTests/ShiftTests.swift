@@ -132,7 +132,7 @@ import Testing
     bytes.removeSubrange(place..<place + 512)
     try Data(bytes).write(to: url)
     let database = try DamagedDatabase(path: url.path)
-    let finding = try #require(database.findings.kept.first { $0.id == "file.shifted" })
+    let finding = try #require(database.findings.kept.first { $0.id.rawValue == "file.shifted" })
     #expect(finding.message.hasPrefix("512 bytes are missing"))
     let offset = try #require(finding.offset)
     #expect(abs(offset - Int64(place)) < 2048)

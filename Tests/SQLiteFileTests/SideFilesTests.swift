@@ -113,7 +113,7 @@ enum FlatFile {
     let sides = try FlatFile.sides(store, pageSize: pageSize)
     let log = try #require(sides.log)
     #expect(log.headerLost && !log.headLost)
-    #expect(sides.findings.kept.first?.id == "wal.headerLost")
+    #expect(sides.findings.kept.first?.id.rawValue == "wal.headerLost")
     #expect(log.checkpointSequence == whole.log?.checkpointSequence)
     #expect(log.pageOffsets == whole.log?.pageOffsets)
     #expect(sides.versions == whole.versions)
@@ -134,7 +134,7 @@ enum FlatFile {
     for table in database.schema.tables {
       #expect(try database.rows(of: table).count == truth[table.name]?.count)
     }
-    #expect(database.findings.kept.contains { $0.id == "wal.badHeader" })
+    #expect(database.findings.kept.contains { $0.id.rawValue == "wal.badHeader" })
   }
 
   /// A log cut off anywhere, its header lost as well, has the state of the last commit that is whole.
@@ -194,7 +194,7 @@ enum FlatFile {
     let whole = try FlatFile.sides(store, pageSize: 1024)
     try overwrite(Self.log(store), at: 0, bytes: [UInt8](repeating: 0, count: 512))
     let sides = try FlatFile.sides(store, pageSize: 1024)
-    #expect(sides.findings.kept.map(\.id) == ["wal.headerLost", "wal.framesLost"])
+    #expect(sides.findings.kept.map(\.id.rawValue) == ["wal.headerLost", "wal.framesLost"])
     // The first commit is the first frame alone.
     #expect(sides.log?.commitCount == (whole.log?.commitCount ?? 0) - 1)
     let lost = try #require(whole.log?.pageOffsets.count) - (sides.log?.pageOffsets.count ?? 0)
@@ -211,7 +211,7 @@ enum FlatFile {
       try Data(whole.dropFirst(cut)).write(to: Self.log(store))
       let sides = try FlatFile.sides(store, pageSize: 1024)
       #expect(sides.overlays.isEmpty && sides.databasePageCount == nil)
-      #expect(sides.findings.kept.map(\.id) == ["wal.headLost"])
+      #expect(sides.findings.kept.map(\.id.rawValue) == ["wal.headLost"])
       let frames = (whole.count - cut) / 1048
       #expect(abs(sides.versions.count - frames) <= 1)
       #expect(sides.versions.allSatisfy { $0.origin == .stale && $0.member == .wal })
@@ -232,7 +232,7 @@ enum FlatFile {
     #expect(try FlatFile.rows(store, pageSize: 1024) == truth)
     let sides = try FlatFile.sides(store, pageSize: 1024)
     #expect(sides.log?.commitCount == 1)
-    #expect(sides.findings.kept.contains { $0.id == "wal.brokenChain" })
+    #expect(sides.findings.kept.contains { $0.id.rawValue == "wal.brokenChain" })
     let behind = sides.versions.filter { $0.origin == .stale }
     #expect(behind.count == frames.count - second)
     #expect(behind.count { !$0.isVerified } == 1)
@@ -277,7 +277,7 @@ enum FlatFile {
     try Data(log).write(to: Self.log(newer))
     try Ruin.zero.apply(Self.log(newer))
     let sides = try FlatFile.sides(newer, pageSize: 4096)
-    #expect(sides.findings.kept.map(\.id) == ["wal.headerLost", "wal.olderThanMain"])
+    #expect(sides.findings.kept.map(\.id.rawValue) == ["wal.headerLost", "wal.olderThanMain"])
     #expect(try FlatFile.rows(newer, pageSize: 4096) == truth)
     #expect(sides.versions.count == sides.log?.count)
   }
@@ -295,7 +295,7 @@ enum FlatFile {
         try Data(content).write(to: Self.log(store))
         let sides = try FlatFile.sides(store, pageSize: 4096)
         #expect(sides.overlays.isEmpty && sides.versions.isEmpty)
-        #expect(sides.findings.kept.map(\.id) == ["wal.noFrames"])
+        #expect(sides.findings.kept.map(\.id.rawValue) == ["wal.noFrames"])
       }
     }
   }

@@ -108,7 +108,7 @@ import Testing
       // Files that the collection lacks beside a store are told.
       #expect(
         result.findings.allSatisfy {
-          $0.severity != .damage || $0.id == "recover.externalMissing"
+          $0.severity != .damage || $0.id.rawValue == "recover.externalMissing"
         }, "\(result.findings)")
       #expect(
         result.sourceSHA256[real.url.lastPathComponent] == hex(of: try Data(contentsOf: real.url)))

@@ -73,7 +73,9 @@ import Testing
     // What no row names is told, and is no loss.
     #expect(result.externalFiles?.strayCount == 1)
     #expect(
-      result.findings.filter { $0.id == "recover.externalStray" }.map(\.severity) == [.note])
+      result.findings.filter { $0.id.rawValue == "recover.externalStray" }.map(\.severity) == [
+        .note
+      ])
     #expect(
       try FileManager.default.contentsOfDirectory(atPath: made.copies.path).sorted() == made.names)
     for name in made.names {
@@ -97,7 +99,9 @@ import Testing
     for one in [survey, result] {
       #expect(one.externalFiles?.fileCount == 1)
       #expect(one.externalFiles?.missingCount == 2)
-      #expect(one.findings.count { $0.id == "recover.externalMissing" && $0.table == "ZNOTE" } == 2)
+      #expect(
+        one.findings.count { $0.id.rawValue == "recover.externalMissing" && $0.table == "ZNOTE" }
+          == 2)
       #expect(!one.isLossless)
     }
     #expect(
@@ -115,8 +119,12 @@ import Testing
       #expect(one.externalFiles?.fileCount == 3)
       #expect(one.externalFiles?.emptyCount == 1)
       #expect(one.externalFiles?.zeroedCount == 1)
-      #expect(one.findings.count { $0.id == "recover.externalEmpty" && $0.table == "ZNOTE" } == 1)
-      #expect(one.findings.count { $0.id == "recover.externalZeroed" && $0.table == "ZNOTE" } == 1)
+      #expect(
+        one.findings.count { $0.id.rawValue == "recover.externalEmpty" && $0.table == "ZNOTE" } == 1
+      )
+      #expect(
+        one.findings.count { $0.id.rawValue == "recover.externalZeroed" && $0.table == "ZNOTE" }
+          == 1)
       #expect(!one.isLossless)
     }
   }

@@ -332,7 +332,7 @@ import Testing
     connection.close()
     let (result, _) = try Self.rebuilt(source)
     #expect(result.rowCount == 3000)
-    #expect(result.findings.count { $0.id == "text.undecodable" } == 1)
+    #expect(result.findings.count { $0.id.rawValue == "text.undecodable" } == 1)
     // SQLite takes such texts as they are.
     #expect(result.damageCount == 0)
   }

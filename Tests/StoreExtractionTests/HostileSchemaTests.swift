@@ -59,7 +59,7 @@ import Testing
   }
 
   private static func has(_ id: String, _ result: RebuildResult, table: String? = nil) -> Bool {
-    result.findings.contains { $0.id == id && (table == nil || $0.table == table) }
+    result.findings.contains { $0.id.rawValue == id && (table == nil || $0.table == table) }
   }
 
   /// SQL that changes a part of an entry's statement.
@@ -226,7 +226,8 @@ import Testing
       })
     let result = try made.rebuild()
     #expect(
-      result.findings.count { $0.id == "recover.virtualTable" && $0.severity == .damage } == 2)
+      result.findings.count { $0.id.rawValue == "recover.virtualTable" && $0.severity == .damage }
+        == 2)
   }
 
   // MARK: - JSON
@@ -283,7 +284,8 @@ import Testing
         "UPDATE sqlite_schema SET sql = 'CREATE TABLE t(x, y CHECK(' || \(Self.quoted(Self.slow)) || '))' WHERE name = 't'"
       ])
     let result = try made.rebuild()
-    let finding = try #require(result.findings.first { $0.id == "recover.tableSimplified" })
+    let finding = try #require(
+      result.findings.first { $0.id.rawValue == "recover.tableSimplified" })
     #expect(finding.message.contains("too long"))
     #expect(result.rowCount == 1001)
     #expect(result.conflictCount == 0)
@@ -296,7 +298,7 @@ import Testing
         "UPDATE sqlite_schema SET sql = 'CREATE INDEX i ON t((' || \(Self.quoted(Self.slow)) || '))' WHERE name = 'i'"
       ])
     let result = try made.rebuild()
-    let finding = try #require(result.findings.first { $0.id == "recover.indexNotBuilt" })
+    let finding = try #require(result.findings.first { $0.id.rawValue == "recover.indexNotBuilt" })
     #expect(finding.message.contains("takes too long"))
     #expect(result.rowCount == 1001)
     #expect(try made.schemaOf("good") != nil)

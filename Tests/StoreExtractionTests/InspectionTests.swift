@@ -16,7 +16,9 @@ import Testing
     let check = try StoreCheck(path: real.url.path)
     #expect((inspection.damageCount == 0) == check.isSound)
     #expect(
-      !inspection.findings.contains { $0.severity == .damage && !$0.id.hasPrefix("coredata.") })
+      !inspection.findings.contains {
+        $0.severity == .damage && !$0.id.rawValue.hasPrefix("coredata.")
+      })
     #expect(inspection.changedDuringRead.isEmpty)
     let truth = try SQLiteConnection.rowsOfEveryTable(inCopyOf: real.url)
     #expect(

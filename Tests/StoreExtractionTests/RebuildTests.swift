@@ -283,7 +283,7 @@ import Testing
     let output = folder.url.appendingPathComponent("new.sqlite")
     let result = try StoreRebuild().run(try DamagedStore(path: url.path), to: output.path)
     #expect(result.rowCount == 2)
-    #expect(result.findings.contains { $0.id == "recover.indexNotBuilt" })
+    #expect(result.findings.contains { $0.id.rawValue == "recover.indexNotBuilt" })
     let new = try SQLiteConnection(output)
     defer { new.close() }
     #expect(try new.integrityCheck() == ["ok"])

@@ -61,7 +61,7 @@ import Testing
     #expect(bench.names() == names)
     if mode == .reportOnly {
       #expect(failed.verdict.action == .quarantine)
-      #expect(failed.verdict.rule == "model.mismatch")
+      #expect(failed.verdict.rule.rawValue == "model.mismatch")
     } else {
       #expect(failed.verdict.action == .refuse)
       #expect(failed.evidence?.structure == nil)
@@ -149,7 +149,7 @@ import Testing
           if code != 0 { throw SQLiteFailure(code: code) }
         }))
     #expect(failed.error is HostError)
-    #expect(failed.verdict.rule == rule)
+    #expect(failed.verdict.rule.rawValue == rule)
     #expect(failed.evidence?.trial?.freshCode == (freshCode == 0 ? nil : freshCode))
     #expect(bench.snapshot() == before)
     #expect(bench.names(bench.incompatible) == [".lease"], "nothing is left of the trial")
@@ -222,7 +222,7 @@ import Testing
       failure(
         recovery.attemptSynchronously(expecting: Workbench.model) { _ in throw HostError() }))
     #expect(failed.verdict.action == action)
-    #expect(failed.verdict.rule == rule)
+    #expect(failed.verdict.rule.rawValue == rule)
     // A lock counts for more than what the host makes of it.
     let locked = NSError(
       domain: "Host", code: 1,
@@ -231,6 +231,6 @@ import Testing
     let busy = try #require(
       failure(
         bench.recovery(policy: policy).attemptSynchronously { _ in throw locked }))
-    #expect(busy.verdict.rule == "sqlite.5")
+    #expect(busy.verdict.rule.rawValue == "sqlite.5")
   }
 }

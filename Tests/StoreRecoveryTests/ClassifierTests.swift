@@ -73,7 +73,7 @@ private func judge(_ evidence: StoreEvidence, cocoa codes: [Int]) -> Verdict {
           let verdict = classify(evidence, policy: policy)
           #expect(verdict.finding == .foreign)
           #expect(verdict.action == .refuse)
-          #expect(verdict.rule == "model.foreign")
+          #expect(verdict.rule.rawValue == "model.foreign")
           #expect(Situation(verdict, evidence: evidence) == .otherApp)
           #expect(
             classifyAtRest(evidence, policy: policy) == verdict, "the same at rest as after an open"
@@ -97,7 +97,7 @@ private func judge(_ evidence: StoreEvidence, cocoa codes: [Int]) -> Verdict {
     unsure.sharesEntities = nil
     #expect(judge(unsure, cocoa: [134100]).action == .quarantine)
     unsure.sharesEntities = true
-    #expect(judge(unsure, cocoa: [134100]).rule == "model.mismatch")
+    #expect(judge(unsure, cocoa: [134100]).rule.rawValue == "model.mismatch")
   }
 
   /// In a newer build all may have been renamed: it reads as newer, and even then is never moved.
@@ -113,7 +113,7 @@ private func judge(_ evidence: StoreEvidence, cocoa codes: [Int]) -> Verdict {
       let verdict = classify(evidence, policy: RandomEvidenceTests.permissive)
       #expect(verdict.finding == .newer)
       #expect(verdict.action == .refuse)
-      #expect(verdict.rule == rule)
+      #expect(verdict.rule.rawValue == rule)
     }
   }
 
@@ -127,7 +127,7 @@ private func judge(_ evidence: StoreEvidence, cocoa codes: [Int]) -> Verdict {
     for verdict in [judge(evidence, cocoa: [134100]), classifyAtRest(evidence)] {
       #expect(verdict.finding == .newer)
       #expect(verdict.action == .refuse)
-      #expect(verdict.rule == "model.newerRules")
+      #expect(verdict.rule.rawValue == "model.newerRules")
       #expect(Situation(verdict, evidence: evidence) == .newerVersion)
     }
   }
@@ -163,7 +163,7 @@ private func judge(_ evidence: StoreEvidence, cocoa codes: [Int]) -> Verdict {
     let confirmed = judge(damaged(), sqlite: code)
     #expect(confirmed.action == .quarantine)
     #expect(confirmed.finding == .corrupt)
-    #expect(confirmed.rule == "sqlite.\(code)")
+    #expect(confirmed.rule.rawValue == "sqlite.\(code)")
     var unread = sound()
     unread.structure = nil
     #expect(judge(unread, sqlite: code).action == .retry)
@@ -328,7 +328,7 @@ private func judge(_ evidence: StoreEvidence, cocoa codes: [Int]) -> Verdict {
     #expect(classify(missing).action == .open)
     missing.members = [.init(role: .wal, name: "Done.sqlite-wal", kind: .file, sizeBytes: 4152)]
     #expect(classify(missing).action == .refuse)
-    #expect(classify(missing).rule == "store.mainMissing")
+    #expect(classify(missing).rule.rawValue == "store.mainMissing")
     for role in [StoreSet.Role.wal, .journal] {
       var empty = StoreEvidence(mainKind: .file, mainSizeBytes: 0)
       #expect(classify(empty).action == .open)
@@ -344,7 +344,7 @@ private func judge(_ evidence: StoreEvidence, cocoa codes: [Int]) -> Verdict {
     for (kind, pages, rule) in losses {
       log.wal = .init(
         sizeBytes: 4152, loss: .init(kind: kind, witness: .index, keptPages: pages))
-      #expect(classify(log).rule == rule)
+      #expect(classify(log).rule.rawValue == rule)
     }
   }
 
@@ -378,7 +378,7 @@ private func judge(_ evidence: StoreEvidence, cocoa codes: [Int]) -> Verdict {
       change(&evidence)
       let verdict = judge(evidence, sqlite: code)
       #expect(verdict.action != .quarantine)
-      #expect(verdict.rule == rule)
+      #expect(verdict.rule.rawValue == rule)
     }
   }
 

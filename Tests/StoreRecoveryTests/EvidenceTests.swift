@@ -105,11 +105,11 @@ import Testing
     // The database had a page, so its main file was emptied by something else.
     try journal(pages: 1)
     #expect(FileEvidence.read(bench.store).journal?.isHot == true)
-    #expect(classify(FileEvidence.read(bench.store)).rule == "store.mainEmpty")
+    #expect(classify(FileEvidence.read(bench.store)).rule.rawValue == "store.mainEmpty")
     // Without a main file nothing tells what it was.
     try journal(pages: 0)
     try FileManager.default.removeItem(atPath: bench.store)
-    #expect(classify(FileEvidence.read(bench.store)).rule == "store.mainMissing")
+    #expect(classify(FileEvidence.read(bench.store)).rule.rawValue == "store.mainMissing")
     try bench.write("", to: "Done.sqlite")
     #expect(FileEvidence.read(bench.store).strays == [])
     let opened = try bench.recovery().openSynchronously { url in

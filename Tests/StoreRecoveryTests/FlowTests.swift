@@ -46,7 +46,7 @@ import Testing
     }
     #expect(calls.count == 1)
     #expect(failed.verdict.finding == .foreign)
-    #expect(failed.verdict.rule == "model.foreign")
+    #expect(failed.verdict.rule.rawValue == "model.foreign")
     #expect(
       failed.notice(in: IncidentTexts(preferring: ["en"]), app: "Done").situation == .otherApp)
     #expect(bench.snapshot() == before)
@@ -180,7 +180,7 @@ import Testing
     try bench.write(String(repeating: "this is no database. ", count: 300), to: "Done.sqlite")
     let opened = try bench.recovery().openSynchronously { try Database.open($0) }
     #expect(opened.incident?.verdict.finding == .foreign)
-    #expect(opened.incident?.verdict.rule == "sqlite.26")
+    #expect(opened.incident?.verdict.rule.rawValue == "sqlite.26")
   }
 
   @Test func encrypted() throws {
@@ -345,7 +345,7 @@ import Testing
     full.freeSpace = { _ in 1000 }
     let events = Counter()
     var policy = Workbench.policy()
-    policy.report = { if case .judged(let verdict) = $0 { events.next(verdict.rule) } }
+    policy.report = { if case .judged(let verdict) = $0 { events.next(verdict.rule.rawValue) } }
     #expect(throws: HostError.self) {
       try bench.recovery(policy: policy, structure: Workbench.mismatching, fileSystem: full)
         .openSynchronously(

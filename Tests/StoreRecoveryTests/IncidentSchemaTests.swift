@@ -167,7 +167,8 @@ import Testing
       let recovery = bench.recovery(structure: Workbench.mismatching)
       let evidence = try recovery.examine(
         expecting: finding == .incompatible ? Workbench.model : nil)
-      let verdict = Verdict(finding: finding, action: .quarantine, reason: "r", rule: "test.rule")
+      let verdict = Verdict(
+        finding: finding, action: .quarantine, reason: "r", rule: .named("test.rule"))
       _ = try recovery.setAside(Judgement(evidence: evidence, verdict: verdict))
       records.append(try record(in: bench))
     }
@@ -257,7 +258,7 @@ import Testing
       chain: [.init(domain: "NSCocoaErrorDomain", code: 134_100)], sqliteCode: 11,
       cocoaCode: 134_100, posixCode: 5, blamesSchema: true, meaning: .otherVersion)
     let verdict = Verdict(
-      finding: .incompatible, action: .quarantine, reason: "r", rule: "cocoa.134100")
+      finding: .incompatible, action: .quarantine, reason: "r", rule: .cocoa(134_100))
     _ = try recovery.setAside(Judgement(evidence: evidence, verdict: verdict))
     return try record(in: bench)
   }
@@ -291,7 +292,7 @@ private struct Schema {
       problems.append("\(path) is of the type \(type), and man/incident.schema.json says otherwise")
     }
     let mirror = Mirror(reflecting: value)
-    if value is Date || value is VersionHash { return has("string") }
+    if value is Date || value is VersionHash || value is Verdict.Rule { return has("string") }
     switch mirror.displayStyle {
     case .enum:
       has("string")

@@ -75,7 +75,7 @@ import Testing
       evidence.header = .init(isMagicRight: false)
     }
     #expect(unknown == .unreadable)
-    let verdict = Verdict(finding: .foreign, action: .refuse, reason: "", rule: "sqlite.26")
+    let verdict = Verdict(finding: .foreign, action: .refuse, reason: "", rule: .sqlite(26))
     #expect(Situation(verdict) == .encrypted)
     // The app knows it, and the file does not show it.
     #expect(situation(.init(meaning: .wrongKey)) == .encrypted)
@@ -123,27 +123,30 @@ import Testing
       for prefix in ["sqlite", "cocoa"] {
         for action in Action.allCases where ![.open, .openInMemory].contains(action) {
           let verdict = Verdict(
-            finding: .unavailable, action: action, reason: "", rule: "\(prefix).\(row.code)")
+            finding: .unavailable, action: action, reason: "",
+            rule: .init(rawValue: "\(prefix).\(row.code)"))
           let told = Situation(verdict)
           #expect(
             [.inUse, .deviceLocked, .diskFull, .noAccess, .storageFault, .momentary, .technical]
-              .contains(told), "\(verdict.rule) \(action): \(String(describing: told))")
+              .contains(told), "\(verdict.rule.rawValue) \(action): \(String(describing: told))")
         }
       }
     }
     // Codes of our own errors, as verdicts on an open that did not come to its opener have them.
     for (rule, told) in [("quarantine.noSpace", Situation.diskFull), ("store.notAFile", .noAccess)]
     {
-      let verdict = Verdict(finding: .unavailable, action: .refuse, reason: "", rule: rule)
+      let verdict = Verdict(
+        finding: .unavailable, action: .refuse, reason: "", rule: .init(rawValue: rule))
       #expect(Situation(verdict) == told)
     }
     for finding in Verdict.Finding.allCases {
-      let open = Verdict(finding: finding, action: .open, reason: "", rule: "open")
+      let open = Verdict(finding: finding, action: .open, reason: "", rule: .open)
       #expect(Situation(open) == nil)
       for rule in [
         "", ".", "a.b.c", "sqlite.", "sqlite.x", "sqlite.99999999999999999999", "new.rule",
       ] {
-        let verdict = Verdict(finding: finding, action: .refuse, reason: "", rule: rule)
+        let verdict = Verdict(
+          finding: finding, action: .refuse, reason: "", rule: .init(rawValue: rule))
         #expect(Situation(verdict) != nil)
       }
     }

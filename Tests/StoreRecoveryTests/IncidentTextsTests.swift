@@ -10,7 +10,7 @@ func incidentOnPaper(
   evidence: StoreEvidence = StoreEvidence(mainKind: .file),
   texts: IncidentTexts = IncidentTexts(preferring: ["en"], timeZone: nil)
 ) -> Incident {
-  let verdict = Verdict(finding: finding, action: .quarantine, reason: "", rule: "sqlite.11")
+  let verdict = Verdict(finding: finding, action: .quarantine, reason: "", rule: .sqlite(11))
   return Incident(
     Judgement(evidence: evidence, verdict: verdict),
     app: .init(name: app, version: "2.1"), storeName: "Done.sqlite", id: Workbench.stamp,

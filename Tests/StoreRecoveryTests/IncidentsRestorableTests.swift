@@ -114,7 +114,7 @@ import Testing
     let shelf = try Shelf()
     let bench = shelf.bench
     try bench.makeStore()
-    let verdict = Verdict(finding: .incompatible, action: .quarantine, reason: "", rule: "")
+    let verdict = Verdict(finding: .incompatible, action: .quarantine, reason: "", rule: .named(""))
     let recovery = bench.recovery()
     let judgement = Judgement(evidence: FileEvidence.read(bench.store), verdict: verdict)
     let id = try recovery.setAside(judgement).id

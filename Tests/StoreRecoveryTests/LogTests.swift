@@ -34,7 +34,7 @@ import Testing
     #expect(error?.code == .refused)
     #expect(error?.message.contains("store.walDamaged") == true)
     #expect(calls.count == 0)
-    #expect(recovery.judge(try recovery.examine()).verdict.rule == "store.walDamaged")
+    #expect(recovery.judge(try recovery.examine()).verdict.rule.rawValue == "store.walDamaged")
     #expect(treeState(of: URL(fileURLWithPath: bench.folder)) == before)
   }
 
@@ -108,7 +108,7 @@ import Testing
       let outcome = bench.recovery(policy: policy).attemptSynchronously { _ in round }
       if case .failed(let failed) = outcome {
         #expect(round == 3)
-        #expect(failed.verdict.rule == "store.walDamaged")
+        #expect(failed.verdict.rule.rawValue == "store.walDamaged")
       } else {
         #expect(round < 3)
       }
@@ -212,7 +212,7 @@ import Testing
           .openSynchronously(expecting: Workbench.model) { _ in throw HostError() }
       }
       let verdict = recovery.judge(try recovery.examine(expecting: Workbench.model)).verdict
-      #expect(verdict.rule == "hold.shared")
+      #expect(verdict.rule.rawValue == "hold.shared")
       #expect(treeState(of: URL(fileURLWithPath: bench.folder)) == before)
     }
     #expect(

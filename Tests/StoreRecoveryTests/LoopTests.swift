@@ -50,7 +50,7 @@ import Testing
     let third = try #require(failure(launch(recovery())))
     #expect(third.error is HostError)
     #expect(third.verdict.action == .openInMemory)
-    #expect(third.verdict.rule == "hold.repeated")
+    #expect(third.verdict.rule.rawValue == "hold.repeated")
     #expect(bench.snapshot() == before)
     #expect(asked.count == 1)
     // Another failure of the same build, and the same one in the next build, start anew.
@@ -62,7 +62,7 @@ import Testing
     _ = try launch(recovery()).get()
     let second = try #require(failure(launch(recovery(allows: false))))
     #expect(second.verdict.action == .refuse)
-    #expect(second.verdict.rule == "hold.hostDecides")
+    #expect(second.verdict.rule.rawValue == "hold.hostDecides")
     #expect(second.evidence?.repetition?.incidents == [Workbench.stamp])
   }
 
@@ -80,7 +80,7 @@ import Testing
             throw NSError(domain: "NSSQLiteErrorDomain", code: Int(code))
           }))
       let isCounted = code == SQLITE_ERROR && time > 2
-      #expect(failed.verdict.rule == (isCounted ? "hold.repeated" : "fresh.failed"))
+      #expect(failed.verdict.rule.rawValue == (isCounted ? "hold.repeated" : "fresh.failed"))
       #expect(bench.snapshot() == before)
     }
     let opens = launch(recovery())
@@ -139,7 +139,7 @@ import Testing
     #expect(bench.snapshot(in: bench.incompatible + "/" + incident.id + "/store") == before)
     #expect(incident.evidence.members.contains { $0.role == .support })
     let older = try #require(failure(launch(recovery("2.0"))))
-    #expect(older.verdict.rule == "model.newer")
+    #expect(older.verdict.rule.rawValue == "model.newer")
   }
 
   /// A user may keep the store's folder elsewhere and leave a link in its place.
@@ -168,7 +168,7 @@ import Testing
         try FileManager.default.removeItem(atPath: bench.incompatible + "/" + name)
       }
     }
-    #expect(failure(launch(recovery()))?.verdict.rule == "hold.repeated")
+    #expect(failure(launch(recovery()))?.verdict.rule.rawValue == "hold.repeated")
   }
 
   /// A kill while the state is replaced leaves it under its other name.
@@ -179,7 +179,7 @@ import Testing
     for name in bench.names(bench.incompatible) where !name.hasPrefix(".state") {
       try FileManager.default.removeItem(atPath: bench.incompatible + "/" + name)
     }
-    #expect(failure(launch(recovery()))?.verdict.rule == "hold.repeated")
+    #expect(failure(launch(recovery()))?.verdict.rule.rawValue == "hold.repeated")
   }
 
   /// Damaged, it is no record; of a kind that cannot be read now, it forbids the move.
@@ -194,7 +194,7 @@ import Testing
     try Data(#"{"schema":"lifeboat.state","version":1,"failures":[]}"#.utf8).write(
       to: URL(fileURLWithPath: state))
     // The two incidents still count.
-    #expect(failure(launch(recovery()))?.verdict.rule == "hold.repeated")
+    #expect(failure(launch(recovery()))?.verdict.rule.rawValue == "hold.repeated")
   }
 
   /// Hostile counts neither trap nor wrap round.

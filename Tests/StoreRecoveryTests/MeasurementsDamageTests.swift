@@ -180,7 +180,7 @@ import Testing
     let verdict = try #require(verdicts.all.last)
     #expect(verdict.finding == test.finding, "\(verdict)")
     #expect(verdict.action == test.action, "\(verdict)")
-    #expect(verdict.rule == test.rule, "\(verdict)")
+    #expect(verdict.rule.rawValue == test.rule, "\(verdict)")
     if test.action == .quarantine {
       let opened = try result.get()
       #expect(opened.handle == 0, "the fresh store")
@@ -216,7 +216,7 @@ import Testing
       try recovery.openSynchronously { try Self.opener($0) }
     }
     #expect(error?.code == 14)
-    #expect(verdicts.all.last?.rule == "sqlite.14" && verdicts.all.last?.action == .refuse)
+    #expect(verdicts.all.last?.rule.rawValue == "sqlite.14" && verdicts.all.last?.action == .refuse)
     #expect(verdicts.all.last?.reason.contains("folder does not exist") == true)
     #expect(bench.names().isEmpty)
   }

@@ -108,7 +108,8 @@ import Testing
       #expect(opened.handle == 400 && opened.incident == nil && verdicts.all.isEmpty)
     } else {
       #expect(opened.handle == -1, "the fresh store")
-      #expect(verdicts.all.allSatisfy { $0.rule == "sqlite.11" && $0.action == .quarantine })
+      #expect(
+        verdicts.all.allSatisfy { $0.rule.rawValue == "sqlite.11" && $0.action == .quarantine })
       let kept = try #require(opened.incident).folder + "/store/Done.sqlite"
       #expect(try bytes(of: URL(fileURLWithPath: kept)) == before)
     }
@@ -156,7 +157,8 @@ import Testing
       }
     }
     #expect(error?.code == 1032)
-    #expect(verdicts.all.last?.rule == "sqlite.1032" && verdicts.all.last?.action == .retry)
+    #expect(
+      verdicts.all.last?.rule.rawValue == "sqlite.1032" && verdicts.all.last?.action == .retry)
     #expect(bench.snapshot() == before)
     // With a log nothing fails: the moved set gets the rows.
     let database = try Database(bench.store)
@@ -221,14 +223,15 @@ import Testing
       try recovery(store, verdicts).openSynchronously { try Database.open($0).close() }
     }
     #expect(error?.code == 4874)
-    #expect(verdicts.all.last?.rule == "sqlite.4874" && verdicts.all.last?.action == .wait)
+    #expect(verdicts.all.last?.rule.rawValue == "sqlite.4874" && verdicts.all.last?.action == .wait)
     let after = treeState(of: URL(fileURLWithPath: volume))
     #expect(after.filter { before[$0.key] != nil } == before)
     // What might be set aside stays as well: a rename works, the fresh store would not.
     var evidence = FileEvidence.read(store)
     evidence.failure = .init(sqliteCode: 11)
     evidence.structure = .init(findings: ["page.pointer"], findingCount: 1, isUnopenable: true)
-    #expect(classify(evidence).rule == "hold.noSpace" && classify(evidence).action == .wait)
+    #expect(
+      classify(evidence).rule.rawValue == "hold.noSpace" && classify(evidence).action == .wait)
     try move(store, store + ".moved")
     #expect(throws: SQLiteFailure(code: 13)) {
       let fresh = try Database(store)

@@ -162,7 +162,7 @@ import Testing
       Incident(
         Judgement(
           evidence: FileEvidence.read(bench.store),
-          verdict: Verdict(finding: .corrupt, action: .quarantine, reason: "", rule: "")),
+          verdict: Verdict(finding: .corrupt, action: .quarantine, reason: "", rule: .named(""))),
         app: .init(name: "Done", version: "1"), storeName: "Done.sqlite", id: id, folder: path,
         created: Workbench.now, kind: .setAside, texts: IncidentTexts())
     }

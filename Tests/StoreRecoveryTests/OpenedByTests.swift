@@ -49,7 +49,7 @@ import Testing
     let verdict = try #require(
       judged(recovery(bench, app, build: ownBuild, mode: .reportOnly)))
     #expect(verdict.action == (isNewer == true ? .refuse : .quarantine))
-    #expect(verdict.rule == (isNewer == true ? "model.newer" : "model.mismatch"))
+    #expect(verdict.rule.rawValue == (isNewer == true ? "model.newer" : "model.mismatch"))
   }
 
   /// One name at a time, and none where nothing may be written.

@@ -119,7 +119,9 @@ enum SpecifiedCodes {
         let verdict = classify(evidence, policy: policy)
         #expect(row.actions.contains(verdict.action), "\(code): \(verdict)")
         // The wrong model may decide only where the code itself says little.
-        #expect(verdict.rule == "sqlite.\(code)" || code == 1 && verdict.rule.hasPrefix("model."))
+        #expect(
+          verdict.rule.rawValue == "sqlite.\(code)"
+            || code == 1 && verdict.rule.rawValue.hasPrefix("model."))
         seen.insert(verdict.action)
       }
     }
@@ -142,7 +144,7 @@ enum SpecifiedCodes {
         for inner in [5, 13, 14, 23, 264, 522, 3850, 6922] as [Int32] {
           evidence.failure?.sqliteCode = inner
           let inside = classify(evidence, policy: policy)
-          #expect(inside.rule == "sqlite.\(inner)" && inside.action != .quarantine)
+          #expect(inside.rule.rawValue == "sqlite.\(inner)" && inside.action != .quarantine)
         }
       }
     }
@@ -412,12 +414,12 @@ enum SpecifiedCodes {
       for verdict in [
         classify(evidence, policy: policy), classifyAtRest(evidence, policy: policy),
       ] {
-        #expect(!verdict.reason.isEmpty && !verdict.rule.isEmpty, "round \(round)")
+        #expect(!verdict.reason.isEmpty && !verdict.rule.rawValue.isEmpty, "round \(round)")
       }
       let verdict = classify(evidence, policy: policy)
       #expect(verdict == classify(evidence, policy: policy), "round \(round)")
       actions[verdict.action, default: 0] += 1
-      if verdict.rule.hasPrefix("hold.") { held += 1 }
+      if verdict.rule.rawValue.hasPrefix("hold.") { held += 1 }
       if let obstacle = obstacle(evidence, policy) {
         obstacles[String(obstacle.prefix(4)), default: 0] += 1
         #expect(verdict.action != .quarantine, "round \(round), \(obstacle): \(verdict)")

@@ -100,7 +100,7 @@ func cocoa(_ code: Int, sqlite: Int32? = nil) -> NSError {
     #expect(opened.handle)
     let incident = try #require(opened.incident)
     #expect(incident.verdict.finding == .incompatible)
-    #expect(incident.verdict.rule == "model.mismatch")
+    #expect(incident.verdict.rule.rawValue == "model.mismatch")
     #expect(incident.model?.writtenBy == "Moody")
     #expect(incident.model?.expected == "Moody 6")
     #expect(incident.model?.onlyInStore == ["GeographicRegion"])
@@ -267,7 +267,7 @@ func cocoa(_ code: Int, sqlite: Int32? = nil) -> NSError {
     #expect(try store.atRest().verdict.action == .quarantine)
     let opened = try store.recovery.openSynchronously { try readAll($0) }
     let incident = try #require(opened.incident)
-    #expect(incident.verdict.rule == "sqlite.11")
+    #expect(incident.verdict.rule.rawValue == "sqlite.11")
     #expect(incident.evidence.structure?.findings.isEmpty == false)
     #expect(incident.evidence.structure?.isUnopenable == false)
     let kept = URL(fileURLWithPath: incident.folder + "/store/wal-mode-clean.sqlite")
@@ -341,7 +341,7 @@ func cocoa(_ code: Int, sqlite: Int32? = nil) -> NSError {
     let verdict = try store.atRest().verdict
     #expect(verdict.finding == .foreign)
     #expect(verdict.action == .refuse)
-    #expect(verdict.rule == rule)
+    #expect(verdict.rule.rawValue == rule)
     return verdict
   }
 
@@ -354,10 +354,10 @@ func cocoa(_ code: Int, sqlite: Int32? = nil) -> NSError {
     #expect(try random.isLeftAlone(failingWith: cocoa(259, sqlite: 26)))
     let plain = try RealStore(try StoreFixtures.named("wal-mode-clean"))
     let model = ExpectedModel(name: nil, hashes: hashes(["Task": 1]))
-    #expect(try plain.atRest(model).verdict.rule == "model.unrecorded")
+    #expect(try plain.atRest(model).verdict.rule.rawValue == "model.unrecorded")
     #expect(try plain.atRest(model).verdict.action == .refuse)
     let folder = StoreRecovery(plain.folder.url, app: .init(name: "x", version: "1"))
-    #expect(folder.judge(try folder.examine()).verdict.rule == "store.notAFile")
+    #expect(folder.judge(try folder.examine()).verdict.rule.rawValue == "store.notAFile")
     let nothing = StoreRecovery(
       plain.folder.url.appendingPathComponent("none"), app: .init(name: "x", version: "1"))
     let error = #expect(throws: StoreRecoveryError.self) { try nothing.examine() }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct RecoveryEventsTests {
   private static let verdict = Verdict(
-    finding: .corrupt, action: .quarantine, reason: "r", rule: "sqlite.11")
+    finding: .corrupt, action: .quarantine, reason: "r", rule: .sqlite(11))
 
   @Test func everyListenerGetsEveryEvent() async {
     var events: RecoveryEvents? = RecoveryEvents()

@@ -124,7 +124,7 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
       // What cannot be read can still be passed on.
       try bundle.add(
         unreadable: subject.storePath, code: error.code.rawValue, message: error.message)
-      findings = [Finding(error.code.rawValue, error.message)]
+      findings = [Finding(.init(rawValue: error.code.rawValue), error.message)]
     }
     let written = try withExtendedLifetime(scratch) {
       try bundle.plan.measured(isCancelled: { interruption.isRequested })

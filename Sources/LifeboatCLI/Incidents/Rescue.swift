@@ -174,7 +174,7 @@ struct Rescue: ParsableCommand, RecordedCommand {
         try makeFresh(recovery, model, traits)
       }.incident
     } catch let error as SQLiteWriterError {
-      let isDevice = ["writer.full", "writer.io"].contains(error.code.rawValue)
+      let isDevice = [SQLiteWriterError.Code.full, .inputOutput].contains(error.code)
       throw Failure(
         isDevice ? 74 : 75, "store.freshFailed",
         "no fresh store could be made, so the old one goes back: \(error.message), \(path)",
@@ -211,7 +211,7 @@ struct Rescue: ParsableCommand, RecordedCommand {
     if verdict.finding == .unavailable, [EACCES, EPERM].contains(evidence.openErrno ?? 0) {
       throw SQLiteFileError(.permission, "permission denied", path: path)
     }
-    if verdict.rule == "hold.freshFails", [EACCES, EPERM].contains(evidence.trial?.freshCode ?? 0) {
+    if verdict.rule == .holdFreshFails, [EACCES, EPERM].contains(evidence.trial?.freshCode ?? 0) {
       throw Failure(
         77, "file.permission",
         "permission denied: nothing can be made in the store's folder, \(home)",
@@ -219,13 +219,13 @@ struct Rescue: ParsableCommand, RecordedCommand {
     }
     switch (verdict.action, verdict.finding) {
     case (.open, _), (.quarantine, _): return
-    case (_, .foreign) where verdict.rule == "model.foreign":
+    case (_, .foreign) where verdict.rule == .modelForeign:
       throw Failure(
         65, "store.foreign", "\(verdict.reason), \(path)",
         hint:
           "nothing was moved; name the app's own store, or with --model all versions of its model"
       )
-    case (_, .foreign) where verdict.rule == "file.notADatabase":
+    case (_, .foreign) where verdict.rule == .fileNotADatabase:
       throw Failure.pastedHashes(at: path) ?? notRescued(verdict)
     case (_, .foreign), (_, .newer): throw notRescued(verdict)
     default:
@@ -244,13 +244,13 @@ struct Rescue: ParsableCommand, RecordedCommand {
   /// How to remove the cause.
   private static func remedy(_ judgement: Judgement, _ path: String) -> String {
     switch judgement.verdict.rule {
-    case "hold.shared":
+    case .holdShared:
       let holder = judgement.evidence.lockHolder.map { " (process \($0))" } ?? ""
       return "close the program that has the store open\(holder) and try again"
-    case "hold.noSpace":
+    case .holdNoSpace:
       return "free some space and try again, or ask for less with --policy min-free=SIZE"
-    case "hold.freshFails": return "free some space on the volume and try again"
-    case "store.mainMissing":
+    case .holdFreshFails: return "free some space on the volume and try again"
+    case .storeMainMissing:
       return
         "copy the log into another folder, beside an empty file with the name of the store, and read that with: lifeboat recover"
     default:

@@ -67,9 +67,9 @@ struct Check: ParsableCommand, RecordedCommand {
 /// A check as a person reads it.
 struct CheckText {
   /// The findings that say that the file's header is wrong.
-  static let layoutFindings: Set = [
-    "file.headMissing", "file.headMoved", "header.unreadable", "header.otherPageSize",
-    "header.otherEncoding", "header.otherReservedBytes",
+  static let layoutFindings: Set<Finding.ID> = [
+    .fileHeadMissing, .fileHeadMoved, .headerUnreadable, .headerOtherPageSize,
+    .headerOtherEncoding, .headerOtherReservedBytes,
   ]
   /// Findings shown without `-v`.
   private static let maxShown = 50
@@ -96,7 +96,7 @@ struct CheckText {
     guard !check.isSound else {
       let areRulesKept =
         check.kind == .coreData
-        && !check.notChecked.contains { PathText.starts($0.id, with: "coredata.") }
+        && !check.notChecked.contains { PathText.starts($0.id.rawValue, with: "coredata.") }
       let also = areRulesKept ? ", and Core Data's rules hold" : ""
       return check.notChecked.isEmpty
         ? "sound: every page, cell and record is as it should be\(also)\(noteText)"
@@ -133,7 +133,7 @@ struct CheckText {
   }
 
   private var notChecked: String {
-    let full: Set = ["index.entries", "index.order"]
+    let full: Set<Finding.ID> = [.indexEntries, .indexOrder]
     let isQuick =
       check.depth == .quick && check.notChecked.contains { full.contains($0.id) }
     return check.notChecked.map(\.message).joined(separator: "; ")
@@ -156,7 +156,7 @@ struct CheckText {
 
   /// The first damaged page that is in the file.
   private var firstPage: UInt32? {
-    let gone: Set = ["page.missing", "freelist.outOfRange", "schema.lost"]
+    let gone: Set<Finding.ID> = [.pageMissing, .freelistOutOfRange, .schemaLost]
     return check.findings.first {
       $0.severity == .damage && $0.page != nil && $0.offset != nil && !gone.contains($0.id)
     }?.page

@@ -60,13 +60,13 @@ struct Extract: ParsableCommand, RecordedCommand {
     }
     display.note(result.findings)
     // A file that no row names is not damage, but it is left behind.
-    for stray in result.findings where stray.id == "recover.externalStray" {
+    for stray in result.findings where stray.id == .recoverExternalStray {
       display.note("finding: " + FindingText.line(stray))
     }
     let files = result.externalFiles
-    let fileDamage = [
-      "recover.externalMissing", "recover.externalEmpty", "recover.externalZeroed",
-      "recover.externalTooLarge", "recover.externalUnread",
+    let fileDamage: Set<Finding.ID> = [
+      .recoverExternalMissing, .recoverExternalEmpty, .recoverExternalZeroed,
+      .recoverExternalTooLarge, .recoverExternalUnread,
     ]
     let isStoreDamaged = result.findings.contains {
       $0.severity == .damage && !fileDamage.contains($0.id)

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CoreDataStore
 import SQLiteFile
+import SQLiteForensics
 import SafeText
 import StoreExtraction
 import Terminal
@@ -228,16 +229,16 @@ struct InspectionText {
   }
 
   /// Damage of a page that loses none of its rows.
-  private static let losesNothing: Set = [
-    "page.badFragments", "page.badContentStart", "cell.overlap", "tree.unevenDepth",
-    "tree.keyOrder", "header.badCount", "record.trailingBytes", "record.affinity",
-    "record.reservedType",
+  private static let losesNothing: Set<Finding.ID> = [
+    .pageBadFragments, .pageBadContentStart, .cellOverlap, .treeUnevenDepth,
+    .treeKeyOrder, .headerBadCount, .recordTrailingBytes, .recordAffinity,
+    .recordReservedType,
   ]
 
   private var isSchemaLost: Bool {
     inspection.findings.contains {
       $0.severity == .damage && $0.table == "sqlite_schema" && !Self.losesNothing.contains($0.id)
-        && !PathText.starts($0.id, with: "freeblock.")
+        && !PathText.starts($0.id.rawValue, with: "freeblock.")
     }
   }
 

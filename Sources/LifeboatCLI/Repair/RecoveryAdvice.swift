@@ -8,7 +8,7 @@ enum RecoveryAdvice {
   /// The next steps, with what the log of the store may add to them.
   static func suggestions(for path: String, _ findings: [Finding]) -> [KeyValueBlock.Suggestion] {
     let path = ShellText.path(path)
-    let log = findings.contains { $0.id == "wal.brokenChain" } ? "--wal all " : ""
+    let log = findings.contains { $0.id == .walBrokenChain } ? "--wal all " : ""
     return [
       .init("lifeboat rows --all \(log)\(path)", "every row that is left, deleted ones too"),
       .init("lifeboat recover \(log)\(path) -o NEW.sqlite", "a fresh file with what can be saved"),

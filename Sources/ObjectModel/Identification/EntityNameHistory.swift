@@ -21,7 +21,7 @@ extension ModelCollection {
 
 extension ModelCollection.Version {
   /// The names of its entities; nil when neither its model nor its hashes are known.
-  var entityNames: Set<String>? {
+  package var entityNames: Set<String>? {
     guard model != nil || recorded != nil else { return nil }
     var names = Set<String>()
     names.formUnion((model?.entities ?? [:]).keys)

@@ -5,7 +5,7 @@ extension ManagedObjectModel {
   /// unknown, and only equality says anything.
   ///
   /// Nil where the two styles cannot differ: no entity inherits such a relationship.
-  func oldStyleHashes() -> [String: VersionHash]? {
+  package func oldStyleHashes() -> [String: VersionHash]? {
     var found: [String: VersionHash] = [:]
     for (name, entity) in entities {
       let lineage = ancestors(of: name)

@@ -32,17 +32,17 @@ public struct StoreModelRecord: Sendable, Hashable {
   }
 
   /// The latest framework known to have written the store; nil when none is recorded.
-  var latestFramework: Int64? {
+  package var latestFramework: Int64? {
     [frameworkVersion, maximumFrameworkVersion].compactMap { $0 }.max()
   }
 
   /// Systems from iOS 13 to 16 (frameworks 977 to 1251) recorded hashes for entities with derived
   /// attributes that changed at each creation of the model. A store without a framework version
   /// counts as one of them.
-  var hasUnstableDerivedHashes: Bool {
+  package var hasUnstableDerivedHashes: Bool {
     frameworkVersion.map { (977...1251).contains($0) } ?? true
   }
 
   /// Frameworks of about 2011 and before try a second style of hash when the first does not fit.
-  var hasSecondTry: Bool { frameworkVersion.map { $0 <= 386 } ?? false }
+  package var hasSecondTry: Bool { frameworkVersion.map { $0 <= 386 } ?? false }
 }

@@ -37,7 +37,7 @@ package struct OptimisedModel: Sendable, Hashable {
   /// The entity hashes, as far as those of a store identify them: a hash that occurs here belongs to its
   /// entity, and an entity that is named here without that hash has a different one. A last entry,
   /// under no entity's name, stands for entities that the store does not have.
-  func hashes(beside stored: [String: VersionHash]) -> [String: VersionHash] {
+  package func hashes(beside stored: [String: VersionHash]) -> [String: VersionHash] {
     let other = VersionHash(digest: [UInt8](repeating: 0, count: VersionHash.byteCount))
     var found: [String: VersionHash] = [:]
     for (name, hash) in stored {

@@ -39,7 +39,7 @@ package struct LogGeneration {
         ? "SQLite reads both together, and so does Lifeboat here (rows --all reads the main file alone as the newest state, the log as older versions)"
         : "the main file alone is read as the newest state, and the log as older versions"
       return Finding(
-        self == .older ? "wal.olderThanMain" : "wal.otherGeneration", "\(reason); \(use)",
+        self == .older ? .walOlderThanMain : .walOtherGeneration, "\(reason); \(use)",
         member: .wal, offset: 0)
     }
   }

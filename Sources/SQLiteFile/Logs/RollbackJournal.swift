@@ -40,19 +40,19 @@ public struct RollbackJournal: Sendable, Equatable {
     case .hot:
       findings.append(
         Finding(
-          "journal.hot",
+          .journalHot,
           "a transaction was interrupted; \(pageCount) page\(pageCount == 1 ? " is read as it was" : "s are read as they were") before it",
           severity: .note, member: .journal))
     case .unreadable:
       findings.append(
         Finding(
-          "journal.unreadable",
+          .journalUnreadable,
           "the rollback journal does not start like a journal and is not used",
           member: .journal, offset: 0))
     case .superseded:
       findings.append(
         Finding(
-          "journal.superseded",
+          .journalSuperseded,
           "the rollback journal names a super-journal that does not exist, so its transaction is finished; the journal is not used",
           severity: .note, member: .journal))
     case .finished: break
@@ -79,7 +79,7 @@ public struct RollbackJournal: Sendable, Equatable {
   /// The finding for a journal whose page size differs from the database's.
   package static func otherPageSize(_ size: Int, _ databasePageSize: Int) -> Finding {
     Finding(
-      "journal.otherPageSize",
+      .journalOtherPageSize,
       "the journal has pages of \(size) bytes, the database of \(databasePageSize); the journal is not used",
       member: .journal, offset: 24)
   }
@@ -123,7 +123,7 @@ public struct RollbackJournal: Sendable, Equatable {
             Self.isPowerOfTwo(Int64(pageSize), 512...65_536)
           else {
             defect = Finding(
-              "journal.badHeader",
+              .journalBadHeader,
               "the journal's sector size \(sectorSize) or page size \(pageSize) is not valid",
               member: .journal, offset: 20)
             return .unreadable
@@ -137,7 +137,7 @@ public struct RollbackJournal: Sendable, Equatable {
         let count = storedCount == .max ? room : min(Int64(storedCount), room)
         if storedCount != .max, Int64(storedCount) > room {
           defect = Finding(
-            "journal.truncated",
+            .journalTruncated,
             "the journal counts \(storedCount) pages but holds only \(room)", member: .journal,
             offset: start + room * recordLength)
         }
@@ -171,7 +171,7 @@ public struct RollbackJournal: Sendable, Equatable {
         }
         guard page > 0, sum == bytes.uint32(at: 4 + pageSize) else {
           defect = Finding(
-            "journal.badRecord",
+            .journalBadRecord,
             "a page in the journal does not match its checksum; this page and all that follow are not used",
             member: .journal, page: page, offset: offset)
           return false

@@ -70,14 +70,14 @@ public struct WriteAheadLog: Sendable, Equatable {
   package static func uncommittedFinding(_ count: Int) -> Finding? {
     guard count > 0 else { return nil }
     return Finding(
-      "wal.uncommitted", "\(count) frames belong to a transaction that was never finished",
+      .walUncommitted, "\(count) frames belong to a transaction that was never finished",
       severity: .note, member: .wal)
   }
 
   /// The finding for a log whose page size differs from the database's.
   package static func otherPageSize(_ size: Int, _ databasePageSize: Int) -> Finding {
     Finding(
-      "wal.otherPageSize",
+      .walOtherPageSize,
       "the log has pages of \(size) bytes, the database of \(databasePageSize); the log is not used",
       member: .wal, offset: 8)
   }
@@ -87,7 +87,7 @@ public struct WriteAheadLog: Sendable, Equatable {
     -> Finding
   {
     Finding(
-      "wal.brokenChain",
+      .walBrokenChain,
       "frame \(frame) does not match its checksum, so SQLite reads the log only up to there; \(count) committed \(count == 1 ? "frame" : "frames") after it with newer content \(count == 1 ? "is" : "are") not read (--wal all reads them, rows --deleted lists them)",
       member: .wal, offset: offset)
   }
@@ -95,7 +95,7 @@ public struct WriteAheadLog: Sendable, Equatable {
   /// The finding for a commit that gives the database an impossible size.
   package static func impossibleSize(_ count: UInt32) -> Finding {
     Finding(
-      "wal.badPageCount",
+      .walBadPageCount,
       "a commit gives the database \(count) pages, far more than the main file and the log can hold",
       member: .wal)
   }

@@ -15,12 +15,12 @@
     case type(UInt8)
     case cellCount(Int)
 
-    @inlinable package var finding: (id: String, message: String) {
+    @inlinable package var finding: (id: Finding.ID, message: String) {
       switch self {
       case .type(let byte):
-        ("page.badType", "not readable as a b-tree page: its type byte is \(byte)")
+        (.pageBadType, "not readable as a b-tree page: its type byte is \(byte)")
       case .cellCount(let count):
-        ("page.badCellCount", "not readable as a b-tree page: it cannot hold \(count) cells")
+        (.pageBadCellCount, "not readable as a b-tree page: it cannot hold \(count) cells")
       }
     }
   }

@@ -1,4 +1,5 @@
 import CLibrary
+import SafeFiles
 
 /// A file opened only for reading, because it is evidence.
 ///
@@ -15,7 +16,7 @@ package final class ByteFile: Sendable {
   /// named.
   package init(_ path: String) throws(SQLiteFileError) {
     // O_NONBLOCK: opening a pipe in the place of a store must not block.
-    let descriptor = unsafe open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+    let descriptor = SystemCalls.openForReading(path)
     guard descriptor >= 0 else {
       throw Self.failure(opening: path, errno)
     }
@@ -78,21 +79,13 @@ package final class ByteFile: Sendable {
   package func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer)
     throws(SQLiteFileError) -> Int
   {
-    guard let base = buffer.baseAddress else { return 0 }
-    let count = buffer.count
-    var done = 0
-    while done < count {
-      let got = unsafe pread(descriptor, base + done, count - done, off_t(offset + Int64(done)))
-      if got == 0 { break }
-      if got < 0 {
-        if errno == EINTR { continue }
-        throw SQLiteFileError(
-          .io, "read failed: \(unsafe String(cString: strerror(errno)))", path: path,
-          offset: offset + Int64(done), systemError: errno)
-      }
-      done += got
+    let (count, error) = unsafe SystemCalls.read(descriptor, at: offset, into: buffer)
+    if let error {
+      throw SQLiteFileError(
+        .io, "read failed: \(unsafe String(cString: strerror(error)))", path: path,
+        offset: offset + Int64(count), systemError: error)
     }
-    return done
+    return count
   }
 
   /// The next offset from `offset` on that is not in a hole: `offset` itself where that cannot be told, the end of the

@@ -41,8 +41,8 @@ package struct ImpossiblePages: Equatable {
   /// The finding about these pages; nil when there are none.
   package func finding(in member: Finding.Member) -> Finding? {
     guard count > 0 else { return nil }
-    let (id, name) =
-      member == .wal ? ("wal.pageOutOfRange", "log") : ("journal.pageOutOfRange", "journal")
+    let (id, name): (Finding.ID, String) =
+      member == .wal ? (.walPageOutOfRange, "log") : (.journalPageOutOfRange, "journal")
     let words =
       count == 1
       ? "an entry is for page \(highest), which is"

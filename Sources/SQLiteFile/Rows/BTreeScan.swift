@@ -101,27 +101,27 @@ package struct BTreeScan: ~Copyable {
     if allowance <= decoder.defaultBytes / 4 {
       findings.add(
         Finding(
-          "tree.moreThanFile",
+          .treeMoreThanFile,
           "the rows of this b-tree add up to several times the size of its pages; the rest of the b-tree is not read",
           table: table))
     }
     if decoder.trailingCount > 0 {
       findings.add(
         Finding(
-          "record.trailingBytes",
+          .recordTrailingBytes,
           "\(decoder.trailingCount) records continue after their last value", table: table))
     }
     if decoder.surplusCount > 0 {
       findings.add(
         Finding(
-          "record.tooManyFields",
+          .recordTooManyFields,
           "\(decoder.surplusCount) records have more fields than the table has columns; the extra fields are not shown",
           table: table))
     }
     if decoder.reservedTypeCount > 0 {
       findings.add(
         Finding(
-          "record.reservedType",
+          .recordReservedType,
           "\(decoder.reservedTypeCount) values have a reserved serial type; they are shown as NULL",
           table: table))
     }
@@ -133,7 +133,7 @@ package struct BTreeScan: ~Copyable {
   {
     let subject = count == 1 ? "1 page is" : "\(count) pages are"
     return Finding(
-      "header.badCount",
+      .headerBadCount,
       "\(subject) in use after page \(last), where the database ends by its page count (the first is page \(first)); SQLite does not read them",
       page: first, table: table)
   }
@@ -241,7 +241,7 @@ package struct BTreeScan: ~Copyable {
       }
       guard !page.kind.isLeaf else { continue }
       if depth >= Self.deepest {
-        report("tree.tooDeep", "the b-tree is deeper than SQLite allows", number, reader)
+        report(.treeTooDeep, "the b-tree is deeper than SQLite allows", number, reader)
         continue
       }
       var keys = KeyWalk(rowIDs)
@@ -272,13 +272,13 @@ package struct BTreeScan: ~Copyable {
     }
     guard !claims.isOthers(page, than: owner) else {
       report(
-        "page.otherTable",
+        .pageOtherTable,
         "a b-tree leads to this page, but its rows are read for the table \(claims.ownerName(of: page))",
         page, reader)
       return false
     }
     guard visited.insert(page) else {
-      report("page.referencedTwice", "a b-tree leads to this page twice", page, reader)
+      report(.pageReferencedTwice, "a b-tree leads to this page twice", page, reader)
       return false
     }
     return true
@@ -295,7 +295,7 @@ package struct BTreeScan: ~Copyable {
     } else if readsLeavesOnly {
       hasLeftPages = true
     } else if levels.count >= Self.deepest {
-      report("tree.tooDeep", "the b-tree is deeper than SQLite allows", number, reader)
+      report(.treeTooDeep, "the b-tree is deeper than SQLite allows", number, reader)
     } else {
       levels.append(Level(page: number, next: 0, count: page.cellCount, keys: KeyWalk(rowIDs)))
     }
@@ -308,7 +308,7 @@ package struct BTreeScan: ~Copyable {
     guard let page = try header(of: number, &reader) else { return nil }
     guard page.kind.isTable == isTable else {
       report(
-        "page.wrongKind",
+        .pageWrongKind,
         isTable ? "an index page is in a table's b-tree" : "a table page is in an index b-tree",
         number, reader)
       return nil
@@ -324,7 +324,7 @@ package struct BTreeScan: ~Copyable {
     do {
       guard let page = try reader.page(number) else {
         report(
-          "page.missing",
+          .pageMissing,
           number == 0
             ? "a b-tree leads to page 0, which does not exist" : "the file ends before this page",
           number, reader)
@@ -358,18 +358,18 @@ package struct BTreeScan: ~Copyable {
       }
     }
     guard let child else {
-      report("cell.badPointer", "cell \(index) lies outside the page", number, reader)
+      report(.cellBadPointer, "cell \(index) lies outside the page", number, reader)
       return nil
     }
     guard isRowIDTable else { return (child, RowIDBounds()) }
     guard let key else {
-      report("cell.pastEnd", "cell \(index) runs past the end of its page", number, reader)
+      report(.cellPastEnd, "cell \(index) runs past the end of its page", number, reader)
       return (child, RowIDBounds())
     }
     let wasInOrder = keys.isInOrder
     let rowIDs = keys.next(Int64(bitPattern: key.value))
     if wasInOrder, !keys.isInOrder {
-      report("tree.keyOrder", "keys of this page are out of order", number, reader)
+      report(.treeKeyOrder, "keys of this page are out of order", number, reader)
     }
     return (child, rowIDs)
   }
@@ -412,18 +412,18 @@ package struct BTreeScan: ~Copyable {
     _ number: UInt32, _ rowIDs: RowIDBounds, _ reader: inout PageReader
   ) throws(SQLiteFileError) {
     if leaf.isOutOfOrder {
-      report("tree.keyOrder", "row ids of this page are out of order", number, reader)
+      report(.treeKeyOrder, "row ids of this page are out of order", number, reader)
     } else if isRowIDTable, leaf.count > 0,
       leaf.firstRowID < rowIDs.least || leaf.lastRowID > rowIDs.most
     {
       report(
-        "tree.keyOrder", "row ids of this page are not between the keys that lead to it", number,
+        .treeKeyOrder, "row ids of this page are not between the keys that lead to it", number,
         reader)
     }
     if leaf.loss != .none {
       let place = reader.location(of: number)
       let finding = Finding(
-        "page.zeroSector", "values on this page are zero because the disk lost a sector",
+        .pageZeroSector, "values on this page are zero because the disk lost a sector",
         member: place.member, page: number, offset: place.offset, table: table)
       if leaf.loss == .certain {
         findings.add(finding)
@@ -442,7 +442,7 @@ package struct BTreeScan: ~Copyable {
     }
     if !addsUp {
       report(
-        "page.badFragments",
+        .pageBadFragments,
         "the cells and the free space of this page do not add up to the size of the page", number,
         reader)
     }
@@ -456,7 +456,7 @@ package struct BTreeScan: ~Copyable {
   ) -> Spill? {
     let usableSize = header.usableSize
     guard let start = header.cellStart(page, index) else {
-      lose("cell.badPointer", "cell \(index) lies outside the page", number, member, pageOffset)
+      lose(.cellBadPointer, "cell \(index) lies outside the page", number, member, pageOffset)
       return nil
     }
     var offset = header.kind.isLeaf ? start : start &+ 4
@@ -465,7 +465,7 @@ package struct BTreeScan: ~Copyable {
       length.value <= UInt64(limit)
     else {
       lose(
-        "cell.badLength", "cell \(index) has a payload longer than the file", number, member,
+        .cellBadLength, "cell \(index) has a payload longer than the file", number, member,
         pageOffset + Int64(start))
       return nil
     }
@@ -474,7 +474,7 @@ package struct BTreeScan: ~Copyable {
     if isRowIDTable {
       guard let key = Varint.read(page, at: offset, end: usableSize) else {
         lose(
-          "cell.pastEnd", "cell \(index) runs past the end of its page", number, member,
+          .cellPastEnd, "cell \(index) runs past the end of its page", number, member,
           pageOffset + Int64(start))
         return nil
       }
@@ -493,7 +493,7 @@ package struct BTreeScan: ~Copyable {
       payload: total, usableSize: usableSize, isTableLeaf: isRowIDTable)
     guard offset &+ local &+ (local < total ? 4 : 0) <= usableSize else {
       lose(
-        "cell.pastEnd", "cell \(index) runs past the end of its page", number, member,
+        .cellPastEnd, "cell \(index) runs past the end of its page", number, member,
         pageOffset + Int64(start))
       return nil
     }
@@ -547,7 +547,7 @@ package struct BTreeScan: ~Copyable {
         else {
           let place = reader.location(of: number)
           lose(
-            "overflow.broken",
+            .overflowBroken,
             "an overflow chain breaks off at page \(next) after \(payload.count) of \(spill.length) bytes",
             number, place.member, place.offset + Int64(spill.cellOffset))
           return
@@ -571,7 +571,7 @@ package struct BTreeScan: ~Copyable {
     if next != 0, try goesRound(from: spill.firstPage, count: steps, &reader) {
       let place = reader.location(of: number)
       return lose(
-        "overflow.broken", "an overflow chain leads back to itself", number, place.member,
+        .overflowBroken, "an overflow chain leads back to itself", number, place.member,
         place.offset + Int64(spill.cellOffset))
     }
     let place = reader.location(of: number)
@@ -617,7 +617,7 @@ package struct BTreeScan: ~Copyable {
 
   @inline(never)
   private mutating func lose(
-    _ id: String, _ message: String, _ page: UInt32, _ member: Finding.Member, _ offset: Int64
+    _ id: Finding.ID, _ message: String, _ page: UInt32, _ member: Finding.Member, _ offset: Int64
   ) {
     lostRowCount += 1
     findings.add(
@@ -626,7 +626,7 @@ package struct BTreeScan: ~Copyable {
 
   @inline(never)
   private mutating func report(
-    _ id: String, _ message: String, _ page: UInt32, _ reader: borrowing PageReader
+    _ id: Finding.ID, _ message: String, _ page: UInt32, _ reader: borrowing PageReader
   ) {
     let place = reader.location(of: page)
     findings.add(

@@ -97,7 +97,7 @@ extension Finding {
   /// The finding for a CREATE statement that is not used.
   package static func tooFewColumns(_ table: String) -> Finding {
     Finding(
-      "schema.unreadable",
+      .schemaUnreadable,
       "the rows of \(table) have more fields than its CREATE statement has columns; the statement is not used",
       table: table)
   }

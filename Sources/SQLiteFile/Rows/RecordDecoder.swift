@@ -7,11 +7,11 @@
     case header
     case body(needed: Int, have: Int)
 
-    package var finding: (id: String, message: String) {
+    package var finding: (id: Finding.ID, message: String) {
       switch self {
-      case .header: ("record.badHeader", "a record's header is not readable")
+      case .header: (.recordBadHeader, "a record's header is not readable")
       case .body(let needed, let have):
-        ("record.truncated", "a record's values need \(needed) bytes, but only \(have) are there")
+        (.recordTruncated, "a record's values need \(needed) bytes, but only \(have) are there")
       }
     }
   }

@@ -68,13 +68,13 @@ extension DamagedDatabase {
       if try isChild(root) {
         findings.add(
           Finding(
-            "schema.badRoot",
+            .schemaBadRoot,
             "the schema names this page as a root page, but it is inside another b-tree",
             page: root, offset: reader.location(of: root).offset, table: table.name))
       } else if let first = roots[root], !SQLName.isSame(tables[first].name, table.name) {
         findings.add(
           Finding(
-            "page.otherTable",
+            .pageOtherTable,
             "the schema names this page as the root page of several tables; its rows are read for the table \(tables[first].name)",
             page: root, offset: reader.location(of: root).offset, table: table.name))
       } else {
@@ -157,7 +157,7 @@ extension DamagedDatabase {
         if let named = roots[root] {
           findings.add(
             Finding(
-              "schema.otherRoot",
+              .schemaOtherRoot,
               "the schema gives this b-tree to \(tables[named].name), but an index of \(tables[table].name) matches its rows; they are read for the table \(tables[table].name)",
               page: root, offset: reader.location(of: root).offset, table: tables[table].name))
         }

@@ -83,7 +83,7 @@ extension DamagedDatabase {
         let place = reader.location(of: page)
         findings.add(
           Finding(
-            "page.misplaced",
+            .pageMisplaced,
             "the indexes contradict most rows of this page; it comes from another store, or from an earlier state of this one",
             member: place.member, page: page, offset: place.offset, table: tables[table].name))
       }

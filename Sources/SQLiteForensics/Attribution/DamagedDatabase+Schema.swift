@@ -74,7 +74,7 @@ extension DamagedDatabase {
     if !isComplete, !entries.isEmpty {
       findings.add(
         Finding(
-          "schema.incomplete",
+          .schemaIncomplete,
           "a part of the schema table cannot be read; tables that it does not name are recognised by their rows",
           page: 1))
     }

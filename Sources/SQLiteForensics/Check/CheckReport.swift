@@ -12,14 +12,14 @@ public enum CheckDepth: String, Sendable, Hashable, Codable, CaseIterable {
 /// Something that a check did not look at: a part that `PRAGMA integrity_check` checks, a rule of Core Data's, or a
 /// file beside the store.
 public struct UncheckedPart: Sendable, Hashable, Codable {
-  /// Stable identifier: `index.entries`, `index.order`, `table.checks`, `table.virtual` or `schema.expressions`; of
-  /// Core Data's rules `coredata.keys`, `coredata.tables`, `coredata.hashes` or `coredata.values`; `store.filesUnread`.
-  public var id: String
+  /// Which part: `index.entries`, `index.order`, `table.checks`, `table.virtual` or `schema.expressions`; of Core
+  /// Data's rules `coredata.keys`, `coredata.tables`, `coredata.hashes` or `coredata.values`; `store.filesUnread`.
+  public var id: Finding.ID
   /// What was not looked at, worded to follow "not looked at:".
   public var message: String
 
   /// Creates a part.
-  public init(id: String, message: String) {
+  public init(id: Finding.ID, message: String) {
     self.id = id
     self.message = message
   }
@@ -58,7 +58,7 @@ public struct CheckReport: Sendable, Equatable {
   public internal(set) var unchecked: [UncheckedPart] = []
 
   mutating func note(
-    unchecked id: String, _ names: [String], _ before: String, _ one: String, _ many: String,
+    unchecked id: Finding.ID, _ names: [String], _ before: String, _ one: String, _ many: String,
     _ after: String
   ) {
     guard !names.isEmpty else { return }

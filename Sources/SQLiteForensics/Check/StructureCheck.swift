@@ -71,8 +71,8 @@ struct StructureCheck: ~Copyable {
     // Opening also found faults of pages and rows; the walk finds those again.
     let families = ["file.", "header.", "wal.", "journal."]
     for finding in database.findings.kept
-    where finding.id != "header.badCount"
-      && families.contains(where: { PathText.starts(finding.id, with: $0) })
+    where finding.id != .headerBadCount
+      && families.contains(where: { PathText.starts(finding.id.rawValue, with: $0) })
     {
       report.findings.add(finding)
     }
@@ -243,7 +243,7 @@ struct StructureCheck: ~Copyable {
     if rows.entries != counts.entries {
       gathered.findings.add(
         Finding(
-          "index.badCount",
+          .indexBadCount,
           "the index has \(counts.entries) entries, its table \(rows.entries) rows",
           member: place.member, page: entry.rootPage, offset: place.offset, table: entry.name))
     } else if let sum = plan.sums[number], !tree.records.incompleteSums.contains(sum.rows),
@@ -257,7 +257,7 @@ struct StructureCheck: ~Copyable {
       }
       gathered.findings.add(
         Finding(
-          "index.badEntries", "the index has entries that do not match the rows of its table",
+          .indexBadEntries, "the index has entries that do not match the rows of its table",
           member: place.member, page: entry.rootPage, offset: place.offset, table: entry.name))
     }
   }
@@ -294,7 +294,7 @@ struct StructureCheck: ~Copyable {
   private func report(_ fault: KeyOrderFault, _ job: TreeJob, _ gathered: inout Gathered) {
     let place = reader.location(of: job.owner.root)
     let what = job.owner.isIndex ? "entry" : "row"
-    func add(_ id: String, _ count: Int, _ message: String) {
+    func add(_ id: Finding.ID, _ count: Int, _ message: String) {
       guard count > 0 else { return }
       let subject =
         count == 1
@@ -305,9 +305,9 @@ struct StructureCheck: ~Copyable {
           page: job.owner.root, offset: place.offset, table: job.owner.name))
     }
     add(
-      job.owner.isIndex ? "index.badOrder" : "table.badOrder", fault.misplaced,
+      job.owner.isIndex ? .indexBadOrder : .tableBadOrder, fault.misplaced,
       "out of order, so SQLite can miss rows")
-    add("index.notUnique", fault.repeated, "equal to the entry before, in a unique index")
+    add(.indexNotUnique, fault.repeated, "equal to the entry before, in a unique index")
   }
 
   /// Reports what `PRAGMA integrity_check` looks at and this check does not.
@@ -342,21 +342,21 @@ struct StructureCheck: ~Copyable {
     }
     let virtual = database.schema.entries.filter { $0.type == "table" && $0.rootPage == 0 }
     report.note(
-      unchecked: "index.entries", entries, "whether the entries of", "index", "indexes",
+      unchecked: .indexEntries, entries, "whether the entries of", "index", "indexes",
       "match the rows")
     report.note(
-      unchecked: "index.order", orders, "the order of the entries of", "b-tree", "b-trees",
+      unchecked: .indexOrder, orders, "the order of the entries of", "b-tree", "b-trees",
       "without row ids")
     report.note(
-      unchecked: "table.checks", constrained, "the CHECK constraints of", "table", "tables", "")
+      unchecked: .tableChecks, constrained, "the CHECK constraints of", "table", "tables", "")
     report.note(
-      unchecked: "table.virtual", virtual.map(\.name), "the content of", "virtual table",
+      unchecked: .tableVirtual, virtual.map(\.name), "the content of", "virtual table",
       "virtual tables", "")
     if report.unjudgedStatementCount > 0 {
       let count = report.unjudgedStatementCount
       report.unchecked.append(
         UncheckedPart(
-          id: "schema.expressions",
+          id: .schemaExpressions,
           message:
             "expressions, queries and triggers in \(count) CREATE \(count == 1 ? "statement" : "statements")"
         ))
@@ -394,7 +394,7 @@ struct StructureCheck: ~Copyable {
     guard entry.type == "index" || (entry.type == "table" && !isVirtual) else { return }
     report.findings.add(
       Finding(
-        "schema.noRoot", "the schema names no root page for the \(entry.type) \(entry.name)",
+        .schemaNoRoot, "the schema names no root page for the \(entry.type) \(entry.name)",
         table: entry.name))
   }
 
@@ -450,7 +450,7 @@ struct StructureCheck: ~Copyable {
       let place = reader.location(of: pages.lowerBound)
       found.append(
         Finding(
-          "page.orphan",
+          .pageOrphan,
           Self.orphanWords(pages, isFreelistLost: isFreelistLost),
           member: place.member, page: pages.lowerBound, offset: place.offset))
     }
@@ -490,7 +490,7 @@ struct StructureCheck: ~Copyable {
       guard keys.isComplete, tree.records.references[set].isComplete else {
         tree.findings.add(
           Finding(
-            "coredata.keysNotChecked",
+            .coredataKeysNotChecked,
             "the keys that refer to \(name(of: target)) are too scattered to be checked",
             severity: .note, table: name(of: target)))
         continue

@@ -69,8 +69,7 @@ struct FileSurvey {
   /// The finding that nothing names the tables.
   static var schemaLost: Finding {
     Finding(
-      "schema.lost", "the schema table cannot be read; tables are recognised by their rows",
-      page: 1)
+      .schemaLost, "the schema table cannot be read; tables are recognised by their rows", page: 1)
   }
 
   /// The finding that bytes were lost or inserted: how many, where, and which pages are affected.
@@ -79,7 +78,7 @@ struct FileSurvey {
     let place = "near byte \(grouped(shift.place))"
     let count = shift.doubtful.count
     return Finding(
-      "file.shifted",
+      .fileShifted,
       "\(bytes) \(shift.distance < 0 ? "are missing" : "were inserted") \(place); later pages are read from where they are now, and only intact cells are read from \(count == 1 ? "the page" : "\(count) pages") around that place",
       page: shift.doubtful.lowerBound, offset: shift.place)
   }
@@ -94,30 +93,29 @@ struct FileSurvey {
     if layout.origin < 0 {
       findings.append(
         Finding(
-          "file.headMissing",
+          .fileHeadMissing,
           "the first \(Self.grouped(-layout.origin)) bytes of the database are missing; \(facts)",
           offset: 0))
     } else if layout.origin > 0 {
       findings.append(
         Finding(
-          "file.headMoved",
+          .fileHeadMoved,
           "the database begins \(Self.grouped(layout.origin)) bytes into the file; \(facts)",
           offset: 0))
     } else if let refused = layout.refusedHeader {
       findings.append(
         Finding(
-          "header.otherPageSize",
+          .headerOtherPageSize,
           "the database header names a page size of \(Self.grouped(refused.pageSize)) bytes; \(facts)",
           offset: 16
         ))
     } else if layout.header == nil {
       findings.append(
-        Finding(
-          "header.unreadable", "the database header is not valid; \(facts)", offset: 0))
+        Finding(.headerUnreadable, "the database header is not valid; \(facts)", offset: 0))
     } else if let header = layout.header, header.reservedBytes != layout.reservedBytes {
       findings.append(
         Finding(
-          "header.otherReservedBytes",
+          .headerOtherReservedBytes,
           "the database header reserves \(header.reservedBytes) bytes at the end of each page, but the pages leave \(layout.reservedBytes) bytes unused there",
           offset: 20))
     } else if layout.encodingSource == .pages,
@@ -125,7 +123,7 @@ struct FileSurvey {
     {
       findings.append(
         Finding(
-          "header.otherEncoding", "the database header names another text encoding; \(facts)",
+          .headerOtherEncoding, "the database header names another text encoding; \(facts)",
           offset: 56))
     }
     if let header = layout.header, layout.shift == nil, header.isPageCountValid,
@@ -134,7 +132,7 @@ struct FileSurvey {
     {
       findings.append(
         Finding(
-          "file.truncated",
+          .fileTruncated,
           "the header counts \(header.pageCount) pages, but the file ends after \(main.size / Int64(layout.pageSize))",
           offset: main.size))
     }

@@ -208,25 +208,24 @@ struct RowReader: ~Copyable {
   private mutating func report(_ page: UInt32, _ table: Int?) {
     let name = table.map { names[$0] }
     let place = reader.location(of: page)
-    var told: [(id: String, message: String)] = []
+    var told: [(id: Finding.ID, message: String)] = []
     switch reading.method {
     case .pointers: break
     case .mended:
-      told.append(
-        ("page.mended", "the page contradicts itself; only its consistent rows are read"))
+      told.append((.pageMended, "the page contradicts itself; only its consistent rows are read"))
     case .pointersAlone:
       told.append(
-        ("page.headerLost", "the page's header is damaged; its rows are found by cell pointers"))
+        (.pageHeaderLost, "the page's header is damaged; its rows are found by cell pointers"))
     case .cells:
       told.append(
-        ("page.headerLost", "the page's header is damaged; its rows are found by their bytes"))
+        (.pageHeaderLost, "the page's header is damaged; its rows are found by their bytes"))
     case .nothing:
-      told.append(("page.unreadable", "no row of this table page can be read"))
+      told.append((.pageUnreadable, "no row of this table page can be read"))
     }
     if reading.lostCount > 0 {
       told.append(
         (
-          "page.rowsLost",
+          .pageRowsLost,
           "\(reading.lostCount) row\(reading.lostCount == 1 ? "" : "s") of the page cannot be read"
         ))
     }
@@ -254,7 +253,7 @@ struct RowReader: ~Copyable {
     let place = reader.location(of: page)
     findings.add(
       Finding(
-        "page.unreadable",
+        .pageUnreadable,
         kind == .zero
           ? "the page is all zeros, although a b-tree leads to it"
           : "the page is not readable as a b-tree page, although a b-tree leads to it",
@@ -305,7 +304,7 @@ struct RowReader: ~Copyable {
     if isLive, partial.count(where: { $0.of == 0 }) * 2 > layout.rules.count {
       findings.add(
         Finding(
-          "page.rowsLost",
+          .pageRowsLost,
           "the record of \(rowID.map { "row \($0)" } ?? "a row") has lost its header",
           member: origin.member, page: page, offset: origin.offset,
           table: origin.table.map { names[$0] }))
@@ -314,7 +313,7 @@ struct RowReader: ~Copyable {
     if isLive, gatherer.mendedCount > 0 {
       findings.add(
         Finding(
-          "overflow.mended",
+          .overflowMended,
           "a link of an overflow chain is wrong; the pointer map gives the right page",
           member: origin.member, page: page, offset: origin.offset,
           table: origin.table.map { names[$0] }))
@@ -328,7 +327,7 @@ struct RowReader: ~Copyable {
     if isLive, !partial.isEmpty {
       findings.add(
         Finding(
-          "row.partial",
+          .rowPartial,
           "\(partial.count) value\(partial.count == 1 ? " is" : "s are") missing or in doubt in \(rowID.map { "row \($0)" } ?? "a row")",
           member: origin.member, page: page, offset: origin.offset,
           table: origin.table.map { names[$0] }))
@@ -412,7 +411,7 @@ struct RowReader: ~Copyable {
     let certain = row.count - row.partial.count
     findings.add(
       Finding(
-        row.addsUp ? "row.partial" : "row.deduced",
+        row.addsUp ? .rowPartial : .rowDeduced,
         row.addsUp
           ? "\(row.partial.count) of \(row.count) values of \(name) are in doubt, as in other rows of the page"
           : "the record of \(name) has a wrong header; \(certain) of \(row.count) values are deduced",
@@ -581,7 +580,7 @@ extension DamagedDatabase {
     guard count > 0 else { return }
     findings.add(
       Finding(
-        "text.undecodable",
+        .textUndecodable,
         count == 1
           ? "1 text is not valid \(layout.textEncoding.name); its bytes are given instead"
           : "\(count) texts are not valid \(layout.textEncoding.name); their bytes are given instead",

@@ -87,13 +87,13 @@ struct JournalSalvage {
       }
       findings.append(
         Finding(
-          "journal.headerLost",
+          .journalHeaderLost,
           "the journal's header is lost and its transaction was not finished; \(offsets.count) page\(offsets.count == 1 ? " is read as it was" : "s are read as they were") before it",
           member: .journal, offset: 0))
     } else if verdict == .undecided {
       findings.append(
         Finding(
-          "journal.undecided",
+          .journalUndecided,
           "the journal's header is zero and nothing tells whether its transaction was finished; the main file is read without the journal",
           member: .journal, offset: 0))
     }

@@ -118,7 +118,7 @@ struct LogSalvage {
         ? []
         : [
           Finding(
-            "wal.noFrames", "the log is not used: \(defect), and no frame is recognisable",
+            .walNoFrames, "the log is not used: \(defect), and no frame is recognisable",
             member: .wal, offset: 0)
         ]
       return

@@ -155,20 +155,20 @@ struct LogScan {
       if basis.headLost {
         findings.append(
           Finding(
-            "wal.headLost",
+            .walHeadLost,
             "the log's beginning is missing; its \(frames.count) frames are older versions of pages, not the newest",
             member: .wal, offset: 0))
       } else {
         findings.append(
           Finding(
-            "wal.headerLost",
+            .walHeaderLost,
             "the log's header is lost (\(defect)); its frames are read by their own checksums, with pages of \(basis.pageSize) bytes",
             member: .wal, offset: 0))
       }
       if basis.firstLiveFrame > 0 {
         findings.append(
           Finding(
-            "wal.framesLost",
+            .walFramesLost,
             "the first \(basis.firstLiveFrame) frames are damaged too; pages that only these frames held are older than the rest",
             member: .wal, offset: Int64(WriteAheadLog.headerLength)))
       }

@@ -137,7 +137,7 @@ struct SideFiles {
         isApplied = false
         findings.add(
           Finding(
-            "wal.olderThanMain",
+            .walOlderThanMain,
             "the log's header is lost and the main file is newer than its last commit; the log holds older versions only",
             severity: .note, member: .wal, offset: 0))
       } else if isApplied,

@@ -59,7 +59,7 @@ extension DamagedDatabase {
       guard count <= most, next <= last, leaves.allSatisfy({ $0 >= 2 && $0 <= last }) else {
         findings.add(
           Finding(
-            "freelist.badTrunk",
+            .freelistBadTrunk,
             count <= most
               ? "a freelist trunk names a page outside the file"
               : "a freelist trunk lists \(count) pages, which is more than fit on it",
@@ -97,7 +97,7 @@ extension DamagedDatabase {
     for page in lost {
       findings.add(
         Finding(
-          "ptrmap.unreadable", "no entry of this pointer-map page is valid", severity: .note,
+          .ptrmapUnreadable, "no entry of this pointer-map page is valid", severity: .note,
           page: page, offset: reader.location(of: page).offset))
     }
   }

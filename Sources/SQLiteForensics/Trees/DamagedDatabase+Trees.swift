@@ -21,7 +21,7 @@ extension DamagedDatabase {
         let location = reader.location(of: root)
         findings.add(
           Finding(
-            "page.otherTable",
+            .pageOtherTable,
             "the schema names this page as the root page of several tables; its rows are read for the table \(chosen.name)",
             member: location.member, page: root, offset: location.offset, table: tables[place].name)
         )

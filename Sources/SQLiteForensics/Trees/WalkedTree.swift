@@ -179,7 +179,7 @@ extension DamagedDatabase {
   func reportMisplaced(_ page: UInt32) {
     findings.add(
       Finding(
-        "page.misplaced",
+        .pageMisplaced,
         "a b-tree leads to this page, but its rows or keys do not belong there",
         page: page, offset: reader.location(of: page).offset))
   }
@@ -189,7 +189,7 @@ extension DamagedDatabase {
     let count = contradictions.count
     findings.add(
       Finding(
-        "page.notFree",
+        .pageNotFree,
         count == 1
           ? "the freelist or the pointer map calls this page free, but a b-tree leads to it; it is read as a page of the b-tree"
           : "the freelist or the pointer map calls \(count) pages free, but b-trees lead to them; they are read as pages of the b-trees",

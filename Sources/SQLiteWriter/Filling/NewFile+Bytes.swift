@@ -1,4 +1,5 @@
 import CLibrary
+import SafeFiles
 
 /// Reading and writing the file past SQLite.
 extension NewFile {
@@ -45,21 +46,13 @@ extension NewFile {
     into bytes: inout ContiguousArray<UInt8>, _ range: Range<Int>, of descriptor: Int32,
     at offset: Int64, _ path: String
   ) throws(SQLiteWriterError) {
-    precondition(range.lowerBound >= 0 && range.upperBound <= bytes.count)
-    var done = 0
-    while done < range.count {
-      let got = unsafe bytes.withUnsafeMutableBytes { bytes in
-        unsafe pread(
-          descriptor, bytes.baseAddress?.advanced(by: range.lowerBound + done), range.count - done,
-          off_t(offset) + off_t(done))
-      }
-      if got < 0, errno == EINTR { continue }
-      guard got > 0 else {
-        throw SQLiteWriterError(
-          .inputOutput, "the new file cannot be read back", path: path,
-          systemError: got < 0 ? errno : nil)
-      }
-      done += got
+    let (count, error) = unsafe bytes.withUnsafeMutableBytes { bytes in
+      unsafe SystemCalls.read(
+        descriptor, at: offset, into: UnsafeMutableRawBufferPointer(rebasing: bytes[range]))
+    }
+    guard count == range.count else {
+      throw SQLiteWriterError(
+        .inputOutput, "the new file cannot be read back", path: path, systemError: error)
     }
   }
 }

@@ -172,19 +172,8 @@ enum FileBytes {
   static func read(
     _ descriptor: Int32, _ path: String, at offset: Int64, _ count: Int
   ) throws(SystemCallError) -> [UInt8] {
-    var bytes = [UInt8](repeating: 0, count: count)
-    var done = 0
-    while done < count {
-      let got = unsafe bytes.withUnsafeMutableBytes { raw in
-        unsafe pread(
-          descriptor, raw.baseAddress.map { unsafe $0 + done }, count - done,
-          off_t(offset + Int64(done)))
-      }
-      if got < 0, errno == EINTR { continue }
-      guard got >= 0 else { throw SystemCallError(call: "read", path: path, errno: errno) }
-      guard got > 0 else { break }
-      done += got
-    }
-    return done == count ? bytes : Array(bytes.prefix(done))
+    let (bytes, error) = SystemCalls.read(descriptor, at: offset, count: count)
+    if let error { throw SystemCallError(call: "read", path: path, errno: error) }
+    return bytes
   }
 }

@@ -123,20 +123,26 @@ final class ExternalFiles {
   private var unreadFolder: Finding {
     let folder = PathText.joined(Self.supportName(for: storePath), Self.folderName)
     return Finding(
-      Findings.Kind.unread.rawValue,
+      .recoverExternalUnread,
       "this user may not read the folder \(folder), so the external files that rows name are not copied: \(live.count)",
       severity: live.isEmpty ? .note : .damage)
   }
 
   /// Findings of each kind, the first of them one by one.
   private struct Findings {
-    enum Kind: String, CaseIterable {
-      case missing = "recover.externalMissing"
-      case unread = "recover.externalUnread"
-      case empty = "recover.externalEmpty"
-      case zeroed = "recover.externalZeroed"
-      case tooLarge = "recover.externalTooLarge"
-      case stray = "recover.externalStray"
+    enum Kind: CaseIterable {
+      case missing, unread, empty, zeroed, tooLarge, stray
+
+      var id: Finding.ID {
+        switch self {
+        case .missing: .recoverExternalMissing
+        case .unread: .recoverExternalUnread
+        case .empty: .recoverExternalEmpty
+        case .zeroed: .recoverExternalZeroed
+        case .tooLarge: .recoverExternalTooLarge
+        case .stray: .recoverExternalStray
+        }
+      }
 
       func sentence(_ name: String) -> String {
         switch self {
@@ -170,8 +176,7 @@ final class ExternalFiles {
       guard told[kind, default: []].count < maxTold else { return }
       told[kind, default: []].append(
         Finding(
-          kind.rawValue, kind.sentence(name), severity: kind == .stray ? .note : .damage,
-          table: table))
+          kind.id, kind.sentence(name), severity: kind == .stray ? .note : .damage, table: table))
     }
 
     var list: [Finding] {
@@ -181,8 +186,7 @@ final class ExternalFiles {
         return more == 0
           ? all
           : all + [
-            Finding(
-              kind.rawValue, "\(more) \(kind.more)", severity: kind == .stray ? .note : .damage)
+            Finding(kind.id, "\(more) \(kind.more)", severity: kind == .stray ? .note : .damage)
           ]
       }
     }
@@ -247,7 +251,7 @@ final class ExternalFiles {
     {
       findings.append(
         Finding(
-          "recover.externalShared",
+          .recoverExternalShared,
           "the new file shares the external files of the old one, because their names differ only in the extension",
           severity: .note))
       return (result, findings)

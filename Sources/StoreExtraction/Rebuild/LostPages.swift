@@ -19,7 +19,7 @@ struct LostPages {
     uncounted = count - pages.count
     let counted = database.layout.header.map { $0.isPageCountValid ? $0.pageCount : 0 } ?? 0
     // A header that counts too many because frames of the log are yet to come is not a file cut short.
-    let isCut = database.findings.kept.contains { $0.id == "file.truncated" }
+    let isCut = database.findings.kept.contains { $0.id == .fileTruncated }
     missing = isCut && counted > database.pageCount ? Int(counted - database.pageCount) : 0
   }
 

@@ -16,21 +16,21 @@ enum RebuildFindings {
       let place = store.database.place(of: page)
       list.add(
         Finding(
-          "page.unreadable", "this page is in use, but it is not a b-tree page",
+          .pageUnreadable, "this page is in use, but it is not a b-tree page",
           member: place.member, page: page, offset: place.offset))
     }
     if result.unreadablePageCount > maxPages {
       let more = result.unreadablePageCount - maxPages
       list.add(
         Finding(
-          "page.unreadable",
+          .pageUnreadable,
           "\(more) more \(more == 1 ? "page is" : "pages are") in use but not readable as b-tree pages"
         ))
     }
     if result.unattributedCount > 0 {
       list.add(
         Finding(
-          "recover.unattributed",
+          .recoverUnattributed,
           "\(Counted.rows(result.unattributedCount)) may belong to any of several tables"))
     }
     let empty = Set(result.tables.filter { $0.rowCount == 0 }.map(\.name))
@@ -40,14 +40,14 @@ enum RebuildFindings {
     {
       list.add(
         Finding(
-          "recover.withoutRowID",
+          .recoverWithoutRowID,
           "rows of a WITHOUT ROWID table can be found only through its root page, which is not known",
           table: expected.name))
     }
     for table in result.tables where table.isAssumed == true {
       list.add(
         Finding(
-          "recover.tableAssumed",
+          .recoverTableAssumed,
           "nothing in the store mentions this table; it is created empty because the model or store given with --like has it",
           severity: .note, table: table.name))
     }
@@ -55,14 +55,14 @@ enum RebuildFindings {
       if table.partialRowCount > 0 {
         list.add(
           Finding(
-            "recover.partial",
+            .recoverPartial,
             "\(Counted.rows(table.partialRowCount, "has", "have")) values that are not whole",
             table: table.name))
       }
       if table.conflictCount > 0 {
         list.add(
           Finding(
-            "recover.conflict",
+            .recoverConflict,
             table.conflictCount == 1
               ? "1 row does not fit into its table and is kept in a table beside it"
               : "\(table.conflictCount) rows do not fit into their table and are kept in a table beside it",
@@ -71,14 +71,14 @@ enum RebuildFindings {
       if table.repeatedCount > 0 {
         list.add(
           Finding(
-            "recover.repeated",
+            .recoverRepeated,
             "\(Counted.rows(table.repeatedCount, "was", "were")) found twice with the same values",
             severity: .note, table: table.name))
       }
       if table.renumberedCount > 0 {
         list.add(
           Finding(
-            "recover.renumbered",
+            .recoverRenumbered,
             table.renumberedCount == 1
               ? "1 row has a new row id because its own is lost"
               : "\(table.renumberedCount) rows have a new row id because theirs is lost",

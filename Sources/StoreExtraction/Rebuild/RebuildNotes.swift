@@ -80,7 +80,7 @@ final class RebuildNotes {
     defer { insert.finalize() }
     for finding in findings {
       try insert.run([
-        .string(finding.id), .string(finding.severity.rawValue), .string(finding.message),
+        .string(finding.id.rawValue), .string(finding.severity.rawValue), .string(finding.message),
         .string(finding.member.rawValue), finding.page.map { .integer(Int64($0)) } ?? .null,
         finding.offset.map { .integer($0) } ?? .null,
         finding.table.map { .string($0) } ?? .null,

@@ -35,7 +35,7 @@ extension RebuildRun {
         // Its rows go where those of no certain table go.
         findings.add(
           Finding(
-            "recover.tableNotMade",
+            .recoverTableNotMade,
             "the table cannot be created, its rows are kept in another table: \(error.message)",
             table: expected.name))
         targets.append(nil)
@@ -54,7 +54,7 @@ extension RebuildRun {
       let name = freeName(expected.name)
       findings.add(
         Finding(
-          "recover.tableRenamed", "the table cannot keep its name and is called \(name)",
+          .recoverTableRenamed, "the table cannot keep its name and is called \(name)",
           severity: isTaken ? .damage : .note, table: expected.name))
       return try makeSimple(expected, name, place)
     }
@@ -77,7 +77,7 @@ extension RebuildRun {
     }
     findings.add(
       Finding(
-        "recover.tableSimplified", "the table is made without types and constraints: \(reason)",
+        .recoverTableSimplified, "the table is made without types and constraints: \(reason)",
         table: expected.name))
     let name = try exists(expected.name) ? freeName(expected.name) : expected.name
     return try makeSimple(expected, name, place)
@@ -130,14 +130,14 @@ extension RebuildRun {
     if let first = shape.overflow {
       findings.add(
         Finding(
-          "recover.columnsFolded",
+          .recoverColumnsFolded,
           "the table has \(expected.definition.columns.count) columns, more than SQLite allows; the columns from number \(first + 1) on are in \(OverflowColumns.name) as JSON",
           table: expected.name))
     }
     if !shape.leftOut.isEmpty {
       findings.add(
         Finding(
-          "recover.computedLeftOut",
+          .recoverComputedLeftOut,
           "virtual generated columns are left out: \(shape.leftOut.prefix(5).joined(separator: ", "))\(shape.leftOut.count > 5 ? " …" : "")",
           table: expected.name))
     }
@@ -178,9 +178,9 @@ extension RebuildRun {
   /// Makes what stands on the tables: indexes when all rows are there, triggers last, so that none fires.
   func makeCompanions() throws {
     for (kind, id) in [
-      ("index", "recover.indexNotBuilt"), ("view", "recover.viewNotBuilt"),
-      ("trigger", "recover.triggerNotBuilt"),
-    ] {
+      ("index", .recoverIndexNotBuilt), ("view", .recoverViewNotBuilt),
+      ("trigger", .recoverTriggerNotBuilt),
+    ] as [(String, Finding.ID)] {
       var done: Set<String> = []
       for entry in store.companions where entry.type == kind {
         guard let sql = entry.sql, !filledIndexes.contains(sql), done.insert(sql).inserted else {
@@ -211,7 +211,7 @@ extension RebuildRun {
         guard error.isRefusal else { throw error }
         result.findings.append(
           Finding(
-            "recover.virtualTable",
+            .recoverVirtualTable,
             "the virtual table \(entry.name) cannot be added to the schema: \(error.message)",
             table: entry.name))
         result.damageCount += 1

@@ -112,7 +112,7 @@ final class RebuildRun {
       for entry in store.companions where entry.type == "table" {
         all.add(
           Finding(
-            "recover.virtualTable",
+            .recoverVirtualTable,
             "the virtual table \(entry.name) may not match the rows that are left; rebuild it",
             severity: .note, table: entry.name))
       }
@@ -164,8 +164,7 @@ final class RebuildRun {
     for name in failing.sorted() {
       all.add(
         Finding(
-          "recover.checkFails", "rows violate a CHECK constraint that accepted them",
-          table: name))
+          .recoverCheckFails, "rows violate a CHECK constraint that accepted them", table: name))
     }
     return problems
   }

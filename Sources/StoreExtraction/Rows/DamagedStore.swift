@@ -132,7 +132,7 @@ public final class DamagedStore {
       !healthy.schema.tables.isEmpty
     else { return false }
     return !healthy.findings.kept.contains {
-      $0.severity == .damage && ($0.table == "sqlite_schema" || $0.id == "file.truncated")
+      $0.severity == .damage && ($0.table == "sqlite_schema" || $0.id == .fileTruncated)
     }
   }
 

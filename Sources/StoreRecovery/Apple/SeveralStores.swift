@@ -163,7 +163,7 @@ extension SeveralStores {
         verdict: Verdict(
           finding: .hostError, action: .refuse,
           reason: "the container could not be made, or one of its stores without recovery failed",
-          rule: "container.failed"),
+          rule: .containerFailed),
         evidence: nil)
     }
   }

@@ -1,5 +1,6 @@
 import CLibrary
 import CoreDataStore
+import SafeFiles
 import SafeText
 
 /// Gathers the facts about the store at a path that need only a few bytes and a few system calls.
@@ -66,7 +67,7 @@ enum FileEvidence {
   }
 
   private static func readMain(_ path: String, _ evidence: inout StoreEvidence) {
-    let descriptor = unsafe open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+    let descriptor = SystemCalls.openForReading(path)
     guard descriptor >= 0 else {
       evidence.openErrno = errno
       return
@@ -126,7 +127,7 @@ enum FileEvidence {
   /// Asks whether another process holds one of SQLite's locks on a database; nil when that is unknown. A connection in
   /// WAL mode holds one as long as it is open.
   static func lock(_ path: String) -> Lock? {
-    let descriptor = unsafe open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+    let descriptor = SystemCalls.openForReading(path)
     guard descriptor >= 0 else { return nil }
     defer { close(descriptor) }
     return lock(descriptor)
@@ -148,7 +149,7 @@ enum FileEvidence {
   }
 
   static func firstBytes(of path: String, count: Int) -> (bytes: [UInt8], errno: Int32) {
-    let descriptor = unsafe open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+    let descriptor = SystemCalls.openForReading(path)
     guard descriptor >= 0 else { return ([], errno) }
     defer { close(descriptor) }
     return firstBytes(of: descriptor, count: count)
@@ -157,23 +158,8 @@ enum FileEvidence {
   private static func firstBytes(
     of descriptor: Int32, count: Int
   ) -> (bytes: [UInt8], errno: Int32) {
-    var buffer = [UInt8](repeating: 0, count: count)
-    var filled = 0
-    while filled < count {
-      let got = unsafe buffer.withUnsafeMutableBytes { bytes in
-        unsafe pread(
-          descriptor, UnsafeMutableRawBufferPointer(rebasing: bytes[filled...]).baseAddress,
-          count - filled, off_t(filled))
-      }
-      if got < 0 {
-        if errno == EINTR { continue }
-        return ([], errno)
-      }
-      if got == 0 { break }
-      filled += got
-    }
-    if filled < count { buffer.removeLast(count - filled) }
-    return (buffer, 0)
+    let (bytes, error) = SystemCalls.read(descriptor, at: 0, count: count)
+    return (error == nil ? bytes : [], error ?? 0)
   }
 
   /// The header's fields (SQLite file format, section 1.3); nil for fewer than 16 bytes.

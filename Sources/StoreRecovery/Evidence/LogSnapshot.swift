@@ -1,5 +1,6 @@
 import CLibrary
 import CoreDataStore
+import SafeFiles
 
 /// The state of a store's log and of its index at one moment. Together with the record of the last healthy open they
 /// show what the log held before. Taking it reads a few hundred bytes and takes no lock. It must come before the
@@ -70,16 +71,13 @@ struct LogSnapshot: Equatable {
   private static func starts(
     of path: String, lastFrame offset: Int64?
   ) -> (header: [UInt8], lastFrame: [UInt8])? {
-    let descriptor = unsafe open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+    let descriptor = SystemCalls.openForReading(path)
     guard descriptor >= 0 else { return nil }
     defer { close(descriptor) }
-    func bytes(_ count: Int, at offset: Int64) -> [UInt8]? {
-      unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
-        filled = max(0, unsafe pread(descriptor, buffer.baseAddress, count, off_t(offset)))
-      }
+    func bytes(_ count: Int, at offset: Int64) -> [UInt8] {
+      SystemCalls.read(descriptor, at: offset, count: count).bytes
     }
-    guard let header = bytes(LostFrames.headerLength, at: 0) else { return nil }
-    return (header, offset.flatMap { bytes(24, at: $0) } ?? [])
+    return (bytes(LostFrames.headerLength, at: 0), offset.map { bytes(24, at: $0) } ?? [])
   }
 }
 

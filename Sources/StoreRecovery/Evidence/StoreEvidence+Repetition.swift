@@ -20,7 +20,7 @@ extension StoreEvidence {
     /// The fingerprint of a failure.
     package static func fingerprint(_ verdict: Verdict, _ evidence: StoreEvidence) -> String {
       let outermost = evidence.failure?.chain.first.map { " \($0.domain) \($0.code)" } ?? ""
-      return "\(verdict.finding.rawValue) \(verdict.rule)\(outermost)"
+      return "\(verdict.finding.rawValue) \(verdict.rule.rawValue)\(outermost)"
     }
   }
 }

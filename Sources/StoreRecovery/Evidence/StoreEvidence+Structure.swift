@@ -63,13 +63,13 @@ enum FileStructure {
 
   /// Damage that does not prevent opening the store: SQLite ignores a log with such a header too, and Core Data does
   /// not need its model cache.
-  static let harmless: Set = [
-    "wal.badHeader", "wal.brokenChain", "file.mainEmpty", "coredata.modelCacheUnreadable",
+  static let harmless: Set<Finding.ID> = [
+    .walBadHeader, .walBrokenChain, .fileMainEmpty, .coredataModelCacheUnreadable,
   ]
 
   /// Damage in the pages of the schema that does not keep SQLite from reading it.
-  private static let readable: Set = [
-    "page.badFragments", "tree.keyOrder", "record.trailingBytes",
+  private static let readable: Set<Finding.ID> = [
+    .pageBadFragments, .treeKeyOrder, .recordTrailingBytes,
   ]
 
   private static func structure(
@@ -78,10 +78,10 @@ enum FileStructure {
     let kept = list.kept.filter { $0.severity == .damage }
     let damage = kept.filter { !harmless.contains($0.id) }
     return StoreEvidence.Structure(
-      findings: Set(damage.map(\.id)).sorted(),
+      findings: Set(damage.map(\.id.rawValue)).sorted(),
       findingCount: damage.count + list.damageCount - kept.count,
       isUnopenable: damage.contains {
-        ($0.table == "sqlite_schema" && !readable.contains($0.id)) || $0.id == "file.truncated"
+        ($0.table == "sqlite_schema" && !readable.contains($0.id)) || $0.id == .fileTruncated
       },
       isComplete: isComplete)
   }

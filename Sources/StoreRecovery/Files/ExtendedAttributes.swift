@@ -1,4 +1,5 @@
 import CLibrary
+import SafeFiles
 
 /// The extended attributes of a file or folder, including access lists.
 struct ExtendedAttributes {
@@ -23,7 +24,7 @@ struct ExtendedAttributes {
 
   /// The attributes of the file or folder at a path; none when it cannot be opened or is anything else.
   init(ofPath path: String) {
-    let descriptor = unsafe open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+    let descriptor = SystemCalls.openForReading(path)
     guard descriptor >= 0 else {
       self.init()
       return

@@ -261,7 +261,7 @@ extension Incidents {
     let now = Timestamp.wholeSeconds(clock())
     let verdict = Verdict(
       finding: .healthy, action: .quarantine, reason: "an earlier store is restored in its place",
-      rule: "restore.replaced")
+      rule: .restoreReplaced)
     let judgement = Judgement(evidence: FileEvidence.read(folder.mainPath), verdict: verdict)
     try mover.check(folder.mainPath, minimumFreeBytes: Self.recordBytes)
     let (target, record) = try mover.begin(

@@ -1,6 +1,7 @@
 import CLibrary
 import CoreDataStore
 import Foundation
+import SafeFiles
 import SafeText
 
 /// Small JSON files that are either complete or missing.
@@ -60,7 +61,7 @@ struct RecordFile {
       throw StoreRecoveryError(
         .unreadableIncident, "the record is not a file of reasonable size", path: path)
     }
-    let descriptor = unsafe open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+    let descriptor = SystemCalls.openForReading(path)
     guard descriptor >= 0 else {
       throw StoreRecoveryError(
         .unreadableIncident, "the record cannot be opened", path: path, errno: errno)

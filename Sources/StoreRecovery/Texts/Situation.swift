@@ -114,18 +114,17 @@ extension Situation {
 
   /// The situation that follows from the rule alone, whatever the finding: conditions that keep a store in its place
   /// although the finding calls for a quarantine, and Lifeboat's own errors.
-  private static func held(_ rule: String, _ evidence: StoreEvidence?) -> Situation? {
+  private static func held(_ rule: Verdict.Rule, _ evidence: StoreEvidence?) -> Situation? {
     switch rule {
-    case "hold.extension", "hold.background": .inBackground
-    case "hold.locked": .deviceLocked
-    case "hold.shared": .inUse
-    case "hold.noSpace", "quarantine.noSpace": .diskFull
-    case "hold.freshFails": isFull(evidence?.trial?.freshCode) ? .diskFull : .noAccess
-    case "hold.copyOpens", "hold.copyUnavailable": .momentary
-    case "hold.unrecorded": .noAccess
-    case "fresh.failed": .putBack
-    case "hold.unreadable", "hold.symbolicLink", "hold.notAFile": .noAccess
-    case "store.missing", "store.notAFile": .noAccess
+    case .holdExtension, .holdBackground: .inBackground
+    case .holdLocked: .deviceLocked
+    case .holdShared: .inUse
+    case .holdNoSpace, .quarantineNoSpace: .diskFull
+    case .holdFreshFails: isFull(evidence?.trial?.freshCode) ? .diskFull : .noAccess
+    case .holdCopyOpens, .holdCopyUnavailable: .momentary
+    case .freshFailed: .putBack
+    case .holdUnrecorded, .holdUnreadable, .holdSymbolicLink, .holdNotAFile: .noAccess
+    case .storeMissing, .storeNotAFile, .fileUnreadable: .noAccess
     default: nil
     }
   }
@@ -142,34 +141,32 @@ extension Situation {
   }
 
   private static func foreign(_ verdict: Verdict, _ evidence: StoreEvidence?) -> Situation {
-    if verdict.rule == "model.foreign" { return .otherApp }
-    if ["file.encrypted", "host.wrongKey"].contains(verdict.rule) { return .encrypted }
-    if evidence?.looksEncrypted == true { return .encrypted }
+    switch verdict.rule {
+    case .modelForeign: .otherApp
+    case .fileEncrypted, .hostWrongKey: .encrypted
+    case _ where evidence?.looksEncrypted == true: .encrypted
     // For a code of a failed open, only a file that looks encrypted, or that could not be read, is refused as foreign.
-    let isCode = ["sqlite.", "cocoa."].contains { verdict.rule.utf8.starts(with: $0.utf8) }
-    return isCode && verdict.action == .refuse && evidence == nil ? .encrypted : .unreadable
+    case .sqlite, .cocoa: verdict.action == .refuse && evidence == nil ? .encrypted : .unreadable
+    case .posix, .named: .unreadable
+    }
   }
 
   // MARK: Codes of the surroundings
 
   private static func surroundings(_ verdict: Verdict, _ evidence: StoreEvidence?) -> Situation {
-    let parts = verdict.rule.utf8.split(separator: UInt8(ascii: "."), maxSplits: 1)
-      .map(Substring.init)
-    let code = parts.count == 2 ? Int(parts[1]) : nil
     let found: Situation? =
-      switch (parts.first, code) {
-      case ("sqlite", let code?): sqlite(code, verdict.action)
-      case ("cocoa", let code?): cocoa(code, verdict.action)
-      case ("posix", let code?): posix(code)
-      case ("file", _): verdict.action == .refuse ? .noAccess : .momentary
-      default: nil
+      switch verdict.rule {
+      case .sqlite(let code): sqlite(code, verdict.action)
+      case .cocoa(let code): cocoa(code, verdict.action)
+      case .posix(let code): posix(code)
+      case .named: nil
       }
     let situation = found ?? (verdict.action == .refuse ? .technical : .momentary)
     guard situation == .noAccess, verdict.action == .wait else { return situation }
     return evidence?.host.isProtectedDataAvailable == true ? .noAccess : .deviceLocked
   }
 
-  private static func sqlite(_ code: Int, _ action: Action) -> Situation? {
+  private static func sqlite(_ code: Int32, _ action: Action) -> Situation? {
     switch code {
     case 23, 7178: return .deviceLocked
     case 13, 4874: return .diskFull
@@ -195,8 +192,8 @@ extension Situation {
     }
   }
 
-  private static func posix(_ code: Int) -> Situation? {
-    switch Int32(exactly: code) {
+  private static func posix(_ code: Int32) -> Situation? {
+    switch code {
     case ENOSPC, EDQUOT: .diskFull
     case EIO: .storageFault
     case EACCES, EPERM, EROFS, ENOENT, ENOTDIR, EISDIR, ELOOP, ENAMETOOLONG: .noAccess

@@ -84,7 +84,7 @@ struct SupportText {
 
   mutating func add(_ verdict: Verdict, _ evidence: StoreEvidence?) {
     add("Verdict", "\(verdict.finding.rawValue), \(verdict.action.rawValue)")
-    add("Rule", verdict.rule)
+    add("Rule", verdict.rule.rawValue)
     add("Reason", verdict.reason)
     if let evidence { add(evidence) }
   }

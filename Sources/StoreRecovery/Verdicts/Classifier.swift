@@ -1,6 +1,7 @@
 import CLibrary
 import CoreDataStore
 import ObjectModel
+import SQLiteFile
 
 /// Decides from the evidence what is wrong with a store, and what to do.
 ///
@@ -16,10 +17,6 @@ package func classifyAtRest(_ evidence: StoreEvidence, policy: Policy = Policy()
 }
 
 struct Classifier {
-  /// The rule for a log that the opener would drop although it holds rows. After the set was copied, opening is
-  /// harmless.
-  static let damagedLog = "store.walDamaged"
-
   let evidence: StoreEvidence
   let policy: Policy
 
@@ -28,7 +25,7 @@ struct Classifier {
     guard let failure = evidence.failure else {
       return Verdict(
         finding: .healthy, action: .open, reason: "nothing prevents opening the store",
-        rule: "open")
+        rule: .open)
     }
     return guarded(judge(failure))
   }
@@ -36,52 +33,52 @@ struct Classifier {
   func verdictAtRest() -> Verdict {
     if let verdict = lossOnOpening() { return verdict }
     guard evidence.mainKind == .file else {
-      return refusal(.hostError, "the path does not name a file", "store.notAFile")
+      return refusal(.hostError, "the path does not name a file", .storeNotAFile)
     }
     if evidence.openErrno != 0 {
-      return refusal(.unavailable, "the file cannot be read", "file.unreadable")
+      return refusal(.unavailable, "the file cannot be read", .fileUnreadable)
     }
     // Without a failed open nothing shows that such a file was ever a store of the app.
-    if evidence.isMainEmpty { return refusal(.foreign, "the file is empty", "file.empty") }
-    if evidence.looksEncrypted == true { return encrypted("file.encrypted") }
+    if evidence.isMainEmpty { return refusal(.foreign, "the file is empty", .fileEmpty) }
+    if evidence.looksEncrypted == true { return encrypted(.fileEncrypted) }
     if evidence.header?.isMagicRight != true {
-      return refusal(.foreign, "the file is not an SQLite file", "file.notADatabase")
+      return refusal(.foreign, "the file is not an SQLite file", .fileNotADatabase)
     }
     if let version = evidence.header?.readVersion, version > 2 {
-      return refusal(.newer, Self.newerSQLite, "file.newer")
+      return refusal(.newer, Self.newerSQLite, .fileNewer)
     }
     guard let structure = evidence.structure else {
       return Verdict(
         finding: .unavailable, action: .retry,
         reason: "the file could not be read to its end, or it changed while it was read",
-        rule: "file.unread")
+        rule: .fileUnread)
     }
     if let other = otherApp() { return other }
     if let model = mismatch() { return guarded(model) }
     // A statement that Lifeboat's parser does not know is only a doubt, because SQLite may know it.
-    let doubts = structure.findings.filter { $0 != "schema.unreadable" }
+    let doubts = structure.findings.filter { $0 != Finding.ID.schemaUnreadable.rawValue }
     if structure.isUnopenable || !doubts.isEmpty {
       return guarded(
         quarantine(
-          .corrupt, "the file is damaged in \(structure.findingCount) places", "file.damaged"))
+          .corrupt, "the file is damaged in \(structure.findingCount) places", .fileDamaged))
     }
     guard structure.isComplete else {
       return Verdict(
         finding: .unavailable, action: .retry, reason: "the time for reading all tables ran out",
-        rule: "file.unread")
+        rule: .fileUnread)
     }
     guard structure.findings.isEmpty else {
       return refusal(
-        .corrupt, "the schema has a statement that could not be read", "schema.unreadable")
+        .corrupt, "the schema has a statement that could not be read", .schemaUnreadable)
     }
     if evidence.expectsModel, evidence.comparison == nil {
       return refusal(
         .foreign, "the file records no version hashes that the model could be compared with",
-        "model.unrecorded")
+        .modelUnrecorded)
     }
     return Verdict(
       finding: .healthy, action: .open, reason: "nothing prevents opening the store",
-      rule: "open")
+      rule: .open)
   }
 
   private static let newerBuild = "a newer build of the app wrote the store"
@@ -123,13 +120,13 @@ struct Classifier {
       return refusal(
         .corrupt,
         "the main file is missing and its \(leftover) is there; opening would create an empty store and discard the log",
-        "store.mainMissing")
+        .storeMainMissing)
     }
     if let leftover, evidence.isMainEmpty {
       return refusal(
         .corrupt,
         "the main file is empty and its \(leftover) is not; opening would discard the log",
-        "store.mainEmpty")
+        .storeMainEmpty)
     }
     switch evidence.wal?.loss?.kind {
     // When the content no longer exists, the opener cannot destroy it.
@@ -138,12 +135,12 @@ struct Classifier {
       return refusal(
         .corrupt,
         "the header of the write-ahead log is damaged; opening would silently drop the newest content\(pages)",
-        Self.damagedLog)
+        .storeWALDamaged)
     case .foreign:
       return refusal(
         .corrupt,
         "the write-ahead log and the main file do not belong together; opening would mix two stores",
-        "store.walForeign")
+        .storeWALForeign)
     case .headerDamaged, .cutShort, .frameDamaged, .gone, nil: break
     }
     return nil
@@ -153,23 +150,23 @@ struct Classifier {
 
   private struct Match {
     let rule: CodeRule
-    let id: String
+    let id: Verdict.Rule
   }
 
   /// The rule that decides: SQLite's code, else a final Cocoa code, else the POSIX code, else the outermost Cocoa code
   /// that is not only a wrapper.
   private func rule(for failure: StoreEvidence.Failure) -> Match? {
     if let code = failure.sqliteCode, let rule = SQLiteRules.rule(for: code) {
-      return Match(rule: rule, id: "sqlite.\(code)")
+      return Match(rule: rule, id: .sqlite(code))
     }
     var codes = failure.chain.filter { $0.domain == OpenFailure.cocoaDomain }.map(\.code)
     if let code = failure.cocoaCode, !codes.contains(code) { codes.insert(code, at: 0) }
     let cocoa = codes.compactMap { code in
-      CocoaRules.rule(for: code).map { Match(rule: $0, id: "cocoa.\(code)") }
+      CocoaRules.rule(for: code).map { Match(rule: $0, id: .cocoa(code)) }
     }
     if let final = cocoa.first(where: { $0.rule.isFinal }) { return final }
     if let code = failure.posixCode {
-      return Match(rule: posixRule(code), id: "posix.\(code)")
+      return Match(rule: posixRule(code), id: .posix(code))
     }
     return cocoa.first { $0.rule.treatment != .wrapper } ?? cocoa.first
   }
@@ -192,7 +189,7 @@ struct Classifier {
       if let other = otherApp() { return other }
       if let meaning = failure.meaning { return judge(meaning) }
     }
-    guard let match else { return unknownError("error.unknown") }
+    guard let match else { return unknownError(.errorUnknown) }
     let rule = match.rule
     let id = match.id
     switch rule.treatment {
@@ -234,17 +231,17 @@ struct Classifier {
   /// The verdict for the meaning that the host gives to its error.
   private func judge(_ meaning: FailureMeaning) -> Verdict {
     switch meaning {
-    case .newerStore: return newer("host.newerStore")
+    case .newerStore: return newer(.hostNewerStore)
     case .otherVersion:
       return mismatch()
         ?? quarantine(
           .incompatible, "the app says that it does not know the version of the store",
-          "host.otherVersion")
-    case .wrongKey: return encrypted("host.wrongKey")
+          .hostOtherVersion)
+    case .wrongKey: return encrypted(.hostWrongKey)
     }
   }
 
-  private func cannotOpen(_ rule: CodeRule, _ id: String) -> Verdict {
+  private func cannotOpen(_ rule: CodeRule, _ id: Verdict.Rule) -> Verdict {
     if !evidence.folderExists {
       return refusal(.unavailable, "the store's folder does not exist", id)
     }
@@ -266,7 +263,7 @@ struct Classifier {
     }
   }
 
-  private func noPermission(_ reason: String, _ id: String) -> Verdict {
+  private func noPermission(_ reason: String, _ id: Verdict.Rule) -> Verdict {
     if evidence.host.isProtectedDataAvailable == false {
       return Verdict(
         finding: .unavailable, action: .wait, reason: "\(reason); the device is locked", rule: id)
@@ -274,14 +271,14 @@ struct Classifier {
     return refusal(.unavailable, reason, id)
   }
 
-  private func noSuchFile(_ rule: CodeRule, _ id: String) -> Verdict {
+  private func noSuchFile(_ rule: CodeRule, _ id: Verdict.Rule) -> Verdict {
     if !evidence.folderExists {
       return refusal(.unavailable, "the store's folder does not exist", id)
     }
     return Verdict(finding: .unavailable, action: .retry, reason: rule.reason, rule: id)
   }
 
-  private func wrapper(_ rule: CodeRule, _ id: String) -> Verdict {
+  private func wrapper(_ rule: CodeRule, _ id: Verdict.Rule) -> Verdict {
     switch evidence.openErrno {
     case 0, nil: return unknownError(id)
     case EACCES, EPERM: return noPermission(rule.reason, id)
@@ -297,15 +294,15 @@ struct Classifier {
     guard evidence.sharesEntities == false else { return nil }
     // A newer build may have renamed all entities.
     if evidence.failure?.meaning == .newerStore {
-      return refusal(.newer, Self.newerBuild, "host.newerStore")
+      return refusal(.newer, Self.newerBuild, .hostNewerStore)
     }
     if evidence.isNewerThanApp == true {
-      return refusal(.newer, Self.newerBuild, "model.newer")
+      return refusal(.newer, Self.newerBuild, .modelNewer)
     }
     return refusal(
       .foreign,
       "the store and the app's model have no entity in common, so it is treated as the store of another app",
-      "model.foreign")
+      .modelForeign)
   }
 
   /// The verdict on a store whose hashes follow rules that came after the known ones; nil for any other.
@@ -315,7 +312,7 @@ struct Classifier {
     else { return nil }
     return refusal(
       .newer, "a newer framework wrote the store: its version hashes are of version \(version)",
-      "model.newerRules")
+      .modelNewerRules)
   }
 
   /// The verdict when the recorded hashes differ from the expected ones; nil when they do not, or when
@@ -330,7 +327,7 @@ struct Classifier {
     return quarantine(
       .incompatible,
       "the store\(writer) and the app's model differ in \(count) of their entities",
-      "model.mismatch")
+      .modelMismatch)
   }
 
   /// The same when the error itself does not say that the model is the cause.
@@ -338,13 +335,13 @@ struct Classifier {
     policy.setsAsideOnMismatchAlone ? mismatch() : nil
   }
 
-  private func newer(_ rule: String = "model.newer") -> Verdict {
+  private func newer(_ rule: Verdict.Rule = .modelNewer) -> Verdict {
     policy.setsAsideNewerStores
       ? quarantine(.newer, Self.newerBuild, rule) : refusal(.newer, Self.newerBuild, rule)
   }
 
   /// The verdict when the error says that the model does not fit, and the hashes do not show it.
-  private func unprovenMismatch(_ rule: CodeRule, _ id: String) -> Verdict {
+  private func unprovenMismatch(_ rule: CodeRule, _ id: Verdict.Rule) -> Verdict {
     if evidence.isNewerThanApp == true { return newer() }
     if evidence.comparison != nil, evidence.undecided?.isEmpty != false {
       return refusal(
@@ -357,7 +354,7 @@ struct Classifier {
     return quarantine(.incompatible, rule.reason, id)
   }
 
-  private func damage(_ reason: String, _ id: String) -> Verdict {
+  private func damage(_ reason: String, _ id: Verdict.Rule) -> Verdict {
     if evidence.looksEncrypted == true { return encrypted(id) }
     if let structure = evidence.structure, structure.findingCount > 0 {
       return quarantine(
@@ -372,7 +369,7 @@ struct Classifier {
       reason: "\(reason), but a second look does not confirm it", rule: id)
   }
 
-  private func notADatabase(_ id: String, _ reason: String = "the file is not an SQLite file")
+  private func notADatabase(_ id: Verdict.Rule, _ reason: String = "the file is not an SQLite file")
     -> Verdict
   {
     if evidence.looksEncrypted == true { return encrypted(id) }
@@ -399,12 +396,12 @@ struct Classifier {
     return damage(reason, id)
   }
 
-  private func encrypted(_ id: String) -> Verdict {
+  private func encrypted(_ id: Verdict.Rule) -> Verdict {
     refusal(.foreign, "the file looks encrypted; the key is missing or wrong", id)
   }
 
   private func statement(
-    _ rule: CodeRule, _ failure: StoreEvidence.Failure, _ id: String
+    _ rule: CodeRule, _ failure: StoreEvidence.Failure, _ id: Verdict.Rule
   ) -> Verdict {
     if let model = mismatchAlone() { return model }
     guard failure.blamesSchema, let structure = evidence.structure, structure.findingCount > 0
@@ -415,10 +412,10 @@ struct Classifier {
       .corrupt, "SQLite cannot read the schema, and a second look found it damaged", id)
   }
 
-  private func unknownError(_ id: String) -> Verdict {
+  private func unknownError(_ id: Verdict.Rule) -> Verdict {
     if let model = mismatchAlone() { return model }
     if evidence.structure?.isUnopenable == true, evidence.looksEncrypted != true {
-      return quarantine(.corrupt, "the header or the schema of the file is damaged", "file.damaged")
+      return quarantine(.corrupt, "the header or the schema of the file is damaged", .fileDamaged)
     }
     return refusal(
       .hostError,
@@ -430,55 +427,55 @@ struct Classifier {
   /// Turns a quarantine into a milder action when a condition for it is not met.
   private func guarded(_ verdict: Verdict) -> Verdict {
     guard verdict.action == .quarantine else { return verdict }
-    func held(_ action: Action, _ reason: String, _ rule: String) -> Verdict {
+    func held(_ action: Action, _ reason: String, _ rule: Verdict.Rule) -> Verdict {
       Verdict(
         finding: verdict.finding, action: action,
         reason: "\(verdict.reason); it stays in place because \(reason)", rule: rule)
     }
     let host = evidence.host
-    if host.isExtension == true { return held(.refuse, "an extension opened it", "hold.extension") }
+    if host.isExtension == true { return held(.refuse, "an extension opened it", .holdExtension) }
     if host.isInBackground == true {
-      return held(.wait, "the app is in the background", "hold.background")
+      return held(.wait, "the app is in the background", .holdBackground)
     }
     if host.isProtectedDataAvailable == false {
-      return held(.wait, "the device is locked", "hold.locked")
+      return held(.wait, "the device is locked", .holdLocked)
     }
     if host.ownsStore == false || evidence.isUsedElsewhere == true {
-      return held(.wait, "another process may use the store", "hold.shared")
+      return held(.wait, "another process may use the store", .holdShared)
     }
     switch evidence.mainKind {
     case .file: break
-    case .symbolicLink: return held(.refuse, "its path is a symbolic link", "hold.symbolicLink")
+    case .symbolicLink: return held(.refuse, "its path is a symbolic link", .holdSymbolicLink)
     case .folder, .other, nil:
-      return held(.refuse, "its path does not name a file", "hold.notAFile")
+      return held(.refuse, "its path does not name a file", .holdNotAFile)
     }
     guard evidence.openErrno == 0 else {
-      return held(.wait, "the file could not be read before the attempt", "hold.unreadable")
+      return held(.wait, "the file could not be read before the attempt", .holdUnreadable)
     }
     if let free = evidence.freeBytes, free < policy.minimumFreeBytes {
       return held(
         .wait, "only \(free) bytes are free, and \(policy.minimumFreeBytes) are needed",
-        "hold.noSpace")
+        .holdNoSpace)
     }
     if let repetition = evidence.repetition {
       guard repetition.isKnown else {
         return held(
-          .refuse, "the record of earlier launches could not be read", "hold.unrecorded")
+          .refuse, "the record of earlier launches could not be read", .holdUnrecorded)
       }
       if repetition.same >= 2 {
         return held(
           .openInMemory,
           "this build has set it aside \(repetition.same) times for the same reason",
-          "hold.repeated")
+          .holdRepeated)
       }
       if repetition.all >= policy.maximumQuarantines {
         return held(
           .openInMemory, "this build has set it aside \(repetition.all) times already",
-          "hold.repeated")
+          .holdRepeated)
       }
       if repetition.same == 1, repetition.isAllowed == false {
         return held(
-          .refuse, "the app does not want it to be set aside a second time", "hold.hostDecides")
+          .refuse, "the app does not want it to be set aside a second time", .holdHostDecides)
       }
     }
     if let trial = evidence.trial { return heldBack(by: trial, held) ?? verdict }
@@ -486,28 +483,32 @@ struct Classifier {
   }
 
   private func heldBack(
-    by trial: StoreEvidence.Trial, _ held: (Action, String, String) -> Verdict
+    by trial: StoreEvidence.Trial, _ held: (Action, String, Verdict.Rule) -> Verdict
   ) -> Verdict? {
     if trial.makesFreshStore == false {
       let code = trial.freshCode.map { " (error \($0))" } ?? ""
       return held(
-        .wait, "no throw-away store could be made beside it\(code)", "hold.freshFails")
+        .wait, "no throw-away store could be made beside it\(code)", .holdFreshFails)
     }
     switch trial.copy {
     case .opened:
-      return held(.retry, "a private copy of it opens", "hold.copyOpens")
+      return held(.retry, "a private copy of it opens", .holdCopyOpens)
     case .unavailable:
       return held(
-        .retry, "a private copy of it failed for another reason", "hold.copyUnavailable")
+        .retry, "a private copy of it failed for another reason", .holdCopyUnavailable)
     case .failed, .skipped, nil: return nil
     }
   }
 
-  private func refusal(_ finding: Verdict.Finding, _ reason: String, _ rule: String) -> Verdict {
+  private func refusal(_ finding: Verdict.Finding, _ reason: String, _ rule: Verdict.Rule)
+    -> Verdict
+  {
     Verdict(finding: finding, action: .refuse, reason: reason, rule: rule)
   }
 
-  private func quarantine(_ finding: Verdict.Finding, _ reason: String, _ rule: String) -> Verdict {
+  private func quarantine(_ finding: Verdict.Finding, _ reason: String, _ rule: Verdict.Rule)
+    -> Verdict
+  {
     Verdict(finding: finding, action: .quarantine, reason: reason, rule: rule)
   }
 }

@@ -41,11 +41,11 @@ public struct Verdict: Sendable, Codable, Equatable {
   public var action: Action
   /// Why, in words, for support.
   public var reason: String
-  /// The rule that decided, for programs, for example `sqlite.11`.
-  public var rule: String
+  /// The rule that decided.
+  public var rule: Rule
 
   /// Creates a verdict from its parts.
-  public init(finding: Finding, action: Action, reason: String, rule: String) {
+  public init(finding: Finding, action: Action, reason: String, rule: Rule) {
     self.finding = finding
     self.action = action
     self.reason = reason

@@ -1,5 +1,7 @@
+import CoreDataForensics
 import CoreDataStore
 import SQLiteFile
+import SQLiteForensics
 import SafeText
 
 /// Decides for each text in a record whether it may be passed on, before the record becomes JSON.
@@ -190,16 +192,16 @@ struct RecordMask {
   /// Messages about schemas, models and entities quote names that the file holds.
   static func quotesNothing(_ id: String) -> Bool {
     guard let dot = id.utf8.firstIndex(of: UInt8(ascii: ".")) else { return false }
-    return families.contains(String(id[..<dot])) || exceptions.contains(id)
+    return families.contains(String(id[..<dot])) || exceptions.contains(.init(rawValue: id))
   }
 
   private static let families: Set<String> = [
     "cell", "file", "freeblock", "freelist", "header", "index", "journal", "overflow", "page",
     "ptrmap", "record", "row", "text", "tree", "wal",
   ]
-  private static let exceptions: Set<String> = [
-    "coredata.badDigest", "coredata.metadataMissing", "coredata.modelMismatch",
-    "schema.badType", "schema.lost",
+  private static let exceptions: Set<Finding.ID> = [
+    .coredataBadDigest, .coredataMetadataMissing, .coredataModelMismatch,
+    .schemaBadType, .schemaLost,
   ]
 
   // MARK: - Rules

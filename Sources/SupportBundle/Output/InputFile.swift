@@ -53,23 +53,14 @@ final class InputFile: Sendable {
   /// file ends.
   func read(at offset: UInt64, into buffer: inout [UInt8], count: Int) throws(BundleError) -> Int {
     let wanted = min(count, buffer.count)
-    var done = 0
-    while done < wanted {
-      guard let position = off_t(exactly: offset &+ UInt64(done)), position >= 0 else { break }
-      let read = unsafe buffer.withUnsafeMutableBytes { raw in
-        SystemPath.retrying {
-          unsafe pread(
-            descriptor, UnsafeMutableRawBufferPointer(rebasing: raw[done..<wanted]).baseAddress,
-            wanted - done, position)
-        }
-      }
-      if read < 0 {
-        throw SystemPath.error(
-          .readFailed, "the file cannot be read", errno, path: path,
-          offset: offset &+ UInt64(done))
-      }
-      if read == 0 { break }
-      done += read
+    guard let position = Int64(exactly: offset), position <= .max - Int64(wanted) else { return 0 }
+    let (done, error) = unsafe buffer.withUnsafeMutableBytes { raw in
+      unsafe SystemCalls.read(
+        descriptor, at: position, into: UnsafeMutableRawBufferPointer(rebasing: raw[..<wanted]))
+    }
+    if let error {
+      throw SystemPath.error(
+        .readFailed, "the file cannot be read", error, path: path, offset: offset + UInt64(done))
     }
     return done
   }

@@ -56,7 +56,7 @@ enum Form: CaseIterable {
     }
     let incident = try #require(opened.incidents.first)
     #expect(opened.incidents.count == 1)
-    #expect(incident.verdict.rule == "model.mismatch")
+    #expect(incident.verdict.rule.rawValue == "model.mismatch")
     #expect(incident.evidence.failure?.cocoaCode == 134100)
     #expect(incident.model?.differing == ["Task"])
     #expect(stack.made == 3)
@@ -84,7 +84,7 @@ enum Form: CaseIterable {
       Issue.record("it opened")
       return
     }
-    #expect(failed.verdict.rule == "model.foreign")
+    #expect(failed.verdict.rule.rawValue == "model.foreign")
     #expect(failed.verdict.finding == .foreign)
   }
 
@@ -94,7 +94,7 @@ enum Form: CaseIterable {
     let opened = try await load(form) {
       stack.container([stack.description("Done.sqlite")], Stack.renamed)
     }
-    #expect(opened.incidents.map(\.verdict.rule) == ["model.mismatch"])
+    #expect(opened.incidents.map(\.verdict.rule.rawValue) == ["model.mismatch"])
   }
 
   @Test(arguments: Form.allCases) func onlyTheStoreThatFails(_ form: Form) async throws {
@@ -234,7 +234,7 @@ enum Form: CaseIterable {
     try Data(repeating: 0x41, count: 8192).write(to: stack.url("Done.sqlite"))
     let opened = try await load(form) { stack.container([stack.description("Done.sqlite")]) }
     #expect(opened.incidents.map(\.verdict.finding) == [.foreign])
-    #expect(opened.incidents.map(\.verdict.rule) == ["sqlite.26"])
+    #expect(opened.incidents.map(\.verdict.rule.rawValue) == ["sqlite.26"])
   }
 
   /// A store that comes with the app does not fit: the error is the app's to see, the file stays.

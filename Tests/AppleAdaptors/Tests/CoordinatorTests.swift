@@ -37,7 +37,7 @@ import Testing
       all.append(coordinator)
       return coordinator
     }.get()
-    #expect(opened.incident?.verdict.rule == "model.mismatch")
+    #expect(opened.incident?.verdict.rule.rawValue == "model.mismatch")
     #expect(stack.made == 3)
     #expect(opened.handle.persistentStores.count == 1)
     #expect(try stack.rows("Done.sqlite") == [])
@@ -52,7 +52,7 @@ import Testing
       return
     }
     #expect(failed.verdict.finding == .foreign)
-    #expect(failed.verdict.rule == "model.foreign")
+    #expect(failed.verdict.rule.rawValue == "model.foreign")
     #expect((failed.error as NSError).code == 134100)
     #expect(stack.made == 1)
     #expect(!stack.hasQuarantine)

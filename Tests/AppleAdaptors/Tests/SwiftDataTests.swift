@@ -40,7 +40,7 @@ private final class Tag: PersistentModel {
   @Test func mismatch() throws {
     try stack.makeStore("default.store")
     let opened = try open()
-    #expect(opened.incident?.verdict.rule == "model.mismatch")
+    #expect(opened.incident?.verdict.rule.rawValue == "model.mismatch")
     #expect(opened.incident?.evidence.failure?.sqliteCode == nil)
     #expect(stack.made == 3)
     #expect(try stack.rows(keptIn: opened.incident)?.count == 1)
@@ -61,7 +61,7 @@ private final class Tag: PersistentModel {
       return
     }
     #expect(failed.verdict.finding == .foreign)
-    #expect(failed.verdict.rule == "model.foreign")
+    #expect(failed.verdict.rule.rawValue == "model.foreign")
     #expect(stack.made == 1)
     #expect(!stack.hasQuarantine)
     #expect(try stack.rows("default.store")?.count == 1)
@@ -96,6 +96,6 @@ private final class Tag: PersistentModel {
     bytes.replaceSubrange(100..<200, with: repeatElement(0xEE, count: 100))
     try bytes.write(to: url)
     let opened = try open()
-    #expect(opened.incident?.verdict.rule == "file.damaged")
+    #expect(opened.incident?.verdict.rule.rawValue == "file.damaged")
   }
 }

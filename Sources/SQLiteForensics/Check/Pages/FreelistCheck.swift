@@ -16,7 +16,7 @@ struct FreelistCheck {
     if isWhole, pageCount != Int(header.freelistPageCount) {
       tree.findings.add(
         Finding(
-          "freelist.badCount",
+          .freelistBadCount,
           "the header counts \(header.freelistPageCount) free pages, the freelist has \(pageCount)",
           member: headerPlace.member, page: 1, offset: headerPlace.offset + 36))
     }
@@ -31,14 +31,14 @@ struct FreelistCheck {
     let room = reader.usableSize / 4 - 2
     while trunk != 0 {
       let place = reader.location(of: trunk)
-      func add(_ id: String, _ message: String, _ offset: Int = 0) {
+      func add(_ id: Finding.ID, _ message: String, _ offset: Int = 0) {
         tree.findings.add(
           Finding(
             id, message, member: place.member, page: trunk, offset: place.offset + Int64(offset)))
       }
       guard trunk <= limit else {
         add(
-          "freelist.outOfRange",
+          .freelistOutOfRange,
           "the freelist leads to page \(trunk), but the database has \(limit) pages")
         return false
       }
@@ -46,7 +46,7 @@ struct FreelistCheck {
         trunk, as: .freelistTrunk, owner: PageMap.noOwner, parent: previous)
       {
         add(
-          before.kind == .freelistTrunk ? "freelist.cycle" : "page.referencedTwice",
+          before.kind == .freelistTrunk ? .freelistCycle : .pageReferencedTwice,
           before.kind == .freelistTrunk
             ? "the freelist leads back to this trunk"
             : "the freelist leads to this page, which is already in use as \(before.kind.words)")
@@ -59,7 +59,7 @@ struct FreelistCheck {
       do {
         guard let page = try reader.page(trunk) else {
           tree.map.change(trunk, to: .unreadable)
-          add("page.missing", "the file ends before this page of the freelist")
+          add(.pageMissing, "the file ends before this page of the freelist")
           return false
         }
         next = page.uint32(at: 0)
@@ -70,7 +70,7 @@ struct FreelistCheck {
         }
       }
       if count > room {
-        add("freelist.badTrunk", "a trunk lists \(count) pages, but has room for \(room)", 4)
+        add(.freelistBadTrunk, "a trunk lists \(count) pages, but has room for \(room)", 4)
       }
       var strays = 0
       var repeats = 0
@@ -91,12 +91,12 @@ struct FreelistCheck {
       }
       if strays > 0 {
         add(
-          "freelist.outOfRange",
+          .freelistOutOfRange,
           "a trunk lists \(strays) pages that are not in the file, first page \(firstStray)")
       }
       if repeats > 0 {
         add(
-          "freelist.duplicate",
+          .freelistDuplicate,
           "a trunk lists \(repeats) pages that are in use or listed already, first page \(firstRepeat)"
         )
       }

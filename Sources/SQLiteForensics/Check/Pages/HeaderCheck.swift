@@ -10,7 +10,7 @@ enum HeaderCheck {
     let place = reader.location(of: 1)
     var findings: [Finding] = []
     func add(
-      _ id: String, _ message: String, _ offset: Int, _ severity: Finding.Severity = .damage
+      _ id: Finding.ID, _ message: String, _ offset: Int, _ severity: Finding.Severity = .damage
     ) {
       findings.append(
         Finding(
@@ -21,13 +21,13 @@ enum HeaderCheck {
     // Sections 1.3.4 and 1.3.5: the fractions must be 64, 32 and 32.
     if page.byte(at: 21) != 64 || page.byte(at: 22) != 32 || page.byte(at: 23) != 32 {
       add(
-        "header.badFractions",
+        .headerBadFractions,
         "the payload fractions are \(page.byte(at: 21)), \(page.byte(at: 22)) and \(page.byte(at: 23)), not 64, 32 and 32, so SQLite refuses the file",
         21)
     }
     if header.writeVersion == 0 || header.writeVersion > 2 || header.readVersion == 0 {
       add(
-        "header.badVersion",
+        .headerBadVersion,
         "the write version is \(header.writeVersion) and the read version \(header.readVersion); known are 1 and 2",
         18, .note)
     }
@@ -36,35 +36,33 @@ enum HeaderCheck {
       // SQLite casts the number to a byte.
       let isRefused = header.schemaFormat & 0xff > 4
       add(
-        "header.badSchemaFormat",
+        .headerBadSchemaFormat,
         "the schema format is \(header.schemaFormat); known are 1 to 4\(isRefused ? ", and SQLite refuses the file" : "")",
         44, isRefused ? .damage : .note)
     }
     let encoding = page.uint32(at: 56)
     if hasTables, encoding == 0 || encoding > 3 {
       add(
-        "header.badEncoding",
+        .headerBadEncoding,
         "the text encoding is \(encoding), which is not valid; it is read as \(header.textEncoding.name)",
         56, .note)
     }
     if page.part(72, 20).array().contains(where: { $0 != 0 }) {
-      add(
-        "header.reservedBytes", "the 20 bytes reserved for later versions are not zero", 72, .note)
+      add(.headerReservedBytes, "the 20 bytes reserved for later versions are not zero", 72, .note)
     }
     if header.isIncrementalVacuum, !header.hasPointerMap {
-      add(
-        "header.badAutoVacuum", "incremental vacuum is on, but there is no pointer map", 64)
+      add(.headerBadAutoVacuum, "incremental vacuum is on, but there is no pointer map", 64)
     }
     let largest = database.schema.entries.map(\.rootPage).max() ?? 1
     if header.hasPointerMap, hasTables, header.largestRootPage != max(largest, 1) {
       add(
-        "header.badLargestRoot",
+        .headerBadLargestRoot,
         "the largest root page is \(max(largest, 1)), but the header says \(header.largestRootPage)",
         52)
     }
     if !header.isPageCountValid, header.versionValidFor != 0 {
       add(
-        "header.staleCount",
+        .headerStaleCount,
         "the header's page count of \(header.pageCount) is stale: the last writer did not update it",
         28, .note)
     }
@@ -73,7 +71,7 @@ enum HeaderCheck {
       database.votedLayout == nil
     {
       add(
-        "wal.none",
+        .walNone,
         "the store is in WAL mode, but has no -wal file beside it: after a clean close this is normal, else the newest rows are missing",
         19, .note)
     }
@@ -92,7 +90,7 @@ enum HeaderCheck {
     guard database.sizeBytes > wanted else { return [] }
     return [
       Finding(
-        "file.trailing",
+        .fileTrailing,
         "\(database.sizeBytes - wanted) bytes follow the last of \(database.pageCount) pages",
         severity: .note, offset: wanted)
     ]

@@ -69,12 +69,12 @@ enum PointerMapCheck {
       if isMissing {
         tree.findings.add(
           Finding(
-            "page.missing", "the file ends before this pointer-map page", member: place.member,
+            .pageMissing, "the file ends before this pointer-map page", member: place.member,
             page: number, offset: place.offset))
       } else if wrong > 0 {
         tree.findings.add(
           Finding(
-            "ptrmap.badEntry",
+            .ptrmapBadEntry,
             (wrong == 1 ? "1 entry" : "\(wrong) entries")
               + " of the pointer map \(wrong == 1 ? "is" : "are") wrong: \(first)",
             member: place.member, page: number, offset: place.offset + Int64(firstOffset)))

@@ -39,11 +39,12 @@ struct SchemaCheck {
 
   private mutating func judge(_ entry: SchemaEntry) {
     guard ["table", "index", "view", "trigger"].contains(entry.type) else {
-      return add(entry, "schema.badType", "an entry of the schema has an unknown type")
+      return add(entry, .schemaBadType, "an entry of the schema has an unknown type")
     }
     guard let sql = entry.sql, !sql.isEmpty else {
       if entry.type != "index" || !SQLName(entry.name).hasPrefix("sqlite_autoindex_") {
-        let id = entry.type == "table" && entry.rootPage > 0 ? "schema.unreadable" : "schema.noSQL"
+        let id: Finding.ID =
+          entry.type == "table" && entry.rootPage > 0 ? .schemaUnreadable : .schemaNoSQL
         add(entry, id, "the \(entry.type) \(entry.name) has no CREATE statement")
       }
       return
@@ -143,16 +144,16 @@ struct SchemaCheck {
     let isReadable = entry.type != "table" || entry.sql.flatMap { TableDefinition(sql: $0) } != nil
     guard isReadable || entry.rootPage == 0 else {
       return add(
-        entry, "schema.unreadable",
+        entry, .schemaUnreadable,
         "the CREATE statement of \(entry.name) is not readable: \(defect)")
     }
     add(
-      entry, "schema.badSQL",
+      entry, .schemaBadSQL,
       "SQLite refuses the CREATE statement of the \(entry.type), and the whole file with it: \(defect)"
     )
   }
 
-  private mutating func add(_ entry: SchemaEntry, _ id: String, _ message: String) {
+  private mutating func add(_ entry: SchemaEntry, _ id: Finding.ID, _ message: String) {
     guard findings.count < FindingList.limit else { return }
     findings.append(Finding(id, message, table: entry.name))
   }

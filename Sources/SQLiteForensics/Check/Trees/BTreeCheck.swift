@@ -147,7 +147,7 @@ struct BTreeCheck: ~Copyable {
     if let before {
       counts.isWhole = false
       report(
-        "page.referencedTwice",
+        .pageReferencedTwice,
         before.owner == tree.number
           ? "a b-tree leads to this page twice"
           : "a b-tree leads to this page, which is already in use as \(before.kind.words)",
@@ -163,7 +163,7 @@ struct BTreeCheck: ~Copyable {
       guard let page = try reader.page(number) else {
         counts.isWhole = false
         report(
-          "page.missing",
+          .pageMissing,
           number == 0
             ? "a b-tree leads to page 0, which does not exist" : "the file ends before this page",
           number, place, tree.name)
@@ -174,14 +174,14 @@ struct BTreeCheck: ~Copyable {
         guard header.kind.isTable == isTable else {
           counts.isWhole = false
           return report(
-            "page.wrongKind",
+            .pageWrongKind,
             isTable ? "an index page is in a table's b-tree" : "a table page is in an index b-tree",
             number, place, tree.name)
         }
         guard pending.depth < Self.deepest else {
           counts.isWhole = false
           return report(
-            "tree.tooDeep", "the b-tree is deeper than SQLite allows", number, place, tree.name)
+            .treeTooDeep, "the b-tree is deeper than SQLite allows", number, place, tree.name)
         }
         map.change(number, to: PageKind(header.kind))
         counts.pages += 1
@@ -189,7 +189,7 @@ struct BTreeCheck: ~Copyable {
           if leafDepth < 0 { leafDepth = pending.depth }
           if leafDepth != pending.depth {
             report(
-              "tree.unevenDepth",
+              .treeUnevenDepth,
               "a leaf is \(pending.depth) levels below the root, but others are \(leafDepth)",
               number, place, tree.name)
           }
@@ -221,7 +221,7 @@ struct BTreeCheck: ~Copyable {
     if contentStart > usableSize || contentStart < pointersEnd {
       isAccountable = false
       report(
-        "page.badContentStart",
+        .pageBadContentStart,
         "the page's header puts the start of the cells at byte \(contentStart); possible are \(pointersEnd) to \(usableSize)",
         pending.page, at, tree.name, headerStart + 5)
     } else {
@@ -353,7 +353,7 @@ struct BTreeCheck: ~Copyable {
       let last = chain.last
       guard chain.offset >= contentStart, let block = chain.next(page) else {
         return report(
-          "freeblock.badChain",
+          .freeblockBadChain,
           chain.isBackwards && last > 0
             ? "the chain of freeblocks goes back from byte \(last) to \(chain.offset)"
             : "the chain of freeblocks leads to byte \(chain.offset), outside the area of the cells",
@@ -361,20 +361,20 @@ struct BTreeCheck: ~Copyable {
       }
       guard block.size >= 4, block.end <= usableSize else {
         return report(
-          "freeblock.badSize",
+          .freeblockBadSize,
           "the freeblock at byte \(block.offset) has an impossible size of \(block.size) bytes",
           number, at, name, block.offset)
       }
       // SQLite joins blocks with fewer than four bytes between them.
       guard chain.offset == 0 || chain.offset > block.end &+ 3 else {
         return report(
-          "freeblock.badChain",
+          .freeblockBadChain,
           "the freeblock at byte \(block.offset) has \(block.size) bytes, but the next one starts at byte \(chain.offset)",
           number, at, name, block.offset)
       }
       if !space.take(block.offset, block.size) {
         report(
-          "freeblock.overlap", "the freeblock at byte \(block.offset) overlaps a cell",
+          .freeblockOverlap, "the freeblock at byte \(block.offset) overlaps a cell",
           number, at, name, block.offset)
         isAccountable = false
       }
@@ -384,7 +384,7 @@ struct BTreeCheck: ~Copyable {
     let counted = Int(page.byte(at: headerStart &+ 7))
     if fragments != counted {
       report(
-        "page.badFragments",
+        .pageBadFragments,
         "the free space does not add up: \(fragments) bytes belong to no cell or freeblock, but the header counts \(counted)",
         number, at, name, headerStart + 7)
     }
@@ -440,7 +440,7 @@ struct BTreeCheck: ~Copyable {
     while next != 0 {
       if done >= spill.total {
         report(
-          "overflow.tooLong",
+          .overflowTooLong,
           "an overflow chain goes on at page \(next), after the end of its payload", owner, place,
           tree.name, spill.cell)
         return true
@@ -448,7 +448,7 @@ struct BTreeCheck: ~Copyable {
       let before = map.claim(next, as: .overflow, owner: tree.number, parent: parent)
       if let before {
         report(
-          "page.referencedTwice",
+          .pageReferencedTwice,
           "an overflow chain leads to this page, which is already in use as \(before.kind.words)",
           next, reader.location(of: next), tree.name)
         return false
@@ -473,7 +473,7 @@ struct BTreeCheck: ~Copyable {
     }
     guard done >= spill.total else {
       report(
-        "overflow.broken",
+        .overflowBroken,
         "an overflow chain breaks off at page \(next) after \(done) of \(spill.total) bytes",
         owner, place, tree.name, spill.cell)
       return false
@@ -489,7 +489,7 @@ struct BTreeCheck: ~Copyable {
 
   @inline(never)
   private mutating func report(
-    _ id: String, _ message: String, _ page: UInt32,
+    _ id: Finding.ID, _ message: String, _ page: UInt32,
     _ place: (member: Finding.Member, offset: Int64), _ table: String, _ offsetInPage: Int = 0
   ) {
     findings.add(

@@ -24,9 +24,9 @@ struct CellTrouble {
   }
 
   /// The findings, without page and offset.
-  var findings: [(id: String, message: String)] {
-    var all: [(id: String, message: String)] = []
-    func add(_ tally: Tally, _ id: String, _ one: String, _ many: String) {
+  var findings: [(id: Finding.ID, message: String)] {
+    var all: [(id: Finding.ID, message: String)] = []
+    func add(_ tally: Tally, _ id: Finding.ID, _ one: String, _ many: String) {
       guard tally.count > 0 else { return }
       all.append(
         (
@@ -37,14 +37,14 @@ struct CellTrouble {
         ))
     }
     add(
-      pointers, "cell.badPointer", "lies outside the cell area of its page",
+      pointers, .cellBadPointer, "lies outside the cell area of its page",
       "lie outside the cell area of their page")
     add(
-      lengths, "cell.badLength", "has a payload longer than the file",
+      lengths, .cellBadLength, "has a payload longer than the file",
       "have payloads longer than the file")
-    add(ends, "cell.pastEnd", "runs past the end of its page", "run past the end of their page")
-    add(overlaps, "cell.overlap", "overlaps another cell", "overlap other cells")
-    add(keys, "tree.keyOrder", "has a row id out of order", "have row ids out of order")
+    add(ends, .cellPastEnd, "runs past the end of its page", "run past the end of their page")
+    add(overlaps, .cellOverlap, "overlaps another cell", "overlap other cells")
+    add(keys, .treeKeyOrder, "has a row id out of order", "have row ids out of order")
     return all
   }
 }

@@ -54,7 +54,7 @@ struct RecordCheck: ~Copyable {
   mutating func check(
     _ payload: RawSpan, total: Int, rowID: Int64?, _ rules: borrowing RecordRules,
     _ place: ValuePlace
-  ) -> (id: String, message: String)? {
+  ) -> (id: Finding.ID, message: String)? {
     let have = payload.byteCount
     guard let header = Varint.read(payload, at: 0, end: have), header.value <= UInt64(total),
       header.value >= UInt64(header.length)
@@ -111,13 +111,11 @@ struct RecordCheck: ~Copyable {
     }
     if body != total {
       return (
-        "record.trailingBytes", "the values of a record end after \(body) of its \(total) bytes"
+        .recordTrailingBytes, "the values of a record end after \(body) of its \(total) bytes"
       )
     }
     if number > rules.maxFields {
-      return (
-        "record.tooManyFields", "a record has \(number) fields for \(rules.maxFields) columns"
-      )
+      return (.recordTooManyFields, "a record has \(number) fields for \(rules.maxFields) columns")
     }
     // Fields missing at the end.
     var missing = number
@@ -126,7 +124,7 @@ struct RecordCheck: ~Copyable {
       missing &+= 1
     }
     if rules.endsWithRowID, lastClass != StorageClasses.integer.rawValue {
-      return ("index.noRowID", "an index entry does not end with a row id")
+      return (.indexNoRowID, "an index entry does not end with a row id")
     }
     if have != total { incompleteSums.formUnion(rules.sumNumbers) }
     if rules.entrySum >= 0 { sums[rules.entrySum] &+= entry }
@@ -513,20 +511,18 @@ struct RecordCheck: ~Copyable {
     }
   }
 
-  private static func words(_ problem: Problem) -> (String, String, Finding.Severity) {
+  private static func words(_ problem: Problem) -> (Finding.ID, String, Finding.Severity) {
     switch problem {
-    case .null: ("record.null", "NULL where the declaration says NOT NULL", .damage)
+    case .null: (.recordNull, "NULL where the declaration says NOT NULL", .damage)
     case .affinity:
-      ("record.affinity", "of a storage class that SQLite never stores in such a column", .damage)
+      (.recordAffinity, "of a storage class that SQLite never stores in such a column", .damage)
     case .numericText:
-      (
-        "record.affinity", "text that SQLite would have stored as a number", .damage
-      )
+      (.recordAffinity, "text that SQLite would have stored as a number", .damage)
     case .rowIDField:
-      ("record.rowIDField", "not NULL, although the column is the row id", .damage)
+      (.recordRowIDField, "not NULL, although the column is the row id", .damage)
     case .reserved:
-      ("record.reservedType", "of serial type 10 or 11, which are reserved", .damage)
-    default: ("record.badText", "text that is not valid in the file's encoding", .note)
+      (.recordReservedType, "of serial type 10 or 11, which are reserved", .damage)
+    default: (.recordBadText, "text that is not valid in the file's encoding", .note)
     }
   }
 }

@@ -1,3 +1,5 @@
+import ObjectModel
+
 /// Version hashes by themselves, as people send them: in a log, in a mail, in a property list of a store's metadata.
 ///
 /// It is used to explain such a file where a store or a model is expected.

@@ -1,3 +1,5 @@
+public import ObjectModel
+
 /// What a store records beside one version of a model: whether the store opens with it, and which
 /// entities agree.
 ///

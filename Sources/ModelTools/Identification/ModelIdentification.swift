@@ -1,3 +1,5 @@
+public import ObjectModel
+
 /// Which version of a model wrote a store, as far as its recorded hashes tell.
 public struct ModelIdentification: Sendable {
   /// A version beside what the store records.

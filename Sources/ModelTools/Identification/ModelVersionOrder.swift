@@ -1,3 +1,4 @@
+public import ObjectModel
 import SafeText
 
 /// Which versions of a model are older and which newer.
@@ -145,6 +146,6 @@ extension ModelCollection {
       members[folder, default: []].append(version)
     }
     let marked = folders.compactMap { members[$0] }.filter { $0.contains(where: \.isMarkedCurrent) }
-    return marked.isEmpty ? [self] : marked.map { ModelCollection(versions: $0) }
+    return marked.isEmpty ? [self] : marked.map { ModelCollection(of: $0) }
   }
 }

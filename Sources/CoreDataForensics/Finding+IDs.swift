@@ -1,0 +1,36 @@
+package import SQLiteFile
+
+/// What the check of Core Data's tables finds, and what it does not look at.
+extension Finding.ID {
+  /// Rows have primary keys that Core Data would give to new rows.
+  package static let coredataKeyCounter = Self(rawValue: "coredata.keyCounter")
+  /// Relationships lead to rows that are not there.
+  package static let coredataDanglingReference = Self(rawValue: "coredata.danglingReference")
+  /// Links of a many-to-many relationship lead to rows that are not there.
+  package static let coredataDanglingLink = Self(rawValue: "coredata.danglingLink")
+  /// Values have a storage class that the attribute's type is never stored as.
+  package static let coredataStorageClass = Self(rawValue: "coredata.storageClass")
+  /// Values are in files of their own, and the files are not there.
+  package static let coredataExternalFileMissing = Self(rawValue: "coredata.externalFileMissing")
+  /// The table of an entity is not there.
+  package static let coredataTableMissing = Self(rawValue: "coredata.tableMissing")
+  /// A table lacks columns that the model calls for.
+  package static let coredataColumnMissing = Self(rawValue: "coredata.columnMissing")
+  /// The model that the store carries is not the one whose hashes it records.
+  package static let coredataModelMismatch = Self(rawValue: "coredata.modelMismatch")
+  /// What is recorded as the version hash of an entity is not 32 bytes long.
+  package static let coredataBadHash = Self(rawValue: "coredata.badHash")
+  /// The digest or checksum in the metadata does not follow from the version hashes.
+  package static let coredataBadDigest = Self(rawValue: "coredata.badDigest")
+  /// Not checked: primary keys and entity numbers.
+  package static let coredataKeys = Self(rawValue: "coredata.keys")
+  /// Not checked: the tables that the model needs.
+  package static let coredataTables = Self(rawValue: "coredata.tables")
+  /// Not checked: version hashes.
+  package static let coredataHashes = Self(rawValue: "coredata.hashes")
+  /// Not checked: tables, references and storage classes.
+  package static let coredataValues = Self(rawValue: "coredata.values")
+
+  /// This user may not read files beside the main file.
+  package static let storeFilesUnread = Self(rawValue: "store.filesUnread")
+}

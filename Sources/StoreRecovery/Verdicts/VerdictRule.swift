@@ -1,0 +1,154 @@
+extension Verdict {
+  /// The rule that decided: an error code, or a condition with a name. More names may come, and unknown ones are kept.
+  public enum Rule: RawRepresentable, Sendable, Hashable, Codable, CustomStringConvertible {
+    /// SQLite's extended result code, for example `sqlite.11`.
+    case sqlite(Int32)
+    /// A code of Core Data's or Foundation's, for example `cocoa.134100`.
+    case cocoa(Int)
+    /// The system's error number, for example `posix.28`.
+    case posix(Int32)
+    /// Any other rule, for example `hold.shared`.
+    case named(String)
+
+    /// Creates a rule from its text.
+    public init(rawValue: String) {
+      let parts = rawValue.utf8.split(separator: UInt8(ascii: "."), maxSplits: 1)
+        .map(Substring.init)
+      let code: Self? =
+        switch (parts.first, parts.last) {
+        case ("sqlite", let number?): Int32(number).map(Self.sqlite)
+        case ("cocoa", let number?): Int(number).map(Self.cocoa)
+        case ("posix", let number?): Int32(number).map(Self.posix)
+        default: nil
+        }
+      // A number in another form, such as `sqlite.011`, is kept as it is written.
+      if let code, code.rawValue == rawValue { self = code } else { self = .named(rawValue) }
+    }
+
+    /// The text, for programs: the same in JSON, logs and reports.
+    public var rawValue: String {
+      switch self {
+      case .sqlite(let code): "sqlite.\(code)"
+      case .cocoa(let code): "cocoa.\(code)"
+      case .posix(let code): "posix.\(code)"
+      case .named(let name): name
+      }
+    }
+
+    /// The same text.
+    public var description: String { rawValue }
+  }
+}
+
+// MARK: The store
+
+extension Verdict.Rule {
+  /// Nothing prevents opening the store.
+  public static let open = Self.named("open")
+  /// The main file is missing, and its log or journal may hold rows.
+  public static let storeMainMissing = Self.named("store.mainMissing")
+  /// The main file is empty, and its log or journal may hold rows.
+  public static let storeMainEmpty = Self.named("store.mainEmpty")
+  /// The opener would drop the log although it holds rows. After the set was copied, opening is harmless.
+  public static let storeWALDamaged = Self.named("store.walDamaged")
+  /// The log belongs to another store.
+  public static let storeWALForeign = Self.named("store.walForeign")
+  /// The store's folder cannot be read.
+  public static let storeUnreadable = Self.named("store.unreadable")
+  /// There is no file of a store at the path.
+  public static let storeMissing = Self.named(StoreRecoveryError.Code.missing.rawValue)
+  /// The URL or the path does not name a file.
+  public static let storeNotAFile = Self.named(StoreRecoveryError.Code.notAFile.rawValue)
+  /// Too little space is free for a fresh store.
+  public static let quarantineNoSpace = Self.named(StoreRecoveryError.Code.noSpace.rawValue)
+}
+
+// MARK: The file
+
+extension Verdict.Rule {
+  /// The file cannot be opened for reading.
+  public static let fileUnreadable = Self.named("file.unreadable")
+  /// The file could not be read to its end, or it changed meanwhile.
+  public static let fileUnread = Self.named("file.unread")
+  /// The file is empty.
+  public static let fileEmpty = Self.named("file.empty")
+  /// The file looks encrypted.
+  public static let fileEncrypted = Self.named("file.encrypted")
+  /// The file is not an SQLite file.
+  public static let fileNotADatabase = Self.named("file.notADatabase")
+  /// The file needs a newer version of SQLite.
+  public static let fileNewer = Self.named("file.newer")
+  /// A look through the file found damage.
+  public static let fileDamaged = Self.named("file.damaged")
+  /// A statement of the schema could not be read, and nothing else is wrong.
+  public static let schemaUnreadable = Self.named("schema.unreadable")
+}
+
+// MARK: The model
+
+extension Verdict.Rule {
+  /// The store and the app's model differ.
+  public static let modelMismatch = Self.named("model.mismatch")
+  /// The store shares no entity with any known version of the model, so it is treated as another app's.
+  public static let modelForeign = Self.named("model.foreign")
+  /// A newer build of the app wrote the store.
+  public static let modelNewer = Self.named("model.newer")
+  /// The store's version hashes follow rules that came after the known ones.
+  public static let modelNewerRules = Self.named("model.newerRules")
+  /// The store records nothing that the model could be compared with.
+  public static let modelUnrecorded = Self.named("model.unrecorded")
+}
+
+// MARK: The error
+
+extension Verdict.Rule {
+  /// The host says that a newer version of the app wrote the store.
+  public static let hostNewerStore = Self.named("host.newerStore")
+  /// The host says that it does not know the version of the store.
+  public static let hostOtherVersion = Self.named("host.otherVersion")
+  /// The host says that the key is wrong.
+  public static let hostWrongKey = Self.named("host.wrongKey")
+  /// The attempt was cancelled.
+  public static let errorCancelled = Self.named("error.cancelled")
+  /// The error has no code that any rule knows.
+  public static let errorUnknown = Self.named("error.unknown")
+  /// A store was set aside, and no fresh one could be opened, so the earlier one goes back.
+  public static let freshFailed = Self.named("fresh.failed")
+  /// A container could not be made, or one of its stores without recovery failed.
+  public static let containerFailed = Self.named("container.failed")
+  /// An earlier store is restored in the place of this one. It was not judged.
+  public static let restoreReplaced = Self.named("restore.replaced")
+}
+
+// MARK: Conditions that keep a store in its place
+
+extension Verdict.Rule {
+  /// An extension opened the store.
+  public static let holdExtension = Self.named("hold.extension")
+  /// The app is in the background.
+  public static let holdBackground = Self.named("hold.background")
+  /// The device is locked.
+  public static let holdLocked = Self.named("hold.locked")
+  /// Another process may use the store.
+  public static let holdShared = Self.named("hold.shared")
+  /// The store's path is a symbolic link.
+  public static let holdSymbolicLink = Self.named("hold.symbolicLink")
+  /// The store's path does not name a file.
+  public static let holdNotAFile = Self.named("hold.notAFile")
+  /// The file could not be read before the attempt.
+  public static let holdUnreadable = Self.named("hold.unreadable")
+  /// Too little space is free.
+  public static let holdNoSpace = Self.named("hold.noSpace")
+  /// The record of earlier launches could not be read.
+  public static let holdUnrecorded = Self.named("hold.unrecorded")
+  /// This build has set the store aside too often.
+  public static let holdRepeated = Self.named("hold.repeated")
+  /// The host does not want the store to be set aside a second time.
+  public static let holdHostDecides = Self.named("hold.hostDecides")
+  /// No throw-away store could be made beside the store.
+  public static let holdFreshFails = Self.named("hold.freshFails")
+  /// A private copy of the store opens.
+  public static let holdCopyOpens = Self.named("hold.copyOpens")
+  /// A private copy of the store failed for another reason.
+  public static let holdCopyUnavailable = Self.named("hold.copyUnavailable")
+}
