@@ -1,4 +1,5 @@
 import ObjectModel
+import SafeText
 public import SQLiteFile
 
 extension CoreDataStore {
@@ -31,7 +32,8 @@ extension CoreDataStore {
         coreDataFindings.add(
           Finding(
             .coredataUnknownEntity,
-            "\(count) rows have the entity number \(number), which does not belong to this table",
+            counted(count, "row has", "rows have")
+              + " the entity number \(number), which does not belong to this table",
             table: table.name))
       }
     }

@@ -1,3 +1,5 @@
+import SafeText
+
 /// A database file with its write-ahead log and journal, read as bytes.
 ///
 /// Nothing is ever written: the files are opened read-only, no lock is taken and no file is made beside them. What is
@@ -94,7 +96,7 @@ public final class SQLiteDatabase {
       findings.add(
         Finding(
           .fileTruncated,
-          "the header counts \(pageCount) pages, but the file ends after \(main.size / Int64(header.pageSize))",
+          "the header counts \(counted(pageCount, "page")), but the file ends after \(main.size / Int64(header.pageSize))",
           offset: main.size))
     }
     try self.init(

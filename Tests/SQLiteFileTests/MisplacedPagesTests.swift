@@ -264,6 +264,49 @@ import Testing
     }
   }
 
+  /// A leaf that lost most of its cells with a sector, and to which nothing leads, because its parent lost a sector too: the
+  /// cells that are left are rows.
+  @Test func halfALeafToWhichNothingLeads() throws {
+    let made = try DamageCase(pageSize: 1024) { try Notebook.fill($0, rows: 900) }
+    var tried = 0
+    for leaf in made.pages("leaf", of: "folder") + made.pages("leaf", of: "event")
+    where leaf.path.count > 1 {
+      let start = made.range(leaf.number).lowerBound
+      let offsets = (0..<leaf.cellCount).map { index in
+        Int(made.bytes[start + 8 + 2 * index]) << 8 + Int(made.bytes[start + 9 + 2 * index])
+      }
+      let places = made.rows(of: leaf)
+      let left = offsets.indices.filter { index in
+        offsets.contains { $0 > offsets[index] && $0 <= 512 }
+      }
+      let lostCount = offsets.count { $0 >= 512 }
+      guard left.count > 2, lostCount > left.count + 2 else { continue }
+      let recovered = try made.recover(.all) { bytes in
+        bytes.replaceSubrange(start + 512..<start + 1024, with: repeatElement(0, count: 512))
+        for parent in made.pages("internal", of: leaf.table) {
+          let base = made.range(parent.number).lowerBound
+          let pointer = (0..<4).map { UInt8(truncatingIfNeeded: leaf.number >> (24 - 8 * $0)) }
+          for offset in base + 8..<base + 1020 where Array(bytes[offset..<offset + 4]) == pointer {
+            bytes.replaceSubrange(offset..<offset + 4, with: [0, 0, 0, 0])
+          }
+        }
+      }
+      tried += 1
+      let judged = Judgement(recovered, made)
+      judged.expectHonest("page \(leaf.number)")
+      let found = judged.exact.union(judged.nameless).union(judged.partial)
+      let missing = left.filter { index in
+        !found.contains { $0.table == leaf.table && $0.place == places.lowerBound + index }
+          && !recovered.dead.contains {
+            $0.rowID == made.truth[leaf.table]?[places.lowerBound + index].rowid
+          }
+      }
+      #expect(missing.isEmpty, "\(missing.count) of \(left.count) rows of page \(leaf.number)")
+      if tried == 5 { break }
+    }
+    #expect(tried > 0)
+  }
+
   /// A cluster of a twin within a leaf that is larger: its rows are not given as live ones, and those around it are.
   @Test(arguments: [16384, 32768]) func partOfALeafOfATwin(_ pageSize: Int) throws {
     let form = Form(pageSize: pageSize)

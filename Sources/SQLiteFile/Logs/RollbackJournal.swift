@@ -1,3 +1,5 @@
+import SafeText
+
 /// The `-journal` beside a database (file format, section 3 "The Rollback Journal").
 ///
 /// A hot journal holds the pages as they were before a transaction that did not finish. Read over the main file, they
@@ -138,7 +140,8 @@ public struct RollbackJournal: Sendable, Equatable {
         if storedCount != .max, Int64(storedCount) > room {
           defect = Finding(
             .journalTruncated,
-            "the journal counts \(storedCount) pages but holds only \(room)", member: .journal,
+            "the journal counts \(counted(storedCount, "page")) but holds only \(room)",
+            member: .journal,
             offset: start + room * recordLength)
         }
         guard try play(count, from: start, nonce: nonce) else { break }

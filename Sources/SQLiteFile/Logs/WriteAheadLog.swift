@@ -1,3 +1,5 @@
+import SafeText
+
 /// The `-wal` beside a database (file format, section 4 "The Write-Ahead Log").
 public struct WriteAheadLog: Sendable, Equatable {
   package static let headerLength = 32
@@ -70,7 +72,9 @@ public struct WriteAheadLog: Sendable, Equatable {
   package static func uncommittedFinding(_ count: Int) -> Finding? {
     guard count > 0 else { return nil }
     return Finding(
-      .walUncommitted, "\(count) frames belong to a transaction that was never finished",
+      .walUncommitted,
+      counted(count, "frame belongs", "frames belong")
+        + " to a transaction that was never finished",
       severity: .note, member: .wal)
   }
 
@@ -88,7 +92,7 @@ public struct WriteAheadLog: Sendable, Equatable {
   {
     Finding(
       .walBrokenChain,
-      "frame \(frame) does not match its checksum, so SQLite reads the log only up to there; \(count) committed \(count == 1 ? "frame" : "frames") after it with newer content \(count == 1 ? "is" : "are") not read (--wal all reads them, rows --deleted lists them)",
+      "frame \(frame) does not match its checksum, so SQLite reads the log only up to there; \(counted(count, "committed frame")) after it with newer content \(count == 1 ? "is" : "are") not read (--wal all reads them, rows --deleted lists them)",
       member: .wal, offset: offset)
   }
 
@@ -96,7 +100,7 @@ public struct WriteAheadLog: Sendable, Equatable {
   package static func impossibleSize(_ count: UInt32) -> Finding {
     Finding(
       .walBadPageCount,
-      "a commit gives the database \(count) pages, far more than the main file and the log can hold",
+      "a commit gives the database \(counted(count, "page")), far more than the main file and the log can hold",
       member: .wal)
   }
 }

@@ -1,3 +1,5 @@
+import SafeText
+
 /// Walks one b-tree in key order and decodes its rows.
 ///
 /// Damage on a page is a finding, and the walk continues with the next page. A page is visited once, so that a cycle of
@@ -109,20 +111,24 @@ package struct BTreeScan: ~Copyable {
       findings.add(
         Finding(
           .recordTrailingBytes,
-          "\(decoder.trailingCount) records continue after their last value", table: table))
+          counted(
+            decoder.trailingCount, "record continues after its last value",
+            "records continue after their last value"), table: table))
     }
     if decoder.surplusCount > 0 {
       findings.add(
         Finding(
           .recordTooManyFields,
-          "\(decoder.surplusCount) records have more fields than the table has columns; the extra fields are not shown",
+          counted(decoder.surplusCount, "record has", "records have")
+            + " more fields than the table has columns; the extra fields are not shown",
           table: table))
     }
     if decoder.reservedTypeCount > 0 {
       findings.add(
         Finding(
           .recordReservedType,
-          "\(decoder.reservedTypeCount) values have a reserved serial type; they are shown as NULL",
+          counted(decoder.reservedTypeCount, "value has", "values have")
+            + " a reserved serial type, shown as NULL",
           table: table))
     }
   }
@@ -131,7 +137,7 @@ package struct BTreeScan: ~Copyable {
   package static func badCount(_ count: Int, _ first: UInt32, _ last: UInt32, table: String?)
     -> Finding
   {
-    let subject = count == 1 ? "1 page is" : "\(count) pages are"
+    let subject = counted(count, "page is", "pages are")
     return Finding(
       .headerBadCount,
       "\(subject) in use after page \(last), where the database ends by its page count (the first is page \(first)); SQLite does not read them",

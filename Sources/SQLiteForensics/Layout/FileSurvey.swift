@@ -1,3 +1,4 @@
+import SafeText
 import SQLiteFile
 
 /// The files of a database, and the layout that all of them together show.
@@ -74,12 +75,15 @@ struct FileSurvey {
 
   /// The finding that bytes were lost or inserted: how many, where, and which pages are affected.
   private static func shifted(_ shift: PageShift) -> Finding {
-    let bytes = "\(grouped(abs(shift.distance))) bytes"
+    let isOne = abs(shift.distance) == 1
+    let bytes = isOne ? "1 byte" : "\(grouped(abs(shift.distance))) bytes"
+    let happened = shift.distance < 0 ? "missing" : "inserted"
+    let verb = shift.distance < 0 ? (isOne ? "is" : "are") : (isOne ? "was" : "were")
     let place = "near byte \(grouped(shift.place))"
     let count = shift.doubtful.count
     return Finding(
       .fileShifted,
-      "\(bytes) \(shift.distance < 0 ? "are missing" : "were inserted") \(place); later pages are read from where they are now, and only intact cells are read from \(count == 1 ? "the page" : "\(count) pages") around that place",
+      "\(bytes) \(verb) \(happened) \(place); later pages are read from where they are now, and only intact cells are read from \(count == 1 ? "the page" : "\(count) pages") around that place",
       page: shift.doubtful.lowerBound, offset: shift.place)
   }
 
@@ -133,7 +137,7 @@ struct FileSurvey {
       findings.append(
         Finding(
           .fileTruncated,
-          "the header counts \(header.pageCount) pages, but the file ends after \(main.size / Int64(layout.pageSize))",
+          "the header counts \(counted(header.pageCount, "page")), but the file ends after \(main.size / Int64(layout.pageSize))",
           offset: main.size))
     }
     return findings

@@ -1,3 +1,4 @@
+import SafeText
 import SQLiteFile
 
 /// Reads the frames of a log once and decides the status of each.
@@ -156,7 +157,7 @@ struct LogScan {
         findings.append(
           Finding(
             .walHeadLost,
-            "the log's beginning is missing; its \(frames.count) frames are older versions of pages, not the newest",
+            "the log's beginning is missing; \(counted(frames.count, "frame holds", "frames hold")) older versions of pages, not the newest",
             member: .wal, offset: 0))
       } else {
         findings.append(

@@ -189,7 +189,11 @@ private struct PageJudge {
       let isEmpty =
         count == 0
         && (Int(page.uint16(at: base + 5)) == usable % 65_536 || page.uint16(at: base + 1) != 0)
-      census.set(number, reading.cells.count * 2 > count || isEmpty ? .tableLeaf : .other)
+      let good = reading.cells.count
+      // Cells on a lost sector say nothing about the page.
+      let isLeaf =
+        good * 2 > count || isEmpty || (good > 2 && good * 2 > count - zeroCells(page, base, count))
+      census.set(number, isLeaf ? .tableLeaf : .other)
     case .interiorTable:
       census.set(number, judgeInterior(page, number, base, count) ? .tableInterior : .other)
     case .leafIndex, .interiorIndex:
@@ -241,6 +245,16 @@ private struct PageJudge {
       else { return true }
     }
     return false
+  }
+
+  /// How many cells of a table leaf are zero. No cell begins so: a payload has at least one byte.
+  private func zeroCells(_ page: RawSpan, _ base: Int, _ count: Int) -> Int {
+    guard base + 8 + 2 * count <= layout.usableSize else { return 0 }
+    return (0..<count).count { index in
+      let start = Int(page.uint16(at: base + 8 + 2 * index))
+      return start >= base + 8 + 2 * count && start + 4 <= layout.usableSize
+        && page.uint32(at: start) == 0
+    }
   }
 
   private mutating func judgeInterior(

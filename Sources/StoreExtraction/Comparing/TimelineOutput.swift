@@ -1,4 +1,5 @@
 public import CoreDataStore
+import SafeText
 import SQLiteFile
 
 /// The forms in which a timeline is written for programs.
@@ -62,7 +63,7 @@ extension StoreTimeline.HistoryTransaction {
 
 extension StoreTimeline.LogCommit {
   var sentence: String {
-    var parts = ["commit \(number) of the log, \(pageCount) pages"]
+    var parts = ["commit \(number) of the log, \(counted(pageCount, "page"))"]
     if let tables {
       parts += tables.map { change in
         var text = change.table
@@ -87,11 +88,11 @@ extension StoreTimeline.LogCommit {
 extension StoreTimeline.LogRemainder {
   var sentence: String {
     switch kind {
-    case "uncommitted": "\(frameCount) frames of a transaction that was never finished"
+    case "uncommitted": "\(counted(frameCount, "frame")) of a transaction that was never finished"
     case "stale":
-      "\(frameCount) frames of an earlier generation of the log, \(commitCount) commits among them"
+      "\(counted(frameCount, "frame")) of an earlier generation of the log, \(counted(commitCount, "commit")) among them"
     default:
-      "\(frameCount) frames of a broken transaction and after it, \(commitCount) commits among them"
+      "\(counted(frameCount, "frame")) of a broken transaction and after it, \(counted(commitCount, "commit")) among them"
     }
   }
 }

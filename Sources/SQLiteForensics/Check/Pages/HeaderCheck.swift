@@ -1,3 +1,4 @@
+import SafeText
 import SQLiteFile
 
 /// Checks the fields of the database header (section 1.3) against each other and against the file.
@@ -91,7 +92,8 @@ enum HeaderCheck {
     return [
       Finding(
         .fileTrailing,
-        "\(database.sizeBytes - wanted) bytes follow the last of \(database.pageCount) pages",
+        counted(database.sizeBytes - wanted, "byte follows", "bytes follow")
+          + " the last of \(counted(database.pageCount, "page"))",
         severity: .note, offset: wanted)
     ]
   }
