@@ -137,7 +137,10 @@ struct PayloadGatherer: ~Copyable {
       append(content.part(4, wanted))
       // The first bytes of a trunk page were overwritten with page numbers of the freelist (file format, section 1.5).
       if shared?.contains(next) == true
-        || (!isLive && (census.trunks.contains(next) || looksLikeTrunk(content, census)))
+        || (!isLive
+          && (census.trunks.contains(next)
+            || FreelistTrunk.leaves(
+              content, usableSize: piece + 4, pageCount: census.pageCount) != nil))
       {
         astray = astray ?? start
       }
@@ -165,20 +168,6 @@ struct PayloadGatherer: ~Copyable {
       isFirst = false
     }
     return (previous, next)
-  }
-
-  /// Whether a page begins as a freelist trunk does: with the number of a page, a count, and so many numbers of pages (file
-  /// format, section 1.5). A freelist that is broken leads to some of its trunks only.
-  private func looksLikeTrunk(_ page: RawSpan, _ census: borrowing PageCensus) -> Bool {
-    let count = Int(page.uint32(at: 4))
-    guard page.uint32(at: 0) <= census.pageCount, count > 0, count <= page.byteCount / 4 - 2 else {
-      return false
-    }
-    for place in 0..<count {
-      let listed = page.uint32(at: 8 + 4 * place)
-      guard listed > 1, listed <= census.pageCount else { return false }
-    }
-    return true
   }
 
   /// Whether nothing contradicts a link of a live row's chain, in a file without a pointer map.

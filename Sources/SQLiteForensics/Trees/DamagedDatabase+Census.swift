@@ -319,17 +319,12 @@ private struct PageJudge {
   /// Whether a page looks like a freelist trunk; only asked when the freelist itself is lost.
   private mutating func isTrunk(_ page: RawSpan, _ number: UInt32) -> Bool {
     guard layout.header == nil, !map.isPresent else { return false }
-    let next = page.uint32(at: 0)
-    let count = Int(page.uint32(at: 4))
-    guard next <= census.pageCount, next != number, count >= 1, count <= layout.usableSize / 4 - 2
+    guard page.uint32(at: 0) != number,
+      let leaves = FreelistTrunk.leaves(
+        page, usableSize: layout.usableSize, pageCount: census.pageCount)
     else { return false }
-    var met: Set<UInt32> = []
-    for index in 0..<count {
-      let leaf = page.uint32(at: 8 + 4 * index)
-      guard leaf >= 2, leaf <= census.pageCount, leaf != number, met.insert(leaf).inserted else {
-        return false
-      }
-    }
+    let met = Set(leaves)
+    guard met.count == leaves.count, !met.contains(number) else { return false }
     for leaf in met { census.setFree(leaf) }
     census.setFree(number)
     return true
