@@ -57,6 +57,10 @@ extension Finding.ID {
   /// An overflow chain goes on after the end of its payload.
   public static let overflowTooLong = Self(rawValue: "overflow.tooLong")
 
+  /// The schema names a table or index without a root page.
+  public static let schemaNoRoot = Self(rawValue: "schema.noRoot")
+  /// An entry of the schema table has flipped bits; it is read as it was before.
+  public static let schemaRepaired = Self(rawValue: "schema.repaired")
   /// The CREATE statement of a table cannot be read; its rows are read without column names.
   public static let schemaUnreadable = Self(rawValue: "schema.unreadable")
 

@@ -178,10 +178,12 @@ public final class SQLiteDatabase {
     schema = Schema(rows: rows)
     for table in schema.tables {
       // An unreadable page says nothing about the statement; reading its rows reports the failure.
-      guard let sql = table.sql, let definition = table.definition,
-        (try? definition.runsTogether(sql, root: table.rootPage, &reader)) == true
-      else { continue }
-      schema.ignoreStatement(of: table)
+      guard let sql = table.sql, let definition = table.definition else { continue }
+      switch try? definition.evidence(on: sql, root: table.rootPage, &reader) {
+      case .contradicts: schema.ignoreStatement(of: table)
+      case .repaired(let statement): schema.ignoreStatement(of: table, repaired: statement)
+      case .agrees, nil: break
+      }
     }
     try claims.reserveRoots(of: schema.tables) { tables throws(SQLiteFileError) in
       try RootChoice.choose(tables, encoding: header.textEncoding, &reader)
@@ -199,6 +201,19 @@ public final class SQLiteDatabase {
             ? "an entry of the schema table is not readable"
             : "\(unreadable) entries of the schema table are not readable",
           page: 1, table: "sqlite_schema"))
+    }
+    for (entry, repaired) in zip(schema.entries, schema.repairedEntries) where entry != repaired {
+      self.findings.add(.repairedEntry(repaired.name))
+    }
+    for entry in schema.entries where entry.lacksRoot {
+      self.findings.add(
+        Finding(
+          .schemaNoRoot, "the schema gives no root page for the table \(entry.name)", page: 1,
+          table: entry.name))
+    }
+    for table in schema.tables where schema.isStatementIgnored(of: table) && table.definition != nil
+    {
+      self.findings.add(.repairedEntry(table.name))
     }
     for table in schema.tables where table.definition == nil {
       self.findings.add(

@@ -110,7 +110,7 @@ public final class DamagedDatabase {
     for finding in survey.findings { findings.add(finding) }
     try takeCensus()
     walks[1] = try walkSchemaTree()
-    schemaEntries = try readSchema()
+    schemaEntries = try repaired(readSchema())
     takePlainSchema()
     try walkTrees()
     if schemaEntries.isEmpty, census.kind(1) != .tableLeaf {
@@ -144,8 +144,13 @@ public final class DamagedDatabase {
     var finding = Finding(
       .schemaUnreadable, "the CREATE statement of \(entry.name) is not readable", table: entry.name)
     if let sql = entry.sql, let table = ExpectedTable(name: entry.name, sql: sql, rootPage: root) {
-      guard try table.definition.runsTogether(sql, root: root, &reader) else { return table }
-      finding = .tooFewColumns(entry.name)
+      switch try table.definition.evidence(on: sql, root: root, &reader) {
+      case .agrees: return table
+      case .repaired(let statement):
+        findings.add(.repairedEntry(entry.name))
+        return ExpectedTable(name: entry.name, sql: statement, rootPage: root)
+      case .contradicts: finding = .tooFewColumns(entry.name)
+      }
     }
     // When the two names differ, neither can be believed.
     guard SQLName.isSame(entry.name, entry.tableName) else { return nil }
@@ -166,6 +171,15 @@ public final class DamagedDatabase {
       isWithoutRowID: [.indexLeaf, .indexInterior].contains(census.kind(root)))
   }
 
+  /// The entries of the schema as SQLite wrote them, where bits of them were flipped since.
+  private func repaired(_ entries: [SchemaEntry]) throws(SQLiteFileError) -> [SchemaEntry] {
+    let repaired = try repairRoots(of: entries.repaired())
+    for (entry, new) in zip(entries, repaired) where entry != new {
+      findings.add(.repairedEntry(new.name))
+    }
+    return repaired
+  }
+
   /// Adds the schema entries and the schema findings of the ordinary reader.
   private func takePlainSchema() {
     guard let plain else { return }
@@ -174,7 +188,7 @@ public final class DamagedDatabase {
       findings.add(finding)
     }
     var names = Set(schemaEntries.filter { $0.type == "table" }.map { SQLName($0.name) })
-    for entry in plain.schema.entries where entry.type == "table" {
+    for entry in plain.schema.repairedEntries where entry.type == "table" {
       if names.insert(SQLName(entry.name)).inserted { schemaEntries.append(entry) }
     }
   }
@@ -229,7 +243,7 @@ public final class DamagedDatabase {
   }
 
   /// Whether the first rows of a b-tree can be rows of a table.
-  private func firstRows(below root: UInt32, fit table: ExpectedTable) throws(SQLiteFileError)
+  func firstRows(below root: UInt32, fit table: ExpectedTable) throws(SQLiteFileError)
     -> Bool
   {
     let shape = RowShape(table, table: 0)

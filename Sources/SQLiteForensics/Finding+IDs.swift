@@ -124,14 +124,12 @@ extension Finding.ID {
   /// An overflow chain led to the wrong page; other evidence shows where it goes on.
   public static let overflowMended = Self(rawValue: "overflow.mended")
 
-  /// The schema names a table or index without a root page.
-  public static let schemaNoRoot = Self(rawValue: "schema.noRoot")
+  /// The schema gives a table a root page that is inside another b-tree.
+  public static let schemaBadRoot = Self(rawValue: "schema.badRoot")
   /// The schema is lost, so nothing names tables or their root pages.
   public static let schemaLost = Self(rawValue: "schema.lost")
   /// A part of the schema table cannot be read.
   public static let schemaIncomplete = Self(rawValue: "schema.incomplete")
-  /// The schema gives a table a root page that is inside another b-tree.
-  public static let schemaBadRoot = Self(rawValue: "schema.badRoot")
   /// The schema gives a b-tree to one table, but the index of another agrees with its rows.
   public static let schemaOtherRoot = Self(rawValue: "schema.otherRoot")
   /// SQLite rejects a CREATE statement of the schema, and therefore the whole file.

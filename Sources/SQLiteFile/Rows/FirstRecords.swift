@@ -48,48 +48,69 @@ package enum FirstRecords {
     return []
   }
 
-  /// The number of fields that a record's header gives (file format, section 2.1), as far as its start can be read.
-  package static func fieldCount(_ record: RawSpan) -> Int {
-    guard let header = Varint.read(record, at: 0, end: record.byteCount) else { return 0 }
+  /// The serial types that a record's header gives (file format, section 2.1), as far as its start can be read.
+  package static func fields(_ record: RawSpan) -> [UInt64] {
+    guard let header = Varint.read(record, at: 0, end: record.byteCount) else { return [] }
     let end = Int(clamping: min(header.value, UInt64(record.byteCount)))
     var offset = header.length
-    var count = 0
+    var types: [UInt64] = []
     while let type = Varint.read(record, at: offset, end: end) {
       offset += type.length
-      count += 1
+      types.append(type.value)
     }
-    return count
+    return types
   }
 }
 
 extension TableDefinition {
-  /// Whether the statement runs two columns together because a comma has become another character: the rows have more
-  /// fields than it has columns, and SQLite refuses the statement, or it has a type of three words.
+  /// What the first rows of a table say of its statement.
+  package enum StatementEvidence {
+    case agrees
+    /// The statement is not the one that the rows were written by.
+    case contradicts
+    /// As ``contradicts``, and one bit of the statement explains it.
+    case repaired(String)
+  }
+
+  /// Compares the statement with the first rows of its table.
   ///
-  /// SQLite writes no record with more fields than columns. But a page of another table may be at the root, and then
-  /// the statement is right.
+  /// It runs two columns together, because a comma has become another character, when the rows have more fields than it
+  /// has columns, and SQLite refuses the statement, or it has a type of three words. SQLite writes no record with more
+  /// fields than columns; but a page of another table may be at the root, and then the statement is right. It has lost
+  /// the words PRIMARY KEY when they are there but for one bit, and every row has NULL in their column: that is how
+  /// SQLite stores a column that stands for the row id (file format, section 2.3).
   ///
   /// - Throws: ``SQLiteFileError`` when the device fails.
-  package func runsTogether(_ sql: String, root: UInt32, _ reader: inout PageReader)
-    throws(SQLiteFileError) -> Bool
+  package func evidence(on sql: String, root: UInt32, _ reader: inout PageReader)
+    throws(SQLiteFileError) -> StatementEvidence
   {
-    guard !isWithoutRowID else { return false }
+    guard !isWithoutRowID else { return .agrees }
+    let keyed = StatementRepair.keyed(sql, self)
     let stored = storedOrder.count
     var count = 0
     var surplus = 0
+    var largest = 0
+    var nulls = 0
     // When the first leaf says nothing, or is damaged, others are tried.
     let parts = 8
     for part in 0..<parts {
       for record in try FirstRecords.read(below: root, part: part, of: parts, &reader) {
+        let fields = FirstRecords.fields(record.payload.rawSpan)
         count += 1
-        if FirstRecords.fieldCount(record.payload.rawSpan) > stored { surplus += 1 }
+        if fields.count > stored { surplus += 1 }
+        largest = max(largest, fields.count)
+        if let keyed, keyed.column < fields.count, fields[keyed.column] == 0 { nulls += 1 }
       }
-      if count > 0, surplus == 0 { return false }
+      if count > 0, surplus == 0, keyed == nil { return .agrees }
       if try reader.kind(of: root)?.isLeaf != false { break }
     }
-    guard surplus * 2 > count else { return false }
-    return columns.contains { $0.declaredType.utf8.split { $0 == 0x20 || 9...13 ~= $0 }.count > 2 }
-      || SchemaGrammar.refusesTable(sql)
+    if let keyed, count > 0, nulls == count { return .repaired(keyed.statement) }
+    let isRunTogether =
+      surplus * 2 > count
+      && (columns.contains { $0.declaredType.utf8.split { $0 == 0x20 || 9...13 ~= $0 }.count > 2 }
+        || SchemaGrammar.refusesTable(sql))
+    guard isRunTogether else { return .agrees }
+    return StatementRepair.separated(sql, columns: largest).map { .repaired($0) } ?? .contradicts
   }
 }
 
@@ -100,5 +121,13 @@ extension Finding {
       .schemaUnreadable,
       "the rows of \(table) have more fields than its CREATE statement has columns; the statement is not used",
       table: table)
+  }
+
+  /// The finding for an entry of the schema that is read as it was before bits of it were flipped.
+  package static func repairedEntry(_ table: String) -> Finding {
+    Finding(
+      .schemaRepaired,
+      "the schema's entry of \(table) has flipped bits; it is read as SQLite can have written it",
+      page: 1, table: table)
   }
 }

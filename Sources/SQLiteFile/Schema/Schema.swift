@@ -50,8 +50,10 @@ public struct Table: Sendable, Hashable {
 
 /// What the schema table says.
 public struct Schema: Sendable, Equatable {
-  /// All entries, in the order of the file.
+  /// All entries as they stand, in the order of the file.
   public let entries: [SchemaEntry]
+  /// All entries, those of tables as SQLite wrote them where bits of them were flipped since.
+  package let repairedEntries: [SchemaEntry]
   /// The tables that have rows in the file, in the order of the file: not virtual tables, but the tables that these
   /// keep their content in.
   public private(set) var tables: [Table]
@@ -66,7 +68,8 @@ public struct Schema: Sendable, Equatable {
   package init(rows: [StoredRow]) {
     let entries = rows.compactMap(SchemaEntry.init(row:))
     self.entries = entries
-    let stored = entries.filter { $0.type == "table" && $0.rootPage > 0 }
+    repairedEntries = entries.repaired()
+    let stored = repairedEntries.filter { $0.type == "table" && $0.rootPage > 0 }
     let tables = stored.enumerated().map { place, entry in
       Table(
         name: entry.name, rootPage: entry.rootPage,
@@ -84,12 +87,14 @@ public struct Schema: Sendable, Equatable {
     table.place.map(ignoredStatements.contains) ?? false
   }
 
-  /// Treats the statement of a table as unreadable.
-  package mutating func ignoreStatement(of table: Table) {
+  /// Does without the statement of a table, which its rows contradict, or takes `repaired` in its place.
+  package mutating func ignoreStatement(of table: Table, repaired: String? = nil) {
     guard let place = table.place else { return }
     ignoredStatements.insert(place)
     tables[place] = Table(
-      name: table.name, rootPage: table.rootPage, definition: nil, sql: table.sql, place: place)
+      name: table.name, rootPage: table.rootPage,
+      definition: repaired.flatMap { TableDefinition(sql: $0) }, sql: repaired ?? table.sql,
+      place: place)
   }
 
   /// The columns of the schema table itself.
@@ -114,23 +119,39 @@ extension SchemaEntry {
     return SQLName(Substring(sql.utf8.prefix(6))) == SQLName("CREATE")
   }
 
+  /// Whether it is of a table that keeps rows in the file, not of a virtual one, and yet names no page for them. SQLite
+  /// refuses such an entry.
+  package var lacksRoot: Bool {
+    guard type == "table", rootPage < 2, let sql else { return false }
+    return SchemaGrammar.isTable(sql)
+  }
+
+  /// The text of a column; SQLite reads a BLOB there as text. Nil for NULL and numbers.
+  private static func text(_ value: StoredValue) -> String? {
+    switch value {
+    case .text(let text): text.string
+    case .blob(let bytes): String(decoding: bytes, as: UTF8.self)
+    default: nil
+    }
+  }
+
   package init?(row: StoredRow) {
-    guard row.values.count == 5, case .text(let type) = row.values[0],
-      case .text(let name) = row.values[1], case .text(let tableName) = row.values[2]
+    guard row.values.count == 5, let type = Self.text(row.values[0]),
+      let name = Self.text(row.values[1]), let tableName = Self.text(row.values[2])
     else { return nil }
-    self.name = name.string
-    self.tableName = tableName.string
+    self.name = name
+    self.tableName = tableName
     switch row.values[3] {
     case .integer(let page): rootPage = UInt32(exactly: page) ?? 0
     // SQLite reads the number also from text.
     case .text(let page): rootPage = UInt32(page.string) ?? 0
     default: rootPage = 0
     }
-    if case .text(let text) = row.values[4] { sql = text.string } else { sql = nil }
+    sql = Self.text(row.values[4])
     // SQLite compares the type without case. Where there is no statement it ignores the type: such an entry is an
     // index.
-    let known = ["table", "index", "view", "trigger"].first { SQLName.isSame($0, type.string) }
-    let isAutomatic = sql == nil && SQLName(name.string).hasPrefix("sqlite_autoindex_")
-    self.type = known ?? (isAutomatic ? "index" : type.string)
+    let known = ["table", "index", "view", "trigger"].first { SQLName.isSame($0, type) }
+    let isAutomatic = sql == nil && SQLName(name).hasPrefix("sqlite_autoindex_")
+    self.type = known ?? (isAutomatic ? "index" : type)
   }
 }

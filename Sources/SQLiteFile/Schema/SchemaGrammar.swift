@@ -24,6 +24,12 @@ package struct SchemaGrammar {
 
   package init(_ tokens: [SQLToken]) { self.tokens = tokens }
 
+  /// Whether a statement begins with CREATE TABLE.
+  package static func isTable(_ sql: String) -> Bool {
+    let tokens = SQLToken.statement(in: Array(sql.utf8))
+    return tokens.count > 1 && tokens[0].isKeyword("CREATE") && tokens[1].isKeyword("TABLE")
+  }
+
   /// Whether SQLite refuses a CREATE TABLE statement because of its words or their order.
   package static func refusesTable(_ sql: String) -> Bool {
     let bytes = Array(SQLToken.statementBytes(of: Array(sql.utf8)))

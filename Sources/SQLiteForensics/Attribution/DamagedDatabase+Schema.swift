@@ -32,6 +32,7 @@ extension DamagedDatabase {
         page == 1 || sound != nil
           || Self.mayBeSchema(buffer.rawSpan, usableSize: layout.usableSize)
       else { continue }
+      repairCells(ofSchemaPage: page, &buffer)
       reading.read(buffer.rawSpan, number: page, available: available, shape: shape)
       var rows: [StoredRow] = []
       for cell in reading.cells {
@@ -55,7 +56,8 @@ extension DamagedDatabase {
       let isOwn = page == 1 || sound != nil || census.parent(page) == 1
       let found = rows.compactMap(SchemaEntry.init(row:)).filter { entry in
         // The root page counts even when the statement is lost.
-        entry.isReadable || (isOwn && entry.type == "table" && entry.rootPage > 1)
+        entry.isReadable || [entry].repaired()[0].isReadable
+          || (isOwn && entry.type == "table" && entry.rootPage > 1)
       }
       if page > 1, sound != nil, found.isEmpty, !reading.cells.isEmpty,
         !reading.cells.contains(where: { types.read($0, buffer.rawSpan) && shape.fits(types) })

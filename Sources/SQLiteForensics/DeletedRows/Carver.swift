@@ -109,13 +109,47 @@ struct Carver {
         finds[index].cell.isFirstDoubtful = false
       }
       guard finds[index].cell.isEndDoubtful else { continue }
-      finds[index].cell.isEndDoubtful =
-        !isBorder(end)
-        && !(end...end + 3).contains { start in
+      let isConfirmed =
+        isBorder(end)
+        || (end...end + 3).contains { start in
           start + 4 <= region.upperBound
             && staleBlock(page, start, least: 4).map { isBorder(start + $0) } ?? false
         }
+      finds[index].cell.isEndDoubtful =
+        !isConfirmed
+        || (!borders.contains(end) && mayEndInBlock(page, finds[index].cell, region.upperBound))
+        || hasWideInteger(page, finds[index].cell)
     }
+  }
+
+  /// Whether the header of a former freeblock, with none behind it, may begin in the last bytes of a cell.
+  private func mayEndInBlock(_ page: RawSpan, _ cell: LeafCell, _ limit: Int) -> Bool {
+    (max(cell.record, cell.end - 3)..<max(cell.record, cell.end)).contains { start in
+      start + 4 <= limit && page.uint16(at: start) == 0
+        && staleBlock(page, start, least: 4) != nil
+    }
+  }
+
+  /// Whether an integer of a cell has more bytes than it needs. SQLite writes the shortest form
+  /// (`sqlite3VdbeSerialType`), so part of such a value is overwritten.
+  private mutating func hasWideInteger(_ page: RawSpan, _ cell: LeafCell) -> Bool {
+    guard !cell.isStartLost, cell.lostTypes == 0, !cell.spills, cell.end <= page.byteCount,
+      types.read(cell, page)
+    else {
+      return false
+    }
+    var offset = cell.record + cell.payload - types.bodyLength
+    for type in types.types {
+      let length = RecordDecoder.length(ofType: type)
+      if (2...6).contains(type) {
+        let value = RecordDecoder.integer(page, offset, length)
+        // The lengths are 1, 2, 3, 4, 6 and 8 bytes.
+        let shorter = length == 6 ? 4 : length == 8 ? 6 : length - 1
+        if value >> (8 * shorter - 1) == 0 || value >> (8 * shorter - 1) == -1 { return true }
+      }
+      offset += length
+    }
+    return false
   }
 
   /// Keeps a find.

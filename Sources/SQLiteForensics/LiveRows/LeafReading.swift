@@ -431,21 +431,29 @@ struct LeafReading {
   private mutating func readWithoutHeader(
     _ page: RawSpan, _ base: Int, _ limit: Int, _ shape: RowShape?
   ) {
-    // The pointer array ends where an entry does not lead to a whole cell, or to one that overlaps another.
+    // The pointer array has as many entries as the header counts, if that agrees with them. Else it ends where an entry
+    // does not lead to a whole cell, or to one that overlaps another.
+    let count = agreeingCount(page, base, limit)
+    let end = count.map { base + 8 + 2 * $0 } ?? limit
     var offset = base + 8
     var met: Set<Int> = []
-    while offset + 2 < limit {
+    while offset + 2 <= end, offset + 2 < limit {
       let start = Int(page.uint16(at: offset))
-      guard start > offset + 1, start + 4 <= limit, met.insert(start).inserted,
+      if start > offset + 1, start + 4 <= limit, met.insert(start).inserted,
         let cell = LeafCell.parse(
           page, at: start, limit: limit, usableSize: usableSize, maxPayload: maxPayload, &types),
         isPlausible(cell, page, limit, shape), !covers(cell.start..<cell.end)
-      else { break }
-      insert(cell)
+      {
+        insert(cell)
+      } else if count == nil {
+        break
+      }
       offset += 2
     }
     contentFloor = offset
-    if cells.count >= 2 || (cells.count == 1 && cells[0].end == usableSize) {
+    let isBelieved = count.map { 2 * cells.count > $0 } ?? true
+    if isBelieved, cells.count >= 2 || (cells.count == 1 && cells[0].end == usableSize) {
+      lostCount = count.map { $0 - cells.count } ?? 0
       method = .pointersAlone
       return markUnordered()
     }
@@ -454,6 +462,19 @@ struct LeafReading {
     readTiles(page, base, limit, shape)
     method = cells.isEmpty ? .nothing : .cells
     markUnordered()
+  }
+
+  /// The number of cells that a page's header counts, where all but its first byte agree: every pointer leads behind the
+  /// array, no two to the same place, and the lowest to the start of the cell content area.
+  private func agreeingCount(_ page: RawSpan, _ base: Int, _ limit: Int) -> Int? {
+    let count = Int(page.uint16(at: base + 3))
+    let floor = base + 8 + 2 * count
+    guard count > 1, floor + 4 * count <= limit else { return nil }
+    let starts = (0..<count).map { Int(page.uint16(at: base + 8 + 2 * $0)) }
+    let isInOrder =
+      starts.min() == Int(page.uint16(at: base + 5)) && Set(starts).count == count
+      && starts.allSatisfy { $0 >= floor && $0 + 4 <= limit }
+    return isInOrder ? count : nil
   }
 
   /// Reads the cells that fill the page up to its end without gaps; with a shape also cells apart from these.

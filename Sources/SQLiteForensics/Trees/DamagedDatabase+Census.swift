@@ -192,7 +192,9 @@ private struct PageJudge {
       let good = reading.cells.count
       // Cells on a lost sector say nothing about the page.
       let isLeaf =
-        good * 2 > count || isEmpty || (good > 2 && good * 2 > count - zeroCells(page, base, count))
+        good * 2 > count || isEmpty
+        || ((good > 2 || adjoins(reading.cells, page, base, count))
+          && good * 2 > count - zeroCells(page, base, count))
       census.set(number, isLeaf ? .tableLeaf : .other)
     case .interiorTable:
       census.set(number, judgeInterior(page, number, base, count) ? .tableInterior : .other)
@@ -247,14 +249,30 @@ private struct PageJudge {
     return false
   }
 
-  /// How many cells of a table leaf are zero. No cell begins so: a payload has at least one byte.
+  /// How many cells of a table leaf begin with zeros, as none does since a payload has at least one byte, or go on in a
+  /// lost sector after a few bytes.
   private func zeroCells(_ page: RawSpan, _ base: Int, _ count: Int) -> Int {
     guard base + 8 + 2 * count <= layout.usableSize else { return 0 }
     return (0..<count).count { index in
       let start = Int(page.uint16(at: base + 8 + 2 * index))
-      return start >= base + 8 + 2 * count && start + 4 <= layout.usableSize
-        && page.uint32(at: start) == 0
+      guard start >= base + 8 + 2 * count, start + 4 <= layout.usableSize else { return false }
+      return page.uint32(at: start) == 0
+        || ZeroSectors.touch(start..<min(start + 16, layout.usableSize), of: page)
     }
+  }
+
+  /// Whether the few readable cells of a table leaf end where others begin, and the first of all is where the header
+  /// says that the cells begin.
+  private func adjoins(
+    _ cells: ContiguousArray<LeafCell>, _ page: RawSpan, _ base: Int, _ count: Int
+  ) -> Bool {
+    guard !cells.isEmpty, base + 8 + 2 * count <= layout.usableSize else { return false }
+    var starts = Set((0..<count).map { Int(page.uint16(at: base + 8 + 2 * $0)) })
+    guard starts.count == count, starts.min() == Int(page.uint16(at: base + 5)) else {
+      return false
+    }
+    starts.insert(layout.usableSize)
+    return cells.allSatisfy { starts.contains($0.end) }
   }
 
   private mutating func judgeInterior(

@@ -131,7 +131,8 @@ extension DamagedDatabase {
       walks[entry.rootPage] = try walk(from: entry, named, &contradictions)
     }
     let areTablesWhole = schemaEntries.allSatisfy { entry in
-      entry.type != "table" || entry.rootPage < 2 || walks[entry.rootPage]?.isWhole == true
+      entry.type != "table" || (entry.rootPage < 2 && !entry.lacksRoot)
+        || walks[entry.rootPage]?.isWhole == true
     }
     isWhole = isSchemaWhole && walks[1]?.isWhole == true && areTablesWhole
     if isWhole {

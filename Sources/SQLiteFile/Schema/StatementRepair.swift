@@ -1,0 +1,278 @@
+extension [SchemaEntry] {
+  /// The entries, those of tables as SQLite wrote them where bits of them were flipped since.
+  package func repaired() -> [SchemaEntry] {
+    let automatic = Set(
+      lazy.filter { $0.type == "index" && $0.sql == nil }.map { SQLName($0.tableName) })
+    var attempts = 0
+    return map { entry in
+      // A hostile file may have any number of false entries.
+      guard attempts < SchemaEntry.maxRepairs else { return entry }
+      let repaired = entry.repaired(automatic)
+      if repaired != entry { attempts += 1 }
+      return repaired
+    }
+  }
+}
+
+extension SchemaEntry {
+  fileprivate static let maxRepairs = 256
+
+  /// The entry of a table as SQLite wrote it, as far as its parts tell; itself where SQLite accepts it or nothing tells
+  /// more. SQLite refuses the file if the type is none that it knows, if the two names and the one in the statement
+  /// are not the same, or if it cannot parse the statement; such an entry is not as it was written.
+  ///
+  /// `automaticIndexes`: the names of tables that have an index for a constraint.
+  fileprivate func repaired(_ automaticIndexes: Set<SQLName>) -> SchemaEntry {
+    guard rootPage > 0, let sql,
+      type == "table" || StatementRepair.differsInOneBit(type, "table")
+    else { return self }
+    let statement =
+      StatementRepair.repaired(
+        sql, hasAutomaticIndex: automaticIndexes.contains(SQLName(tableName)))
+      ?? sql
+    var grammar = SchemaGrammar(SQLToken.statement(in: Array(statement.utf8)))
+    guard let stated = try? grammar.table().name else { return self }
+    guard let name = Self.majority(of: name, tableName, stated) else {
+      return SchemaEntry(
+        type: "table", name: name, tableName: tableName, rootPage: rootPage, sql: statement)
+    }
+    return SchemaEntry(
+      type: "table", name: name, tableName: name, rootPage: rootPage,
+      sql: SQLName.isSame(name, stated) ? statement : StatementRepair.renamed(statement, name))
+  }
+
+  /// The name that two of three copies have, or that two of three have at each of its characters; nil when they differ
+  /// more.
+  private static func majority(of one: String, _ two: String, _ three: String) -> String? {
+    if one == two || one == three { return one }
+    if two == three || SQLName.isSame(two, three) { return two }
+    if SQLName.isSame(one, two) || SQLName.isSame(one, three) { return one }
+    let copies = [one, two, three].map { Array($0.unicodeScalars) }
+    guard copies.allSatisfy({ $0.count == copies[0].count }) else { return nil }
+    var name = String.UnicodeScalarView()
+    for place in copies[0].indices {
+      let (a, b, c) = (copies[0][place], copies[1][place], copies[2][place])
+      guard a == b || a == c || b == c else { return nil }
+      name.append(a == b || a == c ? a : b)
+    }
+    return String(name)
+  }
+}
+
+/// Finds the CREATE TABLE statement that SQLite wrote where single bits of it were flipped since.
+///
+/// SQLite refuses a file for one statement that it cannot parse, so a statement that it refuses is not as it was
+/// written. A statement that it accepts is never changed.
+struct StatementRepair {
+  /// The statement so far. A replacement character stands for bytes that are not valid text.
+  private var text: [Unicode.Scalar]
+  /// Whether a constraint of the table has an index of its own in the schema.
+  private let hasAutomaticIndex: Bool
+
+  /// A longer statement is left as it is, in characters: each attempt parses all of it.
+  private static let maxLength = 1 << 13
+  /// A statement with more flipped bits than this is left as it is.
+  private static let maxFlips = 6
+
+  /// The statement with the fewest flipped bits undone; nil when SQLite accepts it as it stands, or no such statement
+  /// is found.
+  static func repaired(_ sql: String, hasAutomaticIndex: Bool) -> String? {
+    guard sql.utf8.count <= maxLength else { return nil }
+    var repair = StatementRepair(
+      text: Array(sql.unicodeScalars), hasAutomaticIndex: hasAutomaticIndex)
+    guard var best = repair.progress() else { return nil }
+    for _ in 0..<maxFlips {
+      var next: (text: [Unicode.Scalar], progress: Int)?
+      for edit in repair.edits {
+        var other = repair
+        other.text.replaceSubrange(
+          edit.place..<edit.place + edit.original.count, with: edit.original)
+        guard let progress = other.progress() else { return String(other.string) }
+        if progress > next?.progress ?? best { next = (other.text, progress) }
+      }
+      guard let next else { return nil }
+      (repair.text, best) = next
+    }
+    return nil
+  }
+
+  /// The statement with a comma put back, so that it has `count` columns; nil when no single place fits.
+  static func separated(_ sql: String, columns count: Int) -> String? {
+    guard sql.utf8.count <= maxLength else { return nil }
+    let text = Array(sql.unicodeScalars)
+    var found: String?
+    for place in text.indices where isFlipped(text[place], from: ",") {
+      var other = StatementRepair(text: text, hasAutomaticIndex: true)
+      other.text[place] = ","
+      guard other.progress() == nil,
+        TableDefinition(sql: other.string)?.storedOrder.count == count
+      else { continue }
+      if found != nil { return nil }
+      found = other.string
+    }
+    return found
+  }
+
+  /// The statement with INTEGER PRIMARY KEY where it has these words but for one bit, and the column that the key then is
+  /// of; nil when it does not have them.
+  static func keyed(_ sql: String, _ definition: TableDefinition) -> (
+    statement: String, column: Int
+  )? {
+    // The words have then become part of a type, or of a name.
+    guard definition.rowIDColumn == nil, definition.primaryKey.isEmpty, sql.utf8.count <= maxLength
+    else { return nil }
+    var repair = StatementRepair(text: Array(sql.unicodeScalars), hasAutomaticIndex: true)
+    let words = Array(" INTEGER PRIMARY KEY".unicodeScalars)
+    guard
+      let place = repair.text.indices.first(where: { place in
+        place + words.count <= repair.text.count
+          && differsInOneBit(repair.text[place..<place + words.count], words)
+      })
+    else { return nil }
+    repair.text.replaceSubrange(place..<place + words.count, with: words)
+    let statement = repair.string
+    return TableDefinition(sql: statement)?.rowIDColumn.map { (statement, $0) }
+  }
+
+  /// A CREATE TABLE statement with another name for the table.
+  static func renamed(_ sql: String, _ name: String) -> String {
+    let bytes = Array(sql.utf8)
+    let tokens = SQLToken.statement(in: bytes)
+    guard let table = tokens.firstIndex(where: { $0.isKeyword("TABLE") }), table + 1 < tokens.count
+    else { return sql }
+    let place = tokens[table + 1].isKeyword("IF") ? table + 4 : table + 1
+    guard place < tokens.count else { return sql }
+    let quoted = "\"" + name.replacing("\"", with: "\"\"") + "\""
+    let word = name.unicodeScalars.allSatisfy(nameCharacters.contains) ? name : quoted
+    let range = tokens[place].range
+    return String(
+      decoding: bytes[..<range.lowerBound] + word.utf8 + bytes[range.upperBound...], as: UTF8.self)
+  }
+
+  private var string: String {
+    var string = String.UnicodeScalarView()
+    string.append(contentsOf: text)
+    return String(string)
+  }
+
+  // MARK: - Judging
+
+  /// How many characters SQLite reads before it refuses the statement; nil when it accepts it.
+  private func progress() -> Int? {
+    let bytes = Array(string.utf8)
+    let statement = Array(SQLToken.statementBytes(of: bytes))
+    let tokens = SQLToken.all(in: statement)
+    var grammar = SchemaGrammar(tokens)
+    let isParsed = (try? grammar.table()) != nil
+    var end = grammar.current?.range.lowerBound ?? statement.count
+    // A quoted word without an end takes in the rest of the statement.
+    if let last = tokens.last, SchemaLexis.unfinished(statement) != nil {
+      end = min(end, last.range.lowerBound)
+    }
+    if isParsed, SchemaLexis.defect(in: statement) == nil, statement.count == bytes.count {
+      return keyWithoutIndex
+    }
+    return String(decoding: bytes.prefix(end), as: UTF8.self).unicodeScalars.count
+  }
+
+  /// Where a primary key begins whose type is INTEGER but for one bit, if the schema has no index for it: SQLite makes
+  /// none for INTEGER alone, and refuses a schema that lacks an index.
+  private var keyWithoutIndex: Int? {
+    guard !hasAutomaticIndex else { return nil }
+    let type = Array(" INTEGER".unicodeScalars)
+    let key = Array(" PRIMARY KEY".unicodeScalars)
+    return text.indices.first { place in
+      let end = place + type.count
+      return end + key.count <= text.count
+        && Self.differsInOneBit(text[place..<end], type)
+        && text[end..<end + key.count].elementsEqual(key)
+    }
+  }
+
+  // MARK: - What may have been there
+
+  private struct Edit {
+    let place: Int
+    let original: [Unicode.Scalar]
+  }
+
+  private static let keywords = [
+    "CREATE TABLE", "PRIMARY KEY", "INTEGER", "CREATE", "TABLE", "PRIMARY", "KEY", "WITHOUT ROWID",
+    "WITHOUT", "ROWID",
+    "STRICT", "NOT NULL", "UNIQUE", "DEFAULT", "CHECK", "COLLATE", "REFERENCES", "FOREIGN KEY",
+    "CONSTRAINT",
+    "GENERATED ALWAYS AS", "AUTOINCREMENT", "STORED", "VIRTUAL", "VARCHAR", "TIMESTAMP", "FLOAT",
+    "BLOB", "DECIMAL",
+    "TEXT", "REAL",
+  ].map { Array($0.unicodeScalars) }
+
+  /// The flips that may explain why SQLite refuses the statement: first those that make a keyword, then those that make
+  /// a character of the grammar, then those that make part of a name out of what is none.
+  private var edits: [Edit] {
+    var words: [Edit] = []
+    var marks: [Edit] = []
+    var spaces: [Edit] = []
+    var names: [Edit] = []
+    // The words since the last comma or parenthesis. A column has a name and mostly a type.
+    var wordCount = 0
+    for place in text.indices {
+      let lastWords = wordCount
+      if text[place] == "," || text[place] == "(" {
+        wordCount = 0
+      } else if text[place] == " ", place > 0, Self.isPartOfName(text[place - 1]) {
+        wordCount += 1
+      }
+      for keyword in Self.keywords where place + keyword.count <= text.count {
+        let window = text[place..<place + keyword.count]
+        if Self.differsInOneBit(window, keyword) {
+          words.append(Edit(place: place, original: keyword))
+        }
+      }
+      let character = text[place]
+      let likely: [Unicode.Scalar] = lastWords > 0 ? [",", "(", ")", " "] : [" ", "(", ")", ","]
+      for mark in likely where Self.isFlipped(character, from: mark) {
+        let edit = Edit(place: place, original: [mark])
+        // Most spaces are where they were written.
+        if character == " " { spaces.append(edit) } else { marks.append(edit) }
+      }
+      // Bytes that are no text are part of a name for SQLite.
+      guard !Self.isPartOfName(character) else { continue }
+      let originals = Self.nameCharacters.filter { Self.isFlipped(character, from: $0) }
+      // Among letters, one with the case of its neighbour is more likely.
+      let neighbour = place > 0 ? text[place - 1] : " "
+      let isLower = ("a"..."z").contains(neighbour)
+      names += originals.sorted { one, _ in one == "_" || ("a"..."z").contains(one) == isLower }
+        .map { Edit(place: place, original: [$0]) }
+    }
+    return words + marks + spaces + names
+  }
+
+  private static let nameCharacters = Array(
+    "_ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".unicodeScalars)
+
+  private static func isPartOfName(_ character: Unicode.Scalar) -> Bool {
+    nameCharacters.contains(character) || character.value > 0x7f
+  }
+
+  /// Whether one flipped bit makes `found` of `original`. The top bit of a byte leaves no valid text.
+  private static func isFlipped(_ found: Unicode.Scalar, from original: Unicode.Scalar) -> Bool {
+    found == "\u{fffd}" || (found.value ^ original.value).nonzeroBitCount == 1
+  }
+
+  static func differsInOneBit(_ found: String, _ original: String) -> Bool {
+    differsInOneBit(Array(found.unicodeScalars)[...], Array(original.unicodeScalars))
+  }
+
+  private static func differsInOneBit(
+    _ found: ArraySlice<Unicode.Scalar>, _ original: [Unicode.Scalar]
+  ) -> Bool {
+    guard found.count == original.count else { return false }
+    var flips = 0
+    for (one, other) in zip(found, original) where one != other {
+      guard isFlipped(one, from: other) else { return false }
+      flips += 1
+      if flips > 1 { return false }
+    }
+    return flips == 1
+  }
+}

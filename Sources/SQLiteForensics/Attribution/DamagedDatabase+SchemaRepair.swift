@@ -1,0 +1,145 @@
+import SQLiteFile
+
+extension DamagedDatabase {
+  // MARK: - Records
+
+  /// Undoes one flipped bit in the head of each cell of a leaf of the schema table that is not readable, where exactly
+  /// one bit makes it an entry: the lengths add up, the first text is one of the four types, and an entry of a table
+  /// has its name twice.
+  func repairCells(ofSchemaPage number: UInt32, _ page: inout ContiguousArray<UInt8>) {
+    let base = number == 1 ? DatabaseHeader.length : 0
+    let limit = layout.usableSize
+    let count = Int(page.rawSpan.uint16(at: base + 3))
+    guard page.count >= limit, base + 8 + 2 * count <= limit else { return }
+    var types = RecordTypes()
+    var attempts = 0
+    let starts = (0..<count).map { Int(page.rawSpan.uint16(at: base + 8 + 2 * $0)) }
+    let ends = Set(starts + [limit])
+    for start in starts {
+      guard start > base + 8, start + 4 <= limit,
+        schemaCellEnd(page.rawSpan, at: start, &types) == nil
+      else { continue }
+      attempts += 1
+      guard attempts <= Self.maxRepairedCells else { return }
+      var found: [(byte: Int, value: UInt8, isTight: Bool)] = []
+      for byte in start..<min(start + Self.longestCellHead, limit) {
+        for bit in 0..<8 {
+          page[byte] ^= 1 << bit
+          if let end = schemaCellEnd(page.rawSpan, at: start, &types) {
+            found.append((byte, page[byte], ends.contains(end)))
+          }
+          page[byte] ^= 1 << bit
+        }
+      }
+      // Without deleted entries, a cell ends where another begins.
+      if found.count > 1 { found.removeAll { !$0.isTight } }
+      if found.count == 1 { page[found[0].byte] = found[0].value }
+    }
+  }
+
+  /// A page of 64 KiB has no more entries that can be read.
+  private static let maxRepairedCells = 1 << 10
+  /// Payload length, row id and record header of an entry of the schema table, in bytes.
+  private static let longestCellHead = 20
+
+  /// Where the cell at `start` ends; nil unless it is an entry of the schema table.
+  private func schemaCellEnd(_ page: RawSpan, at start: Int, _ types: inout RecordTypes) -> Int? {
+    guard
+      let cell = LeafCell.parse(
+        page, at: start, limit: layout.usableSize, usableSize: layout.usableSize,
+        maxPayload: maxPayload, &types),
+      types.types.count == 5, (1...9).contains(types.types[3]), types.types[3] != 7
+    else { return nil }
+    let body = cell.record + cell.payload - types.bodyLength
+    let isWide = layout.textEncoding != .utf8
+    for word: StaticString in ["table", "index", "view", "trigger"] {
+      let length = word.utf8CodeUnitCount
+      guard types.types[0] == UInt64(13 + 2 * length * (isWide ? 2 : 1)) else { continue }
+      let bytes = (0..<length).map { place in
+        let offset =
+          body + (isWide ? 2 * place + (layout.textEncoding == .utf16BigEndian ? 1 : 0) : place)
+        return offset < cell.record + cell.local ? page.byte(at: offset) : 0
+      }
+      let differences = zip(bytes, word.description.utf8).count { $0 != $1 }
+      // The word itself may have another flipped bit.
+      if differences <= 1,
+        length != 5 || bytes[0] == UInt8(ascii: "i") || types.types[1] == types.types[2]
+      {
+        return cell.end
+      }
+    }
+    return nil
+  }
+
+  // MARK: - Root pages
+
+  /// The entries, with another root page for a table where exactly one page can be its root: a b-tree that nothing
+  /// else leads to, with rows of that table. Its own root page is then that of another table, or none; the other page's
+  /// number differs from it in one bit. An entry without a root page can have any.
+  func repairRoots(of entries: [SchemaEntry]) throws(SQLiteFileError) -> [SchemaEntry] {
+    var repaired = entries
+    var places: [UInt32: [Int]] = [:]
+    for (place, entry) in entries.enumerated()
+    where entry.type == "table" && (entry.rootPage > 1 || entry.lacksRoot) {
+      places[entry.rootPage, default: []].append(place)
+    }
+    let taken = Set(entries.map(\.rootPage))
+    for (root, sharing) in places.sorted(by: { $0.key < $1.key })
+    where sharing.count <= Self.maxSharing {
+      guard
+        root < 2 || sharing.count > 1 || census.parent(root) != 0
+          || isNoTable(root, entries[sharing[0]])
+      else { continue }
+      let pages =
+        root < 2 ? Array(2...max(2, pageCount)) : (0..<32).map { root ^ (1 << UInt32($0)) }
+      var found: [(place: Int, root: UInt32)] = []
+      for place in sharing {
+        guard let sql = entries[place].sql,
+          let table = ExpectedTable(name: entries[place].name, sql: sql)
+        else { continue }
+        for page in pages where found.count < Self.maxSharing {
+          guard !taken.contains(page), try canBeRoot(page, of: table) else { continue }
+          found.append((place, page))
+        }
+      }
+      // Of two tables with the same root, one has its own. Tables without a root each need one.
+      for (place, page) in found {
+        let choices = root < 2 ? found.filter { $0.place == place } : found
+        guard choices.count == 1, !found.contains(where: { $0.place != place && $0.root == page })
+        else { continue }
+        let entry = entries[place]
+        repaired[place] = SchemaEntry(
+          type: entry.type, name: entry.name, tableName: entry.tableName, rootPage: page,
+          sql: entry.sql)
+      }
+    }
+    return repaired
+  }
+
+  private static let maxSharing = 8
+
+  /// Whether a page is outside the file, or of an index although it is to be the root of a table with row ids.
+  private func isNoTable(_ root: UInt32, _ entry: SchemaEntry) -> Bool {
+    guard root <= pageCount else { return true }
+    switch census.kind(root) {
+    case .indexLeaf, .indexInterior:
+      let definition = entry.sql.flatMap { TableDefinition(sql: $0) }
+      return definition.map { !$0.isWithoutRowID } ?? false
+    default: return false
+    }
+  }
+
+  private func canBeRoot(_ page: UInt32, of table: ExpectedTable) throws(SQLiteFileError) -> Bool {
+    guard page >= 2, page <= pageCount, census.parent(page) == 0, !census.free.contains(page) else {
+      return false
+    }
+    if let entry = try map.entry(of: page, &reader), entry.kind != .root { return false }
+    switch census.kind(page) {
+    case .tableLeaf, .tableInterior:
+      guard !table.definition.isWithoutRowID, try !FirstRecords.read(below: page, &reader).isEmpty
+      else { return false }
+      return try firstRows(below: page, fit: table)
+    default: return false
+    }
+  }
+}
