@@ -212,6 +212,7 @@ struct StatementRepair {
     var words: [Edit] = []
     var marks: [Edit] = []
     var spaces: [Edit] = []
+    var quotes: [Edit] = []
     var names: [Edit] = []
     // The words since the last comma or parenthesis. A column has a name and mostly a type.
     var wordCount = 0
@@ -230,10 +231,15 @@ struct StatementRepair {
       }
       let character = text[place]
       let likely: [Unicode.Scalar] = lastWords > 0 ? [",", "(", ")", " "] : [" ", "(", ")", ","]
-      for mark in likely where Self.isFlipped(character, from: mark) {
-        let edit = Edit(place: place, original: [mark])
-        // Most spaces are where they were written.
-        if character == " " { spaces.append(edit) } else { marks.append(edit) }
+      // Most spaces are where they were written.
+      if character == " " {
+        spaces += likely.filter { Self.isFlipped(" ", from: $0) }
+          .map { Edit(place: place, original: [$0]) }
+      } else {
+        marks += likely.filter { Self.isFlipped(character, from: $0) }
+          .map { Edit(place: place, original: [$0]) }
+        quotes += ["\"", "'", "`", "[", "]"].filter { Self.isFlipped(character, from: $0) }
+          .map { Edit(place: place, original: [$0]) }
       }
       // Bytes that are no text are part of a name for SQLite.
       guard !Self.isPartOfName(character) else { continue }
@@ -244,7 +250,7 @@ struct StatementRepair {
       names += originals.sorted { one, _ in one == "_" || ("a"..."z").contains(one) == isLower }
         .map { Edit(place: place, original: [$0]) }
     }
-    return words + marks + spaces + names
+    return words + marks + spaces + names + quotes
   }
 
   private static let nameCharacters = Array(

@@ -108,6 +108,10 @@ struct Carver {
       if index + 1 < finds.count, finds[index + 1].cell.start == end {
         finds[index].cell.isFirstDoubtful = false
       }
+      if hasWideInteger(page, finds[index].cell) {
+        finds[index].cell.isEndDoubtful = true
+        continue
+      }
       guard finds[index].cell.isEndDoubtful else { continue }
       let isConfirmed =
         isBorder(end)
@@ -118,7 +122,6 @@ struct Carver {
       finds[index].cell.isEndDoubtful =
         !isConfirmed
         || (!borders.contains(end) && mayEndInBlock(page, finds[index].cell, region.upperBound))
-        || hasWideInteger(page, finds[index].cell)
     }
   }
 
@@ -133,12 +136,17 @@ struct Carver {
   /// Whether an integer of a cell has more bytes than it needs. SQLite writes the shortest form
   /// (`sqlite3VdbeSerialType`), so part of such a value is overwritten.
   private mutating func hasWideInteger(_ page: RawSpan, _ cell: LeafCell) -> Bool {
-    guard !cell.isStartLost, cell.lostTypes == 0, !cell.spills, cell.end <= page.byteCount,
-      types.read(cell, page)
-    else {
-      return false
+    guard !cell.spills, cell.end <= page.byteCount else { return false }
+    var offset: Int
+    if cell.isStartLost, cell.lostTypes < 2 {
+      offset = cell.record + cell.headerLength - cell.lostHeader.count
+      guard offset > cell.record, types.read(page, cell.record..<offset) else { return false }
+      if cell.lostTypes == 1 { offset += RecordDecoder.length(ofType: cell.firstType) }
+      guard offset + types.bodyLength <= page.byteCount else { return false }
+    } else {
+      guard cell.lostTypes == 0, types.read(cell, page) else { return false }
+      offset = cell.record + cell.payload - types.bodyLength
     }
-    var offset = cell.record + cell.payload - types.bodyLength
     for type in types.types {
       let length = RecordDecoder.length(ofType: type)
       if (2...6).contains(type) {
