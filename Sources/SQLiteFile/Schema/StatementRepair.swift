@@ -142,11 +142,13 @@ struct StatementRepair {
     else { return sql }
     let place = tokens[table + 1].isKeyword("IF") ? table + 4 : table + 1
     guard place < tokens.count else { return sql }
-    let quoted = "\"" + name.replacing("\"", with: "\"\"") + "\""
-    let word = name.unicodeScalars.allSatisfy(nameCharacters.contains) ? name : quoted
+    let quote = UInt8(ascii: "\"")
+    let quoted = [quote] + name.utf8.flatMap { $0 == quote ? [quote, quote] : [$0] } + [quote]
+    let isWord = name.unicodeScalars.allSatisfy(nameCharacters.contains)
+    let word = isWord ? Array(name.utf8) : quoted
     let range = tokens[place].range
     return String(
-      decoding: bytes[..<range.lowerBound] + word.utf8 + bytes[range.upperBound...], as: UTF8.self)
+      decoding: bytes[..<range.lowerBound] + word + bytes[range.upperBound...], as: UTF8.self)
   }
 
   private var string: String {
