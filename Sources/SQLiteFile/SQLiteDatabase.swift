@@ -202,7 +202,8 @@ public final class SQLiteDatabase {
             : "\(unreadable) entries of the schema table are not readable",
           page: 1, table: "sqlite_schema"))
     }
-    for (entry, repaired) in zip(schema.entries, schema.repairedEntries) where entry != repaired {
+    for (entry, repaired) in zip(schema.entries, schema.repairedEntries)
+    where !entry.isSame(as: repaired) {
       self.findings.add(.repairedEntry(repaired.name))
     }
     for entry in schema.entries where entry.lacksRoot {

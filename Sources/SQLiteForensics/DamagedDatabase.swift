@@ -173,8 +173,9 @@ public final class DamagedDatabase {
 
   /// The entries of the schema as SQLite wrote them, where bits of them were flipped since.
   private func repaired(_ entries: [SchemaEntry]) throws(SQLiteFileError) -> [SchemaEntry] {
-    let repaired = try repairRoots(of: entries.repaired())
-    for (entry, new) in zip(entries, repaired) where entry != new {
+    var repair = SchemaRepair()
+    let repaired = try repairRoots(of: repair.repaired(entries))
+    for (entry, new) in zip(entries, repaired) where !entry.isSame(as: new) {
       findings.add(.repairedEntry(new.name))
     }
     return repaired

@@ -115,7 +115,8 @@ import Testing
     "CREATE TABLE ZNOTE (Z_PK INTEGER PRIMERY KEY, a)", "CREATE TABLE ZNOTE (id INTEGEP, key)",
     "CREATE TABLE t(primarx, keyx, integes)",
   ]) func acceptedStatementsStay(_ sql: String) throws {
-    #expect(StatementRepair.repaired(sql, hasAutomaticIndex: false) == nil)
+    var budget = 1 << 24
+    #expect(StatementRepair.repaired(sql, hasAutomaticIndex: false, &budget) == nil)
     let folder = try TemporaryFolder()
     let url = folder.url.appendingPathComponent("a.sqlite")
     let connection = try SQLiteConnection(url)
@@ -146,7 +147,18 @@ import Testing
     ("CREATE TABLE t (a, b) WITHOUT ROWHD", nil),
     ("garbage", nil), ("", nil), ("CREATE TABLE", nil),
   ]) func statementsAreRepaired(_ damaged: String, _ written: String?) {
-    #expect(StatementRepair.repaired(damaged, hasAutomaticIndex: false) == written)
+    var budget = 1 << 24
+    #expect(StatementRepair.repaired(damaged, hasAutomaticIndex: false, &budget) == written)
+  }
+
+  /// A hostile schema may have any number of statements that nothing repairs.
+  @Test func theWorkOnHostileStatementsIsBounded() {
+    var budget = 1 << 20
+    let sql = "CREATE TABLE t (" + String(repeating: "a\u{1} (!$", count: 1000)
+    for _ in 0..<1000 {
+      #expect(StatementRepair.repaired(sql, hasAutomaticIndex: false, &budget) == nil)
+    }
+    #expect(budget > -(1 << 20))
   }
 
   /// A comma that became another character runs two columns together; SQLite may accept that.

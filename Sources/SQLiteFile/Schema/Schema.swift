@@ -68,7 +68,8 @@ public struct Schema: Sendable, Equatable {
   package init(rows: [StoredRow]) {
     let entries = rows.compactMap(SchemaEntry.init(row:))
     self.entries = entries
-    repairedEntries = entries.repaired()
+    var repair = SchemaRepair()
+    repairedEntries = repair.repaired(entries)
     let stored = repairedEntries.filter { $0.type == "table" && $0.rootPage > 0 }
     let tables = stored.enumerated().map { place, entry in
       Table(

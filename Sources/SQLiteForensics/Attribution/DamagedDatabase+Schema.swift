@@ -10,6 +10,8 @@ extension DamagedDatabase {
     var buffer = ContiguousArray<UInt8>()
     var reading = newReading()
     var types = RecordTypes()
+    var repair = SchemaRepair()
+    var repairedCells = 0
     guard let expected = Self.schemaTable else { return [] }
     let shape = RowShape(expected, table: 0)
     let schemaLayout = RowLayout(expected.definition)
@@ -32,7 +34,7 @@ extension DamagedDatabase {
         page == 1 || sound != nil
           || Self.mayBeSchema(buffer.rawSpan, usableSize: layout.usableSize)
       else { continue }
-      repairCells(ofSchemaPage: page, &buffer)
+      repairCells(ofSchemaPage: page, &buffer, &repairedCells)
       reading.read(buffer.rawSpan, number: page, available: available, shape: shape)
       var rows: [StoredRow] = []
       for cell in reading.cells {
@@ -56,7 +58,7 @@ extension DamagedDatabase {
       let isOwn = page == 1 || sound != nil || census.parent(page) == 1
       let found = rows.compactMap(SchemaEntry.init(row:)).filter { entry in
         // The root page counts even when the statement is lost.
-        entry.isReadable || [entry].repaired()[0].isReadable
+        entry.isReadable || repair.repaired([entry])[0].isReadable
           || (isOwn && entry.type == "table" && entry.rootPage > 1)
       }
       if page > 1, sound != nil, found.isEmpty, !reading.cells.isEmpty,

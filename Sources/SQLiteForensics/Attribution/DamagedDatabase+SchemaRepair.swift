@@ -6,13 +6,16 @@ extension DamagedDatabase {
   /// Undoes one flipped bit in the head of each cell of a leaf of the schema table that is not readable, where exactly
   /// one bit makes it an entry: the lengths add up, the first text is one of the four types, and an entry of a table
   /// has its name twice.
-  func repairCells(ofSchemaPage number: UInt32, _ page: inout ContiguousArray<UInt8>) {
+  ///
+  /// `attempts`: how many cells of the file were looked at so far.
+  func repairCells(
+    ofSchemaPage number: UInt32, _ page: inout ContiguousArray<UInt8>, _ attempts: inout Int
+  ) {
     let base = number == 1 ? DatabaseHeader.length : 0
     let limit = layout.usableSize
     let count = Int(page.rawSpan.uint16(at: base + 3))
     guard page.count >= limit, base + 8 + 2 * count <= limit else { return }
     var types = RecordTypes()
-    var attempts = 0
     let starts = (0..<count).map { Int(page.rawSpan.uint16(at: base + 8 + 2 * $0)) }
     let ends = Set(starts + [limit])
     for start in starts {
@@ -37,8 +40,8 @@ extension DamagedDatabase {
     }
   }
 
-  /// A page of 64 KiB has no more entries that can be read.
-  private static let maxRepairedCells = 1 << 10
+  /// A file with more damaged entries is read without these: pages of other tables may look like the schema's.
+  private static let maxRepairedCells = 1 << 12
   /// Payload length, row id and record header of an entry of the schema table, in bytes.
   private static let longestCellHead = 20
 
@@ -73,50 +76,47 @@ extension DamagedDatabase {
 
   // MARK: - Root pages
 
-  /// The entries, with another root page for a table where exactly one page can be its root: a b-tree that nothing
-  /// else leads to, with rows of that table. Its own root page is then that of another table, or none; the other page's
-  /// number differs from it in one bit. An entry without a root page can have any.
+  /// The entries, with another root page for the one table whose own is that of another table, or none: the one page
+  /// that can be its root, since nothing else leads to it and it has rows of that table. The page's number differs in
+  /// one bit from the one in the entry, unless the entry has none. Where several tables have no root of their own, their
+  /// rows and indexes have to tell the b-trees apart.
   func repairRoots(of entries: [SchemaEntry]) throws(SQLiteFileError) -> [SchemaEntry] {
-    var repaired = entries
     var places: [UInt32: [Int]] = [:]
     for (place, entry) in entries.enumerated()
     where entry.type == "table" && (entry.rootPage > 1 || entry.lacksRoot) {
       places[entry.rootPage, default: []].append(place)
     }
+    let bad = places.filter { root, sharing in
+      root < 2 || sharing.count > 1 || census.parent(root) != 0
+        || isNoTable(root, entries[sharing[0]])
+    }
+    guard let (root, sharing) = bad.first, bad.count == 1, sharing.count <= (root < 2 ? 1 : 2)
+    else { return entries }
+    let pages =
+      root < 2
+      ? Array(2...max(2, min(pageCount, Self.maxCandidates)))
+      : (0..<32).map { root ^ (1 << UInt32($0)) }
     let taken = Set(entries.map(\.rootPage))
-    for (root, sharing) in places.sorted(by: { $0.key < $1.key })
-    where sharing.count <= Self.maxSharing {
-      guard
-        root < 2 || sharing.count > 1 || census.parent(root) != 0
-          || isNoTable(root, entries[sharing[0]])
+    var found: [(place: Int, root: UInt32)] = []
+    for place in sharing {
+      guard let sql = entries[place].sql,
+        let table = ExpectedTable(name: entries[place].name, sql: sql)
       else { continue }
-      let pages =
-        root < 2 ? Array(2...max(2, pageCount)) : (0..<32).map { root ^ (1 << UInt32($0)) }
-      var found: [(place: Int, root: UInt32)] = []
-      for place in sharing {
-        guard let sql = entries[place].sql,
-          let table = ExpectedTable(name: entries[place].name, sql: sql)
-        else { continue }
-        for page in pages where found.count < Self.maxSharing {
-          guard !taken.contains(page), try canBeRoot(page, of: table) else { continue }
-          found.append((place, page))
-        }
-      }
-      // Of two tables with the same root, one has its own. Tables without a root each need one.
-      for (place, page) in found {
-        let choices = root < 2 ? found.filter { $0.place == place } : found
-        guard choices.count == 1, !found.contains(where: { $0.place != place && $0.root == page })
-        else { continue }
-        let entry = entries[place]
-        repaired[place] = SchemaEntry(
-          type: entry.type, name: entry.name, tableName: entry.tableName, rootPage: page,
-          sql: entry.sql)
+      for page in pages where found.count < 2 && !taken.contains(page) {
+        if try canBeRoot(page, of: table) { found.append((place, page)) }
       }
     }
+    guard found.count == 1 else { return entries }
+    var repaired = entries
+    let entry = entries[found[0].place]
+    repaired[found[0].place] = SchemaEntry(
+      type: entry.type, name: entry.name, tableName: entry.tableName, rootPage: found[0].root,
+      sql: entry.sql)
     return repaired
   }
 
-  private static let maxSharing = 8
+  /// The first pages of a file that are looked at for a root page that the schema does not tell.
+  private static let maxCandidates: UInt32 = 1 << 16
 
   /// Whether a page is outside the file, or of an index although it is to be the root of a table with row ids.
   private func isNoTable(_ root: UInt32, _ entry: SchemaEntry) -> Bool {

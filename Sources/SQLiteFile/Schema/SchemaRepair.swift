@@ -1,34 +1,39 @@
-extension [SchemaEntry] {
-  /// The entries, those of tables as SQLite wrote them where bits of them were flipped since.
-  package func repaired() -> [SchemaEntry] {
+/// Reads entries of the schema as SQLite wrote them where bits of them were flipped since.
+///
+/// One value is used for a whole file: a hostile file may have any number of false entries.
+package struct SchemaRepair {
+  /// How many characters may still be parsed.
+  private var budget = 1 << 24
+
+  package init() {}
+
+  /// The entries, those of tables repaired as far as their parts tell.
+  package mutating func repaired(_ entries: [SchemaEntry]) -> [SchemaEntry] {
     let automatic = Set(
-      lazy.filter { $0.type == "index" && $0.sql == nil }.map { SQLName($0.tableName) })
-    var attempts = 0
-    return map { entry in
-      // A hostile file may have any number of false entries.
-      guard attempts < SchemaEntry.maxRepairs else { return entry }
-      let repaired = entry.repaired(automatic)
-      if repaired != entry { attempts += 1 }
-      return repaired
-    }
+      entries.lazy.filter { $0.type == "index" && $0.sql == nil }.map { SQLName($0.tableName) })
+    return entries.map { $0.repaired(automatic, &budget) }
   }
 }
 
 extension SchemaEntry {
-  fileprivate static let maxRepairs = 256
+  /// Whether SQLite takes two entries for the same.
+  package func isSame(as other: SchemaEntry) -> Bool {
+    type == other.type && rootPage == other.rootPage && sql == other.sql
+      && SQLName.isSame(name, other.name) && SQLName.isSame(tableName, other.tableName)
+  }
 
-  /// The entry of a table as SQLite wrote it, as far as its parts tell; itself where SQLite accepts it or nothing tells
-  /// more. SQLite refuses the file if the type is none that it knows, if the two names and the one in the statement
-  /// are not the same, or if it cannot parse the statement; such an entry is not as it was written.
+  /// The entry of a table as SQLite wrote it; itself where SQLite accepts it or nothing tells more. SQLite refuses the
+  /// file if the type is none that it knows, if the two names and the one in the statement are not the same, or if it
+  /// cannot parse the statement; such an entry is not as it was written.
   ///
   /// `automaticIndexes`: the names of tables that have an index for a constraint.
-  fileprivate func repaired(_ automaticIndexes: Set<SQLName>) -> SchemaEntry {
+  fileprivate func repaired(_ automaticIndexes: Set<SQLName>, _ budget: inout Int) -> SchemaEntry {
     guard rootPage > 0, let sql,
       type == "table" || StatementRepair.differsInOneBit(type, "table")
     else { return self }
     let statement =
       StatementRepair.repaired(
-        sql, hasAutomaticIndex: automaticIndexes.contains(SQLName(tableName)))
+        sql, hasAutomaticIndex: automaticIndexes.contains(SQLName(tableName)), &budget)
       ?? sql
     var grammar = SchemaGrammar(SQLToken.statement(in: Array(statement.utf8)))
     guard let stated = try? grammar.table().name else { return self }
@@ -71,15 +76,19 @@ struct StatementRepair {
 
   /// A longer statement is left as it is, in characters: each attempt parses all of it.
   private static let maxLength = 1 << 13
+  /// Places that may have been a comma; a letter is one in 26 of them.
+  private static let maxCommas = 1 << 9
   /// A statement with more flipped bits than this is left as it is.
   private static let maxFlips = 6
 
   /// The statement with the fewest flipped bits undone; nil when SQLite accepts it as it stands, or no such statement
   /// is found.
-  static func repaired(_ sql: String, hasAutomaticIndex: Bool) -> String? {
-    guard sql.utf8.count <= maxLength else { return nil }
+  static func repaired(_ sql: String, hasAutomaticIndex: Bool, _ budget: inout Int) -> String? {
+    let length = sql.utf8.count
+    guard length <= maxLength, budget >= 0 else { return nil }
     var repair = StatementRepair(
       text: Array(sql.unicodeScalars), hasAutomaticIndex: hasAutomaticIndex)
+    budget -= length
     guard var best = repair.progress() else { return nil }
     for _ in 0..<maxFlips {
       var next: (text: [Unicode.Scalar], progress: Int)?
@@ -87,7 +96,9 @@ struct StatementRepair {
         var other = repair
         other.text.replaceSubrange(
           edit.place..<edit.place + edit.original.count, with: edit.original)
-        guard let progress = other.progress() else { return String(other.string) }
+        budget -= length
+        guard budget >= 0 else { return nil }
+        guard let progress = other.progress() else { return other.string }
         if progress > next?.progress ?? best { next = (other.text, progress) }
       }
       guard let next else { return nil }
@@ -101,7 +112,10 @@ struct StatementRepair {
     guard sql.utf8.count <= maxLength else { return nil }
     let text = Array(sql.unicodeScalars)
     var found: String?
+    var attempts = 0
     for place in text.indices where isFlipped(text[place], from: ",") {
+      attempts += 1
+      guard attempts <= maxCommas else { return nil }
       var other = StatementRepair(text: text, hasAutomaticIndex: true)
       other.text[place] = ","
       guard other.progress() == nil,
