@@ -113,7 +113,13 @@ import Testing
   /// What SQLite accepts stays as it is, whatever it looks like.
   @Test(arguments: [
     "CREATE TABLE ZNOTE (Z_PK INTEGER PRIMERY KEY, a)", "CREATE TABLE ZNOTE (id INTEGEP, key)",
-    "CREATE TABLE t(primarx, keyx, integes)",
+    "CREATE TABLE t(primarx, keyx, integes)", "CREATE TABLE t(id INTEGEr PRIMARY KEY, b TEXT)",
+    "CREATE TABLE t(id INTEFER PRIMARY KEY, b) WITHOUT ROWID",
+    "CREATE TABLE t(id \"INTEGER PRIMARY KEY\", b \"x\", c)",
+    "CREATE TABLE t(a INT, \"b INTEFER PRIMARY KEY\" TEXT)",
+    "CREATE TABLE t(id INT, b TEXT /* was: id INTEFER PRIMARY KEY*/)",
+    "CREATE TABLE t(a INT, c TEXT DEFAULT 'an INTEFER PRIMARY KEY')",
+    "CREATE TABLE t(a INT, b TEXT), STRICT",
   ]) func acceptedStatementsStay(_ sql: String) throws {
     var budget = 1 << 24
     #expect(StatementRepair.repaired(sql, hasAutomaticIndex: false, &budget) == nil)
@@ -144,6 +150,14 @@ import Testing
     ("CREATE TABDE t (a INTEGER, b TEXT NOT NWLL)", "CREATE TABLE t (a INTEGER, b TEXT NOT NULL)"),
     ("CREATE TABLE t (a(INTEGER, b)", "CREATE TABLE t (a INTEGER, b)"),
     ("CREATE TABLE t (a INTEGER(b TEXT, c)", "CREATE TABLE t (a INTEGER,b TEXT, c)"),
+    (
+      "create table t (id hnteger primary key, title)",
+      "create table t (id integer primary key, title)"
+    ),
+    ("CREATE TABLE t (cou.t INTEGER, b REAL)", "CREATE TABLE t (count INTEGER, b REAL)"),
+    ("CREATE TABLE t (4itle TEXT, b REAL)", "CREATE TABLE t (title TEXT, b REAL)"),
+    ("CREATE TABLE t (a VARCHAR(4p), b REAL)", "CREATE TABLE t (a VARCHAR(40), b REAL)"),
+    ("CREATE TABLE t (y INTEGER, y TEXT)", nil),
     ("CREATE TABLE t (a, b) WITHOUT ROWHD", nil),
     ("garbage", nil), ("", nil), ("CREATE TABLE", nil),
   ]) func statementsAreRepaired(_ damaged: String, _ written: String?) {

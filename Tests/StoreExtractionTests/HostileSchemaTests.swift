@@ -85,7 +85,7 @@ import Testing
       ])
     let result = try made.rebuild()
     #expect(result.rowCount == 2)
-    #expect(Self.has("recover.tableSimplified", result, table: "t"))
+    #expect(Self.has("schema.repaired", result, table: "t"))
     #expect(try made.rows("SELECT * FROM t") == [[.integer(1), .string("two")]])
   }
 
@@ -149,7 +149,7 @@ import Testing
       ])
     let result = try made.rebuild()
     #expect(result.rowCount == 2, "\(result.findings)")
-    #expect(Self.has("recover.tableSimplified", result, table: "t"))
+    #expect(Self.has("schema.repaired", result, table: "t"))
     #expect(try made.rows("SELECT * FROM t") == [[.integer(1), .string("two"), .real(3.5)]])
   }
 

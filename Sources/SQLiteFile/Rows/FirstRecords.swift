@@ -48,17 +48,17 @@ package enum FirstRecords {
     return []
   }
 
-  /// The serial types that a record's header gives (file format, section 2.1), as far as its start can be read.
-  package static func fields(_ record: RawSpan) -> [UInt64] {
-    guard let header = Varint.read(record, at: 0, end: record.byteCount) else { return [] }
+  /// The number of fields that a record's header gives (file format, section 2.1), as far as its start can be read.
+  package static func fieldCount(_ record: RawSpan) -> Int {
+    guard let header = Varint.read(record, at: 0, end: record.byteCount) else { return 0 }
     let end = Int(clamping: min(header.value, UInt64(record.byteCount)))
     var offset = header.length
-    var types: [UInt64] = []
+    var count = 0
     while let type = Varint.read(record, at: offset, end: end) {
       offset += type.length
-      types.append(type.value)
+      count += 1
     }
-    return types
+    return count
   }
 }
 
@@ -76,35 +76,29 @@ extension TableDefinition {
   ///
   /// It runs two columns together, because a comma has become another character, when the rows have more fields than it
   /// has columns, and SQLite refuses the statement, or it has a type of three words. SQLite writes no record with more
-  /// fields than columns; but a page of another table may be at the root, and then the statement is right. It has lost
-  /// the words PRIMARY KEY when they are there but for one bit, and every row has NULL in their column: that is how
-  /// SQLite stores a column that stands for the row id (file format, section 2.3).
+  /// fields than columns; but a page of another table may be at the root, and then the statement is right.
   ///
   /// - Throws: ``SQLiteFileError`` when the device fails.
   package func evidence(on sql: String, root: UInt32, _ reader: inout PageReader)
     throws(SQLiteFileError) -> StatementEvidence
   {
     guard !isWithoutRowID else { return .agrees }
-    let keyed = StatementRepair.keyed(sql, self)
     let stored = storedOrder.count
     var count = 0
     var surplus = 0
     var largest = 0
-    var nulls = 0
     // When the first leaf says nothing, or is damaged, others are tried.
     let parts = 8
     for part in 0..<parts {
       for record in try FirstRecords.read(below: root, part: part, of: parts, &reader) {
-        let fields = FirstRecords.fields(record.payload.rawSpan)
+        let fields = FirstRecords.fieldCount(record.payload.rawSpan)
         count += 1
-        if fields.count > stored { surplus += 1 }
-        largest = max(largest, fields.count)
-        if let keyed, keyed.column < fields.count, fields[keyed.column] == 0 { nulls += 1 }
+        if fields > stored { surplus += 1 }
+        largest = max(largest, fields)
       }
-      if count > 0, surplus == 0, keyed == nil { return .agrees }
+      if count > 0, surplus == 0 { return .agrees }
       if try reader.kind(of: root)?.isLeaf != false { break }
     }
-    if let keyed, count > 0, nulls == count { return .repaired(keyed.statement) }
     let isRunTogether =
       surplus * 2 > count
       && (columns.contains { $0.declaredType.utf8.split { $0 == 0x20 || 9...13 ~= $0 }.count > 2 }

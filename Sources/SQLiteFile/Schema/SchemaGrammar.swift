@@ -168,6 +168,8 @@ package struct SchemaGrammar {
       throw Defect(message: "a constraint names the column \(name), which does not exist")
     }
     if current != nil, current?.isPunctuation(";") != true {
+      // The list of options may begin with a comma.
+      _ = take(punctuation: ",")
       repeat {
         if take("STRICT") {
           try judgeStrict()

@@ -127,27 +127,6 @@ struct StatementRepair {
     return found
   }
 
-  /// The statement with INTEGER PRIMARY KEY where it has these words but for one bit, and the column that the key then is
-  /// of; nil when it does not have them.
-  static func keyed(_ sql: String, _ definition: TableDefinition) -> (
-    statement: String, column: Int
-  )? {
-    // The words have then become part of a type, or of a name.
-    guard definition.rowIDColumn == nil, definition.primaryKey.isEmpty, sql.utf8.count <= maxLength
-    else { return nil }
-    var repair = StatementRepair(text: Array(sql.unicodeScalars), hasAutomaticIndex: true)
-    let words = Array(" INTEGER PRIMARY KEY".unicodeScalars)
-    guard
-      let place = repair.text.indices.first(where: { place in
-        place + words.count <= repair.text.count
-          && differsInOneBit(repair.text[place..<place + words.count], words)
-      })
-    else { return nil }
-    repair.text.replaceSubrange(place..<place + words.count, with: words)
-    let statement = repair.string
-    return TableDefinition(sql: statement)?.rowIDColumn.map { (statement, $0) }
-  }
-
   /// A CREATE TABLE statement with another name for the table.
   static func renamed(_ sql: String, _ name: String) -> String {
     let bytes = Array(sql.utf8)
@@ -158,7 +137,7 @@ struct StatementRepair {
     guard place < tokens.count else { return sql }
     let quote = UInt8(ascii: "\"")
     let quoted = [quote] + name.utf8.flatMap { $0 == quote ? [quote, quote] : [$0] } + [quote]
-    let isWord = name.unicodeScalars.allSatisfy(nameCharacters.contains)
+    let isWord = name.unicodeScalars.allSatisfy { isPartOfName($0) && $0.value < 0x80 }
     let word = isWord ? Array(name.utf8) : quoted
     let range = tokens[place].range
     return String(
@@ -186,23 +165,28 @@ struct StatementRepair {
       end = min(end, last.range.lowerBound)
     }
     if isParsed, SchemaLexis.defect(in: statement) == nil, statement.count == bytes.count {
-      return keyWithoutIndex
+      guard let key = keyWithoutIndex(tokens) else { return nil }
+      end = key
     }
     return String(decoding: bytes.prefix(end), as: UTF8.self).unicodeScalars.count
   }
 
-  /// Where a primary key begins whose type is INTEGER but for one bit, if the schema has no index for it: SQLite makes
-  /// none for INTEGER alone, and refuses a schema that lacks an index.
-  private var keyWithoutIndex: Int? {
-    guard !hasAutomaticIndex else { return nil }
-    let type = Array(" INTEGER".unicodeScalars)
-    let key = Array(" PRIMARY KEY".unicodeScalars)
-    return text.indices.first { place in
-      let end = place + type.count
-      return end + key.count <= text.count
-        && Self.differsInOneBit(text[place..<end], type)
-        && text[end..<end + key.count].elementsEqual(key)
-    }
+  /// Where a column begins that is the primary key and whose type is INTEGER but for one bit, if the schema has no index
+  /// for it: SQLite makes none for INTEGER alone, and refuses a schema that lacks an index.
+  private func keyWithoutIndex(_ tokens: [SQLToken]) -> Int? {
+    guard !hasAutomaticIndex, let table = TableDefinition(sql: string), !table.isWithoutRowID,
+      table.rowIDColumn == nil, table.primaryKey.count == 1
+    else { return nil }
+    let column = table.columns[table.primaryKey[0]]
+    // The space before the type may have become part of the name.
+    let end = SQLName(Substring(column.name.utf8.suffix(7)))
+    let isFlipped =
+      column.declaredType.isEmpty
+      ? column.name.utf8.count > 8 && end == SQLName("INTEGER")
+      : Self.differsInOneBit(column.declaredType, "INTEGER")
+        || Self.differsInOneBit(column.declaredType, "integer")
+    return isFlipped
+      ? tokens.first { $0.kind == .word && $0.text == column.name }?.range.lowerBound : nil
   }
 
   // MARK: - What may have been there
@@ -220,7 +204,7 @@ struct StatementRepair {
     "GENERATED ALWAYS AS", "AUTOINCREMENT", "STORED", "VIRTUAL", "VARCHAR", "TIMESTAMP", "FLOAT",
     "BLOB", "DECIMAL",
     "TEXT", "REAL",
-  ].map { Array($0.unicodeScalars) }
+  ].flatMap { [Array($0.unicodeScalars), Array($0.lowercased().unicodeScalars)] }
 
   /// The flips that may explain why SQLite refuses the statement: first those that make a keyword, then those that make
   /// a character of the grammar, then those that make part of a name out of what is none.
@@ -230,6 +214,11 @@ struct StatementRepair {
     var spaces: [Edit] = []
     var quotes: [Edit] = []
     var names: [Edit] = []
+    // Marks inside a word: where commas stand before spaces, they rather were part of it.
+    var inside: [Edit] = []
+    let commasAreSpaced = !text.indices.dropLast().contains {
+      text[$0] == "," && Self.isPartOfName(text[$0 + 1])
+    }
     // The words since the last comma or parenthesis. A column has a name and mostly a type.
     var wordCount = 0
     for place in text.indices {
@@ -246,34 +235,49 @@ struct StatementRepair {
         }
       }
       let character = text[place]
+      let before: Unicode.Scalar = place > 0 ? text[place - 1] : " "
+      let after: Unicode.Scalar = place + 1 < text.count ? text[place + 1] : " "
+      func flipped(_ originals: [Unicode.Scalar]) -> [Edit] {
+        originals.filter { Self.isFlipped(character, from: $0) }
+          .map { Edit(place: place, original: [$0]) }
+      }
       let likely: [Unicode.Scalar] = lastWords > 0 ? [",", "(", ")", " "] : [" ", "(", ")", ","]
       // Most spaces are where they were written.
       if character == " " {
-        spaces += likely.filter { Self.isFlipped(" ", from: $0) }
-          .map { Edit(place: place, original: [$0]) }
-      } else {
-        marks += likely.filter { Self.isFlipped(character, from: $0) }
-          .map { Edit(place: place, original: [$0]) }
-        quotes += ["\"", "'", "`", "[", "]"].filter { Self.isFlipped(character, from: $0) }
-          .map { Edit(place: place, original: [$0]) }
+        spaces += flipped(likely)
+        continue
       }
-      // Bytes that are no text are part of a name for SQLite.
-      guard !Self.isPartOfName(character) else { continue }
-      let originals = Self.nameCharacters.filter { Self.isFlipped(character, from: $0) }
-      // Among letters, one with the case of its neighbour is more likely.
-      let neighbour = place > 0 ? text[place - 1] : " "
-      let isLower = ("a"..."z").contains(neighbour)
-      names += originals.sorted { one, _ in one == "_" || ("a"..."z").contains(one) == isLower }
-        .map { Edit(place: place, original: [$0]) }
+      if [",", "(", ")"].contains(character) {
+        marks += flipped(likely)
+        if character != "," { quotes += flipped(Self.lower) }
+        continue
+      }
+      let isInside = Self.isPartOfName(before) && Self.isPartOfName(after)
+      if isInside, commasAreSpaced { inside += flipped(likely) } else { marks += flipped(likely) }
+      quotes += flipped(["\"", "'", "`", "[", "]"])
+      if !Self.isPartOfName(character)
+        || (Self.digits.contains(character) && !Self.isPartOfName(before))
+      {
+        // Among letters, one with the case of its neighbour is more likely.
+        let isLower = ("a"..."z").contains(before) || ("a"..."z").contains(after)
+        names += flipped(["_"] + (isLower ? Self.lower + Self.upper : Self.upper + Self.lower))
+        if Self.isPartOfName(before) { names += flipped(Self.digits) }
+      } else if Self.digits.contains(before) {
+        names += flipped(Self.digits)
+      }
     }
-    return words + marks + spaces + names + quotes
+    return words + marks + spaces + names + inside + quotes
   }
 
-  private static let nameCharacters = Array(
-    "_ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".unicodeScalars)
+  private static let upper = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ".unicodeScalars)
+  private static let lower = Array("abcdefghijklmnopqrstuvwxyz".unicodeScalars)
+  private static let digits = Array("0123456789".unicodeScalars)
 
   private static func isPartOfName(_ character: Unicode.Scalar) -> Bool {
-    nameCharacters.contains(character) || character.value > 0x7f
+    switch character {
+    case "A"..."Z", "a"..."z", "0"..."9", "_": true
+    default: character.value > 0x7f
+    }
   }
 
   /// Whether one flipped bit makes `found` of `original`. The top bit of a byte leaves no valid text.

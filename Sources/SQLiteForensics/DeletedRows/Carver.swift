@@ -103,6 +103,10 @@ struct Carver {
     for find in finds[first...] { borders.insert(find.cell.start) }
     // Up to three bytes behind a cell are in no block (file format, section 1.6).
     func isBorder(_ end: Int) -> Bool { (end...end + 3).contains { borders.contains($0) } }
+    func leadsToBorder(_ start: Int) -> Bool {
+      start + 4 <= region.upperBound
+        && staleBlock(page, start, least: 4).map { isBorder(start + $0) } ?? false
+    }
     for index in finds.indices.dropFirst(first) where finds[index].newer == nil {
       let end = finds[index].cell.end
       if index + 1 < finds.count, finds[index + 1].cell.start == end {
@@ -114,14 +118,11 @@ struct Carver {
       }
       guard finds[index].cell.isEndDoubtful else { continue }
       let isConfirmed =
-        isBorder(end)
-        || (end...end + 3).contains { start in
-          start + 4 <= region.upperBound
-            && staleBlock(page, start, least: 4).map { isBorder(start + $0) } ?? false
-        }
+        isBorder(end) || (end...end + 3).contains(where: leadsToBorder)
       finds[index].cell.isEndDoubtful =
         !isConfirmed
-        || (!borders.contains(end) && mayEndInBlock(page, finds[index].cell, region.upperBound))
+        || (!borders.contains(end) && !leadsToBorder(end)
+          && mayEndInBlock(page, finds[index].cell, region.upperBound))
     }
   }
 
