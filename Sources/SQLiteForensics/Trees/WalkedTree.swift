@@ -236,10 +236,14 @@ extension DamagedDatabase {
         torn: page, usableSize: layout.usableSize, pageCount: pageCount)
     else { return false }
     let leaves = torn.cells.filter { census.kind($0.page) == .tableLeaf }
+    var agreeing = 0
     for cell in leaves.prefix(Self.maxLeavesRead) {
-      guard let last = try rowIDs(of: cell.page)?.upperBound, last <= cell.key else { return false }
+      // A leaf may have lost a sector too, and then says nothing.
+      guard let last = try rowIDs(of: cell.page)?.upperBound else { continue }
+      guard last <= cell.key else { return false }
+      agreeing += 1
     }
-    return leaves.count * 2 > torn.cells.count
+    return agreeing > 0 && leaves.count * 2 > torn.cells.count
   }
 
   /// Walks one b-tree.
