@@ -87,11 +87,22 @@ extension DamagedDatabase {
       places[entry.rootPage, default: []].append(place)
     }
     let bad = places.filter { root, sharing in
-      root < 2 || sharing.count > 1 || census.parent(root) != 0
-        || isNoTable(root, entries[sharing[0]])
+      root < 2 || sharing.count > 1 || isNoTable(root, entries[sharing[0]])
     }
-    guard let (root, sharing) = bad.first, bad.count == 1, sharing.count <= (root < 2 ? 1 : 2)
+    guard let (root, claimants) = bad.first, bad.count == 1, claimants.count <= (root < 2 ? 1 : 2)
     else { return entries }
+    var sharing = claimants
+    if sharing.count > 1 {
+      let tables = sharing.map { place in
+        let entry = entries[place]
+        return Table(
+          name: entry.name, rootPage: root,
+          definition: entry.sql.flatMap { TableDefinition(sql: $0) }, sql: entry.sql, place: place)
+      }
+      // The page stays with the table that plain reading gives it to.
+      let owner = try RootChoice.choose(tables, encoding: layout.textEncoding, &reader)
+      sharing.removeAll { $0 == owner.place }
+    }
     let pages =
       root < 2
       ? Array(2...max(2, min(pageCount, Self.maxCandidates)))
