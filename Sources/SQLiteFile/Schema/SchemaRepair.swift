@@ -22,9 +22,9 @@ extension SchemaEntry {
       && SQLName.isSame(name, other.name) && SQLName.isSame(tableName, other.tableName)
   }
 
-  /// The entry of a table as SQLite wrote it; itself where SQLite accepts it or nothing tells more. SQLite refuses the
-  /// file if the type is none that it knows, if the two names and the one in the statement are not the same, or if it
-  /// cannot parse the statement; such an entry is not as it was written.
+  /// The entry of a table as SQLite wrote it. It stays as it is where SQLite accepts it, or where nothing tells more.
+  /// SQLite refuses the whole file for an entry of an unknown type, for two names that differ from each other or from the
+  /// statement's, and for a statement that it cannot parse.
   ///
   /// `automaticIndexes`: the names of tables that have an index for a constraint.
   fileprivate func repaired(_ automaticIndexes: Set<SQLName>, _ budget: inout Int) -> SchemaEntry {
@@ -206,8 +206,8 @@ struct StatementRepair {
     "TEXT", "REAL",
   ].flatMap { [Array($0.unicodeScalars), Array($0.lowercased().unicodeScalars)] }
 
-  /// The flips that may explain why SQLite refuses the statement: first those that make a keyword, then those that make
-  /// a character of the grammar, then those that make part of a name out of what is none.
+  /// The flips that may explain why SQLite refuses the statement, the likely ones first: those that make a keyword, then
+  /// those that make a mark between words, then those that make a character of a name.
   private var edits: [Edit] {
     var words: [Edit] = []
     var marks: [Edit] = []
