@@ -55,10 +55,6 @@ let package = Package(
         "CoreDataStore", "ModelTools", "ObjectModel", "SQLiteFile", "SQLiteForensics", "SafeText",
       ],
       swiftSettings: settings),
-    // What is sound in a database file and what is not: the check, recovery, deleted rows.
-    // Its tests are SQLiteFileTests.
-    .target(
-      name: "SQLiteForensics", dependencies: ["SQLiteFile", "SafeText"], swiftSettings: settings),
     // What is done with models above reading them.
     // Its tests are ObjectModelTests: they write what they read.
     .target(
@@ -69,7 +65,8 @@ let package = Package(
     // The system's C library under one name.
     .target(name: "CLibrary", dependencies: ["CFiles"], swiftSettings: settings),
     .target(
-      name: "Fixtures", dependencies: ["CLibrary", "CSQLite", "CZlib", "ObjectModel", crypto],
+      name: "Fixtures",
+      dependencies: ["CLibrary", "CSQLite", "CZlib", "ObjectModel", "SQLiteFile", crypto],
       path: "Tests/Fixtures", swiftSettings: settings),
     .executableTarget(
       name: "LifeboatCLI",
@@ -122,8 +119,8 @@ let package = Package(
       imports: ["ObjectModel", "SQLiteFile", "SafeText", "SafeFiles", "CLibrary", "CZlib", crypto],
       tests: ["CoreDataForensics", "SQLiteWriter"])
     + room("ObjectModel", imports: ["SafeText", crypto], tests: ["ModelTools"])
-    + room(
-      "SQLiteFile", imports: ["SafeText", "SafeFiles", "CLibrary"], tests: ["SQLiteForensics"])
+    + room("SQLiteForensics", imports: ["SQLiteFile", "SafeText"])
+    + room("SQLiteFile", imports: ["SafeText", "SafeFiles", "CLibrary"])
 )
 
 // The adaptors for Apple's frameworks, compiled and run against stand-ins of the frameworks' names. Only

@@ -23,11 +23,11 @@ public final class SQLiteDatabase {
   /// Which part of the write-ahead log counts.
   public let logView: LogView
   /// The database header, from the newest page 1.
-  public let header: DatabaseHeader
+  package let header: DatabaseHeader
   /// The write-ahead log; nil when there is none.
-  public let writeAheadLog: WriteAheadLog?
+  package let writeAheadLog: WriteAheadLog?
   /// The rollback journal; nil when there is none.
-  public let journal: RollbackJournal?
+  package let journal: RollbackJournal?
   /// Size of the main file in bytes.
   public let sizeBytes: Int64
   /// Size of the database in pages after the last commit.
@@ -36,7 +36,7 @@ public final class SQLiteDatabase {
   public private(set) var schema: Schema
   /// What the pages voted for where the header is lost or contradicted; usually nil, and then the header is that of
   /// page 1. With a voted layout, ``header`` has only the layout's facts and the fields that could be trusted.
-  public let votedLayout: FileLayout?
+  package let votedLayout: FileLayout?
   /// The findings of opening and of all reading since.
   public private(set) var findings = FindingList()
 
@@ -166,7 +166,7 @@ public final class SQLiteDatabase {
     claims = PageClaims(
       pageCount: mainPages, spare: (reader.storedPageCount + 1) * header.pageSize * 4)
     findings = parts.findings
-    schema = Schema(rows: [])
+    schema = Schema(rows: [], encoding: header.textEncoding)
     var rows: [StoredRow] = []
     try readRows(
       of: Table(name: "sqlite_schema", rootPage: 1, definition: nil, sql: nil), true,
@@ -175,7 +175,7 @@ public final class SQLiteDatabase {
       rows.append(row)
       return true
     }
-    schema = Schema(rows: rows)
+    schema = Schema(rows: rows, encoding: header.textEncoding)
     for table in schema.tables {
       // An unreadable page says nothing about the statement; reading its rows reports the failure.
       guard let sql = table.sql, let definition = table.definition else { continue }
@@ -262,7 +262,7 @@ public final class SQLiteDatabase {
 
   /// How many rows of a table have each of the integers in one column; rows with another kind of value there are not
   /// counted.
-  public func countsByInteger(of table: Table, column: Int) throws(SQLiteFileError) -> [Int64: Int]
+  package func countsByInteger(of table: Table, column: Int) throws(SQLiteFileError) -> [Int64: Int]
   {
     let (layout, isRowIDTable) = try layout(of: table)
     var sink = IntegerCountSink(column: column)
@@ -280,7 +280,7 @@ public final class SQLiteDatabase {
   /// - Returns: the number of rows of each table.
   /// - Throws: ``SQLiteFileError`` when the device fails or the output cannot be written.
   @discardableResult
-  public func writeJSON(
+  package func writeJSON(
     of tables: [Table], as form: JSONForm = .lines, limit: Int? = nil, to descriptor: Int32
   ) throws(SQLiteFileError) -> [Int] {
     var sink = JSONRowSink(output: OutputBuffer(descriptor: descriptor), form: form, limit: limit)
@@ -310,7 +310,7 @@ public final class SQLiteDatabase {
   /// - Returns: the number of rows.
   /// - Throws: ``SQLiteFileError`` when the device fails or the output cannot be written.
   @discardableResult
-  public func writeCSV(
+  package func writeCSV(
     of table: Table, limit: Int? = nil, isSafeForSpreadsheets: Bool = false, to descriptor: Int32
   ) throws(SQLiteFileError) -> Int {
     let (layout, isRowIDTable) = try layout(of: table)

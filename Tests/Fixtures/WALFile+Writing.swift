@@ -17,9 +17,6 @@ extension WALFile {
 
   /// Writes a log whose salts and checksums are right, whatever its page numbers say.
   public static func write(_ frames: [NewFrame], pageSize: Int, to path: String) throws {
-    func word(_ number: UInt32) -> [UInt8] {
-      (0..<4).map { UInt8(truncatingIfNeeded: number >> UInt32(24 - 8 * $0)) }
-    }
     var sum: (UInt32, UInt32) = (0, 0)
     func add(_ bytes: [UInt8]) {
       for start in stride(from: 0, to: bytes.count, by: 8) {
@@ -30,13 +27,13 @@ extension WALFile {
         sum.1 &+= words[1] &+ sum.0
       }
     }
-    var bytes = [0x377f_0683, 3_007_000, UInt32(pageSize), 0, 1, 2].flatMap(word)
+    var bytes = [0x377f_0683, 3_007_000, UInt32(pageSize), 0, 1, 2].flatMap(\.bigEndianBytes)
     add(bytes)
-    bytes += word(sum.0) + word(sum.1)
+    bytes += [sum.0, sum.1].flatMap(\.bigEndianBytes)
     for frame in frames {
-      let start = word(frame.page) + word(frame.commit)
+      let start = [frame.page, frame.commit].flatMap(\.bigEndianBytes)
       add(start + frame.content)
-      bytes += start + word(1) + word(2) + word(sum.0) + word(sum.1) + frame.content
+      bytes += start + [1, 2, sum.0, sum.1].flatMap(\.bigEndianBytes) + frame.content
     }
     try Data(bytes).write(to: URL(fileURLWithPath: path))
   }

@@ -340,7 +340,7 @@ struct EvilFile {
   }
 
   static func word(_ value: UInt32) -> [UInt8] {
-    (0..<4).map { UInt8(truncatingIfNeeded: value >> UInt32(24 - 8 * $0)) }
+    value.bigEndianBytes
   }
 
   static func varint(_ value: UInt64) -> [UInt8] {

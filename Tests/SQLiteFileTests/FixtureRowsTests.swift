@@ -101,15 +101,3 @@ import Testing
     return units
   }
 }
-
-extension FixtureValue {
-  init(_ value: StoredValue) {
-    switch value {
-    case .null: self = .null
-    case .integer(let number): self = .integer(number)
-    case .real(let number): self = .real(number)
-    case .text(let text): self = .text(text.utf8)
-    case .blob(let bytes): self = .blob(bytes)
-    }
-  }
-}

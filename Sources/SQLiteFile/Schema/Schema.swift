@@ -1,15 +1,15 @@
 /// An entry of the schema table (file format, section 2.6 "Storage Of The SQL Database Schema").
-public struct SchemaEntry: Sendable, Hashable {
+package struct SchemaEntry: Sendable, Hashable {
   /// `table`, `index`, `view` or `trigger`.
-  public let type: String
+  package let type: String
   /// The name of the object.
-  public let name: String
+  package let name: String
   /// The table it belongs to; its own name for a table.
-  public let tableName: String
+  package let tableName: String
   /// The root page of its b-tree; 0 for views, triggers and virtual tables.
-  public let rootPage: UInt32
+  package let rootPage: UInt32
   /// The CREATE statement; nil for the indexes that SQLite creates automatically.
-  public let sql: String?
+  package let sql: String?
 
   /// An entry with all its columns.
   package init(type: String, name: String, tableName: String, rootPage: UInt32, sql: String?) {
@@ -26,9 +26,9 @@ public struct Table: Sendable, Hashable {
   /// The name.
   public let name: String
   /// The root page of its b-tree.
-  public let rootPage: UInt32
+  package let rootPage: UInt32
   /// What its CREATE statement declares; nil when that could not be read.
-  public let definition: TableDefinition?
+  package let definition: TableDefinition?
   /// The CREATE statement as it stands.
   public let sql: String?
   /// The place among the tables of the schema; nil for the schema's own.
@@ -51,7 +51,7 @@ public struct Table: Sendable, Hashable {
 /// What the schema table says.
 public struct Schema: Sendable, Equatable {
   /// All entries as they stand, in the order of the file.
-  public let entries: [SchemaEntry]
+  package let entries: [SchemaEntry]
   /// All entries, those of tables as SQLite wrote them where bits of them were flipped since.
   package let repairedEntries: [SchemaEntry]
   /// The tables that have rows in the file, in the order of the file: not virtual tables, but the tables that these
@@ -65,8 +65,8 @@ public struct Schema: Sendable, Equatable {
 
   private let places: [SQLName: Int]
 
-  package init(rows: [StoredRow]) {
-    let entries = rows.compactMap(SchemaEntry.init(row:))
+  package init(rows: [StoredRow], encoding: DatabaseHeader.TextEncoding) {
+    let entries = rows.compactMap { SchemaEntry(row: $0, encoding: encoding) }
     self.entries = entries
     var repair = SchemaRepair()
     repairedEntries = repair.repaired(entries)
@@ -127,18 +127,25 @@ extension SchemaEntry {
     return SchemaGrammar.isTable(sql)
   }
 
-  /// The text of a column; SQLite reads a BLOB there as text. Nil for NULL and numbers.
-  private static func text(_ value: StoredValue) -> String? {
-    switch value {
-    case .text(let text): text.string
-    case .blob(let bytes): String(decoding: bytes, as: UTF8.self)
-    default: nil
+  /// The text of a column; SQLite reads a BLOB there as text in the file's encoding. Nil for NULL and numbers.
+  private static func text(_ value: StoredValue, _ encoding: DatabaseHeader.TextEncoding) -> String?
+  {
+    guard case .blob(let bytes) = value else {
+      if case .text(let text) = value { return text.string }
+      return nil
     }
+    if encoding == .utf8 { return String(decoding: bytes, as: UTF8.self) }
+    let high = encoding == .utf16BigEndian ? 0 : 1
+    let units = stride(from: 0, to: bytes.count & ~1, by: 2).map {
+      UInt16(bytes[$0 + high]) << 8 | UInt16(bytes[$0 + 1 - high])
+    }
+    return String(decoding: units, as: UTF16.self)
   }
 
-  package init?(row: StoredRow) {
-    guard row.values.count == 5, let type = Self.text(row.values[0]),
-      let name = Self.text(row.values[1]), let tableName = Self.text(row.values[2])
+  package init?(row: StoredRow, encoding: DatabaseHeader.TextEncoding) {
+    guard row.values.count == 5, let type = Self.text(row.values[0], encoding),
+      let name = Self.text(row.values[1], encoding),
+      let tableName = Self.text(row.values[2], encoding)
     else { return nil }
     self.name = name
     self.tableName = tableName
@@ -148,7 +155,7 @@ extension SchemaEntry {
     case .text(let page): rootPage = UInt32(page.string) ?? 0
     default: rootPage = 0
     }
-    sql = Self.text(row.values[4])
+    sql = Self.text(row.values[4], encoding)
     // SQLite compares the type without case. Where there is no statement it ignores the type: such an entry is an
     // index.
     let known = ["table", "index", "view", "trigger"].first { SQLName.isSame($0, type) }

@@ -110,6 +110,8 @@ package struct SchemaGrammar {
     if current?.isPunctuation(")") == true { throw unexpected("an expression") }
     var depth = 1
     while let token = current {
+      // A comma belongs to arguments or a row value, which have parentheses of their own.
+      if depth == 1, token.isPunctuation(",") { throw unexpected(")") }
       position += 1
       if token.isPunctuation("(") { depth += 1 }
       if token.isPunctuation(")") { depth -= 1 }

@@ -1,5 +1,5 @@
 /// Looks for what SQLite's tokenizer refuses (tokenize.c). Such a statement cannot be parsed at all.
-package enum SchemaLexis {
+@usableFromInline package enum SchemaLexis {
   /// What is wrong with the words of a statement; nil when nothing is.
   package static func defect(in sql: [UInt8]) -> String? {
     if let defect = unfinished(sql) { return defect }

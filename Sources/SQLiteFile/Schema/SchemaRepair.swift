@@ -197,13 +197,10 @@ struct StatementRepair {
   }
 
   private static let keywords = [
-    "CREATE TABLE", "PRIMARY KEY", "INTEGER", "CREATE", "TABLE", "PRIMARY", "KEY", "WITHOUT ROWID",
-    "WITHOUT", "ROWID",
-    "STRICT", "NOT NULL", "UNIQUE", "DEFAULT", "CHECK", "COLLATE", "REFERENCES", "FOREIGN KEY",
-    "CONSTRAINT",
-    "GENERATED ALWAYS AS", "AUTOINCREMENT", "STORED", "VIRTUAL", "VARCHAR", "TIMESTAMP", "FLOAT",
-    "BLOB", "DECIMAL",
-    "TEXT", "REAL",
+    "CREATE TABLE", "INTEGER PRIMARY KEY", "PRIMARY KEY", "INTEGER", "CREATE", "TABLE", "PRIMARY",
+    "KEY", "WITHOUT ROWID", "WITHOUT", "ROWID", "STRICT", "NOT NULL", "UNIQUE", "DEFAULT", "CHECK",
+    "COLLATE", "REFERENCES", "FOREIGN KEY", "CONSTRAINT", "GENERATED ALWAYS AS", "AUTOINCREMENT",
+    "STORED", "VIRTUAL", "VARCHAR", "TIMESTAMP", "FLOAT", "BLOB", "DECIMAL", "TEXT", "REAL",
   ].flatMap { [Array($0.unicodeScalars), Array($0.lowercased().unicodeScalars)] }
 
   /// The flips that may explain why SQLite refuses the statement, the likely ones first: those that make a keyword, then
@@ -261,8 +258,8 @@ struct StatementRepair {
         // Among letters, one with the case of its neighbour is more likely.
         let isLower = ("a"..."z").contains(before) || ("a"..."z").contains(after)
         names += flipped(["_"] + (isLower ? Self.lower + Self.upper : Self.upper + Self.lower))
-        if Self.isPartOfName(before) { names += flipped(Self.digits) }
-      } else if Self.digits.contains(before) {
+        names += flipped(Self.digits)
+      } else if Self.digits.contains(before) || Self.digits.contains(after) {
         names += flipped(Self.digits)
       }
     }

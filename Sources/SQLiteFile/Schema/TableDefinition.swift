@@ -1,7 +1,7 @@
 /// A table as its CREATE statement declares it.
-public struct TableDefinition: Sendable, Hashable {
+package struct TableDefinition: Sendable, Hashable {
   /// How SQLite converts values that are stored in a column ("Datatypes In SQLite", section 3).
-  public enum Affinity: String, Sendable, Hashable {
+  package enum Affinity: String, Sendable, Hashable {
     /// Declared with CHAR, CLOB or TEXT.
     case text
     /// Declared as none of the others.
@@ -15,9 +15,9 @@ public struct TableDefinition: Sendable, Hashable {
   }
 
   /// A column.
-  public struct Column: Sendable, Hashable {
+  package struct Column: Sendable, Hashable {
     /// Whether the value is computed.
-    public enum Generation: String, Sendable, Hashable {
+    package enum Generation: String, Sendable, Hashable {
       /// An ordinary column.
       case none
       /// Computed and stored in the row.
@@ -27,20 +27,20 @@ public struct TableDefinition: Sendable, Hashable {
     }
 
     /// The name, without quotes.
-    public let name: String
+    package let name: String
     /// The declared type as written, empty when there is none.
-    public let declaredType: String
+    package let declaredType: String
     /// The affinity that follows from the type.
-    public let affinity: Affinity
+    package let affinity: Affinity
     /// The value of rows that are older than the column, with the affinity applied. Nil when it is an expression that
     /// would have to be computed.
-    public let defaultValue: StoredValue?
+    package let defaultValue: StoredValue?
     /// The collating sequence, BINARY when none is named.
-    public let collation: String
+    package let collation: String
     /// Whether the value is computed.
-    public let generation: Generation
+    package let generation: Generation
     /// Whether the column itself forbids NULL with NOT NULL.
-    public let isNotNull: Bool
+    package let isNotNull: Bool
   }
 
   /// A part of a key: a column and the order of its values.
@@ -69,17 +69,17 @@ public struct TableDefinition: Sendable, Hashable {
   }
 
   /// The columns in order.
-  public let columns: [Column]
+  package let columns: [Column]
   /// The column that stands for the row id; nil when there is none.
-  public let rowIDColumn: Int?
+  package let rowIDColumn: Int?
   /// The columns of the primary key in its order, empty when none is declared.
-  public let primaryKey: [Int]
+  package let primaryKey: [Int]
   /// Whether the rows are kept in the primary key's b-tree.
-  public let isWithoutRowID: Bool
+  package let isWithoutRowID: Bool
   /// Whether types are enforced.
-  public let isStrict: Bool
+  package let isStrict: Bool
   /// Whether row ids are never reused ("SQLite Autoincrement").
-  public let isAutoincrement: Bool
+  package let isAutoincrement: Bool
   /// The parts of the primary key, each once.
   package let keyParts: [KeyPart]
   /// The indexes that SQLite creates for constraints; nil when a constraint was not understood.
@@ -101,7 +101,7 @@ public struct TableDefinition: Sendable, Hashable {
   }
 
   /// Reads a CREATE TABLE statement; nil when it is something else or has no columns.
-  public init?(sql: String) {
+  package init?(sql: String) {
     // A quote without an end swallows the columns after it. When a zero byte in a name cuts the quote off, its end
     // comes after that byte.
     let bytes = Array(sql.utf8)
@@ -140,7 +140,7 @@ public struct TableDefinition: Sendable, Hashable {
 extension TableDefinition.Affinity {
   /// The affinity of a declared type ("Datatypes In SQLite", section 3.1, in its order of precedence). SQLite compares
   /// types as bytes, in which only ASCII letters have two cases.
-  public init(declaredType: String, isStrict: Bool = false) {
+  package init(declaredType: String, isStrict: Bool = false) {
     let type = declaredType.utf8.map { UInt8(ascii: "a")...UInt8(ascii: "z") ~= $0 ? $0 - 32 : $0 }
     func contains(_ word: StaticString) -> Bool {
       let word = Array(word.description.utf8)

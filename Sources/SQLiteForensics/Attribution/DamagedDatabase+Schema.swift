@@ -41,9 +41,9 @@ extension DamagedDatabase {
         var sink = RecoveredValueSink { row in
           var values = row.values
           for value in row.partial {
-            // A statement that is not valid text is complete all the same.
+            // A statement that is not valid text is complete all the same, as it is stored.
             if value.of > 0, value.have == value.of, value.column < values.count {
-              values[value.column] = .text(StoredText(utf8: value.bytes))
+              values[value.column] = .blob(value.bytes)
             } else {
               isWhole = false
               return true
@@ -56,7 +56,8 @@ extension DamagedDatabase {
           cell, of: page, buffer.rawSpan, RowOrigin(), schemaLayout, isLive: false, &sink)
       }
       let isOwn = page == 1 || sound != nil || census.parent(page) == 1
-      let found = rows.compactMap(SchemaEntry.init(row:)).filter { entry in
+      let found = rows.compactMap { SchemaEntry(row: $0, encoding: layout.textEncoding) }.filter {
+        entry in
         // The root page counts even when the statement is lost.
         entry.isReadable || repair.repaired([entry])[0].isReadable
           || (isOwn && entry.type == "table" && entry.rootPage > 1)
@@ -137,10 +138,11 @@ extension DamagedDatabase {
     // The type and the names are never NULL.
     for field in 0..<3 { shape.fields[field].classes = .text }
     let schemaLayout = RowLayout(expected.definition)
+    let encoding = layout.textEncoding
     var carver = Carver(
-      usableSize: layout.usableSize, maxPayload: maxPayload, encoding: layout.textEncoding)
+      usableSize: layout.usableSize, maxPayload: maxPayload, encoding: encoding)
     // table, view, index, trigger
-    carver.firstTypes = layout.textEncoding == .utf8 ? [[23, 21, 27]] : [[33, 29, 41]]
+    carver.firstTypes = encoding == .utf8 ? [[23, 21, 27]] : [[33, 29, 41]]
     var reading = newReading()
     var entries: [SchemaEntry] = []
     var rowReader = RowReader(self)
@@ -168,7 +170,8 @@ extension DamagedDatabase {
       if index > schemaLeaves.count { cells += reading.cells }
       for cell in cells {
         var sink = RecoveredValueSink { row in
-          if let entry = SchemaEntry(row: StoredRow(rowID: nil, values: row.values)),
+          if let entry = SchemaEntry(
+            row: StoredRow(rowID: nil, values: row.values), encoding: encoding),
             ["table", "index"].contains(entry.type), entry.rootPage > 0
           {
             entries.append(entry)

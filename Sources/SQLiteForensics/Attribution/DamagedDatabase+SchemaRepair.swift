@@ -20,22 +20,24 @@ extension DamagedDatabase {
     let ends = Set(starts + [limit])
     for start in starts {
       guard start > base + 8, start + 4 <= limit,
-        schemaCellEnd(page.rawSpan, at: start, &types) == nil
+        schemaCell(page.rawSpan, at: start, &types) == nil
       else { continue }
       attempts += 1
       guard attempts <= Self.maxRepairedCells else { return }
-      var found: [(byte: Int, value: UInt8, isTight: Bool)] = []
+      var found: [(byte: Int, value: UInt8, isTight: Bool, isStated: Bool)] = []
       for byte in start..<min(start + Self.longestCellHead, limit) {
         for bit in 0..<8 {
           page[byte] ^= 1 << bit
-          if let end = schemaCellEnd(page.rawSpan, at: start, &types) {
-            found.append((byte, page[byte], ends.contains(end)))
+          if let cell = schemaCell(page.rawSpan, at: start, &types) {
+            found.append((byte, page[byte], ends.contains(cell.end), cell.isStated))
           }
           page[byte] ^= 1 << bit
         }
       }
       // Without deleted entries, a cell ends where another begins.
       if found.count > 1 { found.removeAll { !$0.isTight } }
+      // Two lengths may make up for each other; then the statement begins in the wrong place.
+      if found.count > 1 { found.removeAll { !$0.isStated } }
       if found.count == 1 { page[found[0].byte] = found[0].value }
     }
   }
@@ -45,8 +47,11 @@ extension DamagedDatabase {
   /// Payload length, row id and record header of an entry of the schema table, in bytes.
   private static let longestCellHead = 20
 
-  /// Where the cell at `start` ends; nil unless it is an entry of the schema table.
-  private func schemaCellEnd(_ page: RawSpan, at start: Int, _ types: inout RecordTypes) -> Int? {
+  /// Where the cell at `start` ends, and whether its statement begins as SQLite begins each; nil unless it is an entry
+  /// of the schema table.
+  private func schemaCell(
+    _ page: RawSpan, at start: Int, _ types: inout RecordTypes
+  ) -> (end: Int, isStated: Bool)? {
     guard
       let cell = LeafCell.parse(
         page, at: start, limit: layout.usableSize, usableSize: layout.usableSize,
@@ -55,21 +60,24 @@ extension DamagedDatabase {
     else { return nil }
     let body = cell.record + cell.payload - types.bodyLength
     let isWide = layout.textEncoding != .utf8
+    /// How many characters at `place` are not those of `word`. Those behind the cell's local part are not.
+    func differences(_ place: Int, _ word: StaticString) -> Int {
+      word.description.utf8.enumerated().count { index, character in
+        let offset =
+          place
+          + (isWide ? 2 * index + (layout.textEncoding == .utf16BigEndian ? 1 : 0) : index)
+        return offset >= cell.record + cell.local || page.byte(at: offset) != character
+      }
+    }
     for word: StaticString in ["table", "index", "view", "trigger"] {
       let length = word.utf8CodeUnitCount
-      guard types.types[0] == UInt64(13 + 2 * length * (isWide ? 2 : 1)) else { continue }
-      let bytes = (0..<length).map { place in
-        let offset =
-          body + (isWide ? 2 * place + (layout.textEncoding == .utf16BigEndian ? 1 : 0) : place)
-        return offset < cell.record + cell.local ? page.byte(at: offset) : 0
-      }
-      let differences = zip(bytes, word.description.utf8).count { $0 != $1 }
-      // The word itself may have another flipped bit.
-      if differences <= 1,
-        length != 5 || bytes[0] == UInt8(ascii: "i") || types.types[1] == types.types[2]
-      {
-        return cell.end
-      }
+      guard types.types[0] == UInt64(13 + 2 * length * (isWide ? 2 : 1)),
+        // The word itself may have another flipped bit.
+        differences(body, word) <= 1,
+        word.description != "table" || types.types[1] == types.types[2]
+      else { continue }
+      let statement = body + types.types[..<4].reduce(0) { $0 + RecordDecoder.length(ofType: $1) }
+      return (cell.end, types.types[4] == 0 || differences(statement, "CREATE ") <= 1)
     }
     return nil
   }

@@ -1,4 +1,4 @@
-public import SQLiteFile
+package import SQLiteFile
 
 /// A table that rows can be given to, known from the file's own schema, the cached model, a model or a healthy store.
 public struct ExpectedTable: Sendable, Hashable {
@@ -7,15 +7,15 @@ public struct ExpectedTable: Sendable, Hashable {
   /// The CREATE statement; nil when it is not known.
   public let sql: String?
   /// The columns.
-  public let definition: TableDefinition
+  package let definition: TableDefinition
   /// Columns declared NOT NULL, by their index.
-  public var notNull: Set<Int> = []
+  package var notNull: Set<Int> = []
   /// The integers that a column can hold, by the index of the column: the entity numbers of Core Data's `Z_ENT`.
-  public var integers: [Int: ClosedRange<Int64>] = [:]
+  package var integers: [Int: ClosedRange<Int64>] = [:]
   /// Whether only a deleted row of the schema table names it.
-  public internal(set) var isDropped = false
+  package internal(set) var isDropped = false
   /// The root page that the schema gives; nil when it is not known.
-  public var rootPage: UInt32?
+  package var rootPage: UInt32?
 
   /// A table by its CREATE statement; nil when that is not a readable CREATE TABLE.
   ///
@@ -23,7 +23,7 @@ public struct ExpectedTable: Sendable, Hashable {
   ///   - name: the name, as the schema has it.
   ///   - sql: the CREATE statement.
   ///   - rootPage: the root page that the schema gives; nil when it is not known.
-  public init?(name: String, sql: String, rootPage: UInt32? = nil) {
+  package init?(name: String, sql: String, rootPage: UInt32? = nil) {
     guard let definition = TableDefinition(sql: sql) else { return nil }
     self.name = name
     self.sql = sql
@@ -43,5 +43,5 @@ public struct ExpectedTable: Sendable, Hashable {
   }
 
   /// Whether its columns are known.
-  public var isDescribed: Bool { !definition.columns.isEmpty }
+  package var isDescribed: Bool { !definition.columns.isEmpty }
 }

@@ -129,9 +129,3 @@ import Testing
     #expect(try rows(of: store, as: one).records.keys.sorted() == [4])
   }
 }
-
-extension UInt64 {
-  fileprivate var bigEndianBytes: [UInt8] {
-    (0..<8).map { UInt8(truncatingIfNeeded: self >> (56 - 8 * UInt64($0))) }
-  }
-}

@@ -9,7 +9,7 @@ import Testing
 @Suite struct MaskedSchemaTests {
   private func masked(_ type: String, _ name: String, _ sql: String) -> String? {
     let row = StoredRow.schema(type, name, name, sql)
-    let schema = Schema(rows: [row])
+    let schema = Schema(rows: [row], encoding: .utf8)
     let masked = MaskedSchema(schema) { text, isName in
       isName && text.utf8.allSatisfy { $0 < 0x80 && $0 != 0x20 } ? text : "name-\(text.utf8.count)"
     }
@@ -79,10 +79,11 @@ import Testing
   /// What one statement declares is a name in all others.
   @Test func declaredNamesStay() {
     let trigger = "CREATE TRIGGER g AFTER UPDATE OF ZA ON ZT BEGIN UPDATE ZT SET ZA = NEW.Z_PK; END"
-    let schema = Schema(rows: [
-      .schema("table", "ZT", "ZT", "CREATE TABLE ZT(Z_PK INTEGER PRIMARY KEY, ZA TIMESTAMP)"),
-      .schema("trigger", "g", "ZT", trigger),
-    ])
+    let schema = Schema(
+      rows: [
+        .schema("table", "ZT", "ZT", "CREATE TABLE ZT(Z_PK INTEGER PRIMARY KEY, ZA TIMESTAMP)"),
+        .schema("trigger", "g", "ZT", trigger),
+      ], encoding: .utf8)
     let masked = MaskedSchema(schema) { text, isName in isName ? text : "name" }
     #expect(masked.statements.count == 2)
     #expect(masked.statements.last == trigger)
@@ -107,7 +108,7 @@ import Testing
     let entries = schema.entries.filter { $0.sql != nil }
     for (entry, sql) in zip(entries, masked.statements) {
       let row = StoredRow.schema(entry.type, entry.name, entry.tableName, sql)
-      let again = MaskedSchema(Schema(rows: [row])) { text, _ in text }
+      let again = MaskedSchema(Schema(rows: [row], encoding: .utf8)) { text, _ in text }
       #expect(again.statements == [sql], "\(entry.sql ?? "")")
       if entry.type == "table" {
         let before = entry.sql.flatMap { TableDefinition(sql: $0) }

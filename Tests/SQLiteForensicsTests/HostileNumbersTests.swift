@@ -90,13 +90,13 @@ import Testing
     let url = try Self.store(folder)
     let main = try bytes(of: url)
     var journal: [UInt8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]
-    for number in [2, 7, .max, 512, 4096] as [UInt32] { journal += EvilFile.word(number) }
+    for number in [2, 7, .max, 512, 4096] as [UInt32] { journal += number.bigEndianBytes }
     journal += [UInt8](repeating: 0, count: 512 - journal.count)
     for (page, offset) in [(2, 4096), (4_000_000_000, 8192)] as [(UInt32, Int)] {
       let content = Array(main[offset..<offset + 4096])
       var sum: UInt32 = 7
       for at in Swift.stride(from: 4096 - 200, to: 0, by: -200) { sum &+= UInt32(content[at]) }
-      journal += EvilFile.word(page) + content + EvilFile.word(sum)
+      journal += page.bigEndianBytes + content + sum.bigEndianBytes
     }
     try Data(journal).write(to: URL(fileURLWithPath: url.path + "-journal"))
     let damaged = try DamagedDatabase(path: url.path)
@@ -120,7 +120,7 @@ import Testing
     for cell in 0..<cells {
       let at = Int(content[12 + 2 * cell]) << 8 | Int(content[13 + 2 * cell])
       let child = content[at..<at + 4].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
-      content.replaceSubrange(at..<at + 4, with: EvilFile.word(child &+ distance))
+      content.replaceSubrange(at..<at + 4, with: (child &+ distance).bigEndianBytes)
     }
     try Data(content).write(to: url)
     let damaged = try DamagedDatabase(path: url.path)

@@ -1,0 +1,14 @@
+public import SQLiteFile
+
+extension FixtureValue {
+  /// What the reader of files gives, to be compared with what SQLite gives.
+  public init(_ value: StoredValue) {
+    switch value {
+    case .null: self = .null
+    case .integer(let number): self = .integer(number)
+    case .real(let number): self = .real(number)
+    case .text(let text): self = .text(text.utf8)
+    case .blob(let bytes): self = .blob(bytes)
+    }
+  }
+}
