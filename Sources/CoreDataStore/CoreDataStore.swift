@@ -17,7 +17,7 @@ public final class CoreDataStore {
   }
 
   /// The file.
-  public let database: SQLiteDatabase
+  package let database: SQLiteDatabase
   /// What kind of file it is.
   public let kind: Kind
   /// What the store records about itself; nil without a readable row of Z_METADATA.
@@ -25,9 +25,9 @@ public final class CoreDataStore {
   /// The numbers of the entities, sorted by number; those of the persistent history are included.
   public let entities: [EntityRecord]
   /// The model that the store carries; nil when it has none that can be read.
-  public let cachedModel: ManagedObjectModel?
+  package let cachedModel: ManagedObjectModel?
   /// Why the cached model cannot be read; nil when it can, or when there is none.
-  public let cachedModelProblem: String?
+  package let cachedModelProblem: String?
   /// The model by which rows are read: the one given when opening, else the cached one.
   public let model: ManagedObjectModel?
   /// What was found while reading the file and Core Data's content in it.
@@ -169,7 +169,7 @@ public final class CoreDataStore {
   package private(set) lazy var layout: TableLayout? = model.map(TableLayout.init)
 
   /// The entities with these names and all their descendants.
-  public func withDescendants(_ names: Set<String>) -> Set<String> {
+  package func withDescendants(_ names: Set<String>) -> Set<String> {
     let children = Dictionary(grouping: entities.filter { $0.superNumber != 0 }, by: \.superNumber)
     var all = names
     var met: Set<Int64> = []
@@ -206,7 +206,7 @@ public final class CoreDataStore {
   }()
 
   /// The tables that hold rows of entities, without those of the persistent history.
-  public var entityTables: [Table] {
+  package var entityTables: [Table] {
     let roots = entities.filter { $0.superNumber == 0 && !$0.isHistory }
     guard !roots.isEmpty else { return database.schema.tables.filter(Self.hasShape) }
     var met: Set<String> = []
@@ -218,7 +218,7 @@ public final class CoreDataStore {
   }
 
   /// The entities whose rows are in a table, with the names of their properties in the order in which rows list them.
-  public func describedEntities(of table: Table) throws(SQLiteFileError) -> [DescribedEntity] {
+  package func describedEntities(of table: Table) throws(SQLiteFileError) -> [DescribedEntity] {
     guard let plan = try plan(for: table) else { return [] }
     return plan.entities.sorted { $0.key < $1.key }.map { number, entity in
       DescribedEntity(

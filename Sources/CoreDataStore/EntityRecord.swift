@@ -12,10 +12,10 @@ public struct EntityRecord: Sendable, Hashable, Codable {
   public let highestKey: Int64
 
   /// The first number of the persistent history's entities.
-  public static let firstHistoryNumber: Int64 = 16_001
+  package static let firstHistoryNumber: Int64 = 16_001
 
   /// Whether this is one of the persistent history's entities.
-  public var isHistory: Bool { number >= Self.firstHistoryNumber }
+  package var isHistory: Bool { number >= Self.firstHistoryNumber }
 
   package init?(row: StoredRow) {
     guard row.values.count >= 4, case .integer(let number) = row.values[0],

@@ -1,13 +1,13 @@
-public import SQLiteFile
+package import SQLiteFile
 
 /// What reading Core Data's tables finds.
 extension Finding.ID {
   /// The table of the metadata has no readable row.
-  public static let coredataMetadataMissing = Self(rawValue: "coredata.metadataMissing")
+  package static let coredataMetadataMissing = Self(rawValue: "coredata.metadataMissing")
   /// The metadata cannot be read.
-  public static let coredataMetadataUnreadable = Self(rawValue: "coredata.metadataUnreadable")
+  package static let coredataMetadataUnreadable = Self(rawValue: "coredata.metadataUnreadable")
   /// The model that the store carries cannot be read.
-  public static let coredataModelCacheUnreadable = Self(rawValue: "coredata.modelCacheUnreadable")
+  package static let coredataModelCacheUnreadable = Self(rawValue: "coredata.modelCacheUnreadable")
   /// Rows have an entity number that does not belong to their table.
-  public static let coredataUnknownEntity = Self(rawValue: "coredata.unknownEntity")
+  package static let coredataUnknownEntity = Self(rawValue: "coredata.unknownEntity")
 }

@@ -37,11 +37,11 @@ public struct ManagedRow: Sendable {
 }
 
 /// An entity as its rows are read from a store.
-public struct DescribedEntity: Sendable, Hashable {
+package struct DescribedEntity: Sendable, Hashable {
   /// A property that each row of the entity has.
-  public struct Property: Sendable, Hashable {
+  package struct Property: Sendable, Hashable {
     /// What kind of property.
-    public enum Kind: String, Sendable, Hashable, Codable {
+    package enum Kind: String, Sendable, Hashable, Codable {
       /// An attribute of the model.
       case attribute
       /// A to-one relationship.
@@ -53,17 +53,17 @@ public struct DescribedEntity: Sendable, Hashable {
     }
 
     /// The name in the model; without a model the name of the column.
-    public let name: String
+    package let name: String
     /// What kind of property.
-    public let kind: Kind
+    package let kind: Kind
     /// The attribute's type, the relationship's destination, or the column's declared type.
-    public let typeName: String
+    package let typeName: String
   }
 
   /// The name.
-  public let name: String
+  package let name: String
   /// `Z_ENT`.
-  public let number: Int64
+  package let number: Int64
   /// The properties in the order in which rows list them.
-  public let properties: [Property]
+  package let properties: [Property]
 }

@@ -4,7 +4,7 @@ package import SQLiteFile
 /// The row of Z_METADATA: what a store records about itself.
 public struct StoreMetadata: Sendable, Equatable {
   /// What state the property list in `Z_PLIST` is in.
-  public enum PlistState: Sendable, Equatable {
+  package enum PlistState: Sendable, Equatable {
     /// Readable.
     case present
     /// NULL; seen in scrubbed stores.
@@ -15,39 +15,39 @@ public struct StoreMetadata: Sendable, Equatable {
 
   /// A key that is not one of the framework's own. Only its name and size are kept, because apps put tokens and other
   /// secrets there.
-  public struct OtherKey: Sendable, Equatable, Codable {
+  package struct OtherKey: Sendable, Equatable, Codable {
     /// The key.
-    public let name: String
+    package let name: String
     /// The kind of value, such as `string`.
-    public let kind: String
+    package let kind: String
     /// The value's size in bytes: of text as UTF-8, of data as it is, of anything else as a property list.
-    public let sizeBytes: Int
+    package let sizeBytes: Int
   }
 
   /// The store's UUID (`Z_UUID`); nil when missing.
   public let uuid: String?
   /// What state the property list is in.
-  public let plistState: PlistState
+  package let plistState: PlistState
   /// The hash of each entity of the model that wrote the store; empty when not recorded.
   public let versionHashes: [String: VersionHash]
   /// The entities whose recorded hash is not 32 bytes of data, sorted.
-  public let unreadHashes: [String]
+  package let unreadHashes: [String]
   /// The version of the hash rules, 3 in every store seen; nil when not recorded.
-  public let versionHashesVersion: Int64?
+  package let versionHashesVersion: Int64?
   /// The model's version identifiers: free text, only a hint.
   public let versionIdentifiers: [String]
   /// The framework version that wrote the store, which dates the store; nil when not recorded.
   public let frameworkVersion: Int64?
   /// The highest framework version that ever wrote the store; nil when not recorded.
-  public let maximumFrameworkVersion: Int64?
+  package let maximumFrameworkVersion: Int64?
   /// `SQLite`; nil when not recorded.
-  public let storeType: String?
+  package let storeType: String?
   /// The digest over names and hashes, base64; nil when not recorded.
-  public let digest: String?
+  package let digest: String?
   /// The checksum over the hashes, base64; nil when not recorded.
-  public let checksum: String?
+  package let checksum: String?
   /// All other keys, by name.
-  public let otherKeys: [OtherKey]
+  package let otherKeys: [OtherKey]
 
   /// Keys of the framework, whose values hold nothing private.
   static let frameworkKeys: Set<String> = [
@@ -95,7 +95,7 @@ public struct StoreMetadata: Sendable, Equatable {
   }
 
   /// The systems that a framework version may belong to; nil when the version is not known.
-  public static func system(ofFramework version: Int64) -> String? {
+  package static func system(ofFramework version: Int64) -> String? {
     // Dated with stores of known origin.
     let eras: [(ClosedRange<Int64>, String)] = [
       (230...241, "iPhone OS 2 to 3"), (320...329, "iOS 4"), (407...419, "iOS 6 or OS X 10.8"),

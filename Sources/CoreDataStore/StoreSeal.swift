@@ -5,24 +5,24 @@ import SafeText
 
 /// Size, SHA-256, modification time and inode of every member of a store set, taken at one moment, so that a later
 /// change of the set can be detected.
-public struct StoreSeal: Sendable, Codable, Equatable {
+package struct StoreSeal: Sendable, Codable, Equatable {
   /// What the seal holds about one member.
-  public struct File: Sendable, Codable, Equatable {
+  package struct File: Sendable, Codable, Equatable {
     /// The path relative to the store's folder.
-    public let name: String
+    package let name: String
     /// What the member is for.
-    public let role: StoreSet.Role
+    package let role: StoreSet.Role
     /// What the path names.
-    public let kind: StoreSet.Kind
+    package let kind: StoreSet.Kind
     /// The size in bytes; 0 for anything but a file.
-    public let sizeBytes: Int64
+    package let sizeBytes: Int64
     /// SHA-256 in lower-case hex of a file's bytes or of a symbolic link's target; nil for a folder and for a
     /// device, socket or pipe.
-    public let sha256: String?
+    package let sha256: String?
     /// Nanoseconds since 1970 at which the member was last written.
-    public let modifiedNanoseconds: Int64
+    package let modifiedNanoseconds: Int64
     /// The inode number, which says whether the member is still the same file on the same volume.
-    public let inode: UInt64
+    package let inode: UInt64
 
     package init(
       name: String, role: StoreSet.Role, kind: StoreSet.Kind, sizeBytes: Int64, sha256: String?,
@@ -39,45 +39,45 @@ public struct StoreSeal: Sendable, Codable, Equatable {
   }
 
   /// How two seals differ in one member.
-  public struct Difference: Sendable, Equatable {
+  package struct Difference: Sendable, Equatable {
     /// What differs.
-    public struct ID: RawRepresentable, Sendable, Hashable {
+    package struct ID: RawRepresentable, Sendable, Hashable {
       /// For programs, for example `seal.bytes`.
-      public let rawValue: String
+      package let rawValue: String
       /// Creates an id from its text.
-      public init(rawValue: String) { self.rawValue = rawValue }
+      package init(rawValue: String) { self.rawValue = rawValue }
       /// A sealed member is missing.
-      public static let missing = ID(rawValue: "seal.missing")
+      package static let missing = ID(rawValue: "seal.missing")
       /// A member exists that was not sealed.
-      public static let added = ID(rawValue: "seal.added")
+      package static let added = ID(rawValue: "seal.added")
       /// The kind of a member has changed.
-      public static let kind = ID(rawValue: "seal.kind")
+      package static let kind = ID(rawValue: "seal.kind")
       /// The size of a file has changed.
-      public static let size = ID(rawValue: "seal.size")
+      package static let size = ID(rawValue: "seal.size")
       /// A file has the same size but other bytes.
-      public static let bytes = ID(rawValue: "seal.bytes")
+      package static let bytes = ID(rawValue: "seal.bytes")
       /// The modification time of a file has changed; its bytes are the same.
-      public static let modified = ID(rawValue: "seal.modified")
+      package static let modified = ID(rawValue: "seal.modified")
     }
     /// What differs.
-    public let id: ID
+    package let id: ID
     /// The member's path relative to the store's folder.
-    public let name: String
+    package let name: String
     /// The difference in words.
-    public let text: String
+    package let text: String
     /// Whether the content differs, not just a time.
-    public var affectsContent: Bool { id != .modified }
+    package var affectsContent: Bool { id != .modified }
   }
 
   /// The sealed members in the order of the set.
-  public let files: [File]
+  package let files: [File]
 
   /// The size of one read, in bytes.
   package static let window = 256 * 1024
 
   /// The size of all sealed files together, in bytes, or the largest number if it is larger, because a record can claim
   /// any size.
-  public var sizeBytes: Int64 {
+  package var sizeBytes: Int64 {
     files.reduce(0) { sum, file in
       let (next, overflow) = sum.addingReportingOverflow(max(0, file.sizeBytes))
       return overflow ? .max : next
@@ -91,14 +91,14 @@ public struct StoreSeal: Sendable, Codable, Equatable {
   ///
   /// - Throws: ``StoreSealError`` when a member cannot be read, is no longer what the set says, or changes
   ///   while it is read.
-  public init(sealing set: StoreSet) throws(StoreSealError) {
+  package init(sealing set: StoreSet) throws(StoreSealError) {
     try self.init(sealing: set, isCancelled: { false })
   }
 
   /// The same; asks before each 256 KiB whether to continue.
   ///
   /// - Throws: ``StoreSealError`` as above, and with the code `seal.cancelled` when it was not to continue.
-  public init(
+  package init(
     sealing set: StoreSet, isCancelled: @Sendable () -> Bool
   ) throws(StoreSealError) {
     if let problem = set.problem { throw .incomplete(set.mainPath, problem) }
@@ -108,7 +108,7 @@ public struct StoreSeal: Sendable, Codable, Equatable {
   }
 
   /// What differs between this seal and a later one, ordered by name.
-  public func differences(from other: StoreSeal) -> [Difference] {
+  package func differences(from other: StoreSeal) -> [Difference] {
     let mine = Dictionary(
       files.map { (FileName($0.name), $0) }, uniquingKeysWith: { first, _ in first })
     let theirs = Dictionary(
@@ -255,33 +255,33 @@ public struct StoreSeal: Sendable, Codable, Equatable {
 }
 
 /// Why a store set could not be sealed.
-public struct StoreSealError: Error, Sendable, Equatable {
+package struct StoreSealError: Error, Sendable, Equatable {
   /// The kind of failure; more kinds may be added.
-  public struct Code: RawRepresentable, Sendable, Hashable {
+  package struct Code: RawRepresentable, Sendable, Hashable {
     /// For programs, for example `seal.changing`.
-    public let rawValue: String
+    package let rawValue: String
     /// Creates a code from its text.
-    public init(rawValue: String) { self.rawValue = rawValue }
+    package init(rawValue: String) { self.rawValue = rawValue }
     /// A member could not be read.
-    public static let unreadable = Code(rawValue: "seal.unreadable")
+    package static let unreadable = Code(rawValue: "seal.unreadable")
     /// A member changed while it was read, so a process still writes to the set.
-    public static let changing = Code(rawValue: "seal.changing")
+    package static let changing = Code(rawValue: "seal.changing")
     /// A member no longer matches the listing.
-    public static let changed = Code(rawValue: "seal.changed")
+    package static let changed = Code(rawValue: "seal.changed")
     /// The set's listing is not complete.
-    public static let incompleteSet = Code(rawValue: "seal.incompleteSet")
+    package static let incompleteSet = Code(rawValue: "seal.incompleteSet")
     /// The caller cancelled the work.
-    public static let cancelled = Code(rawValue: "seal.cancelled")
+    package static let cancelled = Code(rawValue: "seal.cancelled")
   }
 
   /// The kind of failure.
-  public let code: Code
+  package let code: Code
   /// The file at fault.
-  public let path: String
+  package let path: String
   /// What is wrong, and what to do next.
-  public let message: String
+  package let message: String
   /// The system's error number; nil when no call failed.
-  public let errno: Int32?
+  package let errno: Int32?
 
   init(_ code: Code, path: String, message: String, errno: Int32? = nil) {
     self.code = code

@@ -6,9 +6,9 @@ import SafeText
 /// The set is the main file `X` and, where present, `X-wal`, `X-shm`, `X-journal`, the folder of external files
 /// `.Y_SUPPORT` (`Y` is `X` without its extension) with all it contains, and the files that an unfinished migration
 /// left: `.X.migrationdestination_*`. Symbolic links are members as links and are never followed.
-public struct StoreSet: Sendable, Equatable {
+package struct StoreSet: Sendable, Equatable {
   /// What a member is for.
-  public enum Role: String, Sendable, Codable, CaseIterable {
+  package enum Role: String, Sendable, Codable, CaseIterable {
     /// The database file itself.
     case main
     /// The write-ahead log.
@@ -24,7 +24,7 @@ public struct StoreSet: Sendable, Equatable {
   }
 
   /// What a path names, without following a symbolic link.
-  public enum Kind: String, Sendable, Codable, CaseIterable {
+  package enum Kind: String, Sendable, Codable, CaseIterable {
     /// An ordinary file.
     case file
     /// A folder.
@@ -36,20 +36,20 @@ public struct StoreSet: Sendable, Equatable {
   }
 
   /// One file, folder or link of the set.
-  public struct Member: Sendable, Codable, Equatable {
+  package struct Member: Sendable, Codable, Equatable {
     /// What the member is for.
-    public let role: Role
+    package let role: Role
     /// The full path.
-    public let path: String
+    package let path: String
     /// The path relative to the store's folder; it has several components only below the support folder.
-    public let name: String
+    package let name: String
     /// What the path names.
-    public let kind: Kind
+    package let kind: Kind
     /// The size in bytes; 0 for anything but a file.
-    public let sizeBytes: Int64
+    package let sizeBytes: Int64
 
     /// Creates a member from its parts.
-    public init(role: Role, path: String, name: String, kind: Kind, sizeBytes: Int64) {
+    package init(role: Role, path: String, name: String, kind: Kind, sizeBytes: Int64) {
       self.role = role
       self.path = path
       self.name = name
@@ -65,14 +65,14 @@ public struct StoreSet: Sendable, Equatable {
   }
 
   /// The path of the main file, as given.
-  public let mainPath: String
+  package let mainPath: String
 
   /// The members that exist, main file first, each folder before what it contains.
-  public let members: [Member]
+  package let members: [Member]
 
   /// False when a folder could not be read, has a name that is not UTF-8, or exceeds the limits on depth and number. An
   /// incomplete set must not be moved.
-  public var isComplete: Bool { problem == nil }
+  package var isComplete: Bool { problem == nil }
 
   /// Why the set is not complete, and what to do about it; nil when it is.
   package let problem: String?
@@ -102,7 +102,7 @@ public struct StoreSet: Sendable, Equatable {
   static let memberLimit = 200_000
 
   /// Reads the set of the main file at `mainPath`, which need not exist.
-  public init(at mainPath: String) {
+  package init(at mainPath: String) {
     var listing = Listing(folder: PathText.folder(of: mainPath))
     let name = PathText.lastComponent(of: mainPath)
     for (suffix, role) in Self.databaseFiles { listing.add(name + suffix, as: role) }
@@ -123,12 +123,12 @@ public struct StoreSet: Sendable, Equatable {
   }
 
   /// The member with `role`, the outermost one for the support folder; nil when there is none.
-  public func first(_ role: Role) -> Member? {
+  package func first(_ role: Role) -> Member? {
     members.first { $0.role == role }
   }
 
   /// The size of all files together, in bytes.
-  public var sizeBytes: Int64 {
+  package var sizeBytes: Int64 {
     members.reduce(0) { sum, member in
       let (next, overflow) = sum.addingReportingOverflow(member.sizeBytes)
       return overflow ? Int64.max : next

@@ -42,7 +42,7 @@ public struct ModelError: Error, Sendable, Hashable {
   public let line: Int?
 
   /// Makes an error.
-  public init(
+  package init(
     code: Code, message: String, path: String? = nil, offset: Int? = nil, line: Int? = nil
   ) {
     self.code = code

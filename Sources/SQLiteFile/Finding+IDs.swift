@@ -1,100 +1,100 @@
 /// What reading tables, the log and the journal finds.
 extension Finding.ID {
   /// The header counts more pages than the file holds.
-  public static let fileTruncated = Self(rawValue: "file.truncated")
+  package static let fileTruncated = Self(rawValue: "file.truncated")
   /// The main file is empty, and all pages come from the files beside it.
-  public static let fileMainEmpty = Self(rawValue: "file.mainEmpty")
+  package static let fileMainEmpty = Self(rawValue: "file.mainEmpty")
 
   /// Pages after the last one that the header counts are in use; SQLite reads none of them.
-  public static let headerBadCount = Self(rawValue: "header.badCount")
+  package static let headerBadCount = Self(rawValue: "header.badCount")
 
   /// A page that a table leads to is not a b-tree page.
-  public static let pageBadType = Self(rawValue: "page.badType")
+  @usableFromInline package static let pageBadType = Self(rawValue: "page.badType")
   /// A page claims more cells than it can hold.
-  public static let pageBadCellCount = Self(rawValue: "page.badCellCount")
+  @usableFromInline package static let pageBadCellCount = Self(rawValue: "page.badCellCount")
   /// A table leads to a page that is not in the file.
-  public static let pageMissing = Self(rawValue: "page.missing")
+  package static let pageMissing = Self(rawValue: "page.missing")
   /// A page of an index is in a table's b-tree, or the other way round.
-  public static let pageWrongKind = Self(rawValue: "page.wrongKind")
+  package static let pageWrongKind = Self(rawValue: "page.wrongKind")
   /// A table leads to the same page twice; it is read once.
-  public static let pageReferencedTwice = Self(rawValue: "page.referencedTwice")
+  package static let pageReferencedTwice = Self(rawValue: "page.referencedTwice")
   /// A page, or an overflow chain, already belongs to another table and is read for it only.
-  public static let pageOtherTable = Self(rawValue: "page.otherTable")
+  package static let pageOtherTable = Self(rawValue: "page.otherTable")
   /// The first row of a page has values that SQLite does not store in this table.
-  public static let pageOtherRows = Self(rawValue: "page.otherRows")
+  package static let pageOtherRows = Self(rawValue: "page.otherRows")
   /// Values are zero because a sector of their page was lost.
-  public static let pageZeroSector = Self(rawValue: "page.zeroSector")
+  package static let pageZeroSector = Self(rawValue: "page.zeroSector")
   /// The fragmented free bytes of a page are more or fewer than the page says.
-  public static let pageBadFragments = Self(rawValue: "page.badFragments")
+  package static let pageBadFragments = Self(rawValue: "page.badFragments")
 
   /// Row ids are out of order.
-  public static let treeKeyOrder = Self(rawValue: "tree.keyOrder")
+  package static let treeKeyOrder = Self(rawValue: "tree.keyOrder")
   /// A b-tree is deeper than any that SQLite makes.
-  public static let treeTooDeep = Self(rawValue: "tree.tooDeep")
+  package static let treeTooDeep = Self(rawValue: "tree.tooDeep")
   /// The rows of a table overlap and claim far more bytes than the file holds.
-  public static let treeMoreThanFile = Self(rawValue: "tree.moreThanFile")
+  package static let treeMoreThanFile = Self(rawValue: "tree.moreThanFile")
 
   /// A cell pointer leads outside its page.
-  public static let cellBadPointer = Self(rawValue: "cell.badPointer")
+  package static let cellBadPointer = Self(rawValue: "cell.badPointer")
   /// A cell claims a payload that is longer than the file.
-  public static let cellBadLength = Self(rawValue: "cell.badLength")
+  package static let cellBadLength = Self(rawValue: "cell.badLength")
   /// A cell runs past the end of its page.
-  public static let cellPastEnd = Self(rawValue: "cell.pastEnd")
+  package static let cellPastEnd = Self(rawValue: "cell.pastEnd")
 
   /// The header of a record cannot be read.
-  public static let recordBadHeader = Self(rawValue: "record.badHeader")
+  package static let recordBadHeader = Self(rawValue: "record.badHeader")
   /// A record needs more bytes than its payload has.
-  public static let recordTruncated = Self(rawValue: "record.truncated")
+  package static let recordTruncated = Self(rawValue: "record.truncated")
   /// Values have a reserved serial type; they are shown as NULL.
-  public static let recordReservedType = Self(rawValue: "record.reservedType")
+  package static let recordReservedType = Self(rawValue: "record.reservedType")
   /// The values of a record end before its payload does.
-  public static let recordTrailingBytes = Self(rawValue: "record.trailingBytes")
+  package static let recordTrailingBytes = Self(rawValue: "record.trailingBytes")
   /// A row has more values than its table has columns.
-  public static let recordTooManyFields = Self(rawValue: "record.tooManyFields")
+  package static let recordTooManyFields = Self(rawValue: "record.tooManyFields")
 
   /// An overflow chain ends before its payload does.
-  public static let overflowBroken = Self(rawValue: "overflow.broken")
+  package static let overflowBroken = Self(rawValue: "overflow.broken")
   /// An overflow chain goes on after the end of its payload.
-  public static let overflowTooLong = Self(rawValue: "overflow.tooLong")
+  package static let overflowTooLong = Self(rawValue: "overflow.tooLong")
 
   /// The schema names a table or index without a root page.
-  public static let schemaNoRoot = Self(rawValue: "schema.noRoot")
+  package static let schemaNoRoot = Self(rawValue: "schema.noRoot")
   /// An entry of the schema table has flipped bits; it is read as it was before.
-  public static let schemaRepaired = Self(rawValue: "schema.repaired")
+  package static let schemaRepaired = Self(rawValue: "schema.repaired")
   /// The CREATE statement of a table cannot be read; its rows are read without column names.
-  public static let schemaUnreadable = Self(rawValue: "schema.unreadable")
+  package static let schemaUnreadable = Self(rawValue: "schema.unreadable")
 
   /// The header of the write-ahead log is damaged; the log is not used.
-  public static let walBadHeader = Self(rawValue: "wal.badHeader")
+  package static let walBadHeader = Self(rawValue: "wal.badHeader")
   /// The log has pages of another size than the database; it is not used.
-  public static let walOtherPageSize = Self(rawValue: "wal.otherPageSize")
+  package static let walOtherPageSize = Self(rawValue: "wal.otherPageSize")
   /// Note: frames belong to a transaction that was never committed.
-  public static let walUncommitted = Self(rawValue: "wal.uncommitted")
+  package static let walUncommitted = Self(rawValue: "wal.uncommitted")
   /// A frame of the log does not match its checksum, and committed frames come after it.
-  public static let walBrokenChain = Self(rawValue: "wal.brokenChain")
+  package static let walBrokenChain = Self(rawValue: "wal.brokenChain")
   /// A commit gives the database more pages than the main file and the log can hold.
-  public static let walBadPageCount = Self(rawValue: "wal.badPageCount")
+  package static let walBadPageCount = Self(rawValue: "wal.badPageCount")
   /// Frames are for pages far beyond what the main file and the log can hold.
-  public static let walPageOutOfRange = Self(rawValue: "wal.pageOutOfRange")
+  package static let walPageOutOfRange = Self(rawValue: "wal.pageOutOfRange")
   /// The main file was written on since the log's last commit.
-  public static let walOlderThanMain = Self(rawValue: "wal.olderThanMain")
+  package static let walOlderThanMain = Self(rawValue: "wal.olderThanMain")
   /// The log is of another time than the main file, which is consistent without it.
-  public static let walOtherGeneration = Self(rawValue: "wal.otherGeneration")
+  package static let walOtherGeneration = Self(rawValue: "wal.otherGeneration")
 
   /// Note: a transaction was interrupted; pages are read as they were before it.
-  public static let journalHot = Self(rawValue: "journal.hot")
+  package static let journalHot = Self(rawValue: "journal.hot")
   /// Note: the journal belongs to a transaction that was finished; it is not used.
-  public static let journalSuperseded = Self(rawValue: "journal.superseded")
+  package static let journalSuperseded = Self(rawValue: "journal.superseded")
   /// The journal does not start as a rollback journal does; it is not used.
-  public static let journalUnreadable = Self(rawValue: "journal.unreadable")
+  package static let journalUnreadable = Self(rawValue: "journal.unreadable")
   /// The journal's header holds an impossible size.
-  public static let journalBadHeader = Self(rawValue: "journal.badHeader")
+  package static let journalBadHeader = Self(rawValue: "journal.badHeader")
   /// A page in the journal does not match its checksum; it and what follows are not used.
-  public static let journalBadRecord = Self(rawValue: "journal.badRecord")
+  package static let journalBadRecord = Self(rawValue: "journal.badRecord")
   /// The journal holds fewer pages than its header says.
-  public static let journalTruncated = Self(rawValue: "journal.truncated")
+  package static let journalTruncated = Self(rawValue: "journal.truncated")
   /// The journal has pages of another size than the database; it is not used.
-  public static let journalOtherPageSize = Self(rawValue: "journal.otherPageSize")
+  package static let journalOtherPageSize = Self(rawValue: "journal.otherPageSize")
   /// Records are for pages far beyond what the main file and the journal can hold.
-  public static let journalPageOutOfRange = Self(rawValue: "journal.pageOutOfRange")
+  package static let journalPageOutOfRange = Self(rawValue: "journal.pageOutOfRange")
 }

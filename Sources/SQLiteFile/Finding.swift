@@ -45,7 +45,7 @@ public struct Finding: Sendable, Hashable, Codable {
   public var table: String?
 
   /// A finding with all its facts.
-  public init(
+  package init(
     _ id: ID, _ message: String, severity: Severity = .damage, member: Member = .main,
     page: UInt32? = nil, offset: Int64? = nil, table: String? = nil
   ) {
@@ -74,10 +74,10 @@ public struct FindingList: Sendable, Equatable {
   private var seen: Set<Finding> = []
 
   /// An empty list.
-  public init() {}
+  package init() {}
 
   /// Adds a finding unless an equal one is kept.
-  public mutating func add(_ finding: Finding) {
+  package mutating func add(_ finding: Finding) {
     if kept.count < Self.limit {
       guard seen.insert(finding).inserted else { return }
       kept.append(finding)
@@ -87,7 +87,7 @@ public struct FindingList: Sendable, Equatable {
   }
 
   /// Adds the findings of another list.
-  public mutating func add(_ other: FindingList) {
+  package mutating func add(_ other: FindingList) {
     for finding in other.kept { add(finding) }
     count += other.count - other.kept.count
     damageCount += other.damageCount - other.kept.count { $0.severity == .damage }

@@ -48,7 +48,7 @@ public struct SQLiteFileError: Error, Sendable, Equatable, CustomStringConvertib
   public let systemError: Int32?
 
   /// An error with all its facts.
-  public init(
+  package init(
     _ code: Code, _ message: String, path: String? = nil, offset: Int64? = nil,
     systemError: Int32? = nil
   ) {

@@ -11,13 +11,13 @@ public final class DamagedDatabase {
   /// The path of the main file.
   public let path: String
   /// Page size, encoding and the other facts needed to read pages, and where each comes from.
-  public let layout: FileLayout
+  package let layout: FileLayout
   /// Number of pages of the database, missing ones included.
   public let pageCount: UInt32
   /// The tables that rows are given to; ``RowOrigin/table`` is an index into this list.
   public private(set) var tables: [ExpectedTable] = []
   /// The entries of the schema table that can be read.
-  public private(set) var schemaEntries: [SchemaEntry] = []
+  package private(set) var schemaEntries: [SchemaEntry] = []
   /// Leaves of the schema table other than page 1.
   var schemaLeaves: [UInt32] = []
   /// Whether every page that a b-tree leads to belongs there, as far as its keys show.
@@ -221,7 +221,7 @@ public final class DamagedDatabase {
   static let maxTables = 16_384
 
   /// Sets the expected tables and gives every page to one of them.
-  public func expect(_ tables: [ExpectedTable]) throws(SQLiteFileError) {
+  package func expect(_ tables: [ExpectedTable]) throws(SQLiteFileError) {
     var tables = Array(tables.prefix(Self.maxTables))
     // A description of a table that the schema only names is used for the b-tree that the schema gives.
     for place in tables.indices where !tables[place].isDescribed {
@@ -262,7 +262,7 @@ public final class DamagedDatabase {
   // MARK: - Rows
 
   /// Drops the findings made since `earlier`, for a caller that reads the rows once more.
-  public func takeBack(to earlier: FindingList) { findings = earlier }
+  package func takeBack(to earlier: FindingList) { findings = earlier }
 
   /// Which rows are wanted.
   public enum Selection: Sendable {
@@ -291,7 +291,7 @@ public final class DamagedDatabase {
 
   /// Writes rows as JSON.
   /// - Throws: ``SQLiteFileError`` when the device fails or the output cannot be written.
-  public func writeJSON(
+  package func writeJSON(
     _ selection: Selection, of names: Set<String>? = nil, as form: JSONForm = .lines,
     limit: Int? = nil, to descriptor: Int32
   ) throws(SQLiteFileError) {

@@ -1,162 +1,162 @@
-public import SQLiteFile
+package import SQLiteFile
 
 /// What the check and the reading of damaged files find, and what the check does not look at.
 extension Finding.ID {
   /// Note: bytes follow the last page that the header counts.
-  public static let fileTrailing = Self(rawValue: "file.trailing")
+  package static let fileTrailing = Self(rawValue: "file.trailing")
   /// The first bytes of the database are missing; page numbers show how many.
-  public static let fileHeadMissing = Self(rawValue: "file.headMissing")
+  package static let fileHeadMissing = Self(rawValue: "file.headMissing")
   /// Other bytes come before the first page of the database.
-  public static let fileHeadMoved = Self(rawValue: "file.headMoved")
+  package static let fileHeadMoved = Self(rawValue: "file.headMoved")
   /// Bytes were lost from or inserted into the middle of the file.
-  public static let fileShifted = Self(rawValue: "file.shifted")
+  package static let fileShifted = Self(rawValue: "file.shifted")
 
   /// The payload fractions are not the ones that SQLite requires.
-  public static let headerBadFractions = Self(rawValue: "header.badFractions")
+  package static let headerBadFractions = Self(rawValue: "header.badFractions")
   /// Note: a read or write version that no known SQLite writes.
-  public static let headerBadVersion = Self(rawValue: "header.badVersion")
+  package static let headerBadVersion = Self(rawValue: "header.badVersion")
   /// The schema format is not 1, 2, 3 or 4.
-  public static let headerBadSchemaFormat = Self(rawValue: "header.badSchemaFormat")
+  package static let headerBadSchemaFormat = Self(rawValue: "header.badSchemaFormat")
   /// Note: the header names no text encoding.
-  public static let headerBadEncoding = Self(rawValue: "header.badEncoding")
+  package static let headerBadEncoding = Self(rawValue: "header.badEncoding")
   /// Note: bytes that are reserved for later versions of SQLite are not zero.
-  public static let headerReservedBytes = Self(rawValue: "header.reservedBytes")
+  package static let headerReservedBytes = Self(rawValue: "header.reservedBytes")
   /// Incremental vacuum is on without a pointer map.
-  public static let headerBadAutoVacuum = Self(rawValue: "header.badAutoVacuum")
+  package static let headerBadAutoVacuum = Self(rawValue: "header.badAutoVacuum")
   /// The largest root page is not the one that the header names.
-  public static let headerBadLargestRoot = Self(rawValue: "header.badLargestRoot")
+  package static let headerBadLargestRoot = Self(rawValue: "header.badLargestRoot")
   /// Note: the last writer did not update the page count, so the file's size is used.
-  public static let headerStaleCount = Self(rawValue: "header.staleCount")
+  package static let headerStaleCount = Self(rawValue: "header.staleCount")
   /// The header is lost or invalid; page size and encoding are found from the pages.
-  public static let headerUnreadable = Self(rawValue: "header.unreadable")
+  package static let headerUnreadable = Self(rawValue: "header.unreadable")
   /// The pages do not have the size that the header names.
-  public static let headerOtherPageSize = Self(rawValue: "header.otherPageSize")
+  package static let headerOtherPageSize = Self(rawValue: "header.otherPageSize")
   /// The text is not in the encoding that the header names.
-  public static let headerOtherEncoding = Self(rawValue: "header.otherEncoding")
+  package static let headerOtherEncoding = Self(rawValue: "header.otherEncoding")
   /// The pages keep fewer or more bytes free at their ends than the header says.
-  public static let headerOtherReservedBytes = Self(rawValue: "header.otherReservedBytes")
+  package static let headerOtherReservedBytes = Self(rawValue: "header.otherReservedBytes")
 
   /// The header counts more or fewer free pages than the freelist has.
-  public static let freelistBadCount = Self(rawValue: "freelist.badCount")
+  package static let freelistBadCount = Self(rawValue: "freelist.badCount")
   /// A page of the freelist lists more pages than it has room for.
-  public static let freelistBadTrunk = Self(rawValue: "freelist.badTrunk")
+  package static let freelistBadTrunk = Self(rawValue: "freelist.badTrunk")
   /// The freelist leads to a page outside the file.
-  public static let freelistOutOfRange = Self(rawValue: "freelist.outOfRange")
+  package static let freelistOutOfRange = Self(rawValue: "freelist.outOfRange")
   /// The freelist lists pages that are in use, or lists a page twice.
-  public static let freelistDuplicate = Self(rawValue: "freelist.duplicate")
+  package static let freelistDuplicate = Self(rawValue: "freelist.duplicate")
   /// The freelist leads back into itself.
-  public static let freelistCycle = Self(rawValue: "freelist.cycle")
+  package static let freelistCycle = Self(rawValue: "freelist.cycle")
 
   /// The pointer map gives pages another type or parent than they have.
-  public static let ptrmapBadEntry = Self(rawValue: "ptrmap.badEntry")
+  package static let ptrmapBadEntry = Self(rawValue: "ptrmap.badEntry")
   /// Note: no entry of a pointer-map page is valid.
-  public static let ptrmapUnreadable = Self(rawValue: "ptrmap.unreadable")
+  package static let ptrmapUnreadable = Self(rawValue: "ptrmap.unreadable")
 
   /// Nothing leads to these pages, and they are not on the freelist.
-  public static let pageOrphan = Self(rawValue: "page.orphan")
+  package static let pageOrphan = Self(rawValue: "page.orphan")
   /// A page says that its cells start outside it, or among its cell pointers.
-  public static let pageBadContentStart = Self(rawValue: "page.badContentStart")
+  package static let pageBadContentStart = Self(rawValue: "page.badContentStart")
   /// The freelist or the pointer map calls pages free, but b-trees lead to them.
-  public static let pageNotFree = Self(rawValue: "page.notFree")
+  package static let pageNotFree = Self(rawValue: "page.notFree")
   /// A page is of another store, is stale, or was swapped with another page.
-  public static let pageMisplaced = Self(rawValue: "page.misplaced")
+  package static let pageMisplaced = Self(rawValue: "page.misplaced")
   /// The header of a page is damaged; its rows are found by cell pointers or their bytes.
-  public static let pageHeaderLost = Self(rawValue: "page.headerLost")
+  package static let pageHeaderLost = Self(rawValue: "page.headerLost")
   /// A page contradicts itself; only the rows that are valid by themselves are read.
-  public static let pageMended = Self(rawValue: "page.mended")
+  package static let pageMended = Self(rawValue: "page.mended")
   /// Rows of a page cannot be read.
-  public static let pageRowsLost = Self(rawValue: "page.rowsLost")
+  package static let pageRowsLost = Self(rawValue: "page.rowsLost")
   /// Something leads to a page that is not a b-tree page, or that holds no readable row.
-  public static let pageUnreadable = Self(rawValue: "page.unreadable")
+  package static let pageUnreadable = Self(rawValue: "page.unreadable")
 
   /// The leaves of a b-tree are not all at one depth.
-  public static let treeUnevenDepth = Self(rawValue: "tree.unevenDepth")
+  package static let treeUnevenDepth = Self(rawValue: "tree.unevenDepth")
 
   /// Two cells share bytes.
-  public static let cellOverlap = Self(rawValue: "cell.overlap")
+  package static let cellOverlap = Self(rawValue: "cell.overlap")
 
   /// The chain of freeblocks on a page leads backwards or outside the page.
-  public static let freeblockBadChain = Self(rawValue: "freeblock.badChain")
+  package static let freeblockBadChain = Self(rawValue: "freeblock.badChain")
   /// A freeblock claims a size that it cannot have.
-  public static let freeblockBadSize = Self(rawValue: "freeblock.badSize")
+  package static let freeblockBadSize = Self(rawValue: "freeblock.badSize")
   /// A freeblock covers bytes of a cell.
-  public static let freeblockOverlap = Self(rawValue: "freeblock.overlap")
+  package static let freeblockOverlap = Self(rawValue: "freeblock.overlap")
 
   /// Values are NULL in a column that is NOT NULL.
-  public static let recordNull = Self(rawValue: "record.null")
+  package static let recordNull = Self(rawValue: "record.null")
   /// Values have a storage class that SQLite never stores in such a column.
-  public static let recordAffinity = Self(rawValue: "record.affinity")
+  package static let recordAffinity = Self(rawValue: "record.affinity")
   /// The record holds a value for the row id's column, where SQLite stores NULL.
-  public static let recordRowIDField = Self(rawValue: "record.rowIDField")
+  package static let recordRowIDField = Self(rawValue: "record.rowIDField")
   /// Note: text is not valid in the file's encoding.
-  public static let recordBadText = Self(rawValue: "record.badText")
+  package static let recordBadText = Self(rawValue: "record.badText")
 
   /// The header of a record is wrong; its values are deduced from the rows beside it.
-  public static let rowDeduced = Self(rawValue: "row.deduced")
+  package static let rowDeduced = Self(rawValue: "row.deduced")
   /// Values of a row are partial: bytes are missing or in doubt.
-  public static let rowPartial = Self(rawValue: "row.partial")
+  package static let rowPartial = Self(rawValue: "row.partial")
 
   /// Note: texts are not valid in the file's encoding; their bytes are given instead.
-  public static let textUndecodable = Self(rawValue: "text.undecodable")
+  package static let textUndecodable = Self(rawValue: "text.undecodable")
 
   /// An index has more or fewer entries than its table has rows.
-  public static let indexBadCount = Self(rawValue: "index.badCount")
+  package static let indexBadCount = Self(rawValue: "index.badCount")
   /// The entries of an index do not match its table's rows.
-  public static let indexBadEntries = Self(rawValue: "index.badEntries")
+  package static let indexBadEntries = Self(rawValue: "index.badEntries")
   /// Entries of an index are out of order, so searches miss rows.
-  public static let indexBadOrder = Self(rawValue: "index.badOrder")
+  package static let indexBadOrder = Self(rawValue: "index.badOrder")
   /// A unique index has the same entry more than once.
-  public static let indexNotUnique = Self(rawValue: "index.notUnique")
+  package static let indexNotUnique = Self(rawValue: "index.notUnique")
   /// An entry of an index does not end with a row id.
-  public static let indexNoRowID = Self(rawValue: "index.noRowID")
+  package static let indexNoRowID = Self(rawValue: "index.noRowID")
   /// Not checked: whether the entries of these indexes match the rows.
-  public static let indexEntries = Self(rawValue: "index.entries")
+  package static let indexEntries = Self(rawValue: "index.entries")
   /// Not checked: the order of the entries of these b-trees.
-  public static let indexOrder = Self(rawValue: "index.order")
+  package static let indexOrder = Self(rawValue: "index.order")
 
   /// Rows of a table WITHOUT ROWID are out of order, so searches miss rows.
-  public static let tableBadOrder = Self(rawValue: "table.badOrder")
+  package static let tableBadOrder = Self(rawValue: "table.badOrder")
   /// Not checked: the CHECK constraints of these tables.
-  public static let tableChecks = Self(rawValue: "table.checks")
+  package static let tableChecks = Self(rawValue: "table.checks")
   /// Not checked: the content of these virtual tables.
-  public static let tableVirtual = Self(rawValue: "table.virtual")
+  package static let tableVirtual = Self(rawValue: "table.virtual")
 
   /// An overflow chain led to the wrong page; other evidence shows where it goes on.
-  public static let overflowMended = Self(rawValue: "overflow.mended")
+  package static let overflowMended = Self(rawValue: "overflow.mended")
 
   /// The schema gives a table a root page that is inside another b-tree.
-  public static let schemaBadRoot = Self(rawValue: "schema.badRoot")
+  package static let schemaBadRoot = Self(rawValue: "schema.badRoot")
   /// The schema is lost, so nothing names tables or their root pages.
-  public static let schemaLost = Self(rawValue: "schema.lost")
+  package static let schemaLost = Self(rawValue: "schema.lost")
   /// A part of the schema table cannot be read.
-  public static let schemaIncomplete = Self(rawValue: "schema.incomplete")
+  package static let schemaIncomplete = Self(rawValue: "schema.incomplete")
   /// The schema gives a b-tree to one table, but the index of another agrees with its rows.
-  public static let schemaOtherRoot = Self(rawValue: "schema.otherRoot")
+  package static let schemaOtherRoot = Self(rawValue: "schema.otherRoot")
   /// SQLite rejects a CREATE statement of the schema, and therefore the whole file.
-  public static let schemaBadSQL = Self(rawValue: "schema.badSQL")
+  package static let schemaBadSQL = Self(rawValue: "schema.badSQL")
   /// An entry of the schema is not a table, an index, a view or a trigger.
-  public static let schemaBadType = Self(rawValue: "schema.badType")
+  package static let schemaBadType = Self(rawValue: "schema.badType")
   /// An entry of the schema has no CREATE statement.
-  public static let schemaNoSQL = Self(rawValue: "schema.noSQL")
+  package static let schemaNoSQL = Self(rawValue: "schema.noSQL")
   /// Not checked: expressions, queries and triggers in CREATE statements.
-  public static let schemaExpressions = Self(rawValue: "schema.expressions")
+  package static let schemaExpressions = Self(rawValue: "schema.expressions")
 
   /// The log's header is lost; its frames are read by their own checksums.
-  public static let walHeaderLost = Self(rawValue: "wal.headerLost")
+  package static let walHeaderLost = Self(rawValue: "wal.headerLost")
   /// The first frames after a lost header are damaged too.
-  public static let walFramesLost = Self(rawValue: "wal.framesLost")
+  package static let walFramesLost = Self(rawValue: "wal.framesLost")
   /// The log's beginning is missing; its frames count only as older versions of pages.
-  public static let walHeadLost = Self(rawValue: "wal.headLost")
+  package static let walHeadLost = Self(rawValue: "wal.headLost")
   /// No frame of the log can be recognised.
-  public static let walNoFrames = Self(rawValue: "wal.noFrames")
+  package static let walNoFrames = Self(rawValue: "wal.noFrames")
   /// Note: the store is in WAL mode and has no log beside it.
-  public static let walNone = Self(rawValue: "wal.none")
+  package static let walNone = Self(rawValue: "wal.none")
 
   /// The journal's header is lost and its transaction was not finished.
-  public static let journalHeaderLost = Self(rawValue: "journal.headerLost")
+  package static let journalHeaderLost = Self(rawValue: "journal.headerLost")
   /// The journal's header is zero, and nothing shows whether its transaction was finished.
-  public static let journalUndecided = Self(rawValue: "journal.undecided")
+  package static let journalUndecided = Self(rawValue: "journal.undecided")
 
   /// Note: primary keys are so far apart that references to their table are not checked.
-  public static let coredataKeysNotChecked = Self(rawValue: "coredata.keysNotChecked")
+  package static let coredataKeysNotChecked = Self(rawValue: "coredata.keysNotChecked")
 }

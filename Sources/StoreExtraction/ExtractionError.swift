@@ -34,7 +34,7 @@ public struct ExtractionError: Error, Sendable, CustomStringConvertible {
   public let nearest: String?
 
   /// An error with all its facts.
-  public init(_ code: Code, _ message: String, path: String? = nil, nearest: String? = nil) {
+  package init(_ code: Code, _ message: String, path: String? = nil, nearest: String? = nil) {
     self.code = code
     self.message = message
     self.path = path

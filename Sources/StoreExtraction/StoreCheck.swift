@@ -1,60 +1,60 @@
 import CoreDataForensics
-public import CoreDataStore
-public import SQLiteFile
-public import SQLiteForensics
+package import CoreDataStore
+package import SQLiteFile
+package import SQLiteForensics
 
 /// The result of checking a store.
-public struct StoreCheck: Sendable, Codable {
+package struct StoreCheck: Sendable, Codable {
   /// The name of the schema of the JSON form.
-  public var schema = "lifeboat.check"
+  package var schema = "lifeboat.check"
   /// The version of that schema; it only increases.
-  public var version = 1
+  package var version = 1
   /// The path as given.
-  public let path: String
+  package let path: String
   /// `coreData`, `coreDataShaped` or `sqlite`.
-  public let kind: CoreDataStore.Kind
+  package let kind: CoreDataStore.Kind
   /// `quick` or `full`.
-  public let depth: CheckDepth
+  package let depth: CheckDepth
   /// Whether nothing worse than notes was found in the parts that were checked; see ``notChecked``.
-  public let isSound: Bool
+  package let isSound: Bool
   /// What SQLite's `PRAGMA integrity_check` or a rule of Core Data's checks and this check did not. Only where this is
   /// empty, no finding means that SQLite has nothing to report either and that Core Data's rules hold.
-  public let notChecked: [UncheckedPart]
+  package let notChecked: [UncheckedPart]
   /// What was checked.
-  public let counts: Counts
+  package let counts: Counts
   /// What is wrong or noteworthy, at most ``FindingList/limit`` of them.
-  public let findings: [Finding]
+  package let findings: [Finding]
   /// How many findings there are.
-  public let findingCount: Int
+  package let findingCount: Int
   /// How many of them are damage.
-  public let damageCount: Int
+  package let damageCount: Int
   /// The members that changed while the store was read; normally empty.
-  public let changedDuringRead: [String]
+  package let changedDuringRead: [String]
 
   /// What a check has examined.
-  public struct Counts: Sendable, Codable {
+  package struct Counts: Sendable, Codable {
     /// Pages of the database after the last commit.
-    public let pages: Int
+    package let pages: Int
     /// Pages that were examined.
-    public let checkedPages: Int
+    package let checkedPages: Int
     /// Pages on the freelist.
-    public let freePages: Int
+    package let freePages: Int
     /// Overflow pages.
-    public let overflowPages: Int
+    package let overflowPages: Int
     /// Tables, the schema table included.
-    public let tables: Int
+    package let tables: Int
     /// B-trees, or parts of b-trees, that no schema names. They are looked for only where the schema is lost.
-    public let looseTrees: Int
+    package let looseTrees: Int
     /// Indexes.
-    public let indexes: Int
+    package let indexes: Int
     /// Cells of all b-trees.
-    public let cells: Int
+    package let cells: Int
     /// Rows of all tables except the schema table, those in b-trees without a name included.
-    public let rows: Int
+    package let rows: Int
     /// Entries of all indexes, those in b-trees without a name included.
-    public let indexEntries: Int
+    package let indexEntries: Int
     /// CREATE statements with parts that only SQLite itself can judge: expressions, queries, trigger bodies.
-    public let unjudgedStatements: Int
+    package let unjudgedStatements: Int
   }
 
   /// Checks the store at `path`.
@@ -66,7 +66,7 @@ public struct StoreCheck: Sendable, Codable {
   ///   - progress: called now and then with the number of pages that were examined, and of all pages.
   /// - Throws: `SQLiteFileError` when the file cannot be opened, or nothing in it is a page of a database. A lost
   ///   header is a finding.
-  public init(
+  package init(
     path: String, logView: SQLiteDatabase.LogView = .committed, depth: CheckDepth = .quick,
     progress: ((_ done: Int, _ total: Int) -> Void)? = nil
   ) throws {

@@ -1,43 +1,43 @@
 import CLibrary
 import CoreDataStore
-public import ObjectModel
+package import ObjectModel
 import SQLiteFile
 import SQLiteForensics
 import SafeText
 
 /// Finds the stores at a path: the file itself, or those in a folder.
-public enum StoreFinder {
+package enum StoreFinder {
   /// Folders deeper than this are not searched.
-  public static let deepest = 16
+  package static let deepest = 16
   /// How many folder entries are examined; stores after that are not found.
-  public static let entryLimit = 100_000
+  package static let entryLimit = 100_000
 
   /// What a folder holds.
-  public struct Found: Sendable {
+  package struct Found: Sendable {
     /// Every file that begins like an SQLite file, by name.
-    public var stores: [String] = []
+    package var stores: [String] = []
     /// What else is, was or may be a store, by name.
-    public var passedOver: [PassedOver] = []
+    package var passedOver: [PassedOver] = []
   }
 
   /// A file or folder that is not among the stores found but must be reported.
-  public struct PassedOver: Sendable, Codable, Equatable {
+  package struct PassedOver: Sendable, Codable, Equatable {
     /// The path; bytes that are not UTF-8 are written as `\xE9`.
-    public let path: String
+    package let path: String
     /// A stable identifier, such as `file.empty`.
-    public let code: String
+    package let code: String
     /// What it is, in a sentence without a full stop.
-    public let message: String
+    package let message: String
 
     /// Creates one from its parts.
-    public init(path: String, code: String, message: String) {
+    package init(path: String, code: String, message: String) {
       self.path = path
       self.code = code
       self.message = message
     }
 
     /// What a search for models did not examine.
-    public init(_ error: ModelError) {
+    package init(_ error: ModelError) {
       let message = PathText.dropping(suffix: ".", from: error.message) ?? error.message
       self.init(path: error.path ?? "", code: error.code.rawValue, message: message)
     }
@@ -48,7 +48,7 @@ public enum StoreFinder {
   ///
   /// - Throws: ``ExtractionError`` with ``ExtractionError/Code/noStores`` when a folder holds nothing of either kind;
   ///   an error of the file system when the folder itself cannot be read.
-  public static func find(at path: String) throws -> Found {
+  package static func find(at path: String) throws -> Found {
     var raw = stat()
     guard unsafe stat(path, &raw) == 0, raw.st_mode & S_IFMT == S_IFDIR else {
       return Found(stores: [path])

@@ -1,168 +1,168 @@
 import CoreDataForensics
-public import CoreDataStore
+package import CoreDataStore
 import ObjectModel
 public import SQLiteFile
-public import SQLiteForensics
+package import SQLiteForensics
 
 /// A description of a store that fits on one screen.
 public struct StoreInspection: Sendable, Codable {
   /// The name of the schema of the JSON form.
-  public var schema = "lifeboat.inspection"
+  package var schema = "lifeboat.inspection"
   /// The version of that schema; it only increases.
-  public var version = 1
+  package var version = 1
   /// The path as given.
-  public let path: String
+  package let path: String
   /// `coreData`, `coreDataShaped` or `sqlite`.
-  public let kind: CoreDataStore.Kind
+  package let kind: CoreDataStore.Kind
   /// The files of the store set.
-  public let members: [Member]
+  package let members: [Member]
   /// The database header and related facts.
-  public let file: File
+  package let file: File
   /// The write-ahead log; nil when there is none.
-  public let writeAheadLog: Log?
+  package let writeAheadLog: Log?
   /// The rollback journal; nil when there is none.
-  public let journal: Journal?
+  package let journal: Journal?
   /// The content of Z_METADATA; nil without a readable row.
-  public let metadata: Metadata?
+  package let metadata: Metadata?
   /// The model that the store carries; nil without one.
-  public let model: Model?
+  package let model: Model?
   /// Entities with their number of rows, by number.
-  public let entities: [EntityCount]
+  package let entities: [EntityCount]
   /// Tables with their number of rows, in the order of the file.
-  public let tables: [TableCount]
+  package let tables: [TableCount]
   /// Rows that can be read, of entities in a Core Data store, else of all tables.
-  public let liveRowCount: Int
+  package let liveRowCount: Int
   /// What is wrong or noteworthy.
-  public let findings: [Finding]
+  package let findings: [Finding]
   /// How many of them are damage.
-  public let damageCount: Int
+  package let damageCount: Int
   /// What was not checked: an inspection includes a quick ``StoreCheck``.
-  public let notChecked: [UncheckedPart]
+  package let notChecked: [UncheckedPart]
   /// The members that changed while the store was read; normally empty.
-  public let changedDuringRead: [String]
+  package let changedDuringRead: [String]
 
   /// A file of the store set.
-  public struct Member: Sendable, Codable {
+  package struct Member: Sendable, Codable {
     /// The name, relative to the store's folder.
-    public let name: String
+    package let name: String
     /// What it is for.
-    public let role: StoreSet.Role
+    package let role: StoreSet.Role
     /// Size in bytes.
-    public let sizeBytes: Int64
+    package let sizeBytes: Int64
     /// SHA-256 in lower-case hex; nil when it was not taken.
-    public let sha256: String?
+    package let sha256: String?
   }
 
   /// Facts of the database header.
-  public struct File: Sendable, Codable {
+  package struct File: Sendable, Codable {
     /// Size of the main file in bytes.
-    public let sizeBytes: Int64
+    package let sizeBytes: Int64
     /// Bytes in a page.
-    public let pageSizeBytes: Int
+    package let pageSizeBytes: Int
     /// Pages after the last commit.
-    public let pageCount: UInt32
+    package let pageCount: UInt32
     /// Pages that are free.
-    public let freePageCount: UInt32
+    package let freePageCount: UInt32
     /// `UTF-8`, `UTF-16LE` or `UTF-16BE`.
-    public let textEncoding: String
+    package let textEncoding: String
     /// `none`, `full` or `incremental`.
-    public let autoVacuum: String
+    package let autoVacuum: String
     /// `wal` or `rollback`.
-    public let journalMode: String
+    package let journalMode: String
     /// The version of SQLite that wrote last, such as `3.43.2`.
-    public let sqliteVersion: String
+    package let sqliteVersion: String
     /// The application's own version number.
-    public let userVersion: Int32
+    package let userVersion: Int32
   }
 
   /// Facts of the write-ahead log.
-  public struct Log: Sendable, Codable {
+  package struct Log: Sendable, Codable {
     /// Size in bytes.
-    public let sizeBytes: Int64
+    package let sizeBytes: Int64
     /// Frames up to the last commit.
-    public let committedFrameCount: Int
+    package let committedFrameCount: Int
     /// Commits among them.
-    public let commitCount: Int
+    package let commitCount: Int
     /// Frames of a transaction that was never finished.
-    public let uncommittedFrameCount: Int
+    package let uncommittedFrameCount: Int
     /// Frames of an earlier generation.
-    public let staleFrameCount: Int
+    package let staleFrameCount: Int
     /// Committed frames after one that does not agree with its checksum. SQLite does not read them.
-    public let committedFramesBehindBreak: Int
+    package let committedFramesBehindBreak: Int
     /// Why the log was not used; nil when it was.
-    public let problem: String?
+    package let problem: String?
   }
 
   /// Facts of the rollback journal.
-  public struct Journal: Sendable, Codable {
+  package struct Journal: Sendable, Codable {
     /// Size in bytes.
-    public let sizeBytes: Int64
+    package let sizeBytes: Int64
     /// `hot`, `finished`, `superseded` or `unreadable`.
-    public let state: String
+    package let state: String
     /// Pages taken from it.
-    public let pageCount: Int
+    package let pageCount: Int
   }
 
   /// The content of Z_METADATA.
-  public struct Metadata: Sendable, Codable {
+  package struct Metadata: Sendable, Codable {
     /// The store's UUID.
-    public let uuid: String?
+    package let uuid: String?
     /// The framework version that wrote the store.
-    public let frameworkVersion: Int64?
+    package let frameworkVersion: Int64?
     /// The systems that this framework version may belong to.
-    public let system: String?
+    package let system: String?
     /// The model's version identifiers.
-    public let versionIdentifiers: [String]
+    package let versionIdentifiers: [String]
     /// The hash of each entity, in hex.
-    public let versionHashes: [String: String]
+    package let versionHashes: [String: String]
     /// The recorded digest, base64.
-    public let digest: String?
+    package let digest: String?
     /// Whether the recorded digest matches the recorded hashes; nil when none is recorded.
-    public let digestHolds: Bool?
+    package let digestHolds: Bool?
     /// The recorded checksum, base64.
-    public let checksum: String?
+    package let checksum: String?
     /// Whether the recorded checksum matches the recorded hashes; nil when none is recorded.
-    public let checksumHolds: Bool?
+    package let checksumHolds: Bool?
     /// Keys that are not the framework's own, with names and sizes.
-    public let otherKeys: [StoreMetadata.OtherKey]
+    package let otherKeys: [StoreMetadata.OtherKey]
     /// Why the property list is not readable; nil when it is.
-    public let problem: String?
+    package let problem: String?
   }
 
   /// The model that the store carries.
-  public struct Model: Sendable, Codable {
+  package struct Model: Sendable, Codable {
     /// Where it was found.
-    public let source: String
+    package let source: String
     /// Number of entities.
-    public let entityCount: Int
+    package let entityCount: Int
     /// Whether the hashes computed from it match the recorded ones; nil when that cannot be told.
-    public let hashesAgree: Bool?
+    package let hashesAgree: Bool?
     /// Whether the store looks as if SwiftData had made it.
-    public let looksLikeSwiftData: Bool
+    package let looksLikeSwiftData: Bool
     /// Why the model is not readable; nil when it is.
-    public let problem: String?
+    package let problem: String?
   }
 
   /// An entity and its rows.
-  public struct EntityCount: Sendable, Codable {
+  package struct EntityCount: Sendable, Codable {
     /// The name.
-    public let name: String
+    package let name: String
     /// `Z_ENT`.
-    public let number: Int64
+    package let number: Int64
     /// Rows of this entity, without its descendants.
-    public let rowCount: Int
+    package let rowCount: Int
   }
 
   /// A table and its rows.
-  public struct TableCount: Sendable, Codable {
+  package struct TableCount: Sendable, Codable {
     /// The name.
-    public let name: String
+    package let name: String
     /// Rows that can be read.
-    public let rowCount: Int
+    package let rowCount: Int
   }
 
   /// Which files beside the main file could not be read; nil when all could.
-  public var unreadFiles: String? { findings.first { $0.id == .storeFilesUnread }?.message }
+  package var unreadFiles: String? { findings.first { $0.id == .storeFilesUnread }?.message }
 
   /// Reads everything that is shown on one screen.
   ///

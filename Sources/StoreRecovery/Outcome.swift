@@ -45,5 +45,5 @@ public struct FailedOpen: Sendable {
   /// without a store (``Action/openInMemory``).
   public let verdict: Verdict
   /// The evidence; nil when none was gathered because of an unfinished move.
-  public let evidence: StoreEvidence?
+  package let evidence: StoreEvidence?
 }

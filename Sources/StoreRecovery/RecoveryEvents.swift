@@ -30,7 +30,7 @@ public final class RecoveryEvents: Sendable {
   private let state = State()
 
   /// Creates a source without listeners.
-  public init() {}
+  package init() {}
 
   deinit { state.finish() }
 

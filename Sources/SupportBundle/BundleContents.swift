@@ -1,32 +1,32 @@
 import SafeText
 
 /// What is in a bundle, according to the archive and not to its manifest.
-public struct BundleContents: Sendable, Equatable {
+package struct BundleContents: Sendable, Equatable {
   /// An entry of the archive.
-  public struct Entry: Sendable, Equatable {
+  package struct Entry: Sendable, Equatable {
     /// The name within the archive.
-    public let name: String
+    package let name: String
     /// The size in bytes that the archive announces.
-    public let sizeBytes: UInt64
+    package let sizeBytes: UInt64
     /// The size in bytes within the archive.
-    public let compressedBytes: UInt64
+    package let compressedBytes: UInt64
     /// What the manifest says of the entry; nil when it does not list it. The manifest itself is never listed.
-    public let listed: BundleManifest.Entry?
+    package let listed: BundleManifest.Entry?
   }
 
   /// The manifest.
-  public let manifest: BundleManifest
+  package let manifest: BundleManifest
   /// All entries in the order of the archive, the manifest among them.
-  public let entries: [Entry]
+  package let entries: [Entry]
   /// Where manifest and archive contradict each other: entries that only one of them has, and different sizes. The
   /// bytes of entries are not read for it; ``BundleVerification`` reads them.
-  public let problems: [BundleVerification.Problem]
+  package let problems: [BundleVerification.Problem]
 
   /// Compares the directory of an archive with its manifest.
   ///
   /// - Throws: `bundle.badManifest` when there is no manifest or it cannot be read as one, and the errors of
   ///   reading it.
-  public init(of reader: ZipReader) throws(BundleError) {
+  package init(of reader: ZipReader) throws(BundleError) {
     guard let own = reader.entry(named: BundleManifest.entryName) else {
       throw BundleError(
         .badManifest, "the archive holds no manifest.json: it is not a bundle", path: reader.path)

@@ -23,12 +23,12 @@ public struct BundleError: Error, Sendable, Equatable {
   /// The archive entry concerned; nil when the error is about the archive as a whole.
   public let entry: String?
   /// Where, in bytes from the start of the file at `path`; nil when the place is not known.
-  public let offset: UInt64?
+  package let offset: UInt64?
   /// The `errno` of the system call that failed; nil when none did.
-  public let systemError: Int32?
+  package let systemError: Int32?
 
   /// An error with its context.
-  public init(
+  package init(
     _ code: Code, _ message: String, path: String? = nil, entry: String? = nil,
     offset: UInt64? = nil, systemError: Int32? = nil
   ) {
@@ -51,60 +51,60 @@ public struct BundleError: Error, Sendable, Equatable {
 
 extension BundleError.Code {
   /// The output name is taken; nothing was replaced (exit class 73).
-  public static let outputExists = Self(rawValue: "bundle.outputExists")
+  package static let outputExists = Self(rawValue: "bundle.outputExists")
   /// The output cannot be created where it was asked for (73).
-  public static let cannotCreate = Self(rawValue: "bundle.cannotCreate")
+  package static let cannotCreate = Self(rawValue: "bundle.cannotCreate")
   /// The device refused a write, a sync or the final naming (74).
-  public static let writeFailed = Self(rawValue: "bundle.writeFailed")
+  package static let writeFailed = Self(rawValue: "bundle.writeFailed")
   /// The device refused a read (74).
-  public static let readFailed = Self(rawValue: "bundle.readFailed")
+  package static let readFailed = Self(rawValue: "bundle.readFailed")
   /// No file has this name (66).
-  public static let inputMissing = Self(rawValue: "bundle.inputMissing")
+  package static let inputMissing = Self(rawValue: "bundle.inputMissing")
   /// The name belongs to a folder, a link, a pipe or a device (66).
-  public static let notAFile = Self(rawValue: "bundle.notAFile")
+  package static let notAFile = Self(rawValue: "bundle.notAFile")
   /// The system refuses access (77).
-  public static let permissionDenied = Self(rawValue: "bundle.permissionDenied")
+  package static let permissionDenied = Self(rawValue: "bundle.permissionDenied")
   /// A source file changed while it was being packed (75).
-  public static let changedWhileReading = Self(rawValue: "bundle.changedWhileReading")
+  package static let changedWhileReading = Self(rawValue: "bundle.changedWhileReading")
   /// The caller asked to stop; the unfinished output was removed (130).
-  public static let cancelled = Self(rawValue: "bundle.cancelled")
+  package static let cancelled = Self(rawValue: "bundle.cancelled")
   /// The calls came in an order that makes no sense, such as an entry after the end (70).
-  public static let misuse = Self(rawValue: "bundle.misuse")
+  package static let misuse = Self(rawValue: "bundle.misuse")
   /// zlib reported an error that the input did not cause (70).
-  public static let compressionFailed = Self(rawValue: "bundle.compressionFailed")
+  package static let compressionFailed = Self(rawValue: "bundle.compressionFailed")
 
   /// There is no end of central directory record: the file is not a zip archive, or its end was cut off (65).
-  public static let notAZip = Self(rawValue: "bundle.notAZip")
+  package static let notAZip = Self(rawValue: "bundle.notAZip")
   /// The file ends before what it announces (65).
-  public static let truncated = Self(rawValue: "bundle.truncated")
+  package static let truncated = Self(rawValue: "bundle.truncated")
   /// The central directory or its end record contradicts itself or the file (65).
-  public static let badDirectory = Self(rawValue: "bundle.badDirectory")
+  package static let badDirectory = Self(rawValue: "bundle.badDirectory")
   /// A local header differs from the central directory (65).
-  public static let headerMismatch = Self(rawValue: "bundle.headerMismatch")
+  package static let headerMismatch = Self(rawValue: "bundle.headerMismatch")
   /// Two entries share bytes, or an entry runs into the central directory (65).
-  public static let overlap = Self(rawValue: "bundle.overlap")
+  package static let overlap = Self(rawValue: "bundle.overlap")
   /// An entry name that could be written outside a chosen folder, or that no file system takes (65).
-  public static let badName = Self(rawValue: "bundle.badName")
+  package static let badName = Self(rawValue: "bundle.badName")
   /// Two entry names that are the same file on some file system (65).
-  public static let duplicateName = Self(rawValue: "bundle.duplicateName")
+  package static let duplicateName = Self(rawValue: "bundle.duplicateName")
   /// A limit given by the caller is exceeded (65).
-  public static let tooLarge = Self(rawValue: "bundle.tooLarge")
+  package static let tooLarge = Self(rawValue: "bundle.tooLarge")
   /// An entry announces more than deflate can hold in its compressed size (65).
-  public static let impossibleRatio = Self(rawValue: "bundle.impossibleRatio")
+  package static let impossibleRatio = Self(rawValue: "bundle.impossibleRatio")
   /// The entry is encrypted by the archive format itself (65).
-  public static let encrypted = Self(rawValue: "bundle.encrypted")
+  package static let encrypted = Self(rawValue: "bundle.encrypted")
   /// A feature of the zip format that is not read here, such as another compression method (65).
-  public static let unsupported = Self(rawValue: "bundle.unsupported")
+  package static let unsupported = Self(rawValue: "bundle.unsupported")
   /// The compressed data cannot be decoded (65).
-  public static let badData = Self(rawValue: "bundle.badData")
+  package static let badData = Self(rawValue: "bundle.badData")
   /// The decoded data is longer or shorter than announced (65).
-  public static let sizeMismatch = Self(rawValue: "bundle.sizeMismatch")
+  package static let sizeMismatch = Self(rawValue: "bundle.sizeMismatch")
   /// The decoded data has another CRC-32 than announced (65).
-  public static let checksumMismatch = Self(rawValue: "bundle.checksumMismatch")
+  package static let checksumMismatch = Self(rawValue: "bundle.checksumMismatch")
   /// `manifest.json` is not a manifest of a version that this build knows (65).
-  public static let badManifest = Self(rawValue: "bundle.badManifest")
+  package static let badManifest = Self(rawValue: "bundle.badManifest")
   /// A date that ISO 8601 with four digits for the year cannot hold (70).
-  public static let badDate = Self(rawValue: "bundle.badDate")
+  package static let badDate = Self(rawValue: "bundle.badDate")
 }
 
 extension BundleError.Code {

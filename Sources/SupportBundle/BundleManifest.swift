@@ -5,13 +5,13 @@ internal import Foundation
 /// Other programs read it. Within a version, keys are added, but never removed or given another meaning.
 public struct BundleManifest: Codable, Sendable, Equatable {
   /// The value of `schema`.
-  public static let schemaName = "lifeboat.bundle"
+  package static let schemaName = "lifeboat.bundle"
   /// The version that is written, and the only one that is read.
-  public static let currentVersion = 1
+  package static let currentVersion = 1
   /// The name of the manifest's own entry, which comes first and is not listed.
-  public static let entryName = "manifest.json"
+  package static let entryName = "manifest.json"
   /// The most bytes of a manifest that is read: 4 MiB, which tens of thousands of entries fit into.
-  public static let maxBytes = 4 << 20
+  package static let maxBytes = 4 << 20
 
   /// The program that made the bundle.
   public struct Tool: Codable, Sendable, Equatable {
@@ -38,20 +38,20 @@ public struct BundleManifest: Codable, Sendable, Equatable {
   }
 
   /// One entry of the archive.
-  public struct Entry: Codable, Sendable, Equatable {
+  package struct Entry: Codable, Sendable, Equatable {
     /// The name within the archive.
-    public var name: String
+    package var name: String
     /// The size in bytes before compression.
-    public var sizeBytes: UInt64
+    package var sizeBytes: UInt64
     /// The SHA-256 before compression, 64 lower-case hexadecimal digits.
-    public var sha256: String
+    package var sha256: String
     /// Where the bytes came from, in words that are safe to pass on (not a full path).
-    public var source: String
+    package var source: String
     /// Why the entry is in the bundle.
-    public var why: String
+    package var why: String
 
     /// An entry with its facts.
-    public init(name: String, sizeBytes: UInt64, sha256: String, source: String, why: String) {
+    package init(name: String, sizeBytes: UInt64, sha256: String, source: String, why: String) {
       self.name = name
       self.sizeBytes = sizeBytes
       self.sha256 = sha256
@@ -61,24 +61,24 @@ public struct BundleManifest: Codable, Sendable, Equatable {
   }
 
   /// Always `lifeboat.bundle`.
-  public var schema: String
+  package var schema: String
   /// The version of the schema.
-  public var version: Int
+  package var version: Int
   /// The program that made the bundle.
-  public var tool: Tool
+  package var tool: Tool
   /// When, in UTC, as ISO 8601 with milliseconds: `2026-11-20T21:53:07.000Z`.
-  public var created: String
+  package var created: String
   /// How much of the user's data is inside.
-  public var contents: Contents
+  package var contents: Contents
   /// What was left out on purpose, one sentence each.
-  public var withheld: [String]
+  package var withheld: [String]
   /// Every other entry, in the order of the archive.
-  public var entries: [Entry]
+  package var entries: [Entry]
 
   /// A manifest of the current version.
   ///
   /// - Throws: `bundle.badDate` for a date outside the years 1 to 9999.
-  public init(
+  package init(
     tool: Tool, created: BundleDate, contents: Contents, withheld: [String], entries: [Entry]
   ) throws(BundleError) {
     schema = Self.schemaName
@@ -93,7 +93,7 @@ public struct BundleManifest: Codable, Sendable, Equatable {
   // MARK: - JSON
 
   /// The manifest as JSON: sorted keys, indented, with a line feed at its end. Equal manifests give equal bytes.
-  public func json() throws(BundleError) -> [UInt8] {
+  package func json() throws(BundleError) -> [UInt8] {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
     do {
@@ -106,7 +106,7 @@ public struct BundleManifest: Codable, Sendable, Equatable {
   /// Reads a manifest and checks that it lists each entry once, with a valid name and a valid digest.
   ///
   /// - Throws: `bundle.badManifest`, `bundle.badName`, `bundle.duplicateName`.
-  public init(json: [UInt8]) throws(BundleError) {
+  package init(json: [UInt8]) throws(BundleError) {
     struct Head: Decodable {
       var schema: String
       var version: Int

@@ -7,7 +7,7 @@ import SafeText
 /// ends the work with `bundle.changedWhileReading`.
 public struct BundlePlan: Sendable {
   /// Where an entry's bytes come from.
-  public enum Source: Sendable, Equatable {
+  package enum Source: Sendable, Equatable {
     /// These bytes.
     case bytes([UInt8])
     /// A regular file; a symbolic link is refused.
@@ -52,7 +52,7 @@ public struct BundlePlan: Sendable {
   private var names = ZipNames()
 
   /// An empty plan. The same plan with the same `created` gives the same bytes.
-  public init(
+  package init(
     tool: BundleManifest.Tool, created: BundleDate, contents: BundleManifest.Contents
   ) throws(BundleError) {
     self.tool = tool
@@ -69,7 +69,7 @@ public struct BundlePlan: Sendable {
   ///   - origin: the manifest's `source`: where the bytes come from, in words that may be passed on.
   ///   - why: why the entry is in the bundle.
   /// - Throws: `bundle.badName`, `bundle.duplicateName`.
-  public mutating func add(
+  package mutating func add(
     name: String, source: Source, origin: String, why: String
   ) throws(BundleError) {
     try add(Entry(name: name, source: .source(source), origin: origin, why: why))
@@ -91,7 +91,7 @@ public struct BundlePlan: Sendable {
   }
 
   /// Notes something that was left out on purpose.
-  public mutating func withhold(_ sentence: String) {
+  package mutating func withhold(_ sentence: String) {
     withheld.append(sentence)
   }
 

@@ -17,25 +17,25 @@ public struct BundleVerification: Sendable, Equatable {
       }
 
       /// An entry has another size or SHA-256 than the manifest says.
-      public static let entryChanged = Self(rawValue: "bundle.entryChanged")
+      package static let entryChanged = Self(rawValue: "bundle.entryChanged")
       /// An entry of the manifest is not in the archive.
-      public static let entryMissing = Self(rawValue: "bundle.entryMissing")
+      package static let entryMissing = Self(rawValue: "bundle.entryMissing")
       /// An entry of the archive is not in the manifest.
-      public static let entryUnlisted = Self(rawValue: "bundle.entryUnlisted")
+      package static let entryUnlisted = Self(rawValue: "bundle.entryUnlisted")
       /// The entries are in another order than in the manifest.
-      public static let orderChanged = Self(rawValue: "bundle.orderChanged")
+      package static let orderChanged = Self(rawValue: "bundle.orderChanged")
       /// The archive has no manifest: it is not a bundle.
-      public static let manifestMissing = Self(rawValue: "bundle.manifestMissing")
+      package static let manifestMissing = Self(rawValue: "bundle.manifestMissing")
       /// The manifest is not the first entry at the start of the file.
-      public static let manifestNotFirst = Self(rawValue: "bundle.manifestNotFirst")
+      package static let manifestNotFirst = Self(rawValue: "bundle.manifestNotFirst")
       /// A header, or the space between entries, is not what the writer of bundles makes.
-      public static let headerChanged = Self(rawValue: "bundle.headerChanged")
+      package static let headerChanged = Self(rawValue: "bundle.headerChanged")
       /// The archive comment holds no seal: another program packed the archive.
-      public static let sealMissing = Self(rawValue: "bundle.sealMissing")
+      package static let sealMissing = Self(rawValue: "bundle.sealMissing")
       /// The bytes of the archive are not the sealed ones.
-      public static let sealBroken = Self(rawValue: "bundle.sealBroken")
+      package static let sealBroken = Self(rawValue: "bundle.sealBroken")
       /// The file is not a zip archive at all.
-      public static let notAZip = Self(rawValue: BundleError.Code.notAZip.rawValue)
+      package static let notAZip = Self(rawValue: BundleError.Code.notAZip.rawValue)
     }
 
     /// The kind of problem.
@@ -45,7 +45,7 @@ public struct BundleVerification: Sendable, Equatable {
     /// The entry concerned; nil when the problem is about the whole.
     public let entry: String?
     /// Where, in bytes from the start of the archive; nil when not known.
-    public let offset: UInt64?
+    package let offset: UInt64?
 
     /// Whether the archive is refused because of the problem, and nothing in it was read.
     package var isRefusal: Bool { BundleError.Code(rawValue: id.rawValue).isRefusal }
@@ -64,9 +64,9 @@ public struct BundleVerification: Sendable, Equatable {
   /// The path that was checked.
   public let path: String
   /// The size of the file in bytes; nil when the archive could not be opened.
-  public let size: UInt64?
+  package let size: UInt64?
   /// The manifest; nil when it is missing or cannot be read.
-  public let manifest: BundleManifest?
+  package let manifest: BundleManifest?
   /// How many entries of the manifest are as they should be.
   public let intactEntryCount: Int
   /// What is wrong; empty for an intact bundle.

@@ -1,7 +1,7 @@
 /// A plan whose sources have been hashed.
 public struct MeasuredBundle: Sendable {
   /// The manifest as it will be written.
-  public let manifest: BundleManifest
+  package let manifest: BundleManifest
   let sources: [BundlePlan.Place]
   /// The bytes of all sources together; the archive is at most a little larger.
   public let totalBytes: UInt64

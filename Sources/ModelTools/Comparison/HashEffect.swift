@@ -1,9 +1,9 @@
 import ObjectModel
 
 /// An entity whose version hash changed, and why.
-public struct HashEffect: Sendable, Hashable {
+package struct HashEffect: Sendable, Hashable {
   /// Why the hash changed.
-  public enum Cause: Sendable, Hashable {
+  package enum Cause: Sendable, Hashable {
     /// The entity is new.
     case added
     /// The entity is gone.
@@ -18,17 +18,17 @@ public struct HashEffect: Sendable, Hashable {
   }
 
   /// The entity, by its new name; by its old one when it is gone.
-  public let entityName: String
+  package let entityName: String
   /// The old name, if the entity was renamed; nil otherwise.
-  public let oldName: String?
+  package let oldName: String?
   /// Why the hash changed.
-  public let cause: Cause
+  package let cause: Cause
   /// Why no recorded hash confirms the rule for this entity, so that the effect is not certain; nil
   /// where it is.
-  public let doubt: String?
+  package let doubt: String?
 
   /// The effect as a sentence for a reader.
-  public var sentence: String {
+  package var sentence: String {
     guard let doubt else { return plainSentence }
     return plainSentence.dropLast() + "; this is not certain, because \(doubt)."
   }
@@ -86,5 +86,5 @@ public struct HashEffect: Sendable, Hashable {
 
 extension HashEffect: CustomStringConvertible {
   /// ``sentence``.
-  public var description: String { sentence }
+  package var description: String { sentence }
 }

@@ -9,7 +9,7 @@ extension ModelChange {
   }
 
   /// The change alone, without a full stop: `Note.updatedAt` was added, Date, optional.
-  public var summary: String {
+  package var summary: String {
     if part == .uniquenessConstraint {
       let verb = action == .added ? "now demands" : "no longer demands"
       return "`\(entityName ?? "")` \(verb) that no two objects have the same \(name ?? "")"

@@ -3,12 +3,12 @@ import ObjectModel
 /// One difference between two versions of a model.
 public struct ModelChange: Sendable, Hashable {
   /// What happened to what, as a stable string such as `attributeAdded`; more may be added.
-  public struct Kind: RawRepresentable, Sendable, Hashable {
+  package struct Kind: RawRepresentable, Sendable, Hashable {
     /// The stable text of the kind.
-    public let rawValue: String
+    package let rawValue: String
 
     /// Makes a kind from its stable text.
-    public init(rawValue: String) { self.rawValue = rawValue }
+    package init(rawValue: String) { self.rawValue = rawValue }
 
     init(_ part: Part, _ action: Action) {
       rawValue =
@@ -16,29 +16,29 @@ public struct ModelChange: Sendable, Hashable {
     }
 
     /// A new entity.
-    public static let entityAdded = Kind(.entity, .added)
+    package static let entityAdded = Kind(.entity, .added)
     /// An entity that is gone.
-    public static let entityRemoved = Kind(.entity, .removed)
+    package static let entityRemoved = Kind(.entity, .removed)
     /// An entity under a new name, as its renaming identifier says.
-    public static let entityRenamed = Kind(.entity, .renamed)
+    package static let entityRenamed = Kind(.entity, .renamed)
     /// A trait of an entity, see ``ModelChange/trait``.
-    public static let entityChanged = Kind(.entity, .changed)
+    package static let entityChanged = Kind(.entity, .changed)
     /// A new attribute.
-    public static let attributeAdded = Kind(.attribute, .added)
+    package static let attributeAdded = Kind(.attribute, .added)
     /// An attribute that is gone.
-    public static let attributeRemoved = Kind(.attribute, .removed)
+    package static let attributeRemoved = Kind(.attribute, .removed)
     /// An attribute under a new name, as its renaming identifier says.
-    public static let attributeRenamed = Kind(.attribute, .renamed)
+    package static let attributeRenamed = Kind(.attribute, .renamed)
     /// A trait of an attribute, see ``ModelChange/trait``.
-    public static let attributeChanged = Kind(.attribute, .changed)
+    package static let attributeChanged = Kind(.attribute, .changed)
     /// A new relationship.
-    public static let relationshipAdded = Kind(.relationship, .added)
+    package static let relationshipAdded = Kind(.relationship, .added)
     /// A relationship that is gone.
-    public static let relationshipRemoved = Kind(.relationship, .removed)
+    package static let relationshipRemoved = Kind(.relationship, .removed)
     /// A relationship under a new name, as its renaming identifier says.
-    public static let relationshipRenamed = Kind(.relationship, .renamed)
+    package static let relationshipRenamed = Kind(.relationship, .renamed)
     /// A trait of a relationship, see ``ModelChange/trait``.
-    public static let relationshipChanged = Kind(.relationship, .changed)
+    package static let relationshipChanged = Kind(.relationship, .changed)
   }
 
   /// The kinds of things that change.
@@ -89,7 +89,7 @@ public struct ModelChange: Sendable, Hashable {
   /// one when it is gone. Nil for the entity or the model itself.
   public let name: String?
   /// Which trait changed; nil when something was added, removed or renamed.
-  public let trait: ModelTrait?
+  package let trait: ModelTrait?
   /// What it was, as text: the trait, the old name, or a description of what is gone.
   public let oldValue: String?
   /// What it is, as text: the trait, the new name, or a description of what is new.
@@ -100,7 +100,7 @@ public struct ModelChange: Sendable, Hashable {
   /// Whether lightweight migration can do it.
   public let verdict: LightweightVerdict
   /// What else a reader should know, as a sentence; nil when there is nothing.
-  public let remark: String?
+  package let remark: String?
 
   init(
     _ part: Part, _ action: Action, entity: String? = nil, name: String? = nil,
@@ -120,11 +120,11 @@ public struct ModelChange: Sendable, Hashable {
   }
 
   /// What happened to what, in one word for programs.
-  public var kind: Kind { Kind(part, action) }
+  package var kind: Kind { Kind(part, action) }
 
   /// The property that changed, or that the change belongs to; nil for what belongs to an entity or
   /// to the model.
-  public var propertyName: String? {
+  package var propertyName: String? {
     switch part {
     case .attribute, .relationship, .fetchedProperty: name
     default: nil
@@ -132,7 +132,7 @@ public struct ModelChange: Sendable, Hashable {
   }
 
   /// ``trait`` in words; nil when something was added, removed or renamed.
-  public var field: String? { trait?.name }
+  package var field: String? { trait?.name }
 }
 
 extension ModelChange: CustomStringConvertible {

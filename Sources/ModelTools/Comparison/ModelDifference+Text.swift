@@ -2,7 +2,7 @@ import ObjectModel
 
 extension ModelDifference {
   /// What the difference means for a store of the first version, as one sentence.
-  public var outcome: String {
+  package var outcome: String {
     guard affectsVersionHashes else {
       return isEmpty
         ? "The two models say the same." : "Stores open as before: no version hash changed."
@@ -31,7 +31,7 @@ extension ModelDifference {
   }
 
   /// How much changed, as one sentence.
-  public var countText: String {
+  package var countText: String {
     let hashed = changes.count(where: \.affectsVersionHash)
     let entities = Set(changes.compactMap(\.entityName)).count
     var text = "\(Self.count(changes.count, "change")) in \(Self.count(entities, "entity"))"

@@ -10,10 +10,10 @@ public struct ModelDifference: Sendable, Hashable {
   public let changes: [ModelChange]
 
   /// The entities whose version hash changed, with the reason, sorted by name.
-  public let hashEffects: [HashEffect]
+  package let hashEffects: [HashEffect]
 
   /// Possible renames that no renaming identifier confirms.
-  public let guesses: [RenameGuess]
+  package let guesses: [RenameGuess]
 
   /// Compares two versions.
   ///
@@ -39,7 +39,7 @@ public struct ModelDifference: Sendable, Hashable {
 
   /// The names whose version hash is not the same in both models, those of entities that only one
   /// model has included.
-  public var namesWithOtherHash: Set<String> {
+  package var namesWithOtherHash: Set<String> {
     Set(hashEffects.flatMap { [$0.entityName, $0.oldName ?? $0.entityName] })
   }
 
@@ -68,7 +68,7 @@ public struct ModelDifference: Sendable, Hashable {
   }
 
   /// The effects on entities that have no change of their own: those below one that changed.
-  public var indirectEffects: [HashEffect] {
+  package var indirectEffects: [HashEffect] {
     let named = Set(changes.compactMap(\.entityName))
     return hashEffects.filter { !named.contains($0.entityName) }
   }

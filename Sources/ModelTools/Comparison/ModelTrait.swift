@@ -1,107 +1,107 @@
-public import ObjectModel
+package import ObjectModel
 
 /// A trait of an entity, of a property or of the model that can change, by its stable name for
 /// programs; more may be added.
-public struct ModelTrait: RawRepresentable, Sendable, Hashable {
+package struct ModelTrait: RawRepresentable, Sendable, Hashable {
   /// The stable name: words, such as `external storage`.
-  public let rawValue: String
+  package let rawValue: String
 
   /// Makes a trait from its stable name.
-  public init(rawValue: String) { self.rawValue = rawValue }
+  package init(rawValue: String) { self.rawValue = rawValue }
 
   /// The name for a reader; the same as for programs.
-  public var name: String { rawValue }
+  package var name: String { rawValue }
 
   // MARK: Entities
 
   /// An entity's parent.
-  public static let parent = ModelTrait(rawValue: "parent")
+  package static let parent = ModelTrait(rawValue: "parent")
   /// Whether an entity has no objects of its own.
-  public static let isAbstract = ModelTrait(rawValue: "abstract")
+  package static let isAbstract = ModelTrait(rawValue: "abstract")
   /// The managed object class.
-  public static let className = ModelTrait(rawValue: "class")
+  package static let className = ModelTrait(rawValue: "class")
   /// How Xcode generates the class.
-  public static let codeGeneration = ModelTrait(rawValue: "code generation")
+  package static let codeGeneration = ModelTrait(rawValue: "code generation")
   /// The expression that Spotlight takes the display name from.
-  public static let spotlightName = ModelTrait(rawValue: "Spotlight name")
+  package static let spotlightName = ModelTrait(rawValue: "Spotlight name")
 
   // MARK: Properties
 
   /// The version hash modifier of an entity or property.
-  public static let versionHashModifier = ModelTrait(rawValue: "version hash modifier")
+  package static let versionHashModifier = ModelTrait(rawValue: "version hash modifier")
   /// The renaming identifier of an entity or property.
-  public static let renamingIdentifier = ModelTrait(rawValue: "renaming identifier")
+  package static let renamingIdentifier = ModelTrait(rawValue: "renaming identifier")
   /// Whether a property may be empty.
-  public static let isOptional = ModelTrait(rawValue: "optional")
+  package static let isOptional = ModelTrait(rawValue: "optional")
   /// Whether a property is never stored.
-  public static let isTransient = ModelTrait(rawValue: "transient")
+  package static let isTransient = ModelTrait(rawValue: "transient")
   /// Whether the old indexed flag is set.
-  public static let isIndexed = ModelTrait(rawValue: "indexed")
+  package static let isIndexed = ModelTrait(rawValue: "indexed")
   /// An attribute's type.
-  public static let type = ModelTrait(rawValue: "type")
+  package static let type = ModelTrait(rawValue: "type")
   /// The expression of a derived attribute.
-  public static let derivation = ModelTrait(rawValue: "derivation")
+  package static let derivation = ModelTrait(rawValue: "derivation")
   /// The filtering predicate of a derived attribute.
-  public static let derivationFilter = ModelTrait(rawValue: "derivation filter")
+  package static let derivationFilter = ModelTrait(rawValue: "derivation filter")
   /// Whether big values may go to files beside the store.
-  public static let externalStorage = ModelTrait(rawValue: "external storage")
+  package static let externalStorage = ModelTrait(rawValue: "external storage")
   /// Whether persistent history keeps the value of a deleted row.
-  public static let preservedOnDeletion = ModelTrait(rawValue: "preserved in history on deletion")
+  package static let preservedOnDeletion = ModelTrait(rawValue: "preserved in history on deletion")
   /// Whether the archived model says read-only.
-  public static let isReadOnly = ModelTrait(rawValue: "read-only")
+  package static let isReadOnly = ModelTrait(rawValue: "read-only")
   /// The default value.
-  public static let defaultValue = ModelTrait(rawValue: "default")
+  package static let defaultValue = ModelTrait(rawValue: "default")
   /// The value transformer.
-  public static let valueTransformer = ModelTrait(rawValue: "value transformer")
+  package static let valueTransformer = ModelTrait(rawValue: "value transformer")
   /// The class of the values.
-  public static let valueClass = ModelTrait(rawValue: "value class")
+  package static let valueClass = ModelTrait(rawValue: "value class")
   /// The destination entity of a relationship, a fetched property or a template.
-  public static let destination = ModelTrait(rawValue: "destination")
+  package static let destination = ModelTrait(rawValue: "destination")
   /// The name of the inverse.
-  public static let inverse = ModelTrait(rawValue: "inverse")
+  package static let inverse = ModelTrait(rawValue: "inverse")
   /// The entity that declares the inverse.
-  public static let inverseEntity = ModelTrait(rawValue: "inverse entity")
+  package static let inverseEntity = ModelTrait(rawValue: "inverse entity")
   /// The minimum number of objects.
-  public static let minCount = ModelTrait(rawValue: "least count")
+  package static let minCount = ModelTrait(rawValue: "least count")
   /// The maximum number of objects.
-  public static let maxCount = ModelTrait(rawValue: "greatest count")
+  package static let maxCount = ModelTrait(rawValue: "greatest count")
   /// Whether a to-many relationship keeps an order.
-  public static let isOrdered = ModelTrait(rawValue: "ordered")
+  package static let isOrdered = ModelTrait(rawValue: "ordered")
   /// What deletion does.
-  public static let deleteRule = ModelTrait(rawValue: "delete rule")
+  package static let deleteRule = ModelTrait(rawValue: "delete rule")
   /// The rules that values must follow.
-  public static let validation = ModelTrait(rawValue: "validation")
+  package static let validation = ModelTrait(rawValue: "validation")
   /// Whether Spotlight indexes the values.
-  public static let isIndexedBySpotlight = ModelTrait(rawValue: "indexed by Spotlight")
+  package static let isIndexedBySpotlight = ModelTrait(rawValue: "indexed by Spotlight")
   /// Whether it is kept in external record files for Spotlight.
-  public static let isStoredInTruthFile = ModelTrait(rawValue: "stored in record files")
+  package static let isStoredInTruthFile = ModelTrait(rawValue: "stored in record files")
   /// Whether generated code has a number or a flag instead of an object.
-  public static let usesScalarValueType = ModelTrait(rawValue: "scalar in generated code")
+  package static let usesScalarValueType = ModelTrait(rawValue: "scalar in generated code")
   /// The name of a composite.
-  public static let composite = ModelTrait(rawValue: "composite")
+  package static let composite = ModelTrait(rawValue: "composite")
 
   // MARK: Others
 
   /// The predicate of a fetched property or template.
-  public static let predicate = ModelTrait(rawValue: "predicate")
+  package static let predicate = ModelTrait(rawValue: "predicate")
   /// The columns of an index.
-  public static let columns = ModelTrait(rawValue: "columns")
+  package static let columns = ModelTrait(rawValue: "columns")
   /// The predicate of a partial index.
-  public static let partialPredicate = ModelTrait(rawValue: "filter")
+  package static let partialPredicate = ModelTrait(rawValue: "filter")
   /// The value of a user info entry.
-  public static let value = ModelTrait(rawValue: "value")
+  package static let value = ModelTrait(rawValue: "value")
   /// The entities of a configuration.
-  public static let members = ModelTrait(rawValue: "entities")
+  package static let members = ModelTrait(rawValue: "entities")
   /// A fetch request, all but its entity and its predicate.
-  public static let request = ModelTrait(rawValue: "request")
+  package static let request = ModelTrait(rawValue: "request")
   /// The configurations that CloudKit is used with.
-  public static let cloudKitConfigurations = ModelTrait(rawValue: "CloudKit configurations")
+  package static let cloudKitConfigurations = ModelTrait(rawValue: "CloudKit configurations")
   /// Whether the model is used with CloudKit.
-  public static let isUsedWithCloudKit = ModelTrait(rawValue: "used with CloudKit")
+  package static let isUsedWithCloudKit = ModelTrait(rawValue: "used with CloudKit")
   /// Whether the model is used with SwiftData.
-  public static let isUsedWithSwiftData = ModelTrait(rawValue: "used with SwiftData")
+  package static let isUsedWithSwiftData = ModelTrait(rawValue: "used with SwiftData")
   /// The model's version identifiers.
-  public static let versionIdentifiers = ModelTrait(rawValue: "version identifiers")
+  package static let versionIdentifiers = ModelTrait(rawValue: "version identifiers")
 
   // MARK: Words
 
@@ -135,7 +135,7 @@ public struct ModelTrait: RawRepresentable, Sendable, Hashable {
 
 extension Attribute {
   /// The attribute in a few words: `Date, optional`.
-  public var summary: String {
+  package var summary: String {
     var parts = [type.name]
     if isOptional { parts.append("optional") }
     if isTransient { parts.append("transient") }
@@ -147,7 +147,7 @@ extension Attribute {
 
 extension Relationship {
   /// The relationship in a few words: `to many Tag, ordered, inverse notes`.
-  public var summary: String {
+  package var summary: String {
     var parts = ["\(isToMany ? "to many" : "to one") \(destinationEntityName)"]
     if isOrdered { parts.append("ordered") }
     if isOptional { parts.append("optional") }

@@ -2,18 +2,18 @@ import ObjectModel
 
 /// Something that disappeared and something of the same shape that appeared: it may be a rename that
 /// the model does not record. It is a guess, and no mapping uses it.
-public struct RenameGuess: Sendable, Hashable {
+package struct RenameGuess: Sendable, Hashable {
   /// What kind of thing: an entity, an attribute or a relationship.
-  public let part: ModelChange.Part
+  package let part: ModelChange.Part
   /// The entity that the property belongs to, by its new name; nil for an entity.
-  public let entityName: String?
+  package let entityName: String?
   /// The name of what disappeared.
-  public let oldName: String
+  package let oldName: String
   /// The name of what appeared.
-  public let newName: String
+  package let newName: String
 
   /// The guess as a sentence for a reader.
-  public var sentence: String {
+  package var sentence: String {
     let prefix = entityName.map { "\($0)." } ?? ""
     return "`\(prefix)\(oldName)` may have been renamed to `\(prefix)\(newName)`: this is a guess, "
       + "because both have the same shape. No renaming identifier says so, so a lightweight "
@@ -67,7 +67,7 @@ public struct RenameGuess: Sendable, Hashable {
 
 extension RenameGuess: CustomStringConvertible {
   /// ``sentence``.
-  public var description: String { sentence }
+  package var description: String { sentence }
 }
 
 private struct AttributeShape: Hashable {

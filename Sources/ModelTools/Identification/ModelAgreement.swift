@@ -1,4 +1,4 @@
-public import ObjectModel
+package import ObjectModel
 
 /// What a store records beside one version of a model: whether the store opens with it, and which
 /// entities agree.
@@ -6,9 +6,9 @@ public import ObjectModel
 /// The rules are Core Data's as far as they are known: the same number of entities, and with hashes
 /// version 3 every hash equal; the configuration and the version identifiers play no part. What data
 /// have not confirmed is reported as unknown, never as a difference.
-public struct ModelAgreement: Sendable, Hashable {
+package struct ModelAgreement: Sendable, Hashable {
   /// Whether Core Data opens the store with the model, without migration.
-  public enum Compatibility: Sendable, Hashable {
+  package enum Compatibility: Sendable, Hashable {
     /// It does: all hashes are equal.
     case compatible
     /// It does not: an entity is missing on one side, or has another hash for certain.
@@ -18,22 +18,22 @@ public struct ModelAgreement: Sendable, Hashable {
   }
 
   /// Whether the store opens with the model.
-  public let compatibility: Compatibility
+  package let compatibility: Compatibility
   /// The entities with equal hashes, sorted by name.
-  public let agreeing: [String]
+  package let agreeing: [String]
   /// The entities with certainly different hashes, sorted by name.
-  public let differing: [String]
+  package let differing: [String]
   /// The entities of both that cannot be compared, each with the reason.
-  public let undecided: [String: String]
+  package let undecided: [String: String]
   /// The entities only the store has, sorted by name.
-  public let onlyInStore: [String]
+  package let onlyInStore: [String]
   /// The entities only the model has, sorted by name.
-  public let onlyInModel: [String]
+  package let onlyInModel: [String]
 
   /// Compares what a store records with a version, in each way in which Core Data may hash the version:
   /// as recorded beside it, as computed, with tombstone entries, and for frameworks of about 2011 and
   /// before in the old style. The best result counts.
-  public init(_ record: StoreModelRecord, _ version: ModelCollection.Version) {
+  package init(_ record: StoreModelRecord, _ version: ModelCollection.Version) {
     let derived = version.hashes?.entitiesWithDerivedAttributes ?? []
     var best: ModelAgreement?
     func consider(_ agreement: ModelAgreement) {

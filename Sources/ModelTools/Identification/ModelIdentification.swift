@@ -1,20 +1,20 @@
-public import ObjectModel
+package import ObjectModel
 
 /// Which version of a model wrote a store, as far as its recorded hashes tell.
-public struct ModelIdentification: Sendable {
+package struct ModelIdentification: Sendable {
   /// A version beside what the store records.
-  public struct Candidate: Sendable {
+  package struct Candidate: Sendable {
     /// The version.
-    public let version: ModelCollection.Version
+    package let version: ModelCollection.Version
     /// What agrees and what does not.
-    public let agreement: ModelAgreement
+    package let agreement: ModelAgreement
     /// Whether the store names a version identifier that the version has too: a hint where several
     /// versions fit.
-    public let sharesIdentifier: Bool
+    package let sharesIdentifier: Bool
   }
 
   /// The age of the store compared with the app's current version.
-  public enum Age: Sendable, Hashable {
+  package enum Age: Sendable, Hashable {
     /// It fits the current version.
     case current
     /// It fits a version that is known to be earlier.
@@ -26,24 +26,24 @@ public struct ModelIdentification: Sendable {
   }
 
   /// What the store records.
-  public let record: StoreModelRecord
+  package let record: StoreModelRecord
   /// All versions that fit: the store opens with each of them. Those that share a version identifier
   /// with the store come first. More than one when versions have equal hashes.
-  public let matches: [Candidate]
+  package let matches: [Candidate]
   /// The versions that nothing rules out, but that have a hash which cannot be judged.
-  public let possible: [Candidate]
+  package let possible: [Candidate]
   /// All other versions with an entity in common, the nearest first: by the number of equal hashes,
   /// then by the fewest entities that the store does not have or that differ, then the latest.
-  public let others: [Candidate]
+  package let others: [Candidate]
   /// The versions that could not be read, so that nothing is known of them: each may be the one that
   /// wrote the store. Its ``ModelCollection/Version/problem`` says why.
-  public let unread: [ModelCollection.Version]
+  package let unread: [ModelCollection.Version]
   /// The age of the store compared with the current version.
-  public let age: Age
+  package let age: Age
 
   /// The nearest version when none fits for certain; nil when one does, or when there is nothing in
   /// common.
-  public var nearest: Candidate? {
+  package var nearest: Candidate? {
     matches.isEmpty ? (possible + others).first { !$0.agreement.agreeing.isEmpty } : nil
   }
 
@@ -55,7 +55,7 @@ public struct ModelIdentification: Sendable {
   ///   - frameworkVersion: the framework of the system that the app runs on
   ///     (`NSPersistenceFrameworkVersion` of a store it writes); nil when it is not known. A store
   ///     that a later one wrote counts as newer.
-  public init(
+  package init(
     _ record: StoreModelRecord, in collections: [ModelCollection], frameworkVersion: Int64? = nil
   ) {
     self.record = record

@@ -1,4 +1,4 @@
-public import ObjectModel
+package import ObjectModel
 import SafeText
 
 /// Which versions of a model are older and which newer.
@@ -12,15 +12,15 @@ import SafeText
 /// The numbers give the order. The other two can only contradict it, and then the order is not known. It is not known
 /// either where names are not numbered in the same way. Versions that are not named by their age get no answer rather
 /// than a wrong one.
-public struct ModelVersionOrder: Sendable {
+package struct ModelVersionOrder: Sendable {
   /// The versions in the natural order of their names: the oldest first, unless there is a ``doubt``.
-  public let versions: [ModelCollection.Version]
+  package let versions: [ModelCollection.Version]
 
   /// Why the order is not known, as a clause; nil when numbers, marker and similarity agree.
-  public let doubt: String?
+  package let doubt: String?
 
   /// Orders the versions of one bundle or folder.
-  public init(_ collection: ModelCollection) {
+  package init(_ collection: ModelCollection) {
     versions = collection.versions
     doubt = Self.doubt(collection)
   }

@@ -3,15 +3,15 @@ import ObjectModel
 /// Version hashes by themselves, as people send them: in a log, in a mail, in a property list of a store's metadata.
 ///
 /// It is used to explain such a file where a store or a model is expected.
-public enum PastedHashes {
+package enum PastedHashes {
   /// The most bytes of a file that are looked at: 1 MiB.
-  public static let maximumByteCount = 1 << 20
+  package static let maximumByteCount = 1 << 20
 
   /// The entities whose hashes the bytes hold, sorted; nil when they hold none.
   ///
   /// Text holds a hash if a name comes before it on its line and it is written as in Core Data's errors, a debugger,
   /// JSON, base64 or our own tables, which shorten it.
-  public static func entityNames(in bytes: [UInt8]) -> [String]? {
+  package static func entityNames(in bytes: [UInt8]) -> [String]? {
     guard bytes.count <= maximumByteCount else { return nil }
     let names: Set<String>
     if let list = try? PropertyList(bytes: bytes) {

@@ -1,10 +1,10 @@
-public import ObjectModel
+package import ObjectModel
 
 extension MappingModel {
   /// Reads a compiled mapping model (`.cdm`), a keyed archive of an `NSMappingModel`.
   ///
   /// - Throws: ``ModelError``; `model.notAMapping` when it is another archive, or none.
-  public init(archive bytes: [UInt8]) throws(ModelError) {
+  package init(archive bytes: [UInt8]) throws(ModelError) {
     let archive = try KeyedArchive(
       bytes: bytes, orThrow: .notAMapping,
       "This is not a keyed archive, as every compiled mapping model is.")

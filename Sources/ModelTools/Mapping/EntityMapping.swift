@@ -1,34 +1,34 @@
-public import ObjectModel
+package import ObjectModel
 
 /// How the objects of one entity become those of another (`NSEntityMapping`).
-public struct EntityMapping: Sendable, Hashable {
+package struct EntityMapping: Sendable, Hashable {
   /// What a mapping does with its objects (`NSEntityMappingType`).
-  public struct Kind: RawRepresentable, Sendable, Hashable, Codable {
+  package struct Kind: RawRepresentable, Sendable, Hashable, Codable {
     /// The number in a compiled mapping model (`NSMappingType`).
-    public let rawValue: Int
+    package let rawValue: Int
 
     /// Wraps a number, known or not.
-    public init(rawValue: Int) { self.rawValue = rawValue }
+    package init(rawValue: Int) { self.rawValue = rawValue }
 
     /// Undefined (`NSUndefinedEntityMappingType`); Core Data handles it as ``custom``.
-    public static let undefined = Kind(rawValue: 0)
+    package static let undefined = Kind(rawValue: 0)
     /// As the policy class or the expressions say (`NSCustomEntityMappingType`).
-    public static let custom = Kind(rawValue: 1)
+    package static let custom = Kind(rawValue: 1)
     /// A new entity, without objects (`NSAddEntityMappingType`).
-    public static let add = Kind(rawValue: 2)
+    package static let add = Kind(rawValue: 2)
     /// An entity that is removed, with its objects (`NSRemoveEntityMappingType`).
-    public static let remove = Kind(rawValue: 3)
+    package static let remove = Kind(rawValue: 3)
     /// Equal in both models: copied (`NSCopyEntityMappingType`).
-    public static let copy = Kind(rawValue: 4)
+    package static let copy = Kind(rawValue: 4)
     /// Changed, by the expressions (`NSTransformEntityMappingType`).
-    public static let transform = Kind(rawValue: 5)
+    package static let transform = Kind(rawValue: 5)
 
     /// The known kinds, by number.
-    public static let known: [Kind] = [.undefined, .custom, .add, .remove, .copy, .transform]
+    package static let known: [Kind] = [.undefined, .custom, .add, .remove, .copy, .transform]
 
     /// The kind in Apple's words, as `mappingtypename` of `xcmapping.xml` spells it ("Transform");
     /// "Kind 17" for a number without a name.
-    public var name: String {
+    package var name: String {
       switch self {
       case .undefined: "Undefined"
       case .custom: "Custom"
@@ -41,42 +41,42 @@ public struct EntityMapping: Sendable, Hashable {
     }
 
     /// Reads the name that `mappingtypename` uses; nil for an unknown name.
-    public init?(name: String) {
+    package init?(name: String) {
       guard let kind = Self.known.first(where: { $0.name == name }) else { return nil }
       self = kind
     }
   }
 
   /// The mapping's name (`name`), `CarToCar`; property mappings of others refer to it.
-  public var name: String
+  package var name: String
   /// What it does (`mappingType`).
-  public var kind: Kind
+  package var kind: Kind
   /// The entity of the old model (`sourceEntityName`); nil when it adds.
-  public var sourceEntityName: String?
+  package var sourceEntityName: String?
   /// The entity of the new model (`destinationEntityName`); nil when it removes.
-  public var destinationEntityName: String?
+  package var destinationEntityName: String?
   /// The version hash that the source entity must have (`sourceEntityVersionHash`); nil when it
   /// adds, and where the mapping is not bound to hashes.
-  public var sourceEntityVersionHash: VersionHash?
+  package var sourceEntityVersionHash: VersionHash?
   /// The version hash that the destination entity must have (`destinationEntityVersionHash`); nil
   /// when it removes, and where the mapping is not bound to hashes.
-  public var destinationEntityVersionHash: VersionHash?
+  package var destinationEntityVersionHash: VersionHash?
   /// How the attributes of the destination get their values (`attributeMappings`), in order.
-  public var attributeMappings: [PropertyMapping]
+  package var attributeMappings: [PropertyMapping]
   /// How the relationships of the destination get theirs (`relationshipMappings`), in order.
-  public var relationshipMappings: [PropertyMapping]
+  package var relationshipMappings: [PropertyMapping]
   /// Which objects it takes (`sourceExpression`), usually a `FETCH(…)`; nil when it adds.
-  public var sourceExpression: ModelExpression?
+  package var sourceExpression: ModelExpression?
   /// The class that does the work (`entityMigrationPolicyClassName`), as the file spells it; nil
   /// for Core Data's own.
-  public var migrationPolicyClassName: String?
+  package var migrationPolicyClassName: String?
   /// The user info (`userInfo`), by the entries whose keys are text.
-  public var userInfo: [String: ArchivedValue]
+  package var userInfo: [String: ArchivedValue]
   /// What else the file says, under the names that the file uses.
-  public var others: [String: ArchivedValue]
+  package var others: [String: ArchivedValue]
 
   /// Makes an entity mapping.
-  public init(
+  package init(
     name: String, kind: Kind, sourceEntityName: String? = nil,
     destinationEntityName: String? = nil, sourceEntityVersionHash: VersionHash? = nil,
     destinationEntityVersionHash: VersionHash? = nil, attributeMappings: [PropertyMapping] = [],

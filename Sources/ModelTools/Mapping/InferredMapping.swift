@@ -1,4 +1,4 @@
-public import ObjectModel
+package import ObjectModel
 import SafeText
 
 extension MappingModel {
@@ -19,7 +19,7 @@ extension MappingModel {
   /// destination has subentities and so more than one mapping, those of the source relationship.
   ///
   /// - Throws: ``InferredMappingError`` with every change that prevents it.
-  public static func inferred(
+  package static func inferred(
     from old: ManagedObjectModel, to new: ManagedObjectModel
   ) throws(InferredMappingError) -> MappingModel {
     let inference = MappingInference(EntityPairing(old: old, new: new))

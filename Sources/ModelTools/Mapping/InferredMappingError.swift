@@ -1,27 +1,27 @@
 import ObjectModel
 
 /// Why no mapping can be inferred between two versions of a model.
-public struct InferredMappingError: Error, Sendable, Hashable {
+package struct InferredMappingError: Error, Sendable, Hashable {
   /// What went wrong, as a stable string such as `mapping.notInferable`; more may be added.
-  public struct Code: RawRepresentable, Sendable, Hashable {
+  package struct Code: RawRepresentable, Sendable, Hashable {
     /// The stable text of the code.
-    public let rawValue: String
+    package let rawValue: String
 
     /// Makes a code from its stable text.
-    public init(rawValue: String) { self.rawValue = rawValue }
+    package init(rawValue: String) { self.rawValue = rawValue }
 
     /// Lightweight migration cannot do some of the changes. Core Data's own error for it is 134190, or
     /// 134140 without an underlying one.
-    public static let notInferable = Code(rawValue: "mapping.notInferable")
+    package static let notInferable = Code(rawValue: "mapping.notInferable")
   }
 
   /// What went wrong.
-  public let code: Code
+  package let code: Code
   /// Every change that prevents it, each with its reason in ``ModelChange/verdict``.
-  public let changes: [ModelChange]
+  package let changes: [ModelChange]
 
   /// One sentence for a reader, with all reasons.
-  public var message: String {
+  package var message: String {
     let reasons = changes.map { change in
       change.summary + (change.verdict.reason.map { ": \($0)" } ?? "")
     }
@@ -31,5 +31,5 @@ public struct InferredMappingError: Error, Sendable, Hashable {
 
 extension InferredMappingError: CustomStringConvertible {
   /// The message with the code.
-  public var description: String { "\(message) [\(code.rawValue)]" }
+  package var description: String { "\(message) [\(code.rawValue)]" }
 }

@@ -1,7 +1,7 @@
-public import ObjectModel
+package import ObjectModel
 
 /// What inference (lightweight migration) says of a step between two models.
-public enum InferredStep: Sendable {
+package enum InferredStep: Sendable {
   /// It can be done. The reasons say what in the data may prevent it, each completing "unless …"; the
   /// mapping is nil if only the verdict is known.
   case possible(MappingModel?, unless: [String])
@@ -14,7 +14,7 @@ public enum InferredStep: Sendable {
 
 extension InferredStep {
   /// The inferred step by Apple's documented rules, see ``LightweightVerdict``.
-  public init(from old: ManagedObjectModel, to new: ManagedObjectModel) {
+  package init(from old: ManagedObjectModel, to new: ManagedObjectModel) {
     let inference = MappingInference(EntityPairing(old: old, new: new))
     self.init(inference.changes) { inference.mappingModel() }
   }

@@ -1,11 +1,11 @@
-public import ObjectModel
+package import ObjectModel
 
 /// Whether a mapping model is for a step between two models, as
 /// `NSMappingModel(from:forSourceModel:destinationModel:)` decides it: the hash of every source
 /// entity and of every destination entity that it names must be that of the model.
-public struct MappingFit: Sendable, Hashable {
+package struct MappingFit: Sendable, Hashable {
   /// One of the two models of a step.
-  public enum Side: String, Sendable, Hashable {
+  package enum Side: String, Sendable, Hashable {
     /// The model that the store has.
     case source
     /// The model that it gets.
@@ -13,31 +13,31 @@ public struct MappingFit: Sendable, Hashable {
   }
 
   /// An entity that does not fit.
-  public struct Mismatch: Sendable, Hashable {
+  package struct Mismatch: Sendable, Hashable {
     /// Of which model.
-    public let side: Side
+    package let side: Side
     /// The entity's name.
-    public let entityName: String
+    package let entityName: String
     /// Whether the model has no such entity at all; else its hash is another.
-    public let isMissing: Bool
+    package let isMissing: Bool
   }
 
   /// The entities that do not fit, in the order of the mapping.
-  public let mismatches: [Mismatch]
+  package let mismatches: [Mismatch]
   /// The entities that cannot be compared, as the mapping or the model names no hash of them.
-  public let unverified: [String]
+  package let unverified: [String]
   /// How many entities agree, of both sides.
-  public let agreeing: Int
+  package let agreeing: Int
   /// The entities of the source that have objects of their own and that the mapping does not take:
   /// their objects are left behind. Empty when the model itself is not known.
-  public let entitiesLeftBehind: [String]
+  package let entitiesLeftBehind: [String]
 
   /// Whether all agree.
-  public var fits: Bool { mismatches.isEmpty && unverified.isEmpty && agreeing > 0 }
+  package var fits: Bool { mismatches.isEmpty && unverified.isEmpty && agreeing > 0 }
   /// Whether nothing contradicts it although not everything could be compared.
-  public var mayFit: Bool { mismatches.isEmpty }
+  package var mayFit: Bool { mismatches.isEmpty }
   /// How many entities were to be compared.
-  public var compared: Int { mismatches.count + unverified.count + agreeing }
+  package var compared: Int { mismatches.count + unverified.count + agreeing }
 }
 
 /// A model as far as it is known for comparing hashes: itself, recorded hashes, or both.
@@ -146,7 +146,7 @@ extension MappingModel {
 
   /// Whether this mapping is for the step from one model to another. One that is not bound to hashes
   /// yet is bound to those of the models that it carries, or else to the given ones.
-  public func fit(
+  package func fit(
     from source: ManagedObjectModel, to destination: ManagedObjectModel
   ) -> MappingFit {
     compiled(from: sourceModel ?? source, to: destinationModel ?? destination).fit(
@@ -157,7 +157,7 @@ extension MappingModel {
 
 extension MappingModelSet {
   /// The mapping models that are for the step from one model to another.
-  public func items(
+  package func items(
     fittingFrom source: ManagedObjectModel, to destination: ManagedObjectModel
   ) -> [Item] {
     let from = HashedModel(model: source, recorded: nil)
@@ -167,7 +167,7 @@ extension MappingModelSet {
 
   /// The mapping models that are for the step from one version to another, by their recorded hashes
   /// where there are any.
-  public func items(
+  package func items(
     fittingFrom source: ModelCollection.Version, to destination: ModelCollection.Version
   ) -> [Item] {
     let from = HashedModel(source)

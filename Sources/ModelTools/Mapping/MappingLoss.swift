@@ -1,18 +1,18 @@
-public import ObjectModel
+package import ObjectModel
 
 /// What a step leaves behind.
-public struct MappingLoss: Sendable, Hashable {
+package struct MappingLoss: Sendable, Hashable {
   /// The entity of the source.
-  public let entityName: String
+  package let entityName: String
   /// The property whose values are not taken over; nil for all objects of the entity.
-  public let propertyName: String?
+  package let propertyName: String?
 }
 
 extension MappingModel {
   /// What this mapping leaves behind of a source model: entities without a mapping, and persistent
   /// properties that no value expression reads. What a policy class does cannot be known, so its
   /// entities are left out.
-  public func losses(of source: ManagedObjectModel) -> [MappingLoss] {
+  package func losses(of source: ManagedObjectModel) -> [MappingLoss] {
     var losses: [MappingLoss] = []
     let bySource = Dictionary(grouping: entityMappings.filter { $0.kind != .remove }) {
       $0.sourceEntityName

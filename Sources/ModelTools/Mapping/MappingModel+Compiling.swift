@@ -1,4 +1,4 @@
-public import ObjectModel
+package import ObjectModel
 import SafeText
 
 extension EntityMapping {
@@ -58,7 +58,7 @@ enum GeneratedExpression {
 
 extension MappingModel {
   /// Whether every entity mapping names the hash of each of its entities, as those of a `.cdm` do.
-  public var isBound: Bool {
+  package var isBound: Bool {
     entityMappings.allSatisfy { mapping in
       (mapping.sourceEntityName == nil) == (mapping.sourceEntityVersionHash == nil)
         && (mapping.destinationEntityName == nil) == (mapping.destinationEntityVersionHash == nil)
@@ -76,7 +76,7 @@ extension MappingModel {
   /// removes, any other is a copy even where the hashes differ. An attribute takes `$source.name`, a
   /// relationship what became of the objects of that name, if the source entity has one. Where the
   /// destination entity has subentities, the mapping is chosen by the relationship, else by name.
-  public func compiled(
+  package func compiled(
     from source: ManagedObjectModel? = nil, to destination: ManagedObjectModel? = nil
   ) -> MappingModel {
     let compiler = MappingCompiler(

@@ -1,27 +1,27 @@
-public import ObjectModel
+package import ObjectModel
 
 /// A mapping model (`NSMappingModel`): how the objects of a store of one model become those of a
 /// store of another.
 ///
 /// It comes from `.xcmappingmodel` (`xcmapping.xml`), from a compiled `.cdm`, or is inferred.
-public struct MappingModel: Sendable, Hashable {
+package struct MappingModel: Sendable, Hashable {
   /// The entity mappings in the order in which they run (`NSMappingModel.entityMappings`).
-  public var entityMappings: [EntityMapping]
+  package var entityMappings: [EntityMapping]
   /// The model of the old store, where the mapping carries it
   /// (`sourcemodeldata` of `xcmapping.xml`); nil in a `.cdm`.
-  public var sourceModel: ManagedObjectModel?
+  package var sourceModel: ManagedObjectModel?
   /// The model of the new store, where the mapping carries it
   /// (`destinationmodeldata` of `xcmapping.xml`); nil in a `.cdm`.
-  public var destinationModel: ManagedObjectModel?
+  package var destinationModel: ManagedObjectModel?
   /// Where the old model was on the developer's machine (`sourcemodelpath`): a hint only.
-  public var sourceModelPath: String?
+  package var sourceModelPath: String?
   /// Where the new model was on the developer's machine (`destinationmodelpath`): a hint only.
-  public var destinationModelPath: String?
+  package var destinationModelPath: String?
   /// What else the file says, under the names that the file uses.
-  public var others: [String: ArchivedValue]
+  package var others: [String: ArchivedValue]
 
   /// Makes a mapping model.
-  public init(
+  package init(
     entityMappings: [EntityMapping] = [], sourceModel: ManagedObjectModel? = nil,
     destinationModel: ManagedObjectModel? = nil, sourceModelPath: String? = nil,
     destinationModelPath: String? = nil, others: [String: ArchivedValue] = [:]
@@ -35,7 +35,7 @@ public struct MappingModel: Sendable, Hashable {
   }
 
   /// The first entity mapping with a name (`entityMappingsByName`); nil when there is none.
-  public func entityMapping(named name: String) -> EntityMapping? {
+  package func entityMapping(named name: String) -> EntityMapping? {
     entityMappings.first { $0.name == name }
   }
 }

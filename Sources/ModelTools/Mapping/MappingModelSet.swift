@@ -1,24 +1,24 @@
 import Foundation
-public import ObjectModel
+package import ObjectModel
 import SafeText
 
 /// The mapping models of a folder, an app bundle or a list of files.
-public struct MappingModelSet: Sendable {
+package struct MappingModelSet: Sendable {
   /// One mapping model with where it came from.
-  public struct Item: Sendable {
+  package struct Item: Sendable {
     /// The name without extension: `Moody 2-Moody 3`.
-    public let name: String
+    package let name: String
     /// The file's or folder's name: `Moody 2-Moody 3.xcmappingmodel`.
-    public let fileName: String
+    package let fileName: String
     /// Where it is.
-    public let path: String
+    package let path: String
     /// The mapping as the file has it; nil when it could not be read, see ``problem``.
-    public let mapping: MappingModel?
+    package let mapping: MappingModel?
     /// The mapping bound to hashes, as far as it names or carries its models; nil when it could not
     /// be read.
-    public let compiled: MappingModel?
+    package let compiled: MappingModel?
     /// Why ``mapping`` is nil.
-    public let problem: ModelError?
+    package let problem: ModelError?
 
     init(path: String, name: String? = nil, mapping: MappingModel?, problem: ModelError? = nil) {
       let fileName = name ?? ModelFile.lastComponent(path)
@@ -32,12 +32,12 @@ public struct MappingModelSet: Sendable {
   }
 
   /// The mapping models, sorted by path as a person would sort them.
-  public let items: [Item]
+  package let items: [Item]
   /// The folders that a search did not look into, or not to their end, each with the reason.
-  public let notEntered: [ModelError]
+  package let notEntered: [ModelError]
 
   /// Gathers what other sets have.
-  public init(_ items: [Item] = [], notEntered: [ModelError] = []) {
+  package init(_ items: [Item] = [], notEntered: [ModelError] = []) {
     self.items = items
     self.notEntered = notEntered
   }
@@ -50,7 +50,7 @@ public struct MappingModelSet: Sendable {
   ///
   /// - Throws: ``ModelError`` when there is nothing at the path; for a single file or an
   ///   `.xcmappingmodel`, why it could not be read.
-  public init(at path: String) throws(ModelError) {
+  package init(at path: String) throws(ModelError) {
     let resolved = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
     switch ModelFile.kind(at: resolved) {
     case .folder where ModelFile.pathExtension(resolved) == "xcmappingmodel":
@@ -68,7 +68,7 @@ public struct MappingModelSet: Sendable {
 
   /// Gathers the mapping models that stand right beside a file or folder; nothing further down is
   /// looked at. Empty when there are none.
-  public init(beside path: String) {
+  package init(beside path: String) {
     let resolved = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
     let folder = PathText.folder(of: resolved)
     let names = ModelFile.names(in: folder).filter {
@@ -81,7 +81,7 @@ public struct MappingModelSet: Sendable {
   }
 
   /// Whether a path looks like a mapping model, by its extension or as an `xcmapping.xml`.
-  public static func isMapping(at path: String) -> Bool {
+  package static func isMapping(at path: String) -> Bool {
     ["xcmappingmodel", "cdm"].contains(ModelFile.pathExtension(path))
       || ModelFile.lastComponent(path) == "xcmapping.xml"
   }

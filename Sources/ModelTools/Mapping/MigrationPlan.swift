@@ -1,15 +1,15 @@
-public import ObjectModel
+package import ObjectModel
 
 /// What would bring a store to a version of its model, step by step.
-public struct MigrationPlan: Sendable {
+package struct MigrationPlan: Sendable {
   /// A model on the way: versions with equal hashes are one.
-  public struct Place: Sendable {
+  package struct Place: Sendable {
     /// The names of the versions; empty for a model that only the store has.
-    public let versionNames: [String]
+    package let versionNames: [String]
     /// Where the first of them is; nil for a model that only the store has.
-    public let path: String?
+    package let path: String?
     /// The model; nil when only hashes are known.
-    public internal(set) var model: ManagedObjectModel?
+    package internal(set) var model: ManagedObjectModel?
     let hashed: HashedModel
     /// The hashes computed from the model, if they are known already.
     let computed: ModelHashes?
@@ -17,11 +17,11 @@ public struct MigrationPlan: Sendable {
     let position: Int
 
     /// The name for a reader.
-    public var name: String { versionNames.first ?? "the store's own model" }
+    package var name: String { versionNames.first ?? "the store's own model" }
   }
 
   /// How a step is done.
-  public enum Way: Sendable {
+  package enum Way: Sendable {
     /// By mapping models that someone made: one, or several that share the entities between them, each
     /// to be run over the whole store. No file says in which order the app runs several. Those that need
     /// no class of the app come first here, so that the others find what they make.
@@ -33,79 +33,79 @@ public struct MigrationPlan: Sendable {
   }
 
   /// One migration.
-  public struct Step: Sendable {
+  package struct Step: Sendable {
     /// The model before.
-    public let from: Place
+    package let from: Place
     /// The model after.
-    public let to: Place
+    package let to: Place
     /// How.
-    public let way: Way
+    package let way: Way
     /// What is left behind, on purpose or by mistake; see ``MappingModel/losses(of:)``.
-    public let losses: [MappingLoss]
+    package let losses: [MappingLoss]
   }
 
   /// The outcome of one step from a place to another.
-  public struct Attempt: Sendable {
+  package struct Attempt: Sendable {
     /// The model before.
-    public let from: Place
+    package let from: Place
     /// The model after.
-    public let to: Place
+    package let to: Place
     /// The step; nil when there is no way.
-    public let step: Step?
+    package let step: Step?
     /// Why it cannot be inferred; empty when it can, or when a mapping model does it.
-    public let refusals: [String]
+    package let refusals: [String]
   }
 
   /// What a mapping model of the set has to do with the versions.
-  public struct Standing: Sendable {
+  package struct Standing: Sendable {
     /// The mapping model.
-    public let item: MappingModelSet.Item
+    package let item: MappingModelSet.Item
     /// The steps it is for, by the names of the versions; several where versions have equal hashes.
-    public let fits: [(from: String, to: String)]
+    package let fits: [(from: String, to: String)]
     /// The version nearest to its source; nil when none agrees in any entity.
-    public let nearestSource: Nearest?
+    package let nearestSource: Nearest?
     /// The version nearest to its destination; nil when none agrees in any entity.
-    public let nearestDestination: Nearest?
+    package let nearestDestination: Nearest?
 
     /// Whether it is for no step between the versions, as happens when a hash changed after it
     /// was made. False for one that could not be read.
-    public var isOrphaned: Bool { item.compiled != nil && fits.isEmpty }
+    package var isOrphaned: Bool { item.compiled != nil && fits.isEmpty }
   }
 
   /// The version nearest to some hashes.
-  public struct Nearest: Sendable {
+  package struct Nearest: Sendable {
     /// The version's name.
-    public let versionName: String
+    package let versionName: String
     /// How many entities agree.
-    public let agreeing: Int
+    package let agreeing: Int
     /// Of how many.
-    public let of: Int
+    package let of: Int
     /// The entities that do not, sorted by name.
-    public let differing: [String]
+    package let differing: [String]
   }
 
   /// Where the store is.
-  public let start: Place
+  package let start: Place
   /// When no version fits the store, the nearest one; nil when none agrees in any entity.
-  public let nearest: Nearest?
+  package let nearest: Nearest?
   /// The versions of which nothing is known, as they could not be read. When no version fits the
   /// store, each may be the one that wrote it.
-  public let unread: [ModelCollection.Version]
+  package let unread: [ModelCollection.Version]
   /// Where it should go.
-  public let target: Place
+  package let target: Place
   /// The steps; empty when the store opens as it is, nil when there is no way.
-  public let steps: [Step]?
+  package let steps: [Step]?
   /// The outcome of one step straight to the target, which is what Core Data does by itself.
-  public let direct: Attempt
+  package let direct: Attempt
   /// If there is no way: the step nearest to the target among those that fail.
-  public let obstacle: Attempt?
+  package let obstacle: Attempt?
   /// All mapping models of the set.
-  public let standings: [Standing]
+  package let standings: [Standing]
   /// Whether the target is certainly an older version than the store's.
-  public let goesBack: Bool
+  package let goesBack: Bool
   /// Why it is not known whether the target is older, as a clause, where the names of the versions say
   /// that it is; nil where it is known, and where the names say that it is newer.
-  public let orderDoubt: String?
+  package let orderDoubt: String?
   /// How many pairs of models were compared to find the steps.
   let comparisonCount: Int
 }

@@ -1,4 +1,4 @@
-public import ObjectModel
+package import ObjectModel
 
 /// Finds the way from a store's model to a version.
 ///
@@ -7,9 +7,9 @@ public import ObjectModel
 /// made for a step on the way is not skipped; and a way that leaves less behind is preferred, where
 /// all objects of one entity weigh more than any number of properties. Back to an earlier version, a
 /// direct step is preferred to a way of several steps that leaves something behind.
-public struct MigrationPlanner: Sendable {
+package struct MigrationPlanner: Sendable {
   /// Gives the inferred step between two models.
-  public typealias Inference =
+  package typealias Inference =
     @Sendable (_ from: ManagedObjectModel, _ to: ManagedObjectModel) -> InferredStep
 
   private let versions: [ModelCollection.Version]
@@ -18,7 +18,7 @@ public struct MigrationPlanner: Sendable {
 
   /// Makes a planner for the versions of some collections, in their order. The inferred steps follow
   /// Apple's documented rules, unless `inference` is given.
-  public init(
+  package init(
     _ collections: [ModelCollection], mappings: MappingModelSet = MappingModelSet(),
     inference: Inference? = nil
   ) {
@@ -34,7 +34,7 @@ public struct MigrationPlanner: Sendable {
   ///   - model: The model that the store carries, if it does.
   ///   - target: One of the versions.
   /// - Returns: The plan; its ``MigrationPlan/steps`` are nil when there is no way.
-  public func plan(
+  package func plan(
     from hashes: [String: VersionHash], model: ManagedObjectModel?,
     to target: ModelCollection.Version
   ) -> MigrationPlan {

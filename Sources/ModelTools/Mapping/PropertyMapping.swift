@@ -1,28 +1,28 @@
-public import ObjectModel
+package import ObjectModel
 
 /// How one property of the destination entity gets its value (`NSPropertyMapping`).
-public struct PropertyMapping: Sendable, Hashable {
+package struct PropertyMapping: Sendable, Hashable {
   /// The name of the destination property (`name`).
-  public var name: String
+  package var name: String
   /// What the value is (`valueExpression`); nil when the mapping sets none, as for an attribute
   /// that keeps its default or that the policy class fills.
-  public var valueExpression: ModelExpression?
+  package var valueExpression: ModelExpression?
   /// The relationship of the source that the value follows, in Xcode's form only
   /// (`sourcekeypath`); nil elsewhere.
-  public var sourceKeyPath: String?
+  package var sourceKeyPath: String?
   /// The entity mapping whose results the value takes, in Xcode's form only (`sourcemappingname`);
   /// nil elsewhere.
-  public var sourceMappingName: String?
+  package var sourceMappingName: String?
   /// The user info (`userInfo`), by the entries whose keys are text.
-  public var userInfo: [String: ArchivedValue]
+  package var userInfo: [String: ArchivedValue]
   /// Core Data's own list of steps (`NSPropertyTransforms`), present in inferred mappings; empty
   /// where there is none.
-  public var transforms: [ArchivedValue]
+  package var transforms: [ArchivedValue]
   /// What else the file says, under the names that the file uses.
-  public var others: [String: ArchivedValue]
+  package var others: [String: ArchivedValue]
 
   /// Makes a property mapping.
-  public init(
+  package init(
     name: String, valueExpression: ModelExpression? = nil, sourceKeyPath: String? = nil,
     sourceMappingName: String? = nil, userInfo: [String: ArchivedValue] = [:],
     transforms: [ArchivedValue] = [], others: [String: ArchivedValue] = [:]

@@ -1,4 +1,4 @@
-public import ObjectModel
+package import ObjectModel
 
 extension MappingModel {
   /// Reads the source of a mapping model: the file `xcmapping.xml` inside of an `.xcmappingmodel`.
@@ -8,7 +8,7 @@ extension MappingModel {
   /// ``compiled(from:to:)`` adds it.
   ///
   /// - Throws: ``ModelError``; `model.notAMapping` when it is other XML, or none.
-  public init(xcmapping bytes: [UInt8]) throws(ModelError) {
+  package init(xcmapping bytes: [UInt8]) throws(ModelError) {
     var reader = XMLMappingReader(store: try XMLStore(bytes))
     self = try reader.mapping()
   }

@@ -4,7 +4,7 @@
 /// It is read from `predicateFormat` text (``init(parsing:)``) or from a keyed archive
 /// (``init(archived:in:)``). What is not understood stays in the tree as ``opaque(className:)`` or
 /// ``unparsed(_:)``. Both readers bound the depth by ``maximumDepth``.
-public indirect enum ModelExpression: Sendable, Hashable {
+package indirect enum ModelExpression: Sendable, Hashable {
   /// A value.
   case constant(ExpressionConstant)
   /// `SELF`: the object that is evaluated.
@@ -37,24 +37,24 @@ public indirect enum ModelExpression: Sendable, Hashable {
 
   /// The deepest nesting, of expressions and predicates together, that is read from text or from
   /// an archive.
-  public static let maximumDepth = 48
+  package static let maximumDepth = 48
   /// The most parts, of expressions and predicates together, that are read from text or from an
   /// archive.
-  public static let maximumPartCount = 10_000
+  package static let maximumPartCount = 10_000
 
   /// A key path of the evaluated object.
-  public static func path(_ keyPath: String) -> ModelExpression {
+  package static func path(_ keyPath: String) -> ModelExpression {
     .keyPath(keyPath, of: .evaluatedObject)
   }
 
   /// A call of one of the functions that every expression knows.
-  public static func call(_ selector: String, _ arguments: ModelExpression...) -> ModelExpression {
+  package static func call(_ selector: String, _ arguments: ModelExpression...) -> ModelExpression {
     .function(target: nil, selector: selector, arguments: arguments)
   }
 }
 
 /// How two collections are joined.
-public enum ExpressionSetOperation: String, Sendable, Hashable, CaseIterable {
+package enum ExpressionSetOperation: String, Sendable, Hashable, CaseIterable {
   /// What is in either.
   case union = "UNION"
   /// What is in both.
@@ -66,7 +66,7 @@ public enum ExpressionSetOperation: String, Sendable, Hashable, CaseIterable {
 /// A constant of an expression or predicate.
 ///
 /// An archived array or set is an ``ModelExpression/aggregate(_:)`` of constants instead.
-public enum ExpressionConstant: Sendable, Hashable {
+package enum ExpressionConstant: Sendable, Hashable {
   /// `nil`.
   case null
   /// `YES` or `NO`.
@@ -107,7 +107,7 @@ extension ModelExpression {
   }
 
   /// Whether every part is understood: nothing opaque, nothing unparsed.
-  public var isWhole: Bool {
+  package var isWhole: Bool {
     switch self {
     case .opaque, .unparsed: return false
     default:
@@ -117,13 +117,13 @@ extension ModelExpression {
   }
 
   /// The text of the constant, when this is one of text.
-  public var stringConstant: String? {
+  package var stringConstant: String? {
     guard case .constant(.string(let text)) = self else { return nil }
     return text
   }
 
   /// The key path of the evaluated object, when this is one.
-  public var plainKeyPath: String? {
+  package var plainKeyPath: String? {
     guard case .keyPath(let path, of: .evaluatedObject) = self else { return nil }
     return path
   }
@@ -131,5 +131,5 @@ extension ModelExpression {
 
 extension ModelExpression: CustomStringConvertible {
   /// ``text``.
-  public var description: String { text }
+  package var description: String { text }
 }

@@ -3,7 +3,7 @@
 /// It is read from `predicateFormat` text (``init(parsing:)``) or from a keyed archive
 /// (``init(archived:in:)``). What is not understood stays in the tree as ``opaque(className:)`` or
 /// ``unparsed(_:)``. Both readers bound the depth by ``ModelExpression/maximumDepth``.
-public indirect enum ModelPredicate: Sendable, Hashable {
+package indirect enum ModelPredicate: Sendable, Hashable {
   /// `left operator right`.
   case comparison(Comparison)
   /// All parts hold; `TRUEPREDICATE` when there are none.
@@ -20,20 +20,20 @@ public indirect enum ModelPredicate: Sendable, Hashable {
   case unparsed(String)
 
   /// One comparison (`NSComparisonPredicate`).
-  public struct Comparison: Sendable, Hashable {
+  package struct Comparison: Sendable, Hashable {
     /// What is compared.
-    public var left: ModelExpression
+    package var left: ModelExpression
     /// How.
-    public var `operator`: Operator
+    package var `operator`: Operator
     /// What it is compared with.
-    public var right: ModelExpression
+    package var right: ModelExpression
     /// Whether all or any elements of a to-many key path must match.
-    public var modifier: Modifier
+    package var modifier: Modifier
     /// `[cdnl]` after an operator on text.
-    public var options: Options
+    package var options: Options
 
     /// Makes a comparison.
-    public init(
+    package init(
       _ left: ModelExpression, _ operator: Operator, _ right: ModelExpression,
       modifier: Modifier = .direct, options: Options = []
     ) {
@@ -46,7 +46,7 @@ public indirect enum ModelPredicate: Sendable, Hashable {
   }
 
   /// How two expressions are compared (`NSPredicateOperatorType`).
-  public enum Operator: Sendable, Hashable {
+  package enum Operator: Sendable, Hashable {
     /// `<`
     case lessThan
     /// `<=`
@@ -78,7 +78,7 @@ public indirect enum ModelPredicate: Sendable, Hashable {
   }
 
   /// `NSComparisonPredicateModifier`. `NONE` is a negated ``any``.
-  public enum Modifier: Int64, Sendable, Hashable, CaseIterable {
+  package enum Modifier: Int64, Sendable, Hashable, CaseIterable {
     /// The values themselves.
     case direct = 0
     /// Every element of the left one.
@@ -88,27 +88,27 @@ public indirect enum ModelPredicate: Sendable, Hashable {
   }
 
   /// `NSComparisonPredicateOptions`.
-  public struct Options: OptionSet, Sendable, Hashable {
+  package struct Options: OptionSet, Sendable, Hashable {
     /// The bits as archived.
-    public let rawValue: Int64
+    package let rawValue: Int64
 
     /// Wraps bits, known or not.
-    public init(rawValue: Int64) { self.rawValue = rawValue }
+    package init(rawValue: Int64) { self.rawValue = rawValue }
 
     /// `[c]`
-    public static let caseInsensitive = Options(rawValue: 1)
+    package static let caseInsensitive = Options(rawValue: 1)
     /// `[d]`
-    public static let diacriticInsensitive = Options(rawValue: 2)
+    package static let diacriticInsensitive = Options(rawValue: 2)
     /// `[n]`: the texts are compared as they are, byte by byte.
-    public static let normalized = Options(rawValue: 4)
+    package static let normalized = Options(rawValue: 4)
     /// `[l]`
-    public static let localeSensitive = Options(rawValue: 8)
+    package static let localeSensitive = Options(rawValue: 8)
   }
 }
 
 extension ModelPredicate {
   /// Makes a comparison of values.
-  public static func compare(
+  package static func compare(
     _ left: ModelExpression, _ operator: Operator, _ right: ModelExpression,
     modifier: Modifier = .direct, options: Options = []
   ) -> ModelPredicate {
@@ -116,7 +116,7 @@ extension ModelPredicate {
   }
 
   /// Whether every part is understood: nothing opaque, nothing unparsed.
-  public var isWhole: Bool {
+  package var isWhole: Bool {
     switch self {
     case .comparison(let comparison): comparison.left.isWhole && comparison.right.isWhole
     case .and(let parts), .or(let parts): parts.allSatisfy(\.isWhole)
@@ -129,5 +129,5 @@ extension ModelPredicate {
 
 extension ModelPredicate: CustomStringConvertible {
   /// ``text``.
-  public var description: String { text }
+  package var description: String { text }
 }

@@ -257,7 +257,7 @@ package struct PredicateArchiveReader {
 extension ModelExpression {
   /// Reads an archived `NSExpression`; nil for nil. What is not understood is kept as
   /// ``opaque(className:)``.
-  public init?(archived value: PropertyList?, in archive: KeyedArchive) {
+  package init?(archived value: PropertyList?, in archive: KeyedArchive) {
     var reader = PredicateArchiveReader(archive: archive)
     guard let expression = reader.expression(value) else { return nil }
     self = expression
@@ -267,7 +267,7 @@ extension ModelExpression {
 extension ModelPredicate {
   /// Reads an archived `NSPredicate`; nil for nil. What is not understood is kept as
   /// ``opaque(className:)``.
-  public init?(archived value: PropertyList?, in archive: KeyedArchive) {
+  package init?(archived value: PropertyList?, in archive: KeyedArchive) {
     var reader = PredicateArchiveReader(archive: archive)
     guard let predicate = reader.predicate(value) else { return nil }
     self = predicate

@@ -426,13 +426,13 @@ extension ModelExpression {
   /// Reads a text in Apple's predicate format, as typed in a model's source.
   ///
   /// - Throws: ``PredicateFormatError`` with the place.
-  public init(parsing text: String) throws(PredicateFormatError) {
+  package init(parsing text: String) throws(PredicateFormatError) {
     var parser = try PredicateParser(text)
     self = try parser.wholeExpression()
   }
 
   /// Reads a text in Apple's predicate format; what cannot be parsed is kept as ``unparsed(_:)``.
-  public init(text: String) {
+  package init(text: String) {
     do {
       self = try ModelExpression(parsing: text)
     } catch {
@@ -445,13 +445,13 @@ extension ModelPredicate {
   /// Reads a text in Apple's predicate format, as typed in a model's source.
   ///
   /// - Throws: ``PredicateFormatError`` with the place.
-  public init(parsing text: String) throws(PredicateFormatError) {
+  package init(parsing text: String) throws(PredicateFormatError) {
     var parser = try PredicateParser(text)
     self = try parser.wholePredicate()
   }
 
   /// Reads a text in Apple's predicate format; what cannot be parsed is kept as ``unparsed(_:)``.
-  public init(text: String) {
+  package init(text: String) {
     do {
       self = try ModelPredicate(parsing: text)
     } catch {

@@ -323,13 +323,13 @@ struct PredicatePrinter {
 extension ModelExpression {
   /// The expression in Apple's predicate format. ``init(parsing:)`` reads it back as the same tree,
   /// whatever is in it.
-  public var text: String {
+  package var text: String {
     PredicatePrinter.text(.exact) { $0.write(self) }
   }
 
   /// The expression as Apple's `predicateFormat` gives it, which the version hash takes in. It
   /// tells less than ``text``: `1` stands for `YES` too.
-  public var predicateFormat: String {
+  package var predicateFormat: String {
     PredicatePrinter.text(.apple) { $0.write(self) }
   }
 }
@@ -337,13 +337,13 @@ extension ModelExpression {
 extension ModelPredicate {
   /// The predicate in Apple's predicate format. ``init(parsing:)`` reads it back as the same tree,
   /// except that an AND or OR of fewer than two parts comes back as what it means.
-  public var text: String {
+  package var text: String {
     PredicatePrinter.text(.exact) { $0.write(self) }
   }
 
   /// The predicate as Apple's `predicateFormat` gives it, which the version hash takes in. It tells
   /// less than ``text``: `1` stands for `YES` too.
-  public var predicateFormat: String {
+  package var predicateFormat: String {
     PredicatePrinter.text(.apple) { $0.write(self) }
   }
 }

@@ -1,7 +1,7 @@
 extension ManagedObjectModel {
   /// The user info key of an entity that names attributes, joined by commas, to keep in persistent
   /// history when a row is deleted.
-  public static let tombstoneKey = "NSPersistentHistoryTombstoneAttributes"
+  package static let tombstoneKey = "NSPersistentHistoryTombstoneAttributes"
 
   /// Computes the version hash of every entity.
   ///
@@ -15,7 +15,7 @@ extension ManagedObjectModel {
   }
 
   /// Whether the two ways of ``versionHashes(honouringTombstones:)`` can differ.
-  public var hasTombstoneEntries: Bool {
+  package var hasTombstoneEntries: Bool {
     entities.values.contains { $0.userInfo[Self.tombstoneKey] != nil }
   }
 

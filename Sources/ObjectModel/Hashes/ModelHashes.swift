@@ -14,12 +14,12 @@ public struct ModelHashes: Sendable, Hashable {
   /// The entities with a derived attribute of their own or inherited. Systems from iOS 13 to about
   /// 16 recorded hashes for them that changed at each creation of the model, so a difference in
   /// these alone proves no incompatibility.
-  public let entitiesWithDerivedAttributes: Set<String>
+  package let entitiesWithDerivedAttributes: Set<String>
 
   /// The model checksum, base64 of 32 bytes; nil when any entity is unknown.
   public let checksum: String?
   /// The model digest, base64 of 64 bytes; nil when any entity is unknown.
-  public let digest: String?
+  package let digest: String?
 
   init(
     hashes: [String: VersionHash], unknown: [String: String],

@@ -3,9 +3,9 @@ public struct RecordedHashes: Sendable, Hashable {
   /// The hash of each entity.
   public let hashes: [String: VersionHash]
   /// The recorded model checksum, base64; nil when none was recorded.
-  public let checksum: String?
+  package let checksum: String?
   /// The recorded model digest, base64; nil when none was recorded.
-  public let digest: String?
+  package let digest: String?
 
   /// Bundles recorded values.
   public init(hashes: [String: VersionHash], checksum: String? = nil, digest: String? = nil) {

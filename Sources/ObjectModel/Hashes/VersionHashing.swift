@@ -134,7 +134,7 @@ extension ModelHashes {
 
   /// The model digest (`NSStoreModelVersionHashesDigest`): base64 of the SHA-512 of each entity's
   /// name and hash in the order of the names.
-  public static func digest(of hashes: [String: VersionHash]) -> String {
+  package static func digest(of hashes: [String: VersionHash]) -> String {
     var state = SHA512()
     for name in ByteOrder.sorted(hashes.keys) {
       state.update(data: Array(name.utf8))

@@ -1,16 +1,16 @@
 /// Two sets of entity hashes side by side: what a store recorded, and what a model has.
-public struct HashComparison: Sendable, Hashable, Codable {
+package struct HashComparison: Sendable, Hashable, Codable {
   /// The entities only the store knows, sorted by name.
-  public let onlyInStore: [String]
+  package let onlyInStore: [String]
   /// The entities only the model has, sorted by name.
-  public let onlyInModel: [String]
+  package let onlyInModel: [String]
   /// The entities both have with different hashes, sorted by name.
-  public let differing: [String]
+  package let differing: [String]
   /// The entities both have with the same hash, sorted by name.
-  public let agreeing: [String]
+  package let agreeing: [String]
 
   /// Compares recorded hashes with those of a model.
-  public init(store: [String: VersionHash], model: [String: VersionHash]) {
+  package init(store: [String: VersionHash], model: [String: VersionHash]) {
     var onlyInStore: [String] = []
     var differing: [String] = []
     var agreeing: [String] = []
@@ -29,7 +29,7 @@ public struct HashComparison: Sendable, Hashable, Codable {
 
   /// Whether the sets are the same, which is what Core Data demands for opening a store without
   /// migration.
-  public var isEqual: Bool {
+  package var isEqual: Bool {
     onlyInStore.isEmpty && onlyInModel.isEmpty && differing.isEmpty
   }
 }

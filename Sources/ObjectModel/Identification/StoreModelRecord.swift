@@ -1,25 +1,25 @@
 /// What a store records about the model that it was written with: the part of its metadata that
 /// decides which version of a model fits.
-public struct StoreModelRecord: Sendable, Hashable {
+package struct StoreModelRecord: Sendable, Hashable {
   /// The hash of each entity of the whole model, even if the store is of one configuration
   /// (`NSStoreModelVersionHashes`); empty when none are recorded.
-  public let hashes: [String: VersionHash]
+  package let hashes: [String: VersionHash]
   /// The version of the hash rules (`NSStoreModelVersionHashesVersion`), 3 in every store seen; nil
   /// when it is not recorded.
-  public let hashesVersion: Int64?
+  package let hashesVersion: Int64?
   /// The framework that wrote the store (`NSPersistenceFrameworkVersion`); nil when not recorded.
-  public let frameworkVersion: Int64?
+  package let frameworkVersion: Int64?
   /// The highest framework that ever wrote it (`NSPersistenceMaximumFrameworkVersion`); nil when not
   /// recorded, as in most stores.
-  public let maximumFrameworkVersion: Int64?
+  package let maximumFrameworkVersion: Int64?
   /// The model's version identifiers: free text that may repeat between versions, a hint only.
-  public let versionIdentifiers: [String]
+  package let versionIdentifiers: [String]
 
   /// The hashes version whose rules are confirmed by data.
-  public static let confirmedHashesVersion: Int64 = 3
+  package static let confirmedHashesVersion: Int64 = 3
 
   /// Bundles recorded values.
-  public init(
+  package init(
     hashes: [String: VersionHash], hashesVersion: Int64? = Self.confirmedHashesVersion,
     frameworkVersion: Int64? = nil, maximumFrameworkVersion: Int64? = nil,
     versionIdentifiers: [String] = []

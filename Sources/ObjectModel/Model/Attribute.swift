@@ -9,28 +9,28 @@ public struct Attribute: Sendable, Hashable {
   /// Whether the value is never stored.
   public var isTransient: Bool
   /// Whether the archived model says read-only; true of every derived attribute.
-  public var isReadOnly: Bool
+  package var isReadOnly: Bool
   /// Whether the old `indexed` flag is set.
-  public var isIndexed: Bool
+  package var isIndexed: Bool
   /// Whether Spotlight indexes the values.
-  public var isIndexedBySpotlight: Bool
+  package var isIndexedBySpotlight: Bool
   /// Whether the values are kept in external record files for Spotlight ("truth files", macOS).
-  public var isStoredInTruthFile: Bool
+  package var isStoredInTruthFile: Bool
   /// Whether big values may go to files beside the store.
   public var allowsExternalBinaryDataStorage: Bool
   /// Whether persistent history keeps the value of a deleted row.
-  public var preservesValueInHistoryOnDeletion: Bool
+  package var preservesValueInHistoryOnDeletion: Bool
   /// The default value; nil when there is none.
   public var defaultValue: DefaultValue?
   /// What the values must follow, in stored order.
-  public var validations: [AttributeValidation]
+  package var validations: [AttributeValidation]
   /// Whether generated code has a number or a flag instead of an object; nil where the form does not
   /// say, as in compiled models.
-  public var usesScalarValueType: Bool?
+  package var usesScalarValueType: Bool?
   /// The value transformer of a transformable attribute; nil for the default one.
   public var valueTransformerName: String?
   /// The class of the values, when the model names another than the type's own.
-  public var valueClassName: String?
+  package var valueClassName: String?
   /// The version hash modifier.
   public var versionHashModifier: String?
   /// The name in an earlier version of the model, when the model gives one.
@@ -38,14 +38,14 @@ public struct Attribute: Sendable, Hashable {
   /// The user info.
   public var userInfo: [String: ArchivedValue]
   /// How a derived attribute gets its value; nil for an ordinary one.
-  public var derivation: Derivation?
+  package var derivation: Derivation?
   /// The elements of a composite attribute, sorted by name; empty for any other.
-  public var elements: [Attribute]
+  package var elements: [Attribute]
   /// The name that a model's source gives the composite; nil in compiled models.
-  public var compositeName: String?
+  package var compositeName: String?
 
   /// Makes an attribute; what is left out is as in Apple's API: mandatory, persistent, plain.
-  public init(
+  package init(
     name: String, type: AttributeType, isOptional: Bool = false, isTransient: Bool = false,
     isReadOnly: Bool = false, isIndexed: Bool = false, isIndexedBySpotlight: Bool = false,
     isStoredInTruthFile: Bool = false,
@@ -81,5 +81,5 @@ public struct Attribute: Sendable, Hashable {
   }
 
   /// Whether the value is computed by the store.
-  public var isDerived: Bool { derivation != nil }
+  package var isDerived: Bool { derivation != nil }
 }

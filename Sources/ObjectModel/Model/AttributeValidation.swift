@@ -1,13 +1,13 @@
 /// One rule that the values of an attribute must follow: a predicate on the value (`SELF >= 0`,
 /// `length <= 50`) and what Core Data reports when it does not hold.
-public struct AttributeValidation: Sendable, Hashable {
+package struct AttributeValidation: Sendable, Hashable {
   /// What must hold.
-  public var predicate: ModelPredicate
+  package var predicate: ModelPredicate
   /// What is reported: a number is a Cocoa error code, a text is the message itself.
-  public var warning: ArchivedValue
+  package var warning: ArchivedValue
 
   /// Makes a rule.
-  public init(predicate: ModelPredicate, warning: ArchivedValue) {
+  package init(predicate: ModelPredicate, warning: ArchivedValue) {
     self.predicate = predicate
     self.warning = warning
   }
@@ -18,7 +18,7 @@ extension AttributeValidation {
   ///
   /// The predicate and the code of a minimum number are as in a real cached model. The others
   /// follow it, with the codes of `NSValidationErrorCode` in Apple's documentation.
-  public enum Form: Sendable, Hashable {
+  package enum Form: Sendable, Hashable {
     /// `minValueString` of a number.
     case minimumNumber(ExpressionConstant)
     /// `maxValueString` of a number.
@@ -35,7 +35,7 @@ extension AttributeValidation {
     case pattern(String)
 
     /// The rule as a compiled model has it.
-    public var validation: AttributeValidation {
+    package var validation: AttributeValidation {
       let (left, sign, right, code):
         (ModelExpression, ModelPredicate.Operator, ExpressionConstant, Int64) =
           switch self {
@@ -55,7 +55,7 @@ extension AttributeValidation {
   }
 
   /// The rule in the words of a model's source; nil for one that only code can make.
-  public var form: Form? {
+  package var form: Form? {
     guard case .comparison(let comparison) = predicate, comparison.modifier == .direct,
       case .constant(let limit) = comparison.right
     else { return nil }

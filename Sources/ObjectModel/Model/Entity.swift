@@ -14,26 +14,26 @@ public struct Entity: Sendable, Hashable {
   /// The relationships it declares, sorted by name.
   public var relationships: [Relationship]
   /// The fetched properties it declares, sorted by name.
-  public var fetchedProperties: [FetchedProperty]
+  package var fetchedProperties: [FetchedProperty]
   /// Its uniqueness constraints, each a list of property names in order.
   public var uniquenessConstraints: [[String]]
   /// Its fetch indexes, sorted by name.
-  public var fetchIndexes: [FetchIndex]
+  package var fetchIndexes: [FetchIndex]
   /// Its old-style compound indexes, each a list of property names in order.
-  public var compoundIndexes: [[String]]
+  package var compoundIndexes: [[String]]
   /// The version hash modifier.
   public var versionHashModifier: String?
   /// The name in an earlier version of the model, when the model gives one.
   public var renamingIdentifier: String?
   /// The expression that Spotlight takes the display name from; nil when there is none.
-  public var spotlightDisplayNameExpression: ModelExpression?
+  package var spotlightDisplayNameExpression: ModelExpression?
   /// How Xcode generates the class (`class`, `category`); nil for not at all and in compiled models.
-  public var codeGenerationType: String?
+  package var codeGenerationType: String?
   /// The user info.
   public var userInfo: [String: ArchivedValue]
 
   /// Makes an entity; the lists of properties and of indexes are sorted by name.
-  public init(
+  package init(
     name: String, className: String? = nil, isAbstract: Bool = false,
     superentityName: String? = nil, attributes: [Attribute] = [],
     relationships: [Relationship] = [], fetchedProperties: [FetchedProperty] = [],
@@ -60,7 +60,7 @@ public struct Entity: Sendable, Hashable {
   }
 
   /// The names of all properties it declares, of every kind.
-  public var propertyNames: [String] {
+  package var propertyNames: [String] {
     attributes.map(\.name) + relationships.map(\.name) + fetchedProperties.map(\.name)
   }
 }

@@ -1,9 +1,9 @@
 /// A fetch index of an entity (iOS 11).
-public struct FetchIndex: Sendable, Hashable {
+package struct FetchIndex: Sendable, Hashable {
   /// One column of the index.
-  public struct Element: Sendable, Hashable {
+  package struct Element: Sendable, Hashable {
     /// How the column is indexed (`NSFetchIndexElementType`).
-    public enum Kind: Int32, Sendable, Hashable, Codable {
+    package enum Kind: Int32, Sendable, Hashable, Codable {
       /// An ordinary b-tree.
       case binary = 0
       /// An R-tree, for ranges of numbers.
@@ -11,18 +11,18 @@ public struct FetchIndex: Sendable, Hashable {
     }
 
     /// The indexed property; empty when the column is an expression.
-    public var propertyName: String
+    package var propertyName: String
     /// The indexed expression; nil when the column is a property.
-    public var expression: ModelExpression?
+    package var expression: ModelExpression?
     /// The type of the expression's values; undefined when the column is a property.
-    public var expressionType: AttributeType
+    package var expressionType: AttributeType
     /// Whether ascending.
-    public var isAscending: Bool
+    package var isAscending: Bool
     /// How it is indexed.
-    public var kind: Kind
+    package var kind: Kind
 
     /// Makes one column of an index.
-    public init(propertyName: String, isAscending: Bool = true, kind: Kind = .binary) {
+    package init(propertyName: String, isAscending: Bool = true, kind: Kind = .binary) {
       self.propertyName = propertyName
       expressionType = .undefined
       self.isAscending = isAscending
@@ -30,7 +30,7 @@ public struct FetchIndex: Sendable, Hashable {
     }
 
     /// Makes one column of an index that holds an expression's values.
-    public init(
+    package init(
       expression: ModelExpression, type: AttributeType = .undefined, isAscending: Bool = true,
       kind: Kind = .binary
     ) {
@@ -42,18 +42,18 @@ public struct FetchIndex: Sendable, Hashable {
     }
 
     /// The property, or the expression as text.
-    public var text: String { expression?.text ?? propertyName }
+    package var text: String { expression?.text ?? propertyName }
   }
 
   /// The index's name.
-  public var name: String
+  package var name: String
   /// The columns, in order.
-  public var elements: [Element]
+  package var elements: [Element]
   /// The predicate of a partial index; nil for a full one.
-  public var partialPredicate: ModelPredicate?
+  package var partialPredicate: ModelPredicate?
 
   /// Makes an index.
-  public init(name: String, elements: [Element], partialPredicate: ModelPredicate? = nil) {
+  package init(name: String, elements: [Element], partialPredicate: ModelPredicate? = nil) {
     self.name = name
     self.elements = elements
     self.partialPredicate = partialPredicate

@@ -1,74 +1,74 @@
 /// A fetch request as a model keeps it: in a template or in a fetched property.
-public struct FetchRequest: Sendable, Hashable {
+package struct FetchRequest: Sendable, Hashable {
   /// The entity it fetches; nil when the model names none.
-  public var entityName: String?
+  package var entityName: String?
   /// Which objects it fetches; nil for all.
-  public var predicate: ModelPredicate?
+  package var predicate: ModelPredicate?
   /// The order of the objects; a model's source has none.
-  public var sortDescriptors: [FetchSort]
+  package var sortDescriptors: [FetchSort]
   /// The most objects that are fetched; 0 for no limit.
-  public var fetchLimit: Int64
+  package var fetchLimit: Int64
   /// How many objects are left out at the start.
-  public var fetchOffset: Int64
+  package var fetchOffset: Int64
   /// How many objects are loaded at once; 0 for all.
-  public var batchSize: Int64
+  package var batchSize: Int64
   /// What is fetched.
-  public var resultType: ResultType
+  package var resultType: ResultType
   /// The switches; Apple's defaults if the request was archived with other flags, see ``archivedFlags``.
-  public var options: Options
+  package var options: Options
   /// `NSFetchRequestFlags` of an archived request, if they are not the defaults. Which bit stands for which switch is
   /// not documented, so they are kept as they are; nil for the defaults, and for a request from a source.
-  public var archivedFlags: Int64?
+  package var archivedFlags: Int64?
   /// The names or key paths of the properties that are fetched; empty for all.
-  public var propertiesToFetch: [String]
+  package var propertiesToFetch: [String]
   /// The names or key paths of the properties that results are grouped by.
-  public var propertiesToGroupBy: [String]
+  package var propertiesToGroupBy: [String]
   /// Which groups are fetched; nil for all.
-  public var havingPredicate: ModelPredicate?
+  package var havingPredicate: ModelPredicate?
   /// The key paths of relationships that are loaded too.
-  public var prefetchedKeyPaths: [String]
+  package var prefetchedKeyPaths: [String]
   /// `NSAllocationType` of an archived request, whose meaning is not known; 0 in all that were seen.
-  public var allocationType: Int64
+  package var allocationType: Int64
 
   /// What a request fetches (`NSFetchRequestResultType`).
-  public struct ResultType: RawRepresentable, Sendable, Hashable {
+  package struct ResultType: RawRepresentable, Sendable, Hashable {
     /// The number in the archived model.
-    public let rawValue: Int64
+    package let rawValue: Int64
 
     /// Wraps a number, known or not.
-    public init(rawValue: Int64) { self.rawValue = rawValue }
+    package init(rawValue: Int64) { self.rawValue = rawValue }
 
     /// Managed objects.
-    public static let objects = ResultType(rawValue: 0)
+    package static let objects = ResultType(rawValue: 0)
     /// Managed object IDs.
-    public static let objectIDs = ResultType(rawValue: 1)
+    package static let objectIDs = ResultType(rawValue: 1)
     /// Dictionaries.
-    public static let dictionaries = ResultType(rawValue: 2)
+    package static let dictionaries = ResultType(rawValue: 2)
     /// The number of objects.
-    public static let count = ResultType(rawValue: 4)
+    package static let count = ResultType(rawValue: 4)
   }
 
   /// The switches of a request. The bits are this library's own.
-  public struct Options: OptionSet, Sendable, Hashable {
+  package struct Options: OptionSet, Sendable, Hashable {
     /// The bits.
-    public let rawValue: Int64
+    package let rawValue: Int64
 
     /// Wraps bits.
-    public init(rawValue: Int64) { self.rawValue = rawValue }
+    package init(rawValue: Int64) { self.rawValue = rawValue }
 
     /// Objects of subentities are fetched too.
-    public static let includesSubentities = Options(rawValue: 1)
+    package static let includesSubentities = Options(rawValue: 1)
     /// Unsaved changes are taken in.
-    public static let includesPendingChanges = Options(rawValue: 2)
+    package static let includesPendingChanges = Options(rawValue: 2)
     /// Rows are loaded along with the IDs.
-    public static let includesPropertyValues = Options(rawValue: 4)
+    package static let includesPropertyValues = Options(rawValue: 4)
     /// Objects are faults until used.
-    public static let returnsObjectsAsFaults = Options(rawValue: 8)
+    package static let returnsObjectsAsFaults = Options(rawValue: 8)
     /// Equal results are returned once.
-    public static let returnsDistinctResults = Options(rawValue: 16)
+    package static let returnsDistinctResults = Options(rawValue: 16)
 
     /// Apple's defaults.
-    public static let standard: Options = [
+    package static let standard: Options = [
       .includesSubentities, .includesPropertyValues, .returnsObjectsAsFaults,
       .includesPendingChanges,
     ]
@@ -78,7 +78,7 @@ public struct FetchRequest: Sendable, Hashable {
   package static let standardFlags: Int64 = 30
 
   /// Makes a request; what is left out is as in Apple's API.
-  public init(
+  package init(
     entityName: String? = nil, predicate: ModelPredicate? = nil,
     sortDescriptors: [FetchSort] = [], fetchLimit: Int64 = 0, fetchOffset: Int64 = 0,
     batchSize: Int64 = 0, resultType: ResultType = .objects, options: Options = .standard,
@@ -104,18 +104,18 @@ public struct FetchRequest: Sendable, Hashable {
 }
 
 /// One step of an order (`NSSortDescriptor`).
-public struct FetchSort: Sendable, Hashable {
+package struct FetchSort: Sendable, Hashable {
   /// The key path.
-  public var key: String
+  package var key: String
   /// Whether ascending.
-  public var isAscending: Bool
+  package var isAscending: Bool
   /// The method that compares two values; nil when the archive names none.
-  public var selector: String?
+  package var selector: String?
   /// Whether the archive says that nulls come last (`NSReverseNullOrder`).
-  public var reversesNullOrder: Bool
+  package var reversesNullOrder: Bool
 
   /// Makes one step of an order.
-  public init(
+  package init(
     key: String, isAscending: Bool = true, selector: String? = "compare:",
     reversesNullOrder: Bool = false
   ) {

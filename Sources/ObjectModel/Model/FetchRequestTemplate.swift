@@ -1,18 +1,18 @@
 /// A fetch request that the model names.
-public struct FetchRequestTemplate: Sendable, Hashable {
+package struct FetchRequestTemplate: Sendable, Hashable {
   /// The template's name.
-  public var name: String
+  package var name: String
   /// What it fetches.
-  public var request: FetchRequest
+  package var request: FetchRequest
 
   /// Makes a template.
-  public init(name: String, request: FetchRequest) {
+  package init(name: String, request: FetchRequest) {
     self.name = name
     self.request = request
   }
 
   /// Makes a template that fetches objects of one entity.
-  public init(name: String, entityName: String, predicate: ModelPredicate? = nil) {
+  package init(name: String, entityName: String, predicate: ModelPredicate? = nil) {
     self.init(
       name: name,
       request: FetchRequest(
@@ -20,36 +20,36 @@ public struct FetchRequestTemplate: Sendable, Hashable {
   }
 
   /// The entity it fetches; empty when the model names none.
-  public var entityName: String { request.entityName ?? "" }
+  package var entityName: String { request.entityName ?? "" }
   /// Which objects it fetches; nil for all.
-  public var predicate: ModelPredicate? { request.predicate }
+  package var predicate: ModelPredicate? { request.predicate }
 }
 
 /// A fetched property of an entity. It has no column and no part in the version hash.
-public struct FetchedProperty: Sendable, Hashable {
+package struct FetchedProperty: Sendable, Hashable {
   /// The name that Xcode gives the request of every fetched property.
   package static let standardRequestName = "fetchedPropertyFetchRequest"
 
   /// The property's name.
-  public var name: String
+  package var name: String
   /// What it fetches.
-  public var request: FetchRequest
+  package var request: FetchRequest
   /// The name that a model's source gives the request, if it is not the one that Xcode gives by
   /// itself; nil in compiled models.
-  public var requestName: String?
+  package var requestName: String?
   /// Whether it may be empty.
-  public var isOptional: Bool
+  package var isOptional: Bool
   /// Whether Spotlight indexes it.
-  public var isIndexedBySpotlight: Bool
+  package var isIndexedBySpotlight: Bool
   /// The version hash modifier, which no hash takes in.
-  public var versionHashModifier: String?
+  package var versionHashModifier: String?
   /// The name in an earlier version of the model, when the model gives one.
-  public var renamingIdentifier: String?
+  package var renamingIdentifier: String?
   /// The user info.
-  public var userInfo: [String: ArchivedValue]
+  package var userInfo: [String: ArchivedValue]
 
   /// Makes a fetched property.
-  public init(
+  package init(
     name: String, request: FetchRequest = FetchRequest(), requestName: String? = nil,
     isOptional: Bool = true, isIndexedBySpotlight: Bool = false,
     versionHashModifier: String? = nil, renamingIdentifier: String? = nil,
@@ -66,7 +66,7 @@ public struct FetchedProperty: Sendable, Hashable {
   }
 
   /// Makes a fetched property that fetches objects of one entity.
-  public init(
+  package init(
     name: String, destinationEntityName: String?, predicate: ModelPredicate? = nil,
     isOptional: Bool = true, userInfo: [String: ArchivedValue] = [:]
   ) {
@@ -77,7 +77,7 @@ public struct FetchedProperty: Sendable, Hashable {
   }
 
   /// The entity it fetches; nil when the model names none.
-  public var destinationEntityName: String? { request.entityName }
+  package var destinationEntityName: String? { request.entityName }
   /// Which objects it fetches; nil for all.
-  public var predicate: ModelPredicate? { request.predicate }
+  package var predicate: ModelPredicate? { request.predicate }
 }

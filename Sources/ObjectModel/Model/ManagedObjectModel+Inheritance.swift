@@ -1,12 +1,12 @@
 extension ManagedObjectModel {
   /// The maximum number of ancestors that are followed. Real models stay below ten; a damaged one may have a cycle.
-  public static let maximumInheritanceDepth = 128
+  package static let maximumInheritanceDepth = 128
 
   /// The ancestors of an entity, from the parent to the root; the given entity is not among them.
   ///
   /// It stops, without an error, at a parent that is missing, that was already met, or after
   /// ``maximumInheritanceDepth`` steps. Empty for an entity the model does not have.
-  public func ancestors(of entityName: String) -> [Entity] {
+  package func ancestors(of entityName: String) -> [Entity] {
     guard let entity = entities[entityName] else { return [] }
     var found: [Entity] = []
     var met: Set<String> = [entityName]
@@ -22,13 +22,13 @@ extension ManagedObjectModel {
 
   /// The entities whose parent is the given one, sorted by name. To ask for many entities use
   /// ``subentityNames()``, which looks at the model once.
-  public func subentities(of entityName: String) -> [Entity] {
+  package func subentities(of entityName: String) -> [Entity] {
     entities.values.filter { $0.superentityName == entityName }
       .sorted { ByteOrder.precedes($0.name, $1.name) }
   }
 
   /// For each entity that has any, the names of its direct subentities, sorted.
-  public func subentityNames() -> [String: [String]] {
+  package func subentityNames() -> [String: [String]] {
     var children: [String: [String]] = [:]
     for entity in entities.values {
       if let parent = entity.superentityName { children[parent, default: []].append(entity.name) }
@@ -38,7 +38,7 @@ extension ManagedObjectModel {
 
   /// The topmost ancestor that the model has, which owns the table; the entity itself when it has
   /// no parent. Nil for an entity the model does not have, and for one whose ancestors form a cycle.
-  public func rootEntity(of entityName: String) -> Entity? {
+  package func rootEntity(of entityName: String) -> Entity? {
     guard let entity = entities[entityName] else { return nil }
     let root = ancestors(of: entityName).last ?? entity
     if let beyond = root.superentityName, entities[beyond] != nil { return nil }
@@ -47,13 +47,13 @@ extension ManagedObjectModel {
 
   /// The attributes of an entity, inherited ones included, sorted by name. Where a descendant
   /// repeats a name, its own declaration counts.
-  public func allAttributes(of entityName: String) -> [Attribute] {
+  package func allAttributes(of entityName: String) -> [Attribute] {
     flattened(entityName, \.attributes, name: \.name)
   }
 
   /// The relationships of an entity, inherited ones included, sorted by name. Where a descendant
   /// repeats a name, its own declaration counts.
-  public func allRelationships(of entityName: String) -> [Relationship] {
+  package func allRelationships(of entityName: String) -> [Relationship] {
     flattened(entityName, \.relationships, name: \.name)
   }
 

@@ -1,7 +1,7 @@
 extension ManagedObjectModel {
   /// Lists what Core Data would refuse and what is a sign of damage, in the order of the entity
   /// names. Empty for a sound model.
-  public func validate() -> [ModelProblem] {
+  package func validate() -> [ModelProblem] {
     var validation = ModelValidation(model: self)
     for name in entityNames {
       if let entity = entities[name] { validation.check(entity) }

@@ -9,22 +9,22 @@ public struct ManagedObjectModel: Sendable, Hashable {
   /// The named configurations, each with its entity names sorted.
   public var configurations: [String: [String]]
   /// The configurations that CloudKit is used with, sorted; only a model's source says so.
-  public var cloudKitConfigurations: [String]
+  package var cloudKitConfigurations: [String]
   /// Whether a model's source says that the model is used with CloudKit.
-  public var isUsedWithCloudKit: Bool
+  package var isUsedWithCloudKit: Bool
   /// Whether a model's source says that the model is used with SwiftData.
-  public var isUsedWithSwiftData: Bool
+  package var isUsedWithSwiftData: Bool
   /// The fetch request templates, sorted by name. A store's cached model never has any.
-  public var fetchRequestTemplates: [FetchRequestTemplate]
+  package var fetchRequestTemplates: [FetchRequestTemplate]
 
   /// The most entities, properties, templates, validation rules and parts of indexes that are read
   /// from one model. Real models have some thousand.
-  public static let maximumPartCount = 150_000
+  package static let maximumPartCount = 150_000
   /// The maximum number of bytes of predicates and expressions, as text, that are read from one model: 2 MiB.
-  public static let maximumPredicateLength = 2 << 20
+  package static let maximumPredicateLength = 2 << 20
 
   /// Makes a model; of entities with the same name the last one stays.
-  public init(
+  package init(
     entities: [Entity] = [], versionIdentifiers: [String] = [],
     configurations: [String: [String]] = [:], cloudKitConfigurations: [String] = [],
     isUsedWithCloudKit: Bool = false, isUsedWithSwiftData: Bool = false,

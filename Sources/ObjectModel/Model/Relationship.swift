@@ -43,7 +43,7 @@ public struct Relationship: Sendable, Hashable {
   /// The name of the inverse; nil when there is none.
   public var inverseName: String?
   /// The entity that declares the inverse; nil when there is none.
-  public var inverseEntityName: String?
+  package var inverseEntityName: String?
   /// The minimum number of objects, as stored.
   public var minCount: Int32
   /// The maximum number of objects, as stored: 1 for to-one; 0 from Xcode's compiler or -1 from
@@ -56,11 +56,11 @@ public struct Relationship: Sendable, Hashable {
   /// Whether it is never stored.
   public var isTransient: Bool
   /// Whether the old `indexed` flag is set.
-  public var isIndexed: Bool
+  package var isIndexed: Bool
   /// Whether Spotlight indexes it.
-  public var isIndexedBySpotlight: Bool
+  package var isIndexedBySpotlight: Bool
   /// Whether it is kept in external record files for Spotlight ("truth files", macOS).
-  public var isStoredInTruthFile: Bool
+  package var isStoredInTruthFile: Bool
   /// What deletion does.
   public var deleteRule: DeleteRule
   /// The version hash modifier.
@@ -71,7 +71,7 @@ public struct Relationship: Sendable, Hashable {
   public var userInfo: [String: ArchivedValue]
 
   /// Makes a relationship; to-one, mandatory and without inverse unless said otherwise.
-  public init(
+  package init(
     name: String, destinationEntityName: String, inverseName: String? = nil,
     inverseEntityName: String? = nil, minCount: Int32 = 0, maxCount: Int32 = 1,
     isOrdered: Bool = false, isOptional: Bool = false, isTransient: Bool = false,

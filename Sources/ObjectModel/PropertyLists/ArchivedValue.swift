@@ -46,9 +46,9 @@ public indirect enum ArchivedValue: Sendable, Hashable {
   }
 
   /// The deepest nesting that is decoded; what lies below is ``opaque(className:)``.
-  public static let maximumDepth = 32
+  package static let maximumDepth = 32
   /// The most values that are decoded; the rest is ``opaque(className:)``.
-  public static let maximumCount = 20_000
+  package static let maximumCount = 20_000
 }
 
 extension ArchivedValue {
@@ -84,7 +84,7 @@ extension ArchivedValue: ExpressibleByStringLiteral {
 extension KeyedArchive {
   /// Decodes an object with all it holds, down to ``ArchivedValue/maximumDepth``. A graph that is
   /// cyclic, or that repeats itself without end, ends in opaque values.
-  public func decoded(_ value: PropertyList?) -> ArchivedValue {
+  package func decoded(_ value: PropertyList?) -> ArchivedValue {
     decodedWithCount(value).value
   }
 

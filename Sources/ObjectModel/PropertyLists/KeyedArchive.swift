@@ -2,16 +2,16 @@
 /// index. No class is ever instantiated, and references are followed only when asked for.
 ///
 /// The object graph may be cyclic; each accessor follows one reference at a time.
-public struct KeyedArchive: Sendable, Hashable {
+package struct KeyedArchive: Sendable, Hashable {
   /// The object table (`$objects`). Index 0 stands for nil.
-  public let objects: [PropertyList]
+  package let objects: [PropertyList]
   /// The named entry points (`$top`), usually one called `root`.
-  public let top: [String: PropertyList]
+  package let top: [String: PropertyList]
 
   /// Reads a binary or XML property list that is a keyed archive.
   ///
   /// - Throws: ``PropertyListError``; `plist.notAnArchive` when it is another property list.
-  public init(bytes: [UInt8]) throws(PropertyListError) {
+  package init(bytes: [UInt8]) throws(PropertyListError) {
     try self.init(PropertyList(bytes: bytes))
   }
 
@@ -34,7 +34,7 @@ public struct KeyedArchive: Sendable, Hashable {
   /// Takes a property list that is a keyed archive.
   ///
   /// - Throws: ``PropertyListError``; `plist.notAnArchive` when it is another property list.
-  public init(_ list: PropertyList) throws(PropertyListError) {
+  package init(_ list: PropertyList) throws(PropertyListError) {
     guard let objects = list["$objects"]?.elements, let top = list["$top"]?.entries else {
       throw PropertyListError(
         code: .notAnArchive, message: "This property list is not a keyed archive.")
@@ -44,12 +44,12 @@ public struct KeyedArchive: Sendable, Hashable {
   }
 
   /// Whether a property list has the parts of a keyed archive.
-  public static func isArchive(_ list: PropertyList) -> Bool {
+  package static func isArchive(_ list: PropertyList) -> Bool {
     list["$objects"]?.elements != nil && list["$top"]?.entries != nil
   }
 
   /// The archived root object; nil when there is none.
-  public var root: PropertyList? {
+  package var root: PropertyList? {
     if let root = top["root"] { return root }
     return top.count == 1 ? top.first?.value : nil
   }
@@ -60,7 +60,7 @@ public struct KeyedArchive: Sendable, Hashable {
 extension KeyedArchive {
   /// The value that a reference leads to, or the value itself when it is not a reference. Nil for the archive's nil
   /// (index 0, `$null`), for a reference that leads nowhere, and for nil.
-  public func resolve(_ value: PropertyList?) -> PropertyList? {
+  package func resolve(_ value: PropertyList?) -> PropertyList? {
     guard let value else { return nil }
     guard case .uid(let index) = value else { return value == .null ? nil : value }
     guard index != 0, index < UInt64(objects.count) else { return nil }
@@ -72,7 +72,7 @@ extension KeyedArchive {
 
   /// The index of the object that a reference leads to, which identifies it; nil for nil and for
   /// values that are not references.
-  public func index(_ value: PropertyList?) -> Int? {
+  package func index(_ value: PropertyList?) -> Int? {
     guard case .uid(let index)? = value, index != 0, index < UInt64(objects.count) else {
       return nil
     }
@@ -80,12 +80,12 @@ extension KeyedArchive {
   }
 
   /// The class name of an object; nil for plain values such as text and numbers.
-  public func className(of value: PropertyList?) -> String? {
+  package func className(of value: PropertyList?) -> String? {
     classDescription(of: value)?["$classname"]?.stringValue
   }
 
   /// The class and its superclasses, most derived first; empty for plain values.
-  public func classNames(of value: PropertyList?) -> [String] {
+  package func classNames(of value: PropertyList?) -> [String] {
     guard let description = classDescription(of: value) else { return [] }
     let names = description["$classes"]?.elements?.compactMap(\.stringValue) ?? []
     guard names.isEmpty, let name = description["$classname"]?.stringValue else { return names }
@@ -93,7 +93,7 @@ extension KeyedArchive {
   }
 
   /// Whether an object is of a class or of one of its subclasses.
-  public func isKind(_ value: PropertyList?, of className: String) -> Bool {
+  package func isKind(_ value: PropertyList?, of className: String) -> Bool {
     guard let description = classDescription(of: value) else { return false }
     if case .string(className)? = description["$classname"] { return true }
     for element in description["$classes"]?.elements ?? [] {
@@ -103,7 +103,7 @@ extension KeyedArchive {
   }
 
   /// A field of an object, as stored: a reference or an inline value.
-  public func field(_ name: String, of value: PropertyList?) -> PropertyList? {
+  package func field(_ name: String, of value: PropertyList?) -> PropertyList? {
     resolve(value)?[name]
   }
 
@@ -116,7 +116,7 @@ extension KeyedArchive {
 
 extension KeyedArchive {
   /// The text of a string object: plain, `NSString` or `NSMutableString`.
-  public func string(_ value: PropertyList?) -> String? {
+  package func string(_ value: PropertyList?) -> String? {
     guard let object = resolve(value) else { return nil }
     if case .string(let text) = object { return text }
     switch resolve(object["NS.string"]) ?? resolve(object["NS.bytes"]) {
@@ -127,7 +127,7 @@ extension KeyedArchive {
   }
 
   /// The integer of a number object or of an inline number.
-  public func integer(_ value: PropertyList?) -> Int64? {
+  package func integer(_ value: PropertyList?) -> Int64? {
     switch number(value) {
     case .integer(let value): value
     case .bool(let value): value ? 1 : 0
@@ -137,7 +137,7 @@ extension KeyedArchive {
   }
 
   /// The floating-point value of a number object or of an inline number.
-  public func real(_ value: PropertyList?) -> Double? {
+  package func real(_ value: PropertyList?) -> Double? {
     switch number(value) {
     case .integer(let value): Double(value)
     case .real(let value): value
@@ -146,7 +146,7 @@ extension KeyedArchive {
   }
 
   /// The truth value of a number object or of an inline one; nil for anything else.
-  public func bool(_ value: PropertyList?) -> Bool? {
+  package func bool(_ value: PropertyList?) -> Bool? {
     number(value)?.boolValue
   }
 
@@ -157,21 +157,21 @@ extension KeyedArchive {
   }
 
   /// Seconds since the start of 2001 of an `NSDate`.
-  public func date(_ value: PropertyList?) -> Double? {
+  package func date(_ value: PropertyList?) -> Double? {
     guard let object = resolve(value) else { return nil }
     if case .date(let seconds) = object { return seconds }
     return real(object["NS.time"])
   }
 
   /// The bytes of an `NSData` or of an inline one.
-  public func data(_ value: PropertyList?) -> [UInt8]? {
+  package func data(_ value: PropertyList?) -> [UInt8]? {
     guard let object = resolve(value) else { return nil }
     if case .data(let bytes) = object { return bytes }
     return resolve(object["NS.data"])?.dataValue
   }
 
   /// The text of an `NSUUID`, uppercase with hyphens.
-  public func uuid(_ value: PropertyList?) -> String? {
+  package func uuid(_ value: PropertyList?) -> String? {
     guard let bytes = resolve(field("NS.uuidbytes", of: value))?.dataValue, bytes.count == 16
     else { return nil }
     let hex = Array(Hex.string(bytes).uppercased())
@@ -180,7 +180,7 @@ extension KeyedArchive {
   }
 
   /// The digits of an archived `NSDecimalNumber` (`NSDecimalNumberPlaceholder`).
-  public func decimal(_ value: PropertyList?) -> String? {
+  package func decimal(_ value: PropertyList?) -> String? {
     guard let object = resolve(value), var mantissa = resolve(object["NS.mantissa"])?.dataValue,
       let exponent = integer(object["NS.exponent"])
     else { return nil }
@@ -195,7 +195,7 @@ extension KeyedArchive {
   }
 
   /// The elements of an array or set object, as stored; nil when it is neither.
-  public func elements(_ value: PropertyList?) -> [PropertyList]? {
+  package func elements(_ value: PropertyList?) -> [PropertyList]? {
     guard let object = resolve(value) else { return nil }
     if let elements = object.elements { return elements }
     guard object["NS.keys"] == nil else { return nil }
@@ -207,7 +207,7 @@ extension KeyedArchive {
   ///
   /// `NSKnownKeysDictionary1`, which Core Data uses in cached models, keeps its keys in a mapping
   /// beside the values.
-  public func entries(_ value: PropertyList?) -> [(key: PropertyList, value: PropertyList)]? {
+  package func entries(_ value: PropertyList?) -> [(key: PropertyList, value: PropertyList)]? {
     guard let object = resolve(value) else { return nil }
     if let keys = resolve(object["NS.keys"])?.elements,
       let values = resolve(object["NS.objects"])?.elements
@@ -225,7 +225,7 @@ extension KeyedArchive {
   }
 
   /// The entries of a dictionary object whose keys are text, in stored order.
-  public func namedEntries(_ value: PropertyList?) -> [(name: String, value: PropertyList)]? {
+  package func namedEntries(_ value: PropertyList?) -> [(name: String, value: PropertyList)]? {
     entries(value)?.compactMap { entry in string(entry.key).map { ($0, entry.value) } }
   }
 }

@@ -5,7 +5,7 @@ extension PropertyList {
   /// ``maximumDepth``, or has more than ``maximumCount`` values when sharing is undone, is refused.
   ///
   /// - Throws: ``PropertyListError``.
-  public init(binary bytes: [UInt8]) throws(PropertyListError) {
+  package init(binary bytes: [UInt8]) throws(PropertyListError) {
     let table = try BinaryPropertyListTable(bytes)
     var expansion = Expansion(table: table)
     self = try expansion.run()

@@ -4,7 +4,7 @@ extension PropertyList {
   /// The same value always gives the same bytes: keys are sorted, equal scalars are stored once,
   /// and objects are in the order in which they are met. Nested up to any depth that can be
   /// built; read back up to ``maximumDepth``.
-  public func binaryBytes() -> [UInt8] {
+  package func binaryBytes() -> [UInt8] {
     var writer = BinaryPropertyListWriter()
     return writer.bytes(of: self)
   }

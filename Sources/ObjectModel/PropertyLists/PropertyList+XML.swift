@@ -7,7 +7,7 @@ extension PropertyList {
   /// it. Documents that declare entities are refused.
   ///
   /// - Throws: ``PropertyListError``.
-  public init(xml bytes: [UInt8]) throws(PropertyListError) {
+  package init(xml bytes: [UInt8]) throws(PropertyListError) {
     var reader = XMLPropertyListReader()
     for event in try HardenedXML(bytes).events { try reader.take(event) }
     self = try reader.result()

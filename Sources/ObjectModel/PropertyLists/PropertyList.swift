@@ -1,7 +1,7 @@
 /// A property list as data: no class of any kind is made from it.
 ///
 /// It is read from the binary form (`bplist00`) or the XML form and written in the binary form.
-public indirect enum PropertyList: Sendable, Hashable {
+package indirect enum PropertyList: Sendable, Hashable {
   /// The null object of the binary form; XML has none.
   case null
   /// True or false.
@@ -26,17 +26,17 @@ public indirect enum PropertyList: Sendable, Hashable {
   case dictionary([String: PropertyList])
 
   /// The deepest nesting of collections that is read.
-  public static let maximumDepth = 128
+  package static let maximumDepth = 128
   /// The most values, counted as if nothing were shared, that are read. Real archives of models
   /// stay below 100,000.
-  public static let maximumCount = 1 << 20
+  package static let maximumCount = 1 << 20
   /// The maximum number of bytes that are read: 64 MiB.
-  public static let maximumByteCount = 64 << 20
+  package static let maximumByteCount = 64 << 20
 
   /// Reads either form, told apart by the first bytes.
   ///
   /// - Throws: ``PropertyListError``; `plist.notAPropertyList` when it is neither form.
-  public init(bytes: [UInt8]) throws(PropertyListError) {
+  package init(bytes: [UInt8]) throws(PropertyListError) {
     if bytes.starts(with: BinaryPropertyListTable.magic) {
       try self.init(binary: bytes)
     } else if HardenedXML.looksLikeXML(bytes) {
@@ -53,25 +53,25 @@ public indirect enum PropertyList: Sendable, Hashable {
 
 extension PropertyList {
   /// The value under a name; nil when this is not a dictionary or has no such name.
-  public subscript(name: String) -> PropertyList? {
+  package subscript(name: String) -> PropertyList? {
     guard case .dictionary(let entries) = self else { return nil }
     return entries[name]
   }
 
   /// The text; nil for any other kind.
-  public var stringValue: String? {
+  package var stringValue: String? {
     guard case .string(let value) = self else { return nil }
     return value
   }
 
   /// The integer; nil for any other kind.
-  public var integerValue: Int64? {
+  package var integerValue: Int64? {
     guard case .integer(let value) = self else { return nil }
     return value
   }
 
   /// The truth value, also of the integers 0 and 1; nil for anything else.
-  public var boolValue: Bool? {
+  package var boolValue: Bool? {
     switch self {
     case .bool(let value): value
     case .integer(0): false
@@ -81,13 +81,13 @@ extension PropertyList {
   }
 
   /// The bytes; nil for any other kind.
-  public var dataValue: [UInt8]? {
+  package var dataValue: [UInt8]? {
     guard case .data(let value) = self else { return nil }
     return value
   }
 
   /// The elements of an array or a set; nil for any other kind.
-  public var elements: [PropertyList]? {
+  package var elements: [PropertyList]? {
     switch self {
     case .array(let values), .set(let values): values
     default: nil
@@ -95,7 +95,7 @@ extension PropertyList {
   }
 
   /// The entries of a dictionary; nil for any other kind.
-  public var entries: [String: PropertyList]? {
+  package var entries: [String: PropertyList]? {
     guard case .dictionary(let values) = self else { return nil }
     return values
   }

@@ -11,7 +11,7 @@ extension ModelCollection.Version {
   ///   - path: where it came from.
   ///   - recorded: the hashes recorded beside it; nil when there are none.
   ///   - problem: why there is no model, in a sentence; nil when there is one.
-  public init(
+  package init(
     storeModel: ManagedObjectModel?, name: String, path: String,
     recorded: RecordedHashes? = nil, problem: String? = nil
   ) {
@@ -28,7 +28,7 @@ extension ModelCollection {
 
   /// The same versions under another folder: what lay below `folder` is said to lie below `path`.
   /// For versions that were read from a copy that users never see.
-  public func moved(from folder: String, to path: String) -> ModelCollection {
+  package func moved(from folder: String, to path: String) -> ModelCollection {
     func moved(_ text: String) -> String { Self.moved(text, from: folder, to: path) }
     return ModelCollection(
       versions: versions.map { version in
@@ -43,7 +43,7 @@ extension ModelCollection {
   }
 
   /// A path below `folder` as one below `path`.
-  public static func moved(_ text: String, from folder: String, to path: String) -> String {
+  package static func moved(_ text: String, from folder: String, to path: String) -> String {
     // A temporary folder may be reached through a link.
     guard let found = text.utf8.firstRange(of: folder.utf8) else { return text }
     return path + String(Substring(text.utf8[found.upperBound...]))

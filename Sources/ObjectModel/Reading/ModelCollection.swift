@@ -5,7 +5,7 @@ public struct ModelCollection: Sendable {
     /// The version's name without extension: `Moody 6`.
     public let name: String
     /// The file's or folder's name: `Moody 6.xcdatamodel`.
-    public let fileName: String
+    package let fileName: String
     /// Where it is; for a version that only `VersionInfo.plist` knows, where that file is.
     public let path: String
     /// The model; nil when it could not be read, see ``problem``, or when only its hashes are
@@ -21,7 +21,7 @@ public struct ModelCollection: Sendable {
     public let problem: ModelError?
     /// The values in the model's file that could not be read, of kind
     /// ``ModelProblem/Kind/unreadValue``; empty where all could.
-    public let unreadValues: [ModelProblem]
+    package let unreadValues: [ModelProblem]
     /// The optimised model (`.omo`) of this version beside it, or all that there is of the version; nil
     /// when no optimised model is known to be of this version.
     package internal(set) var optimised: OptimisedModel?
@@ -54,7 +54,7 @@ public struct ModelCollection: Sendable {
   public let currentVersionName: String?
 
   /// The folders that were not searched, or not to their end, each with the reason.
-  public let notEntered: [ModelError]
+  package let notEntered: [ModelError]
 
   /// The current version: the one that a marker names, else the sole version, else nil.
   public var current: Version? {
@@ -94,7 +94,7 @@ extension ModelCollection.Version {
 
   /// The best knowledge of the version's hashes: recorded ones, else computed ones. Entities of
   /// which the hash is unknown are left out.
-  public var knownHashes: [String: VersionHash] {
+  package var knownHashes: [String: VersionHash] {
     recorded?.hashes ?? hashes?.hashes ?? [:]
   }
 

@@ -203,7 +203,7 @@ extension ManagedObjectModel {
   /// Empty for every file that was seen; a newer Xcode or system may say more.
   ///
   /// - Throws: ``ModelError`` when the bytes are neither XML nor a keyed archive.
-  public static func unreadParts(of bytes: [UInt8]) throws(ModelError) -> [String] {
+  package static func unreadParts(of bytes: [UInt8]) throws(ModelError) -> [String] {
     var unread: Set<String> = []
     do {
       if HardenedXML.looksLikeXML(bytes) {

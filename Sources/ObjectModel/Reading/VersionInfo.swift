@@ -1,20 +1,20 @@
 /// The contents of `VersionInfo.plist`, which Xcode's compiler puts beside the versions of a model
 /// in a `.momd`.
-public struct VersionInfo: Sendable, Hashable {
+package struct VersionInfo: Sendable, Hashable {
   /// The name of the current version, without extension; very old files have none.
-  public let currentVersionName: String?
+  package let currentVersionName: String?
   /// The recorded hashes of each version, by version name without extension.
-  public let versions: [String: RecordedHashes]
+  package let versions: [String: RecordedHashes]
 
   /// The version names, sorted.
-  public var versionNames: [String] { ByteOrder.sorted(versions.keys) }
+  package var versionNames: [String] { ByteOrder.sorted(versions.keys) }
 
   /// Makes the contents for the versions of a model.
   ///
   /// - Parameters:
   ///   - versions: the hashes of each version, by version name without extension.
   ///   - currentVersionName: the current one; nil for none.
-  public init(versions: [String: RecordedHashes], currentVersionName: String?) {
+  package init(versions: [String: RecordedHashes], currentVersionName: String?) {
     self.versions = versions
     self.currentVersionName = currentVersionName
   }
@@ -22,7 +22,7 @@ public struct VersionInfo: Sendable, Hashable {
   /// Reads the file's bytes, binary or XML.
   ///
   /// - Throws: ``ModelError``; `model.notAModel` when it is another property list.
-  public init(bytes: [UInt8]) throws(ModelError) {
+  package init(bytes: [UInt8]) throws(ModelError) {
     let list: PropertyList
     do {
       list = try PropertyList(bytes: bytes)
@@ -39,7 +39,7 @@ public struct VersionInfo: Sendable, Hashable {
   /// `NSManagedObjectModel_CurrentVersionName`.
   ///
   /// - Throws: ``ModelError``; `model.notAModel` when it is another property list.
-  public init(_ list: PropertyList) throws(ModelError) {
+  package init(_ list: PropertyList) throws(ModelError) {
     guard let stored = list[Key.hashes]?.entries else {
       throw ModelError(
         code: .notAModel, message: "This property list is not the VersionInfo.plist of a model.")

@@ -4,9 +4,9 @@ import SafeText
 ///
 /// A hot journal holds the pages as they were before a transaction that did not finish. Read over the main file, they
 /// give the last committed state, which SQLite itself would restore.
-public struct RollbackJournal: Sendable, Equatable {
+package struct RollbackJournal: Sendable, Equatable {
   /// What state the journal is in.
-  public enum State: String, Sendable {
+  package enum State: String, Sendable {
     /// It must be applied: the main file is in the middle of a transaction.
     case hot
     /// Its header is zeroed or the file is empty: the last transaction is finished.
@@ -20,17 +20,17 @@ public struct RollbackJournal: Sendable, Equatable {
   package static let magic: [UInt8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]
 
   /// Size of the file in bytes.
-  public let sizeBytes: Int64
+  package let sizeBytes: Int64
   /// What state the journal is in.
-  public let state: State
+  package let state: State
   /// Pages of the journal that are used.
-  public let pageCount: Int
+  package let pageCount: Int
   /// Size of the database in pages before the transaction.
-  public let databasePageCount: UInt32
+  package let databasePageCount: UInt32
   /// Page size that the journal gives; 0 unless it is hot.
-  public let pageSize: Int
+  package let pageSize: Int
   /// Why playback stopped early; nil when it did not.
-  public let defect: Finding?
+  package let defect: Finding?
 
   package let pageOffsets: [UInt32: Int64]
   private let impossible: ImpossiblePages

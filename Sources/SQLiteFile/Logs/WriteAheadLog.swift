@@ -1,36 +1,36 @@
 import SafeText
 
 /// The `-wal` beside a database (file format, section 4 "The Write-Ahead Log").
-public struct WriteAheadLog: Sendable, Equatable {
+package struct WriteAheadLog: Sendable, Equatable {
   package static let headerLength = 32
   package static let frameHeaderLength = 24
 
   /// Size of the file in bytes.
-  public let sizeBytes: Int64
+  package let sizeBytes: Int64
   /// Page size from the log's header; 0 when the header is not valid.
-  public let pageSize: Int
+  package let pageSize: Int
   /// The number of times that the log was restarted.
-  public let checkpointSequence: UInt32
+  package let checkpointSequence: UInt32
   /// First salt, copied into each frame that belongs to this generation.
-  public let salt1: UInt32
+  package let salt1: UInt32
   /// Second salt.
-  public let salt2: UInt32
+  package let salt2: UInt32
   /// Frames up to the last commit, that one included.
-  public let committedFrameCount: Int
+  package let committedFrameCount: Int
   /// Number of commits among them.
-  public let commitCount: Int
+  package let commitCount: Int
   /// Valid frames after the last commit: a transaction that was never finished.
-  public let uncommittedFrameCount: Int
+  package let uncommittedFrameCount: Int
   /// Whole frames after the valid ones: left over from an earlier generation, or damaged.
-  public let staleFrameCount: Int
+  package let staleFrameCount: Int
   /// Size of the database in pages after the last commit; 0 without one.
-  public let databasePageCount: UInt32
+  package let databasePageCount: UInt32
   /// Why the whole log is not used; nil when its header is valid.
-  public let defect: String?
+  package let defect: String?
 
   /// Committed frames of this generation after a frame that does not agree with its checksum. SQLite does not read them
   /// although they were committed. 0 in an intact log.
-  public let committedFramesBehindBreak: Int
+  package let committedFramesBehindBreak: Int
 
   /// Where each page's newest frame keeps its content, in bytes from the start of the log.
   package let pageOffsets: [UInt32: Int64]

@@ -1,12 +1,12 @@
 /// The first 100 bytes of a database (file format, section 1.3 "The Database Header").
-public struct DatabaseHeader: Sendable, Equatable {
+@usableFromInline package struct DatabaseHeader: Sendable, Equatable {
   /// Bytes in the header.
-  public static let length = 100
+  @usableFromInline package static let length = 100
   /// The first 16 bytes: "SQLite format 3" and a NUL.
-  public static let magic: [UInt8] = Array("SQLite format 3\0".utf8)
+  package static let magic: [UInt8] = Array("SQLite format 3\0".utf8)
 
   /// How text is stored (offset 56).
-  public enum TextEncoding: UInt32, Sendable {
+  @usableFromInline package enum TextEncoding: UInt32, Sendable {
     /// UTF-8.
     case utf8 = 1
     /// UTF-16, low byte first.
@@ -15,7 +15,7 @@ public struct DatabaseHeader: Sendable, Equatable {
     case utf16BigEndian = 3
 
     /// The name in messages.
-    public var name: String {
+    package var name: String {
       switch self {
       case .utf8: "UTF-8"
       case .utf16LittleEndian: "UTF-16LE"
@@ -25,51 +25,51 @@ public struct DatabaseHeader: Sendable, Equatable {
   }
 
   /// Page size in bytes, a power of two from 512 to 65,536 (offset 16; 1 stands for 65,536).
-  public let pageSize: Int
+  package let pageSize: Int
   /// Unused bytes at the end of each page (offset 20).
-  public let reservedBytes: Int
+  package let reservedBytes: Int
   /// File format write version: 1 rollback journal, 2 WAL (offset 18).
-  public let writeVersion: UInt8
+  package let writeVersion: UInt8
   /// File format read version: 1 rollback journal, 2 WAL (offset 19).
-  public let readVersion: UInt8
+  package let readVersion: UInt8
   /// Counts transactions in rollback mode (offset 24).
-  public let changeCounter: UInt32
+  package let changeCounter: UInt32
   /// Size of the database in pages as recorded (offset 28); trust it only with ``isPageCountValid``.
-  public let pageCount: UInt32
+  package let pageCount: UInt32
   /// First freelist trunk page, 0 for none (offset 32).
-  public let firstFreelistTrunk: UInt32
+  package let firstFreelistTrunk: UInt32
   /// Number of freelist pages (offset 36).
-  public let freelistPageCount: UInt32
+  package let freelistPageCount: UInt32
   /// Changes with the schema (offset 40).
-  public let schemaCookie: UInt32
+  package let schemaCookie: UInt32
   /// Schema format, 1 to 4 (offset 44). SQLite reads only its lowest byte, and takes 0 for 1.
-  public let schemaFormat: UInt32
+  package let schemaFormat: UInt32
   /// Largest root page in auto-vacuum databases, else 0 (offset 52).
-  public let largestRootPage: UInt32
+  package let largestRootPage: UInt32
   /// How text is stored. SQLite reads only the two lowest bits of the number, and takes 0 for UTF-8.
-  public let textEncoding: TextEncoding
+  package let textEncoding: TextEncoding
   /// The application's own version number (offset 60).
-  public let userVersion: Int32
+  package let userVersion: Int32
   /// Whether incremental vacuum is on (offset 64).
-  public let isIncrementalVacuum: Bool
+  package let isIncrementalVacuum: Bool
   /// The application's identifier (offset 68).
-  public let applicationID: UInt32
+  package let applicationID: UInt32
   /// The change counter for which ``pageCount`` holds (offset 92).
-  public let versionValidFor: UInt32
+  package let versionValidFor: UInt32
   /// The version of SQLite that wrote last, as 3040001 for 3.40.1 (offset 96).
-  public let sqliteVersion: UInt32
+  package let sqliteVersion: UInt32
 
   /// Whether the recorded page count was written together with the change counter.
-  public var isPageCountValid: Bool { pageCount > 0 && versionValidFor == changeCounter }
+  package var isPageCountValid: Bool { pageCount > 0 && versionValidFor == changeCounter }
 
   /// Whether the database has pointer-map pages.
-  public var hasPointerMap: Bool { largestRootPage != 0 }
+  package var hasPointerMap: Bool { largestRootPage != 0 }
 
   /// Bytes of a page that hold content, at least 480.
-  public var usableSize: Int { pageSize - reservedBytes }
+  package var usableSize: Int { pageSize - reservedBytes }
 
   /// SQLite's version as people write it, such as "3.40.1".
-  public var sqliteVersionText: String {
+  package var sqliteVersionText: String {
     "\(sqliteVersion / 1_000_000).\(sqliteVersion / 1000 % 1000).\(sqliteVersion % 1000)"
   }
 

@@ -1,7 +1,7 @@
 /// What must be known of a file before its pages can be read. Header, pages and log vote on each fact.
-public struct FileLayout: Sendable, Equatable {
+package struct FileLayout: Sendable, Equatable {
   /// What decided a fact.
-  public enum Source: String, Sendable {
+  package enum Source: String, Sendable {
     /// The file's header, which nothing contradicts.
     case header
     /// The pages themselves.
@@ -13,26 +13,26 @@ public struct FileLayout: Sendable, Equatable {
   }
 
   /// Bytes in a page.
-  public package(set) var pageSize: Int
+  package var pageSize: Int
   /// Bytes at the end of each page that hold no content.
-  public package(set) var reservedBytes: Int
+  package var reservedBytes: Int
   /// The encoding of all text.
-  public package(set) var textEncoding: DatabaseHeader.TextEncoding
+  package var textEncoding: DatabaseHeader.TextEncoding
   /// Offset of page 1 in the file: usually 0, more when other bytes precede it, less when the start of the file is cut
   /// off.
-  public package(set) var origin: Int64
+  package var origin: Int64
   /// Whether the file has pointer-map pages (file format, section 1.8).
-  public package(set) var hasPointerMap: Bool
+  package var hasPointerMap: Bool
   /// The header of page 1; nil when it is not readable.
-  public package(set) var header: DatabaseHeader?
+  package var header: DatabaseHeader?
   /// A header that is valid but contradicted by the pages; usually nil.
-  public package(set) var refusedHeader: DatabaseHeader?
+  package var refusedHeader: DatabaseHeader?
   /// Where bytes were lost or inserted in the middle; usually nil.
   package var shift: PageShift?
   /// What decided the page size.
-  public package(set) var pageSizeSource: Source
+  package var pageSizeSource: Source
   /// What decided the encoding.
-  public package(set) var encodingSource: Source
+  package var encodingSource: Source
 
   package init(
     pageSize: Int, reservedBytes: Int, textEncoding: DatabaseHeader.TextEncoding, origin: Int64,
@@ -52,5 +52,5 @@ public struct FileLayout: Sendable, Equatable {
   }
 
   /// Bytes of a page that hold content.
-  public var usableSize: Int { pageSize - reservedBytes }
+  package var usableSize: Int { pageSize - reservedBytes }
 }

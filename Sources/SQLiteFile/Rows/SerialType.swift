@@ -1,8 +1,8 @@
 /// The numbers in a record's header that say what its values are (file format, section 2.1 "Record Format").
-public enum SerialType {
+@usableFromInline package enum SerialType {
   /// The type under which SQLite stores an integer, and how many bytes its value takes: none for 0 and 1.
   @inlinable @inline(__always)
-  public static func shortest(for integer: Int64) -> (type: UInt8, byteCount: Int) {
+  package static func shortest(for integer: Int64) -> (type: UInt8, byteCount: Int) {
     if integer == 0 || integer == 1 { return (8 + UInt8(truncatingIfNeeded: integer), 0) }
     // The bits without the sign bit.
     let bits = 64 - (integer < 0 ? ~integer : integer).leadingZeroBitCount

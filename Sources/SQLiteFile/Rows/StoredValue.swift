@@ -39,7 +39,7 @@ public struct StoredRow: Sendable, Hashable {
   public let values: [StoredValue]
 
   /// A row of these values.
-  public init(rowID: Int64?, values: [StoredValue]) {
+  package init(rowID: Int64?, values: [StoredValue]) {
     self.rowID = rowID
     self.values = values
   }

@@ -19,7 +19,7 @@ public struct UncheckedPart: Sendable, Hashable, Codable {
   public var message: String
 
   /// Creates a part.
-  public init(id: Finding.ID, message: String) {
+  package init(id: Finding.ID, message: String) {
     self.id = id
     self.message = message
   }
@@ -34,24 +34,24 @@ public struct CheckReport: Sendable, Equatable {
   /// Pages that were checked, free pages and pointer maps included.
   public internal(set) var checkedPageCount = 0
   /// Pages on the freelist.
-  public internal(set) var freePageCount = 0
+  package internal(set) var freePageCount = 0
   /// Pages that hold the rest of long payloads.
-  public internal(set) var overflowPageCount = 0
+  package internal(set) var overflowPageCount = 0
   /// B-trees of tables.
-  public internal(set) var tableCount = 0
+  package internal(set) var tableCount = 0
   /// B-trees that no schema names, and pieces of such b-trees. Only searched for where the schema is lost.
-  public internal(set) var unnamedTreeCount = 0
+  package internal(set) var unnamedTreeCount = 0
   /// B-trees of indexes.
-  public internal(set) var indexCount = 0
+  package internal(set) var indexCount = 0
   /// Cells of all b-trees.
-  public internal(set) var cellCount = 0
+  package internal(set) var cellCount = 0
   /// Rows of all tables, the schema's included.
   public internal(set) var rowCount = 0
   /// Entries of all indexes.
-  public internal(set) var indexEntryCount = 0
+  package internal(set) var indexEntryCount = 0
 
   /// CREATE statements with parts that only SQLite itself can judge: expressions, queries, bodies of triggers.
-  public internal(set) var unjudgedStatementCount = 0
+  package internal(set) var unjudgedStatementCount = 0
 
   /// What `PRAGMA integrity_check`, or a rule of Core Data's, looks at and this check did not. Unless it is empty, a
   /// check without findings does not prove that the file is sound.
@@ -70,8 +70,8 @@ public struct CheckReport: Sendable, Equatable {
   }
 
   /// Adds a finding of another check of the same file.
-  public mutating func add(_ finding: Finding) { findings.add(finding) }
+  package mutating func add(_ finding: Finding) { findings.add(finding) }
 
   /// Adds a part that another check did not look at.
-  public mutating func add(_ part: UncheckedPart) { unchecked.append(part) }
+  package mutating func add(_ part: UncheckedPart) { unchecked.append(part) }
 }

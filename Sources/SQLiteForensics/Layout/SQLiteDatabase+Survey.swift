@@ -1,4 +1,4 @@
-public import SQLiteFile
+package import SQLiteFile
 
 extension SQLiteDatabase {
   /// Opens a database by its header, or by its pages when the header is lost or they contradict it.
@@ -7,7 +7,7 @@ extension SQLiteDatabase {
   ///
   /// - Throws: ``SQLiteFileError`` when the file cannot be opened, or when no page of it is certainly a database page;
   /// then   the error is that of ``init(path:logView:)``.
-  public static func surveyed(path: String, logView: LogView = .committed) throws(SQLiteFileError)
+  package static func surveyed(path: String, logView: LogView = .committed) throws(SQLiteFileError)
     -> SQLiteDatabase
   {
     let plain: SQLiteDatabase

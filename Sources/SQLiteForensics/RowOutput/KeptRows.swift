@@ -1,24 +1,24 @@
 import SQLiteFile
 
 /// Rows kept in memory for later, in the order in which they came.
-public struct KeptRows: ~Copyable {
+package struct KeptRows: ~Copyable {
   private var batch = RowBatch()
 
   /// Creates an empty list.
-  public init() {}
+  package init() {}
 
   /// The memory that they take, in bytes, approximately.
-  public var sizeBytes: Int {
+  package var sizeBytes: Int {
     batch.size + batch.heads.count * MemoryLayout<RowBatch.Head>.stride
       + batch.values.count * MemoryLayout<RecoveredRowBuffer.Value>.stride
   }
 
   /// Keeps a copy of a row.
-  public mutating func append(_ row: borrowing RecoveredRowBuffer) { batch.append(row) }
+  package mutating func append(_ row: borrowing RecoveredRowBuffer) { batch.append(row) }
 
   /// Calls `body` with each row, in the order in which they came.
   /// - Throws: what `body` throws.
-  public func forEach(_ body: (borrowing RecoveredRowBuffer) throws -> Void) rethrows {
+  package func forEach(_ body: (borrowing RecoveredRowBuffer) throws -> Void) rethrows {
     var row = RecoveredRowBuffer()
     for index in batch.heads.indices {
       row.copy(index, of: batch)

@@ -1,33 +1,33 @@
 import SQLiteFile
 
 /// Records of rows with the bytes that they have in a file, one behind the other in reused memory.
-public struct RecordBatch: ~Copyable {
+package struct RecordBatch: ~Copyable {
   /// A record.
-  public struct Record: BitwiseCopyable, Sendable {
+  package struct Record: BitwiseCopyable, Sendable {
     /// The row id.
-    public let rowID: Int64
+    package let rowID: Int64
     /// Where it starts in ``RecordBatch/bytes``.
-    public let offset: Int
+    package let offset: Int
     /// Its length in bytes.
-    public let count: Int
+    package let count: Int
   }
 
   /// Consecutive records of one leaf, in its order.
-  public struct Stretch: Sendable {
+  package struct Stretch: Sendable {
     /// The place of the table in the list of tables.
-    public let table: Int
+    package let table: Int
     /// The number of the page.
-    public let page: UInt32
+    package let page: UInt32
     /// The places of the records.
-    public fileprivate(set) var records: Range<Int>
+    package fileprivate(set) var records: Range<Int>
     /// Where their bytes begin.
     fileprivate let start: Int
   }
 
   /// All records.
-  public private(set) var records: ContiguousArray<Record> = []
+  package private(set) var records: ContiguousArray<Record> = []
   /// Their bytes.
-  public private(set) var bytes = ContiguousArray<UInt8>()
+  package private(set) var bytes = ContiguousArray<UInt8>()
   private(set) var stretches: ContiguousArray<Stretch> = []
 
   /// Whether the last stretch is of this page.
@@ -84,7 +84,7 @@ public struct RecordBatch: ~Copyable {
 
   /// Reads the first `count` values of a record that has the form of its table (``RecordForm``). The row id's own
   /// column has NULL.
-  public func read(
+  package func read(
     _ record: Record, _ count: Int, into values: inout ContiguousArray<RecoveredRowBuffer.Value>
   ) {
     values.removeAll(keepingCapacity: true)

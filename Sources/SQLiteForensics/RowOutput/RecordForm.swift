@@ -2,7 +2,7 @@ import SQLiteFile
 
 /// The form of the records of a table: a record has it when SQLite would store the row in exactly these bytes. Such a
 /// record can be copied into another file unchanged.
-public struct RecordForm: Sendable {
+package struct RecordForm: Sendable {
   /// What a column accepts.
   private struct Column {
     let affinity: TableDefinition.Affinity
@@ -16,7 +16,7 @@ public struct RecordForm: Sendable {
   /// SQLite's default limit for a row (https://sqlite.org/limits.html), less a header, in bytes.
   private static let maxBytes = 1_000_000_000 - (1 << 20)
   /// The whole numbers that a REAL column stores as integers: those of up to six bytes.
-  public static let compact: ClosedRange<Int64> = -(1 << 47)...(1 << 47) - 1
+  package static let compact: ClosedRange<Int64> = -(1 << 47)...(1 << 47) - 1
   /// The length of a reference to an external file, as Core Data stores it: a 2, a name of 36 characters and a zero.
   private static let referenceBytes = 38
 
@@ -26,7 +26,7 @@ public struct RecordForm: Sendable {
   ///   - table: the table.
   ///   - namesFiles: whether values may name files beside the store; then rows with a value that looks like such a
   ///     name do not have the form.
-  public init(_ table: ExpectedTable, namesFiles: Bool) {
+  package init(_ table: ExpectedTable, namesFiles: Bool) {
     let definition = table.definition
     columns = ContiguousArray(
       definition.columns.indices.map {
@@ -40,17 +40,17 @@ public struct RecordForm: Sendable {
   // MARK: - Values
 
   /// How many values a row has.
-  public var columnCount: Int { columns.count }
+  package var columnCount: Int { columns.count }
 
   /// Whether a column holds the row id, for which records have NULL.
-  public func isRowID(_ column: Int) -> Bool { columns[column].isRowID }
+  package func isRowID(_ column: Int) -> Bool { columns[column].isRowID }
 
   /// Whether SQLite lets NULL into a column.
-  public func takesNull(_ column: Int) -> Bool { columns[column].takesNull }
+  package func takesNull(_ column: Int) -> Bool { columns[column].takesNull }
 
   /// Whether SQLite stores an integer in a column as such ("Datatypes In SQLite", section 3).
   @inline(__always)
-  public func takes(_ integer: Int64, in column: Int) -> Bool {
+  package func takes(_ integer: Int64, in column: Int) -> Bool {
     switch columns[column].affinity {
     case .text: false
     case .real: Self.compact.contains(integer)
@@ -60,7 +60,7 @@ public struct RecordForm: Sendable {
 
   /// Whether SQLite stores a real in a column as such.
   @inline(__always)
-  public func takes(_ real: Double, in column: Int) -> Bool {
+  package func takes(_ real: Double, in column: Int) -> Bool {
     guard !real.isNaN else { return false }
     switch columns[column].affinity {
     case .text: return false
@@ -74,7 +74,7 @@ public struct RecordForm: Sendable {
 
   /// The integer that SQLite stores for a real in a column; nil where it does not store an integer that reads as this
   /// real.
-  public func integer(for real: Double, in column: Int) -> Int64? {
+  package func integer(for real: Double, in column: Int) -> Int64? {
     guard columns[column].affinity == .real, let whole = Int64(exactly: real),
       Self.compact.contains(whole)
     else { return nil }
@@ -83,7 +83,7 @@ public struct RecordForm: Sendable {
 
   /// Whether SQLite stores text as such in a column; `first`: its first byte, nil when it has none.
   @inline(__always)
-  public func takesText(_ first: UInt8?, in column: Int) -> Bool {
+  package func takesText(_ first: UInt8?, in column: Int) -> Bool {
     switch columns[column].affinity {
     case .text, .blob: true
     // No number begins with a letter, so such text is not converted.
@@ -92,7 +92,7 @@ public struct RecordForm: Sendable {
   }
 
   /// Whether SQLite accepts a row of so many bytes.
-  public static func takes(byteCount: Int) -> Bool { byteCount < maxBytes }
+  package static func takes(byteCount: Int) -> Bool { byteCount < maxBytes }
 
   // MARK: - Records
 

@@ -1,9 +1,9 @@
-public import SQLiteFile
+package import SQLiteFile
 
 /// A recovered row in memory that is reused for the next row: for callers that pass on millions of rows.
-public struct RecoveredRowBuffer: ~Copyable {
+package struct RecoveredRowBuffer: ~Copyable {
   /// A storage class.
-  public enum Kind: UInt8, BitwiseCopyable, Sendable {
+  package enum Kind: UInt8, BitwiseCopyable, Sendable {
     /// NULL, also in the place of a value that is not whole.
     case null
     /// An integer.
@@ -17,31 +17,31 @@ public struct RecoveredRowBuffer: ~Copyable {
   }
 
   /// One value; text and blobs are a part of ``RecoveredRowBuffer/bytes``.
-  public struct Value: BitwiseCopyable, Sendable {
+  package struct Value: BitwiseCopyable, Sendable {
     /// The storage class.
-    public let kind: Kind
+    package let kind: Kind
     /// Whether text is valid UTF-8; true for all else.
-    public let isValid: Bool
+    package let isValid: Bool
     /// The integer, or the bits of the float.
-    public let bits: Int64
+    package let bits: Int64
     /// Where text or a blob starts, in bytes.
-    public let offset: Int
+    package let offset: Int
     /// Its length in bytes.
-    public let count: Int
+    package let count: Int
   }
 
   /// Where the row comes from.
-  public private(set) var origin = RowOrigin()
+  package private(set) var origin = RowOrigin()
   /// Nil when it was lost or is in doubt, and in a table WITHOUT ROWID.
-  public private(set) var rowID: Int64?
+  package private(set) var rowID: Int64?
   /// The values in column order.
-  public private(set) var values: ContiguousArray<Value> = []
+  package private(set) var values: ContiguousArray<Value> = []
   /// The content of all text and blobs of the row.
-  public private(set) var bytes = ContiguousArray<UInt8>()
+  package private(set) var bytes = ContiguousArray<UInt8>()
   /// The values that are not whole.
-  public private(set) var partial: [PartialValue] = []
+  package private(set) var partial: [PartialValue] = []
   /// Whether any text is not valid UTF-8.
-  public private(set) var hasInvalidText = false
+  package private(set) var hasInvalidText = false
 
   /// Memory for rows of more bytes is released.
   private static let keptBytes = 1 << 20
@@ -131,7 +131,7 @@ public struct RecoveredRowBuffer: ~Copyable {
   private func isWhole(_ column: Int) -> Bool { !partial.contains { $0.column == column } }
 
   /// The text or blob of a value.
-  public func content(of value: Value) -> [UInt8] {
+  package func content(of value: Value) -> [UInt8] {
     Array(bytes[value.offset..<value.offset + value.count])
   }
 }
@@ -175,7 +175,7 @@ extension DamagedDatabase {
   /// Calls `receive` with each row until it returns false, always in the same memory. Without names, rows of all tables
   /// and of no known table are given.
   /// - Throws: ``SQLiteFileError`` when the device fails.
-  public func forEachBufferedRow(
+  package func forEachBufferedRow(
     _ selection: Selection, of names: Set<String>? = nil,
     _ receive: (borrowing RecoveredRowBuffer) -> Bool
   ) throws(SQLiteFileError) {
@@ -199,7 +199,7 @@ extension DamagedDatabase {
   ///   - records: takes records.
   ///   - others: takes all other rows, always in the same memory.
   /// - Throws: ``SQLiteFileError`` when the device fails.
-  public func forEachReadableRow(
+  package func forEachReadableRow(
     as forms: [RecordForm?], records: (borrowing RecordBatch, RecordBatch.Stretch) -> Bool,
     others: (borrowing RecoveredRowBuffer) -> Bool
   ) throws(SQLiteFileError) {

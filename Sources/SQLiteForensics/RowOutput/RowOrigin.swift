@@ -71,7 +71,7 @@ public struct PartialValue: Sendable, Hashable {
   public var bytes: [UInt8]
 
   /// Creates a partial value.
-  public init(column: Int, have: Int, of: Int, isDoubtful: Bool, bytes: [UInt8]) {
+  package init(column: Int, have: Int, of: Int, isDoubtful: Bool, bytes: [UInt8]) {
     self.column = column
     self.have = have
     self.of = of

@@ -1,11 +1,11 @@
-public import SQLiteFile
+package import SQLiteFile
 
 extension DamagedDatabase {
   /// Pages that something leads to but that are not readable as b-tree pages: their content is lost in whole or in
   /// part. Pages of indexes are left out, because an index holds nothing that the rows do not hold.
   ///
   /// - Returns: at most `limit` page numbers in ascending order, and the number of all such pages.
-  public func unreadablePages(limit: Int = 1000) -> (pages: [UInt32], count: Int) {
+  package func unreadablePages(limit: Int = 1000) -> (pages: [UInt32], count: Int) {
     var pages: [UInt32] = []
     var count = 0
     let roots = Set(schemaEntries.map(\.rootPage))
@@ -47,7 +47,7 @@ extension DamagedDatabase {
   }
 
   /// The file that holds a page, and the offset of the page in it, in bytes.
-  public func place(of page: UInt32) -> (member: Finding.Member, offset: Int64) {
+  package func place(of page: UInt32) -> (member: Finding.Member, offset: Int64) {
     let place = reader.location(of: page)
     return (place.member, place.offset)
   }

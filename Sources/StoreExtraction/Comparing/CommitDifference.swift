@@ -1,29 +1,29 @@
 import SQLiteFile
 
 /// What a commit in the write-ahead log did to the rows of one table.
-public struct CommittedChange: Sendable, Equatable {
+package struct CommittedChange: Sendable, Equatable {
   /// The table's name.
-  public let table: String
+  package let table: String
   /// Whether the commit made the table, removed it, or neither.
-  public let tableChange: TableChange
+  package let tableChange: TableChange
   /// Rows that were added.
-  public private(set) var added = 0
+  package private(set) var added = 0
   /// Rows whose values changed.
-  public private(set) var changed = 0
+  package private(set) var changed = 0
   /// Rows that were removed.
-  public private(set) var removed = 0
+  package private(set) var removed = 0
   /// Row ids of added rows, at most ``keyLimit``.
-  public private(set) var addedKeys: [Int64] = []
+  package private(set) var addedKeys: [Int64] = []
   /// Row ids of changed rows, at most ``keyLimit``.
-  public private(set) var changedKeys: [Int64] = []
+  package private(set) var changedKeys: [Int64] = []
   /// Row ids of removed rows, at most ``keyLimit``.
-  public private(set) var removedKeys: [Int64] = []
+  package private(set) var removedKeys: [Int64] = []
 
   /// How many row ids of each kind are kept.
-  public static let keyLimit = 20
+  package static let keyLimit = 20
 
   /// What happened to the table itself.
-  public enum TableChange: String, Sendable {
+  package enum TableChange: String, Sendable {
     /// The table is in both states.
     case none
     /// The commit made it.

@@ -1,5 +1,5 @@
 import Foundation
-public import SQLiteFile
+package import SQLiteFile
 
 extension StoreComparison {
   /// Compares and writes the differences as JSON.
@@ -13,8 +13,9 @@ extension StoreComparison {
   ///   - descriptor: an open file descriptor; it is not closed.
   /// - Returns: the report.
   /// - Throws: `SQLiteFileError` when the device fails or the output cannot be written.
-  public func writeJSON(as form: JSONForm, limit: Int? = nil, to descriptor: Int32) throws -> Report
-  {
+  package func writeJSON(
+    as form: JSONForm, limit: Int? = nil, to descriptor: Int32
+  ) throws -> Report {
     var output = OutputBuffer(descriptor: descriptor)
     var written = 0
     if form == .object { output.append("{\"rows\":[\n") }

@@ -1,120 +1,120 @@
-public import CoreDataStore
-public import SQLiteFile
+package import CoreDataStore
+package import SQLiteFile
 import SafeText
 
 /// The differences between two stores, row by row.
 ///
 /// Tables and columns are compared by name. Tables with row ids are read side by side in key order, so that memory use
 /// stays constant; of others, checksums of the rows are kept.
-public final class StoreComparison {
+package final class StoreComparison {
   /// The differences without the rows themselves.
-  public struct Report: Sendable, Codable {
+  package struct Report: Sendable, Codable {
     /// The name of the schema of the JSON form.
-    public var schema = "lifeboat.comparison"
+    package var schema = "lifeboat.comparison"
     /// The version of that schema; it only increases.
-    public var version = 1
+    package var version = 1
     /// The first store.
-    public var old: Side
+    package var old: Side
     /// The second store.
-    public var new: Side
+    package var new: Side
     /// Whether nothing differs.
-    public var isEqual = true
+    package var isEqual = true
     /// Differences of tables, columns, indexes, views and triggers.
-    public var schemaChanges: [SchemaChange] = []
+    package var schemaChanges: [SchemaChange] = []
     /// Differences of the metadata and of the recorded version hashes.
-    public var metadataChanges: [MetadataChange] = []
+    package var metadataChanges: [MetadataChange] = []
     /// Tables whose rows differ or could not be compared.
-    public var tables: [TableDifference] = []
+    package var tables: [TableDifference] = []
     /// Rows added in all tables.
-    public var addedCount = 0
+    package var addedCount = 0
     /// Rows removed in all tables.
-    public var removedCount = 0
+    package var removedCount = 0
     /// Rows changed in all tables.
-    public var changedCount = 0
+    package var changedCount = 0
     /// How many findings of damage both stores have; rows may differ only because of damage.
-    public var damageCount = 0
+    package var damageCount = 0
   }
 
   /// One of the two stores.
-  public struct Side: Sendable, Codable {
+  package struct Side: Sendable, Codable {
     /// The path as given.
-    public var path: String
+    package var path: String
     /// Size of the main file in bytes.
-    public var sizeBytes: Int64
+    package var sizeBytes: Int64
     /// Bytes in a page.
-    public var pageSizeBytes: Int
+    package var pageSizeBytes: Int
     /// Pages after the last commit.
-    public var pageCount: UInt32
+    package var pageCount: UInt32
     /// Pages that are free.
-    public var freePageCount: UInt32
+    package var freePageCount: UInt32
   }
 
   /// A difference of the schema.
-  public struct SchemaChange: Sendable, Codable, Equatable {
+  package struct SchemaChange: Sendable, Codable, Equatable {
     /// `added`, `removed` or `changed`.
-    public var change: String
+    package var change: String
     /// `table`, `column`, `index`, `view` or `trigger`.
-    public var type: String
+    package var type: String
     /// The name; of a column with its table, as `ZNOTE.ZTITLE`.
-    public var name: String
+    package var name: String
     /// The declared type or the statement as it was; nil when it was added.
-    public var old: String?
+    package var old: String?
     /// The declared type or the statement as it is; nil when it was removed.
-    public var new: String?
+    package var new: String?
   }
 
   /// A difference of the metadata.
-  public struct MetadataChange: Sendable, Codable, Equatable {
+  package struct MetadataChange: Sendable, Codable, Equatable {
     /// What differs, such as `uuid` or `versionHash.Note`.
-    public var name: String
+    package var name: String
     /// As it was; nil when it was not there.
-    public var old: String?
+    package var old: String?
     /// As it is; nil when it is not there.
-    public var new: String?
+    package var new: String?
   }
 
   /// The rows of a table.
-  public struct TableDifference: Sendable, Codable, Equatable {
+  package struct TableDifference: Sendable, Codable, Equatable {
     /// The table.
-    public var table: String
+    package var table: String
     /// Rows that only the new store has.
-    public var addedCount = 0
+    package var addedCount = 0
     /// Rows that only the old store has.
-    public var removedCount = 0
+    package var removedCount = 0
     /// Rows with the same key but other values.
-    public var changedCount = 0
+    package var changedCount = 0
     /// Rows of the old store.
-    public var oldRowCount = 0
+    package var oldRowCount = 0
     /// Rows of the new store.
-    public var newRowCount = 0
+    package var newRowCount = 0
     /// Why rows were not compared; nil when they were.
-    public var problem: String?
+    package var problem: String?
 
     var isEqual: Bool { addedCount + removedCount + changedCount == 0 && problem == nil }
   }
 
   /// A row that differs.
-  public struct Row: Sendable {
+  package struct Row: Sendable {
     let change: RowChange
     /// The table.
-    public let table: String
+    package let table: String
     /// The entity; nil for rows that do not belong to an entity.
-    public let entity: String?
+    package let entity: String?
     /// The columns that differ, with their places in the old and the new row; all columns of a row that was added or
     /// removed.
     let columns: [(name: String, old: Int?, new: Int?)]
     /// `added`, `removed` or `changed`.
-    public var kind: String { change.kind.rawValue }
+    package var kind: String { change.kind.rawValue }
     /// The row id, which is the primary key of an entity's row; nil in a table without row ids.
-    public var rowID: Int64? { change.rowID }
+    package var rowID: Int64? { change.rowID }
     /// The names of the columns that differ.
-    public var columnNames: [String] { columns.map(\.name) }
+    package var columnNames: [String] { columns.map(\.name) }
   }
 
   /// The first store.
-  public let old: CoreDataStore
+  package let old: CoreDataStore
   /// The second store.
-  public let new: CoreDataStore
+  package let new: CoreDataStore
   private let entityNames: Set<String>?
   private var wanted: (old: Set<String>, new: Set<String>)?
 
@@ -130,7 +130,7 @@ public final class StoreComparison {
   ///   - logView: which part of the write-ahead logs counts.
   /// - Throws: `SQLiteFileError` when a file cannot be opened or is no database; ``ExtractionError`` for a name that
   ///   neither store has.
-  public init(
+  package init(
     _ oldPath: String, _ newPath: String, entityNames: Set<String>? = nil,
     logView: SQLiteDatabase.LogView = .committed
   ) throws {
@@ -161,7 +161,7 @@ public final class StoreComparison {
   /// - Parameter receive: receives a row and returns whether it wants more; all are counted in any case.
   /// - Returns: the report.
   /// - Throws: `SQLiteFileError` when the device fails.
-  public func run(_ receive: (Row) -> Bool) throws -> Report {
+  package func run(_ receive: (Row) -> Bool) throws -> Report {
     var report = Report(old: Side(old.database), new: Side(new.database))
     if entityNames == nil {
       report.schemaChanges = SchemaComparison.changes(old.database.schema, new.database.schema)
@@ -185,7 +185,7 @@ public final class StoreComparison {
   }
 
   /// What was found in both stores.
-  public var findings: [(path: String, list: FindingList)] {
+  package var findings: [(path: String, list: FindingList)] {
     [(old.database.path, old.findings), (new.database.path, new.findings)]
   }
 

@@ -1,12 +1,12 @@
-public import CoreDataStore
-public import SQLiteFile
+package import CoreDataStore
+package import SQLiteFile
 import SQLiteForensics
 
 /// The events of a store that it records itself: its persistent history, the commits in its write-ahead log, the other
 /// frames that are left there, and on request the dates in its rows.
-public final class StoreTimeline {
+package final class StoreTimeline {
   /// An event.
-  public enum Event: Sendable {
+  package enum Event: Sendable {
     /// A change that the persistent history recorded.
     case change(HistoryChange)
     /// A transaction of the persistent history whose changes are no longer recorded.
@@ -20,88 +20,88 @@ public final class StoreTimeline {
   }
 
   /// A transaction of the persistent history.
-  public struct HistoryTransaction: Sendable {
+  package struct HistoryTransaction: Sendable {
     /// Its primary key; nil when the change does not give it.
-    public let key: Int64?
+    package let key: Int64?
     /// Its date; nil when the store does not give it.
-    public let date: ReferenceDate?
+    package let date: ReferenceDate?
     /// The author that the app gave.
-    public let author: String?
+    package let author: String?
     /// The name of the context.
-    public let context: String?
+    package let context: String?
     /// The process.
-    public let process: String?
+    package let process: String?
     /// The bundle.
-    public let bundle: String?
+    package let bundle: String?
   }
 
   /// A change that the persistent history recorded.
-  public struct HistoryChange: Sendable {
+  package struct HistoryChange: Sendable {
     /// `insert`, `update`, `delete`, or the number of an unknown kind.
-    public let change: String
+    package let change: String
     /// The entity; nil when its number belongs to no entity.
-    public let entity: String?
+    package let entity: String?
     /// The number of the entity.
-    public let entityNumber: Int64?
+    package let entityNumber: Int64?
     /// The primary key of the row.
-    public let primaryKey: Int64?
+    package let primaryKey: Int64?
     /// What the app asked to keep of a deleted row, in the order of the store.
-    public let tombstones: [StoredValue]
+    package let tombstones: [StoredValue]
     /// The transaction.
-    public let transaction: HistoryTransaction
+    package let transaction: HistoryTransaction
   }
 
   /// A date in a row.
-  public struct RowDate: Sendable {
+  package struct RowDate: Sendable {
     /// The date.
-    public let date: ReferenceDate
+    package let date: ReferenceDate
     /// The entity.
-    public let entity: String
+    package let entity: String
     /// The primary key of the row.
-    public let primaryKey: Int64
+    package let primaryKey: Int64
     /// The attribute that holds it.
-    public let property: String
+    package let property: String
   }
 
   /// A commit in the write-ahead log. It has a place in the order of commits but no time.
-  public struct LogCommit: Sendable {
+  package struct LogCommit: Sendable {
     /// Its number, from 1.
-    public let number: Int
+    package let number: Int
     /// Frames that it wrote.
-    public let frameCount: Int
+    package let frameCount: Int
     /// Different pages among these frames.
-    public let pageCount: Int
+    package let pageCount: Int
     /// Size of the database in pages after it.
-    public let databasePageCount: UInt32
+    package let databasePageCount: UInt32
     /// Pages among them that are not b-tree pages: overflow, free and pointer-map pages. A change that only they show
     /// is not among ``tables``. Nil when the state cannot be read.
-    public let otherPageCount: Int?
+    package let otherPageCount: Int?
     /// What it did to rows, by table; nil when a state cannot be read.
-    public let tables: [CommittedChange]?
+    package let tables: [CommittedChange]?
     /// Tables that it may have changed and that cannot be compared because their rows have no row ids.
-    public let tablesNotCompared: [String]
+    package let tablesNotCompared: [String]
     /// The date of the transaction in the persistent history that was committed with it, if any.
-    public let date: ReferenceDate?
+    package let date: ReferenceDate?
   }
 
   /// Frames in the log that belong to no commit of this generation.
-  public struct LogRemainder: Sendable {
+  package struct LogRemainder: Sendable {
     /// `uncommitted`, `stale` or `unverified`.
-    public let kind: String
+    package let kind: String
     /// Frames.
-    public let frameCount: Int
+    package let frameCount: Int
     /// Commits among them.
-    public let commitCount: Int
+    package let commitCount: Int
     /// Frames that agree with their checksums.
-    public let verifiedCount: Int
+    package let verifiedCount: Int
   }
 
   /// The store.
-  public let store: CoreDataStore
+  package let store: CoreDataStore
   /// What was found while reading.
-  public private(set) var findings = FindingList()
+  package private(set) var findings = FindingList()
   /// Dates that were left out because there are too many to sort.
-  public private(set) var omittedDateCount = 0
+  package private(set) var omittedDateCount = 0
 
   private let includesDates: Bool
 
@@ -114,7 +114,7 @@ public final class StoreTimeline {
   ///   - path: the main file.
   ///   - includesDates: whether the dates in rows are also events.
   /// - Throws: `SQLiteFileError` when the file cannot be opened or is no database.
-  public init(path: String, includesDates: Bool = false) throws {
+  package init(path: String, includesDates: Bool = false) throws {
     store = try CoreDataStore(path: path)
     self.includesDates = includesDates
   }
@@ -125,7 +125,7 @@ public final class StoreTimeline {
   ///
   /// - Parameter receive: receives an event and returns whether it wants the next.
   /// - Throws: `SQLiteFileError` when the device fails.
-  public func forEachEvent(_ receive: (Event) -> Bool) throws {
+  package func forEachEvent(_ receive: (Event) -> Bool) throws {
     var goesOn = true
     let history = try PersistentHistory(store.database)
     var dated = try datedEntries(history)

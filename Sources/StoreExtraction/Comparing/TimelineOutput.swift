@@ -1,9 +1,9 @@
-public import CoreDataStore
+package import CoreDataStore
 import SafeText
 import SQLiteFile
 
 /// The forms in which a timeline is written for programs.
-public enum TimelineForm: String, Sendable, CaseIterable {
+package enum TimelineForm: String, Sendable, CaseIterable {
   /// An object of JSON on each line.
   case ndjson
   /// The same for Timesketch: `message`, `datetime` and `timestamp_desc`; events without a date are left out.
@@ -12,7 +12,7 @@ public enum TimelineForm: String, Sendable, CaseIterable {
 
 extension StoreTimeline.Event {
   /// The date; nil when it is not known.
-  public var date: ReferenceDate? {
+  package var date: ReferenceDate? {
     switch self {
     case .change(let change): change.transaction.date
     case .transaction(let transaction): transaction.date
@@ -23,7 +23,7 @@ extension StoreTimeline.Event {
   }
 
   /// What happened, in a sentence without a full stop.
-  public var sentence: String {
+  package var sentence: String {
     switch self {
     case .change(let change):
       "\(change.verb) \(change.entityText) \(change.primaryKey.map(String.init) ?? "?")"
@@ -99,11 +99,11 @@ extension StoreTimeline.LogRemainder {
 
 extension StoreTimeline {
   /// How many events were written, and how many were left out because they have no date.
-  public struct Written: Sendable {
+  package struct Written: Sendable {
     /// Events written.
-    public var eventCount = 0
+    package var eventCount = 0
     /// Events left out because the form requires a date.
-    public var undatedCount = 0
+    package var undatedCount = 0
   }
 
   /// Writes the events.
@@ -114,7 +114,7 @@ extension StoreTimeline {
   ///   - descriptor: an open file descriptor; it is not closed.
   /// - Returns: how many events were written.
   /// - Throws: `SQLiteFileError` when the device fails or the output cannot be written.
-  public func write(as form: TimelineForm, limit: Int? = nil, to descriptor: Int32) throws
+  package func write(as form: TimelineForm, limit: Int? = nil, to descriptor: Int32) throws
     -> Written
   {
     var output = OutputBuffer(descriptor: descriptor)

@@ -1,53 +1,53 @@
-public import SQLiteFile
+package import SQLiteFile
 
 /// What making a sound file of a damaged one finds.
 extension Finding.ID {
   /// Rows do not fit into their table; they are kept in a table of their own.
-  public static let recoverConflict = Self(rawValue: "recover.conflict")
+  package static let recoverConflict = Self(rawValue: "recover.conflict")
   /// Note: rows were found twice, with the same values; they are in the new file once.
-  public static let recoverRepeated = Self(rawValue: "recover.repeated")
+  package static let recoverRepeated = Self(rawValue: "recover.repeated")
   /// Rows have partial values; these are NULL, and what is left of them is kept elsewhere.
-  public static let recoverPartial = Self(rawValue: "recover.partial")
+  package static let recoverPartial = Self(rawValue: "recover.partial")
   /// Rows may belong to any of several tables; they are kept in a table of their own.
-  public static let recoverUnattributed = Self(rawValue: "recover.unattributed")
+  package static let recoverUnattributed = Self(rawValue: "recover.unattributed")
   /// Rows have a new row id because theirs is lost.
-  public static let recoverRenumbered = Self(rawValue: "recover.renumbered")
+  package static let recoverRenumbered = Self(rawValue: "recover.renumbered")
   /// Nothing leads to the rows of a table WITHOUT ROWID.
-  public static let recoverWithoutRowID = Self(rawValue: "recover.withoutRowID")
+  package static let recoverWithoutRowID = Self(rawValue: "recover.withoutRowID")
   /// A table is made without types and constraints.
-  public static let recoverTableSimplified = Self(rawValue: "recover.tableSimplified")
+  package static let recoverTableSimplified = Self(rawValue: "recover.tableSimplified")
   /// A table cannot be made at all; its rows are kept with those of uncertain tables.
-  public static let recoverTableNotMade = Self(rawValue: "recover.tableNotMade")
+  package static let recoverTableNotMade = Self(rawValue: "recover.tableNotMade")
   /// Nothing in the store describes a table; it is made empty because an example names it.
-  public static let recoverTableAssumed = Self(rawValue: "recover.tableAssumed")
+  package static let recoverTableAssumed = Self(rawValue: "recover.tableAssumed")
   /// A table has another name in the new file.
-  public static let recoverTableRenamed = Self(rawValue: "recover.tableRenamed")
+  package static let recoverTableRenamed = Self(rawValue: "recover.tableRenamed")
   /// A table has more columns than SQLite allows; the last ones are in one column, as JSON.
-  public static let recoverColumnsFolded = Self(rawValue: "recover.columnsFolded")
+  package static let recoverColumnsFolded = Self(rawValue: "recover.columnsFolded")
   /// Columns that are computed when they are read cannot be kept; no row stored them.
-  public static let recoverComputedLeftOut = Self(rawValue: "recover.computedLeftOut")
+  package static let recoverComputedLeftOut = Self(rawValue: "recover.computedLeftOut")
   /// A CHECK constraint is false for rows that are in its table.
-  public static let recoverCheckFails = Self(rawValue: "recover.checkFails")
+  package static let recoverCheckFails = Self(rawValue: "recover.checkFails")
   /// An index cannot be made.
-  public static let recoverIndexNotBuilt = Self(rawValue: "recover.indexNotBuilt")
+  package static let recoverIndexNotBuilt = Self(rawValue: "recover.indexNotBuilt")
   /// A view cannot be made.
-  public static let recoverViewNotBuilt = Self(rawValue: "recover.viewNotBuilt")
+  package static let recoverViewNotBuilt = Self(rawValue: "recover.viewNotBuilt")
   /// A trigger cannot be made.
-  public static let recoverTriggerNotBuilt = Self(rawValue: "recover.triggerNotBuilt")
+  package static let recoverTriggerNotBuilt = Self(rawValue: "recover.triggerNotBuilt")
   /// A virtual table cannot be added to the schema, or its index may not agree with its rows.
-  public static let recoverVirtualTable = Self(rawValue: "recover.virtualTable")
+  package static let recoverVirtualTable = Self(rawValue: "recover.virtualTable")
   /// A row names a file of external binary data that is not there.
-  public static let recoverExternalMissing = Self(rawValue: "recover.externalMissing")
+  package static let recoverExternalMissing = Self(rawValue: "recover.externalMissing")
   /// This user may not read files of external binary data, so they are not copied.
-  public static let recoverExternalUnread = Self(rawValue: "recover.externalUnread")
+  package static let recoverExternalUnread = Self(rawValue: "recover.externalUnread")
   /// A row names a file of external binary data that is empty.
-  public static let recoverExternalEmpty = Self(rawValue: "recover.externalEmpty")
+  package static let recoverExternalEmpty = Self(rawValue: "recover.externalEmpty")
   /// A row names a file of external binary data that holds only zeros.
-  public static let recoverExternalZeroed = Self(rawValue: "recover.externalZeroed")
+  package static let recoverExternalZeroed = Self(rawValue: "recover.externalZeroed")
   /// A file of external binary data is larger than a value in SQLite can be; it is left out.
-  public static let recoverExternalTooLarge = Self(rawValue: "recover.externalTooLarge")
+  package static let recoverExternalTooLarge = Self(rawValue: "recover.externalTooLarge")
   /// A file of external binary data is not named by any row.
-  public static let recoverExternalStray = Self(rawValue: "recover.externalStray")
+  package static let recoverExternalStray = Self(rawValue: "recover.externalStray")
   /// The new file and the old one have the same folder of external binary data.
-  public static let recoverExternalShared = Self(rawValue: "recover.externalShared")
+  package static let recoverExternalShared = Self(rawValue: "recover.externalShared")
 }

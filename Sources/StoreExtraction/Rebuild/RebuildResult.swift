@@ -3,23 +3,23 @@ public import SQLiteFile
 /// What rebuilding a store gave, or would give.
 public struct RebuildResult: Sendable, Codable {
   /// The name of the schema of the JSON form.
-  public var schema = "lifeboat.recover"
+  package var schema = "lifeboat.recover"
   /// The version of that schema; it only grows.
-  public var version = 1
+  package var version = 1
   /// The store.
-  public var source: String
+  package var source: String
   /// The new file; nil for a trial.
   public var output: String?
   /// Bytes in a page of the source.
-  public var pageSizeBytes: Int
+  package var pageSizeBytes: Int
   /// Pages of the source, missing ones counted.
-  public var pageCount: UInt32
+  package var pageCount: UInt32
   /// Pages that something leads to and that cannot be read.
-  public var unreadablePageCount: Int
+  package var unreadablePageCount: Int
   /// Pages that the header counts and the file does not have.
-  public var missingPageCount = 0
+  package var missingPageCount = 0
   /// Files beside the store that hold values of its rows; nil when no row names any.
-  public var externalFiles: ExternalFiles?
+  package var externalFiles: ExternalFiles?
   /// The tables, in the order of the file.
   public var tables: [Table] = []
   /// Live rows in their tables.
@@ -44,21 +44,21 @@ public struct RebuildResult: Sendable, Codable {
   }
 
   /// Files of external binary data.
-  public struct ExternalFiles: Sendable, Codable {
+  package struct ExternalFiles: Sendable, Codable {
     /// Files that rows name and that are there.
-    public var fileCount = 0
+    package var fileCount = 0
     /// Their bytes.
-    public var sizeBytes: Int64 = 0
+    package var sizeBytes: Int64 = 0
     /// Files that live rows name and that are not there.
-    public var missingCount = 0
+    package var missingCount = 0
     /// Files among them that are empty although live rows name them.
-    public var emptyCount = 0
+    package var emptyCount = 0
     /// Files among them that have nothing but zeros although live rows name them.
-    public var zeroedCount = 0
+    package var zeroedCount = 0
     /// Files beside them that no row names; 0 also where not all rows were read.
-    public var strayCount = 0
+    package var strayCount = 0
     /// The folder that they were copied into; nil for a trial, and when it is the store's own.
-    public var output: String?
+    package var output: String?
   }
 
   /// A table.
@@ -68,20 +68,20 @@ public struct RebuildResult: Sendable, Codable {
     /// The name in the new file, where it is another.
     public var target: String
     /// Who described it.
-    public var source: DamagedStore.TableSource
+    package var source: DamagedStore.TableSource
     /// Rows that are in it.
     public var rowCount = 0
     /// Rows of these of which a value is not whole.
     public var partialRowCount = 0
     /// Rows that a constraint keeps out, or their page contradicts.
-    public var conflictCount = 0
+    package var conflictCount = 0
     /// Rows that were met twice, equal in every value.
-    public var repeatedCount = 0
+    package var repeatedCount = 0
     /// Rows that were given a new row id because theirs is lost.
-    public var renumberedCount = 0
+    package var renumberedCount = 0
     /// Deleted rows.
-    public var deletedCount = 0
+    package var deletedCount = 0
     /// True for an empty table of which nothing in the store tells, only what `--like` named; nil for all others.
-    public var isAssumed: Bool?
+    package var isAssumed: Bool?
   }
 }

@@ -8,7 +8,7 @@ import SafeText
 /// row ids, and beside them what could not be put in its place.
 public struct StoreRebuild: Sendable {
   /// Of which rows their origin is told in the new file.
-  public enum Provenance: String, Sendable, CaseIterable {
+  package enum Provenance: String, Sendable, CaseIterable {
     /// Of those that are not ordinary: with a value that is not whole, kept back, unattributed or deleted.
     case notable
     /// Of all.
@@ -16,7 +16,7 @@ public struct StoreRebuild: Sendable {
   }
 
   /// Of which rows their origin is told.
-  public var provenance = Provenance.notable
+  package var provenance = Provenance.notable
   /// Whether deleted rows are looked for; they get tables of their own.
   public var includesDeleted = false
   /// Whether SQLite checks a large file in full before it gets its name, and not only quickly.
@@ -33,7 +33,7 @@ public struct StoreRebuild: Sendable {
   ///
   /// Constraints are not tried, so that rows which they keep out count as rows of their table.
   /// - Throws: `SQLiteFileError` when the device fails.
-  public func survey(_ store: DamagedStore) throws -> RebuildResult {
+  package func survey(_ store: DamagedStore) throws -> RebuildResult {
     let watch = EvidenceWatch(store.database.path)
     var count = RebuildCount(store)
     try count.run(includesDeleted: includesDeleted, progress)

@@ -1,14 +1,14 @@
 import CoreDataForensics
-public import CoreDataStore
+package import CoreDataStore
 public import ObjectModel
 public import SQLiteFile
-public import SQLiteForensics
+package import SQLiteForensics
 
 /// A store that is read page by page, with all that is known of its tables: from the file itself, from the model that
 /// it carries, and from models or healthy stores that were named for what the file has lost.
 public final class DamagedStore {
   /// What describes a table.
-  public enum TableSource: String, Sendable, Codable {
+  package enum TableSource: String, Sendable, Codable {
     /// The file's own schema.
     case schema
     /// Core Data's rules, with or without the model that the file carries.
@@ -18,19 +18,19 @@ public final class DamagedStore {
   }
 
   /// The file.
-  public let database: DamagedDatabase
+  package let database: DamagedDatabase
   /// What kind of file it is, as far as the readable part tells.
-  public private(set) var kind = CoreDataStore.Kind.sqlite
+  package private(set) var kind = CoreDataStore.Kind.sqlite
   /// The model that rows are named by: the given one, the one that the file carries, or a named one that fits. Nil when
   /// there is none.
-  public private(set) var model: ManagedObjectModel?
+  package private(set) var model: ManagedObjectModel?
   /// The entities numbered in `Z_PRIMARYKEY`, as far as its rows can be read.
-  public let entities: [EntityRecord]
+  package let entities: [EntityRecord]
   /// What describes each of the database's tables.
-  public private(set) var sources: [TableSource] = []
+  package private(set) var sources: [TableSource] = []
   /// CREATE statements of indexes, views, triggers and virtual tables: the file's own first, then those of tables that
   /// the file does not describe.
-  public private(set) var companions: [SchemaEntry] = []
+  package private(set) var companions: [SchemaEntry] = []
 
   /// Opens the file at `path`, damaged or not.
   ///
@@ -40,13 +40,19 @@ public final class DamagedStore {
   ///   - like: paths of models (anything that ``ModelCollection`` reads) and of healthy stores, the most trusted first.
   ///     They complete what the file itself does not tell.
   ///   - model: the model to name rows by; nil for the one that the file carries.
-  ///   - tellPassedOver: receives what could not be read in a folder in `like`, before the folder is used.
   /// - Throws: `SQLiteFileError` when the file is not a database, `ModelError` and ``ExtractionError`` when a path in
   ///   `like` holds nothing usable.
-  public init(
+  public convenience init(
     path: String, logView: SQLiteDatabase.LogView = .committed, like: [String] = [],
-    model: ManagedObjectModel? = nil,
-    tellPassedOver: (StoreFinder.PassedOver) -> Void = { _ in }
+    model: ManagedObjectModel? = nil
+  ) throws {
+    try self.init(path: path, logView: logView, like: like, model: model) { _ in }
+  }
+
+  /// The same; `tellPassedOver` receives what could not be read in a folder in `like`, before the folder is used.
+  package init(
+    path: String, logView: SQLiteDatabase.LogView = .committed, like: [String] = [],
+    model: ManagedObjectModel? = nil, tellPassedOver: (StoreFinder.PassedOver) -> Void
   ) throws {
     let examples = try like.map { try Example($0) }
     for example in examples { for other in example.passedOver { tellPassedOver(other) } }

@@ -1,6 +1,6 @@
 import CoreDataStore
 import SQLiteFile
-public import SQLiteForensics
+package import SQLiteForensics
 
 extension RecoveredRowOutput {
   private var database: DamagedDatabase { store.database }
@@ -14,7 +14,7 @@ extension RecoveredRowOutput {
   /// Writes the rows of one table as CSV: its columns as SQLite stores them, then the origin of each row.
   /// - Throws: ``ExtractionError`` with `unknownName`; `SQLiteFileError` when the device fails or the output cannot be
   ///   written.
-  public func writeTableCSV(
+  package func writeTableCSV(
     _ selection: DamagedDatabase.Selection, of table: String, to descriptor: Int32
   ) throws -> Outcome {
     guard let expected = database.tables.first(where: { $0.name == table }) else {
@@ -63,7 +63,7 @@ extension RecoveredRowOutput {
   /// Writes the rows of one entity, without its subentities, as CSV: `_pk` and the properties, then the origin of each
   /// row.
   /// - Throws: as ``forEachRow(_:_:)``, and when the output cannot be written.
-  public func writeCSV(
+  package func writeCSV(
     _ selection: DamagedDatabase.Selection, of entity: String, to descriptor: Int32
   ) throws -> Outcome {
     var output = OutputBuffer(descriptor: descriptor)

@@ -1,35 +1,35 @@
 import CoreDataForensics
-public import CoreDataStore
+package import CoreDataStore
 import ObjectModel
-public import SQLiteFile
-public import SQLiteForensics
+package import SQLiteFile
+package import SQLiteForensics
 import SafeText
 
 /// Writes rows of a damaged store, also deleted ones, to an open file descriptor.
-public struct RecoveredRowOutput {
+package struct RecoveredRowOutput {
   /// What was written.
-  public struct Outcome: Sendable {
+  package struct Outcome: Sendable {
     /// Rows written.
-    public var rowCount = 0
+    package var rowCount = 0
     /// Partial live rows among them.
-    public var partialCount = 0
+    package var partialCount = 0
     /// Rows whose table is not certain; they have no entity and are not shown.
-    public var unattributedCount = 0
+    package var unattributedCount = 0
   }
 
   /// The names of entities, which include their descendants, and of tables; nil for all.
-  public var names: Set<String>?
+  package var names: Set<String>?
   /// How many rows are written at most; nil for all.
-  public var limit: Int?
+  package var limit: Int?
   /// How binary values are written.
-  public var blobs = BlobForm.hex
+  package var blobs = BlobForm.hex
   /// Whether text in CSV that a spreadsheet would take for a formula gets an apostrophe.
-  public var isSafeForSpreadsheets = false
+  package var isSafeForSpreadsheets = false
   let store: DamagedStore
   private let naming: RecoveredNaming
 
   /// An output for all rows of a store.
-  public init(_ store: DamagedStore) {
+  package init(_ store: DamagedStore) {
     self.store = store
     naming = RecoveredNaming(
       tables: store.database.tables, entities: store.entities, model: store.model,
@@ -38,7 +38,7 @@ public struct RecoveredRowOutput {
 
   /// The tables that ``names`` select, by their own name or by that of an entity.
   /// - Throws: ``ExtractionError`` with `unknownName`.
-  public func tableNames() throws(ExtractionError) -> Set<String>? {
+  package func tableNames() throws(ExtractionError) -> Set<String>? {
     guard let names else { return nil }
     var found: Set<String> = []
     for name in names {
@@ -69,7 +69,7 @@ public struct RecoveredRowOutput {
 
   /// Hands rows of entities to `receive`, with their state and their partial values, until it returns false.
   /// - Throws: ``ExtractionError`` with `unknownName`; `SQLiteFileError` when the device fails.
-  public func forEachRow(
+  package func forEachRow(
     _ selection: DamagedDatabase.Selection,
     _ receive: (_ row: ManagedRow, _ columns: [Int], _ recovered: RecoveredRow) -> Bool
   ) throws -> Outcome {
@@ -98,7 +98,7 @@ public struct RecoveredRowOutput {
 
   /// Writes rows of entities as JSON: like ordinary rows, then their state and origin.
   /// - Throws: as ``forEachRow(_:_:)``, and when the output cannot be written.
-  public func writeJSON(
+  package func writeJSON(
     _ selection: DamagedDatabase.Selection, as form: JSONForm = .lines, to descriptor: Int32
   ) throws -> Outcome {
     var output = OutputBuffer(descriptor: descriptor)

@@ -27,7 +27,7 @@ public struct RowOutput: Sendable {
   }
 
   /// What to write.
-  public var options: Options
+  package var options: Options
 
   /// An output with these options.
   public init(_ options: Options = Options()) { self.options = options }
@@ -55,7 +55,7 @@ public struct RowOutput: Sendable {
 
   /// Writes the rows of one entity, without its descendants, as CSV with a header line.
   /// - Returns: the number of rows.
-  public func writeCSV(of entity: DescribedEntity, in store: CoreDataStore, to descriptor: Int32)
+  package func writeCSV(of entity: DescribedEntity, in store: CoreDataStore, to descriptor: Int32)
     throws -> Int
   {
     var output = OutputBuffer(descriptor: descriptor)

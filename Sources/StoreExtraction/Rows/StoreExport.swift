@@ -17,13 +17,13 @@ public struct StoreExport: Sendable {
   /// What was written.
   public struct Result: Sendable, Codable {
     /// The name of the schema of the JSON form.
-    public var schema = "lifeboat.extract"
+    package var schema = "lifeboat.extract"
     /// The version of that schema; it only increases.
-    public var version = 1
+    package var version = 1
     /// The store.
-    public let source: String
+    package let source: String
     /// The form.
-    public let format: String
+    package let format: String
     /// The folder or file.
     public let output: String
     /// What was written, entity by entity or table by table.
@@ -31,10 +31,10 @@ public struct StoreExport: Sendable {
     /// All rows together.
     public let rowCount: Int
     /// SHA-256 of each file of the store set, by name.
-    public let sourceSHA256: [String: String]
+    package let sourceSHA256: [String: String]
     /// Files beside the store that hold values of its rows, copied to the output under the names in the rows; nil when
     /// there are none.
-    public let externalFiles: RebuildResult.ExternalFiles?
+    package let externalFiles: RebuildResult.ExternalFiles?
     /// What was wrong or noteworthy in the store.
     public let findings: [Finding]
     /// How many of them are damage.

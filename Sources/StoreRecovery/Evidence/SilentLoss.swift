@@ -36,7 +36,7 @@ public struct SilentLoss: Sendable, Codable, Equatable {
   public var keptPages: Int?
 
   /// Creates a loss from its parts.
-  public init(kind: Kind, witness: Witness, frames: Int? = nil, keptPages: Int? = nil) {
+  package init(kind: Kind, witness: Witness, frames: Int? = nil, keptPages: Int? = nil) {
     self.kind = kind
     self.witness = witness
     self.frames = frames

@@ -1,21 +1,21 @@
 extension StoreEvidence {
   /// How often the same failure has happened before, in this build of the app.
-  public struct Repetition: Sendable, Codable, Equatable {
+  package struct Repetition: Sendable, Codable, Equatable {
     /// What identifies a failure: finding, rule and outermost error.
-    public var fingerprint: String
+    package var fingerprint: String
     /// Whether the record of earlier failures could be read.
-    public var isKnown = true
+    package var isKnown = true
     /// How often this build has set the store aside for this failure.
-    public var same = 0
+    package var same = 0
     /// How often this build has set the store aside for any reason.
-    public var all = 0
+    package var all = 0
     /// The incidents of this failure, as far as they are remembered, the newest last.
-    public var incidents: [String] = []
+    package var incidents: [String] = []
     /// Whether the host allows setting the store aside a second time; nil when it was not asked.
-    public var isAllowed: Bool?
+    package var isAllowed: Bool?
 
     /// A failure that did not happen before.
-    public init(fingerprint: String) { self.fingerprint = fingerprint }
+    package init(fingerprint: String) { self.fingerprint = fingerprint }
 
     /// The fingerprint of a failure.
     package static func fingerprint(_ verdict: Verdict, _ evidence: StoreEvidence) -> String {

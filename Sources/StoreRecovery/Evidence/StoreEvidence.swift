@@ -1,23 +1,23 @@
-public import CoreDataStore
-public import ObjectModel
+package import CoreDataStore
+package import ObjectModel
 import SafeText
 
 /// Plain facts about a store and about the failed attempt to open it. A fact that was not or could not be
 /// established is nil.
 public struct StoreEvidence: Sendable, Codable, Equatable {
   /// One member of the store set, as found before the opener ran.
-  public struct Member: Sendable, Codable, Equatable {
+  package struct Member: Sendable, Codable, Equatable {
     /// What the member is for.
-    public var role: StoreSet.Role
+    package var role: StoreSet.Role
     /// The path relative to the store's folder.
-    public var name: String
+    package var name: String
     /// What the path names.
-    public var kind: StoreSet.Kind
+    package var kind: StoreSet.Kind
     /// The size in bytes; 0 for anything but a file.
-    public var sizeBytes: Int64
+    package var sizeBytes: Int64
 
     /// Creates a member from its parts.
-    public init(role: StoreSet.Role, name: String, kind: StoreSet.Kind, sizeBytes: Int64) {
+    package init(role: StoreSet.Role, name: String, kind: StoreSet.Kind, sizeBytes: Int64) {
       self.role = role
       self.name = name
       self.kind = kind
@@ -26,23 +26,23 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
   }
 
   /// Facts from the first 100 bytes of the main file (SQLite file format, section 1.3).
-  public struct Header: Sendable, Codable, Equatable {
+  package struct Header: Sendable, Codable, Equatable {
     /// Whether the first 16 bytes are "SQLite format 3" and a zero byte.
-    public var isMagicRight: Bool
+    package var isMagicRight: Bool
     /// The page size in bytes, 512 to 65536; nil when the field holds no valid size.
-    public var pageSize: Int?
+    package var pageSize: Int?
     /// The read version; a reader that knows only 1 and 2 must not read a file with more.
-    public var readVersion: Int?
+    package var readVersion: Int?
     /// The file change counter.
-    public var changeCounter: UInt32?
+    package var changeCounter: UInt32?
     /// The size of the database in pages; nil when the field is stale, that is, when the change counter
     /// differs from the version-valid-for number.
-    public var pageCount: UInt32?
+    package var pageCount: UInt32?
     /// The schema format number, 1 to 4 for readers of today.
-    public var schemaFormat: UInt32?
+    package var schemaFormat: UInt32?
 
     /// Creates header facts from their parts.
-    public init(
+    package init(
       isMagicRight: Bool, pageSize: Int? = nil, readVersion: Int? = nil,
       changeCounter: UInt32? = nil, pageCount: UInt32? = nil, schemaFormat: UInt32? = nil
     ) {
@@ -56,22 +56,22 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
   }
 
   /// Facts about the write-ahead log.
-  public struct WAL: Sendable, Codable, Equatable {
+  package struct WAL: Sendable, Codable, Equatable {
     /// The size in bytes.
-    public var sizeBytes: Int64
+    package var sizeBytes: Int64
     /// Whether the header is valid: magic number and checksum; nil when there are fewer than 32 bytes.
-    public var isHeaderSound: Bool?
+    package var isHeaderSound: Bool?
     /// The frames of committed transactions that SQLite reads; nil when they were not counted.
-    public var committedFrames: Int?
+    package var committedFrames: Int?
     /// Committed frames that SQLite would drop and whose content is not in the main file, each page counted once: those
     /// after a damaged header or a damaged frame. nil when they were not counted.
-    public var lostFrames: Int?
+    package var lostFrames: Int?
     /// Committed rows that SQLite certainly does not read; nil when nothing proves a loss.
-    public var loss: SilentLoss?
+    package var loss: SilentLoss?
     /// A possible loss, where a healthy store may show the same; nil when there is none, or a certain one.
-    public var doubt: SilentLoss?
+    package var doubt: SilentLoss?
     /// The witnesses that know an earlier state of the log and find nothing missing; nil when none was checked.
-    public var witnesses: [SilentLoss.Witness]?
+    package var witnesses: [SilentLoss.Witness]?
     /// What a healthy open has to record; nil when the record is up to date. It is not part of the evidence.
     var unrecorded: HealthyOpen?
 
@@ -80,7 +80,7 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
     }
 
     /// Creates log facts from their parts.
-    public init(
+    package init(
       sizeBytes: Int64, isHeaderSound: Bool? = nil, committedFrames: Int? = nil,
       lostFrames: Int? = nil, loss: SilentLoss? = nil, doubt: SilentLoss? = nil,
       witnesses: [SilentLoss.Witness]? = nil
@@ -96,30 +96,30 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
   }
 
   /// Facts about the rollback journal.
-  public struct Journal: Sendable, Codable, Equatable {
+  package struct Journal: Sendable, Codable, Equatable {
     /// Whether its header is valid, so that SQLite plays it back into the main file. A journal that was emptied or
     /// whose header was zeroed (`PRAGMA journal_mode` TRUNCATE and PERSIST) is only kept for the next transaction, and
     /// the journal of the first transaction of a main file that is still empty restores nothing. nil when it could not
     /// be read.
-    public var isHot: Bool?
+    package var isHot: Bool?
 
     /// Creates journal facts from their parts.
-    public init(isHot: Bool? = nil) { self.isHot = isHot }
+    package init(isHot: Bool? = nil) { self.isHot = isHot }
   }
 
   /// The damage that reading the whole file found.
-  public struct Structure: Sendable, Codable, Equatable {
+  package struct Structure: Sendable, Codable, Equatable {
     /// The ids of the damage found, each once, sorted.
-    public var findings: [String]
+    package var findings: [String]
     /// How many places are damaged.
-    public var findingCount: Int
+    package var findingCount: Int
     /// Whether the header or the schema is so damaged that no program can open the file.
-    public var isUnopenable: Bool
+    package var isUnopenable: Bool
     /// Whether all tables were read; false when the time for it ran out.
-    public var isComplete: Bool
+    package var isComplete: Bool
 
     /// Creates structural facts from their parts.
-    public init(
+    package init(
       findings: [String], findingCount: Int, isUnopenable: Bool, isComplete: Bool = true
     ) {
       self.findings = findings
@@ -130,37 +130,37 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
   }
 
   /// One error of a chain, without its text, which may hold a user's data.
-  public struct ErrorLink: Sendable, Codable, Equatable {
+  package struct ErrorLink: Sendable, Codable, Equatable {
     /// The error's domain.
-    public var domain: String
+    package var domain: String
     /// The error's code in that domain.
-    public var code: Int
+    package var code: Int
 
     /// Creates a link from its parts.
-    public init(domain: String, code: Int) {
+    package init(domain: String, code: Int) {
       self.domain = domain
       self.code = code
     }
   }
 
   /// Facts about the failed open.
-  public struct Failure: Sendable, Codable, Equatable {
+  package struct Failure: Sendable, Codable, Equatable {
     /// The error and what it contains, outermost first.
-    public var chain: [ErrorLink]
+    package var chain: [ErrorLink]
     /// SQLite's extended result code.
-    public var sqliteCode: Int32?
+    package var sqliteCode: Int32?
     /// The outermost code of the Cocoa domain.
-    public var cocoaCode: Int?
+    package var cocoaCode: Int?
     /// The first code of the POSIX domain.
-    public var posixCode: Int32?
+    package var posixCode: Int32?
     /// Whether the text that came with SQLite's code 1 says "unsupported file format" or "malformed
     /// database schema".
-    public var blamesSchema: Bool
+    package var blamesSchema: Bool
     /// What the host says that its own error means; nil when it says nothing.
-    public var meaning: FailureMeaning?
+    package var meaning: FailureMeaning?
 
     /// Creates failure facts from their parts.
-    public init(
+    package init(
       chain: [ErrorLink] = [], sqliteCode: Int32? = nil, cocoaCode: Int? = nil,
       posixCode: Int32? = nil, blamesSchema: Bool = false, meaning: FailureMeaning? = nil
     ) {
@@ -174,71 +174,71 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
   }
 
   /// What the main file's path names; nil when nothing has that name.
-  public var mainKind: StoreSet.Kind?
+  package var mainKind: StoreSet.Kind?
   /// The main file's size in bytes; nil when it is not a file.
-  public var mainSizeBytes: Int64?
+  package var mainSizeBytes: Int64?
   /// The members that exist.
-  public var members: [Member]
+  package var members: [Member]
   /// Whether the folder of the store exists and is a folder.
-  public var folderExists: Bool
+  package var folderExists: Bool
   /// Facts from the header; nil when there are fewer than 16 bytes or they could not be read.
-  public var header: Header?
+  package var header: Header?
   /// Whether the first bytes look random, as those of an encrypted file do.
-  public var looksEncrypted: Bool?
+  package var looksEncrypted: Bool?
   /// Facts about the write-ahead log; nil when there is none and nothing shows that there was one.
-  public var wal: WAL?
+  package var wal: WAL?
   /// Facts about the rollback journal; nil when there is none.
-  public var journal: Journal?
+  package var journal: Journal?
   /// What the structure check found; nil when none ran.
-  public var structure: Structure?
+  package var structure: Structure?
   /// The store's UUID from its metadata.
-  public var storeUUID: String?
+  package var storeUUID: String?
   /// The version of the framework that wrote the metadata, for example 1344.
-  public var frameworkVersion: Int64?
+  package var frameworkVersion: Int64?
   /// The version of the rules by which hashes are compared, 3 in every store seen.
-  public var hashesVersion: Int64?
+  package var hashesVersion: Int64?
   /// The version hashes that the store records; nil when there are none that can be read.
-  public var recordedHashes: [String: VersionHash]?
+  package var recordedHashes: [String: VersionHash]?
   /// Whether the app expects a model.
-  public var expectsModel = false
+  package var expectsModel = false
   /// The name of the model version that the app expects; nil when it has none.
-  public var expectedVersion: String?
+  package var expectedVersion: String?
   /// The version hashes of the app's model that ``comparison`` is made with (a model may have several sets); nil when
   /// nothing was compared. For support: no verdict depends on it.
-  public var expectedHashes: [String: VersionHash]?
+  package var expectedHashes: [String: VersionHash]?
   /// How the recorded hashes compare with the expected ones; nil when no model is expected or no hashes
   /// could be read.
-  public var comparison: HashComparison?
+  package var comparison: HashComparison?
   /// Entities that both sides know and that are in no list of ``comparison``, because nothing confirms how
   /// their hash is computed; nil when nothing was compared.
-  public var undecided: [String]?
+  package var undecided: [String]?
   /// Whether the store has an entity that some known version of the app's model has too, under its name or an
   /// earlier one; nil when no model is expected, no hashes could be read, or a version could not be.
-  public var sharesEntities: Bool?
+  package var sharesEntities: Bool?
   /// The name of the model version that wrote the store.
-  public var writtenBy: String?
+  package var writtenBy: String?
   /// Whether a newer build of the app wrote the store; nil when unknown: hashes alone do not show it.
-  public var isNewerThanApp: Bool?
+  package var isNewerThanApp: Bool?
   /// Bytes that this user may still write on the store's volume.
-  public var freeBytes: Int64?
+  package var freeBytes: Int64?
   /// The error number of an attempt to open and read the main file before the opener ran; 0 when that
   /// worked.
-  public var openErrno: Int32?
+  package var openErrno: Int32?
   /// Whether another process holds one of SQLite's locks on the main file; nil when unknown.
-  public var isUsedElsewhere: Bool?
+  package var isUsedElsewhere: Bool?
   /// The id of one process that holds such a lock; nil when none does, or its id is unknown.
-  public var lockHolder: Int32?
+  package var lockHolder: Int32?
   /// How often the same failure has happened before; nil when nothing was to be set aside, so it was not looked up.
-  public var repetition: Repetition?
+  package var repetition: Repetition?
   /// What trials beside the store showed; nil when nothing was to be set aside, so none were made.
-  public var trial: Trial?
+  package var trial: Trial?
   /// What the host knows about its own state.
-  public var host: HostState
+  package var host: HostState
   /// The failed open; nil as long as the opener has not failed.
-  public var failure: Failure?
+  package var failure: Failure?
 
   /// Creates evidence in which nothing is known but what the main file's path names.
-  public init(mainKind: StoreSet.Kind?, mainSizeBytes: Int64? = nil) {
+  package init(mainKind: StoreSet.Kind?, mainSizeBytes: Int64? = nil) {
     self.mainKind = mainKind
     self.mainSizeBytes = mainSizeBytes
     members = []
@@ -247,7 +247,7 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
   }
 
   /// Whether the main file exists and holds no bytes.
-  public var isMainEmpty: Bool { mainKind == .file && mainSizeBytes == 0 }
+  package var isMainEmpty: Bool { mainKind == .file && mainSizeBytes == 0 }
 
   /// Whether the main file is shorter than its header says. false when there is a log, which may hold the missing
   /// pages, or a journal, which may undo an interrupted growth.
@@ -260,7 +260,7 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
   }
 
   /// Members without a store, or of another state of it, one sentence each; empty when there are none.
-  public var strays: [String] {
+  package var strays: [String] {
     var strays: [String] = []
     let isMainThere = mainKind == .file && !isMainEmpty
     for member in members {

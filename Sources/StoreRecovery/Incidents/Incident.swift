@@ -1,4 +1,4 @@
-public import CoreDataStore
+package import CoreDataStore
 public import Foundation
 import ObjectModel
 
@@ -61,14 +61,14 @@ public struct Incident: Sendable, Codable, Equatable, Identifiable {
   }
 
   /// The value of ``schema``.
-  public static let schemaName = "lifeboat.incident"
+  package static let schemaName = "lifeboat.incident"
   /// The newest ``version`` that this build reads and writes.
-  public static let currentVersion = 1
+  package static let currentVersion = 1
 
   /// Always ``schemaName``.
-  public let schema: String
+  package let schema: String
   /// The version of the record's form.
-  public let version: Int
+  package let version: Int
   /// The name of the quarantine's folder, unique within `Incompatible`.
   public let id: String
   /// When the set was put there, in whole seconds.
@@ -86,11 +86,11 @@ public struct Incident: Sendable, Codable, Equatable, Identifiable {
   /// What the evidence said, what was done, and why.
   public let verdict: Verdict
   /// The evidence.
-  public let evidence: StoreEvidence
+  package let evidence: StoreEvidence
   /// The model's two sides; nil when neither is known.
   public let model: Model?
   /// The kept members and their seal; nil in a record that is not complete yet.
-  public internal(set) var seal: StoreSeal?
+  package internal(set) var seal: StoreSeal?
   /// What the user is told.
   public internal(set) var notice: Notice
   /// The version of Lifeboat that wrote the record.

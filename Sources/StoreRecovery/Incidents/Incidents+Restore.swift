@@ -1,4 +1,4 @@
-public import CoreDataStore
+package import CoreDataStore
 import Foundation
 import SafeText
 
@@ -22,7 +22,7 @@ extension Incidents {
     /// The record of the store that was in use until then; nil when there was none.
     public let replaced: Incident?
     /// How the set differed from its seal; never empty only after a forced restoration.
-    public let differences: [StoreSeal.Difference]
+    package let differences: [StoreSeal.Difference]
     /// What comes next.
     public let nextStep: NextStep
     /// What could not be moved, by its name in the set; none of it is data of the store.

@@ -53,38 +53,38 @@ public struct PruneReport: Sendable, Codable, Equatable {
   /// An incident that stays.
   public struct Kept: Sendable, Codable, Equatable {
     /// Why it stays; more reasons may come.
-    public struct Why: RawRepresentable, Sendable, Hashable, Codable {
+    package struct Why: RawRepresentable, Sendable, Hashable, Codable {
       /// For programs, for example `onlyCopy`.
-      public let rawValue: String
+      package let rawValue: String
       /// Creates a reason from its text.
-      public init(rawValue: String) { self.rawValue = rawValue }
+      package init(rawValue: String) { self.rawValue = rawValue }
       /// No limit requires its removal.
-      public static let withinLimits = Why(rawValue: "withinLimits")
+      package static let withinLimits = Why(rawValue: "withinLimits")
       /// A limit requires its removal, but its data is kept nowhere else.
-      public static let onlyCopy = Why(rawValue: "onlyCopy")
+      package static let onlyCopy = Why(rawValue: "onlyCopy")
       /// A move into or out of it is not finished.
-      public static let unfinished = Why(rawValue: "unfinished")
+      package static let unfinished = Why(rawValue: "unfinished")
       /// Its record cannot be read, or is that of another incident.
-      public static let recordUnread = Why(rawValue: "recordUnread")
+      package static let recordUnread = Why(rawValue: "recordUnread")
       /// Its files are not those that were sealed.
-      public static let sealBroken = Why(rawValue: "sealBroken")
+      package static let sealBroken = Why(rawValue: "sealBroken")
       /// Its files cannot be read.
-      public static let filesUnread = Why(rawValue: "filesUnread")
+      package static let filesUnread = Why(rawValue: "filesUnread")
       /// It holds files that do not belong to it.
-      public static let strangeFiles = Why(rawValue: "strangeFiles")
+      package static let strangeFiles = Why(rawValue: "strangeFiles")
       /// It is, or holds, a symbolic link or a device.
-      public static let link = Why(rawValue: "link")
+      package static let link = Why(rawValue: "link")
       /// Another process has its store open.
-      public static let inUse = Why(rawValue: "inUse")
+      package static let inUse = Why(rawValue: "inUse")
       /// An earlier run was stopped before it removed any of its files; the next run checks it again.
-      public static let interrupted = Why(rawValue: "interrupted")
+      package static let interrupted = Why(rawValue: "interrupted")
       /// It could not be removed.
-      public static let failed = Why(rawValue: "failed")
+      package static let failed = Why(rawValue: "failed")
     }
     /// The incident's id, or the folder's name when it is not an incident.
     public let id: String
     /// Why it stays.
-    public let why: Why
+    package let why: Why
     /// The same in words, for support.
     public let text: String
   }

@@ -5,9 +5,9 @@ package import Foundation
 
 extension StoreEvidence {
   /// What was tried in a private folder beside the store, before it was to be set aside.
-  public struct Trial: Sendable, Codable, Equatable {
+  package struct Trial: Sendable, Codable, Equatable {
     /// The result of opening a private copy of the set.
-    public enum Copy: String, Sendable, Codable, CaseIterable {
+    package enum Copy: String, Sendable, Codable, CaseIterable {
       /// It opened, so the store itself is sound and something around it is not.
       case opened
       /// It failed, too.
@@ -19,14 +19,14 @@ extension StoreEvidence {
     }
 
     /// Whether a throw-away store could be made beside the store; nil when that was not tried.
-    public var makesFreshStore: Bool?
+    package var makesFreshStore: Bool?
     /// The system's error number or SQLite's code that prevented it; nil when none is known.
-    public var freshCode: Int32?
+    package var freshCode: Int32?
     /// The result of opening a private copy; nil when the host gave no check, or a limit of 0 bytes.
-    public var copy: Copy?
+    package var copy: Copy?
 
     /// A trial of which nothing is known yet.
-    public init() {}
+    package init() {}
   }
 }
 

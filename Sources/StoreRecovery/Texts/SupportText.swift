@@ -26,7 +26,7 @@ extension Incident {
 extension Verdict {
   /// What support needs to know about a failed open that moved nothing, in English; for an incident see
   /// ``Incident/supportText``.
-  public func supportText(evidence: StoreEvidence?, app: StoreRecovery.App) -> String {
+  package func supportText(evidence: StoreEvidence?, app: StoreRecovery.App) -> String {
     var text = SupportText()
     text.add("App", SupportText.name(of: app))
     text.add(self, evidence)

@@ -7,7 +7,7 @@ import SQLiteFile
 ///
 /// The function is pure. An error code about the surroundings (locks, space, permissions, the device) decides alone: no
 /// evidence in the file leads from it to a quarantine.
-public func classify(_ evidence: StoreEvidence, policy: Policy = Policy()) -> Verdict {
+package func classify(_ evidence: StoreEvidence, policy: Policy = Policy()) -> Verdict {
   Classifier(evidence: evidence, policy: policy).verdict()
 }
 

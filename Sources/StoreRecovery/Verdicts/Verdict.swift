@@ -45,7 +45,7 @@ public struct Verdict: Sendable, Codable, Equatable {
   public var rule: Rule
 
   /// Creates a verdict from its parts.
-  public init(finding: Finding, action: Action, reason: String, rule: Rule) {
+  package init(finding: Finding, action: Action, reason: String, rule: Rule) {
     self.finding = finding
     self.action = action
     self.reason = reason

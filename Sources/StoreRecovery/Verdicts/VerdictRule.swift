@@ -44,111 +44,111 @@ extension Verdict {
 
 extension Verdict.Rule {
   /// Nothing prevents opening the store.
-  public static let open = Self.named("open")
+  package static let open = Self.named("open")
   /// The main file is missing, and its log or journal may hold rows.
-  public static let storeMainMissing = Self.named("store.mainMissing")
+  package static let storeMainMissing = Self.named("store.mainMissing")
   /// The main file is empty, and its log or journal may hold rows.
-  public static let storeMainEmpty = Self.named("store.mainEmpty")
+  package static let storeMainEmpty = Self.named("store.mainEmpty")
   /// The opener would drop the log although it holds rows. After the set was copied, opening is harmless.
-  public static let storeWALDamaged = Self.named("store.walDamaged")
+  package static let storeWALDamaged = Self.named("store.walDamaged")
   /// The log belongs to another store.
-  public static let storeWALForeign = Self.named("store.walForeign")
+  package static let storeWALForeign = Self.named("store.walForeign")
   /// The store's folder cannot be read.
-  public static let storeUnreadable = Self.named("store.unreadable")
+  package static let storeUnreadable = Self.named("store.unreadable")
   /// There is no file of a store at the path.
-  public static let storeMissing = Self.named(StoreRecoveryError.Code.missing.rawValue)
+  package static let storeMissing = Self.named(StoreRecoveryError.Code.missing.rawValue)
   /// The URL or the path does not name a file.
-  public static let storeNotAFile = Self.named(StoreRecoveryError.Code.notAFile.rawValue)
+  package static let storeNotAFile = Self.named(StoreRecoveryError.Code.notAFile.rawValue)
   /// Too little space is free for a fresh store.
-  public static let quarantineNoSpace = Self.named(StoreRecoveryError.Code.noSpace.rawValue)
+  package static let quarantineNoSpace = Self.named(StoreRecoveryError.Code.noSpace.rawValue)
 }
 
 // MARK: The file
 
 extension Verdict.Rule {
   /// The file cannot be opened for reading.
-  public static let fileUnreadable = Self.named("file.unreadable")
+  package static let fileUnreadable = Self.named("file.unreadable")
   /// The file could not be read to its end, or it changed meanwhile.
-  public static let fileUnread = Self.named("file.unread")
+  package static let fileUnread = Self.named("file.unread")
   /// The file is empty.
-  public static let fileEmpty = Self.named("file.empty")
+  package static let fileEmpty = Self.named("file.empty")
   /// The file looks encrypted.
-  public static let fileEncrypted = Self.named("file.encrypted")
+  package static let fileEncrypted = Self.named("file.encrypted")
   /// The file is not an SQLite file.
-  public static let fileNotADatabase = Self.named("file.notADatabase")
+  package static let fileNotADatabase = Self.named("file.notADatabase")
   /// The file needs a newer version of SQLite.
-  public static let fileNewer = Self.named("file.newer")
+  package static let fileNewer = Self.named("file.newer")
   /// A look through the file found damage.
-  public static let fileDamaged = Self.named("file.damaged")
+  package static let fileDamaged = Self.named("file.damaged")
   /// A statement of the schema could not be read, and nothing else is wrong.
-  public static let schemaUnreadable = Self.named("schema.unreadable")
+  package static let schemaUnreadable = Self.named("schema.unreadable")
 }
 
 // MARK: The model
 
 extension Verdict.Rule {
   /// The store and the app's model differ.
-  public static let modelMismatch = Self.named("model.mismatch")
+  package static let modelMismatch = Self.named("model.mismatch")
   /// The store shares no entity with any known version of the model, so it is treated as another app's.
-  public static let modelForeign = Self.named("model.foreign")
+  package static let modelForeign = Self.named("model.foreign")
   /// A newer build of the app wrote the store.
-  public static let modelNewer = Self.named("model.newer")
+  package static let modelNewer = Self.named("model.newer")
   /// The store's version hashes follow rules that came after the known ones.
-  public static let modelNewerRules = Self.named("model.newerRules")
+  package static let modelNewerRules = Self.named("model.newerRules")
   /// The store records nothing that the model could be compared with.
-  public static let modelUnrecorded = Self.named("model.unrecorded")
+  package static let modelUnrecorded = Self.named("model.unrecorded")
 }
 
 // MARK: The error
 
 extension Verdict.Rule {
   /// The host says that a newer version of the app wrote the store.
-  public static let hostNewerStore = Self.named("host.newerStore")
+  package static let hostNewerStore = Self.named("host.newerStore")
   /// The host says that it does not know the version of the store.
-  public static let hostOtherVersion = Self.named("host.otherVersion")
+  package static let hostOtherVersion = Self.named("host.otherVersion")
   /// The host says that the key is wrong.
-  public static let hostWrongKey = Self.named("host.wrongKey")
+  package static let hostWrongKey = Self.named("host.wrongKey")
   /// The attempt was cancelled.
-  public static let errorCancelled = Self.named("error.cancelled")
+  package static let errorCancelled = Self.named("error.cancelled")
   /// The error has no code that any rule knows.
-  public static let errorUnknown = Self.named("error.unknown")
+  package static let errorUnknown = Self.named("error.unknown")
   /// A store was set aside, and no fresh one could be opened, so the earlier one goes back.
-  public static let freshFailed = Self.named("fresh.failed")
+  package static let freshFailed = Self.named("fresh.failed")
   /// A container could not be made, or one of its stores without recovery failed.
-  public static let containerFailed = Self.named("container.failed")
+  package static let containerFailed = Self.named("container.failed")
   /// An earlier store is restored in the place of this one. It was not judged.
-  public static let restoreReplaced = Self.named("restore.replaced")
+  package static let restoreReplaced = Self.named("restore.replaced")
 }
 
 // MARK: Conditions that keep a store in its place
 
 extension Verdict.Rule {
   /// An extension opened the store.
-  public static let holdExtension = Self.named("hold.extension")
+  package static let holdExtension = Self.named("hold.extension")
   /// The app is in the background.
-  public static let holdBackground = Self.named("hold.background")
+  package static let holdBackground = Self.named("hold.background")
   /// The device is locked.
-  public static let holdLocked = Self.named("hold.locked")
+  package static let holdLocked = Self.named("hold.locked")
   /// Another process may use the store.
-  public static let holdShared = Self.named("hold.shared")
+  package static let holdShared = Self.named("hold.shared")
   /// The store's path is a symbolic link.
-  public static let holdSymbolicLink = Self.named("hold.symbolicLink")
+  package static let holdSymbolicLink = Self.named("hold.symbolicLink")
   /// The store's path does not name a file.
-  public static let holdNotAFile = Self.named("hold.notAFile")
+  package static let holdNotAFile = Self.named("hold.notAFile")
   /// The file could not be read before the attempt.
-  public static let holdUnreadable = Self.named("hold.unreadable")
+  package static let holdUnreadable = Self.named("hold.unreadable")
   /// Too little space is free.
-  public static let holdNoSpace = Self.named("hold.noSpace")
+  package static let holdNoSpace = Self.named("hold.noSpace")
   /// The record of earlier launches could not be read.
-  public static let holdUnrecorded = Self.named("hold.unrecorded")
+  package static let holdUnrecorded = Self.named("hold.unrecorded")
   /// This build has set the store aside too often.
-  public static let holdRepeated = Self.named("hold.repeated")
+  package static let holdRepeated = Self.named("hold.repeated")
   /// The host does not want the store to be set aside a second time.
-  public static let holdHostDecides = Self.named("hold.hostDecides")
+  package static let holdHostDecides = Self.named("hold.hostDecides")
   /// No throw-away store could be made beside the store.
-  public static let holdFreshFails = Self.named("hold.freshFails")
+  package static let holdFreshFails = Self.named("hold.freshFails")
   /// A private copy of the store opens.
-  public static let holdCopyOpens = Self.named("hold.copyOpens")
+  package static let holdCopyOpens = Self.named("hold.copyOpens")
   /// A private copy of the store failed for another reason.
-  public static let holdCopyUnavailable = Self.named("hold.copyUnavailable")
+  package static let holdCopyUnavailable = Self.named("hold.copyUnavailable")
 }

@@ -1,24 +1,24 @@
 import CLibrary
-public import Foundation
+package import Foundation
 import SafeText
 
 /// The parts of a zip archive that hold models, in a private folder that is removed when this object is released.
 ///
 /// The archive may be a support bundle, a zipped app (`.ipa`) or a zipped folder of models. Only stores with
 /// their logs, models and recorded hashes are unpacked; the archive is evidence, so nothing is written near it.
-public final class UnpackedArchive {
+package final class UnpackedArchive {
   /// The most bytes that are unpacked.
-  public static let byteLimit: UInt64 = 8 << 30
+  package static let byteLimit: UInt64 = 8 << 30
   /// The most entries that are unpacked.
-  public static let entryLimit = 10_000
+  package static let entryLimit = 10_000
 
   /// The folder with the parts, under their names in the archive.
-  public var folder: URL { URL(fileURLWithPath: privateFolder.path, isDirectory: true) }
+  package var folder: URL { URL(fileURLWithPath: privateFolder.path, isDirectory: true) }
   /// Whether the archive is a support bundle of Lifeboat's.
-  public let isBundle: Bool
+  package let isBundle: Bool
 
   /// Whether a file starts as a zip archive does; false also when it cannot be read.
-  public static func isZip(_ path: String) -> Bool {
+  package static func isZip(_ path: String) -> Bool {
     guard let file = try? InputFile(path: path, followsLink: true),
       let lead = try? file.bytes(at: 0, count: 4)
     else { return false }
@@ -29,7 +29,7 @@ public final class UnpackedArchive {
   /// creates it and returns whether it exists then.
   ///
   /// - Throws: ``BundleError`` about the archive or the private folder.
-  public init(_ path: String, making: @escaping (String, () -> Bool) -> Void = { _ = $1() }) throws
+  package init(_ path: String, making: @escaping (String, () -> Bool) -> Void = { _ = $1() }) throws
   {
     let reader = try ZipReader(path: path)
     isBundle = reader.entry(named: BundleManifest.entryName) != nil

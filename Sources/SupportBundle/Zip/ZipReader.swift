@@ -5,11 +5,11 @@ import SafeText
 /// Everything that the archive announces is checked when it is opened: names, sizes, limits, that no two
 /// entries share bytes, and that each local header agrees with the central directory. Reading an entry never
 /// produces more bytes than announced. Methods: stored and deflate; Zip64; no encryption, no splitting.
-public final class ZipReader: Sendable {
+package final class ZipReader: Sendable {
   /// One entry, as the central directory announces it.
-  public struct Entry: Sendable, Equatable {
+  package struct Entry: Sendable, Equatable {
     /// How the bytes are held.
-    public enum Method: Sendable, Equatable {
+    package enum Method: Sendable, Equatable {
       /// As they are.
       case stored
       /// Compressed with deflate.
@@ -17,17 +17,17 @@ public final class ZipReader: Sendable {
     }
 
     /// The name, checked: relative, without `..`, at most 1,024 bytes; a folder's ends with `/`.
-    public let name: String
+    package let name: String
     /// How the bytes are held.
-    public let method: Method
+    package let method: Method
     /// The announced size in bytes after decompression.
-    public let size: UInt64
+    package let size: UInt64
     /// The size in bytes within the archive.
-    public let compressedSize: UInt64
+    package let compressedSize: UInt64
     /// The announced CRC-32 of the decompressed bytes.
-    public let crc32: UInt32
+    package let crc32: UInt32
     /// Where the local header starts, in bytes from the start of the archive.
-    public let headerOffset: UInt64
+    package let headerOffset: UInt64
     /// Where the (compressed) bytes start.
     let dataOffset: UInt64
     /// Where the central header starts, and its size with name, extra field and comment.
@@ -35,29 +35,29 @@ public final class ZipReader: Sendable {
     let directorySize: Int
 
     /// Whether the entry is a folder, which has no bytes.
-    public var isFolder: Bool { ZipNames.isFolder(name) }
+    package var isFolder: Bool { ZipNames.isFolder(name) }
 
     var dataEnd: UInt64 { dataOffset &+ compressedSize }
   }
 
   /// What was measured on an entry's bytes.
-  public struct Digest: Sendable, Equatable {
+  package struct Digest: Sendable, Equatable {
     /// The number of bytes.
-    public let size: UInt64
+    package let size: UInt64
     /// Their CRC-32, equal to the announced one.
-    public let crc32: UInt32
+    package let crc32: UInt32
     /// Their SHA-256 as lower-case hexadecimal text.
-    public let sha256: String
+    package let sha256: String
   }
 
   /// The path that was opened.
-  public let path: String
+  package let path: String
   /// The size of the archive in bytes.
-  public var size: UInt64 { file.size }
+  package var size: UInt64 { file.size }
   /// The entries in the order of the central directory.
-  public let entries: [Entry]
+  package let entries: [Entry]
   /// The archive comment as bytes: the format does not state its encoding.
-  public let comment: [UInt8]
+  package let comment: [UInt8]
 
   let file: InputFile
   let directory: ZipDirectory
@@ -67,7 +67,7 @@ public final class ZipReader: Sendable {
   ///
   /// - Throws: `bundle.inputMissing`, `bundle.permissionDenied`, `bundle.notAFile`, `bundle.readFailed`
   ///   about the file; any code of exit class 65 about the archive.
-  public init(path: String, limits: ZipLimits = ZipLimits()) throws(BundleError) {
+  package init(path: String, limits: ZipLimits = ZipLimits()) throws(BundleError) {
     self.path = path
     file = try InputFile(path: path, followsLink: true)
     do {
@@ -83,7 +83,7 @@ public final class ZipReader: Sendable {
   }
 
   /// The entry of exactly this name; nil when there is none.
-  public func entry(named name: String) -> Entry? {
+  package func entry(named name: String) -> Entry? {
     // Two names that are equal as `String` may differ in their bytes.
     indexByName[name].map { entries[$0] }.flatMap { PathText.isSame($0.name, name) ? $0 : nil }
   }
@@ -96,7 +96,8 @@ public final class ZipReader: Sendable {
   /// - Throws: `bundle.badData`, `bundle.sizeMismatch`, `bundle.checksumMismatch`, `bundle.truncated`,
   ///   `bundle.readFailed`, and whatever `sink` throws.
   @discardableResult
-  public func read(_ entry: Entry, into sink: (ArraySlice<UInt8>) throws -> Void) throws -> Digest {
+  package func read(_ entry: Entry, into sink: (ArraySlice<UInt8>) throws -> Void) throws -> Digest
+  {
     var digest = EntryDigest()
     do {
       switch entry.method {
@@ -117,7 +118,7 @@ public final class ZipReader: Sendable {
   /// All bytes of an entry of at most `limit` bytes.
   ///
   /// - Throws: `bundle.tooLarge` beyond the limit, else as `read(_:into:)`.
-  public func bytes(of entry: Entry, limit: Int) throws(BundleError) -> [UInt8] {
+  package func bytes(of entry: Entry, limit: Int) throws(BundleError) -> [UInt8] {
     guard entry.size <= UInt64(clamping: limit) else {
       throw BundleError(
         .tooLarge, "the entry has \(entry.size) bytes, and the limit is \(limit)", path: path,

@@ -10,15 +10,15 @@ public final class ZipWriter {
   /// What was written for one entry.
   public struct Entry: Sendable, Equatable {
     /// The name within the archive.
-    public let name: String
+    package let name: String
     /// The size in bytes before compression.
-    public let size: UInt64
+    package let size: UInt64
     /// The size in bytes within the archive.
-    public let compressedSize: UInt64
+    package let compressedSize: UInt64
     /// The CRC-32 of the bytes before compression.
-    public let crc32: UInt32
+    package let crc32: UInt32
     /// The SHA-256 of the bytes before compression, as lower-case hexadecimal text.
-    public let sha256: String
+    package let sha256: String
   }
 
   /// What `finish` made.
@@ -34,9 +34,9 @@ public final class ZipWriter {
   }
 
   /// The path the archive will have.
-  public let path: String
+  package let path: String
   /// The path its bytes have until then, in the same folder.
-  public var temporaryPath: String { output.temporaryPath }
+  package var temporaryPath: String { output.temporaryPath }
 
   private enum State { case open, finished, cancelled }
 
@@ -54,7 +54,7 @@ public final class ZipWriter {
   /// that creates it and returns whether it exists then.
   ///
   /// - Throws: `bundle.outputExists`, `bundle.cannotCreate` or `bundle.permissionDenied`.
-  public convenience init(
+  package convenience init(
     path: String, making: (String, () -> Bool) -> Void = { _ = $1() }
   ) throws(BundleError) {
     try self.init(
@@ -76,7 +76,7 @@ public final class ZipWriter {
   ///
   /// - Throws: `bundle.badName`, `bundle.duplicateName`, `bundle.writeFailed`.
   @discardableResult
-  public func add(name: String, bytes: [UInt8]) throws(BundleError) -> Entry {
+  package func add(name: String, bytes: [UInt8]) throws(BundleError) -> Entry {
     try add(name: name, from: EntrySource.bytes(bytes)) { (_) throws(BundleError) in }
   }
 
@@ -86,7 +86,7 @@ public final class ZipWriter {
   /// - Throws: as `add(name:bytes:)`, the errors of reading, and `bundle.changedWhileReading` when the file
   ///   does not have the same size at its end as at its start.
   @discardableResult
-  public func add(name: String, file path: String) throws(BundleError) -> Entry {
+  package func add(name: String, file path: String) throws(BundleError) -> Entry {
     let source = try cancelling { () throws(BundleError) in
       EntrySource.file(try InputFile(path: path, followsLink: false))
     }
@@ -204,7 +204,7 @@ public final class ZipWriter {
   /// - Throws: `bundle.outputExists` when another file got the name meanwhile, `bundle.writeFailed`. In both
   ///   cases nothing was replaced and the temporary file is removed. Only when the last step fails, the sync of
   ///   the folder, the complete archive has its name already; the message says so.
-  public func finish(comment: (String) -> String = { _ in "" }) throws(BundleError) -> Receipt {
+  package func finish(comment: (String) -> String = { _ in "" }) throws(BundleError) -> Receipt {
     try cancelling { () throws(BundleError) in
       guard state == .open else {
         throw BundleError(.misuse, "the archive was finished twice", path: path)
@@ -227,7 +227,7 @@ public final class ZipWriter {
   }
 
   /// Stops and removes what was written. Does nothing after `finish`.
-  public func cancel() {
+  package func cancel() {
     guard state == .open else { return }
     state = .cancelled
     output.discard()
