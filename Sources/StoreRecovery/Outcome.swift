@@ -45,5 +45,5 @@ public struct FailedOpen: Sendable {
   /// without a store (``Action/openInMemory``).
   public let verdict: Verdict
   /// The evidence; nil when none was gathered because of an unfinished move.
-  package let evidence: StoreEvidence?
+  public let evidence: StoreEvidence?
 }

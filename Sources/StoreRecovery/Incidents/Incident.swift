@@ -86,7 +86,7 @@ public struct Incident: Sendable, Codable, Equatable, Identifiable {
   /// What the evidence said, what was done, and why.
   public let verdict: Verdict
   /// The evidence.
-  package let evidence: StoreEvidence
+  public let evidence: StoreEvidence
   /// The model's two sides; nil when neither is known.
   public let model: Model?
   /// The kept members and their seal; nil in a record that is not complete yet.

@@ -27,9 +27,9 @@ public struct IncidentCheck: Sendable, Codable, Equatable, Identifiable {
   }
 
   /// One file, folder or link of the kept set.
-  package struct File: Sendable, Codable, Equatable {
+  public struct File: Sendable, Codable, Equatable {
     /// How it is.
-    package enum State: String, Sendable, Codable {
+    public enum State: String, Sendable, Codable {
       /// It has the bytes that were sealed.
       case ok
       /// It is of another kind, or has other bytes.
@@ -42,12 +42,12 @@ public struct IncidentCheck: Sendable, Codable, Equatable, Identifiable {
       case unread
     }
     /// The path relative to the folder of the kept set.
-    package let name: String
+    public let name: String
     /// How it is.
-    package let state: State
+    public let state: State
     /// What differs, in words; nil when nothing does. A file that was written again with the same bytes is ok
     /// and says so here.
-    package let text: String?
+    public let text: String?
   }
 
   /// The incident.
@@ -57,7 +57,7 @@ public struct IncidentCheck: Sendable, Codable, Equatable, Identifiable {
   /// Why nothing could be compared; nil when it could.
   public let problem: String?
   /// The files, ordered by name; empty when nothing could be compared.
-  package let files: [File]
+  public let files: [File]
 
   /// Whether the incident is as it should be: its files are as sealed, or were restored on purpose.
   public var isSound: Bool { finding == .intact || finding == .moved }

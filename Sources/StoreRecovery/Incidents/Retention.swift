@@ -53,38 +53,38 @@ public struct PruneReport: Sendable, Codable, Equatable {
   /// An incident that stays.
   public struct Kept: Sendable, Codable, Equatable {
     /// Why it stays; more reasons may come.
-    package struct Why: RawRepresentable, Sendable, Hashable, Codable {
+    public struct Why: RawRepresentable, Sendable, Hashable, Codable {
       /// For programs, for example `onlyCopy`.
-      package let rawValue: String
+      public let rawValue: String
       /// Creates a reason from its text.
-      package init(rawValue: String) { self.rawValue = rawValue }
+      public init(rawValue: String) { self.rawValue = rawValue }
       /// No limit requires its removal.
-      package static let withinLimits = Why(rawValue: "withinLimits")
+      public static let withinLimits = Why(rawValue: "withinLimits")
       /// A limit requires its removal, but its data is kept nowhere else.
-      package static let onlyCopy = Why(rawValue: "onlyCopy")
+      public static let onlyCopy = Why(rawValue: "onlyCopy")
       /// A move into or out of it is not finished.
-      package static let unfinished = Why(rawValue: "unfinished")
+      public static let unfinished = Why(rawValue: "unfinished")
       /// Its record cannot be read, or is that of another incident.
-      package static let recordUnread = Why(rawValue: "recordUnread")
+      public static let recordUnread = Why(rawValue: "recordUnread")
       /// Its files are not those that were sealed.
-      package static let sealBroken = Why(rawValue: "sealBroken")
+      public static let sealBroken = Why(rawValue: "sealBroken")
       /// Its files cannot be read.
-      package static let filesUnread = Why(rawValue: "filesUnread")
+      public static let filesUnread = Why(rawValue: "filesUnread")
       /// It holds files that do not belong to it.
-      package static let strangeFiles = Why(rawValue: "strangeFiles")
+      public static let strangeFiles = Why(rawValue: "strangeFiles")
       /// It is, or holds, a symbolic link or a device.
-      package static let link = Why(rawValue: "link")
+      public static let link = Why(rawValue: "link")
       /// Another process has its store open.
-      package static let inUse = Why(rawValue: "inUse")
+      public static let inUse = Why(rawValue: "inUse")
       /// An earlier run was stopped before it removed any of its files; the next run checks it again.
-      package static let interrupted = Why(rawValue: "interrupted")
+      public static let interrupted = Why(rawValue: "interrupted")
       /// It could not be removed.
-      package static let failed = Why(rawValue: "failed")
+      public static let failed = Why(rawValue: "failed")
     }
     /// The incident's id, or the folder's name when it is not an incident.
     public let id: String
     /// Why it stays.
-    package let why: Why
+    public let why: Why
     /// The same in words, for support.
     public let text: String
   }

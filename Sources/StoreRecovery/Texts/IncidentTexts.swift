@@ -57,7 +57,7 @@ public struct IncidentTexts: Sendable {
   ///   - outcome: What became of the set later; nil when it is still there.
   ///   - folder: The quarantine's folder as it is now, to name it in the text; nil to name no path.
   /// - Returns: The notice in the first preferred language that has words for it.
-  package func notice(
+  public func notice(
     of incident: Incident, outcome: IncidentOutcome? = nil, showingFolder folder: String? = nil
   ) -> Incident.Notice {
     // A host's closure does not know the outcome of a set.
@@ -101,7 +101,7 @@ public struct IncidentTexts: Sendable {
   ///   - evidence: What the verdict rests on, if at hand.
   ///   - app: The app's name; empty when it has none.
   /// - Returns: The notice; nil when the verdict says that nothing is wrong.
-  package func notice(
+  public func notice(
     of verdict: Verdict, evidence: StoreEvidence? = nil, app: String
   ) -> FailureNotice? {
     Situation(verdict, evidence: evidence).map { notice(of: $0, app: app) }
@@ -114,7 +114,7 @@ public struct IncidentTexts: Sendable {
   ///     notice of ``Situation/technical``.
   ///   - app: The app's name; empty when it has none.
   /// - Returns: The notice in the first preferred language that has words for it.
-  package func notice(of situation: Situation, app: String) -> FailureNotice {
+  public func notice(of situation: Situation, app: String) -> FailureNotice {
     if let ownFailure { return ownFailure(situation, app) }
     let known = NoticeWords.english.failed[situation] == nil ? .technical : situation
     let choice = choice { $0.failed[known] != nil }

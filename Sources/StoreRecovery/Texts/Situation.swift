@@ -49,7 +49,7 @@ extension Situation {
   ///   - verdict: What was decided.
   ///   - evidence: The evidence for it. It distinguishes an encrypted file from one that is not the app's, and a locked
   ///     device from missing permissions, when the verdict alone does not.
-  package init?(_ verdict: Verdict, evidence: StoreEvidence? = nil) {
+  public init?(_ verdict: Verdict, evidence: StoreEvidence? = nil) {
     guard verdict.action != .open else { return nil }
     if verdict.action == .openInMemory {
       self = .keepsFailing
@@ -72,7 +72,7 @@ extension Situation {
 
   /// The situation in which the recovery layer itself stopped. For `store.refused` use the verdict, which says
   /// more.
-  package init(_ error: StoreRecoveryError) {
+  public init(_ error: StoreRecoveryError) {
     switch error.code {
     case .noSpace: self = .diskFull
     case .missing, .notAFile: self = .noAccess
