@@ -55,7 +55,7 @@ let package = Package(
         "CoreDataStore", "ModelTools", "ObjectModel", "SQLiteFile", "SQLiteForensics", "SafeText",
       ],
       swiftSettings: settings),
-    // What is done with models above reading them.
+    // Models in their other forms, and what is done with models.
     // Its tests are ObjectModelTests: they write what they read.
     .target(
       name: "ModelTools", dependencies: ["ObjectModel", "SafeText"], swiftSettings: settings),
@@ -100,7 +100,7 @@ let package = Package(
       imports: [
         "CoreDataStore", "ObjectModel", "SQLiteFile", "SafeText", "SafeFiles", "CLibrary", crypto,
       ],
-      tests: ["CSQLite", "RecoveryChild"])
+      tests: ["CSQLite", "ModelTools", "RecoveryChild"])
     + room(
       "StoreMigration",
       imports: [

@@ -1,3 +1,4 @@
+@testable import ModelTools
 @testable import ObjectModel
 
 /// A small model of this project's own, with one of everything, in both forms.

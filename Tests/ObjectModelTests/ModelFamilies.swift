@@ -1,5 +1,6 @@
 import Foundation
 
+@testable import ModelTools
 @testable import ObjectModel
 
 /// The versioned models of public projects.
@@ -19,7 +20,8 @@ enum ModelFamilies {
       + SharedFiles.files(below: root, suffix: ".momd")
     return try bundles.map { path in
       Family(
-        path: path, versions: try ModelCollection(at: path).versions.filter { $0.model != nil })
+        path: path,
+        versions: try ModelCollection(searching: path).versions.filter { $0.model != nil })
     }.filter { $0.versions.count > 1 }
   }
 }

@@ -1,6 +1,7 @@
 import CoreDataStore
 import Fixtures
 import Foundation
+import ModelTools
 import ObjectModel
 import SQLiteFile
 import StoreMigration
@@ -131,7 +132,8 @@ import Testing
 
   @Test(.enabled(if: Shared.isThere)) func everyRealModelGivesAStore() throws {
     guard let shared = Shared.require("fresh stores for real models") else { return }
-    let collection = try ModelCollection(at: shared.appendingPathComponent("stores/real").path)
+    let collection = try ModelCollection(
+      searching: shared.appendingPathComponent("stores/real").path)
     var made = 0
     for version in collection.versions {
       guard let model = version.model, !model.entities.isEmpty else { continue }

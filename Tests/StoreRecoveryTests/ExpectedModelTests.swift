@@ -1,6 +1,7 @@
 import CoreDataStore
 import Fixtures
 import Foundation
+import ModelTools
 import ObjectModel
 import Testing
 
@@ -127,7 +128,7 @@ import Testing
     try write("M 2", "<model><entity name=\"Job\"/></model>")
     let path = folder.url.appendingPathComponent("M.xcdatamodeld").path
     func expected() throws -> ExpectedModel {
-      try #require(ExpectedModel(ModelCollection(at: path), versionName: "M 2"))
+      try #require(ExpectedModel(ModelCollection(searching: path), versionName: "M 2"))
     }
     #expect(compared(try expected(), evidence(hashes(["Task": 9]))).sharesEntities == true)
     #expect(compared(try expected(), evidence(hashes(["Other": 9]))).sharesEntities == false)

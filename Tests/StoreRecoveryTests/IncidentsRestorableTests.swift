@@ -1,6 +1,7 @@
 import CoreDataStore
 import Fixtures
 import Foundation
+import ModelTools
 import ObjectModel
 import Testing
 
@@ -155,7 +156,7 @@ import Testing
     guard let store = try RealStore(RealStoreTests.moody) else { return }
     guard let shared = Shared.require(RealStoreTests.moody) else { return }
     let models = try ModelCollection(
-      at: shared.appendingPathComponent(
+      searching: shared.appendingPathComponent(
         "stores/real/objcio-core-data/Migrations/Migrations/Moody.xcdatamodeld"
       ).path)
     let judgement = try store.atRest(models)

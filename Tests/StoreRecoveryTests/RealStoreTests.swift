@@ -1,6 +1,7 @@
 import CoreDataStore
 import Fixtures
 import Foundation
+import ModelTools
 import ObjectModel
 import Testing
 
@@ -88,7 +89,7 @@ func cocoa(_ code: Int, sqlite: Int32? = nil) -> NSError {
       print("skipped: the versions of Moody are not here")
       return nil
     }
-    return try ModelCollection(at: path)
+    return try ModelCollection(searching: path)
   }
 
   // MARK: The model

@@ -122,7 +122,7 @@ struct ModelInput {
     }
     if UnpackedArchive.isZip(path) { return try unpacked(path) }
     do {
-      let collection = try ModelCollection(at: path)
+      let collection = try ModelCollection(searching: path)
       return Found(collection: collection, passedOver: collection.notEntered.map { .init($0) })
     } catch {
       if error.code == .notAModel, let found = try storesOrCache(at: path) { return found }

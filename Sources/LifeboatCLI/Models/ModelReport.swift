@@ -1,3 +1,4 @@
+import ModelTools
 import ObjectModel
 
 /// The JSON form of a model with everything in it.

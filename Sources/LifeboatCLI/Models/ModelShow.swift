@@ -61,7 +61,7 @@ struct ModelShow: ParsableCommand {
   /// Little is known of a single `.omo`; the versions beside it may show which version it is.
   private func show(_ optimised: OptimisedModel, _ version: ModelCollection.Version) throws {
     let folder = URL(fileURLWithPath: version.path).deletingLastPathComponent().path
-    let beside = (try? ModelCollection(at: folder))?.versions ?? []
+    let beside = (try? ModelCollection(searching: folder))?.versions ?? []
     let belongs = beside.filter { other in
       let known = other.recorded?.hashes ?? other.hashes?.hashes ?? [:]
       return other.path != version.path && !known.isEmpty && optimised.matches(known)

@@ -1,3 +1,4 @@
+import ModelTools
 import ObjectModel
 import SafeText
 import Terminal

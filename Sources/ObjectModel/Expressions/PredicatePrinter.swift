@@ -214,7 +214,7 @@ struct PredicatePrinter {
 
   /// A cast that reads as a constant; a real call of that form is printed as a function.
   private static func isLiteralCast(_ arguments: [ModelExpression]) -> Bool {
-    PredicateParser.constant(arguments[0], castTo: arguments[1]) != nil
+    PredicateSyntax.constant(arguments[0], castTo: arguments[1]) != nil
   }
 
   private mutating func write(

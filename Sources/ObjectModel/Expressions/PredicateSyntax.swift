@@ -1,21 +1,21 @@
 /// The words and signs of Apple's predicate format (Predicate Programming Guide, "Predicate Format
 /// String Syntax"), for the printer and the parser alike.
-enum PredicateSyntax {
+package enum PredicateSyntax {
   /// The operators and what they are called; of several names the first one is printed.
-  static let operators: [(names: [String], operator: ModelPredicate.Operator)] = [
+  package static let operators: [(names: [String], operator: ModelPredicate.Operator)] = [
     (["=="], .equal), (["="], .equal), (["!="], .notEqual), (["<>"], .notEqual),
     (["<="], .lessThanOrEqual), (["=<"], .lessThanOrEqual), ([">="], .greaterThanOrEqual),
     (["=>"], .greaterThanOrEqual), (["<"], .lessThan), ([">"], .greaterThan),
   ]
 
   /// The operators that are words.
-  static let wordOperators: [String: ModelPredicate.Operator] = [
+  package static let wordOperators: [String: ModelPredicate.Operator] = [
     "MATCHES": .matches, "LIKE": .like, "BEGINSWITH": .beginsWith, "ENDSWITH": .endsWith,
     "IN": .in, "CONTAINS": .contains, "BETWEEN": .between,
   ]
 
   /// Words that a name must not be without a `#` before it, in capitals.
-  static let reserved: Set<String> = [
+  package static let reserved: Set<String> = [
     "AND", "OR", "IN", "NOT", "ALL", "ANY", "SOME", "NONE", "LIKE", "CASEINSENSITIVE", "CI",
     "MATCHES", "CONTAINS", "BEGINSWITH", "ENDSWITH", "BETWEEN", "NULL", "NIL", "SELF", "TRUE",
     "YES", "FALSE", "NO", "FIRST", "LAST", "SIZE", "ANYKEY", "SUBQUERY", "CAST", "TRUEPREDICATE",
@@ -24,60 +24,78 @@ enum PredicateSyntax {
 
   /// Functions of two arguments that are printed as operators, weakest first. The first argument is
   /// always the one before the sign: `from:subtract:` is `a - b`.
-  static let arithmetic: [(sign: String, selector: String, level: Int)] = [
+  package static let arithmetic: [(sign: String, selector: String, level: Int)] = [
     ("+", "add:to:", 1), ("-", "from:subtract:", 1), ("*", "multiply:by:", 2),
     ("/", "divide:by:", 2), ("**", "raise:toPower:", 3),
   ]
 
-  static let cast = "castObject:toType:"
-  static let index = "objectFrom:withIndex:"
+  package static let cast = "castObject:toType:"
+  package static let index = "objectFrom:withIndex:"
 
   /// The class names that stand for constants in a `CAST` of a literal.
-  static let dateClass = "NSDate"
-  static let decimalClass = "NSDecimalNumber"
-  static let dataClass = "NSData"
-  static let uuidClass = "NSUUID"
-  static let urlClass = "NSURL"
+  package static let dateClass = "NSDate"
+  package static let decimalClass = "NSDecimalNumber"
+  package static let dataClass = "NSData"
+  package static let uuidClass = "NSUUID"
+  package static let urlClass = "NSURL"
 
-  static func isNameStart(_ byte: UInt8) -> Bool {
+  package static func isNameStart(_ byte: UInt8) -> Bool {
     switch byte {
     case 65...90, 97...122, UInt8(ascii: "_"): true
     default: byte >= 0x80
     }
   }
 
-  static func isNamePart(_ byte: UInt8) -> Bool {
+  package static func isNamePart(_ byte: UInt8) -> Bool {
     isNameStart(byte) || (48...57).contains(byte)
   }
 
   /// Whether a text is a name, apart from being a reserved word.
-  static func isName(_ text: String) -> Bool {
+  package static func isName(_ text: String) -> Bool {
     guard let first = text.utf8.first, isNameStart(first) else { return false }
     return text.utf8.allSatisfy(isNamePart)
   }
 
   /// Whether a text is a selector: names with a colon each, or one name.
-  static func isSelector(_ text: String) -> Bool {
+  package static func isSelector(_ text: String) -> Bool {
     var parts = text.utf8.split(separator: colon, omittingEmptySubsequences: false)
     if parts.count > 1, parts.last?.isEmpty == true { parts.removeLast() }
     return parts.allSatisfy { isName(String(Substring($0))) }
   }
 
   /// Whether a text ends with a colon, as the selectors of methods with arguments do.
-  static func takesArgument(_ name: String) -> Bool { name.utf8.last == colon }
+  package static func takesArgument(_ name: String) -> Bool { name.utf8.last == colon }
 
   /// The keys of a key path, empty ones too. Points are recognised by their bytes, as the tokens are.
-  static func keys(of path: String) -> [String] {
+  package static func keys(of path: String) -> [String] {
     path.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
       .map { String(Substring($0)) }
   }
 
   /// Whether a text can stand as a key path: names joined by points, with collection operators.
-  static func isKeyPath(_ text: String) -> Bool {
+  package static func isKeyPath(_ text: String) -> Bool {
     keys(of: text).allSatisfy { key in
       isName(key.utf8.first == UInt8(ascii: "@") ? String(Substring(key.utf8.dropFirst())) : key)
     }
   }
 
   private static let colon = UInt8(ascii: ":")
+
+  /// The constant that a cast of a literal stands for; nil for any other cast.
+  package static func constant(_ value: ModelExpression, castTo type: ModelExpression)
+    -> ExpressionConstant?
+  {
+    switch (type.stringConstant, value) {
+    case (dateClass, .constant(.integer(let seconds))): .date(Double(seconds))
+    case (dateClass, .constant(.real(let seconds))): .date(seconds)
+    case (decimalClass, .constant(.string(let digits))):
+      DecimalText.canonical(digits) == digits ? .decimal(digits) : nil
+    case (dataClass, .constant(.string(let hex))):
+      Hex.bytes(hex).flatMap { Hex.string($0) == hex ? .data($0) : nil }
+    case (uuidClass, .constant(.string(let text))): .uuid(text)
+    case (urlClass, .constant(.string(let text))): .url(text)
+    case ("Class", .constant(.string(let text))): .type(text)
+    default: nil
+    }
+  }
 }

@@ -51,7 +51,7 @@ extension Attribute {
     }
     if let derivation {
       if derivation.filterPredicate != nil { return "it is derived with a filtering predicate" }
-      if !DerivationText.isConfirmed(derivation.expression) {
+      if !derivation.isConfirmed {
         return "it is derived by \(derivation.expressionText)"
       }
       return nil
@@ -85,5 +85,22 @@ extension Attribute {
       if let doubt { return "element \(element.name): \(doubt)" }
     }
     return nil
+  }
+}
+
+extension Derivation {
+  /// Whether recorded hashes confirm expressions of this kind: key paths, and counts of them.
+  fileprivate var isConfirmed: Bool {
+    if case .function(target: nil, "count:", let arguments) = expression, arguments.count == 1 {
+      return Self.isKeyPath(arguments[0])
+    }
+    return Self.isKeyPath(expression)
+  }
+
+  /// Whether this is ASCII names joined by points.
+  private static func isKeyPath(_ expression: ModelExpression) -> Bool {
+    guard let path = expression.plainKeyPath else { return false }
+    return PredicateSyntax.isKeyPath(path) && !path.utf8.contains(UInt8(ascii: "@"))
+      && path.utf8.allSatisfy { $0 < 0x80 }
   }
 }

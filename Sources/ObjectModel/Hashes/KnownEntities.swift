@@ -3,14 +3,37 @@
 ///
 /// What an element of a `<model>` says depends on its bytes alone.
 package struct KnownEntities {
+  /// What was read of ``ManagedObjectModel/maximumPartCount`` and
+  /// ``ManagedObjectModel/maximumPredicateLength``.
+  package struct Cost {
+    package var parts = 0
+    package var predicateLength = 0
+
+    package init(parts: Int = 0, predicateLength: Int = 0) {
+      self.parts = parts
+      self.predicateLength = predicateLength
+    }
+  }
+
   /// An `<entity>` element and what was read from it.
   package struct Element {
     let bytes: [UInt8]
     /// Where its start tag ends.
     let tagLength: Int
     let eventCount: Int
-    let entity: Entity
-    let cost: ContentsReader.Cost
+    package let entity: Entity
+    package let cost: Cost
+
+    /// Creates an element from what was read.
+    package init(
+      bytes: [UInt8], tagLength: Int, eventCount: Int, entity: Entity, cost: Cost
+    ) {
+      self.bytes = bytes
+      self.tagLength = tagLength
+      self.eventCount = eventCount
+      self.entity = entity
+      self.cost = cost
+    }
   }
 
   /// The maximum number of bytes of elements that are kept: 16 MiB.
@@ -23,8 +46,11 @@ package struct KnownEntities {
   private var elements: [ArraySlice<UInt8>: Element] = [:]
   private var byteCount = 0
   /// How many entities were read from their elements, and how many were known.
-  private(set) var readCount = 0
-  private(set) var knownCount = 0
+  package private(set) var readCount = 0
+  package private(set) var knownCount = 0
+
+  /// Creates a collection without any.
+  package init() {}
 
   /// The known element at a place; nil if another element is there.
   package func element(at index: Int, of bytes: [UInt8]) -> Element? {

@@ -11,17 +11,8 @@ package struct Derivation: Sendable, Hashable {
     self.filterPredicate = filterPredicate
   }
 
-  /// Makes a derivation from the text that a model's source has: `pages.@count`.
-  package init(text: String, filter: String? = nil) {
-    self.init(
-      expression: DerivationText.expression(text),
-      filterPredicate: filter.map { ModelPredicate(text: $0) })
-  }
-
   /// The expression as text; the version hash takes it in.
   package var expressionText: String { expression.predicateFormat }
   /// The filtering predicate as text; the version hash takes it in.
   package var filterText: String? { filterPredicate?.predicateFormat }
-  /// The expression in the words of a model's source: `pages.@count` for `count:(pages)`.
-  package var sourceText: String { DerivationText.source(expression) }
 }

@@ -39,6 +39,14 @@ package struct ModelProblem: Sendable, Hashable {
   package let propertyName: String?
   /// One sentence for a reader.
   package let sentence: String
+
+  /// Creates a problem from its parts.
+  package init(kind: Kind, entityName: String?, propertyName: String?, sentence: String) {
+    self.kind = kind
+    self.entityName = entityName
+    self.propertyName = propertyName
+    self.sentence = sentence
+  }
 }
 
 extension ModelProblem: CustomStringConvertible {

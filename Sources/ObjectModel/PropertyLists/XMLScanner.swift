@@ -22,12 +22,12 @@ package struct XMLScanner {
 
   /// An `<entity>` right below the root.
   package struct Place {
-    let start: Int
+    package let start: Int
     /// Where its start tag ends.
-    let tagEnd: Int
-    var end = 0
-    let firstEvent: Int
-    var lastEvent = 0
+    package let tagEnd: Int
+    package fileprivate(set) var end = 0
+    package let firstEvent: Int
+    package fileprivate(set) var lastEvent = 0
   }
 
   private let bytes: [UInt8]

@@ -4,17 +4,16 @@ extension ManagedObjectModel {
   /// Both are keyed archives. Inherited properties, which caches repeat in each subentity as copies
   /// or as proxies, are left out: an entity's own properties are those whose name no ancestor has.
   ///
-  /// An archive of Xcode's editor (`elements` of Xcode 3) is read as well.
-  ///
   /// - Throws: ``ModelError``; `model.optimisedFormat` for an `.omo`.
   public init(archive bytes: [UInt8]) throws(ModelError) {
     if OptimisedModel.isOptimised(bytes) { throw OptimisedModel.error }
     let archive = try KeyedArchive(
       bytes: bytes, orThrow: .notAModel, "This is not a keyed archive, as every compiled model is.")
-    if EditorModelReader.isEditorArchive(archive) {
-      self = try EditorModelReader.model(in: archive).model
-      return
-    }
+    try self.init(archive)
+  }
+
+  /// Reads a model from an archive whose object table is read.
+  package init(_ archive: KeyedArchive) throws(ModelError) {
     var reader = ArchiveModelReader(archive: archive)
     self = try reader.model()
   }

@@ -24,9 +24,9 @@ public struct ModelCollection: Sendable {
     package let unreadValues: [ModelProblem]
     /// The optimised model (`.omo`) of this version beside it, or all that there is of the version; nil
     /// when no optimised model is known to be of this version.
-    package internal(set) var optimised: OptimisedModel?
+    package var optimised: OptimisedModel?
 
-    init(
+    package init(
       name: String, fileName: String, path: String, model: ManagedObjectModel? = nil,
       hashes: ModelHashes? = nil, recorded: RecordedHashes? = nil, isMarkedCurrent: Bool = false,
       problem: ModelError? = nil, unreadValues: [ModelProblem] = [],
@@ -65,7 +65,7 @@ public struct ModelCollection: Sendable {
     return versions.count == 1 ? versions.first : nil
   }
 
-  init(versions: [Version], notEntered: [ModelError] = []) {
+  package init(versions: [Version], notEntered: [ModelError] = []) {
     self.versions = versions
     self.notEntered = notEntered
     let marked = Set(versions.filter(\.isMarkedCurrent).map(\.name))

@@ -13,6 +13,11 @@ package enum ModelFile {
   /// The maximum number of bytes of a model file that are read.
   package static let maximumByteCount = PropertyList.maximumByteCount
 
+  /// The path with its symbolic links followed.
+  package static func resolved(_ path: String) -> String {
+    URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+  }
+
   /// What is at a path, without following a symbolic link; nil when nothing is.
   package static func kind(at path: String) -> Kind? {
     guard let attributes = try? FileManager.default.attributesOfItem(atPath: path) else {
@@ -73,16 +78,6 @@ package enum ModelFile {
         path: path)
     }
     return Array(data)
-  }
-
-  /// Reads any single-file form of a model, recognised by its content, and reports the values that could not
-  /// be read.
-  package static func model(
-    _ bytes: [UInt8], knowing known: inout KnownEntities
-  ) throws(ModelError) -> (model: ManagedObjectModel, unread: [ModelProblem]) {
-    HardenedXML.looksLikeXML(bytes)
-      ? try ManagedObjectModel.read(contentsXML: bytes, knowing: &known)
-      : (try ManagedObjectModel(archive: bytes), [])
   }
 
   // MARK: Names

@@ -1,5 +1,6 @@
 import CoreDataForensics
 import CoreDataStore
+import ModelTools
 import ObjectModel
 import SQLiteFile
 import SQLiteForensics
@@ -39,7 +40,7 @@ struct Example {
 
   private static func models(at path: String) throws -> ModelCollection {
     do throws(ModelError) {
-      return try ModelCollection(at: path)
+      return try ModelCollection(searching: path)
     } catch {
       guard error.code == .notAModel else { throw error }
       throw ExtractionError(

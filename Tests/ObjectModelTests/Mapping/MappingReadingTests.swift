@@ -83,7 +83,7 @@ struct MappingReadingTests {
     guard let files = try RealMappings.sources(),
       let root = SharedFiles.path("stores/real")
     else { return }
-    let versions = try ModelCollection(at: root).versions
+    let versions = try ModelCollection(searching: root).versions
     var count = 0
     for file in files {
       let project = file.path.dropFirst(root.count + 1).prefix { $0 != "/" }
@@ -182,7 +182,7 @@ struct MappingReadingTests {
         "stores/real/alemar11-CoreDataPlus/Tests/Resources/SampleModel"),
       let mapping = try RealMappings.compiled()?.first?.mapping
     else { return }
-    let versions = try ModelCollection(at: folder + "/Fixtures/SampleModel.momd").versions
+    let versions = try ModelCollection(searching: folder + "/Fixtures/SampleModel.momd").versions
     let source = try #require(versions.first { $0.name == "SampleModel2" })
     let destination = try #require(versions.first { $0.name == "SampleModel3" })
     let other = try #require(versions.first { $0.name == "SampleModel" })

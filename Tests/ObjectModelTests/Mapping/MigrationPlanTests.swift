@@ -56,7 +56,7 @@ struct MigrationPlanTests {
   @Test(.enabled(if: Shared.isThere), arguments: ways)
   func chainsOfRealProjects(_ way: Way) throws {
     guard let folder = SharedFiles.path("stores/real/" + way.project) else { return }
-    let collection = try ModelCollection(at: folder)
+    let collection = try ModelCollection(searching: folder)
     let mappings = try MappingModelSet(at: folder)
     let start = try #require(collection.versions.first { $0.name == way.from })
     let target = try #require(collection.versions.first { $0.name == way.to })
@@ -73,11 +73,11 @@ struct MigrationPlanTests {
   /// Without mapping models, the way through Moody 5 drops all continents; the direct one keeps them.
   @Test(.enabled(if: Shared.isThere)) func objectsOutweighProperties() throws {
     guard let folder = SharedFiles.path("stores/real/objcio-core-data") else { return }
-    let all = try ModelCollection(at: folder).versions
+    let all = try ModelCollection(searching: folder).versions
     let six = try #require(
       all.first { $0.name == "Moody 6" && $0.path.contains("/Moody.xcdatamodeld/") })
     let bundle = String(six.path.dropLast(six.fileName.count + 1))
-    let collection = try ModelCollection(at: bundle)
+    let collection = try ModelCollection(searching: bundle)
     let start = try #require(collection.versions.first { $0.name == "Moody" })
     let plan = MigrationPlanner([collection]).plan(
       from: start.knownHashes, model: nil, to: six)
@@ -255,7 +255,7 @@ struct MigrationPlanTests {
       "1.3": "ArtsyPartner 5", "1.3.5": "ArtsyPartner 5", "1.4": "ArtsyFolio v1.4",
       "1.6": "ArtsyFolio v1.5", "2.0": "ArtsyFolio v2.0",
     ]
-    let collection = try ModelCollection(at: path)
+    let collection = try ModelCollection(searching: path)
     let target = try #require(collection.current)
     let start = try #require(collection.versions.first { $0.name == names[version] })
     let plan = MigrationPlanner([collection]).plan(
@@ -268,7 +268,7 @@ struct MigrationPlanTests {
   /// Both mapping models fit the step from 17 to 19 by the hashes they name, and one carries this pair.
   @Test(.enabled(if: Shared.isThere)) func theMappingModelOfExactlyThisPairComesFirst() throws {
     guard let folder = SharedFiles.path("stores/found/models/two-mappings") else { return }
-    let collection = try ModelCollection(at: folder)
+    let collection = try ModelCollection(searching: folder)
     let mappings = try MappingModelSet(at: folder)
     func steps(_ from: String, _ to: String) throws -> [String]? {
       let start = try #require(collection.versions.first { $0.name == from })

@@ -1,0 +1,50 @@
+package import ObjectModel
+
+/// Derivation expressions as they are typed in a model's source.
+enum DerivationText {
+  /// The collection operators of key paths and the functions Core Data turns them into. Of several
+  /// operators for one function the first is written.
+  private static let functions = [
+    ("@count", "count:"), ("@sum", "sum:"), ("@total", "sum:"), ("@min", "min:"),
+    ("@max", "max:"), ("@average", "average:"), ("@avg", "average:"),
+  ]
+
+  /// The expression of what was typed: `pages.@count` becomes `count:(pages)`, `pages.@sum.words`
+  /// becomes `sum:(pages.words)`; anything else stays as it is.
+  static func expression(_ typed: String) -> ModelExpression {
+    let parsed = ModelExpression(text: typed)
+    guard let path = parsed.plainKeyPath else { return parsed }
+    var parts = PredicateSyntax.keys(of: path)
+    let operators = parts.indices.filter { parts[$0].utf8.first == UInt8(ascii: "@") }
+    guard operators.count == 1, let index = operators.first, index > 0,
+      let function = functions.first(where: { $0.0 == parts[index] })?.1
+    else { return parsed }
+    parts.remove(at: index)
+    return .call(function, .path(parts.joined(separator: ".")))
+  }
+
+  /// What a source says for an expression. It has the operator behind the relationship, the first
+  /// part of the path.
+  static func source(_ expression: ModelExpression) -> String {
+    guard case .function(target: nil, let selector, let arguments) = expression,
+      arguments.count == 1, let path = arguments.first?.plainKeyPath,
+      let sign = functions.first(where: { $0.1 == selector })?.0
+    else { return expression.text }
+    var parts = PredicateSyntax.keys(of: path)
+    parts.insert(sign, at: min(1, parts.count))
+    let source = parts.joined(separator: ".")
+    return self.expression(source) == expression ? source : expression.text
+  }
+}
+
+extension Derivation {
+  /// Makes a derivation from the text that a model's source has: `pages.@count`.
+  package init(text: String, filter: String? = nil) {
+    self.init(
+      expression: DerivationText.expression(text),
+      filterPredicate: filter.map { ModelPredicate(text: $0) })
+  }
+
+  /// The expression in the words of a model's source: `pages.@count` for `count:(pages)`.
+  package var sourceText: String { DerivationText.source(expression) }
+}

@@ -1,0 +1,445 @@
+package import ObjectModel
+
+/// Parses Apple's predicate format by recursive descent.
+struct PredicateParser {
+  /// Brackets count here and not in a tree, hence more than ``ModelExpression/maximumDepth``.
+  private static let maximumNesting = ModelExpression.maximumDepth * 2 + 8
+  /// The most operators of a kind that nests to the left (`a + b + c`, `a[0][1]`) in one text.
+  private static let maximumFolds = 200
+
+  private let tokens: [PredicateTokens.Token]
+  private let closing: [Int: Int]
+  private var place = 0
+  private var nesting = 0
+  private var folds = 0
+  /// How many parts of the grammar were begun.
+  private(set) var parts = 0
+
+  init(_ text: String) throws(PredicateFormatError) {
+    let scanned = try PredicateTokens(text)
+    tokens = scanned.tokens
+    closing = scanned.closing
+  }
+
+  mutating func wholePredicate() throws(PredicateFormatError) -> ModelPredicate {
+    let predicate = try predicate()
+    guard kind == .end else { throw error("There is more after the predicate.") }
+    return predicate
+  }
+
+  mutating func wholeExpression() throws(PredicateFormatError) -> ModelExpression {
+    let expression = try expression()
+    guard kind == .end else { throw error("There is more after the expression.") }
+    return expression
+  }
+
+  // MARK: Predicates
+
+  private mutating func predicate() throws(PredicateFormatError) -> ModelPredicate {
+    try enter()
+    defer { nesting -= 1 }
+    let first = try conjunction()
+    guard isWord("OR") || kind == .sign("||") else { return first }
+    var parts = [first]
+    while takeWord("OR") || take("||") { parts.append(try conjunction()) }
+    return .or(parts)
+  }
+
+  private mutating func conjunction() throws(PredicateFormatError) -> ModelPredicate {
+    let first = try negation()
+    guard isWord("AND") || kind == .sign("&&") else { return first }
+    var parts = [first]
+    while takeWord("AND") || take("&&") { parts.append(try negation()) }
+    return .and(parts)
+  }
+
+  private mutating func negation() throws(PredicateFormatError) -> ModelPredicate {
+    try enter()
+    defer { nesting -= 1 }
+    if takeWord("NOT") || take("!") { return .not(try negation()) }
+    if takeWord("TRUEPREDICATE") { return .constant(true) }
+    if takeWord("FALSEPREDICATE") { return .constant(false) }
+    if kind == .sign("("), let end = closing[place], !startsOperator(at: end + 1) {
+      place += 1
+      let inner = try predicate()
+      try expect(")")
+      return inner
+    }
+    if let className = opaqueName(), !startsOperator(at: place + 4) {
+      place += 4
+      return .opaque(className: className)
+    }
+    return try comparison()
+  }
+
+  private mutating func comparison() throws(PredicateFormatError) -> ModelPredicate {
+    var modifier = ModelPredicate.Modifier.direct
+    var isNegated = false
+    if takeWord("ANY") || takeWord("SOME") {
+      modifier = .any
+    } else if takeWord("ALL") {
+      modifier = .all
+    } else if takeWord("NONE") {
+      modifier = .any
+      isNegated = true
+    }
+    let left = try expression()
+    guard let found = comparisonOperator(at: place) else {
+      throw error("An operator such as == or CONTAINS is missing here.")
+    }
+    place += 1
+    let options = try options()
+    let right = try expression()
+    let comparison = ModelPredicate.compare(
+      left, found, right, modifier: modifier, options: options)
+    return isNegated ? .not(comparison) : comparison
+  }
+
+  private func comparisonOperator(at place: Int) -> ModelPredicate.Operator? {
+    switch tokens[place].kind {
+    case .sign(let sign):
+      return PredicateSyntax.operators.first { $0.names.contains(sign) }?.operator
+    case .name(let name, isEscaped: false):
+      if let known = PredicateSyntax.wordOperators[name.uppercased()] { return known }
+      return PredicateSyntax.takesArgument(name) ? .selector(name) : nil
+    default: return nil
+    }
+  }
+
+  /// Whether what follows a bracket makes its content an operand and not a predicate.
+  private func startsOperator(at place: Int) -> Bool {
+    guard place < tokens.count else { return false }
+    if comparisonOperator(at: place) != nil { return true }
+    switch tokens[place].kind {
+    case .sign(let sign): return ["+", "-", "*", "/", "**", ".", "["].contains(sign)
+    case .name(let name, isEscaped: false):
+      return ExpressionSetOperation(rawValue: name.uppercased()) != nil
+    default: return false
+    }
+  }
+
+  private mutating func options() throws(PredicateFormatError) -> ModelPredicate.Options {
+    guard take("[") else { return [] }
+    guard case .name(let letters, _) = kind else { throw error("Options are missing here.") }
+    var options: ModelPredicate.Options = []
+    for letter in letters.lowercased() {
+      switch letter {
+      case "c": options.insert(.caseInsensitive)
+      case "d": options.insert(.diacriticInsensitive)
+      case "n": options.insert(.normalized)
+      case "l": options.insert(.localeSensitive)
+      default: throw error("There is no option \(letter); c, d, n and l are known.")
+      }
+    }
+    place += 1
+    try expect("]")
+    return options
+  }
+
+  // MARK: Expressions
+
+  private mutating func expression() throws(PredicateFormatError) -> ModelExpression {
+    try enter()
+    defer { nesting -= 1 }
+    var left = try arithmetic(level: 1)
+    while case .name(let name, isEscaped: false) = kind,
+      let operation = ExpressionSetOperation(rawValue: name.uppercased())
+    {
+      try fold()
+      place += 1
+      left = .set(operation, left, try arithmetic(level: 1))
+    }
+    return left
+  }
+
+  private mutating func arithmetic(level: Int) throws(PredicateFormatError) -> ModelExpression {
+    guard level <= 3 else { return try suffixed() }
+    var left = try arithmetic(level: level + 1)
+    while case .sign(let sign) = kind,
+      let found = PredicateSyntax.arithmetic.first(where: { $0.sign == sign && $0.level == level })
+    {
+      try fold()
+      place += 1
+      let right = try arithmetic(level: level + 1)
+      left = .function(target: nil, selector: found.selector, arguments: [left, right])
+    }
+    return left
+  }
+
+  /// A primary expression with key paths and indexes after it.
+  private mutating func suffixed() throws(PredicateFormatError) -> ModelExpression {
+    var object = try primary()
+    // A name that is followed by a point is one key path with what comes after.
+    var path: String?
+    if case .keyPath(let first, of: .evaluatedObject) = object,
+      tokens[place - 1].kind != .sign(")")
+    {
+      path = first
+      object = .evaluatedObject
+    }
+    func closed() -> ModelExpression {
+      path.map { .keyPath($0, of: object) } ?? object
+    }
+    while true {
+      if take(".") {
+        guard case .name(let name, _) = kind, !PredicateSyntax.takesArgument(name) else {
+          throw error("A key is missing after the point.")
+        }
+        place += 1
+        if path == nil { try fold() }
+        path = path.map { $0 + "." + name } ?? name
+      } else if kind == .sign("[") {
+        try fold()
+        place += 1
+        let index = try expression()
+        try expect("]")
+        object = .function(
+          target: nil, selector: PredicateSyntax.index, arguments: [closed(), index])
+        path = nil
+      } else {
+        return closed()
+      }
+    }
+  }
+
+  private mutating func primary() throws(PredicateFormatError) -> ModelExpression {
+    try count()
+    let token = tokens[place]
+    switch token.kind {
+    case .string(let text):
+      place += 1
+      return .constant(.string(text))
+    case .integer(let value):
+      place += 1
+      return .constant(.integer(value))
+    case .real(let value):
+      place += 1
+      guard value != 9_223_372_036_854_775_808 || !isWholeLiteral(token) else {
+        throw error("This number is too big.", at: token)
+      }
+      return .constant(.real(value))
+    case .variable(let name):
+      place += 1
+      return .variable(name)
+    case .sign("-"): return try negativeNumber()
+    case .sign("("):
+      place += 1
+      let inner = try expression()
+      try expect(")")
+      return inner
+    case .sign("{"):
+      place += 1
+      return .aggregate(try list(closedBy: "}"))
+    case .sign("<"):
+      guard let className = opaqueName() else { throw error("A value is missing here.") }
+      place += 4
+      return .opaque(className: className)
+    case .name(let name, let isEscaped):
+      return try named(name, isEscaped: isEscaped)
+    case .sign, .end: throw error("A value is missing here.")
+    }
+  }
+
+  /// The scanner marks the one integer that only fits with a minus sign as a real of that value.
+  private func isWholeLiteral(_ token: PredicateTokens.Token) -> Bool {
+    token.kind == .real(9_223_372_036_854_775_808)
+  }
+
+  private mutating func negativeNumber() throws(PredicateFormatError) -> ModelExpression {
+    place += 1
+    switch kind {
+    case .integer(let value):
+      place += 1
+      return .constant(.integer(-value))
+    case .real(let value):
+      place += 1
+      if value == 9_223_372_036_854_775_808 { return .constant(.integer(.min)) }
+      return .constant(.real(-value))
+    default: throw error("Only a number can follow a minus sign here.")
+    }
+  }
+
+  private mutating func named(
+    _ name: String, isEscaped: Bool
+  ) throws(PredicateFormatError) -> ModelExpression {
+    place += 1
+    if kind == .sign("(") { return try call(name, isEscaped: isEscaped) }
+    guard !isEscaped else { return .path(name) }
+    switch name.uppercased() {
+    case "SELF": return .evaluatedObject
+    case "NIL", "NULL": return .constant(.null)
+    case "YES", "TRUE": return .constant(.bool(true))
+    case "NO", "FALSE": return .constant(.bool(false))
+    case "ANYKEY": return .anyKey
+    case "FIRST", "LAST", "SIZE": return .symbol(name.uppercased())
+    case let word:
+      guard !PredicateSyntax.reserved.contains(word), !PredicateSyntax.takesArgument(name) else {
+        place -= 1
+        throw error("\(name) is not a name; write #\(name) when a key is meant.")
+      }
+      return .path(name)
+    }
+  }
+
+  private mutating func call(
+    _ name: String, isEscaped: Bool
+  ) throws(PredicateFormatError) -> ModelExpression {
+    let start = tokens[place]
+    place += 1
+    switch isEscaped ? "" : name.uppercased() {
+    case "SUBQUERY":
+      let collection = try expression()
+      try expect(",")
+      guard case .variable(let variable) = kind else { throw error("A variable is missing here.") }
+      place += 1
+      try expect(",")
+      let condition = try predicate()
+      try expect(")")
+      return .subquery(collection, variable: variable, predicate: condition)
+    case "TERNARY":
+      let condition = try predicate()
+      try expect(",")
+      let first = try expression()
+      try expect(",")
+      let second = try expression()
+      try expect(")")
+      return .ternary(condition, first, second)
+    case "FUNCTION":
+      let arguments = try list(closedBy: ")")
+      guard arguments.count >= 2, let selector = arguments[1].stringConstant else {
+        throw error("FUNCTION takes a target and a selector in quotation marks.", at: start)
+      }
+      return .function(
+        target: arguments[0], selector: selector, arguments: Array(arguments.dropFirst(2)))
+    case "FETCH":
+      let arguments = try list(closedBy: ")")
+      guard arguments.count == 3, case .constant(.bool(let countOnly)) = arguments[2] else {
+        throw error("FETCH takes a request, a context, and YES or NO.", at: start)
+      }
+      return .fetch(request: arguments[0], context: arguments[1], countOnly: countOnly)
+    case "CAST":
+      let arguments = try list(closedBy: ")")
+      guard arguments.count == 2 else { throw error("CAST takes a value and a class.", at: start) }
+      if let constant = PredicateSyntax.constant(arguments[0], castTo: arguments[1]) {
+        return .constant(constant)
+      }
+      return .function(target: nil, selector: PredicateSyntax.cast, arguments: arguments)
+    case let word:
+      guard isEscaped || !PredicateSyntax.reserved.contains(word) else {
+        throw error("\(name) is not a function.", at: start)
+      }
+      return .function(target: nil, selector: name, arguments: try list(closedBy: ")"))
+    }
+  }
+
+  private mutating func list(closedBy end: String) throws(PredicateFormatError) -> [ModelExpression]
+  {
+    if take(end) { return [] }
+    var list = [try expression()]
+    while take(",") { list.append(try expression()) }
+    try expect(end)
+    return list
+  }
+
+  // MARK: Tokens
+
+  private var kind: PredicateTokens.Kind { tokens[place].kind }
+
+  /// The class in `<opaque "Name">`, which stands for an object that was not read.
+  private func opaqueName() -> String? {
+    guard place + 3 < tokens.count, kind == .sign("<"),
+      tokens[place + 1].kind == .name("opaque", isEscaped: false),
+      case .string(let name) = tokens[place + 2].kind, tokens[place + 3].kind == .sign(">")
+    else { return nil }
+    return name
+  }
+
+  private func isWord(_ word: String) -> Bool {
+    guard case .name(let name, isEscaped: false) = kind else { return false }
+    return name.uppercased() == word
+  }
+
+  private mutating func takeWord(_ word: String) -> Bool {
+    guard isWord(word) else { return false }
+    place += 1
+    return true
+  }
+
+  private mutating func take(_ sign: String) -> Bool {
+    guard kind == .sign(sign) else { return false }
+    place += 1
+    return true
+  }
+
+  private mutating func expect(_ sign: String) throws(PredicateFormatError) {
+    guard take(sign) else { throw error("A \(sign) is missing here.") }
+  }
+
+  private mutating func enter() throws(PredicateFormatError) {
+    nesting += 1
+    try count()
+    guard nesting <= Self.maximumNesting else {
+      throw error("The text is nested too deeply.", code: .tooComplex)
+    }
+  }
+
+  private mutating func fold() throws(PredicateFormatError) {
+    folds += 1
+    guard folds <= Self.maximumFolds else {
+      throw error("The text has too many operators in a row.", code: .tooComplex)
+    }
+  }
+
+  private mutating func count() throws(PredicateFormatError) {
+    parts += 1
+    guard parts <= ModelExpression.maximumPartCount * 6 else {
+      throw error("The text has too many parts.", code: .tooComplex)
+    }
+  }
+
+  private func error(
+    _ message: String, at token: PredicateTokens.Token? = nil,
+    code: PredicateFormatError.Code = .syntax
+  ) -> PredicateFormatError {
+    PredicateFormatError(
+      code: code, message: message, offset: (token ?? tokens[place]).offset)
+  }
+}
+
+extension ModelExpression {
+  /// Reads a text in Apple's predicate format, as typed in a model's source.
+  ///
+  /// - Throws: ``PredicateFormatError`` with the place.
+  package init(parsing text: String) throws(PredicateFormatError) {
+    var parser = try PredicateParser(text)
+    self = try parser.wholeExpression()
+  }
+
+  /// Reads a text in Apple's predicate format; what cannot be parsed is kept as ``unparsed(_:)``.
+  package init(text: String) {
+    do {
+      self = try ModelExpression(parsing: text)
+    } catch {
+      self = .unparsed(text)
+    }
+  }
+}
+
+extension ModelPredicate {
+  /// Reads a text in Apple's predicate format, as typed in a model's source.
+  ///
+  /// - Throws: ``PredicateFormatError`` with the place.
+  package init(parsing text: String) throws(PredicateFormatError) {
+    var parser = try PredicateParser(text)
+    self = try parser.wholePredicate()
+  }
+
+  /// Reads a text in Apple's predicate format; what cannot be parsed is kept as ``unparsed(_:)``.
+  package init(text: String) {
+    do {
+      self = try ModelPredicate(parsing: text)
+    } catch {
+      self = .unparsed(text)
+    }
+  }
+}

@@ -1,0 +1,255 @@
+import ObjectModel
+
+/// Attributes, relationships, fetched properties and index elements.
+extension ContentsReader {
+  func readAttribute(
+    _ attributes: Attributes, _ line: Int
+  ) throws(ModelError) -> Attribute {
+    let name = try name(attributes, "attribute", line)
+    var type = AttributeType.undefined
+    if let typeName = nonEmpty(attributes["attributeType"]) {
+      guard let known = AttributeType(name: typeName) else {
+        throw ModelError(
+          code: .malformed, message: "Attribute \(name) is of the unknown type \(typeName).",
+          line: line)
+      }
+      type = known
+    }
+    var derivation: Derivation?
+    if isSet(attributes["derived"]) || attributes["derivationExpression"] != nil {
+      derivation = Derivation(
+        text: attributes["derivationExpression"] ?? "",
+        filter: nonEmpty(attributes["derivationFilterPredicate"]))
+    }
+    var defaultValue: DefaultValue?
+    if let text = attributes["defaultValueString"] {
+      defaultValue = DefaultValue(text: text, type: type)
+    } else if let text = attributes["defaultDateTimeInterval"] {
+      defaultValue = DefaultValue(text: text, type: .date)
+    }
+    let valueClassName = nonEmpty(attributes["customClassName"])
+    var read = Attribute(
+      name: name, type: type, isOptional: isSet(attributes["optional"]),
+      isTransient: isSet(attributes["transient"]),
+      // Xcode has no such switch; the compiler marks derived attributes.
+      isReadOnly: derivation != nil, isIndexed: isSet(attributes["indexed"]),
+      isIndexedBySpotlight: isSpotlight(attributes),
+      isStoredInTruthFile: isSet(attributes["storedInTruthFile"]),
+      allowsExternalBinaryDataStorage: isSet(attributes["allowsExternalBinaryDataStorage"]),
+      preservesValueInHistoryOnDeletion: isSet(attributes["preserveAfterDeletion"]),
+      defaultValue: defaultValue, validations: validations(attributes, type),
+      usesScalarValueType: attributes["usesScalarValueType"].flatMap(SwitchText.value),
+      valueTransformerName: nonEmpty(attributes["valueTransformerName"]),
+      valueClassName: valueClassName == type.standardValueClassName ? nil : valueClassName,
+      versionHashModifier: nonEmpty(attributes["versionHashModifier"]),
+      renamingIdentifier: renaming(attributes, name), derivation: derivation)
+    if type == .composite, let reference = nonEmpty(attributes["composite"]) {
+      // Replaced by the composite's elements when all of them are known.
+      read.compositeName = reference
+      read.elements = [Attribute(name: reference, type: .undefined)]
+    }
+    return read
+  }
+
+  /// The limits that the source has words for, in the order minimum, maximum, pattern.
+  private func validations(
+    _ attributes: Attributes, _ type: AttributeType
+  ) -> [AttributeValidation] {
+    var forms: [AttributeValidation.Form] = []
+    if let text = attributes["minValueString"] {
+      let limit = limit(text, type)
+      if type == .string, case .integer(let count) = limit {
+        forms.append(.minimumLength(count))
+      } else {
+        forms.append(.minimumNumber(limit))
+      }
+    }
+    if let text = attributes["minDateTimeInterval"] {
+      forms.append(Double(text).map { .earliestDate($0) } ?? .minimumNumber(.string(text)))
+    }
+    if let text = attributes["maxValueString"] {
+      let limit = limit(text, type)
+      if type == .string, case .integer(let count) = limit {
+        forms.append(.maximumLength(count))
+      } else {
+        forms.append(.maximumNumber(limit))
+      }
+    }
+    if let text = attributes["maxDateTimeInterval"] {
+      forms.append(Double(text).map { .latestDate($0) } ?? .maximumNumber(.string(text)))
+    }
+    if let pattern = nonEmpty(attributes["regularExpressionString"]) {
+      forms.append(.pattern(pattern))
+    }
+    return forms.map(\.validation)
+  }
+
+  /// A limit in the form of the attribute's type; text when it cannot be read as such.
+  private func limit(_ text: String, _ type: AttributeType) -> ExpressionConstant {
+    switch type {
+    case .decimal: DecimalText.canonical(text).map { .decimal($0) } ?? .string(text)
+    case .double, .float: Double(text).map { .real($0) } ?? .string(text)
+    default: Int64(text).map { .integer($0) } ?? .string(text)
+    }
+  }
+
+  func readFetchedProperty(
+    _ attributes: Attributes, _ line: Int
+  ) throws(ModelError) -> FetchedProperty {
+    let name = try name(attributes, "fetchedProperty", line)
+    return FetchedProperty(
+      name: name, isOptional: isSet(attributes["optional"]),
+      isIndexedBySpotlight: isSpotlight(attributes),
+      versionHashModifier: nonEmpty(attributes["versionHashModifier"]),
+      renamingIdentifier: renaming(attributes, name))
+  }
+
+  /// The switches of a fetch request, each under its names.
+  static let requestSwitches: [(names: [String], option: FetchRequest.Options)] = [
+    (["returnsDistinctResults", "returnDistinctResults"], .returnsDistinctResults),
+    (["includesSubentities", "includeSubentities"], .includesSubentities),
+    (["includesPropertyValues", "includePropertyValues"], .includesPropertyValues),
+    (["returnsObjectsAsFaults", "returnObjectsAsFaults"], .returnsObjectsAsFaults),
+    (["includesPendingChanges", "includePendingChanges"], .includesPendingChanges),
+  ]
+
+  /// Switches with Apple's default are absent.
+  func request(_ attributes: Attributes) -> FetchRequest {
+    var options = FetchRequest.Options.standard
+    for (names, option) in Self.requestSwitches {
+      guard let text = names.compactMap({ attributes[$0] }).first,
+        let value = SwitchText.value(text)
+      else { continue }
+      if value { options.insert(option) } else { options.remove(option) }
+    }
+    func number(_ key: String) -> Int64 { attributes[key].flatMap { Int64($0) } ?? 0 }
+    return FetchRequest(
+      entityName: nonEmpty(attributes["entity"]),
+      predicate: nonEmpty(attributes["predicateString"]).map { ModelPredicate(text: $0) },
+      fetchLimit: number("fetchLimit"), fetchOffset: number("fetchOffset"),
+      batchSize: number("fetchBatchSize"),
+      resultType: FetchRequest.ResultType(rawValue: number("resultType")), options: options)
+  }
+
+  mutating func readIndexElement(_ attributes: Attributes) -> FetchIndex.Element {
+    for (key, known) in [("order", ["ascending", "descending"]), ("type", ["Binary", "RTree"])] {
+      if let text = attributes[key], !text.isEmpty, !known.contains(text) {
+        note(key, "fetchIndexElement", text, attributes["property"] ?? attributes["expression"])
+      }
+    }
+    if let text = nonEmpty(attributes["expressionType"]), AttributeType(name: text) == nil {
+      note("expressionType", "fetchIndexElement", text, attributes["expression"])
+    }
+    let isAscending = attributes["order"] != "descending"
+    let kind: FetchIndex.Element.Kind = attributes["type"] == "RTree" ? .rTree : .binary
+    if let property = attributes["property"] {
+      return FetchIndex.Element(propertyName: property, isAscending: isAscending, kind: kind)
+    }
+    let type = attributes["expressionType"].flatMap { AttributeType(name: $0) } ?? .undefined
+    return FetchIndex.Element(
+      expression: ModelExpression(text: attributes["expression"] ?? ""), type: type,
+      isAscending: isAscending, kind: kind)
+  }
+
+  mutating func readRelationship(
+    _ attributes: Attributes, _ line: Int
+  ) throws(ModelError) -> Relationship {
+    let name = try name(attributes, "relationship", line)
+    let maxCount = try count(attributes, "maxCount", line) ?? (isSet(attributes["toMany"]) ? 0 : 1)
+    var rule = DeleteRule.noAction
+    if let text = nonEmpty(attributes["deletionRule"]) {
+      if let known = DeleteRule(name: text) {
+        rule = known
+      } else {
+        note("deletionRule", "relationship", text, name)
+      }
+    }
+    let inverse = nonEmpty(attributes["inverseName"])
+    return Relationship(
+      name: name, destinationEntityName: attributes["destinationEntity"] ?? "",
+      inverseName: inverse,
+      inverseEntityName: inverse == nil ? nil : nonEmpty(attributes["inverseEntity"]),
+      minCount: try count(attributes, "minCount", line) ?? 0, maxCount: maxCount,
+      isOrdered: isSet(attributes["ordered"]), isOptional: isSet(attributes["optional"]),
+      isTransient: isSet(attributes["transient"]),
+      isIndexed: isSet(attributes["indexed"]), isIndexedBySpotlight: isSpotlight(attributes),
+      isStoredInTruthFile: isSet(attributes["storedInTruthFile"]), deleteRule: rule,
+      versionHashModifier: nonEmpty(attributes["versionHashModifier"]),
+      renamingIdentifier: renaming(attributes, name))
+  }
+
+  /// Replaces references to composites by their elements, composites within composites too.
+  func expand(
+    _ attribute: inout Attribute, _ remainingElements: inout Int
+  ) throws(ModelError) {
+    guard attribute.type == .composite else { return }
+    attribute.elements = try elements(of: attribute, depth: 0, remaining: &remainingElements)
+  }
+
+  func elements(
+    of attribute: Attribute, depth: Int, remaining: inout Int
+  ) throws(ModelError) -> [Attribute] {
+    guard let reference = attribute.elements.first?.name else { return [] }
+    guard let declared = composites[reference] else {
+      throw ModelError(
+        code: .malformed,
+        message: "Attribute \(attribute.name) is of the unknown composite \(reference).")
+    }
+    remaining -= declared.count
+    guard depth < 8, remaining > 0 else {
+      throw ModelError(
+        code: .malformed, message: "The composite \(reference) is nested without end.")
+    }
+    var expanded: [Attribute] = []
+    for var element in declared {
+      if element.type == .composite {
+        element.elements = try elements(of: element, depth: depth + 1, remaining: &remaining)
+      }
+      expanded.append(element)
+    }
+    return expanded.sorted { ByteOrder.precedes($0.name, $1.name) }
+  }
+
+  // MARK: Values
+
+  mutating func claim(_ name: String?, _ line: Int) throws(ModelError) {
+    guard let name, !propertyNames.insert(name).inserted else { return }
+    throw ModelError(
+      code: .duplicateName,
+      message: "Entity \(entity?.name ?? "") has two properties called \(name).", line: line)
+  }
+
+  func name(
+    _ attributes: Attributes, _ element: String, _ line: Int
+  ) throws(ModelError) -> String {
+    guard let name = nonEmpty(attributes["name"]) else {
+      throw ModelError(
+        code: .malformed, message: "There is a <\(element)> without a name.", line: line)
+    }
+    return name
+  }
+
+  func count(
+    _ attributes: Attributes, _ key: String, _ line: Int
+  ) throws(ModelError) -> Int32? {
+    guard let text = nonEmpty(attributes[key]) else { return nil }
+    guard let value = Int32(text) else {
+      throw ModelError(code: .malformed, message: "\(key) is \(text), not a number.", line: line)
+    }
+    return value
+  }
+
+  /// `elementID` is the renaming identifier; equal to the name it says nothing.
+  func renaming(_ attributes: Attributes, _ name: String) -> String? {
+    let identifier = nonEmpty(attributes["elementID"])
+    return identifier == name ? nil : identifier
+  }
+
+  private func isSpotlight(_ attributes: Attributes) -> Bool {
+    isSet(attributes["spotlightIndexingEnabled"])
+  }
+
+  func isSet(_ text: String?) -> Bool { text.flatMap(SwitchText.value) == true }
+
+  func nonEmpty(_ text: String?) -> String? { text?.isEmpty == false ? text : nil }
+}

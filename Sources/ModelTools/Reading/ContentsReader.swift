@@ -1,0 +1,387 @@
+public import ObjectModel
+
+extension ManagedObjectModel {
+  /// Reads the XML source of a model: the file `contents` inside of an `.xcdatamodel`.
+  ///
+  /// Unknown elements and attributes are passed over. Entities are refused.
+  ///
+  /// - Throws: ``ModelError`` when the bytes are not such XML, or two things have the same name.
+  public init(contentsXML bytes: [UInt8]) throws(ModelError) {
+    var known = KnownEntities()
+    self = try Self.read(contentsXML: bytes, knowing: &known).model
+  }
+
+  /// Reads the XML source of a model, and reports the values that it could not read. Neither a version hash nor a
+  /// table of a store depends on these, and they are treated as absent. Known entities are not read again; the
+  /// others become known.
+  static func read(
+    contentsXML bytes: [UInt8], knowing known: inout KnownEntities
+  ) throws(ModelError) -> (model: ManagedObjectModel, unread: [ModelProblem]) {
+    let document: HardenedXML
+    do {
+      document = try HardenedXML(bytes, knowing: known)
+    } catch {
+      throw error.code == .notAPropertyList
+        ? ModelError(code: .notAModel, message: error.message) : ModelError(error)
+    }
+    var reader = ContentsReader()
+    var places = document.entities.makeIterator()
+    var place = places.next()
+    var before = reader.state
+    for (index, event) in document.events.enumerated() {
+      if index == place?.firstEvent { before = reader.state }
+      try reader.take(event)
+      guard let read = place, index == read.lastEvent else { continue }
+      if let element = reader.element(since: before, at: read, of: bytes) {
+        known.remember(element)
+      }
+      place = places.next()
+    }
+    known.count(known: reader.knownCount)
+    return (try reader.model(), reader.unread)
+  }
+}
+
+/// Builds a model from the events of a `contents` file.
+///
+/// Element and attribute names as found in several hundred real files; an absent attribute means NO
+/// or the default everywhere.
+struct ContentsReader {
+  typealias Attributes = [String: String]
+
+  private var path: [String] = []
+  private var isModel = false
+  private var isUsedWithCloudKit = false
+  private var isUsedWithSwiftData = false
+  private var cloudKitConfigurations: [String] = []
+  private var versionIdentifiers: [String] = []
+  private var entities: [Entity] = []
+  private var entityNames: Set<String> = []
+  private var configurations: [String: [String]] = [:]
+  private var templates: [FetchRequestTemplate] = []
+  private(set) var composites: [String: [Attribute]] = [:]
+
+  // What is being read; nil outside of the element.
+  private(set) var entity: Entity?
+  var propertyNames: Set<String> = []
+  private var attribute: Attribute?
+  private var relationship: Relationship?
+  private var fetchedProperty: FetchedProperty?
+  private var fetchIndex: FetchIndex?
+  private var composite: (name: String, elements: [Attribute])?
+  private var configurationName: String?
+  /// The property names of a uniqueness constraint or of a compound index.
+  private var propertyList: [String] = []
+
+  typealias Cost = KnownEntities.Cost
+  private var cost = Cost()
+  /// How many entities were known.
+  private(set) var knownCount = 0
+
+  mutating func take(_ event: HardenedXML.Event) throws(ModelError) {
+    switch event {
+    case .start(let name, let attributes, let line):
+      try spend(attributes, line)
+      try start(name, attributes, line)
+      try checkValues(name, attributes, line)
+      path.append(name)
+    case .end:
+      if let name = path.popLast() { end(name) }
+    case .known(let element, let line):
+      try spend(element.cost, line)
+      try claim(entity: element.entity.name, line)
+      entities.append(element.entity)
+      knownCount += 1
+    case .text: break
+    }
+  }
+
+  // MARK: Known entities
+
+  /// How far reading has come.
+  struct State {
+    let entityCount: Int
+    let unreadCount: Int
+    let cost: Cost
+  }
+
+  var state: State {
+    State(entityCount: entities.count, unreadCount: unread.count, cost: cost)
+  }
+
+  /// The entity that was read since, to be known from now on; nil if some of its values were not read, because that
+  /// must be reported each time.
+  func element(
+    since before: State, at place: XMLScanner.Place, of bytes: [UInt8]
+  ) -> KnownEntities.Element? {
+    guard entities.count == before.entityCount + 1, unread.count == before.unreadCount,
+      let entity = entities.last
+    else { return nil }
+    return KnownEntities.Element(
+      bytes: Array(bytes[place.start..<place.end]), tagLength: place.tagEnd - place.start,
+      eventCount: place.lastEvent - place.firstEvent + 1, entity: entity,
+      cost: Cost(
+        parts: cost.parts - before.cost.parts,
+        predicateLength: cost.predicateLength - before.cost.predicateLength))
+  }
+
+  // MARK: Values
+
+  /// Attributes that become predicates or expressions.
+  private static let predicateKeys = [
+    "predicateString", "derivationExpression", "derivationFilterPredicate", "expression",
+    "partialIndexPredicate", "coreSpotlightDisplayNameExpression", "regularExpressionString",
+  ]
+  /// Attributes that become validation rules.
+  private static let limitKeys = [
+    "minValueString", "maxValueString", "minDateTimeInterval", "maxDateTimeInterval",
+    "regularExpressionString",
+  ]
+
+  /// The switches of an entity, an attribute or a relationship that a version hash or a table depends on.
+  private static let hashedSwitches: Set<String> = [
+    "isAbstract", "optional", "transient", "derived", "ordered", "toMany",
+    "allowsExternalBinaryDataStorage", "preserveAfterDeletion",
+  ]
+  /// The other switches, by element; no hash and no table depends on those of a fetched property either.
+  private static let quietSwitches: [String: Set<String>] = [
+    "model": ["usedWithCloudKit", "usedWithSwiftData"], "configuration": ["usedWithCloudKit"],
+    "entity": [],
+    "attribute": [
+      "indexed", "storedInTruthFile", "usesScalarValueType", "spotlightIndexingEnabled",
+    ],
+    "relationship": ["indexed", "storedInTruthFile", "spotlightIndexingEnabled"],
+    "fetchedProperty": ["optional", "spotlightIndexingEnabled"],
+    "fetchRequest": Set(requestSwitches.flatMap { $0.names }),
+  ]
+  /// The numbers of an element that are treated as absent if they cannot be read.
+  private static let quietNumbers: [String: Set<String>] = [
+    "fetchRequest": ["fetchLimit", "fetchOffset", "fetchBatchSize", "resultType"]
+  ]
+
+  /// Values that were not read, see ``ModelProblem/Kind/unreadValue``.
+  private(set) var unread: [ModelProblem] = []
+  /// The maximum number of them that is reported.
+  private static let maximumUnread = 1_000
+
+  /// Refuses a switch that says neither yes nor no where version hashes depend on what it means, and notes
+  /// it elsewhere.
+  private mutating func checkValues(
+    _ element: String, _ attributes: Attributes, _ line: Int
+  ) throws(ModelError) {
+    guard let quiet = Self.quietSwitches[element] else { return }
+    let isHashed = ["entity", "attribute", "relationship"].contains(element)
+    for key in ByteOrder.sorted(attributes.keys) {
+      guard let text = attributes[key] else { continue }
+      if isHashed, Self.hashedSwitches.contains(key), SwitchText.value(text) == nil {
+        let name = attributes["name"].map { " \($0)" } ?? ""
+        throw ModelError(
+          code: .malformed,
+          message: "\(key) of <\(element)>\(name) is \"\(text)\", neither YES nor NO.", line: line)
+      }
+      let isUnread =
+        quiet.contains(key) && SwitchText.value(text) == nil
+        || Self.quietNumbers[element]?.contains(key) == true && Int64(text) == nil && !text.isEmpty
+      if isUnread { note(key, element, text, attributes["name"]) }
+    }
+  }
+
+  /// Records a value that is not read.
+  mutating func note(_ key: String, _ element: String, _ text: String, _ name: String?) {
+    guard unread.count < Self.maximumUnread else { return }
+    let isProperty = ["attribute", "relationship", "fetchedProperty"].contains(element)
+    let own = ["model", "entity"].contains(element) ? nil : nonEmpty(name)
+    let place = [entity?.name, own].compactMap { $0 }
+    let subject = place.isEmpty ? "the model" : place.joined(separator: ".")
+    unread.append(
+      ModelProblem(
+        kind: .unreadValue, entityName: entity?.name, propertyName: isProperty ? name : nil,
+        sentence: "\(key) of \(subject) is \"\(text)\", which is not understood; it is ignored."))
+  }
+
+  /// Stops a source that asks for more than any real model.
+  private mutating func spend(_ attributes: Attributes, _ line: Int) throws(ModelError) {
+    var more = Cost(parts: 1)
+    for key in Self.limitKeys where attributes[key] != nil { more.parts += 1 }
+    for key in Self.predicateKeys {
+      if let text = attributes[key] { more.predicateLength += text.utf8.count }
+    }
+    try spend(more, line)
+  }
+
+  private mutating func spend(_ more: Cost, _ line: Int) throws(ModelError) {
+    cost.parts += more.parts
+    cost.predicateLength += more.predicateLength
+    let hasTooMany = cost.parts > ManagedObjectModel.maximumPartCount
+    guard !hasTooMany, cost.predicateLength <= ManagedObjectModel.maximumPredicateLength else {
+      throw ModelError(
+        code: .tooLarge,
+        message: hasTooMany
+          ? "The model has more parts than any real one."
+          : "The predicates of the model are longer than those of any real one.", line: line)
+    }
+  }
+
+  func model() throws(ModelError) -> ManagedObjectModel {
+    guard isModel else {
+      throw ModelError(code: .notAModel, message: "The XML holds no <model>.")
+    }
+    var expanded = entities
+    // Composites within composites multiply.
+    var remainingElements = 100_000
+    for index in expanded.indices {
+      for place in expanded[index].attributes.indices {
+        try expand(&expanded[index].attributes[place], &remainingElements)
+      }
+    }
+    return ManagedObjectModel(
+      entities: expanded, versionIdentifiers: versionIdentifiers,
+      configurations: configurations, cloudKitConfigurations: cloudKitConfigurations,
+      isUsedWithCloudKit: isUsedWithCloudKit, isUsedWithSwiftData: isUsedWithSwiftData,
+      fetchRequestTemplates: templates)
+  }
+
+  // MARK: Elements
+
+  private mutating func start(
+    _ name: String, _ attributes: Attributes, _ line: Int
+  ) throws(ModelError) {
+    switch (path.last, name) {
+    case (nil, "model"):
+      isModel = true
+      if let identifier = attributes["userDefinedModelVersionIdentifier"] {
+        versionIdentifiers = [identifier]
+      }
+      isUsedWithCloudKit = isSet(attributes["usedWithCloudKit"])
+      isUsedWithSwiftData = isSet(attributes["usedWithSwiftData"])
+    case (nil, _):
+      throw ModelError(
+        code: .notAModel, message: "The XML is a <\(name)>, not a <model>.", line: line)
+    case ("model", "entity"): try startEntity(attributes, line)
+    case ("model", "composite"):
+      composite = (try self.name(attributes, name, line), [])
+    case ("model", "configuration"):
+      let name = try self.name(attributes, name, line)
+      configurationName = name
+      configurations[name] = configurations[name] ?? []
+      if isSet(attributes["usedWithCloudKit"]) { cloudKitConfigurations.append(name) }
+    case ("model", "fetchRequest"):
+      templates.append(
+        FetchRequestTemplate(
+          name: try self.name(attributes, name, line), request: request(attributes)))
+    case ("configuration", "memberEntity"):
+      if let configurationName, let member = attributes["name"] {
+        configurations[configurationName, default: []].append(member)
+      }
+    case ("composite", "attribute"):
+      attribute = try readAttribute(attributes, line)
+    case ("entity", "attribute"):
+      attribute = try readAttribute(attributes, line)
+      try claim(attribute?.name, line)
+    case ("entity", "relationship"):
+      relationship = try readRelationship(attributes, line)
+      try claim(relationship?.name, line)
+    case ("entity", "fetchedProperty"):
+      fetchedProperty = try readFetchedProperty(attributes, line)
+      try claim(fetchedProperty?.name, line)
+    case ("fetchedProperty", "fetchRequest"):
+      let request = request(attributes)
+      let requestName = nonEmpty(attributes["name"])
+        .flatMap { $0 == FetchedProperty.standardRequestName ? nil : $0 }
+      fetchedProperty?.request = request
+      fetchedProperty?.requestName = requestName
+    case ("entity", "fetchIndex"):
+      fetchIndex = FetchIndex(
+        name: try self.name(attributes, name, line), elements: [],
+        partialPredicate: nonEmpty(attributes["partialIndexPredicate"]).map {
+          ModelPredicate(text: $0)
+        })
+    case ("fetchIndex", "fetchIndexElement"):
+      let element = readIndexElement(attributes)
+      fetchIndex?.elements.append(element)
+    default: startDetail(name, attributes)
+    }
+  }
+
+  private mutating func startDetail(_ name: String, _ attributes: Attributes) {
+    switch (path.last, name) {
+    case ("uniquenessConstraints", "uniquenessConstraint"), ("compoundIndexes", "compoundIndex"):
+      propertyList = []
+    case ("uniquenessConstraint", "constraint"), ("compoundIndex", "index"):
+      if let value = attributes["value"] { propertyList.append(value) }
+    case ("userInfo", "entry"):
+      guard let key = attributes["key"] else { return }
+      let value = attributes["value"] ?? ""
+      switch path.dropLast().last {
+      case "attribute": attribute?.userInfo[key] = .string(value)
+      case "relationship": relationship?.userInfo[key] = .string(value)
+      case "fetchedProperty": fetchedProperty?.userInfo[key] = .string(value)
+      case "entity": entity?.userInfo[key] = .string(value)
+      default: break
+      }
+    default: break
+    }
+  }
+
+  private mutating func end(_ name: String) {
+    switch (path.last, name) {
+    case ("model", "entity"):
+      if entity != nil {
+        // Sorted as the lists of every entity are.
+        entity?.attributes.sort { ByteOrder.precedes($0.name, $1.name) }
+        entity?.relationships.sort { ByteOrder.precedes($0.name, $1.name) }
+        entity?.fetchedProperties.sort { ByteOrder.precedes($0.name, $1.name) }
+        entity?.fetchIndexes.sort { ByteOrder.precedes($0.name, $1.name) }
+        if let entity { entities.append(entity) }
+      }
+      entity = nil
+    case ("uniquenessConstraints", "uniquenessConstraint"):
+      if !propertyList.isEmpty { entity?.uniquenessConstraints.append(propertyList) }
+    case ("compoundIndexes", "compoundIndex"):
+      if !propertyList.isEmpty { entity?.compoundIndexes.append(propertyList) }
+    case ("model", "composite"):
+      if let composite { composites[composite.name] = composite.elements }
+      composite = nil
+    case ("model", "configuration"): configurationName = nil
+    case ("composite", "attribute"):
+      if let attribute { composite?.elements.append(attribute) }
+      attribute = nil
+    case ("entity", "attribute"):
+      if let attribute { entity?.attributes.append(attribute) }
+      attribute = nil
+    case ("entity", "relationship"):
+      if let relationship { entity?.relationships.append(relationship) }
+      relationship = nil
+    case ("entity", "fetchedProperty"):
+      if let fetchedProperty { entity?.fetchedProperties.append(fetchedProperty) }
+      fetchedProperty = nil
+    case ("entity", "fetchIndex"):
+      if let fetchIndex { entity?.fetchIndexes.append(fetchIndex) }
+      fetchIndex = nil
+    default: break
+    }
+  }
+
+  private mutating func startEntity(_ attributes: Attributes, _ line: Int) throws(ModelError) {
+    let name = try name(attributes, "entity", line)
+    try claim(entity: name, line)
+    propertyNames = []
+    let className = nonEmpty(attributes["representedClassName"])
+    entity = Entity(
+      name: name, className: className == "NSManagedObject" ? nil : className,
+      isAbstract: isSet(attributes["isAbstract"]),
+      superentityName: nonEmpty(attributes["parentEntity"]),
+      versionHashModifier: nonEmpty(attributes["versionHashModifier"]),
+      renamingIdentifier: renaming(attributes, name),
+      spotlightDisplayNameExpression: nonEmpty(attributes["coreSpotlightDisplayNameExpression"])
+        .map { ModelExpression(text: $0) },
+      codeGenerationType: nonEmpty(attributes["codeGenerationType"]))
+  }
+
+  private mutating func claim(entity name: String, _ line: Int) throws(ModelError) {
+    guard entityNames.insert(name).inserted else {
+      throw ModelError(
+        code: .duplicateName, message: "There are two entities called \(name).", line: line)
+    }
+  }
+}

@@ -1,0 +1,149 @@
+package import ObjectModel
+
+/// Attributes, relationships and fetched properties of the editor's form.
+extension EditorModelReader {
+  /// The tagged values of an entity that are read, or that say nothing about the model:
+  /// `XD_PSK_classMapping` names the editor's own generic class.
+  package static let entityTags: Set<String> = [
+    "XDPMCompoundIndexes", "XDPMUniquenessConstraints", "XD_PSK_classMapping", "XD_PSK_elementID",
+    "XD_PSK_entityClassName", "XD_PSK_fetchRequestsArray", "XD_PSK_isAbstract", "XD_PSK_userInfo",
+    "XD_PSK_versionHashModifier",
+  ]
+
+  /// Those that all properties share.
+  package static let propertyTags: Set<String> = [
+    "XD_PPSK_elementID", "XD_PPSK_isIndexed", "XD_PPSK_isOptional", "XD_PPSK_isSpotlightIndexed",
+    "XD_PPSK_isStoredInTruthFile", "XD_PPSK_isTransient", "XD_PPSK_userInfo",
+    "XD_PPSK_versionHashModifier",
+  ]
+
+  package static let attributeTags = propertyTags.union([
+    "XD_PAttK_allowsExternalBinaryDataStorage", "XD_PAttK_attributeType",
+    "XD_PAttK_defaultValueAsString", "XD_PAttK_maxValueString", "XD_PAttK_minValueString",
+    "XD_PAttK_regularExpressionString", "XD_PAttK_valueTransformerName",
+  ])
+
+  package static let relationshipTags = propertyTags.union([
+    "XD_PRK_deleteRule", "XD_PRK_destination", "XD_PRK_inverseRelationship", "XD_PRK_isToMany",
+    "XD_PRK_maxCount", "XD_PRK_minCount", "XD_PRK_ordered",
+  ])
+
+  package mutating func attribute(
+    _ name: String, _ tags: [String: PropertyList]
+  ) throws(ModelError) -> Attribute {
+    note(tags, except: Self.attributeTags, of: "XDPMAttribute")
+    // The number is absent where the editor shows "Undefined".
+    let type = AttributeType(rawValue: try count("XD_PAttK_attributeType", tags) ?? 0)
+    let text = try self.text(tags["XD_PAttK_defaultValueAsString"])
+    return Attribute(
+      name: name, type: type, isOptional: flag(tags["XD_PPSK_isOptional"]),
+      isTransient: flag(tags["XD_PPSK_isTransient"]), isIndexed: flag(tags["XD_PPSK_isIndexed"]),
+      isIndexedBySpotlight: flag(tags["XD_PPSK_isSpotlightIndexed"]),
+      isStoredInTruthFile: flag(tags["XD_PPSK_isStoredInTruthFile"]),
+      allowsExternalBinaryDataStorage: flag(tags["XD_PAttK_allowsExternalBinaryDataStorage"]),
+      defaultValue: text.map { DefaultValue(text: $0, type: type) },
+      validations: try validations(type, tags),
+      valueTransformerName: try self.text(tags["XD_PAttK_valueTransformerName"]),
+      versionHashModifier: try self.text(tags["XD_PPSK_versionHashModifier"]),
+      renamingIdentifier: try renaming(tags["XD_PPSK_elementID"], name),
+      userInfo: try userInfo(tags["XD_PPSK_userInfo"]))
+  }
+
+  package mutating func relationship(
+    _ name: String, _ tags: [String: PropertyList]
+  ) throws(ModelError) -> Relationship {
+    note(tags, except: Self.relationshipTags, of: "XDPMRelationship")
+    let destination = try entityName(tags["XD_PRK_destination"])
+    let inverse = tags["XD_PRK_inverseRelationship"]
+    let inverseName = try text("_name", of: inverse)
+    let isToMany = flag(tags["XD_PRK_isToMany"])
+    return Relationship(
+      name: name, destinationEntityName: destination ?? "", inverseName: inverseName,
+      inverseEntityName: inverseName == nil
+        ? nil : try entityName(archive.field("_owner", of: inverse)) ?? destination,
+      minCount: try count("XD_PRK_minCount", tags) ?? 0,
+      maxCount: try count("XD_PRK_maxCount", tags) ?? (isToMany ? 0 : 1),
+      isOrdered: flag(tags["XD_PRK_ordered"]), isOptional: flag(tags["XD_PPSK_isOptional"]),
+      isTransient: flag(tags["XD_PPSK_isTransient"]),
+      isIndexed: flag(tags["XD_PPSK_isIndexed"]),
+      isIndexedBySpotlight: flag(tags["XD_PPSK_isSpotlightIndexed"]),
+      isStoredInTruthFile: flag(tags["XD_PPSK_isStoredInTruthFile"]),
+      deleteRule: try count("XD_PRK_deleteRule", tags).map { DeleteRule(rawValue: $0) }
+        ?? .nullify,
+      versionHashModifier: try text(tags["XD_PPSK_versionHashModifier"]),
+      renamingIdentifier: try renaming(tags["XD_PPSK_elementID"], name),
+      userInfo: try userInfo(tags["XD_PPSK_userInfo"]))
+  }
+
+  /// The request is found by its class: no file shows the name of its tag.
+  package mutating func fetchedProperty(
+    _ name: String, _ tags: [String: PropertyList]
+  ) throws(ModelError) -> FetchedProperty {
+    let names = ByteOrder.sorted(tags.keys)
+    let requestName = names.first { archive.isKind(tags[$0], of: "XDPMFetchRequest") }
+    let request = requestName.flatMap { tags[$0] }
+    note(
+      tags, except: Self.propertyTags.union(requestName.map { [$0] } ?? []),
+      of: "XDPMFetchedProperty")
+    return FetchedProperty(
+      name: name, request: try fetchRequest(request),
+      requestName: try text("_name", of: request), isOptional: flag(tags["XD_PPSK_isOptional"]),
+      isIndexedBySpotlight: flag(tags["XD_PPSK_isSpotlightIndexed"]),
+      versionHashModifier: try text(tags["XD_PPSK_versionHashModifier"]),
+      renamingIdentifier: try renaming(tags["XD_PPSK_elementID"], name),
+      userInfo: try userInfo(tags["XD_PPSK_userInfo"]))
+  }
+
+  package mutating func fetchRequest(_ value: PropertyList?) throws(ModelError) -> FetchRequest {
+    let predicate = try text("_predicateString", of: value)
+    return FetchRequest(
+      entityName: try entityName(archive.field("_entity", of: value)),
+      predicate: predicate.map { ModelPredicate(text: $0) })
+  }
+
+  /// The limits are texts that the editor shows; of a text attribute they are lengths.
+  private mutating func validations(
+    _ type: AttributeType, _ tags: [String: PropertyList]
+  ) throws(ModelError) -> [AttributeValidation] {
+    var forms: [AttributeValidation.Form] = []
+    let minimum = try text(tags["XD_PAttK_minValueString"])
+    let maximum = try text(tags["XD_PAttK_maxValueString"])
+    let pattern = try text(tags["XD_PAttK_regularExpressionString"])
+    switch type {
+    case .string:
+      if let length = minimum.flatMap({ Int64($0) }) { forms.append(.minimumLength(length)) }
+      if let length = maximum.flatMap({ Int64($0) }) { forms.append(.maximumLength(length)) }
+      if let pattern { forms.append(.pattern(pattern)) }
+    case .date:
+      if let date = minimum.flatMap({ Double($0) }) { forms.append(.earliestDate(date)) }
+      if let date = maximum.flatMap({ Double($0) }) { forms.append(.latestDate(date)) }
+    default:
+      if let limit = minimum.flatMap({ Self.limit($0, type) }) {
+        forms.append(.minimumNumber(limit))
+      }
+      if let limit = maximum.flatMap({ Self.limit($0, type) }) {
+        forms.append(.maximumNumber(limit))
+      }
+    }
+    // A limit that is not a number of the type, such as a date in words.
+    let texts = [minimum, maximum, type == .string ? pattern : nil].compactMap { $0 }
+    if forms.count < texts.count { noteUnread("XDPMAttribute", "XD_PAttK_minValueString") }
+    return forms.map(\.validation)
+  }
+
+  private static func limit(_ text: String, _ type: AttributeType) -> ExpressionConstant? {
+    switch type {
+    case .integer16, .integer32, .integer64: Int64(text).map { .integer($0) }
+    case .decimal: DecimalText.canonical(text).map { .decimal($0) }
+    default: Double(text).map { .real($0) }
+    }
+  }
+
+  private func count(
+    _ tag: String, _ tags: [String: PropertyList]
+  ) throws(ModelError) -> Int32? {
+    guard let number = archive.integer(tags[tag]) else { return nil }
+    guard let count = Int32(exactly: number) else { throw malformed("\(tag) is \(number).") }
+    return count
+  }
+}

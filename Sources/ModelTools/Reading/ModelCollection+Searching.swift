@@ -1,0 +1,322 @@
+public import ObjectModel
+import SafeText
+
+extension ModelCollection {
+  /// The deepest folders and the most entries that a search looks at: an app bundle has some ten thousand files.
+  package static let maximumDepth = 16
+  package static let maximumEntries = 200_000
+
+  /// Gathers the versions from whatever stands at a path: `.xcdatamodeld`, `.xcdatamodel`, a
+  /// `contents` file, `.momd`, `.mom`, `VersionInfo.plist`, or a folder that has any of these
+  /// somewhere in it, such as an app bundle.
+  ///
+  /// A version that cannot be read is listed with its ``Version/problem`` and does not spoil the
+  /// others. Symbolic links below the path are not followed.
+  ///
+  /// - Throws: ``ModelError`` when there is nothing at the path, or nothing that holds a model;
+  ///   for a single file, why it could not be read.
+  public init(searching path: String) throws(ModelError) {
+    let resolved = ModelFile.resolved(path)
+    var search = ModelSearch()
+    switch ModelFile.kind(at: resolved) {
+    case .folder:
+      search.visit(folder: resolved)
+    case .file:
+      search.take(file: resolved, isNamed: true)
+      if search.versions.count == 1, let version = search.versions.first, version.recorded == nil,
+        version.optimised == nil, let problem = version.problem
+      {
+        throw problem
+      }
+    case .other, nil:
+      var error = ModelFile.absence(at: resolved)
+      error.path = path
+      throw error
+    }
+    guard !search.versions.isEmpty else {
+      throw ModelError(
+        code: .notAModel,
+        message: "No model was found here. A model is an .xcdatamodeld, .xcdatamodel, .momd or "
+          + ".mom, or lies in a folder or app bundle.", path: path)
+    }
+    self.init(versions: search.versions, notEntered: search.notEntered)
+  }
+}
+
+/// The walk over a folder.
+private struct ModelSearch {
+  private(set) var versions: [ModelCollection.Version] = []
+  /// Where the search did not look.
+  private(set) var notEntered: [ModelError] = []
+  private var entryCount = 0
+  private var isCut = false
+  /// The entities of all sources that were read.
+  private var known = KnownEntities()
+  /// Files that were taken with their bundle and are not taken again as single files.
+  private var takenPaths: Set<[UInt8]> = []
+
+  /// Visits a folder and all below it, each folder's entries in natural order.
+  mutating func visit(folder: String) {
+    var pending = [(path: folder, depth: 0)]
+    while let (path, depth) = pending.popLast() {
+      if take(bundle: path) { continue }
+      guard depth < ModelCollection.maximumDepth else {
+        notEntered.append(.tooDeep(path))
+        continue
+      }
+      guard let names = ModelFile.readNames(in: path) else {
+        notEntered.append(.unreadable(folder: path))
+        continue
+      }
+      var folders: [String] = []
+      for name in names {
+        entryCount += 1
+        guard hasRoom(in: folder) else { return }
+        let entry = path + "/" + name
+        switch ModelFile.kind(at: entry) {
+        case .folder: folders.append(entry)
+        case .file: take(file: entry, isNamed: false)
+        default: break
+        }
+      }
+      pending += folders.reversed().map { ($0, depth + 1) }
+    }
+  }
+
+  /// Whether the search goes on; when it stops, that is recorded once.
+  private mutating func hasRoom(in folder: String) -> Bool {
+    let isFull =
+      entryCount > ModelCollection.maximumEntries
+      || versions.count >= ModelCollection.maximumVersions
+    if isFull { cut(folder) }
+    return !isFull
+  }
+
+  private mutating func cut(_ folder: String) {
+    if !isCut { notEntered.append(.tooMany(folder)) }
+    isCut = true
+  }
+
+  /// Takes a folder that is a model bundle by itself; false when it is an ordinary folder.
+  private mutating func take(bundle path: String) -> Bool {
+    switch ModelFile.pathExtension(path) {
+    case "xcdatamodel":
+      add(source: path, isMarked: false)
+      return true
+    case "xcdatamodeld":
+      return takeSourceBundle(path)
+    default:
+      guard
+        ModelFile.kind(at: path + "/VersionInfo.plist") == .file
+          || ModelFile.pathExtension(path) == "momd"
+      else { return false }
+      return takeCompiledBundle(path)
+    }
+  }
+
+  private mutating func takeSourceBundle(_ path: String) -> Bool {
+    var marked: String?
+    if let bytes = try? ModelFile.bytes(at: path + "/.xccurrentversion"),
+      let list = try? PropertyList(bytes: bytes)
+    {
+      marked = list["_XCCurrentVersionName"]?.stringValue
+    }
+    guard let all = ModelFile.readNames(in: path) else {
+      notEntered.append(.unreadable(folder: path))
+      return true
+    }
+    let names = all.filter {
+      ModelFile.pathExtension($0) == "xcdatamodel"
+        && ModelFile.kind(at: path + "/" + $0) == .folder
+    }
+    for name in names where hasRoom(in: path) {
+      add(source: path + "/" + name, isMarked: name == marked)
+    }
+    if let marked, !names.contains(marked) {
+      versions.append(.init(missing: marked, in: path, recorded: nil, isMarkedCurrent: true))
+    }
+    return true
+  }
+
+  /// A `.momd`, or any folder with a `VersionInfo.plist`. Of a folder that holds other things too, only the versions
+  /// are taken here.
+  private mutating func takeCompiledBundle(_ path: String) -> Bool {
+    let limit = ModelCollection.maximumVersions - versions.count
+    guard let bundle = CompiledBundle(path, limit: limit) else { return false }
+    takenPaths.formUnion(bundle.versions.map { Array($0.path.utf8) })
+    versions += bundle.versions
+    if bundle.isCut { cut(path) }
+    let optimised = bundle.names.filter { ModelFile.pathExtension($0) == "omo" }
+    for fileName in optimised { takeOptimised(path + "/" + fileName, in: path) }
+    if bundle.versions.isEmpty, optimised.isEmpty, let problem = bundle.problem {
+      versions.append(
+        .init(
+          name: ModelFile.baseName(path), fileName: ModelFile.lastComponent(path), path: path,
+          problem: problem))
+    }
+    return ModelFile.pathExtension(path) == "momd"
+      || bundle.names.allSatisfy { ModelFile.isModelPart($0) }
+  }
+
+  /// Takes a file by itself; one that the user named is taken by content, whatever its name.
+  mutating func take(file path: String, isNamed: Bool) {
+    let name = ModelFile.lastComponent(path)
+    switch ModelFile.pathExtension(path) {
+    case "mom":
+      add(file: path, name: ModelFile.baseName(name))
+    case "omo":
+      let compiled = String(Substring(path.utf8.dropLast(3))) + "mom"
+      if isNamed || ModelFile.kind(at: compiled) == nil,
+        takenPaths.insert(Array(path.utf8)).inserted
+      {
+        addOptimised(path, Self.optimised(path))
+      }
+    case "plist" where name == "VersionInfo.plist" || isNamed:
+      // In a folder it was read together with the versions beside it.
+      if isNamed { takeVersionInfo(path) }
+    case "" where name == "contents" || name == "elements":
+      let parent = ModelFile.lastComponent(PathText.folder(of: path))
+      guard isNamed || name == "contents" else { return }
+      let isBundle = ModelFile.pathExtension(parent) == "xcdatamodel"
+      add(file: path, name: isBundle ? ModelFile.baseName(parent) : name)
+      // Other programs have files of this name too.
+      if !isNamed, versions.last?.path == path, versions.last?.problem?.code == .notAModel {
+        versions.removeLast()
+      }
+    default:
+      guard isNamed else { return }
+      add(file: path, name: ModelFile.baseName(name))
+    }
+  }
+
+  private mutating func takeVersionInfo(_ path: String) {
+    do {
+      let info = try VersionInfo(bytes: try ModelFile.bytes(at: path))
+      for name in info.versionNames {
+        versions.append(
+          .init(
+            name: name, fileName: name + ".mom", path: path, recorded: info.versions[name],
+            isMarkedCurrent: info.currentVersionName == name))
+      }
+    } catch {
+      versions.append(
+        .init(
+          name: "VersionInfo", fileName: "VersionInfo.plist", path: path,
+          problem: error.at(path: path)))
+    }
+  }
+
+  // MARK: Adding versions
+
+  /// Adds an `.xcdatamodel` folder: `contents`, or the older `elements`.
+  private mutating func add(source path: String, isMarked: Bool) {
+    let name = ModelFile.baseName(path)
+    let fileName = ModelFile.lastComponent(path)
+    var problem: ModelError
+    do {
+      let isCurrent = ModelFile.kind(at: path + "/contents") == .file
+      let file = path + (isCurrent ? "/contents" : "/elements")
+      let (model, unread) = try ModelFile.model(try ModelFile.bytes(at: file), knowing: &known)
+      versions.append(
+        .init(
+          name: name, fileName: fileName, path: path, model: model, isMarkedCurrent: isMarked,
+          unreadValues: unread))
+      return
+    } catch {
+      problem = error
+    }
+    versions.append(
+      .init(
+        name: name, fileName: fileName, path: path, isMarkedCurrent: isMarked,
+        problem: problem.at(path: path)))
+  }
+
+  private mutating func add(file path: String, name: String) {
+    guard takenPaths.insert(Array(path.utf8)).inserted else { return }
+    var model: ManagedObjectModel?
+    var unread: [ModelProblem] = []
+    var problem: ModelError?
+    do {
+      (model, unread) = try ModelFile.model(try ModelFile.bytes(at: path), knowing: &known)
+    } catch {
+      problem = error.at(path: path)
+    }
+    versions.append(
+      .init(
+        name: name, fileName: ModelFile.lastComponent(path), path: path, model: model,
+        problem: problem, unreadValues: unread))
+  }
+
+  /// Takes an optimised model in a bundle. It belongs to the version whose hashes are all in it; if there is
+  /// no such version in the bundle, it is a version by itself.
+  private mutating func takeOptimised(_ path: String, in folder: String) {
+    guard takenPaths.insert(Array(path.utf8)).inserted else { return }
+    let read = Self.optimised(path)
+    guard let model = try? read.get() else {
+      // A broken one is not reported if the compiled model is there.
+      let compiled = String(Substring(path.utf8.dropLast(3))) + "mom"
+      if ModelFile.kind(at: compiled) == nil { addOptimised(path, read) }
+      return
+    }
+    for index in versions.indices.reversed()
+    where PathText.isInside(versions[index].path, folder) {
+      let version = versions[index]
+      let known = version.recorded?.hashes ?? version.hashes?.hashes ?? [:]
+      // A model without entities has no hashes to compare; its name decides.
+      let isNamed = version.name == ModelFile.baseName(path)
+      if model.matches(known), isNamed || !known.isEmpty {
+        versions[index].optimised = model
+        return
+      }
+    }
+    addOptimised(path, read)
+  }
+
+  /// Adds an optimised model as a version whose model is not read.
+  private mutating func addOptimised(_ path: String, _ read: Result<OptimisedModel, ModelError>) {
+    let name = ModelFile.lastComponent(path)
+    var problem = OptimisedModel.error
+    var optimised: OptimisedModel?
+    switch read {
+    case .success(let model): optimised = model
+    case .failure(let error): problem = error
+    }
+    versions.append(
+      .init(
+        name: ModelFile.baseName(name), fileName: name, path: path, problem: problem.at(path: path),
+        optimised: optimised))
+  }
+
+  private static func optimised(_ path: String) -> Result<OptimisedModel, ModelError> {
+    do {
+      return .success(try OptimisedModel(bytes: try ModelFile.bytes(at: path)))
+    } catch {
+      return .failure(error)
+    }
+  }
+}
+
+extension ModelError {
+  /// A folder that lies too deep for a search.
+  package static func tooDeep(_ path: String) -> ModelError {
+    ModelError(
+      code: .notEntered,
+      message:
+        "Folders deeper than \(ModelCollection.maximumDepth) levels are not entered; name it by itself.",
+      path: path)
+  }
+
+  /// A folder with more in it than a search reads.
+  package static func tooMany(_ path: String) -> ModelError {
+    ModelError(
+      code: .notEntered,
+      message: "Only \(ModelCollection.maximumEntries) entries of folders are looked at, and "
+        + "\(ModelCollection.maximumVersions) models; name the folders in it one by one.",
+      path: path)
+  }
+
+  /// A folder whose names cannot be read.
+  package static func unreadable(folder path: String) -> ModelError {
+    ModelError(code: .unreadable, message: "The folder cannot be read.", path: path)
+  }
+}

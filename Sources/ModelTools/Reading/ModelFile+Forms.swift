@@ -1,0 +1,21 @@
+package import ObjectModel
+
+extension ModelFile {
+  /// Reads any single-file form of a model, recognised by its content: the source `contents`, a compiled model, or an
+  /// archive of Xcode's editor. Reports the values that could not be read.
+  ///
+  /// - Throws: ``ModelError``, also when the bytes are of no such form.
+  package static func model(
+    _ bytes: [UInt8], knowing known: inout KnownEntities
+  ) throws(ModelError) -> (model: ManagedObjectModel, unread: [ModelProblem]) {
+    if HardenedXML.looksLikeXML(bytes) {
+      return try ManagedObjectModel.read(contentsXML: bytes, knowing: &known)
+    }
+    if OptimisedModel.isOptimised(bytes) { throw OptimisedModel.error }
+    let archive = try KeyedArchive(
+      bytes: bytes, orThrow: .notAModel, "This is not a keyed archive, as every compiled model is.")
+    return EditorModelReader.isEditorArchive(archive)
+      ? (try EditorModelReader.model(in: archive).model, [])
+      : (try ManagedObjectModel(archive), [])
+  }
+}

@@ -1,0 +1,224 @@
+package import ObjectModel
+
+extension OptimisedModel {
+  /// Reads an optimised model as far as its format is known.
+  ///
+  /// - Throws: ``ModelError``; `model.notAModel` when it is another file, `model.malformed` when the
+  ///   header is not of a form that is known.
+  package init(bytes: [UInt8]) throws(ModelError) {
+    guard Self.isOptimised(bytes) else {
+      throw ModelError(code: .notAModel, message: "This is not an optimised model.", offset: 0)
+    }
+    let reader = OptimisedReader(bytes: bytes)
+    let header = try reader.header()
+    let entityCount = try reader.count(header.entities, "entities")
+    let propertyCount = try reader.properties(header)
+    let wide = reader.wideStrings(header.wideStrings)
+    let narrow = reader.strings(header.strings)
+    let data = reader.data(header.data)
+    let hashes = Set(data.found.compactMap { VersionHash(bytes: Array($0)) })
+    var problems = [wide.problem, narrow.problem, data.problem].compactMap { $0 }
+    if hashes.count < entityCount {
+      problems.append("there are \(hashes.count) hashes for \(entityCount) entities")
+    }
+    self.init(
+      entityCount: entityCount, propertyCount: propertyCount, entityStrings: wide.found,
+      strings: narrow.found, versionIdentifiers: Self.identifiers(in: data.found), hashes: hashes,
+      problems: problems)
+  }
+
+  /// The version identifiers are a keyed archive: a text by itself in all files seen, or several.
+  private static func identifiers(in items: [ArraySlice<UInt8>]) -> [String] {
+    guard let item = items.first(where: { $0.starts(with: Array("bplist00".utf8)) }),
+      let archive = try? KeyedArchive(bytes: Array(item))
+    else { return [] }
+    let root = archive.root
+    if let text = archive.string(root) { return [text] }
+    return ByteOrder.sorted((archive.elements(root) ?? []).compactMap { archive.string($0) })
+  }
+}
+
+/// The sections of an optimised model.
+private struct OptimisedReader {
+  /// Where things are in the file. Offsets are in bytes from its start, numbers are big-endian.
+  private enum Layout {
+    /// After the magic come filler characters, another text for each generation of the compiler:
+    /// `6eee…` and `[]qre…`, then `[]77y…` and `srsr…`.
+    static let headerOffset = 64
+    /// Twice in a row it separates sections.
+    static let sentinel: [UInt8] = [0xEF, 0xBE, 0xAD, 0xDE]
+    /// The headers by generation, in words: those of 20 lack two words at their end, that of 23 has a
+    /// word more within.
+    static let headerCounts = [20, 22, 23]
+    /// The maximum number of strings and data items that are read.
+    static let maximumCount = 200_000
+  }
+
+  /// A section: where it starts and how many items it announces.
+  struct Section {
+    let offset: Int
+    let count: Int
+  }
+
+  struct Header {
+    let entities: Section
+    let properties: Section
+    /// How many of the properties are attributes, whose records come first.
+    let attributeCount: Int
+    let data: Section
+    let wideStrings: Section
+    let strings: Section
+  }
+
+  let bytes: [UInt8]
+
+  /// The header's words up to the first sentinel: pairs of an offset and a count.
+  func header() throws(ModelError) -> Header {
+    var words: [Int] = []
+    var place = Layout.headerOffset
+    let most = Layout.headerCounts.max() ?? 0
+    while words.count <= most, !isSentinel(place), let word = word(place) {
+      words.append(word)
+      place += 4
+    }
+    guard isSentinel(place), Layout.headerCounts.contains(words.count) else {
+      throw ModelError(
+        code: .malformed, message: "The header of this optimised model has an unknown form.",
+        offset: place)
+    }
+    // The newest compilers write a word more before the pairs of index records, data and strings.
+    let shift = words.count == 23 ? 10 : 9
+    func section(_ index: Int) -> Section {
+      Section(offset: words[index], count: words[index + 1])
+    }
+    return Header(
+      entities: section(1), properties: section(3), attributeCount: words[5],
+      data: section(shift + 2), wideStrings: section(shift + 4),
+      strings: section(shift + 6))
+  }
+
+  /// The count that the header gives, when the section starts with the same one.
+  func count(_ section: Section, _ what: String) throws(ModelError) -> Int {
+    guard word(section.offset) == section.count,
+      section.count <= Layout.maximumCount
+    else {
+      throw ModelError(
+        code: .malformed,
+        message: "The header announces \(section.count) \(what), but the section does not.",
+        offset: section.offset)
+    }
+    return section.count
+  }
+
+  /// The properties in all, when their section starts with the count of the attributes among them.
+  func properties(_ header: Header) throws(ModelError) -> Int {
+    let section = header.properties
+    guard header.attributeCount <= section.count,
+      section.count <= Layout.maximumCount,
+      word(section.offset) == header.attributeCount
+    else {
+      throw ModelError(
+        code: .malformed,
+        message: "The header announces \(header.attributeCount) attributes of \(section.count) "
+          + "properties, but the section does not.", offset: section.offset)
+    }
+    return section.count
+  }
+
+  // MARK: Items
+
+  /// Items of the length in bytes, zero, and UTF-16LE units, each at a multiple of 4. The first is empty.
+  func wideStrings(_ section: Section) -> (found: [String], problem: String?) {
+    let (start, problem) = start(section, "UTF-16 strings")
+    guard var place = start else { return ([], problem) }
+    var found: [String] = []
+    for _ in 0..<min(section.count, Layout.maximumCount) {
+      guard let length = word(place), word(place + 4) == 0, length % 2 == 0,
+        length <= bytes.count - place - 8
+      else { return (found, "the UTF-16 strings end early, at offset \(place)") }
+      let units = stride(from: place + 8, to: place + 8 + length, by: 2).map {
+        UInt16(bytes[$0]) | UInt16(bytes[$0 + 1]) << 8
+      }
+      if length > 0 { found.append(String(decoding: units, as: UTF16.self)) }
+      place = aligned(place + 8 + length)
+    }
+    return (found, nil)
+  }
+
+  /// Items of the length in bytes, two zero words and the bytes, with zeros between them that are not
+  /// understood: each item is searched for at multiples of 4. One of the announced items is empty.
+  func strings(_ section: Section) -> (found: [String], problem: String?) {
+    let (found, problem) = items(section, "strings", zeroWords: 2) { slice in
+      slice.allSatisfy { $0 >= 0x20 }
+    }
+    return (found.map { String(decoding: $0, as: UTF8.self) }, problem)
+  }
+
+  /// Items of the length in bytes, a zero word and the bytes. One of the announced items is empty.
+  func data(_ section: Section) -> (found: [ArraySlice<UInt8>], problem: String?) {
+    items(section, "data items", zeroWords: 1) { _ in true }
+  }
+
+  private func items(
+    _ section: Section, _ what: String, zeroWords: Int, isSound: (ArraySlice<UInt8>) -> Bool
+  ) -> (found: [ArraySlice<UInt8>], problem: String?) {
+    let (start, problem) = start(section, what)
+    guard var place = start else { return ([], problem) }
+    let limit = end(from: place)
+    var found: [ArraySlice<UInt8>] = []
+    let wanted = min(section.count, Layout.maximumCount)
+    while found.count < wanted, place < limit {
+      let begin = place + 4 + 4 * zeroWords
+      if let length = word(place), length > 0, begin <= limit, length <= limit - begin,
+        (1...zeroWords).allSatisfy({ word(place + 4 * $0) == 0 }),
+        isSound(bytes[begin..<begin + length])
+      {
+        found.append(bytes[begin..<begin + length])
+        place = aligned(begin + length)
+      } else {
+        place += 4
+      }
+    }
+    // The first item stands for nil.
+    let isWhole = found.count + 1 == section.count || (section.count == 0 && found.isEmpty)
+    return (
+      found,
+      isWhole ? nil : "\(found.count) of \(max(section.count - 1, 0)) \(what) are found"
+    )
+  }
+
+  /// The place after a section's own count, which is at the next multiple of 4.
+  private func start(_ section: Section, _ what: String) -> (place: Int?, problem: String?) {
+    // Offsets are 32-bit numbers, so that rounding up cannot overflow.
+    let place = aligned(section.offset)
+    guard word(place) == section.count else {
+      return (nil, "the section of \(what) does not start with the count that the header gives")
+    }
+    return (place + 4, nil)
+  }
+
+  /// Where a section ends: at the next sentinel, which may be at any offset, or at the end of the file.
+  private func end(from place: Int) -> Int {
+    var place = place
+    while place <= bytes.count - 8 {
+      if bytes[place] == 0xEF, isSentinel(place), isSentinel(place + 4) { return place }
+      place += 1
+    }
+    return bytes.count
+  }
+
+  // MARK: Numbers
+
+  private func aligned(_ place: Int) -> Int { (place + 3) & ~3 }
+
+  /// A big-endian number; nil beyond the end.
+  private func word(_ place: Int) -> Int? {
+    guard place >= 0, place <= bytes.count - 4 else { return nil }
+    return bytes[place..<place + 4].reduce(0) { $0 << 8 | Int($1) }
+  }
+
+  private func isSentinel(_ place: Int) -> Bool {
+    place >= 0 && place <= bytes.count - 4
+      && bytes[place..<place + 4].elementsEqual(Layout.sentinel)
+  }
+}

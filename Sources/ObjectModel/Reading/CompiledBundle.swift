@@ -1,0 +1,116 @@
+/// The versions in a folder of compiled ones: a `.momd`, or any folder with a `VersionInfo.plist`.
+package struct CompiledBundle {
+  /// The versions: those with a `.mom`, then those that only `VersionInfo.plist` names.
+  package private(set) var versions: [ModelCollection.Version] = []
+  /// The names in the folder, in natural order.
+  package let names: [String]
+  /// Why `VersionInfo.plist` could not be read, or is missing; nil when it was read.
+  package private(set) var problem: ModelError?
+  /// Whether there are more versions than were taken.
+  package private(set) var isCut = false
+
+  /// Reads the versions in a folder. nil when the folder is no `.momd` and has no `VersionInfo.plist` that can be read.
+  /// A folder may hold other things too, as the resources of an app do.
+  ///
+  /// - Parameters:
+  ///   - path: The folder.
+  ///   - limit: How many versions are taken at most.
+  package init?(_ path: String, limit: Int) {
+    var info: VersionInfo?
+    do {
+      info = try VersionInfo(bytes: try ModelFile.bytes(at: path + "/VersionInfo.plist"))
+    } catch {
+      problem = error.at(path: path + "/VersionInfo.plist")
+    }
+    guard info != nil || ModelFile.pathExtension(path) == "momd" else { return nil }
+    names = ModelFile.names(in: path)
+    var taken: Set<String> = []
+    for fileName in names where ModelFile.pathExtension(fileName) == "mom" && hasRoom(limit) {
+      let name = ModelFile.baseName(fileName)
+      taken.insert(name)
+      versions.append(
+        .init(
+          compiled: path + "/" + fileName, recorded: info?.versions[name],
+          isMarkedCurrent: info?.currentVersionName == name))
+    }
+    for name in info?.versionNames ?? [] where !taken.contains(name) && hasRoom(limit) {
+      versions.append(
+        .init(
+          missing: name + ".mom", in: path, recorded: info?.versions[name],
+          isMarkedCurrent: info?.currentVersionName == name))
+    }
+  }
+
+  private mutating func hasRoom(_ limit: Int) -> Bool {
+    isCut = isCut || versions.count >= limit
+    return !isCut
+  }
+}
+
+extension ModelCollection.Version {
+  /// A version in a compiled file (`.mom`).
+  package init(
+    compiled path: String, recorded: RecordedHashes? = nil, isMarkedCurrent: Bool = false
+  ) {
+    var model: ManagedObjectModel?
+    var problem: ModelError?
+    do {
+      model = try ManagedObjectModel(archive: try ModelFile.bytes(at: path))
+    } catch {
+      problem = error.at(path: path)
+    }
+    let fileName = ModelFile.lastComponent(path)
+    self.init(
+      name: ModelFile.baseName(fileName), fileName: fileName, path: path, model: model,
+      recorded: recorded, isMarkedCurrent: isMarkedCurrent, problem: problem)
+  }
+
+  /// A version that a bundle names and does not have.
+  package init(
+    missing fileName: String, in path: String, recorded: RecordedHashes?, isMarkedCurrent: Bool
+  ) {
+    self.init(
+      name: ModelFile.baseName(fileName), fileName: fileName, path: path, recorded: recorded,
+      isMarkedCurrent: isMarkedCurrent,
+      problem: ModelError(
+        code: .missingVersion, message: "The version \(fileName) is named here but missing.",
+        path: path))
+  }
+}
+
+extension ModelCollection {
+  /// The most versions that are taken from one path.
+  package static let maximumVersions = 2_000
+
+  /// Reads the versions of a compiled model, as an app has it in its bundle: a `.momd`, or a `.mom`. Symbolic links to
+  /// it are followed. A version that cannot be read is listed with its ``Version/problem``.
+  ///
+  /// Other forms, and folders that hold models somewhere, are read by `init(searching:)` of ModelTools.
+  ///
+  /// - Throws: ``ModelError`` when there is nothing at the path, or no compiled model; for a `.mom`, why it could not
+  ///   be read.
+  public init(at path: String) throws(ModelError) {
+    let resolved = ModelFile.resolved(path)
+    switch ModelFile.kind(at: resolved) {
+    case .folder:
+      guard let bundle = CompiledBundle(resolved, limit: Self.maximumVersions) else {
+        throw Self.noCompiledModel(at: path)
+      }
+      if bundle.versions.isEmpty { throw bundle.problem ?? Self.noCompiledModel(at: path) }
+      self.init(versions: bundle.versions)
+    case .file:
+      let version = Version(compiled: resolved)
+      if let problem = version.problem { throw problem }
+      self.init(versions: [version])
+    case .other, nil:
+      var error = ModelFile.absence(at: resolved)
+      error.path = path
+      throw error
+    }
+  }
+
+  private static func noCompiledModel(at path: String) -> ModelError {
+    ModelError(
+      code: .notAModel, message: "No compiled model is here. It is a .momd or a .mom.", path: path)
+  }
+}
