@@ -55,9 +55,6 @@ package struct RecoveredNaming {
     ["ACHANGE", "ATRANSACTION", "ATRANSACTIONSTRING"].contains(table.uppercased())
   }
 
-  /// Whether a table holds rows of entities.
-  package func isEntityTable(_ place: Int) -> Bool { declared[place] != nil }
-
   /// The entities with these names and all their descendants.
   package func withDescendants(_ names: Set<String>) -> Set<String> {
     guard let model else { return names }

@@ -51,12 +51,6 @@ import CSQLite
     _ = unsafe sqlite3_reset(handle)
   }
 
-  /// Binds NULL to every parameter and frees what was bound.
-  package func clearBindings() {
-    guard let handle = unsafe handle else { return }
-    _ = unsafe sqlite3_clear_bindings(handle)
-  }
-
   /// Binds the values, runs the statement to its end and resets it: one row of an `INSERT`.
   ///
   /// - Parameter values: one for each parameter.

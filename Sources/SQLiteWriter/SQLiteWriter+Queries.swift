@@ -135,12 +135,6 @@ extension SQLiteWriter {
     return unsafe sqlite3_last_insert_rowid(handle)
   }
 
-  /// The version of the SQLite library in use, such as `3.40.1`.
-  package static var libraryVersion: String {
-    guard let version = unsafe sqlite3_libversion() else { return "" }
-    return unsafe String(cString: version)
-  }
-
   // MARK: - Internals
 
   /// Compiles the first statement of `sql`; nil when there is only space and comments.

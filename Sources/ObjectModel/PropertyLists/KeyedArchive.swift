@@ -43,11 +43,6 @@ package struct KeyedArchive: Sendable, Hashable {
     self.top = top
   }
 
-  /// Whether a property list has the parts of a keyed archive.
-  package static func isArchive(_ list: PropertyList) -> Bool {
-    list["$objects"]?.elements != nil && list["$top"]?.entries != nil
-  }
-
   /// The archived root object; nil when there is none.
   package var root: PropertyList? {
     if let root = top["root"] { return root }

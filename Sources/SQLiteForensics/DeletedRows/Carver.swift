@@ -306,18 +306,18 @@ struct Carver {
     _ page: RawSpan, _ start: Int, _ goal: Int, _ limit: Int, _ shape: RowShape
   ) -> LeafCell? {
     guard start + 8 <= limit, let size = staleBlock(page, start) else { return nil }
+    let space = Space(start: start, limit: limit, exact: nil, shape: shape)
     for header in start + 2...start + 7 {
       let most = fieldCount(page, start, header, limit, shape)
       guard most >= shape.minFieldCount else { continue }
       for count in shape.minFieldCount...most {
         // A block is longer where it was joined with the blocks behind it, or with bytes that were in no block.
         guard
-          let cell = cellWithoutStart(
-            page, start, header, limit, nil, shape, fieldCount: count, mayBeCut: true),
+          let cell = cellWithoutStart(page, header, space, fieldCount: count, mayBeCut: true),
           cell.length <= size, types.bodyLength >= 6, areTelling(3, shape),
           holds(page, header + cell.payload - types.bodyLength, cell, limit, shape),
           cell.end <= goal + 3 || cell.end >= limit
-            || isFollowed(page, cell.end, start, limit, nil, shape),
+            || isFollowed(page, cell.end, space),
           !isRecord(page, at: header, ofCellBehind: goal)
         else { continue }
         return cell
@@ -425,6 +425,7 @@ struct Carver {
     let order = own.map { [$0] } ?? shapes.indices.filter { shapes[$0].fields.count > 2 }
     for index in order {
       let shape = shapes[index]
+      let space = Space(start: start, limit: limit, exact: exact, shape: shape)
       // The record's header follows payload length and row id, and so begins 2 to 7 bytes behind the cell's start.
       for place in 0..<6 {
         maxFieldCounts[place] = fieldCount(page, start, start + 2 + place, limit, shape)
@@ -433,8 +434,7 @@ struct Carver {
       for count in (shape.minFieldCount...most).reversed() {
         for place in 0..<6 where count <= maxFieldCounts[place] {
           guard
-            let cell = cellWithoutStart(
-              page, start, start + 2 + place, limit, exact, shape, fieldCount: count)
+            let cell = cellWithoutStart(page, start + 2 + place, space, fieldCount: count)
           else { continue }
           // A few bytes often look like a row of small integers: then a freeblock must confirm it.
           if cell.payload - cell.headerLength < (own == nil ? 16 : exact == nil || isStale ? 6 : 0)
@@ -450,7 +450,7 @@ struct Carver {
           }
           let find = Find(
             cell: cell, shape: index, isAmbiguous: own == nil && order.count > 1, confidence: 70)
-          if lands(page, cell.end, start, limit, exact, shape) { return find }
+          if lands(page, cell.end, space) { return find }
           // Two small numbers, as a row of a join table has them, are found anywhere, for example in old cell pointers.
           let body = cell.record + cell.headerLength - 1 - cell.lostTypes
           if fallback == nil, shape.fields.count > 2, body < cell.end,
@@ -479,36 +479,48 @@ struct Carver {
       page, at: max(start + 4, header + 1), end: limit, from: header == start + 2 ? 1 : 0)
   }
 
-  /// Whether a cell from `start` to `end` ends where another cell begins, or where the block ends.
+  /// Where a cell without its start is looked for.
+  private struct Space {
+    /// Where the cell begins.
+    let start: Int
+    /// Where its bytes end at the latest.
+    let limit: Int
+    /// The size of the freeblock that starts here; nil when none does, or when it may have been joined with others.
+    let exact: Int?
+    let shape: RowShape
+  }
+
+  /// Whether a cell that ends at `end` ends where another cell begins, or where the block ends.
   ///
   /// `mayBeCut`: accepts another cell whose own end was overwritten, or of which only the freeblock's header is left.
   private mutating func lands(
-    _ page: RawSpan, _ end: Int, _ start: Int, _ limit: Int, _ exact: Int?, _ shape: RowShape,
-    mayBeCut: Bool = false
+    _ page: RawSpan, _ end: Int, _ space: borrowing Space, mayBeCut: Bool = false
   ) -> Bool {
-    if end == limit || exact.map({ end == start + $0 }) ?? false { return true }
-    guard end + 4 <= limit else { return false }
+    if end == space.limit { return true }
+    if let exact = space.exact, end == space.start + exact { return true }
+    guard end + 4 <= space.limit else { return false }
     if staleBlock(page, end, least: mayBeCut ? 4 : 8) != nil { return true }
     return LeafCell.parse(
-      page, at: end, limit: mayBeCut ? usableSize : limit, usableSize: usableSize,
-      maxPayload: maxPayload, &types) != nil && shape.fits(types)
+      page, at: end, limit: mayBeCut ? usableSize : space.limit, usableSize: usableSize,
+      maxPayload: maxPayload, &types) != nil && space.shape.fits(types)
   }
 
   /// Whether anything begins where a cell ends, or up to three bytes behind it: SQLite leaves so many bytes in no block
   /// (file format, section 1.6).
-  private mutating func isFollowed(
-    _ page: RawSpan, _ end: Int, _ start: Int, _ limit: Int, _ exact: Int?, _ shape: RowShape
-  ) -> Bool {
-    (0...3).contains { lands(page, end + $0, start, limit, exact, shape, mayBeCut: true) }
+  private mutating func isFollowed(_ page: RawSpan, _ end: Int, _ space: borrowing Space) -> Bool {
+    for left in 0...3 where lands(page, end + left, space, mayBeCut: true) { return true }
+    return false
   }
 
-  /// A cell at `start` whose record's header began at `header`. Afterwards ``types`` has its types.
+  /// A cell whose record's header began at `header`. Afterwards ``types`` has its types.
   ///
-  /// `mayBeCut`: whether its end may lie behind `limit`; then its values are not checked.
+  /// `mayBeCut`: whether its end may lie behind the space; then its values are not checked.
   private mutating func cellWithoutStart(
-    _ page: RawSpan, _ start: Int, _ header: Int, _ limit: Int, _ exact: Int?, _ shape: RowShape,
-    fieldCount: Int, mayBeCut: Bool = false
+    _ page: RawSpan, _ header: Int, _ space: borrowing Space, fieldCount: Int,
+    mayBeCut: Bool = false
   ) -> LeafCell? {
+    let start = space.start
+    let limit = space.limit
     let lost = start + 4
     switch header - start {
     case 2:
@@ -519,17 +531,17 @@ struct Carver {
       let rest = types.bodyLength
       let headerLength = body - lost + 2
       var found: LeafCell?
-      for first in firstCandidates(shape, exact: exact, rest: rest, header: headerLength) {
+      for first in firstCandidates(space, rest: rest, header: headerLength) {
         let firstLength = RecordDecoder.length(ofType: first)
         let payload = headerLength + firstLength + rest
         guard payload < 128, mayBeCut || header + payload <= limit,
-          exact.map({ 2 + payload <= $0 }) ?? true,
+          2 + payload <= space.exact ?? .max,
           types.read(page, at: lost, count: fieldCount - 1, end: limit) != nil
         else { continue }
         types.prepend(first)
-        guard shape.fits(types),
+        guard space.shape.fits(types),
           mayBeCut
-            || shape.fitsValues(
+            || space.shape.fitsValues(
               types, page, body: body, end: header + payload, encoding: encoding)
         else { continue }
         let cell = LeafCell(
@@ -537,7 +549,7 @@ struct Carver {
           local: payload, hasRowID: false, lostTypes: 1, firstType: first, isStartLost: true,
           headerLength: headerLength)
         if found == nil { found = cell }
-        if lands(page, cell.end, start, limit, exact, shape) {
+        if lands(page, cell.end, space) {
           found = cell
           break
         }
@@ -550,7 +562,7 @@ struct Carver {
       return found
     case 3:
       guard let body = types.read(page, at: lost, count: fieldCount, end: limit) else { return nil }
-      return sized(page, start, header, body, types: lost, limit, exact, shape, mayBeCut)
+      return sized(page, header, body, types: lost, space, mayBeCut: mayBeCut)
     default:
       // A freeblock may be as short as its header, and lie right before a whole cell.
       for whole in start + 4..<max(start + 4, header - 1)
@@ -564,33 +576,33 @@ struct Carver {
         let body = types.read(page, at: header + 1, count: fieldCount, end: limit),
         body - header == length
       else { return nil }
-      return sized(
-        page, start, header, body, types: header + 1, limit, exact, shape, mayBeCut)
+      return sized(page, header, body, types: header + 1, space, mayBeCut: mayBeCut)
     }
   }
 
   /// A cell without its start whose types are all there.
   private mutating func sized(
-    _ page: RawSpan, _ start: Int, _ header: Int, _ body: Int, types typesStart: Int, _ limit: Int,
-    _ exact: Int?, _ shape: RowShape, _ mayBeCut: Bool
+    _ page: RawSpan, _ header: Int, _ body: Int, types typesStart: Int, _ space: borrowing Space,
+    mayBeCut: Bool
   ) -> LeafCell? {
+    let start = space.start
     let payload = body - header + types.bodyLength
     // The payload's length takes one to three bytes, and the row id at least one.
     let prefix = header - start
     let payloadBytes = payload < 128 ? 1 : payload < 16_384 ? 2 : payload < 2_097_152 ? 3 : 4
     guard payload >= 2, payload <= maxPayload, prefix > payloadBytes, body - header < 128,
-      shape.fits(types)
+      space.shape.fits(types)
     else {
       return nil
     }
     let local = BTreePage.localLength(payload: payload, usableSize: usableSize, isTableLeaf: true)
     let length = max(4, prefix + local + (local < payload ? 4 : 0))
-    guard mayBeCut || start + length <= limit, exact.map({ length <= $0 }) ?? true else {
+    guard mayBeCut || start + length <= space.limit, length <= space.exact ?? .max else {
       return nil
     }
     if !mayBeCut {
       types.spend(bytes: local)
-      guard shape.fitsValues(types, page, body: body, end: header + local, encoding: encoding)
+      guard space.shape.fitsValues(types, page, body: body, end: header + local, encoding: encoding)
       else { return nil }
     }
     return LeafCell(
@@ -599,11 +611,11 @@ struct Carver {
   }
 
   /// The candidates for the lost first type.
-  private func firstCandidates(_ shape: RowShape, exact: Int?, rest: Int, header: Int) -> [UInt64] {
-    guard let field = shape.fields.first else { return [] }
+  private func firstCandidates(_ space: borrowing Space, rest: Int, header: Int) -> [UInt64] {
+    guard let field = space.shape.fields.first else { return [] }
     if field.classes == .null { return [0] }
     var candidates: [UInt64] = []
-    if let exact {
+    if let exact = space.exact {
       // The block is the cell, so the length of the first value follows.
       let length = exact - 2 - header - rest
       switch length {
@@ -619,8 +631,9 @@ struct Carver {
       }
       candidates.removeAll { !field.classes.contains(StorageClasses(serialType: $0)) }
     }
-    if shape.table < firstTypes.count, !firstTypes[shape.table].isEmpty {
-      candidates += firstTypes[shape.table]
+    let table = space.shape.table
+    if table < firstTypes.count, !firstTypes[table].isEmpty {
+      candidates += firstTypes[table]
     } else if field.classes.contains(.integer) {
       candidates += [1, 2, 3, 4, 6]
     }

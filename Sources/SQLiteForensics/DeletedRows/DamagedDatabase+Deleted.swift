@@ -128,8 +128,8 @@ extension DamagedDatabase {
             && narrowed[number].map { !$0.contains(cell.rowID) } ?? false
           guard isOfOtherTable || isEarlier || displaced.contains(index) else { continue }
           add(
-            cell, page, isOfOtherTable ? nil : own, number, .live, .cell, confidence: 90,
-            &collection)
+            Found(cell: cell, table: isOfOtherTable ? nil : own, confidence: 90), page,
+            Site(number: number, place: .cell), &collection)
         }
         carveGaps(page, limit, own, number, &collection)
       } else {
@@ -140,25 +140,29 @@ extension DamagedDatabase {
         let rows = contradicted.contains(number) ? [] : collection.reading.cells
         for cell in rows {
           add(
-            cell, page, own, number, .live, place, confidence: 95, isAmbiguous: isAmbiguous,
-            &collection)
+            Found(cell: cell, table: own, confidence: 95, isAmbiguous: isAmbiguous), page,
+            Site(number: number, place: place), &collection)
         }
         carveGaps(page, limit, own, number, &collection)
       }
     case .trunk:
       let count = Int(page.uint32(at: 4))
       let floor = 8 + 4 * min(count, layout.usableSize / 4 - 2)
-      carve(page, floor..<limit, [], formerOwner(number), number, .trunk, &collection)
+      carve(
+        page, floor..<limit, formerOwner(number), Site(number: number, place: .trunk), &collection)
     case .tableInterior:
       let floor = 12 + 2 * Int(page.uint16(at: 3)) + (number == 1 ? DatabaseHeader.length : 0)
       let content = Int(page.uint16(at: number == 1 ? 105 : 5))
       if number > 1, floor < content, content <= limit {
         carve(
-          page, floor..<content, [], try owner(ofInterior: number), number, .gap, &collection)
+          page, floor..<content, try owner(ofInterior: number), Site(number: number, place: .gap),
+          &collection)
       }
     case .other:
       let own = formerOwner(number)
-      carve(page, 0..<limit, [], own, number, .freePage, wholeOnly: own == nil, &collection)
+      carve(
+        page, 0..<limit, own, Site(number: number, place: .freePage), wholeOnly: own == nil,
+        &collection)
     case .missing, .zero, .indexLeaf, .indexInterior, .pointerMap: break
     }
   }
@@ -175,8 +179,8 @@ extension DamagedDatabase {
     let isAmbiguous = own.map(mayBeUnknown) ?? false
     for cell in collection.reading.cells {
       add(
-        cell, page, own, place, source, .cell, confidence: 98, isAmbiguous: isAmbiguous,
-        &collection)
+        Found(cell: cell, table: own, confidence: 98, isAmbiguous: isAmbiguous), page,
+        Site(number: place, source: source, place: .cell), &collection)
     }
   }
 
@@ -256,20 +260,40 @@ extension DamagedDatabase {
     let blocks = collection.reading.freeBlocks
     if collection.reading.isTight {
       if let gap = collection.reading.usedGap(page, limit) {
-        carve(page, gap, [], own, number, .gap, isTight: true, &collection)
+        carve(page, gap, own, Site(number: number, place: .gap), isTight: true, &collection)
       }
       return
     }
     for gap in collection.reading.gaps(from: floor, to: limit, without: []) {
       let inside = blocks.filter { gap.contains($0.lowerBound) }
-      carve(page, gap, inside, own, number, inside.isEmpty ? .gap : .freeBlock, &collection)
+      carve(
+        page, gap, blocks: inside, own,
+        Site(number: number, place: inside.isEmpty ? .gap : .freeBlock),
+        &collection)
     }
   }
 
+  /// Where cells were found.
+  private struct Site {
+    /// The page; for an earlier version of one, its place among the versions.
+    let number: UInt32
+    var source = Source.live
+    let place: RowOrigin.Place
+  }
+
+  /// A cell of a deleted row, and what is known of it.
+  private struct Found {
+    let cell: LeafCell
+    let table: Int?
+    let confidence: Int
+    var isAmbiguous = false
+    /// Where a newer cell begins in it; nil for nowhere.
+    var newer: Int?
+  }
+
   private func carve(
-    _ page: RawSpan, _ region: Range<Int>, _ blocks: [Range<Int>], _ own: Int?, _ number: UInt32,
-    _ place: RowOrigin.Place, wholeOnly: Bool = false, isTight: Bool = false,
-    _ collection: inout Collection
+    _ page: RawSpan, _ region: Range<Int>, blocks: [Range<Int>] = [], _ own: Int?, _ site: Site,
+    wholeOnly: Bool = false, isTight: Bool = false, _ collection: inout Collection
   ) {
     guard region.count >= 6 else { return }
     collection.carver.removeAll()
@@ -281,7 +305,7 @@ extension DamagedDatabase {
       var (table, isAmbiguous) = (find.shape, find.isAmbiguous)
       if mayBeFormer, table == own {
         let isWhole = !find.cell.isStartLost && parse(find.cell, page, &collection.types)
-        if isWhole, let former = formerOwner(number),
+        if isWhole, let former = formerOwner(site.number),
           fits(find.cell, page, former, collection.types)
         {
           table = former
@@ -294,8 +318,9 @@ extension DamagedDatabase {
         isAmbiguous = true
       }
       add(
-        find.cell, page, table, number, .live, place, confidence: find.confidence,
-        isAmbiguous: isAmbiguous, newer: find.newer, &collection)
+        Found(
+          cell: find.cell, table: table, confidence: find.confidence, isAmbiguous: isAmbiguous,
+          newer: find.newer), page, site, &collection)
     }
   }
 
@@ -316,27 +341,26 @@ extension DamagedDatabase {
   private static let maxComparedTables = 64
 
   private func add(
-    _ cell: LeafCell, _ page: RawSpan, _ table: Int?, _ number: UInt32, _ source: Source,
-    _ place: RowOrigin.Place, confidence: Int, isAmbiguous: Bool = false,
-    newer: Int? = nil, _ collection: inout Collection
+    _ found: Found, _ page: RawSpan, _ site: Site, _ collection: inout Collection
   ) {
-    guard let content = hash(cell, page, table, &collection.types) else { return }
+    let cell = found.cell
+    guard let content = hash(cell, page, found.table, &collection.types) else { return }
     var flags: UInt8 = 0
     if cell.hasRowID { flags |= CarvedIndex.hasRowID }
     if cell.isStartLost { flags |= CarvedIndex.isStartLost }
     if cell.lostTypes > 0 { flags |= CarvedIndex.lostFirst }
-    if isAmbiguous { flags |= CarvedIndex.isAmbiguous }
+    if found.isAmbiguous { flags |= CarvedIndex.isAmbiguous }
     if cell.isFirstDoubtful { flags |= CarvedIndex.isFirstDoubtful }
     if cell.isEndDoubtful { flags |= CarvedIndex.isEndDoubtful }
     collection.index.append(
       CarvedIndex.Entry(
-        content: content, rowID: cell.rowID, page: number, start: UInt16(cell.start),
+        content: content, rowID: cell.rowID, page: site.number, start: UInt16(cell.start),
         record: UInt16(cell.record), length: UInt16(cell.length),
-        table: table.map { UInt16($0 + 1) } ?? 0, payload: UInt32(cell.payload),
-        firstType: UInt16(cell.firstType), confidence: UInt8(confidence), flags: flags,
-        headerLength: UInt8(cell.headerLength), source: source.rawValue,
-        place: UInt8(Self.places.firstIndex(of: place) ?? 0), newer: UInt16(newer ?? 0),
-        overflow: cell.spills && newer == nil && !cell.isEndDoubtful
+        table: found.table.map { UInt16($0 + 1) } ?? 0, payload: UInt32(cell.payload),
+        firstType: UInt16(cell.firstType), confidence: UInt8(found.confidence), flags: flags,
+        headerLength: UInt8(cell.headerLength), source: site.source.rawValue,
+        place: UInt8(Self.places.firstIndex(of: site.place) ?? 0), newer: UInt16(found.newer ?? 0),
+        overflow: cell.spills && found.newer == nil && !cell.isEndDoubtful
           ? page.uint32(at: cell.end - 4) : 0),
       length: collection.types.lengthWithoutFirst)
   }

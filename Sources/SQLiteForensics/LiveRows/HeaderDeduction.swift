@@ -57,6 +57,17 @@ struct HeaderDeduction {
   /// For each field, the lowest cost of distrust in it and all fields behind it.
   private var cheapest: ContiguousArray<Int> = []
   private var work = 0
+  /// The places of the body, its end among them.
+  private var width = 0
+  /// Readings that cost more are not gathered.
+  private var bound = 0
+
+  /// Where a value of a field may begin, and the lowest cost of the values before it.
+  private struct Start {
+    let field: Int
+    let offset: Int
+    let spent: Int
+  }
 
   /// Readings that cost more are ignored.
   private static let maxCost = 60 * FieldHabits.bit
@@ -79,11 +90,11 @@ struct HeaderDeduction {
     else { return false }
     prepare(question)
     // Costly readings are only weighed when cheap ones do not suffice.
-    var bound = Self.margin + (cheapest.first ?? 0) + FieldHabits.bit
+    bound = Self.margin + (cheapest.first ?? 0) + FieldHabits.bit
     while bound <= Self.maxCost {
       work = min(budget, Self.maxWork)
       let before = work
-      let isDone = gather(question, page, habits, bound)
+      let isDone = gather(question, page, habits)
       budget -= before - work
       guard isDone else { return false }
       let best = Int(forward[count * (question.length + 1) + question.length])
@@ -99,6 +110,7 @@ struct HeaderDeduction {
 
   private mutating func prepare(_ question: Question) {
     let count = question.types.count
+    width = question.length + 1
     rest = ContiguousArray(repeating: 0, count: count + 1)
     cheapest = ContiguousArray(repeating: FieldHabits.impossible, count: count + 1)
     for field in (0..<count).reversed() {
@@ -113,34 +125,28 @@ struct HeaderDeduction {
 
   /// Finds all values of readings that cost at most `bound`; false when that is too much work.
   private mutating func gather(
-    _ question: Question, _ page: RawSpan, _ habits: FieldHabits, _ bound: Int
+    _ question: Question, _ page: RawSpan, _ habits: FieldHabits
   ) -> Bool {
-    let width = question.length + 1
     let count = question.types.count
     steps.removeAll(keepingCapacity: true)
     forward.removeAll(keepingCapacity: true)
     forward.append(contentsOf: repeatElement(Self.unreached, count: (count + 1) * width))
     forward[0] = 0
     work -= forward.count >> 4
-    // Where the header adds up, a value can only be longer or shorter if two types are wrong at once; that they still
-    // add up would be chance.
-    let chance = rest[0] == question.length ? 2 * FieldHabits.bit : 0
     for field in 0..<count {
       for start in 0..<width where forward[field * width + start] < Self.unreached {
-        let spent = Int(forward[field * width + start])
+        let place = Start(
+          field: field, offset: start, spent: Int(forward[field * width + start]))
         let type = question.types[field]
         let length = RecordDecoder.length(ofType: type)
         let isReserved = type == 10 || type == 11
         if !isReserved, length <= question.length - start {
           let surprise = habits.surprise(field, type, page, question.body + start, length)
           work -= 1 + length
-          add(field, spent, start, length, type, surprise, isDistrusted: false, width, bound)
+          add(place, length, type, surprise, isDistrusted: false)
         }
-        let distrust = question.distrust[field]
-        guard spent + distrust <= bound else { continue }
-        addOthers(
-          field, spent, start, type, distrust, isReserved ? -1 : length, chance, question, page,
-          habits, bound)
+        guard place.spent + question.distrust[field] <= bound else { continue }
+        addOthers(place, isReserved ? -1 : length, question, page, habits)
         if work < 0 || steps.count > Self.maxSteps { return false }
       }
     }
@@ -151,24 +157,26 @@ struct HeaderDeduction {
   ///
   /// `length`: the length of the value by the header; less than 0 when its type is reserved.
   private mutating func addOthers(
-    _ field: Int, _ spent: Int, _ start: Int, _ type: UInt64, _ distrust: Int, _ length: Int,
-    _ chance: Int, _ question: Question, _ page: RawSpan, _ habits: FieldHabits, _ bound: Int
+    _ place: Start, _ length: Int, _ question: Question, _ page: RawSpan, _ habits: FieldHabits
   ) {
-    let width = question.length + 1
-    let left = question.length - start
-    let body = question.body + start
+    let field = place.field
+    let type = question.types[field]
+    let left = question.length - place.offset
+    let body = question.body + place.offset
     let classes = habits.classes(field)
-    let exchange = question.exchange[field]
+    // Where the header adds up, a value can only be longer or shorter if two types are wrong at once; that they still
+    // add up would be chance.
+    let chance = rest[0] == question.length ? 2 * FieldHabits.bit : 0
     func price(_ other: Int) -> Int {
-      distrust + (other == length ? exchange : length >= 0 ? chance : 0)
+      question.distrust[field]
+        + (other == length ? question.exchange[field] : length >= 0 ? chance : 0)
     }
     for other in 0...9 as ClosedRange<UInt64> where other != type {
       let size = RecordDecoder.length(ofType: other)
       guard size <= left, classes.contains(StorageClasses(serialType: other)) else { continue }
       work -= 1
       let surprise = habits.surpriseOfOther(field, other, page, body, size)
-      add(
-        field, spent, start, size, other, price(size) + surprise, isDistrusted: true, width, bound)
+      add(place, size, other, price(size) + surprise, isDistrusted: true)
     }
     let most = min(left, habits.maxLength(field))
     if classes.contains(.text) {
@@ -178,8 +186,8 @@ struct HeaderDeduction {
         let other = UInt64(13 + 2 * size)
         if other != type {
           add(
-            field, spent, start, size, other, price(size) + habits.surprise(field, size, look),
-            isDistrusted: true, width, bound)
+            place, size, other, price(size) + habits.surprise(field, size, look),
+            isDistrusted: true)
         }
         work -= 1
         guard size < most, let next = habits.next(page, body + size, body + left) else { break }
@@ -193,36 +201,32 @@ struct HeaderDeduction {
         work -= 1
         guard other != type else { continue }
         let surprise = habits.surpriseOfOther(field, other, page, body, size)
-        add(
-          field, spent, start, size, other, price(size) + surprise, isDistrusted: true, width,
-          bound)
+        add(place, size, other, price(size) + surprise, isDistrusted: true)
       }
     }
   }
 
   @inline(__always)
   private mutating func add(
-    _ field: Int, _ spent: Int, _ start: Int, _ length: Int, _ type: UInt64, _ cost: Int,
-    isDistrusted: Bool, _ width: Int, _ bound: Int
+    _ place: Start, _ length: Int, _ type: UInt64, _ cost: Int, isDistrusted: Bool
   ) {
-    let total = spent + cost
-    let end = start + length
+    let total = place.spent + cost
+    let end = place.offset + length
     // The types of the fields behind must fill the rest of the body, or one more of them is wrong.
-    let ahead = end + rest[field + 1] == width - 1 ? 0 : cheapest[field + 1]
+    let ahead = end + rest[place.field + 1] == width - 1 ? 0 : cheapest[place.field + 1]
     guard total + ahead <= bound else { return }
     steps.append(
       Step(
-        field: Int32(field), cost: Int32(cost), start: Int32(start), end: Int32(end), type: type,
-        isDistrusted: isDistrusted))
-    let place = (field + 1) * width + end
-    if Int32(total) < forward[place] { forward[place] = Int32(total) }
+        field: Int32(place.field), cost: Int32(cost), start: Int32(place.offset), end: Int32(end),
+        type: type, isDistrusted: isDistrusted))
+    let next = (place.field + 1) * width + end
+    if Int32(total) < forward[next] { forward[next] = Int32(total) }
   }
 
   // MARK: - Agreement
 
   /// Compares the best reading with those that cost at most the margin more.
   private mutating func judge(_ question: Question, _ best: Int) {
-    let width = question.length + 1
     let count = question.types.count
     backward.removeAll(keepingCapacity: true)
     backward.append(contentsOf: repeatElement(Self.unreached, count: (count + 1) * width))

@@ -31,7 +31,6 @@ enum ZipFormat {
   static let flagEncrypted: UInt16 = 1 << 0
   static let flagCompressionLevel: UInt16 = 0b110
   static let flagDataDescriptor: UInt16 = 1 << 3
-  static let flagPatch: UInt16 = 1 << 5
   static let flagStrongEncryption: UInt16 = 1 << 6
   static let flagUTF8: UInt16 = 1 << 11
   static let flagMaskedHeaders: UInt16 = 1 << 13

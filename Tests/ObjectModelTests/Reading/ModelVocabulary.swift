@@ -1,4 +1,4 @@
-package import ObjectModel
+import ObjectModel
 
 /// Everything that a model's source or archive can say: what is read, and what is passed over with the
 /// reason why it carries nothing. ``ManagedObjectModel/unreadParts(of:)`` names what is in neither list.
@@ -205,7 +205,7 @@ extension ManagedObjectModel {
   /// Empty for every file that was seen; a newer Xcode or system may say more.
   ///
   /// - Throws: ``ModelError`` when the bytes are neither XML nor a keyed archive.
-  package static func unreadParts(of bytes: [UInt8]) throws(ModelError) -> [String] {
+  static func unreadParts(of bytes: [UInt8]) throws(ModelError) -> [String] {
     var unread: Set<String> = []
     do {
       if HardenedXML.looksLikeXML(bytes) {
