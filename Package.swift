@@ -112,7 +112,7 @@ let package = Package(
       imports: [
         "CoreDataForensics", "CoreDataStore", "ModelTools", "ObjectModel", "SQLiteFile",
         "SQLiteForensics", "SQLiteWriter", "SafeText", "SafeFiles", "CLibrary",
-      ])
+      ], tests: ["StoreMigration"])
     + room("SQLiteWriter", imports: ["SafeText", "SafeFiles", "CLibrary", "CSQLite"])
     + room(
       "CoreDataStore",

@@ -16,10 +16,7 @@ extension CoreDataStore {
     let wanted = entityNames.map(withDescendants)
     var goesOn = true
     for table in tables ?? entityTables where goesOn {
-      guard let plan = try plan(for: table) else { continue }
-      if let wanted, !plan.entities.values.contains(where: { wanted.contains($0.name) }) {
-        continue
-      }
+      guard let plan = try plan(for: table, wanted: wanted) else { continue }
       var unknownNumbers: [Int64: Int] = [:]
       try database.forEachRow(of: table) { row in
         let managed = managedRow(row, plan)
@@ -28,14 +25,28 @@ extension CoreDataStore {
         goesOn = receive(managed)
         return goesOn
       }
-      for (number, count) in unknownNumbers.sorted(by: { $0.key < $1.key }).prefix(100) {
-        coreDataFindings.add(
-          Finding(
-            .coredataUnknownEntity,
-            counted(count, "row has", "rows have")
-              + " the entity number \(number), which does not belong to this table",
-            table: table.name))
-      }
+      note(unknownNumbers, in: table)
+    }
+  }
+
+  /// How the columns of a table become properties; nil when it has no rows of the wanted entities. nil wants all.
+  package func plan(
+    for table: Table, wanted: Set<String>?
+  ) throws(SQLiteFileError) -> RowPlan? {
+    guard let plan = try plan(for: table) else { return nil }
+    guard let wanted else { return plan }
+    return plan.entities.values.contains { wanted.contains($0.name) } ? plan : nil
+  }
+
+  /// Adds a finding for each number of rows' entities that does not belong to the table, at most a hundred.
+  package func note(_ unknownNumbers: [Int64: Int], in table: Table) {
+    for (number, count) in unknownNumbers.sorted(by: { $0.key < $1.key }).prefix(100) {
+      coreDataFindings.add(
+        Finding(
+          .coredataUnknownEntity,
+          counted(count, "row has", "rows have")
+            + " the entity number \(number), which does not belong to this table",
+          table: table.name))
     }
   }
 

@@ -51,6 +51,27 @@ public struct ReferenceDate: Sendable, Hashable {
   /// ISO 8601 in UTC with up to six digits of the second, such as `2026-11-20T21:53:07.25Z`; nil outside the years 0 to
   /// 9999, which this format cannot express.
   public var iso8601: String? {
+    guard let moment else { return nil }
+    let second = moment.secondOfDay
+    var text = Self.padded(moment.year, 4) + "-" + Self.padded(moment.month, 2) + "-"
+    text += Self.padded(moment.day, 2)
+    text += "T" + Self.padded(second / 3600, 2) + ":" + Self.padded(second / 60 % 60, 2)
+    text += ":" + Self.padded(second % 60, 2)
+    if moment.microseconds > 0 {
+      var digits = Self.padded(moment.microseconds, 6)
+      while digits.utf8.last == UInt8(ascii: "0") { digits.removeLast() }
+      text += "." + digits
+    }
+    return text + "Z"
+  }
+
+  /// A date in UTC of the Gregorian calendar.
+  package typealias Moment = (
+    year: Int, month: Int, day: Int, secondOfDay: Int, microseconds: Int
+  )
+
+  /// The date in parts, rounded to microseconds; nil outside the years 0 to 9999.
+  package var moment: Moment? {
     guard seconds.isFinite, abs(seconds) < 1e12 else { return nil }
     var whole = seconds.rounded(.down)
     var micro = Int(((seconds - whole) * 1_000_000).rounded())
@@ -60,17 +81,8 @@ public struct ReferenceDate: Sendable, Hashable {
     }
     let total = Int64(whole)
     let dayCount = total >= 0 ? total / 86_400 : (total - 86_399) / 86_400
-    let second = Int(total - dayCount * 86_400)
     guard let (year, month, day) = Self.civil(dayCount + 730_791) else { return nil }
-    var text = Self.padded(year, 4) + "-" + Self.padded(month, 2) + "-" + Self.padded(day, 2)
-    text += "T" + Self.padded(second / 3600, 2) + ":" + Self.padded(second / 60 % 60, 2)
-    text += ":" + Self.padded(second % 60, 2)
-    if micro > 0 {
-      var digits = Self.padded(micro, 6)
-      while digits.utf8.last == UInt8(ascii: "0") { digits.removeLast() }
-      text += "." + digits
-    }
-    return text + "Z"
+    return (year, month, day, Int(total - dayCount * 86_400), micro)
   }
 
   /// The date of a day counted from 0000-03-01 of the Gregorian calendar (730,791 is 2001-01-01).

@@ -28,15 +28,15 @@ package struct RowPlan {
 
   /// A many-to-many relationship: the destinations for each owner's key.
   package struct Links {
-    let name: String
-    let destinations: LinkTable
-    let destinationName: String
+    package let name: String
+    package let destinations: LinkTable
+    package let destinationName: String
   }
 
   package struct EntityPlan {
-    let name: String
-    let fields: [Field]
-    let links: [Links]
+    package let name: String
+    package let fields: [Field]
+    package let links: [Links]
   }
 
   package let table: Table
@@ -93,7 +93,7 @@ package struct RowPlan {
 }
 
 /// The rows of a join table, sorted by owner: 24 bytes for each link.
-struct LinkTable {
+package struct LinkTable {
   private var links: [(owner: Int64, destination: Int64, order: Int64)]
 
   init(_ links: [(owner: Int64, destination: Int64, order: Int64)]) {
@@ -104,7 +104,7 @@ struct LinkTable {
   }
 
   /// The destinations of an owner, in their order.
-  func destinations(of owner: Int64) -> [Int64] {
+  package func destinations(of owner: Int64) -> [Int64] {
     var low = 0
     var high = links.count
     while low < high {

@@ -290,7 +290,11 @@ public final class SQLiteDatabase {
       let (layout, isRowIDTable) = try layout(of: table)
       sink.begin(table: table.name, columns: layout.names)
       if form == .lines, limit == nil, isRowIDTable {
-        try scanInParallel(table, layout, &sink)
+        try scanInParallel(table, layout, &sink) {
+          var part = JSONRowSink(output: .ofBlock(), form: .lines, limit: nil)
+          part.begin(table: table.name, columns: layout.names)
+          return part
+        }
       } else {
         try scan(table, isRowIDTable, layout, &sink)
       }
@@ -323,7 +327,19 @@ public final class SQLiteDatabase {
     return sink.rowCount
   }
 
-  private func scan<Sink: RowSink & ~Copyable>(
+  /// Hands the records of a table to a receiver, those of a large table on two threads.
+  ///
+  /// - Throws: ``SQLiteFileError`` when the device fails; damage is among the ``findings``.
+  package func read(_ table: Table, by receiver: any RecordReceiver) throws(SQLiteFileError) {
+    let (layout, isRowIDTable) = try layout(of: table)
+    var sink = ReceivedRecords(receiver: receiver)
+    guard isRowIDTable, receiver.takesBlocks else {
+      return try scan(table, isRowIDTable, layout, &sink)
+    }
+    try scanInParallel(table, layout, &sink) { ReceivedRecords(receiver: receiver.another()) }
+  }
+
+  private func scan<Sink: RecordSink & ~Copyable>(
     _ table: Table, _ isRowIDTable: Bool, _ layout: RowLayout, _ sink: inout Sink
   ) throws(SQLiteFileError) {
     var scan = newScan(of: table, isRowIDTable)
@@ -337,7 +353,7 @@ public final class SQLiteDatabase {
 
   /// Reads the pages of a table that are not known, one after the other; see
   /// ``BTreeScan/run(root:unless:layout:reader:sink:begin:)``.
-  package func scan<Sink: RowSink & ~Copyable>(
+  package func scan<Sink: RecordSink & ~Copyable>(
     _ table: Table, unless isKnown: (UInt32) -> Bool, _ sink: inout Sink,
     begin: (_ page: UInt32, _ place: PageReader.Place) throws(SQLiteFileError) -> Void
   ) throws(SQLiteFileError) {
@@ -353,17 +369,17 @@ public final class SQLiteDatabase {
   }
 
   /// The same for the rows of a large table, on two threads.
-  private func scanInParallel(_ table: Table, _ layout: RowLayout, _ sink: inout JSONRowSink)
-    throws(SQLiteFileError)
-  {
+  private func scanInParallel<Sink: BlockSink & ~Copyable>(
+    _ table: Table, _ layout: RowLayout, _ sink: inout Sink, makeSink: () -> Sink
+  ) throws(SQLiteFileError) {
     var scan = newScan(of: table, true)
     scan.begin()
     let leaves = try scan.leaves(below: table.rootPage, reader: &reader)
-    guard leaves.count >= ParallelJSON.minLeafCount else {
+    guard leaves.count >= ParallelRows<Sink>.minLeafCount else {
       return try self.scan(table, true, layout, &sink)
     }
-    let parallel = ParallelJSON(
-      leaves: leaves, table: table.name, layout: layout, makeReader: { reader.another() },
+    let parallel = ParallelRows(
+      leaves: leaves, layout: layout, makeSink: makeSink, makeReader: { reader.another() },
       makeScan: { newScan(of: table, true) })
     let result = Result { () throws(SQLiteFileError) in
       try parallel.write(to: &sink, scan: &scan, reader: &reader)

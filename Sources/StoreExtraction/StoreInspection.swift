@@ -178,6 +178,8 @@ public struct StoreInspection: Sendable, Codable {
     let watch = EvidenceWatch(path)
     let store = try CoreDataStore(SQLiteDatabase.surveyed(path: path, logView: logView))
     let database = store.database
+    let set = StoreSet(at: path)
+    let hashing = takesHashes ? MemberHashes(of: set) : nil
 
     var tables: [TableCount] = []
     for table in database.schema.tables {
@@ -198,18 +200,8 @@ public struct StoreInspection: Sendable, Codable {
         rowCount: counts[record.number] ?? 0)
     }
 
-    let set = StoreSet(at: path)
-    var hashes: [String: String] = [:]
-    if takesHashes {
-      for member in set.members where member.kind == .file {
-        hashes[member.name] = try? StoreSeal.sha256(ofFile: member.path)
-      }
-    }
     self.path = path
     kind = store.kind
-    members = set.members.filter { $0.kind == .file }.map {
-      Member(name: $0.name, role: $0.role, sizeBytes: $0.sizeBytes, sha256: hashes[$0.name])
-    }
     file = File(database)
     writeAheadLog = database.writeAheadLog.map(Log.init)
     journal = database.journal.map {
@@ -225,6 +217,12 @@ public struct StoreInspection: Sendable, Codable {
     // So far only the rows were read. The rest of the file is checked too, so that an inspection and a check report the
     // same.
     let report = try store.check()
+    let hashes = hashing?.wait() ?? [:]
+    members = set.members.filter { $0.kind == .file }.map {
+      Member(
+        name: $0.name, role: $0.role, sizeBytes: $0.sizeBytes,
+        sha256: try? hashes[$0.name]?.get())
+    }
     var found = report.findings
     let known = Set(found.kept.map { FindingKey($0) })
     if let unread = set.unread {

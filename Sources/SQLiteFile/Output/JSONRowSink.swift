@@ -2,7 +2,7 @@
 ///
 /// `{"table":"ZNOTE","rowid":17,"values":[null,4,"text",{"hex":"00ff"}]}`. Text that is not valid UTF-8 is written in
 /// `values` with U+FFFD for its invalid bytes and again, exact, under `"invalidText":{"COLUMN":{"hex":"…"}}`.
-struct JSONRowSink: RowSink, ~Copyable {
+struct JSONRowSink: RowSink, BlockSink, ~Copyable {
   private var output: OutputBuffer
   private var names: [String] = []
   private var column = 0

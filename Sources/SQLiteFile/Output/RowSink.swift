@@ -1,11 +1,26 @@
-/// Receives decoded rows, value by value.
+/// Receives the records of a table, one after the other.
 ///
-/// Conformers are structs: the scan and the decoder are generic over them, and the compiler specializes both for each
-/// sink. There is no row object, no enum and no closure in the loop. The scan is specialized in this module only; a
-/// sink of another module gets a specialized decoder, which is inlinable.
-@usableFromInline package protocol RowSink: ~Copyable {
+/// Conformers are structs: the scan is generic over them, and the compiler specializes it for each sink of this module.
+@usableFromInline package protocol RecordSink: ~Copyable {
   /// A cell is read next; `start` is its offset in its page.
   mutating func beginCell(at start: Int)
+  /// Takes a record. `rowID` is nil in a WITHOUT ROWID table; `decoder` counts what is odd about the record.
+  /// - Returns: nil when the row was taken, else why its record cannot be decoded.
+  mutating func take(
+    _ record: RawSpan, rowID: Int64?, _ layout: borrowing RowLayout,
+    _ decoder: inout RecordDecoder
+  ) -> RecordDecoder.Defect?
+  /// False when no more rows are wanted.
+  var wantsMore: Bool { get }
+}
+
+extension RecordSink where Self: ~Copyable {
+  @inline(__always)
+  package mutating func beginCell(at start: Int) {}
+}
+
+/// Receives decoded rows, value by value. There is no row object, no enum and no closure in the loop.
+@usableFromInline package protocol RowSink: RecordSink, ~Copyable {
   /// A row starts; `rowID` is nil in a WITHOUT ROWID table.
   mutating func beginRow(_ rowID: Int64?)
   mutating func null()
@@ -17,11 +32,14 @@
   mutating func blob(_ bytes: RawSpan)
   /// The row is complete.
   mutating func endRow()
-  /// False when no more rows are wanted.
-  var wantsMore: Bool { get }
 }
 
 extension RowSink where Self: ~Copyable {
-  @inline(__always)
-  package mutating func beginCell(at start: Int) {}
+  @inlinable @inline(__always)
+  package mutating func take(
+    _ record: RawSpan, rowID: Int64?, _ layout: borrowing RowLayout,
+    _ decoder: inout RecordDecoder
+  ) -> RecordDecoder.Defect? {
+    decoder.decode(record, rowID: rowID, layout: layout, into: &self)
+  }
 }

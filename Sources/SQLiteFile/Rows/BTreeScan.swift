@@ -73,7 +73,7 @@ package struct BTreeScan: ~Copyable {
 
   /// Hands every row below `root` to the sink.
   /// - Throws: ``SQLiteFileError`` when the device fails; damage never throws.
-  package mutating func run<Sink: RowSink & ~Copyable>(
+  package mutating func run<Sink: RecordSink & ~Copyable>(
     root: UInt32, layout: borrowing RowLayout, reader: inout PageReader, sink: inout Sink
   ) throws(SQLiteFileError) {
     begin()
@@ -145,7 +145,7 @@ package struct BTreeScan: ~Copyable {
   }
 
   /// Continues below the pages of `levels` until all is read.
-  private mutating func walk<Sink: RowSink & ~Copyable>(
+  private mutating func walk<Sink: RecordSink & ~Copyable>(
     _ levels: inout [Level], _ layout: borrowing RowLayout, _ reader: inout PageReader,
     _ sink: inout Sink
   ) throws(SQLiteFileError) {
@@ -213,7 +213,7 @@ package struct BTreeScan: ~Copyable {
   }
 
   /// Reads a page that ``leaves(below:reader:)`` returned, and, in an unbalanced b-tree, the pages below it.
-  package mutating func read<Sink: RowSink & ~Copyable>(
+  package mutating func read<Sink: RecordSink & ~Copyable>(
     leaf: (page: UInt32, rowIDs: RowIDBounds), layout: borrowing RowLayout,
     reader: inout PageReader, sink: inout Sink
   ) throws(SQLiteFileError) {
@@ -227,7 +227,7 @@ package struct BTreeScan: ~Copyable {
   ///
   /// `isKnown`: whether a page is a leaf whose rows are known.
   /// `beginPage`: is called before the rows of each page.
-  package mutating func run<Sink: RowSink & ~Copyable>(
+  package mutating func run<Sink: RecordSink & ~Copyable>(
     root: UInt32, unless isKnown: (UInt32) -> Bool, layout: borrowing RowLayout,
     reader: inout PageReader, sink: inout Sink,
     begin beginPage: (_ page: UInt32, _ place: PageReader.Place) throws(SQLiteFileError) -> Void
@@ -263,7 +263,7 @@ package struct BTreeScan: ~Copyable {
     end()
   }
 
-  private mutating func visit<Sink: RowSink & ~Copyable>(
+  private mutating func visit<Sink: RecordSink & ~Copyable>(
     _ number: UInt32, _ rowIDs: RowIDBounds, _ levels: inout [Level],
     _ layout: borrowing RowLayout, _ reader: inout PageReader, _ sink: inout Sink
   ) throws(SQLiteFileError) {
@@ -290,7 +290,7 @@ package struct BTreeScan: ~Copyable {
     return true
   }
 
-  private mutating func enter<Sink: RowSink & ~Copyable>(
+  private mutating func enter<Sink: RecordSink & ~Copyable>(
     _ number: UInt32, _ rowIDs: RowIDBounds, _ levels: inout [Level],
     _ layout: borrowing RowLayout, _ reader: inout PageReader, _ sink: inout Sink
   ) throws(SQLiteFileError) {
@@ -382,7 +382,7 @@ package struct BTreeScan: ~Copyable {
 
   /// Decodes some cells of a page. A payload that continues in other pages is gathered in between, because the current
   /// page cannot be held while others are read.
-  private mutating func cells<Sink: RowSink & ~Copyable>(
+  private mutating func cells<Sink: RecordSink & ~Copyable>(
     of number: UInt32, _ range: Range<Int>, _ rowIDs: RowIDBounds, _ layout: borrowing RowLayout,
     _ reader: inout PageReader, _ sink: inout Sink
   ) throws(SQLiteFileError) {
@@ -456,7 +456,7 @@ package struct BTreeScan: ~Copyable {
 
   /// Decodes one cell, or returns what its overflow pages must complete.
   @inline(__always)
-  private mutating func cell<Sink: RowSink & ~Copyable>(
+  private mutating func cell<Sink: RecordSink & ~Copyable>(
     _ index: Int, _ page: RawSpan, _ header: BTreePage, _ limit: Int, _ layout: borrowing RowLayout,
     _ sink: inout Sink, _ number: UInt32, _ member: Finding.Member, _ pageOffset: Int64
   ) -> Spill? {
@@ -523,9 +523,7 @@ package struct BTreeScan: ~Copyable {
     if mayHaveLost {
       leaf.add(ZeroSectors.loss(of: offset..<offset &+ local, on: page, usableSize: usableSize))
     }
-    if let defect = decoder.decode(
-      page.part(offset, local), rowID: rowID, layout: layout, into: &sink)
-    {
+    if let defect = sink.take(page.part(offset, local), rowID: rowID, layout, &decoder) {
       lose(
         defect.finding.id, defect.finding.message + ", cell \(index)", number, member,
         pageOffset + Int64(start))
@@ -534,7 +532,7 @@ package struct BTreeScan: ~Copyable {
   }
 
   /// Gathers an overflow chain (section 1.6, "Cell Payload Overflow Pages") and decodes the record.
-  private mutating func finish<Sink: RowSink & ~Copyable>(
+  private mutating func finish<Sink: RecordSink & ~Copyable>(
     _ spill: Spill, _ number: UInt32, _ layout: borrowing RowLayout,
     _ reader: inout PageReader, _ sink: inout Sink
   ) throws(SQLiteFileError) {
@@ -590,7 +588,7 @@ package struct BTreeScan: ~Copyable {
       leaf.add(
         ZeroSectors.areContent(from: firstLost, of: record.rawSpan) ? .possible : .certain)
     }
-    let defect = decoder.decode(record.rawSpan, rowID: spill.rowID, layout: layout, into: &sink)
+    let defect = sink.take(record.rawSpan, rowID: spill.rowID, layout, &decoder)
     if let defect {
       lose(
         defect.finding.id, defect.finding.message, number, place.member,

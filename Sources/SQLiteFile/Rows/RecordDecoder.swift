@@ -17,7 +17,7 @@
   }
 
   @usableFromInline let encoding: DatabaseHeader.TextEncoding
-  /// Serial type and offset of each field, filled only where the columns are not in stored order.
+  /// Serial type and offset of each field of the last record; empty where they were not asked for.
   @usableFromInline var fields: ContiguousArray<(type: UInt64, offset: Int)> = []
   @usableFromInline var utf8 = ContiguousArray<UInt8>()
   /// Records with a serial type that no version of SQLite writes into a file (10 and 11).
@@ -37,6 +37,61 @@
   package mutating func decode<Sink: RowSink & ~Copyable>(
     _ payload: RawSpan, rowID: Int64?, layout: borrowing RowLayout, into sink: inout Sink
   ) -> Defect? {
+    var header = 0..<0
+    if let defect = measure(payload, keepsFields: !layout.isInOrder, &header) { return defect }
+    sink.beginRow(rowID)
+    if layout.isInOrder {
+      emitInOrder(payload, header.lowerBound, header.upperBound, rowID, layout, &sink)
+    } else {
+      emitByField(payload, rowID, layout, &sink)
+    }
+    sink.endRow()
+    return nil
+  }
+
+  /// Reads where the fields of a record are, for ``emit(_:rowID:layout:into:)`` and ``integer(_:of:rowID:layout:)``.
+  /// - Returns: nil when the record is consistent, else why it cannot be decoded.
+  @inlinable @inline(__always)
+  package mutating func open(_ payload: RawSpan) -> Defect? {
+    var header = 0..<0
+    return measure(payload, keepsFields: true, &header)
+  }
+
+  /// Hands the values of the record that was opened to a sink, in the order of the layout's columns.
+  @inlinable @inline(__always)
+  package mutating func emit<Sink: RowSink & ~Copyable>(
+    _ payload: RawSpan, rowID: Int64?, layout: borrowing RowLayout, into sink: inout Sink
+  ) {
+    sink.beginRow(rowID)
+    emitByField(payload, rowID, layout, &sink)
+    sink.endRow()
+  }
+
+  /// The integer in a column of the record that was opened; nil for any other value.
+  package func integer(
+    _ column: Int, of payload: RawSpan, rowID: Int64?, layout: borrowing RowLayout
+  ) -> Int64? {
+    let rule = layout.rules[column]
+    let index = Int(rule.field)
+    guard !rule.isRowID, index >= 0, index < fields.count else {
+      if rule.isRowID, let rowID { return rowID }
+      guard rule.field >= 0, case .integer(let value)? = layout.defaults[column] else { return nil }
+      return value
+    }
+    guard !rule.isReal else { return nil }
+    let (type, offset) = fields[index]
+    switch type {
+    case 1...6: return Self.integer(payload, offset, Self.length(ofType: type))
+    case 8, 9: return Int64(type - 8)
+    default: return nil
+    }
+  }
+
+  /// Reads the types of a record, and checks that the record holds the values of these types.
+  @inlinable @inline(__always)
+  mutating func measure(
+    _ payload: RawSpan, keepsFields: Bool, _ types: inout Range<Int>
+  ) -> Defect? {
     let count = payload.byteCount
     guard let header = Varint.read(payload, at: 0, end: count), header.value <= UInt64(count),
       header.value >= UInt64(header.length)
@@ -50,7 +105,7 @@
       guard let type = Varint.read(payload, at: offset, end: headerEnd) else { return .header }
       offset &+= type.length
       let length = Self.length(ofType: type.value)
-      if !layout.isInOrder { fields.append((type.value, body)) }
+      if keepsFields { fields.append((type.value, body)) }
       // A length past the record's end is enough to know; further additions could overflow.
       guard length <= count else { return .body(needed: length, have: count &- headerEnd) }
       body &+= length
@@ -58,14 +113,7 @@
     }
     guard body <= count else { return .body(needed: body &- headerEnd, have: count &- headerEnd) }
     if body < count { trailingCount &+= 1 }
-
-    sink.beginRow(rowID)
-    if layout.isInOrder {
-      emitInOrder(payload, header.length, headerEnd, rowID, layout, &sink)
-    } else {
-      emitByField(payload, rowID, layout, &sink)
-    }
-    sink.endRow()
+    types = header.length..<headerEnd
     return nil
   }
 
@@ -124,7 +172,7 @@
     }
   }
 
-  @usableFromInline mutating func emitByField<Sink: RowSink & ~Copyable>(
+  @inlinable mutating func emitByField<Sink: RowSink & ~Copyable>(
     _ payload: RawSpan, _ rowID: Int64?, _ layout: borrowing RowLayout, _ sink: inout Sink
   ) {
     if fields.count > layout.fieldCount { surplusCount &+= 1 }

@@ -3,7 +3,7 @@
   /// Where a column's value comes from. It is small and plain because it is looked up for each value of each row.
   @usableFromInline package struct Rule: BitwiseCopyable {
     /// The number of the field; negative where no field holds the value.
-    package var field: Int32
+    @usableFromInline package var field: Int32
     /// Whether the value is the row id; the field itself is NULL.
     @usableFromInline package var isRowID = false
     /// Whether integers stand for reals.
@@ -19,7 +19,7 @@
   /// Whether the fields are the columns in order, so that one pass is enough.
   @usableFromInline package let isInOrder: Bool
   /// The most fields that a record of the table has.
-  package let fieldCount: Int
+  @usableFromInline package let fieldCount: Int
   /// The constraints that the declaration sets on the fields.
   package let demands: FieldDemands
   /// Whether fields after the last column are taken too.
@@ -36,6 +36,17 @@
     isInOrder = table.storedOrder == Array(table.columns.indices)
     fieldCount = table.storedOrder.count
     demands = FieldDemands(table)
+    takesAllFields = false
+  }
+
+  /// The layout of the same table with only some columns, in the given order.
+  package init(_ layout: RowLayout, columns: [Int]) {
+    rules = ContiguousArray(columns.map { layout.rules[$0] })
+    defaults = columns.map { layout.defaults[$0] }
+    names = columns.map { layout.names[$0] }
+    isInOrder = false
+    fieldCount = layout.fieldCount
+    demands = layout.demands
     takesAllFields = false
   }
 

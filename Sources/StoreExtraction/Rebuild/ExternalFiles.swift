@@ -60,7 +60,7 @@ final class ExternalFiles {
     }
   }
 
-  private func note(_ name: String, in table: String) {
+  func note(_ name: String, in table: String) {
     if live[name] == nil, live.count < Self.maxNames { live[name] = table }
   }
 

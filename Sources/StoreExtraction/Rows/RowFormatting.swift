@@ -10,14 +10,8 @@ public enum BlobForm: String, Sendable, CaseIterable {
 }
 
 extension OutputBuffer {
-  /// Appends a row of an entity as a JSON object:
-  /// `{"entity":"Note","pk":1,"values":{"title":"…","folder":{"entity":"Folder","pk":2}}}`.
-  mutating func append(json row: ManagedRow, blobs: BlobForm) {
-    append(membersOf: row, key: row.primaryKey, blobs: blobs)
-    append("}")
-  }
-
-  /// The same without the closing brace, for a row with more members.
+  /// Appends a row of an entity as a JSON object without its closing brace, as ``NamedRowSink`` writes it, for a row with
+  /// more members.
   mutating func append(membersOf row: ManagedRow, key: Int64?, blobs: BlobForm) {
     append("{\"entity\":")
     if let name = row.entityName { append(jsonString: name) } else { append("null") }
@@ -43,27 +37,12 @@ extension OutputBuffer {
     case .integer(let number): append(integer: number)
     case .real(let number): append(jsonReal: number)
     case .boolean(let flag): append(flag ? "true" : "false")
-    case .string(let text):
-      if text.isValid {
-        append(jsonString: text.string)
-      } else {
-        // Not valid UTF-8: written once as far as it can be read, and once exactly.
-        append("{\"text\":")
-        append(jsonString: text.string)
-        append(",\"hex\":\"")
-        append(hexadecimal: text.utf8)
-        append("\"}")
-      }
-    case .date(let date):
-      if let text = date.iso8601 {
-        append(jsonString: text)
-      } else {
-        append("{\"secondsSince2001\":")
-        append(jsonReal: date.seconds)
-        append("}")
-      }
+    case .string(let text): append(json: text)
+    case .date(let date): append(json: date)
     case .uuid(let bytes): append(jsonString: UUIDText.string(bytes))
-    case .binary(let bytes): append(json: bytes, blobs: blobs)
+    case .binary(let bytes):
+      let bytes = ContiguousArray(bytes)
+      append(json: bytes.rawSpan, blobs: blobs)
     case .external(let blob): append(json: blob, blobs: blobs)
     case .toOne(let reference): append(json: reference)
     case .toMany(let references):
@@ -76,7 +55,66 @@ extension OutputBuffer {
     }
   }
 
-  private mutating func append(json bytes: [UInt8], blobs: BlobForm) {
+  /// Appends text; text that is not valid UTF-8 once as far as it can be read, and once exactly.
+  mutating func append(json text: StoredText) {
+    guard !text.isValid else { return append(jsonString: text.string) }
+    append("{\"text\":")
+    append(jsonString: text.string)
+    append(",\"hex\":\"")
+    append(hexadecimal: text.utf8)
+    append("\"}")
+  }
+
+  /// Appends a date in ISO 8601, or its seconds where that cannot express it.
+  mutating func append(json date: ReferenceDate) {
+    guard let moment = date.moment else {
+      append("{\"secondsSince2001\":")
+      append(jsonReal: date.seconds)
+      return append("}")
+    }
+    append(UInt8(ascii: "\""))
+    append(iso8601: moment)
+    append(UInt8(ascii: "\""))
+  }
+
+  /// Appends what ``ReferenceDate/iso8601`` gives: `2026-11-20T21:53:07.25Z`.
+  mutating func append(iso8601 moment: ReferenceDate.Moment) {
+    /// Two digits, the first in the lowest byte.
+    func digits(_ value: Int) -> UInt64 {
+      let value = UInt64(truncatingIfNeeded: value)
+      let tens = (value &* 205) >> 11
+      return (tens | (value &- tens &* 10) << 8) &+ 0x3030
+    }
+    let second = moment.secondOfDay
+    let dash: UInt64 = 0x2d
+    let colon: UInt64 = 0x3a
+    let year = digits(moment.year / 100) | digits(moment.year % 100) << 16
+    var cursor = room(for: 40)
+    put(year | dash << 32 | digits(moment.month) << 40 | dash << 56, at: cursor)
+    put(
+      digits(moment.day) | UInt64(UInt8(ascii: "T")) << 16 | digits(second / 3600) << 24
+        | colon << 40 | digits(second / 60 % 60) << 48, at: cursor &+ 8)
+    put(colon | digits(second % 60) << 8, at: cursor &+ 16)
+    cursor &+= 19
+    if moment.microseconds > 0 {
+      cursor = put(fraction: UInt64(truncatingIfNeeded: moment.microseconds), at: cursor)
+    }
+    put(UInt64(UInt8(ascii: "Z")), at: cursor)
+    advance(to: cursor &+ 1)
+  }
+
+  /// Appends 16 bytes as ``UUIDText`` writes them.
+  mutating func append(uuid bytes: RawSpan) {
+    for index in 0..<bytes.byteCount {
+      if index == 4 || index == 6 || index == 8 || index == 10 { append(UInt8(ascii: "-")) }
+      let byte = bytes.byte(at: index)
+      append(UUIDText.digit(byte >> 4))
+      append(UUIDText.digit(byte & 15))
+    }
+  }
+
+  /// Appends bytes in full, or their size and hash.
+  mutating func append(json bytes: RawSpan, blobs: BlobForm) {
     switch blobs {
     case .hex:
       append("{\"hex\":\"")
@@ -84,14 +122,14 @@ extension OutputBuffer {
       append("\"}")
     case .summary:
       append("{\"sizeBytes\":")
-      append(integer: Int64(bytes.count))
-      append(",\"sha256\":\"" + Digest.sha256(bytes) + "\"}")
+      append(integer: Int64(bytes.byteCount))
+      append(",\"sha256\":\"" + Digest.sha256(bytes.array()) + "\"}")
     }
   }
 
   /// A value in an external file: `external` is the file's name, `missing` tells that the file is missing, and
   /// `unreadable` tells why it cannot be read, or not completely.
-  private mutating func append(json blob: ExternalBlob, blobs: BlobForm) {
+  mutating func append(json blob: ExternalBlob, blobs: BlobForm) {
     append("{\"external\":")
     append(jsonString: blob.identifier)
     guard let size = blob.sizeBytes else {
@@ -146,14 +184,6 @@ extension OutputBuffer {
     append(hexadecimal: bytes.rawSpan)
   }
 
-  /// Appends a row of an entity as a line of CSV: `_pk` and the properties. Relationships are keys, several of them
-  /// separated by spaces.
-  mutating func append(csv row: ManagedRow, safeForSpreadsheets isSafe: Bool) {
-    append(integer: row.primaryKey)
-    append(csvPropertiesOf: row, safeForSpreadsheets: isSafe)
-    append("\r\n")
-  }
-
   /// Appends the properties of a row, each after a comma.
   mutating func append(csvPropertiesOf row: ManagedRow, safeForSpreadsheets isSafe: Bool) {
     for property in row.properties {
@@ -180,13 +210,16 @@ extension OutputBuffer {
 package enum UUIDText {
   /// The text of 16 bytes, such as `30084A1C-6B5E-4D2C-9F3A-1C2D3E4F5061`.
   package static func string(_ bytes: [UInt8]) -> String {
-    let digits = Array("0123456789ABCDEF".utf8)
     var text: [UInt8] = []
     for (index, byte) in bytes.enumerated() {
       if [4, 6, 8, 10].contains(index) { text.append(UInt8(ascii: "-")) }
-      text.append(digits[Int(byte >> 4)])
-      text.append(digits[Int(byte & 15)])
+      text.append(digit(byte >> 4))
+      text.append(digit(byte & 15))
     }
     return String(decoding: text, as: UTF8.self)
   }
+
+  /// The digit of a number below 16, in capitals.
+  @inline(__always)
+  static func digit(_ value: UInt8) -> UInt8 { value < 10 ? 48 + value : 55 + value }
 }

@@ -38,19 +38,21 @@ public struct RowOutput: Sendable {
   public func writeJSON(of store: CoreDataStore, as form: JSONForm = .lines, to descriptor: Int32)
     throws -> Int
   {
-    var output = OutputBuffer(descriptor: descriptor)
-    if form == .object { output.append("{\"schema\":\"lifeboat.rows\",\"version\":1,\"rows\":[\n") }
-    var isFirst = true
-    let count = try forEach(store) { row in
-      if form == .object, !isFirst { output.append(",\n") }
-      isFirst = false
-      output.append(json: row, blobs: options.blobs)
-      if form == .lines { output.append("\n") }
-      return !output.isBroken
+    let target = RowTarget(OutputBuffer(descriptor: descriptor))
+    if form == .object { target.output.append(form.opening) }
+    let wanted = options.entityNames.map(store.withDescendants)
+    for table in store.entityTables {
+      var options = options
+      options.limit = options.limit.map { $0 - target.rowCount }
+      guard options.limit ?? 1 > 0, !target.output.isBroken else { break }
+      guard let plan = try store.plan(for: table, wanted: wanted) else { continue }
+      try NamedRows(plan, of: store, as: .json(form), options) { entity, _ in
+        wanted?.contains(entity?.name ?? "") ?? true ? target : nil
+      }.read(from: store)
     }
-    if form == .object { output.append("\n]}\n") }
-    try output.finish()
-    return count
+    if form == .object { target.output.append(form.closing) }
+    try target.output.finish()
+    return target.rowCount
   }
 
   /// Writes the rows of one entity, without its descendants, as CSV with a header line.
@@ -58,28 +60,17 @@ public struct RowOutput: Sendable {
   package func writeCSV(of entity: DescribedEntity, in store: CoreDataStore, to descriptor: Int32)
     throws -> Int
   {
-    var output = OutputBuffer(descriptor: descriptor)
-    output.append(csvHeader: entity, safeForSpreadsheets: options.isSafeForSpreadsheets)
-    var count = 0
-    try store.forEachRow(of: [entity.name]) { row in
-      guard row.entityNumber == entity.number else { return true }
-      if let limit = options.limit, count >= limit { return false }
-      output.append(csv: row, safeForSpreadsheets: options.isSafeForSpreadsheets)
-      count += 1
-      return !output.isBroken
+    let target = RowTarget(OutputBuffer(descriptor: descriptor))
+    target.output.append(csvHeader: entity, safeForSpreadsheets: options.isSafeForSpreadsheets)
+    let wanted = store.withDescendants([entity.name])
+    for table in store.entityTables where options.limit ?? 1 > 0 {
+      guard let plan = try store.plan(for: table, wanted: wanted) else { continue }
+      try NamedRows(plan, of: store, as: .csv, options) { _, number in
+        number == entity.number ? target : nil
+      }.read(from: store)
     }
-    try output.finish()
-    return count
-  }
-
-  private func forEach(_ store: CoreDataStore, _ body: (ManagedRow) -> Bool) throws -> Int {
-    var count = 0
-    guard options.limit != 0 else { return 0 }
-    try store.forEachRow(of: options.entityNames) { row in
-      count += 1
-      return body(row) && options.limit.map { count < $0 } ?? true
-    }
-    return count
+    try target.output.finish()
+    return target.rowCount
   }
 }
 

@@ -73,10 +73,8 @@ public struct StoreExport: Sendable {
   public func run(_ store: CoreDataStore, as format: Format, to output: String) throws -> Result {
     try checkNames(store)
     let watch = EvidenceWatch(store.database.path)
-    var hashes: [String: String] = [:]
-    for member in StoreSet(at: store.database.path).members where member.kind == .file {
-      hashes[member.name] = try StoreSeal.sha256(ofFile: member.path)
-    }
+    let hashing = MemberHashes(of: StoreSet(at: store.database.path))
+    let hashes: [String: String]
     func checkUnchanged() throws {
       let changed = watch.changes()
       guard !changed.isEmpty else { return }
@@ -91,6 +89,7 @@ public struct StoreExport: Sendable {
     var files: (RebuildResult.ExternalFiles?, [Finding])
     switch format {
     case .sqlite:
+      hashes = try hashing.wait().mapValues { try $0.get() }
       parts = try SQLiteExport(
         store, options, hashes, made, external, verifies: verifies
       ).write(to: output, checkUnchanged)
@@ -105,7 +104,10 @@ public struct StoreExport: Sendable {
         files = try external.survey(namesAll: namesAll)
         try folder.take(external)
         if files.0?.fileCount ?? 0 > 0 { files.0?.output = ExternalFiles.folderName }
+        let hashed = hashing.wait()
+        // A store that changed is told as that, not as a file that could not be hashed.
         try checkUnchanged()
+        hashes = try hashed.mapValues { try $0.get() }
         folder.keep()
       } catch {
         folder.discard()
@@ -134,16 +136,15 @@ public struct StoreExport: Sendable {
   }
 
   /// An open file and what goes into it.
-  private final class RowFile {
+  private struct RowFile {
     let name: String
     let descriptor: Int32
-    var output: OutputBuffer
-    var rowCount = 0
+    let target: RowTarget
 
-    init(_ name: String, _ descriptor: Int32) {
+    init(_ name: String, in folder: OutputFolder) throws {
       self.name = name
-      self.descriptor = descriptor
-      output = OutputBuffer(descriptor: descriptor)
+      descriptor = try folder.create(name)
+      target = RowTarget(OutputBuffer(descriptor: descriptor))
     }
   }
 
@@ -158,54 +159,32 @@ public struct StoreExport: Sendable {
       // By number: two names can be equal strings in Swift although their bytes differ.
       var files: [Int64: RowFile] = [:]
       for entity in entities {
-        let name = folder.fileName(for: entity.name, extension: format.rawValue)
-        let file = RowFile(name, try folder.create(name))
+        let file = try RowFile(
+          folder.fileName(for: entity.name, extension: format.rawValue), in: folder)
         if format == .csv {
-          file.output.append(
+          file.target.output.append(
             csvHeader: entity, safeForSpreadsheets: options.isSafeForSpreadsheets)
         }
         files[entity.number] = file
       }
+      guard let plan = try store.plan(for: table, wanted: nil) else { continue }
+      // Rows of unknown entities go into a separate file, as JSON in both formats, because they have no columns to name.
       var unknown: RowFile?
-      var failure: (any Error)?
-      try store.forEachRow(in: [table]) { row in
-        let file: RowFile
-        if row.entityName != nil, let number = row.entityNumber {
-          guard let known = files[number] else { return true }
-          file = known
-        } else {
-          // Rows of unknown entities go into a separate file, as JSON in both formats, because they have no columns to
-          // name.
-          guard wanted == nil else { return true }
-          if unknown == nil {
-            let name = folder.fileName(for: table.name + "-unknown", extension: "ndjson")
-            do {
-              unknown = RowFile(name, try folder.create(name))
-            } catch {
-              failure = error
-              return false
-            }
-          }
-          guard let known = unknown else { return true }
-          file = known
-        }
-        if let limit = options.limit, file.rowCount >= limit { return true }
-        external.note(row, in: row.entityName ?? table.name)
-        if format == .csv, row.entityName != nil {
-          file.output.append(csv: row, safeForSpreadsheets: options.isSafeForSpreadsheets)
-        } else {
-          file.output.append(json: row, blobs: options.blobs)
-          file.output.append("\n")
-        }
-        file.rowCount += 1
-        return !file.output.isBroken
+      let makeUnknown = {
+        let name = folder.fileName(for: table.name + "-unknown", extension: "ndjson")
+        let file = try RowFile(name, in: folder)
+        unknown = file
+        return file.target
       }
-      if let failure { throw failure }
+      try NamedRows(
+        plan, of: store, as: format == .csv ? .csv : .json(.lines), options, limitsTargets: true,
+        noteExternal: external.note, unknownTarget: wanted == nil ? makeUnknown : nil
+      ) { _, number in number.flatMap { files[$0]?.target } }.read(from: store)
       for (name, file) in entities.map({ ($0.name, files[$0.number]) }) + [(table.name, unknown)] {
         guard let file else { continue }
-        try file.output.finish()
+        try file.target.output.finish()
         try folder.finish(file.descriptor)
-        parts.append(.init(name: name, target: file.name, rowCount: file.rowCount))
+        parts.append(.init(name: name, target: file.name, rowCount: file.target.rowCount))
       }
     }
     return parts

@@ -1,28 +1,39 @@
 import Dispatch
 
+/// A sink whose rows another one can take over.
+protocol BlockSink: RecordSink, SendableMetatype, ~Copyable {
+  /// Whether rows were lost because the output failed, or because the sink could not keep them all.
+  var isBroken: Bool { get }
+  /// Appends the rows that another sink has kept, and empties that one.
+  mutating func take(_ other: inout Self)
+}
+
+extension OutputBuffer {
+  /// A buffer for the rendered rows of a block: text and numbers take about twice their room in a page.
+  package static func ofBlock() -> OutputBuffer { OutputBuffer(capacity: 4 << 20) }
+}
+
 /// Writes the rows of a large table with two threads, in the same order as one thread.
 ///
 /// The leaves are cut into blocks. Two blocks are decoded at a time, each by a worker with its own reader, scan and
 /// buffer, and written in order. A block that does not fit its buffer is decoded again straight to the output, and so
 /// are all that follow: with rows that large the output is the limit, not the decoding.
-struct ParallelJSON {
+struct ParallelRows<Sink: BlockSink & ~Copyable> {
   /// A table with fewer leaves is not worth a second thread.
-  static let minLeafCount = 512
-  private static let workerCount = 2
-  private static let blockBytes = 1 << 20
-  /// The rendered rows of a block: text and numbers take about twice their room in a page.
-  private static let bufferBytes = 4 << 20
+  static var minLeafCount: Int { 512 }
+  private static var workerCount: Int { 2 }
+  private static var blockBytes: Int { 1 << 20 }
 
   /// What one thread works with. The rounds make sure that only one thread at a time uses it.
   private final class Worker: @unchecked Sendable {
     var reader: PageReader
     var scan: BTreeScan
-    var sink: JSONRowSink
+    var sink: Sink
     let layout: RowLayout
     var failure: SQLiteFileError?
 
     init(
-      reader: consuming PageReader, scan: consuming BTreeScan, sink: consuming JSONRowSink,
+      reader: consuming PageReader, scan: consuming BTreeScan, sink: consuming Sink,
       layout: RowLayout
     ) {
       self.reader = reader
@@ -50,26 +61,23 @@ struct ParallelJSON {
 
   /// - Parameters:
   ///   - leaves: the table's leaves in key order.
-  ///   - table: the table's name.
-  ///   - layout: the layout of its rows.
+  ///   - layout: the layout of the table's rows.
+  ///   - makeSink: makes a sink for each worker, which keeps its rows.
   ///   - makeReader: makes a reader of the same files for each worker.
   ///   - makeScan: makes a scan of the same table for each worker.
   init(
-    leaves: LeafList, table: String, layout: RowLayout, makeReader: () -> PageReader,
+    leaves: LeafList, layout: RowLayout, makeSink: () -> Sink, makeReader: () -> PageReader,
     makeScan: () -> BTreeScan
   ) {
     self.leaves = leaves
     self.layout = layout
     workers = (0..<Self.workerCount).map { _ in
-      var sink = JSONRowSink(
-        output: OutputBuffer(capacity: Self.bufferBytes), form: .lines, limit: nil)
-      sink.begin(table: table, columns: layout.names)
-      return Worker(reader: makeReader(), scan: makeScan(), sink: sink, layout: layout)
+      Worker(reader: makeReader(), scan: makeScan(), sink: makeSink(), layout: layout)
     }
   }
 
   /// Writes all rows to `sink`; `scan` and `reader` serve blocks that are written straight.
-  func write(to sink: inout JSONRowSink, scan: inout BTreeScan, reader: inout PageReader)
+  func write(to sink: inout Sink, scan: inout BTreeScan, reader: inout PageReader)
     throws(SQLiteFileError)
   {
     let blockLength = max(1, Self.blockBytes / reader.pageSize)

@@ -4,7 +4,7 @@ import SQLiteFile
 import Testing
 
 /// What two threads write, against what one writes: a limit, even one that is never reached, keeps to one thread.
-@Suite struct ParallelJSONTests {
+@Suite struct ParallelRowsTests {
   @Test func smallRowsComeInTheSameOrder() throws {
     let folder = try TemporaryFolder()
     let store = folder.url.appendingPathComponent("small.sqlite")

@@ -1,0 +1,24 @@
+import CoreDataStore
+import Dispatch
+
+/// The SHA-256 of each file of a store set, taken on another thread while this one reads the rows.
+final class MemberHashes: @unchecked Sendable {
+  private let isDone = DispatchSemaphore(value: 0)
+  /// By the member's name. Only the other thread touches it until ``isDone``.
+  private var results: [String: Result<String, any Error>] = [:]
+
+  /// Begins to read the files of a set.
+  init(of set: StoreSet) {
+    let files = set.members.filter { $0.kind == .file }.map { (name: $0.name, path: $0.path) }
+    DispatchQueue.global().async { [self] in
+      for file in files { results[file.name] = Result { try StoreSeal.sha256(ofFile: file.path) } }
+      isDone.signal()
+    }
+  }
+
+  /// Waits for the hashes, in lower-case hex. Called once.
+  func wait() -> [String: Result<String, any Error>] {
+    isDone.wait()
+    return results
+  }
+}

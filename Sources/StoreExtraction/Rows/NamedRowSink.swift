@@ -1,0 +1,251 @@
+import CoreDataStore
+import SQLiteFile
+
+/// Writes the values of an entity's rows as JSON or CSV.
+struct NamedRowSink: RowSink, ~Copyable {
+  /// The form of the rows.
+  enum Form: Equatable {
+    /// `{"entity":"Note","pk":1,"values":{"title":"…","folder":{"entity":"Folder","pk":2}}}`.
+    case json(JSONForm)
+    /// A line with the key and the properties. Relationships are keys, several of them separated by spaces.
+    case csv
+  }
+
+  let form: Form
+  private let isObject: Bool
+  private let storePath: String
+  private let blobs: BlobForm
+  private let isSafe: Bool
+  private var output = OutputBuffer(capacity: 0)
+
+  /// The entity of the row, and what is looked up for each of its values.
+  private var entity: EntityRendering?
+  private var roles: ContiguousArray<EntityRendering.Column> = []
+  private var literals: ContiguousArray<UInt8> = []
+  /// Rows of unknown entities are JSON in both forms, because they have no columns to name.
+  private var isCSV = false
+  /// The row's entity number where no entity has it.
+  private var number: Int64?
+  private var isFirst = true
+  private var column = 0
+  private var rowID: Int64?
+  private var key: Int64 = 0
+  /// The entity number of the destination that comes next.
+  private var destinationEntity: Int64?
+  /// The external files that the row names.
+  var externals: [String] = []
+
+  init(_ form: Form, storePath: String, blobs: BlobForm, isSafeForSpreadsheets: Bool = false) {
+    self.form = form
+    isObject = form == .json(.object)
+    self.storePath = storePath
+    self.blobs = blobs
+    isSafe = isSafeForSpreadsheets
+  }
+
+  /// A sink for the same form.
+  init(like other: borrowing NamedRowSink) {
+    self.init(
+      other.form, storePath: other.storePath, blobs: other.blobs,
+      isSafeForSpreadsheets: other.isSafe)
+  }
+
+  var isBroken: Bool { output.isBroken }
+  let wantsMore = true
+
+  /// Exchanges the output with another one.
+  mutating func exchange(with other: inout OutputBuffer) { swap(&output, &other) }
+
+  /// The rows that follow are of this entity.
+  mutating func turn(to entity: EntityRendering, number: Int64?) {
+    self.number = number
+    guard self.entity !== entity else { return }
+    self.entity = entity
+    roles = entity.roles
+    literals = entity.literals
+    isCSV = form == .csv && entity.name != nil
+  }
+
+  /// The next row begins. `isFirst`: whether it is the first one of its output.
+  mutating func begin(isFirst: Bool) { self.isFirst = isFirst }
+
+  // MARK: - A row
+
+  mutating func beginRow(_ rowID: Int64?) {
+    self.rowID = rowID
+    column = 0
+    destinationEntity = nil
+    if isObject, !isFirst { output.append(word: 0x0a2c, length: 2) }
+  }
+
+  private mutating func begin(key: Int64) {
+    self.key = key
+    guard !isCSV else { return output.append(integer: key) }
+    if let entity { append(entity.head) }
+    if entity?.name == nil {
+      if let number { output.append(integer: number) } else { output.append("null") }
+      output.append(",\"pk\":")
+    }
+    output.append(integer: key)
+    output.append(",\"values\":{")
+  }
+
+  mutating func endRow() {
+    for link in entity?.links ?? [] {
+      let keys = link.destinations.destinations(of: key)
+      if isCSV {
+        output.append(UInt8(ascii: ","))
+        for (index, key) in keys.enumerated() {
+          if index > 0 { output.append(UInt8(ascii: " ")) }
+          output.append(integer: key)
+        }
+      } else {
+        append(link.lead)
+        output.append(UInt8(ascii: "["))
+        for (index, key) in keys.enumerated() {
+          if index > 0 { output.append(UInt8(ascii: ",")) }
+          append(destination: link.destination, key)
+        }
+        output.append(UInt8(ascii: "]"))
+      }
+    }
+    if isCSV {
+      output.append(word: 0x0a0d, length: 2)
+    } else {
+      output.append(word: 0x0a_7d7d, length: isObject ? 2 : 3)
+    }
+  }
+
+  // MARK: - Values
+
+  /// The role of the next value, after what comes before it; nil for a value that is not written. `key` is the row's key
+  /// if the value is that.
+  @inline(__always)
+  private mutating func next(key: Int64?) -> EntityRendering.Column? {
+    guard column < roles.count else { return nil }
+    let next = roles[column]
+    column &+= 1
+    switch next.role {
+    case .key:
+      begin(key: key ?? rowID ?? 0)
+      return nil
+    case .destinationEntity:
+      destinationEntity = key
+      return nil
+    default: break
+    }
+    if isCSV { output.append(UInt8(ascii: ",")) } else { append(next.lead) }
+    return next
+  }
+
+  mutating func null() {
+    guard next(key: nil) != nil else { return }
+    if !isCSV { output.append(word: 0x6c6c_756e, length: 4) }
+    destinationEntity = nil
+  }
+
+  mutating func integer(_ value: Int64) {
+    guard let column = next(key: value) else { return }
+    switch column.role {
+    case .boolean where value == 0 || value == 1: output.append(value == 1 ? "true" : "false")
+    case .date: append(date: Double(value))
+    case .number:
+      // Beyond 2^53 a float would round.
+      if let exact = Double(exactly: value) {
+        append(real: exact)
+      } else {
+        output.append(integer: value)
+      }
+    case .toOne where !isCSV:
+      let named = destinationEntity.flatMap { entity?.destinations[$0] }
+      append(destination: named ?? column.destination, value)
+    default: output.append(integer: value)
+    }
+    destinationEntity = nil
+  }
+
+  mutating func real(_ value: Double) {
+    guard let column = next(key: nil) else { return }
+    if column.role == .date { append(date: value) } else { append(real: value) }
+    destinationEntity = nil
+  }
+
+  mutating func text(_ bytes: RawSpan) {
+    guard next(key: nil) != nil else { return }
+    if isCSV {
+      output.append(csvField: bytes, safeForSpreadsheets: isSafe)
+    } else if !output.appendIfValid(jsonString: bytes) {
+      output.append(json: StoredText(utf8: bytes.array()))
+    }
+    destinationEntity = nil
+  }
+
+  mutating func blob(_ bytes: RawSpan) {
+    guard let column = next(key: nil) else { return }
+    destinationEntity = nil
+    if column.role == .uuid, bytes.byteCount == 16 {
+      if !isCSV { output.append(UInt8(ascii: "\"")) }
+      output.append(uuid: bytes)
+      if !isCSV { output.append(UInt8(ascii: "\"")) }
+    } else if column.mayBeExternal, bytes.byteCount > 0 {
+      if bytes.byteCount == 38, let file = ExternalBlob.identifier(in: bytes.array()) {
+        append(external: file)
+      } else {
+        // The first byte tells that the value is here.
+        append(binary: bytes.byte(at: 0) == 1 ? bytes.part(1, bytes.byteCount - 1) : bytes)
+      }
+    } else {
+      append(binary: bytes)
+    }
+  }
+
+  @inline(__always)
+  private mutating func append(_ literal: Range<Int>) {
+    output.append(literal, of: literals)
+  }
+
+  private mutating func append(destination: Range<Int>, _ key: Int64) {
+    append(destination)
+    output.append(integer: key)
+    output.append(UInt8(ascii: "}"))
+  }
+
+  private mutating func append(real value: Double) {
+    if isCSV { output.append(value.description) } else { output.append(jsonReal: value) }
+  }
+
+  private mutating func append(date seconds: Double) {
+    let date = ReferenceDate(seconds: seconds)
+    guard isCSV else { return output.append(json: date) }
+    if let moment = date.moment {
+      output.append(iso8601: moment)
+    } else {
+      output.append(seconds.description)
+    }
+  }
+
+  private mutating func append(binary bytes: RawSpan) {
+    if isCSV {
+      output.append(hexadecimal: bytes)
+    } else {
+      output.append(json: bytes, blobs: blobs)
+    }
+  }
+
+  private mutating func append(external file: String) {
+    externals.append(file)
+    if isCSV {
+      output.append("external:" + file)
+    } else {
+      output.append(json: ExternalBlob(identifier: file, storePath: storePath), blobs: blobs)
+    }
+  }
+}
+
+extension OutputBuffer {
+  /// Appends a part of some bytes.
+  @inline(__always)
+  fileprivate mutating func append(_ part: Range<Int>, of bytes: ContiguousArray<UInt8>) {
+    append(bytes.rawSpan.part(part.lowerBound, part.count))
+  }
+}

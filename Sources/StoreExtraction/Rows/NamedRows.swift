@@ -1,0 +1,248 @@
+import CoreDataStore
+import ObjectModel
+import SQLiteFile
+
+/// Where rendered rows go: a file, the standard output, or memory.
+final class RowTarget {
+  var output: OutputBuffer
+  var rowCount = 0
+
+  init(_ output: consuming OutputBuffer) { self.output = output }
+}
+
+/// Renders the rows of a table under the names of the model, straight from their records.
+final class NamedRows: RecordReceiver {
+  private let plan: RowPlan
+  private let options: RowOutput.Options
+  /// The renderings of the entities, then that of unknown ones.
+  private let entities: [EntityRendering]
+  private let places: [Int64: Int]
+  /// The limit holds for each target, not for all rows together.
+  private let limitsTargets: Bool
+  /// Makes the target of rows of unknown entities when the first one comes; nil when they are not wanted.
+  private let unknownTarget: (() throws -> RowTarget)?
+  /// Gets the name of each external file that a row names, and the row's entity or table.
+  private let noteExternal: ((_ file: String, _ entity: String) -> Void)?
+  private var state: State
+
+  /// What changes from row to row, in one place that is accessed once for each row.
+  private struct State: ~Copyable {
+    var sink: NamedRowSink
+    var nothing = NoSink()
+    /// Where the rows of each entity go; nil for an entity that is not wanted.
+    var targets: [RowTarget?] = []
+    /// The target whose output is in the sink.
+    var target: RowTarget?
+    /// The entity of the last row, and its number.
+    var place = -1
+    var number: Int64?
+    var layout = RowLayout()
+    var rowCount = 0
+    /// How many rows have each entity number that does not belong to the table; -1 stands for none.
+    var unknownNumbers: [Int64: Int] = [:]
+    /// The external files that rows of a block name, each with the entity or table.
+    var externals: [(file: String, entity: String)] = []
+    /// Why the target of unknown entities could not be made.
+    var failure: (any Error)?
+    var hasBroken = false
+
+    init(_ sink: consuming NamedRowSink) { self.sink = sink }
+
+    /// Puts the output of a target into the sink; nil puts the last one back.
+    mutating func write(to target: RowTarget?) {
+      guard self.target !== target else { return }
+      if let last = self.target {
+        if sink.isBroken { hasBroken = true }
+        sink.exchange(with: &last.output)
+      }
+      self.target = target
+      if let target { sink.exchange(with: &target.output) }
+    }
+  }
+
+  /// - Parameters:
+  ///   - plan: how the columns of the table become properties.
+  ///   - store: the store; it knows the names of entities.
+  ///   - form: the form of the rows.
+  ///   - options: blobs, spreadsheets and the limit.
+  ///   - limitsTargets: whether the limit holds for each target, not for all rows together.
+  ///   - noteExternal: gets the name of each external file that a row names, and the row's entity or table.
+  ///   - unknownTarget: makes the target of rows of unknown entities when the first one comes, if `target` gave none; nil
+  ///     leaves them out.
+  ///   - target: the target of an entity's rows, of unknown entities for nil; nil leaves them out.
+  init(
+    _ plan: RowPlan, of store: CoreDataStore, as form: NamedRowSink.Form,
+    _ options: RowOutput.Options, limitsTargets: Bool = false,
+    noteExternal: ((_ file: String, _ entity: String) -> Void)? = nil,
+    unknownTarget: (() throws -> RowTarget)? = nil,
+    target: (_ entity: RowPlan.EntityPlan?, _ number: Int64?) -> RowTarget?
+  ) {
+    self.plan = plan
+    self.options = options
+    self.limitsTargets = limitsTargets
+    self.noteExternal = noteExternal
+    self.unknownTarget = unknownTarget
+    let numbered = plan.entities.sorted { $0.key < $1.key }
+    entities =
+      numbered.map { EntityRendering($0.value, plan, store, form) }
+      + [EntityRendering(unknownEntitiesOf: plan, store)]
+    places = Dictionary(
+      numbered.enumerated().map { ($1.key, $0) }, uniquingKeysWith: { one, _ in one })
+    state = State(
+      NamedRowSink(
+        form, storePath: store.database.path, blobs: options.blobs,
+        isSafeForSpreadsheets: options.isSafeForSpreadsheets))
+    state.targets = numbered.map { target($0.value, $0.key) } + [target(nil, nil)]
+  }
+
+  /// A receiver of blocks of the same rows.
+  private init(partOf whole: NamedRows) {
+    plan = whole.plan
+    options = whole.options
+    entities = whole.entities
+    places = whole.places
+    limitsTargets = false
+    unknownTarget = whole.unknownTarget == nil ? nil : { RowTarget(.ofBlock()) }
+    noteExternal = nil
+    state = State(NamedRowSink(like: whole.state.sink))
+    // Entities that share a target share one here, so that their rows stay in order.
+    var parts: [ObjectIdentifier: RowTarget] = [:]
+    for case let target? in whole.state.targets where parts[ObjectIdentifier(target)] == nil {
+      parts[ObjectIdentifier(target)] = RowTarget(.ofBlock())
+    }
+    state.targets = whole.state.targets.map { $0.flatMap { parts[ObjectIdentifier($0)] } }
+  }
+
+  /// Renders the rows of the table. What is wrong with them is among the store's findings.
+  func read(from store: CoreDataStore) throws {
+    let result = Result { try store.database.read(plan.table, by: self) }
+    state.write(to: nil)
+    store.note(state.unknownNumbers, in: plan.table)
+    try result.get()
+    if let failure = state.failure { throw failure }
+  }
+
+  // MARK: - Receiving
+
+  var wantsMore: Bool {
+    guard state.failure == nil, !isBroken else { return false }
+    return limitsTargets || state.rowCount < options.limit ?? .max
+  }
+
+  var isBroken: Bool { state.hasBroken || state.sink.isBroken }
+
+  func take(
+    _ record: RawSpan, rowID: Int64?, _ layout: borrowing RowLayout,
+    _ decoder: inout RecordDecoder
+  ) -> RecordDecoder.Defect? {
+    if let defect = decoder.open(record) { return defect }
+    let number = plan.entityColumn.flatMap {
+      decoder.integer($0, of: record, rowID: rowID, layout: layout)
+    }
+    take(record, rowID, number, &decoder, &state)
+    return nil
+  }
+
+  private func take(
+    _ record: RawSpan, _ rowID: Int64?, _ number: Int64?, _ decoder: inout RecordDecoder,
+    _ state: inout State
+  ) {
+    if state.place < 0 || number == nil || number != state.number { turn(to: number, &state) }
+    if state.place == entities.count - 1 { state.unknownNumbers[number ?? -1, default: 0] += 1 }
+    guard let target = state.target, !isFull(target) else {
+      return decoder.emit(record, rowID: rowID, layout: state.layout, into: &state.nothing)
+    }
+    state.sink.begin(isFirst: target.rowCount == 0)
+    decoder.emit(record, rowID: rowID, layout: state.layout, into: &state.sink)
+    target.rowCount += 1
+    state.rowCount += 1
+    guard !state.sink.externals.isEmpty else { return }
+    let entity = entities[state.place].name ?? plan.table.name
+    for file in state.sink.externals {
+      if let noteExternal {
+        noteExternal(file, entity)
+      } else {
+        state.externals.append((file, entity))
+      }
+    }
+    state.sink.externals.removeAll()
+  }
+
+  /// Makes everything ready for a row with another entity number than the last one.
+  private func turn(to number: Int64?, _ state: inout State) {
+    state.number = number
+    let place = number.flatMap { places[$0] } ?? entities.count - 1
+    if place == entities.count - 1, state.targets[place] == nil, state.failure == nil {
+      do {
+        state.targets[place] = try unknownTarget?()
+      } catch {
+        state.failure = error
+      }
+    }
+    state.place = place
+    state.layout = entities[place].layout
+    state.sink.turn(to: entities[place], number: number)
+    state.write(to: state.targets[place])
+  }
+
+  private func isFull(_ target: RowTarget) -> Bool {
+    guard limitsTargets, let limit = options.limit else { return false }
+    return target.rowCount >= limit
+  }
+
+  // MARK: - Blocks
+
+  /// The most targets for which each block has a buffer.
+  private static let maxBlockTargets = 32
+
+  // The objects of one JSON object have separators, and a limit needs one count.
+  var takesBlocks: Bool {
+    options.limit == nil && state.sink.form != .json(.object)
+      && Set(state.targets.compactMap { $0.map(ObjectIdentifier.init) }).count
+        <= Self.maxBlockTargets
+  }
+
+  func another() -> any RecordReceiver { NamedRows(partOf: self) }
+
+  func take(from other: any RecordReceiver) {
+    guard let other = other as? NamedRows else { return }
+    state.write(to: nil)
+    state.place = -1
+    other.state.write(to: nil)
+    other.state.place = -1
+    for place in entities.indices {
+      guard let part = other.state.targets[place], part.rowCount > 0 else { continue }
+      if state.targets[place] == nil {
+        do {
+          state.targets[place] = try unknownTarget?()
+        } catch {
+          state.failure = error
+        }
+      }
+      guard let target = state.targets[place] else { continue }
+      target.output.append(movingFrom: &part.output)
+      target.rowCount += part.rowCount
+      if target.output.isBroken { state.hasBroken = true }
+      part.rowCount = 0
+    }
+    state.rowCount += other.state.rowCount
+    other.state.rowCount = 0
+    state.unknownNumbers.merge(other.state.unknownNumbers, uniquingKeysWith: +)
+    other.state.unknownNumbers = [:]
+    for (file, entity) in other.state.externals { noteExternal?(file, entity) }
+    other.state.externals = []
+    if let failure = other.state.failure { state.failure = failure }
+  }
+}
+
+/// Drops all values: only the decoder's counts are wanted.
+private struct NoSink: RowSink {
+  let wantsMore = true
+  mutating func beginRow(_ rowID: Int64?) {}
+  mutating func null() {}
+  mutating func integer(_ value: Int64) {}
+  mutating func real(_ value: Double) {}
+  mutating func text(_ bytes: RawSpan) {}
+  mutating func blob(_ bytes: RawSpan) {}
+  mutating func endRow() {}
+}
