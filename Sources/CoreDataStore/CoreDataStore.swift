@@ -219,14 +219,6 @@ public final class CoreDataStore {
 
   /// The entities whose rows are in a table, with the names of their properties in the order in which rows list them.
   package func describedEntities(of table: Table) throws(SQLiteFileError) -> [DescribedEntity] {
-    guard let plan = try plan(for: table) else { return [] }
-    return plan.entities.sorted { $0.key < $1.key }.map { number, entity in
-      DescribedEntity(
-        name: entity.name, number: number,
-        properties: entity.fields.map(\.described)
-          + entity.links.map {
-            .init(name: $0.name, kind: .toMany, typeName: $0.destinationName)
-          })
-    }
+    try plan(for: table)?.describedEntities ?? []
   }
 }

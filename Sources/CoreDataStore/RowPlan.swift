@@ -48,6 +48,18 @@ package struct RowPlan {
   /// For rows whose number belongs to no entity: the columns as declared.
   package let fallback: [Field]
 
+  /// The entities whose rows are in the table, by number.
+  package var describedEntities: [DescribedEntity] {
+    entities.sorted { $0.key < $1.key }.map { number, entity in
+      DescribedEntity(
+        name: entity.name, number: number,
+        properties: entity.fields.map(\.described)
+          + entity.links.map {
+            .init(name: $0.name, kind: .toMany, typeName: $0.destinationName)
+          })
+    }
+  }
+
   /// The columns of an entity's rows, named after its properties.
   package static func fields(
     of entity: String, in definition: TableDefinition, _ layout: TableLayout

@@ -20,8 +20,6 @@ final class EntityRendering {
     case number
     /// The key of a destination.
     case toOne
-    /// Nothing that is written.
-    case hidden
   }
 
   struct Column {

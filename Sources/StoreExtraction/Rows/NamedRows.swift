@@ -28,7 +28,6 @@ final class NamedRows: RecordReceiver {
   /// What changes from row to row, in one place that is accessed once for each row.
   private struct State: ~Copyable {
     var sink: NamedRowSink
-    var nothing = NoSink()
     /// Where the rows of each entity go; nil for an entity that is not wanted.
     var targets: [RowTarget?] = []
     /// The target whose output is in the sink.
@@ -150,7 +149,8 @@ final class NamedRows: RecordReceiver {
     if state.place < 0 || number == nil || number != state.number { turn(to: number, &state) }
     if state.place == entities.count - 1 { state.unknownNumbers[number ?? -1, default: 0] += 1 }
     guard let target = state.target, !isFull(target) else {
-      return decoder.emit(record, rowID: rowID, layout: state.layout, into: &state.nothing)
+      var nothing = NoSink()
+      return decoder.emit(record, rowID: rowID, layout: state.layout, into: &nothing)
     }
     state.sink.begin(isFirst: target.rowCount == 0)
     decoder.emit(record, rowID: rowID, layout: state.layout, into: &state.sink)

@@ -154,8 +154,8 @@ public struct StoreExport: Sendable {
     var parts: [Result.Part] = []
     let wanted = options.entityNames.map(store.withDescendants)
     for table in store.entityTables {
-      let entities = try store.describedEntities(of: table)
-        .filter { wanted?.contains($0.name) ?? true }
+      guard let plan = try store.plan(for: table, wanted: nil) else { continue }
+      let entities = plan.describedEntities.filter { wanted?.contains($0.name) ?? true }
       // By number: two names can be equal strings in Swift although their bytes differ.
       var files: [Int64: RowFile] = [:]
       for entity in entities {
@@ -167,7 +167,6 @@ public struct StoreExport: Sendable {
         }
         files[entity.number] = file
       }
-      guard let plan = try store.plan(for: table, wanted: nil) else { continue }
       // Rows of unknown entities go into a separate file, as JSON in both formats, because they have no columns to name.
       var unknown: RowFile?
       let makeUnknown = {
